@@ -1,0 +1,196 @@
+package crypto
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/consensys/gnark-crypto/ecc"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+const (
+	// maxBatch bounds the signatures of one multi-exponentiation. More would gain little, and
+	// from 2,048 on gnark-crypto takes windows that it spreads over several threads.
+	maxBatch = 1024
+	// singleBelow is the number of signatures from which a multi-exponentiation is cheaper than
+	// checking each by itself.
+	singleBelow = 8
+)
+
+// SignedMessage is a 32-byte message with the signature that PublicKey (x-only) gave it.
+type SignedMessage struct {
+	PublicKey [32]byte
+	Message   [32]byte
+	Signature [64]byte
+}
+
+// VerifyBatch says of each item whether its signature is valid, exactly as [Verify] does, but up to
+// three times as fast: BIP-340 batch verification with a multi-exponentiation. A batch that fails
+// is bisected, so that one bad signature costs about as much again as the batch; the worst case,
+// all of them bad, about twice what Verify would take. It runs on the calling goroutine's core only:
+// callers with cores to spare split their items, 64 to 512 a call.
+func VerifyBatch(items []SignedMessage) []bool {
+	valid := make([]bool, 0, len(items))
+	for chunk := range slices.Chunk(items, maxBatch) {
+		valid = append(valid, verifyChunk(chunk)...)
+	}
+	return valid
+}
+
+func verifyChunk(items []SignedMessage) []bool {
+	valid := make([]bool, len(items))
+	b := newBatch(items)
+	if n := len(b.signatures); n > 0 {
+		b.verify(valid, 0, n)
+	}
+	return valid
+}
+
+// batch is the decoded signatures of a chunk. Signature i is valid exactly if its defect
+// D_i = R_i + e_i·P_i − s_i·G is zero. A range of them passes if Σ a_i·D_i is zero.
+//
+// Why that is sound: the coefficients a_i are 128-bit outputs of SHA-256 keyed with a hash of all
+// keys, messages and signatures, so whoever chooses the signatures chooses them before the
+// coefficients. Take a range with some D_i ≠ 0. The group has prime order above 2^255, so if all
+// coefficients but that one are fixed, at most one of its 2^128 values makes the sum zero (if it
+// is the first, whose coefficient is 1, and no other defect is there, none does; if another is
+// there, that one's coefficient will do). So a range with a bad signature passes with probability
+// at most 2^-128. Bisection tests subranges with the same coefficients: they are the ranges of one
+// binary tree, set before the coefficients are known, fewer than 2·maxBatch = 2^11. So any
+// false accept anywhere has probability below 2^-117 for each batch that an attacker forms and
+// hashes. A valid range always passes: its sum is zero whatever the coefficients.
+//
+// Keeping the coefficients makes the sums of two halves add up to the sum of the whole, so only
+// one half is ever computed.
+type batch struct {
+	signatures []decodedSignature
+	// points and scalars hold R_i, P_i and a_i, a_i·e_i at 2i and 2i+1.
+	points  []secp256k1.G1Affine
+	scalars []fr.Element
+}
+
+type decodedSignature struct {
+	item        int // index in the chunk
+	e, s        fr.Element
+	coefficient fr.Element
+}
+
+// newBatch decodes the items and leaves out those that fail at that: a key or an R that is not on
+// the curve, an s that is not below the group order.
+func newBatch(items []SignedMessage) *batch {
+	b := &batch{
+		signatures: make([]decodedSignature, 0, len(items)),
+		points:     make([]secp256k1.G1Affine, 0, 2*len(items)),
+		scalars:    make([]fr.Element, 0, 2*len(items)),
+	}
+	coefficients := newCoefficients(items)
+	for i := range items {
+		item := &items[i]
+		d := decodedSignature{item: i}
+		var r, p secp256k1.G1Affine
+		if d.s.SetBytesCanonical(item.Signature[32:]) != nil ||
+			!liftX(&r, item.Signature[:32]) || !liftX(&p, item.PublicKey[:]) {
+			continue
+		}
+		d.e = challenge(item.PublicKey, item.Message[:], item.Signature)
+		d.coefficient = coefficients.next(i)
+		var ae fr.Element
+		ae.Mul(&d.coefficient, &d.e)
+		b.signatures = append(b.signatures, d)
+		b.points = append(b.points, r, p)
+		b.scalars = append(b.scalars, d.coefficient, ae)
+	}
+	return b
+}
+
+// verify sets valid for the signatures in [from, to), of which nothing is known.
+func (b *batch) verify(valid []bool, from, to int) {
+	if to-from < singleBelow {
+		b.verifyEach(valid, from, to)
+		return
+	}
+	sum := b.sum(from, to)
+	b.settle(valid, from, to, &sum)
+}
+
+// settle sets valid for the signatures in [from, to), whose defects have the given sum.
+func (b *batch) settle(valid []bool, from, to int, sum *secp256k1.G1Jac) {
+	switch {
+	case sum.Z.IsZero():
+		for _, d := range b.signatures[from:to] {
+			valid[d.item] = true
+		}
+	case to-from < 2*singleBelow:
+		b.verifyEach(valid, from, to)
+	default:
+		middle := from + (to-from)/2
+		left := b.sum(from, middle)
+		right := *sum
+		right.SubAssign(&left)
+		b.settle(valid, from, middle, &left)
+		b.settle(valid, middle, to, &right)
+	}
+}
+
+// verifyEach sets valid for the signatures in [from, to) by checking s·G − e·P = R for each.
+func (b *batch) verifyEach(valid []bool, from, to int) {
+	for i := from; i < to; i++ {
+		d := &b.signatures[i]
+		var r secp256k1.G1Jac
+		r.FromAffine(&b.points[2*i])
+		got := signatureNonce(&b.points[2*i+1], &d.s, &d.e)
+		valid[d.item] = got.Equal(&r)
+	}
+}
+
+// sum returns Σ a_i·D_i over [from, to): one multi-exponentiation of the R_i, the P_i and G.
+func (b *batch) sum(from, to int) secp256k1.G1Jac {
+	var s fr.Element
+	for i := from; i < to; i++ {
+		d := &b.signatures[i]
+		var as fr.Element
+		s.Sub(&s, as.Mul(&d.coefficient, &d.s))
+	}
+	// The full slice expressions make append copy, not overwrite what follows the range.
+	points := append(b.points[2*from:2*to:2*to], generator)
+	scalars := append(b.scalars[2*from:2*to:2*to], s)
+	var sum secp256k1.G1Jac
+	if _, err := sum.MultiExp(points, scalars, ecc.MultiExpConfig{NbTasks: 1}); err != nil {
+		panic("crypto: " + err.Error()) // cannot be: as many scalars as points, one task
+	}
+	return sum
+}
+
+// coefficients is the stream of batch coefficients of one chunk.
+type coefficients struct {
+	seed [32]byte
+}
+
+func newCoefficients(items []SignedMessage) coefficients {
+	h := sha256.New()
+	for i := range items {
+		h.Write(items[i].PublicKey[:])
+		h.Write(items[i].Message[:])
+		h.Write(items[i].Signature[:])
+	}
+	var c coefficients
+	h.Sum(c.seed[:0])
+	return c
+}
+
+// next returns the coefficient of item i: 1 for the first, else the first 128 bits of
+// SHA256(seed ‖ i), i as 8 bytes little-endian.
+func (c *coefficients) next(i int) (a fr.Element) {
+	if i == 0 {
+		a.SetOne()
+		return a
+	}
+	var input [40]byte
+	copy(input[:], c.seed[:])
+	binary.LittleEndian.PutUint64(input[32:], uint64(i))
+	digest := sha256.Sum256(input[:])
+	a.SetBytes(digest[:16])
+	return a
+}

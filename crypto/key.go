@@ -1,0 +1,143 @@
+package crypto
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+)
+
+var (
+	errKeyRange   = errors.New("crypto: private key is zero or not below the group order")
+	errNotOnCurve = errors.New("crypto: public key is not the x coordinate of a point on the curve")
+	errTweak      = errors.New("crypto: taproot tweak gives no key")
+	errSignature  = errors.New("crypto: the signature just made does not verify")
+)
+
+// PrivateKey is a secp256k1 signing key. It prints as "[private key]" whatever the format, and
+// encodes to nothing. Make one with [NewPrivateKey], [GenerateKey] or [DeriveBIP86]: the zero
+// value is no key, and its methods panic.
+//
+// What is computed with the secret uses btcec: its scalar arithmetic takes constant time, and its
+// multiplication of the base point makes the same 32 table look-ups and additions for any scalar
+// (gnark-crypto instead branches on the scalar's digits). The look-ups still go to memory that
+// depends on the secret, and the point additions are not written to be constant-time: whoever
+// shares the machine's caches may learn something. Memory is not wiped after use.
+type PrivateKey struct {
+	// A pointer keeps the secret from fmt even where it prints a PrivateKey by reflection,
+	// as it does for unexported fields.
+	secret *secretKey
+}
+
+type secretKey struct {
+	bytes  [32]byte         // as given
+	scalar btcec.ModNScalar // d of BIP-340: bytes or its negation, whichever has a point with even y
+	public [32]byte         // x of that point
+}
+
+// NewPrivateKey returns the key with the big-endian scalar b, an error if b is 0 or not below the
+// group order.
+func NewPrivateKey(b [32]byte) (PrivateKey, error) {
+	var d btcec.ModNScalar
+	if overflow := d.SetBytes(&b); overflow != 0 || d.IsZero() {
+		return PrivateKey{}, errKeyRange
+	}
+	x, odd := baseMultiply(&d)
+	if odd {
+		d.Negate()
+	}
+	return PrivateKey{&secretKey{bytes: b, scalar: d, public: x}}, nil
+}
+
+// GenerateKey returns a new key from 32 bytes of rand (normally crypto/rand.Reader); it reads
+// again if they are out of range.
+func GenerateKey(rand io.Reader) (PrivateKey, error) {
+	for {
+		var b [32]byte
+		if _, err := io.ReadFull(rand, b[:]); err != nil {
+			return PrivateKey{}, fmt.Errorf("crypto: generate key: %w", err)
+		}
+		key, err := NewPrivateKey(b)
+		if errors.Is(err, errKeyRange) {
+			continue
+		}
+		return key, err
+	}
+}
+
+// Format implements [fmt.Formatter]: every verb prints "[private key]".
+func (k PrivateKey) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "[private key]") // fmt.State keeps write errors itself
+}
+
+// Bytes returns the secret scalar as it was given to NewPrivateKey, to be stored encrypted.
+func (k PrivateKey) Bytes() [32]byte { return k.secret.bytes }
+
+// PublicKey returns the x-only public key.
+func (k PrivateKey) PublicKey() [32]byte { return k.secret.public }
+
+// baseMultiply returns the x coordinate of k·G and whether y is odd; k is not zero.
+func baseMultiply(k *btcec.ModNScalar) (x [32]byte, odd bool) {
+	var point btcec.JacobianPoint
+	btcec.ScalarBaseMultNonConst(k, &point)
+	point.ToAffine()
+	return *point.X.Bytes(), point.Y.IsOdd()
+}
+
+var (
+	tagAux       = NewTag("BIP0340/aux")
+	tagNonce     = NewTag("BIP0340/nonce")
+	tagChallenge = NewTag("BIP0340/challenge")
+	tagTapTweak  = NewTag("TapTweak")
+)
+
+// Sign returns the BIP-340 signature ("Default Signing") of msg, of any length. aux should be 32
+// fresh random bytes; a fixed value is safe too, but protects less against fault and side-channel
+// attacks. The signature is verified before it is returned.
+func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
+	public := k.secret.public
+	masked := k.secret.scalar.Bytes()
+	for i, b := range tagAux.Hash(aux[:]) {
+		masked[i] ^= b
+	}
+	nonceHash := tagNonce.Hash(masked[:], public[:], msg)
+
+	var nonce btcec.ModNScalar
+	nonce.SetBytes(&nonceHash)
+	if nonce.IsZero() { // one chance in 2^256
+		return [64]byte{}, errors.New("crypto: the nonce is zero")
+	}
+	r, odd := baseMultiply(&nonce)
+	if odd {
+		nonce.Negate()
+	}
+	challenge := tagChallenge.Hash(r[:], public[:], msg)
+	var s btcec.ModNScalar
+	s.SetBytes(&challenge)
+	s.Mul(&k.secret.scalar).Add(&nonce)
+
+	var sig [64]byte
+	copy(sig[:32], r[:])
+	s.PutBytesUnchecked(sig[32:])
+	if !Verify(public, msg, sig) {
+		return [64]byte{}, errSignature
+	}
+	return sig, nil
+}
+
+// TapTweak returns the key that spends the taproot output of this internal key by the key path,
+// without a script tree: d + int(tagged("TapTweak", P)) as BIP-341 taproot_tweak_seckey has it.
+// Its public key is [TapTweakPublicKey] of k's.
+func (k PrivateKey) TapTweak() (PrivateKey, error) {
+	hash := tagTapTweak.Hash(k.secret.public[:])
+	var tweak btcec.ModNScalar
+	if overflow := tweak.SetBytes(&hash); overflow != 0 {
+		return PrivateKey{}, errTweak
+	}
+	tweak.Add(&k.secret.scalar)
+	if tweak.IsZero() {
+		return PrivateKey{}, errTweak
+	}
+	return NewPrivateKey(tweak.Bytes())
+}
