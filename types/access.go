@@ -1,0 +1,75 @@
+package types
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+)
+
+// Access is a state key that a block's execution read or wrote, with its value before and after the block; an
+// empty value is absence. One whose values differ is a write.
+type Access struct {
+	Key, Old, New []byte
+}
+
+// Changed reports whether the access is a write.
+func (a Access) Changed() bool { return !bytes.Equal(a.Old, a.New) }
+
+// Limits of decoding an access: the longest key is a contract's storage key; the longest value a storage value.
+const (
+	maxStateKeyBytes = 1 + 32 + MaxStorageKeyBytes
+	minAccessBytes   = 3 * 8
+	maxAccesses      = 1 << 24
+)
+
+// EncodeAccesses is bincode(Vec<Access>).
+func EncodeAccesses(accesses []Access) []byte {
+	size := 8
+	for _, a := range accesses {
+		size += minAccessBytes + len(a.Key) + len(a.Old) + len(a.New)
+	}
+	e := codec.NewEncoder(size)
+	e.U64(uint64(len(accesses)))
+	for _, a := range accesses {
+		e.Bytes(a.Key)
+		e.Bytes(a.Old)
+		e.Bytes(a.New)
+	}
+	return e.Data()
+}
+
+// DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend. Byte fields alias b.
+func DecodeAccesses(b []byte) ([]Access, error) {
+	d := codec.NewDecoder(b)
+	n := d.Length(maxAccesses, minAccessBytes)
+	accesses := make([]Access, 0, n)
+	for i := range n {
+		a := Access{Key: d.Bytes(maxStateKeyBytes), Old: d.Bytes(MaxStorageValueBytes), New: d.Bytes(MaxStorageValueBytes)}
+		if d.Err() != nil {
+			break
+		}
+		if i > 0 && bytes.Compare(accesses[i-1].Key, a.Key) >= 0 {
+			d.Fail(fmt.Errorf("access %d: keys do not ascend", i))
+			break
+		}
+		accesses = append(accesses, a)
+	}
+	return accesses, d.Finish()
+}
+
+// Writes is the part of a block's accesses whose values differ, in the same order.
+func Writes(accesses []Access) []Access {
+	writes := make([]Access, 0, len(accesses))
+	for _, a := range accesses {
+		if a.Changed() {
+			writes = append(writes, a)
+		}
+	}
+	return writes
+}
+
+// DigestAccesses is SHA256(bincode(Vec<Access>)): over a block's writes the header's writes_digest, over all its
+// accesses the accesses_digest of its proof.
+func DigestAccesses(accesses []Access) Digest { return sha256.Sum256(EncodeAccesses(accesses)) }

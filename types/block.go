@@ -1,0 +1,147 @@
+package types
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/crypto"
+)
+
+var blockTag = crypto.NewTag("cairn/block/v1")
+
+// Header commits to a block and to the state after it.
+type Header struct {
+	Version          uint32 // of the protocol: the parameters' version
+	ChainID          uint64
+	Height           Height
+	Parent           BlockHash
+	Timestamp        uint64 // Unix seconds, at least the parent's
+	Producer         PublicKey
+	TransactionsRoot MerkleRoot
+	ReceiptsRoot     MerkleRoot
+	StateRoot        StateRoot
+	WritesDigest     Digest
+	GasUsed          Gas
+	GasLimit         Gas
+	BaseFee          Amount
+}
+
+// SignedHeader is a header with its producer's BIP-340 signature over the block hash.
+type SignedHeader struct {
+	Header    Header
+	Signature Signature
+}
+
+// Block is a signed header and its transactions.
+type Block struct {
+	Header       Header
+	Signature    Signature
+	Transactions []SignedTransaction
+}
+
+// HeaderBytes is the length of an encoded header, SignedHeaderBytes with its signature.
+const (
+	HeaderBytes       = 4 + 8 + 8 + 32 + 8 + 32 + 4*32 + 3*8
+	SignedHeaderBytes = HeaderBytes + 64
+)
+
+func (h Header) encode(e *codec.Encoder) {
+	e.U32(h.Version)
+	e.U64(h.ChainID)
+	e.U64(uint64(h.Height))
+	e.Fixed(h.Parent[:])
+	e.U64(h.Timestamp)
+	e.Fixed(h.Producer[:])
+	e.Fixed(h.TransactionsRoot[:])
+	e.Fixed(h.ReceiptsRoot[:])
+	e.Fixed(h.StateRoot[:])
+	e.Fixed(h.WritesDigest[:])
+	e.U64(uint64(h.GasUsed))
+	e.U64(uint64(h.GasLimit))
+	e.U64(uint64(h.BaseFee))
+}
+
+func decodeHeader(d *codec.Decoder) (h Header) {
+	h.Version = d.U32()
+	h.ChainID = d.U64()
+	h.Height = Height(d.U64())
+	d.Fixed(h.Parent[:])
+	h.Timestamp = d.U64()
+	d.Fixed(h.Producer[:])
+	d.Fixed(h.TransactionsRoot[:])
+	d.Fixed(h.ReceiptsRoot[:])
+	d.Fixed(h.StateRoot[:])
+	d.Fixed(h.WritesDigest[:])
+	h.GasUsed = Gas(d.U64())
+	h.GasLimit = Gas(d.U64())
+	h.BaseFee = Amount(d.U64())
+	return h
+}
+
+// Encode is bincode(Header).
+func (h Header) Encode() []byte {
+	e := codec.NewEncoder(HeaderBytes)
+	h.encode(e)
+	return e.Data()
+}
+
+// Hash is the block hash.
+func (h Header) Hash() BlockHash { return BlockHash(blockTag.Hash(h.Encode())) }
+
+// Encode is bincode(SignedHeader).
+func (h SignedHeader) Encode() []byte {
+	e := codec.NewEncoder(SignedHeaderBytes)
+	h.Header.encode(e)
+	e.Fixed(h.Signature[:])
+	return e.Data()
+}
+
+// DecodeSignedHeader decodes what [SignedHeader.Encode] gives.
+func DecodeSignedHeader(b []byte) (SignedHeader, error) {
+	d := codec.NewDecoder(b)
+	h := SignedHeader{Header: decodeHeader(d)}
+	d.Fixed(h.Signature[:])
+	return h, d.Finish()
+}
+
+// VerifySignature reports whether the header carries its producer's signature.
+func (h SignedHeader) VerifySignature() bool {
+	hash := h.Header.Hash()
+	return crypto.Verify(h.Header.Producer, hash[:], h.Signature)
+}
+
+// Signed is the block's header with its signature.
+func (b Block) Signed() SignedHeader { return SignedHeader{Header: b.Header, Signature: b.Signature} }
+
+// Encode is bincode(Block).
+func (b Block) Encode() []byte {
+	e := codec.NewEncoder(SignedHeaderBytes + 8 + 256*len(b.Transactions))
+	b.Header.encode(e)
+	e.Fixed(b.Signature[:])
+	e.U64(uint64(len(b.Transactions)))
+	for _, tx := range b.Transactions {
+		tx.encode(e)
+		e.Fixed(tx.Signature[:])
+	}
+	return e.Data()
+}
+
+// DecodeBlock decodes what [Block.Encode] gives, of at most [MaxBlockBytes] of transactions. Byte fields of
+// transactions alias b.
+func DecodeBlock(b []byte) (Block, error) {
+	if limit := MaxBlockBytes + SignedHeaderBytes + 8; len(b) > limit {
+		return Block{}, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), limit)
+	}
+	d := codec.NewDecoder(b)
+	block := Block{Header: decodeHeader(d)}
+	d.Fixed(block.Signature[:])
+	n := d.Length(maxBlockTxs, minTransactionBytes)
+	block.Transactions = make([]SignedTransaction, 0, n)
+	for range n {
+		if d.Err() != nil {
+			break
+		}
+		block.Transactions = append(block.Transactions, decodeSignedTransaction(d))
+	}
+	return block, d.Finish()
+}

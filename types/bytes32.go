@@ -1,0 +1,94 @@
+package types
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Bytes32 is a 32-byte value; the type parameter says what it means, so that the compiler keeps meanings apart.
+type Bytes32[Meaning any] [32]byte
+
+type (
+	accountMeaning   struct{}
+	contractMeaning  struct{}
+	codeMeaning      struct{}
+	txMeaning        struct{}
+	blockMeaning     struct{}
+	stateMeaning     struct{}
+	merkleMeaning    struct{}
+	digestMeaning    struct{}
+	publicKeyMeaning struct{}
+)
+
+// The 32-byte nouns of the protocol.
+type (
+	// Account is an x-only public key: the taproot output key, which is the witness program of its address.
+	Account = Bytes32[accountMeaning]
+	// PublicKey is an x-only key that must lie on the curve: the producer's.
+	PublicKey = Bytes32[publicKeyMeaning]
+	// ContractID names a contract; its coins are those of the account with the same bytes.
+	ContractID = Bytes32[contractMeaning]
+	// CodeHash is the SHA-256 of a contract's code as submitted.
+	CodeHash = Bytes32[codeMeaning]
+	// TxID is the hash of a signed transaction.
+	TxID = Bytes32[txMeaning]
+	// BlockHash is the hash of a header.
+	BlockHash = Bytes32[blockMeaning]
+	// StateRoot is the root of the state tree: eight KoalaBear elements, big-endian.
+	StateRoot = Bytes32[stateMeaning]
+	// MerkleRoot is the root of an RFC 6962 tree over a block's transactions or receipts.
+	MerkleRoot = Bytes32[merkleMeaning]
+	// Digest is a SHA-256 over an encoded list: a block's writes or accesses, the gas schedule.
+	Digest = Bytes32[digestMeaning]
+)
+
+// String is the value in hex with the prefix 0x.
+func (b Bytes32[M]) String() string { return "0x" + hex.EncodeToString(b[:]) }
+
+// IsZero reports whether all bytes are 0.
+func (b Bytes32[M]) IsZero() bool { return b == Bytes32[M]{} }
+
+// Compare orders values by their bytes: −1, 0 or 1.
+func (b Bytes32[M]) Compare(other Bytes32[M]) int { return bytes.Compare(b[:], other[:]) }
+
+// MarshalText renders the value as [Bytes32.String] does.
+func (b Bytes32[M]) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText parses 64 hex digits of either case, with or without the prefix 0x.
+func (b *Bytes32[M]) UnmarshalText(text []byte) error {
+	v, err := parseHex32(string(text))
+	if err != nil {
+		return err
+	}
+	*b = v
+	return nil
+}
+
+// ErrBadHex32 is the error of text that is not 32 bytes in hex.
+var ErrBadHex32 = errors.New("not 32 bytes in hex")
+
+// ParseBytes32 parses 64 hex digits of either case, with or without the prefix 0x.
+func ParseBytes32[T ~[32]byte](s string) (T, error) {
+	v, err := parseHex32(s)
+	return T(v), err
+}
+
+func parseHex32(s string) (out [32]byte, err error) {
+	digits := strings.TrimPrefix(s, "0x")
+	if len(digits) != 64 {
+		return out, fmt.Errorf("%w: %d digits", ErrBadHex32, len(digits))
+	}
+	if _, err := hex.Decode(out[:], []byte(digits)); err != nil {
+		return [32]byte{}, ErrBadHex32
+	}
+	return out, nil
+}
+
+// Signature is a BIP-340 signature.
+type Signature [64]byte
+
+// String is the signature in hex with the prefix 0x.
+func (s Signature) String() string { return "0x" + hex.EncodeToString(s[:]) }

@@ -1,0 +1,159 @@
+package types
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/crypto"
+)
+
+var genesisTag = crypto.NewTag("cairn/genesis/v1")
+
+// Genesis is the beginning of a chain. Its rules of validity are in internal/protocol/exec.
+type Genesis struct {
+	ChainID     uint64       `json:"chain_id"`
+	Network     Network      `json:"network"`
+	Time        uint64       `json:"time"` // Unix seconds
+	BaseFee     Amount       `json:"base_fee"`
+	Parameters  Parameters   `json:"parameters"`
+	Allocations []Allocation `json:"allocations"` // strictly ascending by account
+}
+
+// Allocation gives an account its first balance.
+type Allocation struct {
+	Account Account `json:"account"`
+	Balance Amount  `json:"balance"`
+}
+
+const (
+	allocationBytes = 32 + 8
+	maxAllocations  = 1 << 24
+	maxNetworkBytes = 16
+)
+
+// Encode is bincode(Genesis), the authoritative form.
+func (g Genesis) Encode() []byte {
+	e := codec.NewEncoder(64 + parametersBytes + allocationBytes*len(g.Allocations))
+	e.U64(g.ChainID)
+	e.String(string(g.Network))
+	e.U64(g.Time)
+	e.U64(uint64(g.BaseFee))
+	g.Parameters.encode(e)
+	e.U64(uint64(len(g.Allocations)))
+	for _, a := range g.Allocations {
+		e.Fixed(a.Account[:])
+		e.U64(uint64(a.Balance))
+	}
+	return e.Data()
+}
+
+// DecodeGenesis decodes what [Genesis.Encode] gives.
+func DecodeGenesis(b []byte) (Genesis, error) {
+	d := codec.NewDecoder(b)
+	g := Genesis{
+		ChainID: d.U64(), Network: Network(d.String(maxNetworkBytes)), Time: d.U64(), BaseFee: Amount(d.U64()),
+		Parameters: decodeParameters(d),
+	}
+	n := d.Length(maxAllocations, allocationBytes)
+	g.Allocations = make([]Allocation, n)
+	for i := range g.Allocations {
+		d.Fixed(g.Allocations[i].Account[:])
+		g.Allocations[i].Balance = Amount(d.U64())
+	}
+	return g, d.Finish()
+}
+
+// Digest is the parent of header 0: it binds the chain to this genesis.
+func (g Genesis) Digest() BlockHash { return BlockHash(genesisTag.Hash(g.Encode())) }
+
+// ParseGenesisJSON reads the JSON rendering of a genesis: the struct's member names; amounts as integers or decimal
+// strings; accounts as hex or as addresses of the genesis' network. Unknown members are an error.
+func ParseGenesisJSON(b []byte) (Genesis, error) {
+	var raw struct {
+		ChainID     *uint64     `json:"chain_id"`
+		Network     Network     `json:"network"`
+		Time        *uint64     `json:"time"`
+		BaseFee     *jsonAmount `json:"base_fee"`
+		Parameters  *jsonParams `json:"parameters"`
+		Allocations []struct {
+			Account string     `json:"account"`
+			Balance jsonAmount `json:"balance"`
+		} `json:"allocations"`
+	}
+	if err := decodeStrict(b, &raw); err != nil {
+		return Genesis{}, fmt.Errorf("genesis: %w", err)
+	}
+	if raw.ChainID == nil || raw.Time == nil || raw.BaseFee == nil || raw.Parameters == nil {
+		return Genesis{}, fmt.Errorf("genesis: chain_id, network, time, base_fee and parameters are required")
+	}
+	if raw.Network.Prefix() == "" {
+		return Genesis{}, fmt.Errorf("genesis: unknown network %q", raw.Network)
+	}
+	g := Genesis{ChainID: *raw.ChainID, Network: raw.Network, Time: *raw.Time, BaseFee: Amount(*raw.BaseFee)}
+	var err error
+	if g.Parameters, err = raw.Parameters.parameters(raw.Network); err != nil {
+		return Genesis{}, fmt.Errorf("genesis: parameters: %w", err)
+	}
+	for i, a := range raw.Allocations {
+		account, err := raw.Network.ParseAccount(a.Account)
+		if err != nil {
+			return Genesis{}, fmt.Errorf("genesis: allocation %d: %w", i, err)
+		}
+		g.Allocations = append(g.Allocations, Allocation{Account: account, Balance: Amount(a.Balance)})
+	}
+	return g, nil
+}
+
+// ParseParametersJSON reads the JSON rendering of parameters, as [ParseGenesisJSON] does.
+func ParseParametersJSON(b []byte, network Network) (Parameters, error) {
+	var raw jsonParams
+	if err := decodeStrict(b, &raw); err != nil {
+		return Parameters{}, fmt.Errorf("parameters: %w", err)
+	}
+	return raw.parameters(network)
+}
+
+type jsonParams struct {
+	Version      uint32     `json:"version"`
+	GasLimit     jsonAmount `json:"gas_limit"`
+	TargetBPS    uint16     `json:"target_bps"`
+	MinBaseFee   jsonAmount `json:"min_base_fee"`
+	MaxBaseFee   jsonAmount `json:"max_base_fee"`
+	Producer     string     `json:"producer"`
+	FeeRecipient string     `json:"fee_recipient"`
+}
+
+func (j jsonParams) parameters(network Network) (Parameters, error) {
+	producer, err := network.ParseAccount(j.Producer)
+	if err != nil {
+		return Parameters{}, fmt.Errorf("producer: %w", err)
+	}
+	recipient, err := network.ParseAccount(j.FeeRecipient)
+	if err != nil {
+		return Parameters{}, fmt.Errorf("fee_recipient: %w", err)
+	}
+	return Parameters{
+		Version: j.Version, GasLimit: Gas(j.GasLimit), TargetBPS: j.TargetBPS, MinBaseFee: Amount(j.MinBaseFee),
+		MaxBaseFee: Amount(j.MaxBaseFee), Producer: PublicKey(producer), FeeRecipient: recipient,
+	}, nil
+}
+
+// jsonAmount is a u64 written as a JSON integer or as a decimal string.
+type jsonAmount uint64
+
+func (a *jsonAmount) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if len(b) > 1 && b[0] == '"' {
+		if err := json.Unmarshal(b, &text); err != nil {
+			return err
+		}
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not an unsigned 64-bit integer", text)
+	}
+	*a = jsonAmount(v)
+	return nil
+}

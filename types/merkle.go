@@ -1,0 +1,41 @@
+package types
+
+import "crypto/sha256"
+
+// NewMerkleRoot is the Merkle tree hash of RFC 6962 §2.1 with SHA-256 over the leaves.
+func NewMerkleRoot(leaves [][]byte) MerkleRoot {
+	switch len(leaves) {
+	case 0:
+		return sha256.Sum256(nil)
+	case 1:
+		return sha256.Sum256(append([]byte{0}, leaves[0]...))
+	}
+	split := 1
+	for split*2 < len(leaves) {
+		split *= 2
+	}
+	left, right := NewMerkleRoot(leaves[:split]), NewMerkleRoot(leaves[split:])
+	var node [65]byte
+	node[0] = 1
+	copy(node[1:], left[:])
+	copy(node[33:], right[:])
+	return sha256.Sum256(node[:])
+}
+
+// TransactionsRoot is a header's transactions_root: over the transactions' hashes.
+func TransactionsRoot(ids []TxID) MerkleRoot {
+	leaves := make([][]byte, len(ids))
+	for i := range ids {
+		leaves[i] = ids[i][:]
+	}
+	return NewMerkleRoot(leaves)
+}
+
+// ReceiptsRoot is a header's receipts_root: over the encoded receipts.
+func ReceiptsRoot(receipts []Receipt) MerkleRoot {
+	leaves := make([][]byte, len(receipts))
+	for i, r := range receipts {
+		leaves[i] = r.Encode()
+	}
+	return NewMerkleRoot(leaves)
+}

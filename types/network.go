@@ -1,0 +1,96 @@
+package types
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-chain/cairn/crypto"
+)
+
+// Network is a kind of chain; it fixes the prefix of addresses.
+type Network string
+
+// The three networks.
+const (
+	Mainnet Network = "mainnet"
+	Testnet Network = "testnet"
+	Regtest Network = "regtest"
+)
+
+// Networks lists all networks.
+func Networks() []Network { return []Network{Mainnet, Testnet, Regtest} }
+
+// Prefix is the human-readable part of the network's bech32m addresses (BIP-173); empty for an unknown network.
+func (n Network) Prefix() string {
+	switch n {
+	case Mainnet:
+		return "bc"
+	case Testnet:
+		return "tb"
+	case Regtest:
+		return "bcrt"
+	default:
+		return ""
+	}
+}
+
+// CoinType is the coin of the network's BIP-86 derivation path: 0 on mainnet, else 1 (SLIP-44).
+func (n Network) CoinType() uint32 {
+	if n == Mainnet {
+		return 0
+	}
+	return 1
+}
+
+// Address renders an account as the network's taproot address.
+func (n Network) Address(account Account) string { return crypto.EncodeAddress(n.Prefix(), account) }
+
+// What is not an account.
+var (
+	ErrBadAccount   = errors.New("neither a taproot address nor a public key in hex")
+	ErrWrongNetwork = errors.New("address of another network")
+)
+
+// ParseAddress parses a taproot address of any network.
+func ParseAddress(s string) (Network, Account, error) {
+	prefix, program, err := crypto.DecodeAddress(s)
+	if err != nil {
+		return "", Account{}, fmt.Errorf("%w: %w", ErrBadAccount, err)
+	}
+	for _, n := range Networks() {
+		if n.Prefix() == prefix {
+			return n, program, nil
+		}
+	}
+	return "", Account{}, fmt.Errorf("%w: unknown prefix", ErrBadAccount)
+}
+
+// ParseAccount parses an address of the network ([ErrWrongNetwork] for another's), or a public key in hex, with or
+// without 0x: 32 bytes x-only, or 33 bytes compressed, whose parity byte is dropped.
+func (n Network) ParseAccount(s string) (Account, error) {
+	if account, ok := parsePublicKey(s); ok {
+		return account, nil
+	}
+	network, account, err := ParseAddress(s)
+	if err != nil {
+		return Account{}, ErrBadAccount
+	}
+	if network != n {
+		return Account{}, fmt.Errorf("%w: expected prefix %s", ErrWrongNetwork, n.Prefix())
+	}
+	return account, nil
+}
+
+func parsePublicKey(s string) (account Account, ok bool) {
+	digits := strings.TrimPrefix(s, "0x")
+	if len(digits) == 66 && (strings.HasPrefix(digits, "02") || strings.HasPrefix(digits, "03")) {
+		digits = digits[2:]
+	}
+	if len(digits) != 64 {
+		return account, false
+	}
+	_, err := hex.Decode(account[:], []byte(digits))
+	return account, err == nil
+}

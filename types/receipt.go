@@ -1,0 +1,97 @@
+package types
+
+import "github.com/cairn-chain/cairn/codec"
+
+// ReceiptStatus says whether an included transaction did what it was to do.
+type ReceiptStatus uint8
+
+// The two outcomes of an included transaction.
+const (
+	StatusFailed  ReceiptStatus = 0
+	StatusSuccess ReceiptStatus = 1
+)
+
+// Receipt is what consensus keeps of a transaction's execution. Reasons of failure are not committed.
+type Receipt struct {
+	Transaction TxID
+	Status      ReceiptStatus
+	GasUsed     Gas
+	Contract    *ContractID // of a deploy that succeeded
+	Output      []byte      // return data, or revert data of a failed one
+	Logs        []Log
+}
+
+// Log is an event that a contract emitted, or a payment that code made (contract zero, name [NativeTransfer]).
+type Log struct {
+	Contract ContractID
+	Name     string
+	Topics   [][32]byte
+	Data     []byte
+}
+
+// NativeTransfer is the name of the log of a native payment made by code: topics from and to, data amount_le64.
+const NativeTransfer = "NativeTransfer"
+
+// Encode is bincode(Receipt): a leaf of the receipts root.
+func (r Receipt) Encode() []byte {
+	e := codec.NewEncoder(128)
+	e.Fixed(r.Transaction[:])
+	e.U8(uint8(r.Status))
+	e.U64(uint64(r.GasUsed))
+	e.Option(r.Contract != nil)
+	if r.Contract != nil {
+		e.Fixed(r.Contract[:])
+	}
+	e.Bytes(r.Output)
+	e.U64(uint64(len(r.Logs)))
+	for _, log := range r.Logs {
+		log.encode(e)
+	}
+	return e.Data()
+}
+
+func (l Log) encode(e *codec.Encoder) {
+	e.Fixed(l.Contract[:])
+	e.String(l.Name)
+	e.U64(uint64(len(l.Topics)))
+	for _, topic := range l.Topics {
+		e.Fixed(topic[:])
+	}
+	e.Bytes(l.Data)
+}
+
+// DecodeReceipt decodes what [Receipt.Encode] gives. Byte fields alias b.
+func DecodeReceipt(b []byte) (Receipt, error) {
+	d := codec.NewDecoder(b)
+	var r Receipt
+	d.Fixed(r.Transaction[:])
+	r.Status = ReceiptStatus(d.Variant8(2))
+	r.GasUsed = Gas(d.U64())
+	if d.Option() {
+		r.Contract = new(ContractID)
+		d.Fixed(r.Contract[:])
+	}
+	r.Output = d.Bytes(MaxArgsBytes)
+	n := d.Length(MaxTransactionLogs, minLogBytes)
+	if n > 0 {
+		r.Logs = make([]Log, n)
+	}
+	for i := range r.Logs {
+		r.Logs[i] = decodeLog(d)
+	}
+	return r, d.Finish()
+}
+
+func decodeLog(d *codec.Decoder) (l Log) {
+	d.Fixed(l.Contract[:])
+	l.Name = d.String(MaxLogNameBytes)
+	n := d.Length(MaxLogTopics, 32)
+	if n > 0 {
+		l.Topics = make([][32]byte, n)
+	}
+	for i := range l.Topics {
+		d.Fixed(l.Topics[i][:])
+	}
+	l.Data = d.Bytes(MaxLogDataBytes)
+	return l
+}

@@ -1,0 +1,254 @@
+package types
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/crypto"
+)
+
+// TransactionVersion is the only version of a transaction's layout.
+const TransactionVersion = 1
+
+var (
+	txTag       = crypto.NewTag("cairn/tx/v1")
+	txIDTag     = crypto.NewTag("cairn/txid/v1")
+	contractTag = crypto.NewTag("cairn/contract/v1")
+)
+
+// Transaction is what a sender signs.
+type Transaction struct {
+	Version              uint8
+	ChainID              uint64
+	Sender               Account
+	Nonce                uint64
+	GasLimit             Gas
+	MaxFeePerGas         Amount
+	MaxPriorityFeePerGas Amount
+	Payload              Payload
+}
+
+// SignedTransaction is a transaction with its sender's BIP-340 signature over [Transaction.SigningHash].
+type SignedTransaction struct {
+	Transaction
+	Signature Signature
+}
+
+// PayloadKind is a payload's variant in the encoding.
+type PayloadKind uint32
+
+// The payloads of protocol version 1.
+const (
+	KindTransfer PayloadKind = iota
+	KindDeploy
+	KindCall
+	KindConfigure
+	payloadKinds
+)
+
+// String is the kind's name in RPC results.
+func (k PayloadKind) String() string {
+	switch k {
+	case KindTransfer:
+		return "transfer"
+	case KindDeploy:
+		return "deploy"
+	case KindCall:
+		return "call"
+	case KindConfigure:
+		return "configure"
+	default:
+		return fmt.Sprintf("kind %d", uint32(k))
+	}
+}
+
+// Payload is what a transaction does: [Transfer], [Deploy], [Call] or [Configure].
+type Payload interface {
+	Kind() PayloadKind
+	// Value is the native amount that the payload moves from the sender.
+	Value() Amount
+	encode(*codec.Encoder)
+}
+
+// Transfer moves value to an account and runs no code.
+type Transfer struct {
+	To     Account
+	Amount Amount
+}
+
+// Deploy stores a contract and runs its init function.
+type Deploy struct {
+	Amount   Amount
+	Name     string
+	Code     []byte
+	InitArgs []byte
+}
+
+// Call runs a contract's function.
+type Call struct {
+	Amount   Amount
+	Contract ContractID
+	Function string
+	Args     []byte
+}
+
+// Configure replaces the chain's parameters; only the producer in force may.
+type Configure struct {
+	Parameters Parameters
+}
+
+func (Transfer) Kind() PayloadKind  { return KindTransfer }
+func (Deploy) Kind() PayloadKind    { return KindDeploy }
+func (Call) Kind() PayloadKind      { return KindCall }
+func (Configure) Kind() PayloadKind { return KindConfigure }
+
+func (p Transfer) Value() Amount { return p.Amount }
+func (p Deploy) Value() Amount   { return p.Amount }
+func (p Call) Value() Amount     { return p.Amount }
+func (Configure) Value() Amount  { return 0 }
+
+func (p Transfer) encode(e *codec.Encoder) {
+	e.Fixed(p.To[:])
+	e.U64(uint64(p.Amount))
+}
+
+func (p Deploy) encode(e *codec.Encoder) {
+	e.U64(uint64(p.Amount))
+	e.String(p.Name)
+	e.Bytes(p.Code)
+	e.Bytes(p.InitArgs)
+}
+
+func (p Call) encode(e *codec.Encoder) {
+	e.U64(uint64(p.Amount))
+	e.Fixed(p.Contract[:])
+	e.String(p.Function)
+	e.Bytes(p.Args)
+}
+
+func (p Configure) encode(e *codec.Encoder) { p.Parameters.encode(e) }
+
+func decodePayload(d *codec.Decoder) Payload {
+	switch PayloadKind(d.Variant(uint32(payloadKinds))) {
+	case KindDeploy:
+		return Deploy{
+			Amount: Amount(d.U64()), Name: d.String(MaxTransactionBytes),
+			Code: d.Bytes(MaxTransactionBytes), InitArgs: d.Bytes(MaxTransactionBytes),
+		}
+	case KindCall:
+		p := Call{Amount: Amount(d.U64())}
+		d.Fixed(p.Contract[:])
+		p.Function, p.Args = d.String(MaxTransactionBytes), d.Bytes(MaxTransactionBytes)
+		return p
+	case KindConfigure:
+		return Configure{Parameters: decodeParameters(d)}
+	default:
+		var p Transfer
+		d.Fixed(p.To[:])
+		p.Amount = Amount(d.U64())
+		return p
+	}
+}
+
+func (t Transaction) encode(e *codec.Encoder) {
+	e.U8(t.Version)
+	e.U64(t.ChainID)
+	e.Fixed(t.Sender[:])
+	e.U64(t.Nonce)
+	e.U64(uint64(t.GasLimit))
+	e.U64(uint64(t.MaxFeePerGas))
+	e.U64(uint64(t.MaxPriorityFeePerGas))
+	e.U32(uint32(t.Payload.Kind()))
+	t.Payload.encode(e)
+}
+
+func decodeTransaction(d *codec.Decoder) (t Transaction) {
+	t.Version = d.U8()
+	t.ChainID = d.U64()
+	d.Fixed(t.Sender[:])
+	t.Nonce = d.U64()
+	t.GasLimit = Gas(d.U64())
+	t.MaxFeePerGas = Amount(d.U64())
+	t.MaxPriorityFeePerGas = Amount(d.U64())
+	t.Payload = decodePayload(d)
+	return t
+}
+
+// Encode is bincode(Transaction): what is signed, and the unsigned form of calls and estimates.
+func (t Transaction) Encode() []byte {
+	e := codec.NewEncoder(256)
+	t.encode(e)
+	return e.Data()
+}
+
+// Encode is bincode(SignedTransaction): the transaction's bytes, then the signature's 64.
+func (t SignedTransaction) Encode() []byte {
+	e := codec.NewEncoder(256)
+	t.encode(e)
+	e.Fixed(t.Signature[:])
+	return e.Data()
+}
+
+// DecodeTransaction decodes an unsigned transaction of at most [MaxTransactionBytes]. Byte fields alias b.
+func DecodeTransaction(b []byte) (Transaction, error) {
+	if len(b) > MaxTransactionBytes {
+		return Transaction{}, fmt.Errorf("%w: %d bytes, at most %d", codec.ErrTooLong, len(b), MaxTransactionBytes)
+	}
+	d := codec.NewDecoder(b)
+	t := decodeTransaction(d)
+	return t, d.Finish()
+}
+
+// DecodeSignedTransaction decodes a signed transaction of at most [MaxTransactionBytes]. Byte fields alias b.
+// The fields' own limits are rules of validity (exec.CheckStatic), not of decoding.
+func DecodeSignedTransaction(b []byte) (SignedTransaction, error) {
+	if len(b) > MaxTransactionBytes {
+		return SignedTransaction{}, fmt.Errorf("%w: %d bytes, at most %d", codec.ErrTooLong, len(b), MaxTransactionBytes)
+	}
+	d := codec.NewDecoder(b)
+	t := decodeSignedTransaction(d)
+	return t, d.Finish()
+}
+
+func decodeSignedTransaction(d *codec.Decoder) (t SignedTransaction) {
+	start := d.Offset()
+	t.Transaction = decodeTransaction(d)
+	d.Fixed(t.Signature[:])
+	if d.Offset()-start > MaxTransactionBytes {
+		d.Fail(fmt.Errorf("%w: a transaction of %d bytes", codec.ErrTooLong, d.Offset()-start))
+	}
+	return t
+}
+
+// SigningHash is the message that the sender signs.
+func (t Transaction) SigningHash() [32]byte { return txTag.Hash(t.Encode()) }
+
+// Cost is the most that a transaction can take from its sender: value + gas_limit × max_fee_per_gas.
+func (t Transaction) Cost() (Amount, error) {
+	fee, err := t.GasLimit.Cost(t.MaxFeePerGas)
+	if err != nil {
+		return 0, err
+	}
+	return fee.Add(t.Payload.Value())
+}
+
+// ID is the transaction's hash.
+func (t SignedTransaction) ID() TxID { return TransactionID(t.Encode()) }
+
+// TransactionID is the hash of an encoded signed transaction.
+func TransactionID(encoded []byte) TxID { return TxID(txIDTag.Hash(encoded)) }
+
+// NewContractID is the ID of the contract that a Deploy by sender with this nonce creates.
+func NewContractID(sender Account, nonce uint64) ContractID {
+	e := codec.NewEncoder(40)
+	e.Fixed(sender[:])
+	e.U64(nonce)
+	return ContractID(contractTag.Hash(e.Data()))
+}
+
+// Sign signs a transaction with the key of its sender.
+func Sign(t Transaction, key crypto.PrivateKey, aux [32]byte) (SignedTransaction, error) {
+	message := t.SigningHash()
+	signature, err := key.Sign(message[:], aux)
+	return SignedTransaction{Transaction: t, Signature: signature}, err
+}
