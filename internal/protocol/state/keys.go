@@ -1,0 +1,34 @@
+package state
+
+import "github.com/cairn-chain/cairn/types"
+
+// Domain is the first byte of a state key.
+type Domain byte
+
+// The domains of state keys. A key is a domain byte and what follows it.
+const (
+	DomainChain    Domain = 0 // 00: supply, 01: parameters
+	DomainAccount  Domain = 1 // account[32]
+	DomainContract Domain = 2 // contract[32]
+	DomainStorage  Domain = 3 // contract[32] ‖ key[0..256]
+)
+
+// SupplyKey is the key of [Supply].
+func SupplyKey() []byte { return []byte{byte(DomainChain), 0} }
+
+// ParametersKey is the key of types.Parameters.
+func ParametersKey() []byte { return []byte{byte(DomainChain), 1} }
+
+// AccountKey is the key of an account's [Account].
+func AccountKey(a types.Account) []byte { return key(DomainAccount, a[:], nil) }
+
+// ContractKey is the key of a contract's [Contract].
+func ContractKey(id types.ContractID) []byte { return key(DomainContract, id[:], nil) }
+
+// StorageKey is the key of a value in a contract's storage.
+func StorageKey(id types.ContractID, k []byte) []byte { return key(DomainStorage, id[:], k) }
+
+func key(d Domain, id, rest []byte) []byte {
+	k := make([]byte, 0, 1+len(id)+len(rest))
+	return append(append(append(k, byte(d)), id...), rest...)
+}

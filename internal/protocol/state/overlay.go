@@ -1,0 +1,107 @@
+package state
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Reader reads a committed state. Get returns the value under a key, nil where there is none; callers do not change
+// it. An error is a fault of the node or of its input, never absence.
+type Reader interface {
+	Get(key []byte) ([]byte, error)
+}
+
+// Overlay is a state in progress over a committed one. It records every key that was read or written with its
+// value before and after, and undoes writes back to a checkpoint; what was looked at stays recorded.
+type Overlay struct {
+	parent  Reader
+	entries map[string]*entry
+	journal []change
+}
+
+type entry struct {
+	old, now []byte
+}
+
+type change struct {
+	entry  *entry
+	before []byte
+}
+
+// NewOverlay returns an overlay over parent with nothing read or written.
+func NewOverlay(parent Reader) *Overlay {
+	return &Overlay{parent: parent, entries: make(map[string]*entry)}
+}
+
+// Get returns the present value under key, nil where there is none, and records the key.
+func (o *Overlay) Get(key []byte) ([]byte, error) {
+	e, err := o.entry(key)
+	if err != nil {
+		return nil, err
+	}
+	return e.now, nil
+}
+
+// Set writes value under key; an empty value deletes. The overlay keeps value.
+func (o *Overlay) Set(key, value []byte) error {
+	e, err := o.entry(key)
+	if err != nil {
+		return err
+	}
+	o.journal = append(o.journal, change{e, e.now})
+	e.now = value
+	return nil
+}
+
+func (o *Overlay) entry(key []byte) (*entry, error) {
+	if e, ok := o.entries[string(key)]; ok {
+		return e, nil
+	}
+	old, err := o.parent.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{old: old, now: old}
+	o.entries[string(key)] = e
+	return e, nil
+}
+
+// Checkpoint names the present state for [Overlay.Rollback].
+func (o *Overlay) Checkpoint() int { return len(o.journal) }
+
+// Rollback undoes every write since the checkpoint.
+func (o *Overlay) Rollback(checkpoint int) {
+	for i := len(o.journal) - 1; i >= checkpoint; i-- {
+		o.journal[i].entry.now = o.journal[i].before
+	}
+	o.journal = o.journal[:checkpoint]
+}
+
+// Seal forgets all checkpoints: a transaction's writes are final once it is applied.
+func (o *Overlay) Seal() { o.journal = o.journal[:0] }
+
+// Accesses lists what was read or written, ascending by key.
+func (o *Overlay) Accesses() []types.Access {
+	accesses := make([]types.Access, 0, len(o.entries))
+	for key, e := range o.entries {
+		accesses = append(accesses, types.Access{Key: []byte(key), Old: e.old, New: e.now})
+	}
+	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	return accesses
+}
+
+// Account reads the account's record.
+func (o *Overlay) Account(a types.Account) (Account, error) {
+	b, err := o.Get(AccountKey(a))
+	if err != nil {
+		return Account{}, err
+	}
+	return DecodeAccount(b)
+}
+
+// SetAccount writes the account's record.
+func (o *Overlay) SetAccount(a types.Account, record Account) error {
+	return o.Set(AccountKey(a), record.Encode())
+}
