@@ -23,6 +23,7 @@ type Overlay struct {
 
 type entry struct {
 	old, now []byte
+	listed   bool // false while the key was only peeked at
 }
 
 type change struct {
@@ -41,6 +42,16 @@ func (o *Overlay) Get(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.listed = true
+	return e.now, nil
+}
+
+// Peek is Get without recording the key: for the checks of a transaction that may turn out not to belong in the block.
+func (o *Overlay) Peek(key []byte) ([]byte, error) {
+	e, err := o.entry(key)
+	if err != nil {
+		return nil, err
+	}
 	return e.now, nil
 }
 
@@ -51,7 +62,7 @@ func (o *Overlay) Set(key, value []byte) error {
 		return err
 	}
 	o.journal = append(o.journal, change{e, e.now})
-	e.now = value
+	e.now, e.listed = value, true
 	return nil
 }
 
@@ -86,6 +97,9 @@ func (o *Overlay) Seal() { o.journal = o.journal[:0] }
 func (o *Overlay) Accesses() []types.Access {
 	accesses := make([]types.Access, 0, len(o.entries))
 	for key, e := range o.entries {
+		if !e.listed {
+			continue
+		}
 		accesses = append(accesses, types.Access{Key: []byte(key), Old: e.old, New: e.now})
 	}
 	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
