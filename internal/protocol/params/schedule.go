@@ -1,0 +1,99 @@
+package params
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Schedule is a gas schedule: the price in gas of everything that costs gas. A field that ends in Byte is a price
+// for each byte, in Page for each 64 KiB page of memory.
+type Schedule struct {
+	// Taken before execution.
+	IntrinsicTransfer       types.Gas
+	IntrinsicCall           types.Gas
+	IntrinsicCallByte       types.Gas // of function and args
+	IntrinsicDeploy         types.Gas
+	IntrinsicDeployByte     types.Gas // of name and init_args
+	IntrinsicDeployCodeByte types.Gas
+	IntrinsicConfigure      types.Gas
+
+	// A credit of more than 0 to an account without an entry.
+	NewAccount types.Gas
+
+	// Deploy and call.
+	Deploy              types.Gas
+	DeployMeteredBlock  types.Gas // × (params + declared locals) × metered blocks, summed over the functions
+	ContractCall        types.Gas
+	ContractCallArgByte types.Gas
+	ContractModuleByte  types.Gas
+	MemoryPage          types.Gas // of initial memory, and of memory.grow
+
+	// Instructions.
+	Instruction  types.Gas // every one not named
+	LoadStore    types.Gas
+	DivRem       types.Gas
+	Call         types.Gas
+	CallIndirect types.Gas
+	BrTable      types.Gas
+	Structure    types.Gas // block, else, end
+
+	// Host functions.
+	HostFunction          types.Gas // every one not named
+	CopyBytesPerGas       types.Gas // bytes that one gas copies between guest and host
+	StorageRead           types.Gas
+	StorageReadKeyByte    types.Gas
+	StorageReadValueByte  types.Gas // of the stored value
+	StorageWrite          types.Gas
+	StorageWriteKeyByte   types.Gas
+	StorageWriteValueByte types.Gas
+	StorageNewKey         types.Gas
+	StorageOldByte        types.Gas // of the value that a write replaces or deletes
+	NativeTransfer        types.Gas
+	CallValue             types.Gas // of a nested call that moves value
+	AccountLookup         types.Gas // balance, code_hash
+	Emit                  types.Gas
+	EmitByte              types.Gas // of name, topics and data
+	SHA256                types.Gas
+	SHA256Byte            types.Gas
+	Keccak256             types.Gas
+	Keccak256Byte         types.Gas
+	Blake3                types.Gas
+	Blake3Byte            types.Gas
+	SchnorrVerify         types.Gas
+	ECDSARecover          types.Gas
+}
+
+// Schedule1 is the schedule of protocol version 1.
+var Schedule1 = Schedule{
+	IntrinsicTransfer: 21_000, IntrinsicCall: 21_000, IntrinsicCallByte: 16,
+	IntrinsicDeploy: 71_000, IntrinsicDeployByte: 16, IntrinsicDeployCodeByte: 1_000, IntrinsicConfigure: 71_000,
+	NewAccount: 25_000,
+	Deploy:     50_000, DeployMeteredBlock: 250,
+	ContractCall: 6_000, ContractCallArgByte: 1, ContractModuleByte: 4, MemoryPage: 4_000,
+	Instruction: 1, LoadStore: 4, DivRem: 5, Call: 5, CallIndirect: 10, BrTable: 3, Structure: 0,
+	HostFunction: 50, CopyBytesPerGas: 4,
+	StorageRead: 4_000, StorageReadKeyByte: 8, StorageReadValueByte: 16,
+	StorageWrite: 15_000, StorageWriteKeyByte: 8, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16,
+	NativeTransfer: 9_000, CallValue: 9_000, AccountLookup: 4_000,
+	Emit: 1_000, EmitByte: 16,
+	SHA256: 200, SHA256Byte: 2, Keccak256: 500, Keccak256Byte: 4, Blake3: 200, Blake3Byte: 2,
+	SchnorrVerify: 120_000, ECDSARecover: 150_000,
+}
+
+// Text is the schedule's canonical text: a line "Name price" for each field, in order.
+func (s Schedule) Text() string {
+	var text strings.Builder
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		fmt.Fprintf(&text, "%s %d\n", v.Type().Field(i).Name, v.Field(i).Uint())
+	}
+	return text.String()
+}
+
+// Digest is the SHA-256 of the schedule's text. A data directory holds it, so that a binary with other prices does not
+// continue a chain that it would judge differently.
+func (s Schedule) Digest() types.Digest { return sha256.Sum256([]byte(s.Text())) }
