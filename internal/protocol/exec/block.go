@@ -1,0 +1,70 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ReadParameters reads the parameters in force from a state.
+func ReadParameters(r state.Reader) (types.Parameters, error) {
+	record, err := r.Get(state.ParametersKey())
+	if err != nil {
+		return types.Parameters{}, err
+	}
+	return types.DecodeParameters(record)
+}
+
+// Execute executes a block's transactions in order on the parent's state. header gives the timestamp and what the
+// result is compared with: every field but the state root must equal what execution derives. p are the parameters in
+// the parent's state. The signature is not checked here.
+func Execute(p types.Parameters, parent types.Header, reader state.Reader, header types.Header, txs []*types.VerifiedTx) (Result, error) {
+	seed, err := Seed(parent, p, header.Timestamp)
+	if err != nil {
+		return Result{}, err
+	}
+	run := Begin(p, reader, seed)
+	for i, tx := range txs {
+		if _, err := run.Apply(tx); err != nil {
+			return Result{}, fmt.Errorf("transaction %d: %w", i, err)
+		}
+	}
+	result, err := run.Finish()
+	if err != nil {
+		return Result{}, err
+	}
+	return result, checkHeader(header, result.Header)
+}
+
+// checkHeader names the first field of a block's header that differs from the derived one.
+func checkHeader(got, derived types.Header) error {
+	derived.StateRoot = got.StateRoot
+	if got == derived {
+		return nil
+	}
+	for _, field := range []struct {
+		name string
+		same bool
+	}{
+		{"version", got.Version == derived.Version}, {"chain_id", got.ChainID == derived.ChainID},
+		{"height", got.Height == derived.Height}, {"parent", got.Parent == derived.Parent},
+		{"producer", got.Producer == derived.Producer}, {"gas_limit", got.GasLimit == derived.GasLimit},
+		{"base_fee", got.BaseFee == derived.BaseFee}, {"gas_used", got.GasUsed == derived.GasUsed},
+		{"transactions_root", got.TransactionsRoot == derived.TransactionsRoot},
+		{"receipts_root", got.ReceiptsRoot == derived.ReceiptsRoot},
+	} {
+		if !field.same {
+			return fmt.Errorf("%w: %s", ErrHeader, field.name)
+		}
+	}
+	return fmt.Errorf("%w: writes_digest", ErrHeader)
+}
+
+func checkVersion(version uint32) error {
+	if !params.Known(version) {
+		return fmt.Errorf("%w: %d, this one knows up to %d", ErrUnknownVersion, version, params.Version)
+	}
+	return nil
+}

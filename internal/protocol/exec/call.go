@@ -1,0 +1,42 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Call executes a transaction on a state and drops what it wrote: for calls, estimates and traces. Version, chain and
+// sizes are checked as for inclusion; nonce, fees and the balance for gas are not asked, the gas costs nothing. A
+// sender that cannot pay the value ends as [InsufficientBalance].
+func Call(p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction) (Outcome, error) {
+	env := Env{ChainID: seed.ChainID, Parameters: p}
+	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 0, 0
+	if err := CheckStatic(env, &types.SignedTransaction{Transaction: tx}); err != nil {
+		return Outcome{}, err
+	}
+	run := Begin(p, parent, seed)
+	sender, err := readSender(run.state.Get, tx.Sender)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if sender.IsContract {
+		return Outcome{}, ErrSenderIsContract
+	}
+	if sender.Balance < tx.Payload.Value() {
+		return Outcome{Reason: InsufficientBalance, GasUsed: fees.IntrinsicGas(tx.Payload)}, nil
+	}
+	if sender.Account == (state.Account{}) {
+		// In a block the sender has an entry by now: its nonce was used.
+		if err := run.state.SetAccount(tx.Sender, state.Account{Nonce: 1}); err != nil {
+			return Outcome{}, err
+		}
+	}
+	outcome, err := run.runPayload(&tx)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("call: %w", err)
+	}
+	return outcome, nil
+}

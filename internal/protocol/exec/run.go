@@ -1,0 +1,248 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Run is a block in progress: transactions are applied to it one after the other.
+type Run struct {
+	env      Env
+	header   types.Header
+	state    *state.Overlay
+	ids      []types.TxID
+	receipts []types.Receipt
+	reasons  []Reason
+	bytes    int
+	burned   types.Amount
+}
+
+// Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
+// Accesses.
+type Result struct {
+	Header   types.Header
+	IDs      []types.TxID
+	Receipts []types.Receipt
+	Reasons  []Reason       // of failed transactions; Success for the others
+	Accesses []types.Access // every key that was read or written, ascending
+}
+
+// Seed is the part of the header after parent that is known before execution. p are the parameters in the state after
+// parent. Errors: [ErrTimestamp], [ErrUnknownVersion].
+func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Header, error) {
+	if timestamp < parent.Timestamp {
+		return types.Header{}, fmt.Errorf("%w: %d, parent has %d", ErrTimestamp, timestamp, parent.Timestamp)
+	}
+	if err := checkVersion(p.Version); err != nil {
+		return types.Header{}, err
+	}
+	return types.Header{
+		Version: p.Version, ChainID: parent.ChainID, Height: parent.Height + 1, Parent: parent.Hash(), Timestamp: timestamp,
+		Producer: p.Producer, GasLimit: p.GasLimit, BaseFee: fees.NextBaseFee(parent, p),
+	}, nil
+}
+
+// Begin starts the block of a seed ([Seed]) on the parent's state; p are the parameters in that state.
+func Begin(p types.Parameters, parent state.Reader, seed types.Header) *Run {
+	env := Env{ChainID: seed.ChainID, Parameters: p, BaseFee: seed.BaseFee}
+	return &Run{env: env, header: seed, state: state.NewOverlay(parent)}
+}
+
+// GasLeft is the gas that the block has left for further transactions.
+func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
+
+// Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
+// transaction, an importer rejects the block. Any other error is a fault, and the run is of no use any more.
+func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
+	signed := tx.Signed()
+	if err := CheckStatic(r.env, signed); err != nil {
+		return types.Receipt{}, err
+	}
+	sender, err := readSender(r.state.Peek, signed.Sender)
+	if err != nil {
+		return types.Receipt{}, err
+	}
+	if err := CheckAt(r.env, sender, signed); err != nil {
+		return types.Receipt{}, err
+	}
+	if signed.GasLimit > r.GasLeft() {
+		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, r.GasLeft())
+	}
+	if r.bytes+len(tx.Encoded()) > types.MaxBlockBytes {
+		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, r.bytes)
+	}
+	outcome, err := r.execute(&signed.Transaction)
+	if err != nil {
+		return types.Receipt{}, err
+	}
+	receipt := outcome.receipt(tx.ID())
+	r.bytes += len(tx.Encoded())
+	r.header.GasUsed += receipt.GasUsed
+	r.ids = append(r.ids, tx.ID())
+	r.receipts = append(r.receipts, receipt)
+	r.reasons = append(r.reasons, outcome.Reason)
+	return receipt, nil
+}
+
+// execute is "Applying one" of docs/protocol.md; the transaction is valid.
+func (r *Run) execute(tx *types.Transaction) (Outcome, error) {
+	price := fees.Price(r.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
+	if err := r.listAccesses(tx); err != nil {
+		return Outcome{}, err
+	}
+	if err := r.charge(tx, price); err != nil {
+		return Outcome{}, err
+	}
+	outcome, err := r.runPayload(tx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	r.state.Seal()
+	return outcome, r.settle(tx, price, outcome.GasUsed)
+}
+
+// listAccesses records the keys that a block with transactions, and each transaction, lists whatever its gas allows.
+func (r *Run) listAccesses(tx *types.Transaction) error {
+	keys := [][]byte{
+		state.SupplyKey(), state.ParametersKey(), state.AccountKey(tx.Sender),
+		state.ContractKey(types.ContractID(tx.Sender)), state.AccountKey(r.env.Parameters.FeeRecipient),
+	}
+	switch p := tx.Payload.(type) {
+	case types.Transfer:
+		if p.Amount > 0 {
+			keys = append(keys, state.AccountKey(p.To))
+		}
+	case types.Deploy:
+		id := types.NewContractID(tx.Sender, tx.Nonce)
+		keys = append(keys, state.ContractKey(id))
+		if p.Amount > 0 {
+			keys = append(keys, state.AccountKey(types.Account(id)))
+		}
+	case types.Call:
+		keys = append(keys, state.ContractKey(p.Contract))
+	}
+	for _, key := range keys {
+		if _, err := r.state.Get(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// charge takes the whole gas from the sender and uses the nonce. Nothing that follows can undo it.
+func (r *Run) charge(tx *types.Transaction, price types.Amount) error {
+	sender, err := r.state.Account(tx.Sender)
+	if err != nil {
+		return err
+	}
+	cost, err := tx.GasLimit.Cost(price)
+	if err != nil {
+		return err
+	}
+	if sender.Balance, err = sender.Balance.Sub(cost); err != nil {
+		return err
+	}
+	sender.Nonce++
+	return r.state.SetAccount(tx.Sender, sender)
+}
+
+// settle gives back what was not used, burns the base fee's part and credits the rest to the fee recipient.
+func (r *Run) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
+	refund, err := (tx.GasLimit - used).Cost(price)
+	if err != nil {
+		return err
+	}
+	burned, err := used.Cost(r.env.BaseFee)
+	if err != nil {
+		return err
+	}
+	tip, err := used.Cost(price - r.env.BaseFee)
+	if err != nil {
+		return err
+	}
+	if r.burned, err = r.burned.Add(burned); err != nil {
+		return err
+	}
+	if err := r.credit(tx.Sender, refund); err != nil {
+		return err
+	}
+	return r.credit(r.env.Parameters.FeeRecipient, tip)
+}
+
+// credit adds to a balance; a credit of 0 does nothing.
+func (r *Run) credit(to types.Account, amount types.Amount) error {
+	if amount == 0 {
+		return nil
+	}
+	account, err := r.state.Account(to)
+	if err != nil {
+		return err
+	}
+	if account.Balance, err = account.Balance.Add(amount); err != nil {
+		return err
+	}
+	return r.state.SetAccount(to, account)
+}
+
+func (r *Run) debit(from types.Account, amount types.Amount) error {
+	account, err := r.state.Account(from)
+	if err != nil {
+		return err
+	}
+	if account.Balance, err = account.Balance.Sub(amount); err != nil {
+		return err
+	}
+	return r.state.SetAccount(from, account)
+}
+
+// Finish completes the header but for its state root. The run is of no use afterwards.
+func (r *Run) Finish() (Result, error) {
+	if r.burned > 0 {
+		if err := r.burn(); err != nil {
+			return Result{}, err
+		}
+	}
+	accesses := r.state.Accesses()
+	if err := checkSupply(accesses); err != nil {
+		return Result{}, err
+	}
+	r.header.TransactionsRoot = types.TransactionsRoot(r.ids)
+	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
+	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
+	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses}, nil
+}
+
+func (r *Run) burn() error {
+	record, err := r.state.Get(state.SupplyKey())
+	if err != nil {
+		return err
+	}
+	supply, err := state.DecodeSupply(record)
+	if err != nil {
+		return err
+	}
+	if supply.Burned, err = supply.Burned.Add(r.burned); err != nil {
+		return err
+	}
+	return r.state.Set(state.SupplyKey(), supply.Encode())
+}
+
+// checkSupply checks that balances and the burned amount changed by the same sum in opposite directions.
+func checkSupply(accesses []types.Access) error {
+	var before, after sum128
+	for _, a := range accesses {
+		if err := before.addRecord(a.Key, a.Old); err != nil {
+			return err
+		}
+		if err := after.addRecord(a.Key, a.New); err != nil {
+			return err
+		}
+	}
+	if before != after {
+		return ErrSupply
+	}
+	return nil
+}

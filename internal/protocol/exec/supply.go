@@ -1,0 +1,35 @@
+package exec
+
+import (
+	"math/bits"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// sum128 adds amounts without overflow.
+type sum128 struct{ high, low uint64 }
+
+func (s *sum128) add(a types.Amount) {
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, uint64(a), 0)
+	s.high += carry
+}
+
+// addRecord adds what the record under key holds of the supply: an account's balance, or the burned amount.
+func (s *sum128) addRecord(key, value []byte) error {
+	switch {
+	case len(value) == 0:
+		return nil
+	case state.Domain(key[0]) == state.DomainAccount:
+		account, err := state.DecodeAccount(value)
+		s.add(account.Balance)
+		return err
+	case string(key) == string(state.SupplyKey()):
+		supply, err := state.DecodeSupply(value)
+		s.add(supply.Burned)
+		return err
+	default:
+		return nil
+	}
+}
