@@ -1,0 +1,133 @@
+package poseidon
+
+import "encoding/binary"
+
+// lanes is how many states the vector kernels permute at once.
+const lanes = 16
+
+// block is what the kernels work on: states side by side, elements below P.
+type block [lanes][width]uint32
+
+// Permute applies the permutation to one state, whose elements must be below P.
+func Permute(s *[16]uint32) { permuteScalar(s) }
+
+// Nodes writes dst[i] = permute(L ‖ R)[0..8) + L for each src[i] = {L, R}: a 2-to-1 compression with the left half
+// fed forward. dst and src must have the same length.
+func Nodes(dst []Digest, src [][2]Digest) {
+	dst = dst[:len(src)]
+	var b block
+	for len(src) > 0 {
+		n := min(len(src), lanes)
+		for i := range n {
+			*(*Digest)(b[i][:rate]) = src[i][0]
+			*(*Digest)(b[i][rate:]) = src[i][1]
+		}
+		permuteLanes(&b, n)
+		for i := range n {
+			addRate(&b[i], &src[i][0])
+			dst[i] = Digest(b[i][:rate])
+		}
+		dst, src = dst[n:], src[n:]
+	}
+}
+
+// Leaves writes dst[i] = S(TagLeaf, 16, path ‖ valueHash) for each src[i] = {path, valueHash}: two blocks of the
+// sponge, the second of which has the value's hash. dst and src must have the same length.
+func Leaves(dst []Digest, src [][2]Digest) {
+	dst = dst[:len(src)]
+	var b block
+	for len(src) > 0 {
+		n := min(len(src), lanes)
+		for i := range n {
+			b[i] = initialState(TagLeaf, 2*rate)
+			addRate(&b[i], &src[i][0])
+		}
+		permuteLanes(&b, n)
+		for i := range n {
+			addRate(&b[i], &src[i][1])
+		}
+		permuteLanes(&b, n)
+		for i := range n {
+			dst[i] = Digest(b[i][:rate])
+		}
+		dst, src = dst[n:], src[n:]
+	}
+}
+
+// HashMany writes dst[i] = S(tag, len(msgs[i]), pack(msgs[i])) for each message; pack makes an element of every 3
+// bytes, little-endian, the last of them filled with zeros. dst and msgs must have the same length, tag must be below
+// P, and a message shorter than P bytes (2 GiB).
+//
+// Messages run side by side whatever their lengths are: a lane that ends one takes the next.
+func HashMany(tag uint32, dst []Digest, msgs [][]byte) {
+	dst = dst[:len(msgs)]
+	var (
+		b     block
+		rest  [lanes][]byte // what is yet to be absorbed in a lane
+		owner [lanes]int    // index of a lane's message
+		n     int           // lanes in use, the first ones
+		next  int           // first message that has no lane yet
+	)
+	for {
+		for ; n < lanes && next < len(msgs); n, next = n+1, next+1 {
+			b[n] = initialState(tag, uint32(len(msgs[next])))
+			rest[n], owner[n] = msgs[next], next
+		}
+		if n == 0 {
+			return
+		}
+		for i := range n {
+			rest[i] = absorb(&b[i], rest[i])
+		}
+		permuteLanes(&b, n)
+		// Backwards, so that the lane that fills a gap has been looked at.
+		for i := n - 1; i >= 0; i-- {
+			if len(rest[i]) == 0 {
+				dst[owner[i]] = Digest(b[i][:rate])
+				n--
+				b[i], rest[i], owner[i] = b[n], rest[n], owner[n]
+			}
+		}
+	}
+}
+
+// Hash is HashMany for one message.
+func Hash(tag uint32, msg []byte) Digest {
+	s := initialState(tag, uint32(len(msg)))
+	for {
+		msg = absorb(&s, msg)
+		permuteScalar(&s)
+		if len(msg) == 0 {
+			return Digest(s[:rate])
+		}
+	}
+}
+
+// initialState is the sponge's state before its first block: tag and length in the capacity.
+func initialState(tag, length uint32) (s [width]uint32) {
+	s[rate], s[rate+1] = tag, length
+	return s
+}
+
+// absorb packs the first 24 bytes of msg, or fewer and zeros, into 8 elements, adds them to s, and returns the rest.
+func absorb(s *[width]uint32, msg []byte) []byte {
+	var group [3 * rate]byte
+	n := copy(group[:], msg)
+	w0 := binary.LittleEndian.Uint64(group[0:])
+	w1 := binary.LittleEndian.Uint64(group[8:])
+	w2 := binary.LittleEndian.Uint64(group[16:])
+	const mask = 1<<24 - 1
+	addRate(s, &Digest{
+		uint32(w0 & mask), uint32(w0 >> 24 & mask), uint32((w0>>48 | w1<<16) & mask), uint32(w1 >> 8 & mask),
+		uint32(w1 >> 32 & mask), uint32((w1>>56 | w2<<8) & mask), uint32(w2 >> 16 & mask), uint32(w2 >> 40),
+	})
+	return msg[n:]
+}
+
+// addRate adds e to the first 8 elements of s.
+func addRate(s *[width]uint32, e *Digest) {
+	for i, v := range e {
+		v += s[i]
+		s[i] = min(v, v-P) // v < 2P < 2^32: below P the subtraction wraps to something greater
+	}
+}

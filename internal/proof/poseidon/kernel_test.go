@@ -1,0 +1,170 @@
+package poseidon
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// withKernels runs f under each kernel that this machine has.
+func withKernels(t *testing.T, f func(t *testing.T)) {
+	before := Active()
+	for _, k := range Available() {
+		t.Run(string(k), func(t *testing.T) {
+			if err := Use(k); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := Use(before); err != nil {
+					t.Fatal(err)
+				}
+			}()
+			f(t)
+		})
+	}
+}
+
+// element draws 0, P − 1, something near them, near P/2, a power of two or one less, or anything.
+func element(r *rand.Rand) uint32 {
+	switch r.Uint32N(8) {
+	case 0:
+		return 0
+	case 1:
+		return P - 1
+	case 2:
+		return r.Uint32N(4)
+	case 3:
+		return P - 1 - r.Uint32N(4)
+	case 4:
+		return P/2 - 2 + r.Uint32N(4)
+	case 5:
+		return (1<<r.Uint32N(31) - r.Uint32N(2)) % P
+	}
+	return r.Uint32N(P)
+}
+
+func TestPermuteVector(t *testing.T) {
+	want := [width]uint32{
+		610090613, 935319874, 1893335292, 796792199, 356405232, 552237741, 55134556, 1215104204,
+		1823723405, 1133298033, 1780633798, 1453946561, 710069176, 1128629550, 1917333254, 1175481618,
+	}
+	var s [width]uint32
+	for i := range s {
+		s[i] = uint32(i)
+	}
+	if got := referencePermute(s); got != want {
+		t.Errorf("reference: %v, want %v", got, want)
+	}
+	Permute(&s)
+	if s != want {
+		t.Errorf("Permute: %v, want %v", s, want)
+	}
+}
+
+// Every kernel must equal the reference in every lane, for states that are one edge value all over, for states with
+// one lane off zero, and for mixtures.
+func TestKernelsEqualReference(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var states [][width]uint32
+	for _, v := range []uint32{0, 1, 2, P - 1, P - 2, P / 2, P/2 + 1, 1 << 24, 1<<24 - 1, 1 << 30, 1<<16 - 1, 1 << 15} {
+		var all [width]uint32
+		for i := range all {
+			all[i] = v
+			var one [width]uint32
+			one[i] = v
+			states = append(states, one)
+		}
+		states = append(states, all)
+	}
+	for len(states)%lanes != 0 || len(states) < 1000 {
+		var s [width]uint32
+		for i := range s {
+			s[i] = element(r)
+		}
+		states = append(states, s)
+	}
+	want := make([][width]uint32, len(states))
+	for i := range states {
+		want[i] = referencePermute(states[i])
+	}
+	withKernels(t, func(t *testing.T) {
+		for first := 0; first < len(states); first += lanes {
+			b := block(states[first : first+lanes])
+			permuteLanes(&b, lanes)
+			for i := range b {
+				if b[i] != want[first+i] {
+					t.Fatalf("state %v in lane %d: %v, want %v", states[first+i], i, b[i], want[first+i])
+				}
+			}
+		}
+	})
+}
+
+// Kernels must equal the scalar one over far more states than the reference has time for.
+func TestKernelsEqualScalar(t *testing.T) {
+	withKernels(t, func(t *testing.T) {
+		if Active() == Scalar {
+			return
+		}
+		r := rand.New(rand.NewPCG(3, 4))
+		for range 3000 {
+			var b block
+			for i := range b {
+				for j := range b[i] {
+					b[i][j] = element(r)
+				}
+			}
+			want := b
+			permuteScalars(&want, lanes)
+			got := b
+			permuteLanes(&got, lanes)
+			if got != want {
+				t.Fatalf("states %v: %v, want %v", b, got, want)
+			}
+		}
+	})
+}
+
+func TestUse(t *testing.T) {
+	before := Active()
+	for _, k := range Available() {
+		if err := Use(k); err != nil {
+			t.Errorf("Use(%q): %v", k, err)
+		}
+		if Active() != k {
+			t.Errorf("after Use(%q) the kernel is %q", k, Active())
+		}
+	}
+	if err := Use(before); err != nil {
+		t.Fatal(err)
+	}
+	if err := Use("sse9"); err == nil {
+		t.Error("an unknown kernel was accepted")
+	}
+	if Active() != before {
+		t.Errorf("a refused kernel changed the one in use from %q to %q", before, Active())
+	}
+}
+
+func BenchmarkNodes(b *testing.B) {
+	before := Active()
+	defer func() {
+		if err := Use(before); err != nil {
+			b.Fatal(err)
+		}
+	}()
+	for _, k := range Available() {
+		for _, n := range []int{1, 2, 3, 8, 1024} {
+			b.Run(fmt.Sprintf("%s/%d", k, n), func(b *testing.B) {
+				if err := Use(k); err != nil {
+					b.Fatal(err)
+				}
+				dst, src := make([]Digest, n), make([][2]Digest, n)
+				for b.Loop() {
+					Nodes(dst, src)
+				}
+				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mhash/s")
+			})
+		}
+	}
+}
