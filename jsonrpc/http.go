@@ -1,0 +1,166 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	contentType = "application/json"
+	// minCompressed is the size in bytes from which an answer is worth compressing: smaller ones fit in one packet.
+	minCompressed = 1024
+	// maxWindow is the most memory in bytes that a zstd stream may ask for (RFC 9659).
+	maxWindow = 8 << 20
+	// drainSeconds is when a client that meets a closing server should try again.
+	drainSeconds = 5
+)
+
+// ServeHTTP answers a POST whose body Serve would answer, both optionally compressed with gzip or zstd. Every
+// well-formed exchange is a 200, errors of calls included, or a 204 when there is nothing to answer. Otherwise the
+// status is 400 (a body that breaks off or does not decompress), 405, 413, 415 or, while draining, 503, and the
+// body is one sentence of text.
+//
+// Slow clients are the business of the http.Server's timeouts.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
+
+// Drain makes ServeHTTP refuse new requests from now on, with 503 and Retry-After. Requests under way go on.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// compressed lets next answer compressed, as the client accepts it.
+func compressed(next http.Handler) (http.Handler, error) {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed))
+	if err != nil {
+		return nil, err
+	}
+	return wrap(next), nil
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func (s *Server) post(w http.ResponseWriter, r *http.Request) {
+	body := bodies.Get().(*bytes.Buffer)
+	body.Reset()
+	defer func() {
+		if body.Cap() <= maxPooledBytes {
+			bodies.Put(body)
+		}
+	}()
+	if refusal := s.readRequest(w, r, body); refusal != nil {
+		refusal.write(w)
+		return
+	}
+	answers := newReply(s.options.MaxResponseBytes)
+	defer answers.free()
+	s.serve(s.options.RequestContext(r.Context()), body.Bytes(), answers)
+	if answers.buffer.Len() == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(answers.buffer.Len()))
+	// An error here means that the client has gone: there is nobody left to tell.
+	_, _ = w.Write(answers.buffer.Bytes())
+}
+
+// A refusal is the answer to what is no proper request at all.
+type refusal struct {
+	status   int
+	sentence string
+	header   string
+	value    string
+}
+
+func (f *refusal) write(w http.ResponseWriter) {
+	if f.header != "" {
+		w.Header().Set(f.header, f.value)
+	}
+	http.Error(w, f.sentence, f.status)
+}
+
+// readRequest checks the request and reads its body into body, decompressed and bounded.
+func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes.Buffer) *refusal {
+	limit := int64(s.options.MaxRequestBytes)
+	// What is left of an oversized body is not read: the connection ends with the answer.
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge,
+		"The request is larger than " + strconv.FormatInt(limit, 10) + " bytes.", "Connection", "close"}
+	switch {
+	case s.draining.Load():
+		return &refusal{http.StatusServiceUnavailable, "The server is shutting down.", "Retry-After", strconv.Itoa(drainSeconds)}
+	case r.Method != http.MethodPost:
+		return &refusal{http.StatusMethodNotAllowed, "JSON-RPC takes POST only.", "Allow", http.MethodPost}
+	case !isJSON(r.Header):
+		return &refusal{http.StatusUnsupportedMediaType, "The content type must be " + contentType + ".", "Accept", contentType}
+	case r.ContentLength > limit:
+		return tooLarge
+	}
+	plain, done, err := decompress(http.MaxBytesReader(w, r.Body, limit), r.Header.Values("Content-Encoding"))
+	if errors.Is(err, errUnknownEncoding) {
+		return &refusal{http.StatusUnsupportedMediaType, "The content encoding must be gzip or zstd.", "Accept-Encoding", "gzip, zstd"}
+	}
+	if err == nil {
+		_, err = body.ReadFrom(io.LimitReader(plain, limit+1))
+		done()
+	}
+	var overrun *http.MaxBytesError
+	switch {
+	case errors.As(err, &overrun), int64(body.Len()) > limit:
+		return tooLarge
+	case err != nil:
+		return &refusal{http.StatusBadRequest, "The body cannot be read.", "Connection", "close"}
+	}
+	return nil
+}
+
+// isJSON reports whether the header declares a body of JSON, whatever parameters it adds.
+func isJSON(header http.Header) bool {
+	declared, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	return err == nil && declared == contentType
+}
+
+var errUnknownEncoding = errors.New("jsonrpc: unknown content encoding")
+
+var (
+	gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	zstdReaders = sync.Pool{New: func() any {
+		// One goroutine less to leak: with a concurrency of 1 decoding is done by the reader.
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			panic("jsonrpc: zstd refuses its options: " + err.Error())
+		}
+		return d
+	}}
+)
+
+// decompress returns the reader of what src holds in the given content encodings, of which at most one is taken, and
+// what to call when it has been read.
+func decompress(src io.Reader, encodings []string) (io.Reader, func(), error) {
+	switch strings.ToLower(strings.Join(encodings, ",")) {
+	case "", "identity":
+		return src, func() {}, nil
+	case "gzip":
+		zr := gzipReaders.Get().(*gzip.Reader)
+		if err := zr.Reset(src); err != nil {
+			gzipReaders.Put(zr)
+			return nil, nil, err
+		}
+		return zr, func() { gzipReaders.Put(zr) }, nil
+	case "zstd":
+		zr := zstdReaders.Get().(*zstd.Decoder)
+		if err := zr.Reset(src); err != nil {
+			zstdReaders.Put(zr)
+			return nil, nil, err
+		}
+		return zr, func() { zstdReaders.Put(zr) }, nil
+	}
+	return nil, nil, errUnknownEncoding
+}

@@ -1,0 +1,167 @@
+package jsonrpc
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// A shape is what JSON must look like to be decoded into a Go type without loss. encoding/json alone takes the last of
+// repeated members, ignores the case of names and lets null through as a zero; a shape does not.
+type shape struct {
+	// members are those of an object, by their exact names; nil when any name will do.
+	members map[string]*shape
+	// element is the shape of an array's elements, of a map's values and of what a pointer points to; nil is any.
+	element *shape
+	pointer bool
+	// nullable: the Go type tells null from a zero value.
+	nullable bool
+}
+
+var (
+	anyShape            = &shape{nullable: true}
+	rawMessageType      = reflect.TypeFor[json.RawMessage]()
+	jsonUnmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// shapeOf returns the shape of t, an error when t has parts that JSON cannot fill faithfully. Types that decode
+// themselves check themselves. The shapes already made are in known: types may contain themselves.
+func shapeOf(t reflect.Type, known map[reflect.Type]*shape) (*shape, error) {
+	if s, ok := known[t]; ok {
+		return s, nil
+	}
+	s := &shape{nullable: t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessageType}
+	known[t] = s
+	if decodesItself(t) {
+		return s, nil
+	}
+	var err error
+	switch t.Kind() {
+	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Pointer:
+		s.pointer = true
+		s.element, err = shapeOf(t.Elem(), known)
+	case reflect.Slice, reflect.Map:
+		s.element, err = shapeOf(t.Elem(), known)
+	case reflect.Struct:
+		s.members = make(map[string]*shape, t.NumField())
+		for i := range t.NumField() {
+			field := t.Field(i)
+			if field.Anonymous {
+				return nil, fmt.Errorf("%v embeds %v", t, field.Type)
+			}
+			name, ok := memberName(field)
+			if !ok {
+				continue
+			}
+			if s.members[name], err = shapeOf(field.Type, known); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		return nil, fmt.Errorf("%v cannot be decoded from JSON without loss", t)
+	}
+	return s, err
+}
+
+// memberName returns the JSON name of an exported field, false when JSON does not see the field.
+func memberName(field reflect.StructField) (string, bool) {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if !field.IsExported() || name == "-" {
+		return "", false
+	}
+	if name == "" {
+		name = field.Name
+	}
+	return name, true
+}
+
+func decodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(jsonUnmarshalerType) || p.Implements(textUnmarshalerType)
+}
+
+// check passes one value of the parameter param and returns an error when it has not the shape s. A value of another
+// JSON type than s expects is left to the decoder to refuse, but what is in it must still be without repetition.
+func (s *shape) check(c *cursor, param string) *Error {
+	for s.pointer {
+		s = s.element
+	}
+	switch c.peek() {
+	case '{':
+		return s.checkObject(c, param)
+	case '[':
+		element := s.element
+		if element == nil {
+			element = anyShape
+		}
+		for c.enter(); c.more(); {
+			if c.peek() == 'n' && !element.nullable {
+				return InvalidParam(param, fmt.Sprintf("parameter %q must not hold null", param), "reason", "wrong_type")
+			}
+			if err := element.check(c, param); err != nil {
+				return err
+			}
+		}
+	default:
+		c.value()
+	}
+	return nil
+}
+
+func (s *shape) checkObject(c *cursor, param string) *Error {
+	seen := make(map[string]struct{})
+	for c.enter(); c.more(); {
+		name := string(c.key())
+		if _, twice := seen[name]; twice {
+			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is there twice", name, param),
+				"reason", "duplicate", "member", name)
+		}
+		seen[name] = struct{}{}
+		member := s.element
+		if s.members != nil {
+			var ok bool
+			if member, ok = s.members[name]; !ok {
+				return InvalidParam(param, fmt.Sprintf("parameter %q has no member %q", param, name),
+					"reason", "unknown", "member", name)
+			}
+		}
+		if member == nil {
+			member = anyShape
+		}
+		if err := member.check(c, param); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe says in words which JSON value a Go type is decoded from.
+func describe(t reflect.Type) string {
+	if reflect.PointerTo(t).Implements(textUnmarshalerType) {
+		return "a string"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return describe(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		most := uint64(1)<<(t.Bits()-1) - 1
+		return fmt.Sprintf("an integer from -%d to %d", most+1, most)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("an integer from 0 to %d", ^uint64(0)>>(64-t.Bits()))
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "an array"
+	}
+	return "an object"
+}
