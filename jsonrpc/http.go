@@ -103,17 +103,18 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 	case r.ContentLength > limit:
 		return tooLarge
 	}
+	// The limit holds twice: for what is sent, and for what that decompresses to.
 	plain, done, err := decompress(http.MaxBytesReader(w, r.Body, limit), r.Header.Values("Content-Encoding"))
 	if errors.Is(err, errUnknownEncoding) {
 		return &refusal{http.StatusUnsupportedMediaType, "The content encoding must be gzip or zstd.", "Accept-Encoding", "gzip, zstd"}
 	}
 	if err == nil {
-		_, err = body.ReadFrom(io.LimitReader(plain, limit+1))
+		_, err = body.ReadFrom(http.MaxBytesReader(nil, io.NopCloser(plain), limit))
 		done()
 	}
 	var overrun *http.MaxBytesError
 	switch {
-	case errors.As(err, &overrun), int64(body.Len()) > limit:
+	case errors.As(err, &overrun):
 		return tooLarge
 	case err != nil:
 		return &refusal{http.StatusBadRequest, "The body cannot be read.", "Connection", "close"}

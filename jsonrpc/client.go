@@ -1,0 +1,291 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+)
+
+var (
+	// ErrUnreachable is what a call fails with, wrapped, when no answer came: no connection, one that broke, a
+	// context that ended, or an HTTP status other than 200 (then a *StatusError is in it too).
+	ErrUnreachable = errors.New("the server cannot be reached")
+	// ErrBadAnswer is what a call fails with, wrapped, when what came is not its answer in JSON-RPC 2.0, is too large
+	// or does not decode into the result.
+	ErrBadAnswer = errors.New("the server's answer makes no sense")
+)
+
+// StatusError is an HTTP status other than 200.
+type StatusError struct {
+	// Status is the HTTP status code.
+	Status int
+	// Message is the beginning of the response's body.
+	Message string
+	// RetryAfter is how long the server asks to wait, 0 when it does not say so in seconds.
+	RetryAfter time.Duration
+}
+
+// Error returns the status with its name and the server's words.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("HTTP status %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
+}
+
+const (
+	defaultMaxAnswerBytes = 64 << 20
+	// maxStatusMessage is how many bytes of a refusal are kept to be shown.
+	maxStatusMessage = 512
+	// idleConnections is how many connections to the server are kept for later calls.
+	idleConnections = 64
+)
+
+// A Client calls the methods of one server over HTTP. It is safe for concurrent use.
+type Client struct {
+	url       string
+	transport *http.Transport
+	http      http.Client // transport, and decompression on top
+	token     string
+	maxAnswer int64
+	lastID    atomic.Uint64
+}
+
+// A ClientOption changes what NewClient returns.
+type ClientOption func(*Client)
+
+// WithToken sends token as a bearer token (RFC 6750) with every request.
+func WithToken(token string) ClientOption {
+	return func(c *Client) { c.token = token }
+}
+
+// WithMaxAnswerBytes bounds an HTTP response's body, as decompressed. The default is 64 MiB.
+func WithMaxAnswerBytes(limit int) ClientOption {
+	return func(c *Client) { c.maxAnswer = int64(limit) }
+}
+
+// WithTransport sends requests through transport, for instance one with certificates of its own. The default is like
+// http.DefaultTransport.
+func WithTransport(transport *http.Transport) ClientOption {
+	return func(c *Client) { c.transport = transport }
+}
+
+// NewClient returns a client of the server at an http or https URL. It connects when it is first called.
+func NewClient(address string, options ...ClientOption) (*Client, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("jsonrpc: server's address: %w", err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return nil, fmt.Errorf("jsonrpc: server's address %q is no http or https URL", parsed.Redacted())
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = idleConnections
+	c := &Client{url: address, transport: transport, maxAnswer: defaultMaxAnswerBytes}
+	// A redirected POST would become a GET, or carry the token elsewhere.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for _, option := range options {
+		option(c)
+	}
+	c.http.Transport = gzhttp.Transport(c.transport)
+	return c, nil
+}
+
+// Close closes the connections that no call is using. A later call opens new ones.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Call calls a method with positional parameters and decodes what it answers into result, a pointer, or nil to discard
+// it. Numbers decoded into an interface are json.Number. The error is an *Error when the server answered with one, and
+// else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding a parameter.
+func (c *Client) Call(ctx context.Context, method string, params []any, result any) error {
+	request, err := c.newCall(method, params)
+	if err != nil {
+		return err
+	}
+	text, err := c.post(ctx, request)
+	if err != nil {
+		return err
+	}
+	a, err := openAnswer(text)
+	if err != nil {
+		return err
+	}
+	if a.err != nil && a.id == nil {
+		return a.err
+	}
+	if a.id == nil || *a.id != request.ID {
+		return fmt.Errorf("%w: it has another call's id", ErrBadAnswer)
+	}
+	return a.decode(result)
+}
+
+// BatchCall is one call of a batch: Method, Params and Result as in Client.Call, which leaves its error in Err.
+type BatchCall struct {
+	Method string
+	Params []any
+	Result any
+	Err    error
+}
+
+// Batch makes all calls in one request. Each call's own failure is in its Err. When the batch fails as a whole, the
+// error of that is returned and is every call's Err too.
+func (c *Client) Batch(ctx context.Context, calls []BatchCall) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	answers, err := c.batch(ctx, calls)
+	for i := range calls {
+		call := &calls[i]
+		switch {
+		case err != nil:
+			call.Err = err
+		case answers[i] == nil:
+			call.Err = fmt.Errorf("%w: the call has no answer", ErrBadAnswer)
+		default:
+			call.Err = answers[i].decode(call.Result)
+		}
+	}
+	return err
+}
+
+// batch sends calls and returns the answer of each, nil for those that have none.
+func (c *Client) batch(ctx context.Context, calls []BatchCall) ([]*answer, error) {
+	requests := make([]call, len(calls))
+	position := make(map[uint64]int, len(calls))
+	for i, b := range calls {
+		var err error
+		if requests[i], err = c.newCall(b.Method, b.Params); err != nil {
+			return nil, fmt.Errorf("call %d: %w", i, err)
+		}
+		position[requests[i].ID] = i
+	}
+	text, err := c.post(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	if text[0] != '[' {
+		return nil, refusedBatch(text)
+	}
+	answers := make([]*answer, len(calls))
+	for raw := range elements(text) {
+		a, err := openAnswer(raw)
+		if err != nil {
+			return nil, err
+		}
+		if a.id == nil {
+			return nil, fmt.Errorf("%w: an answer of the batch has no id", ErrBadAnswer)
+		}
+		i, known := position[*a.id]
+		if !known || answers[i] != nil {
+			return nil, fmt.Errorf("%w: an answer of the batch has another call's id", ErrBadAnswer)
+		}
+		answers[i] = &a
+	}
+	return answers, nil
+}
+
+// refusedBatch returns the error that the object text answers a whole batch with.
+func refusedBatch(text []byte) error {
+	a, err := openAnswer(text)
+	if err != nil {
+		return err
+	}
+	if a.err == nil {
+		return fmt.Errorf("%w: a batch is answered by one result", ErrBadAnswer)
+	}
+	return a.err
+}
+
+// Invoke calls a method as Client.Call does, with the fields of the struct params as NewMethod describes them.
+// Optional parameters that have their zero value are left out at the end and null before that.
+func Invoke[P, R any](ctx context.Context, c *Client, method string, params P) (R, error) {
+	var result R
+	value := reflect.ValueOf(params)
+	described, err := paramsOf(reflect.TypeFor[P]())
+	if err != nil {
+		return result, fmt.Errorf("jsonrpc: method %q: %w", method, err)
+	}
+	positional := make([]any, len(described))
+	last := 0
+	for i, p := range described {
+		field := value.Field(p.field)
+		if p.Optional && field.IsZero() {
+			continue
+		}
+		positional[i] = field.Interface()
+		last = i + 1
+	}
+	err = c.Call(ctx, method, positional[:last], &result)
+	return result, err
+}
+
+// newCall returns a call with an id of its own.
+func (c *Client) newCall(method string, params []any) (call, error) {
+	encoded := make([]json.RawMessage, len(params))
+	for i, p := range params {
+		var err error
+		if encoded[i], err = json.Marshal(p); err != nil {
+			return call{}, fmt.Errorf("jsonrpc: method %q: encode parameter %d: %w", method, i, err)
+		}
+	}
+	return call{Version: string(versionText), ID: c.lastID.Add(1), Method: method, Params: encoded}, nil
+}
+
+// post sends message and returns the text of the response: one valid JSON value, without space around it.
+func (c *Client) post(ctx context.Context, message any) ([]byte, error) {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return nil, fmt.Errorf("jsonrpc: encode the request: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("jsonrpc: %w", err)
+	}
+	request.Header.Set("Content-Type", contentType)
+	request.Header.Set("Accept", contentType)
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, statusError(response))
+	}
+	if !isJSON(response.Header) {
+		return nil, fmt.Errorf("%w: its content type is %q", ErrBadAnswer, response.Header.Get("Content-Type"))
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, c.maxAnswer))
+	var overrun *http.MaxBytesError
+	if errors.As(err, &overrun) {
+		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrBadAnswer, overrun.Limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if !json.Valid(text) {
+		return nil, fmt.Errorf("%w: it is not JSON", ErrBadAnswer)
+	}
+	whole := cursor{text: text}
+	return whole.value(), nil
+}
+
+func statusError(response *http.Response) error {
+	// A body that breaks off has still said something.
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxStatusMessage))
+	e := &StatusError{Status: response.StatusCode, Message: string(bytes.ToValidUTF8(bytes.TrimSpace(text), nil))}
+	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}
