@@ -1,0 +1,60 @@
+package archtest
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestSourcesFollowTheTable(t *testing.T) {
+	tree := os.DirFS("../..")
+	problems, err := Check(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+func TestPlantedViolationsAreFound(t *testing.T) {
+	for _, tc := range []struct{ name, file, source, want string }{
+		{"an import that points upwards", "internal/protocol/exec/x.go",
+			"package exec\nimport _ \"" + module + "/internal/storage/chain\"", "may not import internal/storage/chain"},
+		{"in a test too", "internal/protocol/exec/x_test.go",
+			"package exec\nimport _ \"" + module + "/internal/engine/ledger\"", "may not import internal/engine/ledger"},
+		{"the client sees nothing internal", "client/x.go",
+			"package client\nimport _ \"" + module + "/internal/node\"", "may not import internal/node"},
+		{"an unknown package", "internal/surprise/x.go", "package surprise", "has no row"},
+		{"a name that says nothing", "internal/utils/x.go", "package utils", "says nothing"},
+		{"a clock in the protocol", "internal/protocol/fees/x.go", "package fees\nimport _ \"time\"", "may not import time"},
+		{"randomness in the protocol", "types/x.go", "package types\nimport _ \"math/rand/v2\"", "may not import math/rand/v2"},
+		{"the network in the protocol", "codec/x.go", "package codec\nimport _ \"net/http\"", "may not import net/http"},
+		{"a goroutine in the protocol", "internal/protocol/tree/x.go", "package tree\nfunc f() { go f() }", "no goroutine"},
+		{"a float in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f float64", "no floats"},
+		{"a float literal in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f = 0.5", "no floats"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			problems, err := Check(fstest.MapFS{tc.file: {Data: []byte(tc.source)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, tc.want) }) {
+				t.Errorf("got %q, want one with %q", problems, tc.want)
+			}
+		})
+	}
+}
+
+func TestOneImporterEach(t *testing.T) {
+	source := func(pkg string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("package " + path.Base(pkg) + "\nimport _ \"example.org/dependency\"")}
+	}
+	problems, err := Check(fstest.MapFS{"codec/x.go": source("codec"), "types/x.go": source("types")})
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0], "one package each") {
+		t.Errorf("got %q, %v", problems, err)
+	}
+}

@@ -1,0 +1,134 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Check reads every Go file of a source tree and lists where it breaks the table, in the order of the files. Sources
+// are parsed here and not by a tool in another process: the test cache does not see files that such a tool reads.
+func Check(tree fs.FS) ([]string, error) {
+	var problems []string
+	importers := map[string][]string{}
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if base := entry.Name(); base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && base != "." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		found, err := checkFile(tree, name, importers)
+		problems = append(problems, found...)
+		return err
+	})
+	return append(problems, checkImporters(importers)...), err
+}
+
+func checkFile(tree fs.FS, name string, importers map[string][]string) (problems []string, err error) {
+	source, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	pkg, isTest := path.Dir(name), strings.HasSuffix(name, "_test.go")
+	report := func(at token.Pos, format string, args ...any) {
+		problems = append(problems, fmt.Sprintf("%s: %s", files.Position(at), fmt.Sprintf(format, args...)))
+	}
+	row, known := rows[pkg]
+	if !known {
+		report(file.Package, "package %s has no row in the table", pkg)
+	}
+	if slices.Contains(bannedNames, path.Base(pkg)) {
+		report(file.Package, "package name %s says nothing about what is inside", path.Base(pkg))
+	}
+	strict := matches(deterministic, pkg) && !isTest
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		own, isOwn := strings.CutPrefix(imported, module)
+		switch own = strings.TrimPrefix(own, "/"); {
+		case isOwn && own == pkg, isOwn && matches(row, own), isOwn && isTest && own == "internal/testkit":
+		case isOwn:
+			report(spec.Pos(), "%s may not import %s", pkg, own)
+		case strict && matches(bannedImports, imported):
+			report(spec.Pos(), "%s is deterministic and may not import %s", pkg, imported)
+		case strings.Contains(strings.Split(imported, "/")[0], ".") && !isTest:
+			if !slices.Contains(importers[imported], pkg) {
+				importers[imported] = append(importers[imported], pkg)
+			}
+		}
+	}
+	if strict {
+		checkDeterminism(file, report)
+	}
+	return problems, nil
+}
+
+// checkDeterminism reports goroutines, channels and floats.
+func checkDeterminism(file *ast.File, report func(token.Pos, string, ...any)) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			report(n.Pos(), "a deterministic package starts no goroutine")
+		case *ast.ChanType, *ast.SelectStmt:
+			report(n.Pos(), "a deterministic package has no channels")
+		case *ast.Ident:
+			if n.Name == "float32" || n.Name == "float64" {
+				report(n.Pos(), "a deterministic package has no floats")
+			}
+		case *ast.BasicLit:
+			if n.Kind == token.FLOAT {
+				report(n.Pos(), "a deterministic package has no floats")
+			}
+		}
+		return true
+	})
+}
+
+// checkImporters reports modules that more than one package imports, where the table does not say so.
+func checkImporters(importers map[string][]string) (problems []string) {
+	for _, imported := range sorted(importers) {
+		by := importers[imported]
+		surplus := slices.DeleteFunc(slices.Clone(by), func(p string) bool { return matches(sharedModules[imported], p) })
+		if len(by) > 1 && len(surplus) > 0 {
+			problems = append(problems, fmt.Sprintf("%s is imported by %s: one package each", imported, strings.Join(by, ", ")))
+		}
+	}
+	return problems
+}
+
+func sorted(m map[string][]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// matches reports whether one of the patterns names the package: exactly, or "prefix/..." for all below a prefix.
+func matches(patterns []string, pkg string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, below := strings.CutSuffix(pattern, "...")
+		return pattern == pkg || below && strings.HasPrefix(pkg+"/", prefix)
+	})
+}

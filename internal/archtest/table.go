@@ -1,0 +1,68 @@
+// Package archtest holds the architecture as a table: which package may import which. The table is the diagram; its
+// test reads the sources and fails where they disagree, and where a package has no row.
+package archtest
+
+// module is the path that the project's import paths begin with.
+const module = "github.com/cairn-chain/cairn"
+
+// rows says which packages of the project each package may import; test files are held to the same rows, plus testkit.
+// A row of a name that ends in "/..." stands for the packages below it too.
+var rows = map[string][]string{
+	".": {},
+
+	// Public: what an application developer imports.
+	"codec":   {},
+	"crypto":  {},
+	"jsonrpc": {},
+	"types":   {"codec", "crypto"},
+	"api":     {"jsonrpc", "types"},
+	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
+
+	// The protocol: deterministic, a function of values.
+	"internal/proof/poseidon":              {},
+	"internal/proof/poseidon/internal/gen": {},
+	"internal/protocol/params":             {"types", "crypto"},
+	"internal/protocol/fees":               {"types", "internal/protocol/params"},
+	"internal/protocol/state":              {"types", "codec"},
+	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
+	"internal/protocol/exec":               {"types", "codec", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state"},
+
+	// What is remembered.
+	"internal/storage/kv":    {},
+	"internal/storage/chain": {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
+
+	// What runs.
+	"internal/engine/ledger":    {"types", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/mempool":   {"types", "codec", "internal/protocol/..."},
+	"internal/engine/sequencer": {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
+
+	// What the world talks to.
+	"internal/server/rpc":   {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/admin": {"types"},
+
+	// The wiring and the commands.
+	"internal/config":       {},
+	"internal/node":         {"..."},
+	"internal/cli":          {"client", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/cli/..."},
+	"internal/cli/keystore": {"types", "crypto"},
+	"internal/cli/output":   {"types", "api", "jsonrpc"},
+	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "types"},
+
+	"internal/testkit":  {"..."},
+	"internal/archtest": {},
+}
+
+// deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus.
+var deterministic = []string{"codec", "types", "internal/protocol/...", "internal/proof/air", "internal/proof/verifier"}
+
+// bannedImports are what would let the outside world into a deterministic package.
+var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "log/...", "math/rand", "math/rand/v2", "crypto/rand", "sync", "sync/...", "context", "io/fs", "runtime", "unsafe"}
+
+// bannedNames are package names that say nothing about what is inside.
+var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "sync", "context"}
+
+// sharedModules are the modules that more than one package may import, and which; any other has one importing package.
+var sharedModules = map[string][]string{
+	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
+	"github.com/spf13/pflag": {"internal/cli/...", "internal/node/...", "internal/config"},
+}
