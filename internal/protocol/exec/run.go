@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -53,6 +54,9 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header) *Run {
 
 // GasLeft is the gas that the block has left for further transactions.
 func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
+
+// Full reports whether no further transaction can fit: each costs at least a transfer's gas.
+func (r *Run) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
 // Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
 // transaction, an importer rejects the block. Any other error is a fault, and the run is of no use any more.
