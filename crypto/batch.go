@@ -14,9 +14,12 @@ const (
 	// maxBatch bounds the signatures of one multi-exponentiation. More would gain little, and
 	// from 2,048 on gnark-crypto takes windows that it spreads over several threads.
 	maxBatch = 1024
-	// singleBelow is the number of signatures from which a multi-exponentiation is cheaper than
+	// minBatch is the number of signatures from which a multi-exponentiation is cheaper than
 	// checking each by itself.
-	singleBelow = 8
+	minBatch = 6
+	// minBisect is the number of signatures from which a range known to be bad is halved. Below,
+	// checking each finds one bad signature as fast, and many far faster.
+	minBisect = 65
 )
 
 // SignedMessage is a 32-byte message with the signature that PublicKey (x-only) gave it.
@@ -28,9 +31,9 @@ type SignedMessage struct {
 
 // VerifyBatch says of each item whether its signature is valid, exactly as [Verify] does, but up to
 // three times as fast: BIP-340 batch verification with a multi-exponentiation. A batch that fails
-// is bisected, so that one bad signature costs about as much again as the batch; the worst case,
-// all of them bad, about twice what Verify would take. It runs on the calling goroutine's core only:
-// callers with cores to spare split their items, 64 to 512 a call.
+// is bisected, so that one bad signature costs about as much again as the batch; a batch of nothing
+// but bad ones costs about half as much again as Verify for each. It keeps one core busy: callers
+// with more split their items, 64 to 512 a call.
 func VerifyBatch(items []SignedMessage) []bool {
 	valid := make([]bool, 0, len(items))
 	for chunk := range slices.Chunk(items, maxBatch) {
@@ -107,7 +110,7 @@ func newBatch(items []SignedMessage) *batch {
 
 // verify sets valid for the signatures in [from, to), of which nothing is known.
 func (b *batch) verify(valid []bool, from, to int) {
-	if to-from < singleBelow {
+	if to-from < minBatch {
 		b.verifyEach(valid, from, to)
 		return
 	}
@@ -122,7 +125,7 @@ func (b *batch) settle(valid []bool, from, to int, sum *secp256k1.G1Jac) {
 		for _, d := range b.signatures[from:to] {
 			valid[d.item] = true
 		}
-	case to-from < 2*singleBelow:
+	case to-from < minBisect:
 		b.verifyEach(valid, from, to)
 	default:
 		middle := from + (to-from)/2

@@ -25,9 +25,9 @@ var (
 // depends on the secret, and the point additions are not written to be constant-time: whoever
 // shares the machine's caches may learn something. Memory is not wiped after use.
 type PrivateKey struct {
-	// A pointer keeps the secret from fmt even where it prints a PrivateKey by reflection,
-	// as it does for unexported fields.
-	secret *secretKey
+	// A closure keeps the secret from fmt where it does not call Format but prints by reflection,
+	// as it does for unexported fields: it would follow a pointer.
+	secret func() *secretKey
 }
 
 type secretKey struct {
@@ -47,7 +47,8 @@ func NewPrivateKey(b [32]byte) (PrivateKey, error) {
 	if odd {
 		d.Negate()
 	}
-	return PrivateKey{&secretKey{bytes: b, scalar: d, public: x}}, nil
+	secret := &secretKey{bytes: b, scalar: d, public: x}
+	return PrivateKey{func() *secretKey { return secret }}, nil
 }
 
 // GenerateKey returns a new key from 32 bytes of rand (normally crypto/rand.Reader); it reads
@@ -72,10 +73,10 @@ func (k PrivateKey) Format(f fmt.State, _ rune) {
 }
 
 // Bytes returns the secret scalar as it was given to NewPrivateKey, to be stored encrypted.
-func (k PrivateKey) Bytes() [32]byte { return k.secret.bytes }
+func (k PrivateKey) Bytes() [32]byte { return k.secret().bytes }
 
 // PublicKey returns the x-only public key.
-func (k PrivateKey) PublicKey() [32]byte { return k.secret.public }
+func (k PrivateKey) PublicKey() [32]byte { return k.secret().public }
 
 // baseMultiply returns the x coordinate of k·G and whether y is odd; k is not zero.
 func baseMultiply(k *btcec.ModNScalar) (x [32]byte, odd bool) {
@@ -96,8 +97,9 @@ var (
 // fresh random bytes; a fixed value is safe too, but protects less against fault and side-channel
 // attacks. The signature is verified before it is returned.
 func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
-	public := k.secret.public
-	masked := k.secret.scalar.Bytes()
+	secret := k.secret()
+	public := secret.public
+	masked := secret.scalar.Bytes()
 	for i, b := range tagAux.Hash(aux[:]) {
 		masked[i] ^= b
 	}
@@ -115,7 +117,7 @@ func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
 	challenge := tagChallenge.Hash(r[:], public[:], msg)
 	var s btcec.ModNScalar
 	s.SetBytes(&challenge)
-	s.Mul(&k.secret.scalar).Add(&nonce)
+	s.Mul(&secret.scalar).Add(&nonce)
 
 	var sig [64]byte
 	copy(sig[:32], r[:])
@@ -130,12 +132,13 @@ func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
 // without a script tree: d + int(tagged("TapTweak", P)) as BIP-341 taproot_tweak_seckey has it.
 // Its public key is [TapTweakPublicKey] of k's.
 func (k PrivateKey) TapTweak() (PrivateKey, error) {
-	hash := tagTapTweak.Hash(k.secret.public[:])
+	secret := k.secret()
+	hash := tagTapTweak.Hash(secret.public[:])
 	var tweak btcec.ModNScalar
 	if overflow := tweak.SetBytes(&hash); overflow != 0 {
 		return PrivateKey{}, errTweak
 	}
-	tweak.Add(&k.secret.scalar)
+	tweak.Add(&secret.scalar)
 	if tweak.IsZero() {
 		return PrivateKey{}, errTweak
 	}

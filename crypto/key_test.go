@@ -1,0 +1,253 @@
+package crypto
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"pgregory.net/rapid"
+)
+
+// groupOrder is n of secp256k1 (SEC 2).
+const groupOrder = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+
+// mustKey returns the key with scalar b.
+func mustKey(t testing.TB, b [32]byte) PrivateKey {
+	t.Helper()
+	key, err := NewPrivateKey(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// edgeScalars are the scalars next to 0 and to the group order, where additions meet equal and
+// opposite points.
+func edgeScalars(t testing.TB) (scalars [][32]byte) {
+	for i := uint32(1); i <= 20; i++ {
+		var small, large btcec.ModNScalar
+		small.SetInt(i)
+		large.NegateVal(&small)
+		scalars = append(scalars, small.Bytes(), large.Bytes())
+	}
+	return scalars
+}
+
+func TestNewPrivateKeyRange(t *testing.T) {
+	order := unhex32(t, groupOrder)
+	below, above := order, order
+	below[31]--
+	above[31]++
+	one := [32]byte{31: 1}
+	for _, c := range []struct {
+		name   string
+		scalar [32]byte
+		ok     bool
+	}{
+		{"zero", [32]byte{}, false},
+		{"one", one, true},
+		{"order - 1", below, true},
+		{"order", order, false},
+		{"order + 1", above, false},
+		{"2^256 - 1", [32]byte(bytes.Repeat([]byte{0xff}, 32)), false},
+	} {
+		key, err := NewPrivateKey(c.scalar)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+		if c.ok && key.Bytes() != c.scalar {
+			t.Errorf("%s: Bytes gives %x", c.name, key.Bytes())
+		}
+	}
+}
+
+func TestPublicKeyMatchesBtcec(t *testing.T) {
+	check := func(t testing.TB, scalar [32]byte) {
+		_, want := btcec.PrivKeyFromBytes(scalar[:])
+		if got := mustKey(t, scalar).PublicKey(); !bytes.Equal(got[:], schnorr.SerializePubKey(want)) {
+			t.Errorf("public key of %x is %x", scalar, got)
+		}
+	}
+	for _, scalar := range edgeScalars(t) {
+		check(t, scalar)
+	}
+	for i := byte(1); i < 50; i++ {
+		check(t, TaggedHash("key", []byte{i}))
+	}
+}
+
+func TestGenerateKey(t *testing.T) {
+	zero, want := make([]byte, 32), bytes.Repeat([]byte{7}, 32)
+	key, err := GenerateKey(io.MultiReader(bytes.NewReader(zero), bytes.NewReader(want)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key.Bytes() != [32]byte(want) {
+		t.Errorf("after a scalar out of range came %x", key.Bytes())
+	}
+	if _, err := GenerateKey(bytes.NewReader(want[:31])); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a reader of 31 bytes gives error %v", err)
+	}
+}
+
+func TestPrivateKeyIsNotPrinted(t *testing.T) {
+	key := mustKey(t, TaggedHash("secret"))
+	b := key.Bytes()
+	traces := []string{
+		hex.EncodeToString(b[:]),
+		strings.Trim(fmt.Sprint(b), "[]"),
+		strings.Trim(fmt.Sprint(key.secret().scalar), "{}[]"),
+	}
+	wrapped := struct {
+		hidden PrivateKey
+		Shown  *PrivateKey
+		List   []PrivateKey
+		Map    map[string]PrivateKey
+	}{key, &key, []PrivateKey{key}, map[string]PrivateKey{"k": key}}
+
+	outputs := map[string]string{}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%t"} {
+		if got := fmt.Sprintf(verb, key); got != "[private key]" {
+			t.Errorf("%s prints %q", verb, got)
+		}
+		outputs[verb+" in a struct"] = fmt.Sprintf(verb, wrapped)
+		outputs[verb+" of a pointer"] = fmt.Sprintf(verb, &wrapped)
+	}
+	outputs["%p"] = fmt.Sprintf("%p %p", key, wrapped) // fmt does not ask Format
+	encoded, err := json.Marshal(wrapped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs["json"] = string(encoded)
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "key", key, "wrapped", wrapped)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "key", key, "wrapped", wrapped)
+	outputs["slog"] = log.String()
+
+	for name, output := range outputs {
+		for _, trace := range traces {
+			if strings.Contains(strings.ToLower(output), trace) {
+				t.Errorf("%s shows the key: %s", name, output)
+			}
+		}
+	}
+}
+
+func TestSignVectors(t *testing.T) {
+	signed := 0
+	for _, v := range bip340Vectors(t) {
+		if len(v.secret) == 0 {
+			continue
+		}
+		signed++
+		key := mustKey(t, [32]byte(v.secret))
+		if key.PublicKey() != v.public {
+			t.Errorf("vector %s: public key %x", v.index, key.PublicKey())
+		}
+		sig, err := key.Sign(v.message, [32]byte(v.aux))
+		if err != nil || sig != v.sig {
+			t.Errorf("vector %s: signature %x, %v", v.index, sig, err)
+		}
+	}
+	if signed != 8 {
+		t.Errorf("%d vectors with a secret key, not 8", signed)
+	}
+}
+
+func TestSignAtTheEdges(t *testing.T) {
+	message := TaggedHash("message")
+	for _, scalar := range edgeScalars(t) {
+		key := mustKey(t, scalar)
+		sig, err := key.Sign(message[:], [32]byte{})
+		if err != nil {
+			t.Errorf("key %x: %v", scalar, err)
+		}
+		if !verifyWithBtcec(key.PublicKey(), message, sig) {
+			t.Errorf("key %x: btcec refuses the signature", scalar)
+		}
+	}
+}
+
+func TestSignDependsOnAllItsInputs(t *testing.T) {
+	key := mustKey(t, TaggedHash("key"))
+	other := mustKey(t, TaggedHash("other key"))
+	seen := map[[32]byte]bool{} // a nonce point that came twice would give away the key
+	for _, c := range []struct {
+		key     PrivateKey
+		message string
+		aux     [32]byte
+	}{
+		{key, "", [32]byte{}}, {key, "a", [32]byte{}}, {key, "a", [32]byte{1}}, {other, "a", [32]byte{}},
+	} {
+		sig, err := c.key.Sign([]byte(c.message), c.aux)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := [32]byte(sig[:32]); seen[r] {
+			t.Errorf("R %x came twice", r)
+		} else {
+			seen[r] = true
+		}
+	}
+}
+
+func TestTapTweakVector(t *testing.T) {
+	v := readVectors[struct {
+		InternalPrivateKey string `json:"internal_private_key"`
+		InternalPublicKey  string `json:"internal_public_key"`
+		TweakedPrivateKey  string `json:"tweaked_private_key"`
+		TweakedPublicKey   string `json:"tweaked_public_key"`
+		Address            string `json:"address"`
+	}](t, "bip341.json")
+	internal := mustKey(t, unhex32(t, v.InternalPrivateKey))
+	if internal.PublicKey() != unhex32(t, v.InternalPublicKey) {
+		t.Errorf("internal public key %x", internal.PublicKey())
+	}
+	tweaked, err := internal.TapTweak()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tweaked.Bytes() != unhex32(t, v.TweakedPrivateKey) || tweaked.PublicKey() != unhex32(t, v.TweakedPublicKey) {
+		t.Errorf("tweaked key %x, public %x", tweaked.Bytes(), tweaked.PublicKey())
+	}
+	if got := EncodeAddress("bc", tweaked.PublicKey()); got != v.Address {
+		t.Errorf("address %s", got)
+	}
+}
+
+func TestTapTweakAgreesOnBothSides(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var scalar [32]byte
+		copy(scalar[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "scalar"))
+		key, err := NewPrivateKey(scalar)
+		if err != nil {
+			t.Skip("not a scalar")
+		}
+		tweaked, err := key.TapTweak()
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, err := TapTweakPublicKey(key.PublicKey())
+		if err != nil || public != tweaked.PublicKey() {
+			t.Fatalf("the private key's public key is %x, the tweaked public key %x, %v", tweaked.PublicKey(), public, err)
+		}
+	})
+}
+
+func BenchmarkSign(b *testing.B) {
+	key := mustKey(b, TaggedHash("key"))
+	message := TaggedHash("message")
+	for b.Loop() {
+		if _, err := key.Sign(message[:], message); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

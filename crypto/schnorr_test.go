@@ -1,0 +1,170 @@
+package crypto
+
+import (
+	"bytes"
+	"math/big"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+// verifyWithBtcec is Verify by the second implementation.
+func verifyWithBtcec(pub, message [32]byte, sig [64]byte) bool {
+	key, err := schnorr.ParsePubKey(pub[:])
+	if err != nil {
+		return false
+	}
+	signature, err := schnorr.ParseSignature(sig[:])
+	return err == nil && signature.Verify(message[:], key)
+}
+
+// notOnCurve returns an x coordinate that no point of the curve has.
+func notOnCurve(t testing.TB) [32]byte {
+	t.Helper()
+	for i := byte(0); i < 100; i++ {
+		if x := TaggedHash("x", []byte{i}); !IsXOnly(x) {
+			return x
+		}
+	}
+	t.Fatal("every x is on the curve")
+	return [32]byte{}
+}
+
+func TestVerifyVectors(t *testing.T) {
+	for _, v := range bip340Vectors(t) {
+		if got := Verify(v.public, v.message, v.sig); got != v.valid {
+			t.Errorf("vector %s (%s): %v", v.index, v.comment, got)
+		}
+	}
+}
+
+// TestVerifyRefusesEveryChange flips each bit of a valid triple, one at a time.
+func TestVerifyRefusesEveryChange(t *testing.T) {
+	key := mustKey(t, TaggedHash("key"))
+	message := TaggedHash("message")
+	sig, err := key.Sign(message[:], [32]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := key.PublicKey()
+	valid := bytes.Join([][]byte{public[:], message[:], sig[:]}, nil)
+	for bit := 0; bit < 8*len(valid); bit++ {
+		changed := bytes.Clone(valid)
+		changed[bit/8] ^= 1 << (bit % 8)
+		if Verify([32]byte(changed[:32]), changed[32:64], [64]byte(changed[64:])) {
+			t.Errorf("bit %d changed, and the signature is valid", bit)
+		}
+	}
+	if Verify(public, append(message[:], 0), sig) || Verify(public, message[:31], sig) {
+		t.Error("a longer or shorter message has the same signature")
+	}
+}
+
+func TestIsXOnly(t *testing.T) {
+	field := [32]byte(fp.Modulus().Bytes())
+	generatorX := generator.X.Bytes()
+	beyond := new(big.Int).Add(fp.Modulus(), big.NewInt(1)) // 1 is on the curve, p + 1 is no encoding of it
+	for _, c := range []struct {
+		name string
+		x    [32]byte
+		want bool
+	}{
+		{"G", generatorX, true},
+		{"1", [32]byte{31: 1}, true},
+		{"0: 7 is not a square", [32]byte{}, false},
+		{"5", [32]byte{31: 5}, false},
+		{"p", field, false},
+		{"p + 1", [32]byte(beyond.Bytes()), false},
+	} {
+		if got := IsXOnly(c.x); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if _, err := TapTweakPublicKey(c.x); (err == nil) != c.want {
+			t.Errorf("TapTweakPublicKey of %s: %v", c.name, err)
+		}
+	}
+}
+
+// TestSignatureNonceAtTheEdges compares s·G − e·P with (s − e·k)·G for P = k·G with scalars near 0
+// and near the order, where the tables of the joint multiplication meet infinity and doublings.
+func TestSignatureNonceAtTheEdges(t *testing.T) {
+	var scalars []fr.Element
+	for i := int64(-4); i <= 4; i++ {
+		var x fr.Element
+		scalars = append(scalars, *x.SetInt64(i))
+	}
+	for _, k := range scalars {
+		if k.IsZero() {
+			continue
+		}
+		var p secp256k1.G1Affine
+		p.ScalarMultiplicationBase(k.BigInt(new(big.Int)))
+		for _, s := range scalars {
+			for _, e := range scalars {
+				var scalar fr.Element
+				scalar.Sub(&s, scalar.Mul(&e, &k))
+				var want secp256k1.G1Jac
+				want.ScalarMultiplicationBase(scalar.BigInt(new(big.Int)))
+				if got := signatureNonce(&p, &s, &e); !got.Equal(&want) {
+					t.Errorf("k = %s, s = %s, e = %s", k.String(), s.String(), e.String())
+				}
+			}
+		}
+	}
+}
+
+// FuzzVerify compares Verify and VerifyBatch with btcec: of a signature made with secret, with the
+// bits of mask changed (key, message, signature), or of mask itself if secret is no key.
+func FuzzVerify(f *testing.F) {
+	for _, v := range bip340Vectors(f) {
+		if len(v.message) == 32 {
+			f.Add([]byte{}, v.message, bytes.Join([][]byte{v.public[:], v.message, v.sig[:]}, nil))
+		}
+	}
+	f.Add([]byte{1}, []byte("message"), []byte{})
+	f.Add([]byte{2}, []byte("message"), append(make([]byte, 127), 1))
+	others := signedMessages(f, 2*minBatch)
+	f.Fuzz(func(t *testing.T, secret, seed, mask []byte) {
+		var triple, change [128]byte
+		copy(change[:], mask)
+		var scalar [32]byte
+		copy(scalar[:], secret)
+		if key, err := NewPrivateKey(scalar); err == nil {
+			message := TaggedHash("message", seed)
+			sig, err := key.Sign(message[:], [32]byte{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			public := key.PublicKey()
+			copy(triple[:], public[:])
+			copy(triple[32:], message[:])
+			copy(triple[64:], sig[:])
+		}
+		for i := range triple {
+			triple[i] ^= change[i]
+		}
+		item := SignedMessage{[32]byte(triple[:32]), [32]byte(triple[32:64]), [64]byte(triple[64:])}
+		want := verifyWithBtcec(item.PublicKey, item.Message, item.Signature)
+		if got := Verify(item.PublicKey, item.Message[:], item.Signature); got != want {
+			t.Fatalf("Verify says %v, btcec %v: %x", got, want, triple)
+		}
+		for i, got := range VerifyBatch(append(others[:len(others):len(others)], item)) {
+			if i < len(others) && !got || i == len(others) && got != want {
+				t.Fatalf("VerifyBatch says %v of %d, btcec of the last %v: %x", got, i, want, triple)
+			}
+		}
+	})
+}
+
+func BenchmarkVerify(b *testing.B) {
+	item := signedMessages(b, 1)[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		if !Verify(item.PublicKey, item.Message[:], item.Signature) {
+			b.Fatal("invalid")
+		}
+	}
+}
