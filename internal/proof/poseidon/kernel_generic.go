@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package poseidon
 
 func vectorKernels() []Kernel { return nil }

@@ -77,9 +77,10 @@ func fullRound(x, constants *[16]uint64) {
 	aaan0 := aaav0*198 + aaav1*192
 	aaan1 := -aaav0*192 + aaav1*198
 	aaaau0, aaaav0 := aaau0+aaau1, aaau0-aaau1
-	aaaap, aaaaq := aaaau0*371, aaaav0*151
-	aaap0, aaaq0 := (aaaap+aaaaq)+aaan0, (aaaap+aaaaq)-aaan0
-	aaap1, aaaq1 := (aaaap-aaaaq)+aaan1, (aaaap-aaaaq)-aaan1
+	aaaan0 := aaaav0 * 151
+	aaaap0, aaaaq0 := aaaau0*371+aaaan0, aaaau0*371-aaaan0
+	aaap0, aaaq0 := aaaap0+aaan0, aaaap0-aaan0
+	aaap1, aaaq1 := aaaaq0+aaan1, aaaaq0-aaan1
 	aap0, aaq0 := aaap0+aan0, aaap0-aan0
 	aap1, aaq1 := aaap1+aan1, aaap1-aan1
 	aap2, aaq2 := aaaq0+aan2, aaaq0-aan2

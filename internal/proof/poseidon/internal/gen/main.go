@@ -28,8 +28,9 @@ func main() {
 func files() map[string][]byte {
 	pm := derive()
 	return map[string][]byte{
-		"constants_gen.go":      constantsFile(&pm),
-		"permute_scalar_gen.go": scalarFile(&pm),
+		"constants_gen.go":       constantsFile(&pm),
+		"permute_scalar_gen.go":  scalarFile(&pm),
+		"permute_avx512_amd64.s": avx512File(&pm),
 	}
 }
 

@@ -89,13 +89,12 @@ func scalarFullRound(f *goFile) {
 // scalarConvolution writes the cyclic convolution of x with c, times len(c), and returns its results' names. It halves
 // the length by x^2h − 1 = (x^h − 1)(x^h + 1); differences wrap around 2^64, the results are positive.
 func scalarConvolution(f *goFile, x []string, c []int64, name string) []string {
+	if len(x) == 1 {
+		return []string{term(x[0], c[0])}
+	}
 	h := len(x) / 2
 	for i := range h {
 		f.line("%su%d, %sv%d := %s+%s, %s-%s", name, i, name, i, x[i], x[i+h], x[i], x[i+h])
-	}
-	if h == 1 {
-		f.line("%sp, %sq := %su0*%d, %s", name, name, name, c[0]+c[1], term(name+"v0", c[0]-c[1]))
-		return []string{"(" + name + "p+" + name + "q)", "(" + name + "p-" + name + "q)"}
 	}
 	sums := make([]int64, h)
 	cyclicIn := make([]string, h)

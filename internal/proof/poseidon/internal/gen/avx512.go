@@ -1,0 +1,466 @@
+package main
+
+import "math/bits"
+
+// avx512 writes the kernel for AVX-512 F and IFMA: two batches of 8 states, one element of each of a batch's states
+// in the 8 lanes of 64 bits of a register, a whole batch in 16 registers.
+//
+// VPMADD52LUQ and VPMADD52HUQ multiply the low 52 bits of their operands and add the low or high half of the product.
+// So a number only has to be right mod 2^52, and below 2^52 as an operand whose high half matters: differences may go
+// negative on the way and nothing is masked.
+type avx512 struct {
+	assembly
+	x [width]reg // the batch
+
+	// Offsets of constants in the table.
+	mask24, mask52, c127, offset, one       int
+	initial, convolution, forward, backward int
+	entry, loopBy, exitBy, lane0, terminal  int
+}
+
+// Registers with constants throughout.
+const (
+	zP       reg = "Z28" // p
+	zInverse reg = "Z29" // p^−1 mod 2^52
+	zMinusP  reg = "Z30" // 2^52 − p
+)
+
+const mask52 = 1<<52 - 1
+
+// avx512Batch is the size of a batch in the frame.
+const avx512Batch = 64 * width
+
+func avx512File(pm *permutation) []byte {
+	const function = "permuteAVX512"
+	k := &avx512{}
+	k.prologue(function)
+	k.constants(pm)
+	batches := func(label string, body func()) {
+		k.op("MOVQ DI, R12")
+		k.op("MOVQ DX, R13")
+		k.loop(label, "R11", 2, func() {
+			body()
+			k.op("ADDQ $512, R12")
+			k.op("ADDQ $%d, R13", avx512Batch)
+		})
+	}
+	batches("first", func() {
+		k.load()
+		for i, x := range k.x {
+			k.op("VPADDQ.BCST %d(SI), %s, %s", k.initial+8*i, x, x)
+		}
+		k.fullRounds("firstRound", k.initial+8*width)
+		k.sboxes()
+		k.toEigenbasis()
+		for i, x := range k.x {
+			k.op("VMOVDQA64 %s, %d(R13)", x, 64*i)
+		}
+	})
+	k.partialRounds()
+	batches("last", func() {
+		k.reset()
+		for i, x := range k.x {
+			k.op("VMOVDQA64 %d(R13), %s", 64*i, x)
+		}
+		k.fromEigenbasis()
+		k.fullRounds("lastRound", k.terminal+8*width)
+		k.sboxes()
+		k.matrix()
+		k.store()
+	})
+	k.op("VZEROUPPER")
+	k.op("RET")
+	return k.file(function, 2*avx512Batch+64)
+}
+
+// shoup is what multiplies by c without a correction: c and ⌊c·2^52/p⌋.
+func shoup(c uint64) [2]uint64 {
+	quotient, _ := bits.Div64(c>>12, c<<52, p)
+	return [2]uint64{c, quotient}
+}
+
+func (k *avx512) constants(pm *permutation) {
+	// The s-box divides by Montgomery's 2^52 twice and the convolution leaves 16. The scale of the partial rounds
+	// solves (16·k)³·2^−104 = k.
+	s := newScales(pow2(-104), 16, pow2(46), 1)
+	multipliers := func(v ...uint64) int {
+		at := k.put()
+		for _, c := range v {
+			m := shoup(c)
+			k.put(m[:]...)
+		}
+		return at
+	}
+	for i, c := range []uint64{p, inverseMod2(52), 1<<52 - p} {
+		k.op("VPBROADCASTQ %d(SI), %s", k.put(c), []reg{zP, zInverse, zMinusP}[i])
+	}
+	k.mask24 = k.put(1<<24 - 1)
+	k.mask52 = k.put(mask52)
+	k.c127 = k.put(127)
+	k.offset = k.put(16 * p) // not below what transforms subtract, at most 8 sums of numbers below 2p
+	k.one = k.put(shoup(1)[1])
+	k.initial = k.put()
+	for r := range halfFull {
+		c := pm.constants[r].times(s.initial[r])
+		k.put(c[:]...)
+	}
+	k.convolution = k.put()
+	k.convolutionConstants(mdsColumn[:])
+	var twiddles, inverses []uint64
+	for j := uint64(0); j < width/2; j++ {
+		twiddles = append(twiddles, pow(omega, j))
+		inverses = append(inverses, inv(pow(omega, j)))
+	}
+	k.forward, k.backward = multipliers(twiddles...), multipliers(inverses...)
+	entry, loop, exit := pm.entry(s, 1), pm.loop(1), pm.exit(s, 1)
+	k.entry, k.loopBy, k.exitBy = multipliers(entry[:]...), multipliers(loop[:]...), multipliers(exit[:]...)
+	k.lane0 = k.put()
+	for _, c := range pm.lane0 {
+		k.put(mul(c, mul(16, s.partial)))
+	}
+	k.put(0) // read by the chain that the last partial round starts in vain
+	k.terminal = k.put()
+	for r := range halfFull {
+		c := pm.terminal(s, r)
+		k.put(c[:]...)
+	}
+}
+
+// convolutionConstants puts, for each halving of the length n, the n/2 coefficients of the negacyclic half times n/2,
+// then their negatives; and the one of length 1.
+func (k *avx512) convolutionConstants(c []int64) {
+	if len(c) == 1 {
+		k.put(uint64(c[0]))
+		return
+	}
+	h := len(c) / 2
+	sums := make([]int64, h)
+	for i := range sums {
+		sums[i] = c[i] + c[i+h]
+	}
+	for _, sign := range []int64{1, -1} {
+		for i := range h {
+			k.put(uint64(sign*int64(h)*(c[i]-c[i+h])) & mask52)
+		}
+	}
+	k.convolutionConstants(sums)
+}
+
+// reset makes register i hold element i and the others free.
+func (k *avx512) reset() {
+	copy(k.x[:], registers("Z", 0, 15))
+	k.free = append(registers("Z", 16, 27), "Z31")
+}
+
+// settle moves elements to where reset says they are, so that code may loop.
+func (k *avx512) settle() {
+	for i, home := range registers("Z", 0, 15) {
+		if k.x[i] == home {
+			continue
+		}
+		for j := i + 1; j < width; j++ { // whoever is at home here moves out first
+			if k.x[j] == home {
+				k.x[j] = k.alloc()
+				k.op("VMOVDQA64 %s, %s", home, k.x[j])
+			}
+		}
+		for j, r := range k.free {
+			if r == home {
+				k.free = append(k.free[:j:j], k.free[j+1:]...)
+				break
+			}
+		}
+		k.op("VMOVDQA64 %s, %s", k.x[i], home)
+		k.release(k.x[i])
+		k.x[i] = home
+	}
+	k.reset()
+}
+
+func (k *avx512) zero(r reg)        { k.op("VPXORQ %s, %s, %s", r, r, r) }
+func (k *avx512) move(from, to reg) { k.op("VMOVDQA64 %s, %s", from, to) }
+func (k *avx512) add(a, b, to reg)  { k.op("VPADDQ %s, %s, %s", a, b, to) }
+func (k *avx512) sub(a, b, to reg)  { k.op("VPSUBQ %s, %s, %s", b, a, to) } // a − b
+
+// low and high add half of a·b to acc; lowBy and highBy do so with a constant of the table.
+func (k *avx512) low(a, b, acc reg)  { k.op("VPMADD52LUQ %s, %s, %s", a, b, acc) }
+func (k *avx512) high(a, b, acc reg) { k.op("VPMADD52HUQ %s, %s, %s", a, b, acc) }
+func (k *avx512) lowBy(base string, at int, b, acc reg) {
+	k.op("VPMADD52LUQ.BCST %d(%s), %s, %s", at, base, b, acc)
+}
+func (k *avx512) highBy(base string, at int, b, acc reg) {
+	k.op("VPMADD52HUQ.BCST %d(%s), %s, %s", at, base, b, acc)
+}
+
+// load reads 8 states of 16 uint32 at R12 and transposes them.
+func (k *avx512) load() {
+	k.free = registers("Z", 0, 27)
+	rows := make([]reg, 8)
+	for i := range rows {
+		rows[i] = k.alloc()
+		k.op("VMOVDQU64 %d(R12), %s", 64*i, rows[i])
+	}
+	mask := k.alloc()
+	k.op("VPTERNLOGQ $0xff, %s, %s, %s", mask, mask, mask)
+	k.op("VPSRLQ $32, %s, %s", mask, mask)
+	for i, pair := range k.transpose(rows) {
+		k.x[2*i], k.x[2*i+1] = k.alloc(), pair
+		k.op("VPANDQ %s, %s, %s", mask, pair, k.x[2*i])
+		k.op("VPSRLQ $32, %s, %s", pair, pair)
+	}
+	k.release(mask)
+	k.settle()
+}
+
+// store makes the elements canonical, transposes them back and writes the 8 states at R12.
+func (k *avx512) store() {
+	for _, x := range k.x {
+		k.canonical(x)
+	}
+	pairs := make([]reg, 8)
+	for i := range pairs {
+		pairs[i] = k.x[2*i]
+		k.op("VPSLLQ $32, %s, %s", k.x[2*i+1], k.x[2*i+1])
+		k.op("VPORQ %s, %s, %s", k.x[2*i+1], pairs[i], pairs[i])
+		k.release(k.x[2*i+1])
+	}
+	for i, row := range k.transpose(pairs) {
+		k.op("VMOVDQU64 %s, %d(R12)", row, 64*i)
+	}
+}
+
+// transpose transposes 8×8 numbers of 64 bits: first in pairs of rows, then by lanes of 128 bits.
+func (k *avx512) transpose(rows []reg) []reg {
+	t := make([]reg, 8)
+	for i := 0; i < 8; i += 2 {
+		t[i], t[i+1] = k.alloc(), k.alloc()
+		k.op("VPUNPCKLQDQ %s, %s, %s", rows[i+1], rows[i], t[i])
+		k.op("VPUNPCKHQDQ %s, %s, %s", rows[i+1], rows[i], t[i+1])
+		k.release(rows[i], rows[i+1])
+	}
+	columns := make([]reg, 8)
+	for half := range 2 {
+		for j, select2 := range []int{0x88, 0xdd} { // lanes 0 and 2 of both operands, lanes 1 and 3
+			a, b, even, odd := k.alloc(), k.alloc(), k.alloc(), k.alloc()
+			k.op("VSHUFI64X2 $%#x, %s, %s, %s", select2, t[2+half], t[half], a)
+			k.op("VSHUFI64X2 $%#x, %s, %s, %s", select2, t[6+half], t[4+half], b)
+			k.op("VSHUFI64X2 $0x88, %s, %s, %s", b, a, even)
+			k.op("VSHUFI64X2 $0xdd, %s, %s, %s", b, a, odd)
+			k.release(a, b)
+			columns[2*j+half], columns[2*j+4+half] = even, odd
+		}
+	}
+	k.release(t...)
+	return columns
+}
+
+// canonical takes any number below 2^52 to [0, p).
+func (k *avx512) canonical(x reg) {
+	q := k.alloc()
+	k.zero(q)
+	k.highBy("SI", k.one, x, q)
+	k.low(q, zMinusP, x)
+	k.op("VPANDQ.BCST %d(SI), %s, %s", k.mask52, x, x)
+	k.sub(x, zP, q)
+	k.op("VPMINUQ %s, %s, %s", q, x, x)
+	k.release(q)
+}
+
+// fullRounds writes three rounds of s-boxes, matrix, and the constants that follow in the table at the offset.
+func (k *avx512) fullRounds(label string, constants int) {
+	k.op("LEAQ %d(SI), R8", constants)
+	k.loop(label, "CX", halfFull-1, func() {
+		k.sboxes()
+		k.matrix()
+		for i, x := range k.x {
+			k.op("VPADDQ.BCST %d(R8), %s, %s", 8*i, x, x)
+		}
+		k.settle()
+		k.op("ADDQ $%d, R8", 8*width)
+	})
+}
+
+func (k *avx512) sboxes() {
+	for i := 0; i < width; i += 4 {
+		k.cubes(k.x[i : i+4]...)
+	}
+}
+
+// cubes is x ← x³·2^−104 for each register, in step so that latencies overlap. From x < 2^45 it makes x < 2p.
+func (k *avx512) cubes(x ...reg) {
+	low, high, q := make([]reg, len(x)), make([]reg, len(x)), make([]reg, len(x))
+	for i := range x {
+		low[i], high[i], q[i] = k.alloc(), k.alloc(), k.alloc()
+	}
+	each := func(f func(i int)) {
+		for i := range x {
+			f(i)
+		}
+	}
+	// Montgomery's product a·x·2^−52 + p: with q = low(a·x)·p^−1 the low halves of a·x and q·p are equal, and
+	// the difference of the high halves is exact.
+	product := func(a, high, q, to []reg) {
+		each(func(i int) { k.zero(low[i]); k.low(a[i], x[i], low[i]) })
+		each(func(i int) { k.move(zP, high[i]); k.high(a[i], x[i], high[i]) })
+		each(func(i int) { k.zero(q[i]); k.low(low[i], zInverse, q[i]) })
+		each(func(i int) { k.zero(low[i]); k.high(q[i], zP, low[i]) })
+		each(func(i int) { k.sub(high[i], low[i], to[i]) })
+	}
+	square := high
+	product(x, high, q, square)
+	product(square, q, square, x) // q takes the square's register when the square has been used
+	each(func(i int) { k.release(low[i], high[i], q[i]) })
+}
+
+// matrix is x ← 16·M·x mod 2^52; from x < 2p it makes x < 2^45.
+func (k *avx512) matrix() { copy(k.x[:], k.convolve(k.x[:], k.convolution)) }
+
+// convolve is the cyclic convolution, times its length, with constants from the table; it takes the registers v and
+// returns others.
+func (k *avx512) convolve(v []reg, at int) []reg {
+	if len(v) == 1 {
+		y := k.alloc()
+		k.zero(y)
+		k.lowBy("SI", at, v[0], y)
+		k.release(v[0])
+		return []reg{y}
+	}
+	h := len(v) / 2
+	differences := make([]reg, h)
+	for i := range h {
+		differences[i] = k.alloc()
+		k.sub(v[i], v[i+h], differences[i])
+		k.add(v[i], v[i+h], v[i])
+		k.release(v[i+h])
+	}
+	negacyclic := make([]reg, h)
+	for j := range negacyclic {
+		negacyclic[j] = k.alloc()
+		k.zero(negacyclic[j])
+	}
+	for i, d := range differences {
+		for j, acc := range negacyclic {
+			k.lowBy("SI", at+8*((j-i+2*h)%(2*h)), d, acc) // the second h constants are the negatives
+		}
+	}
+	k.release(differences...)
+	cyclic := k.convolve(v[:h], at+16*h)
+	out := make([]reg, 2*h)
+	for j := range h {
+		out[j], out[j+h] = cyclic[j], k.alloc()
+		k.sub(cyclic[j], negacyclic[j], out[j+h])
+		k.add(cyclic[j], negacyclic[j], out[j])
+		k.release(negacyclic[j])
+	}
+	return out
+}
+
+// times is Shoup's product by the constant at the offset: with q = ⌊x·c'/2^52⌋, c' = ⌊c·2^52/p⌋, it is x·c − q·p, in
+// [0, 2p) for every x < 2^52. It takes x and returns another register.
+func (k *avx512) times(x reg, base string, at int) reg {
+	q, r := k.alloc(), k.alloc()
+	k.zero(q)
+	k.highBy(base, at+8, x, q)
+	k.zero(r)
+	k.lowBy(base, at, x, r)
+	k.low(q, zMinusP, r)
+	k.release(q, x)
+	return r
+}
+
+// butterfly is (a, b) ← (a + b, a − b), kept positive.
+func (k *avx512) butterfly(a, b int) {
+	d := k.alloc()
+	k.sub(k.x[a], k.x[b], d)
+	k.op("VPADDQ.BCST %d(SI), %s, %s", k.offset, d, d)
+	k.add(k.x[a], k.x[b], k.x[a])
+	k.release(k.x[b])
+	k.x[b] = d
+}
+
+// toEigenbasis is the Fourier transform, and the matrix as multipliers.
+func (k *avx512) toEigenbasis() {
+	butterflies(true, func(a, b, twiddle int) {
+		k.butterfly(a, b)
+		if twiddle > 0 {
+			k.x[b] = k.times(k.x[b], "SI", k.forward+16*twiddle)
+		}
+	})
+	for i := range k.x {
+		k.x[i] = k.times(k.x[i], "SI", k.entry+16*i)
+	}
+}
+
+// fromEigenbasis is the inverse transform, and the constants of the first full round after it.
+func (k *avx512) fromEigenbasis() {
+	butterflies(false, func(a, b, twiddle int) {
+		if twiddle > 0 {
+			k.x[b] = k.times(k.x[b], "SI", k.backward+16*twiddle)
+		}
+		k.butterfly(a, b)
+	})
+	for i, x := range k.x {
+		k.op("VPADDQ.BCST %d(SI), %s, %s", k.terminal+8*i, x, x)
+	}
+	k.settle()
+}
+
+// partialRounds runs both batches from the frame. The s-box of one, a chain of dependent instructions, is interleaved
+// with the multiplications of the other.
+func (k *avx512) partialRounds() {
+	k.op("LEAQ %d(SI), R8", k.lane0)
+	k.op("LEAQ %d(SI), R9", k.loopBy)
+	k.op("LEAQ %d(SI), R10", k.exitBy)
+	sums, differences := []reg{"Z24", "Z25"}, []reg{"Z26", "Z27"}
+	chain := func(batch int) []string {
+		return k.capture(registers("Z", 0, 7), func() { k.sboxDifference(sums[batch], differences[batch]) })
+	}
+	work := func(batch int) []string {
+		return k.capture(registers("Z", 8, 23), func() {
+			for i := range width {
+				at := avx512Batch*batch + 64*i
+				x := k.alloc()
+				k.op("VPADDQ %d(DX), %s, %s", at, differences[batch], x)
+				x = k.times(x, "R9", 16*i)
+				k.op("VMOVDQA64 %s, %d(DX)", x, at)
+				if i == 0 {
+					k.move(x, sums[batch])
+				} else {
+					k.add(x, sums[batch], sums[batch])
+				}
+				k.release(x)
+			}
+		})
+	}
+	for batch, sum := range sums {
+		k.op("VMOVDQA64 %d(DX), %s", avx512Batch*batch, sum)
+		for i := 1; i < width; i++ {
+			k.op("VPADDQ %d(DX), %s, %s", avx512Batch*batch+64*i, sum, sum)
+		}
+	}
+	k.lines = append(k.lines, chain(0)...)
+	k.loop("partialRound", "CX", partialRounds, func() {
+		k.op("CMPQ CX, $1")
+		k.op("CMOVQEQ R10, R9")
+		k.interleave(chain(1), work(0))
+		k.op("ADDQ $8, R8")
+		k.interleave(chain(0), work(1))
+	})
+}
+
+// sboxDifference takes the sum of a batch, which is 16 times lane 0, and makes by how much the s-box changes lane 0:
+// D = (sum + constant)³ − sum/16, below 2^52. With sum = h·2^24 + l, sum/16 = (h − 127·l)·2^20, as 2^−24 = −127.
+func (k *avx512) sboxDifference(sum, to reg) {
+	cube, low := k.alloc(), k.alloc()
+	k.op("VPADDQ.BCST (R8), %s, %s", sum, cube)
+	k.op("VPANDQ.BCST %d(SI), %s, %s", k.mask24, sum, low)
+	k.op("VPANDQ.BCST %d(SI), %s, %s", k.mask52, sum, to)
+	k.op("VPSRLQ $24, %s, %s", to, to)
+	k.sub(zP, to, to)
+	k.lowBy("SI", k.c127, low, to)
+	k.op("VPSLLQ $20, %s, %s", to, to)
+	k.release(low)
+	k.cubes(cube)
+	k.add(to, cube, to)
+	k.release(cube)
+}

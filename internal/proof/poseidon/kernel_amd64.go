@@ -1,0 +1,29 @@
+//go:build !purego
+
+package poseidon
+
+import "golang.org/x/sys/cpu"
+
+// permuteAVX512 permutes all states of b.
+//
+//go:noescape
+func permuteAVX512(b *block)
+
+// vectorKernels are those that the CPU has and whose registers the operating system saves, fastest first.
+func vectorKernels() (k []Kernel) {
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA {
+		k = append(k, AVX512)
+	}
+	return k
+}
+
+// permuteLanes permutes the first n states of b, and may change the others. A lone state takes the scalar kernel less
+// time than 16 take a vector kernel.
+func permuteLanes(b *block, n int) {
+	switch {
+	case n == 1 || active == Scalar:
+		permuteScalars(b, n)
+	case active == AVX512:
+		permuteAVX512(b)
+	}
+}
