@@ -9,10 +9,18 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func permuteAVX512(b *block)
 
+// permuteAVX2 permutes all states of b.
+//
+//go:noescape
+func permuteAVX2(b *block)
+
 // vectorKernels are those that the CPU has and whose registers the operating system saves, fastest first.
 func vectorKernels() (k []Kernel) {
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA {
 		k = append(k, AVX512)
+	}
+	if cpu.X86.HasAVX2 {
+		k = append(k, AVX2)
 	}
 	return k
 }
@@ -25,5 +33,7 @@ func permuteLanes(b *block, n int) {
 		permuteScalars(b, n)
 	case active == AVX512:
 		permuteAVX512(b)
+	case active == AVX2:
+		permuteAVX2(b)
 	}
 }

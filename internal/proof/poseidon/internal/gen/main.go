@@ -31,6 +31,7 @@ func files() map[string][]byte {
 		"constants_gen.go":       constantsFile(&pm),
 		"permute_scalar_gen.go":  scalarFile(&pm),
 		"permute_avx512_amd64.s": avx512File(&pm),
+		"permute_avx2_amd64.s":   avx2File(&pm),
 	}
 }
 
