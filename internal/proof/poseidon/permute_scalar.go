@@ -35,7 +35,7 @@ func permuteScalar(s *[width]uint32) {
 	}
 }
 
-// reduce24 is v·2^−24 − 128 mod P, for v < 2^44; the result is below P + 2^20. With v = h·2^24 + l it is
+// reduce24 is v·2^−24 − 128 mod P, for v < 2^45; the result is below P + 2^21. With v = h·2^24 + l it is
 // h − 127·l, as 2^−24 = −127 mod P; 127·(2^24 − 1 − l) in place of −127·l keeps it positive and costs the 128.
 func reduce24(v uint64) uint64 {
 	n := ^v & (1<<24 - 1)

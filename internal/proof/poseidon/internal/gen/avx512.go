@@ -286,7 +286,7 @@ func (k *avx512) sboxes() {
 	}
 }
 
-// cubes is x ← x³·2^−104 for each register, in step so that latencies overlap. From x < 2^45 it makes x < 2p.
+// cubes is x ← x³·2^−104 for each register, in step so that latencies overlap. From what the matrix gives, or less, it makes x < 2p.
 func (k *avx512) cubes(x ...reg) {
 	low, high, q := make([]reg, len(x)), make([]reg, len(x)), make([]reg, len(x))
 	for i := range x {
@@ -312,7 +312,7 @@ func (k *avx512) cubes(x ...reg) {
 	each(func(i int) { k.release(low[i], high[i], q[i]) })
 }
 
-// matrix is x ← 16·M·x mod 2^52; from x < 2p it makes x < 2^45.
+// matrix is x ← 16·M·x mod 2^52; from x < 2p it makes x < 2^44.6.
 func (k *avx512) matrix() { copy(k.x[:], k.convolve(k.x[:], k.convolution)) }
 
 // convolve is the cyclic convolution, times its length, with constants from the table; it takes the registers v and
