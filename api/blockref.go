@@ -1,0 +1,143 @@
+package api
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// BlockRef names a block by its place in the chain: a height, the latest block or the earliest. The zero value is the
+// latest. JSON carries it as a hex quantity, "latest" or "earliest"; a JSON integer is taken too.
+type BlockRef struct {
+	kind   refKind
+	height types.Height
+}
+
+type refKind uint8
+
+const (
+	refLatest refKind = iota
+	refEarliest
+	refHeight
+)
+
+const (
+	latestName   = "latest"
+	earliestName = "earliest"
+	pendingName  = "pending"
+)
+
+// Latest is the reference to the head.
+func Latest() BlockRef { return BlockRef{} }
+
+// Earliest is the reference to genesis.
+func Earliest() BlockRef { return BlockRef{kind: refEarliest} }
+
+// AtHeight is the reference to the block of a height.
+func AtHeight(h types.Height) BlockRef { return BlockRef{kind: refHeight, height: h} }
+
+// ParseBlockRef parses a hex quantity, "latest" or "earliest".
+func ParseBlockRef(s string) (BlockRef, error) {
+	switch s {
+	case latestName:
+		return Latest(), nil
+	case earliestName:
+		return Earliest(), nil
+	}
+	q, err := ParseQuantity(s)
+	if err != nil {
+		return BlockRef{}, errBadBlockRef
+	}
+	return AtHeight(types.Height(q)), nil
+}
+
+var (
+	errBadBlockRef = jsonrpc.NewError(jsonrpc.CodeInvalidParams,
+		`A block is named by a hex quantity, "latest", "earliest" or an integer.`, "reason", "malformed")
+	errBadNonceRef = jsonrpc.NewError(jsonrpc.CodeInvalidParams,
+		`A nonce is asked at a hex quantity, "latest", "earliest", "pending" or an integer.`, "reason", "malformed")
+)
+
+// Resolve is the height that the reference names in a chain whose latest block has the height head. It may be above.
+func (r BlockRef) Resolve(head types.Height) types.Height {
+	switch r.kind {
+	case refEarliest:
+		return 0
+	case refHeight:
+		return r.height
+	default:
+		return head
+	}
+}
+
+// String is the reference as JSON carries it, without quotes.
+func (r BlockRef) String() string {
+	switch r.kind {
+	case refEarliest:
+		return earliestName
+	case refHeight:
+		return Quantity(r.height).String()
+	default:
+		return latestName
+	}
+}
+
+// MarshalText renders the reference as [BlockRef.String] does.
+func (r BlockRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalJSON takes what [ParseBlockRef] takes, and a JSON integer. It fails with a *jsonrpc.Error.
+func (r *BlockRef) UnmarshalJSON(text []byte) error {
+	ref, err := parseRef(text)
+	if err != nil {
+		return errBadBlockRef
+	}
+	*r = ref
+	return nil
+}
+
+// parseRef reads a JSON string or integer.
+func parseRef(text []byte) (BlockRef, error) {
+	if len(text) == 0 || text[0] != '"' {
+		height, err := strconv.ParseUint(string(text), 10, 64)
+		return AtHeight(types.Height(height)), err
+	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return BlockRef{}, err
+	}
+	return ParseBlockRef(s)
+}
+
+// NonceRef says at which point an account's nonce is asked: after a block, or with the pool's executable transactions
+// counted. The zero value is the latest block. JSON carries it as a [BlockRef] or "pending".
+type NonceRef struct {
+	Pending bool
+	Block   BlockRef // where Pending is false
+}
+
+// Pending is the reference to the nonce that the account's next transaction needs.
+func Pending() NonceRef { return NonceRef{Pending: true} }
+
+// MarshalText renders the reference.
+func (r NonceRef) MarshalText() ([]byte, error) {
+	if r.Pending {
+		return []byte(pendingName), nil
+	}
+	return r.Block.MarshalText()
+}
+
+// UnmarshalJSON takes what [BlockRef.UnmarshalJSON] takes, and "pending". It fails with a *jsonrpc.Error.
+func (r *NonceRef) UnmarshalJSON(text []byte) error {
+	if string(text) == `"`+pendingName+`"` {
+		*r = Pending()
+		return nil
+	}
+	block, err := parseRef(text)
+	if err != nil {
+		return errBadNonceRef
+	}
+	*r = NonceRef{Block: block}
+	return nil
+}

@@ -1,0 +1,158 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// Methods on the chain, the node and accounts.
+var (
+	BlockNumber = define[NoParams, Quantity]("svc_blockNumber", "The height of the latest block.")
+	GetBalance  = define[GetBalanceParams, Quantity]("svc_getBalance",
+		"An account's balance in smallest native units; 0x0 for an account that was never touched.",
+		ErrWrongNetwork, ErrAboveHead, ErrPruned)
+	GetTransactionCount = define[GetTransactionCountParams, Quantity]("svc_getTransactionCount",
+		"An account's nonce: the number of its transactions that are included.",
+		ErrWrongNetwork, ErrAboveHead, ErrPruned)
+	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
+		"The public key within a taproot address of any network.")
+	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
+	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How far this node is behind the primary.")
+	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
+	GetGenesis    = define[NoParams, GenesisInfo]("svc_getGenesis", "The chain's genesis.")
+	GetParameters = define[NoParams, ParametersInfo]("svc_getParameters",
+		"The parameters in force after the latest block, with their Merkle proof.")
+	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
+		"A Merkle proof of an account's record, or of its absence, under the latest block's state root.",
+		ErrWrongNetwork)
+)
+
+// GetBalanceParams are the parameters of [GetBalance].
+type GetBalanceParams struct {
+	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
+	Block   BlockRef `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
+}
+
+// GetTransactionCountParams are the parameters of [GetTransactionCount].
+type GetTransactionCountParams struct {
+	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
+	Block   NonceRef `json:"block" jsonrpc:"optional" doc:"the block after which, or pending; the latest by default"`
+}
+
+// ResolveAddressParams are the parameters of [ResolveAddress].
+type ResolveAddressParams struct {
+	Address string `json:"address" doc:"a bech32m taproot address: bcrt1p…, bc1p… or tb1p…"`
+}
+
+// ResolvedAddress is the result of [ResolveAddress].
+type ResolvedAddress struct {
+	PublicKey types.Account `json:"pubkey" doc:"the x-only public key"`
+}
+
+// Mode is what a node does for its chain.
+type Mode string
+
+// The three modes.
+const (
+	ModePrimary Mode = "primary" // produces blocks
+	ModeReplica Mode = "replica" // follows the primary, read-only
+	ModeArchive Mode = "archive" // follows, and keeps the whole history
+)
+
+// NodeInfo is the result of [GetNodeInfo].
+type NodeInfo struct {
+	Version           string          `json:"version" doc:"the software's version"`
+	Network           types.Network   `json:"network" doc:"mainnet, testnet or regtest; fixes the prefix of addresses"`
+	Mode              Mode            `json:"mode" doc:"primary, replica or archive"`
+	BlockHeight       types.Height    `json:"block_height" doc:"the height of the latest block"`
+	ProtocolPublicKey string          `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x"`
+	PeerCount         uint64          `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
+	ChainID           uint64          `json:"chainId" doc:"the chain id"`
+	GenesisHash       types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
+	ProtocolVersion   uint32          `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
+	ScheduleDigest    types.Digest    `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
+	Verification      string          `json:"verification" doc:"how blocks are checked: execute runs every transaction"`
+	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
+	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
+	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
+}
+
+// ProofRange is a range of heights, both ends included.
+type ProofRange struct {
+	Oldest types.Height `json:"oldest" doc:"the first height"`
+	Newest types.Height `json:"newest" doc:"the last height"`
+}
+
+// SyncStatus is the result of [GetSyncStatus].
+type SyncStatus struct {
+	Mode                 Mode         `json:"mode" doc:"primary, replica or archive"`
+	Synced               bool         `json:"synced" doc:"whether the node has every block that the primary has"`
+	LocalHeight          types.Height `json:"local_height" doc:"the height of the latest block here"`
+	PrimaryHeight        types.Height `json:"primary_height" doc:"the height of the primary's latest block"`
+	BlocksBehind         uint64       `json:"blocks_behind" doc:"how many blocks are missing here"`
+	SyncRateBlocksPerSec Fraction     `json:"sync_rate_blocks_per_sec" doc:"blocks imported a second; 0 on a primary"`
+	State                SyncState    `json:"state" doc:"what the node is doing"`
+	Reason               *string      `json:"reason" doc:"why it holds or halted; null otherwise"`
+	ETASecs              *uint64      `json:"eta_secs" doc:"seconds until synced at the present rate; null when unknown or synced"`
+}
+
+// SyncState is what a node is doing about new blocks.
+type SyncState string
+
+// The states of a node.
+const (
+	StateProducing SyncState = "producing"
+	StateSyncing   SyncState = "syncing"
+	StateFollowing SyncState = "following"
+	StateHolding   SyncState = "holding"
+	StateHalted    SyncState = "halted"
+)
+
+// GenesisInfo is the result of [GetGenesis].
+type GenesisInfo struct {
+	Genesis types.Genesis   `json:"genesis" doc:"the JSON rendering"`
+	Raw     Data            `json:"raw" doc:"bincode(Genesis), the authoritative form"`
+	Hash    types.BlockHash `json:"hash" doc:"the hash of block 0"`
+}
+
+// ParametersInfo is the result of [GetParameters].
+type ParametersInfo struct {
+	Height       types.Height    `json:"height" doc:"the block after which these are in force"`
+	Version      uint32          `json:"version" doc:"of protocol rules and gas schedule"`
+	GasLimit     types.Gas       `json:"gas_limit" doc:"of a block"`
+	TargetBPS    uint16          `json:"target_bps" doc:"the share of gas_limit at which the base fee stands still, in 1/10000"`
+	MinBaseFee   types.Amount    `json:"min_base_fee" doc:"the base fee's lower bound"`
+	MaxBaseFee   types.Amount    `json:"max_base_fee" doc:"the base fee's upper bound"`
+	Producer     types.PublicKey `json:"producer" doc:"the key that signs blocks"`
+	FeeRecipient types.Account   `json:"fee_recipient" doc:"the account that receives priority fees"`
+	Proof        AccountProof    `json:"proof" doc:"the Merkle proof of the parameters' state key"`
+}
+
+// AccountProofParams are the parameters of [GetAccountProof].
+type AccountProofParams struct {
+	Account string `json:"account" doc:"a taproot address, or a public key in hex"`
+}
+
+// AccountProof is a Merkle proof of one state key (docs/state.md): the result of [GetAccountProof].
+type AccountProof struct {
+	Height    types.Height      `json:"height" doc:"the block after which the proof holds"`
+	StateRoot types.StateRoot   `json:"stateRoot" doc:"that block's state root"`
+	Key       Data              `json:"key" doc:"the state key"`
+	Value     *Data             `json:"value" doc:"the value under the key; null where there is none"`
+	Siblings  []types.StateRoot `json:"siblings" doc:"the digests beside the path, the root's child first"`
+	End       ProofEnd          `json:"end" doc:"what stands where the path ends"`
+}
+
+// ProofEndType says what stands at the end of a proof's path.
+type ProofEndType string
+
+// The three ends of a path.
+const (
+	EndLeaf  ProofEndType = "leaf"  // the key's own leaf
+	EndEmpty ProofEndType = "empty" // nothing: the key is absent
+	EndOther ProofEndType = "other" // another key's leaf: the key is absent
+)
+
+// ProofEnd is what stands where a proof's path ends.
+type ProofEnd struct {
+	Type      ProofEndType `json:"type" doc:"leaf: the key's own; empty: nothing; other: another key's leaf"`
+	Path      *Data        `json:"path,omitempty" doc:"of another key's leaf: its path"`
+	ValueHash *Data        `json:"valueHash,omitempty" doc:"of another key's leaf: the hash of its value"`
+}

@@ -1,0 +1,60 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// DevelopmentChainID is the only chain id on which the dev_ methods exist.
+const DevelopmentChainID = 31337
+
+// Methods of development chains.
+var (
+	DevMine = define[DevMineParams, Quantity]("dev_mine",
+		"Makes blocks at once, empty ones too, and gives the height of the last.", ErrOutOfRange)
+	DevSetBlockTime = define[DevSetBlockTimeParams, bool]("dev_setBlockTime",
+		"Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only.", ErrOutOfRange)
+	DevIncreaseTime = define[DevIncreaseTimeParams, bool]("dev_increaseTime",
+		"Moves the chain's clock forward.", ErrOutOfRange)
+	DevSetNextBlockTime = define[DevSetNextBlockTimeParams, bool]("dev_setNextBlockTime",
+		"Sets the next block's timestamp; the clock goes on from there.", ErrOutOfRange)
+	DevSnapshot = define[NoParams, Quantity]("dev_snapshot", "Remembers the present block and gives the snapshot's id.")
+	DevRevert   = define[DevRevertParams, bool]("dev_revert",
+		"Takes the chain back to a snapshot; it and later ones are gone then.", ErrNoSnapshot)
+	DevFund = define[DevFundParams, types.TxID]("dev_fund",
+		"Sends coins from the development treasury and gives the transfer's hash.", with(admissionErrors, ErrWrongNetwork)...)
+)
+
+// Bounds of the dev_ methods.
+const (
+	MaxMine        = 10_000
+	MaxBlockTimeMS = 24 * 60 * 60 * 1000
+)
+
+// DevMineParams are the parameters of [DevMine].
+type DevMineParams struct {
+	Count *uint64 `json:"count" jsonrpc:"optional" doc:"how many blocks, 1 to 10,000; 1 by default"`
+}
+
+// DevSetBlockTimeParams are the parameters of [DevSetBlockTime].
+type DevSetBlockTimeParams struct {
+	Milliseconds *uint64 `json:"milliseconds" doc:"between two blocks; 0: at once for each transaction; null: by dev_mine only"`
+}
+
+// DevIncreaseTimeParams are the parameters of [DevIncreaseTime].
+type DevIncreaseTimeParams struct {
+	Seconds uint64 `json:"seconds" doc:"how far"`
+}
+
+// DevSetNextBlockTimeParams are the parameters of [DevSetNextBlockTime].
+type DevSetNextBlockTimeParams struct {
+	Time uint64 `json:"time" doc:"Unix seconds, not before the latest block's"`
+}
+
+// DevRevertParams are the parameters of [DevRevert].
+type DevRevertParams struct {
+	Snapshot Quantity `json:"snapshot" doc:"an id that dev_snapshot gave"`
+}
+
+// DevFundParams are the parameters of [DevFund].
+type DevFundParams struct {
+	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
+	Amount  Quantity `json:"amount" doc:"in smallest native units, at least 1"`
+}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// ContractVersion is the version of this contract, as semantic versioning counts: what is added raises the minor
+// number. A method's meaning never changes and a field never disappears.
+const ContractVersion = "1.0.0"
+
+// Discover is the method that gives the document of the methods a node serves (OpenRPC 1.x, "Service Discovery").
+var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")
+
+// Document is an OpenRPC 1.x document (https://spec.open-rpc.org).
+type Document struct {
+	OpenRPC    string             `json:"openrpc"`
+	Info       DocumentInfo       `json:"info"`
+	Methods    []DocumentMethod   `json:"methods"`
+	Components DocumentComponents `json:"components"`
+}
+
+// DocumentInfo is OpenRPC's Info Object.
+type DocumentInfo struct {
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Version     string `json:"version"`
+}
+
+// DocumentMethod is OpenRPC's Method Object.
+type DocumentMethod struct {
+	Name           string              `json:"name"`
+	Summary        string              `json:"summary"`
+	ParamStructure string              `json:"paramStructure"`
+	Params         []ContentDescriptor `json:"params"`
+	Result         ContentDescriptor   `json:"result"`
+	Errors         []*jsonrpc.Error    `json:"errors,omitempty"`
+}
+
+// ContentDescriptor is OpenRPC's Content Descriptor Object: a parameter or a result.
+type ContentDescriptor struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	Schema      Schema `json:"schema"`
+}
+
+// DocumentComponents is OpenRPC's Components Object: the schemas of named types.
+type DocumentComponents struct {
+	Schemas map[string]Schema `json:"schemas"`
+}
+
+// NewDocument describes the methods that a node serves, ascending by name.
+func NewDocument(served []Declaration) Document {
+	d := Document{
+		OpenRPC: "1.3.2",
+		Info: DocumentInfo{
+			Title:       "Cairn node",
+			Description: "JSON-RPC 2.0 interface of a Cairn node. Objects may gain fields; none changes or disappears.",
+			Version:     ContractVersion,
+		},
+		Methods:    []DocumentMethod{},
+		Components: DocumentComponents{Schemas: map[string]Schema{}},
+	}
+	s := schemas{named: d.Components.Schemas}
+	for _, m := range served {
+		d.Methods = append(d.Methods, DocumentMethod{
+			Name: m.Name, Summary: m.Summary, ParamStructure: "either", Params: s.params(m.Params),
+			Result: ContentDescriptor{Name: "result", Schema: s.of(m.Result)},
+			Errors: m.Errors,
+		})
+	}
+	slices.SortFunc(d.Methods, func(a, b DocumentMethod) int { return strings.Compare(a.Name, b.Name) })
+	return d
+}
+
+// params describes the fields of a parameter struct.
+func (s schemas) params(t reflect.Type) []ContentDescriptor {
+	params := make([]ContentDescriptor, t.NumField())
+	for i := range params {
+		field := t.Field(i)
+		params[i] = ContentDescriptor{
+			Name: field.Tag.Get("json"), Description: field.Tag.Get("doc"),
+			Required: field.Tag.Get("jsonrpc") != "optional", Schema: s.of(field.Type),
+		}
+		if object, ok := s.named[field.Type.Name()]; ok && object["type"] == "object" {
+			object["additionalProperties"] = false // unlike results, parameters are taken strictly
+		}
+	}
+	return params
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Schema is a JSON Schema (draft 7, as OpenRPC takes it).
+type Schema map[string]any
+
+// schemas derives schemas from Go types; those of named types are collected in named and referred to.
+type schemas struct {
+	named map[string]Schema
+}
+
+// encoded are the types whose JSON is not told by their Go kind.
+var encoded = map[reflect.Type]encoding{
+	reflect.TypeFor[Quantity](): {"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`)},
+	reflect.TypeFor[Data]():     {"Data", text("bytes in hex", `^0x([0-9a-fA-F]{2})*$`)},
+	reflect.TypeFor[Fraction](): {"Fraction", Schema{
+		"type": "number", "minimum": 0, "description": "a number of at most 6 decimals"}},
+	reflect.TypeFor[BlockRef]():         {"BlockRef", reference(`^(latest|earliest|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
+	reflect.TypeFor[NonceRef]():         {"NonceRef", reference(`^(latest|earliest|pending|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
+	reflect.TypeFor[types.Account]():    hash,
+	reflect.TypeFor[types.PublicKey]():  hash,
+	reflect.TypeFor[types.ContractID](): hash,
+	reflect.TypeFor[types.CodeHash]():   hash,
+	reflect.TypeFor[types.TxID]():       hash,
+	reflect.TypeFor[types.BlockHash]():  hash,
+	reflect.TypeFor[types.StateRoot]():  hash,
+	reflect.TypeFor[types.MerkleRoot](): hash,
+	reflect.TypeFor[types.Digest]():     hash,
+	reflect.TypeFor[Mode]():             choice(ModePrimary, ModeReplica, ModeArchive),
+	reflect.TypeFor[types.Network]():    choice(types.Networks()...),
+	reflect.TypeFor[SyncState]():        choice(StateProducing, StateSyncing, StateFollowing, StateHolding, StateHalted),
+	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusUnknown),
+	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
+	reflect.TypeFor[Document](): {"", Schema{
+		"$ref": "https://raw.githubusercontent.com/open-rpc/meta-schema/master/schema.json"}},
+}
+
+type encoding struct {
+	name   string // in the components; none where the schema is written out
+	schema Schema
+}
+
+var hash = encoding{"Hash", text("32 bytes in hex: an account, key, contract, hash or root", `^0x[0-9a-fA-F]{64}$`)}
+
+func text(description, pattern string) Schema {
+	return Schema{"type": "string", "pattern": pattern, "description": description}
+}
+
+func reference(pattern string) Schema {
+	return Schema{
+		"description": "a block: a name, a height in hex, or a height as an integer",
+		"oneOf":       []Schema{{"type": "string", "pattern": pattern}, integer(64)},
+	}
+}
+
+func integer(bits int) Schema {
+	return Schema{"type": "integer", "minimum": 0, "maximum": ^uint64(0) >> (64 - bits)}
+}
+
+func choice[T ~string](values ...T) encoding {
+	return encoding{"", Schema{"type": "string", "enum": values}}
+}
+
+func refTo(name string) Schema { return Schema{"$ref": "#/components/schemas/" + name} }
+
+// of is the schema of a Go type's JSON. It panics for a kind that this interface has no JSON for.
+func (s schemas) of(t reflect.Type) Schema {
+	if e, ok := encoded[t]; ok {
+		if e.name == "" {
+			return e.schema
+		}
+		s.named[e.name] = e.schema
+		return refTo(e.name)
+	}
+	if t == reflect.TypeFor[BlockTransactions]() {
+		item := []Schema{s.of(reflect.TypeFor[types.TxID]()), s.of(reflect.TypeFor[Transaction]())}
+		return Schema{"type": "array", "items": Schema{"oneOf": item}}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return Schema{"type": "boolean"}
+	case reflect.String:
+		return Schema{"type": "string"}
+	case reflect.Float64:
+		return Schema{"type": "number"}
+	case reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return integer(t.Bits())
+	case reflect.Pointer:
+		return Schema{"oneOf": []Schema{s.of(t.Elem()), {"type": "null"}}}
+	case reflect.Slice:
+		return Schema{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Struct:
+		return s.object(t)
+	}
+	panic(fmt.Sprintf("api: no JSON schema for %v", t))
+}
+
+// object collects the schema of a struct under its name.
+func (s schemas) object(t reflect.Type) Schema {
+	if _, known := s.named[t.Name()]; known {
+		return refTo(t.Name())
+	}
+	object := Schema{"type": "object"}
+	s.named[t.Name()] = object // before its fields: a type may contain itself
+	properties, required := map[string]Schema{}, []string{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fieldType := field.Type
+		if option == "omitempty" && fieldType.Kind() == reflect.Pointer {
+			fieldType = fieldType.Elem() // absent, never null
+		}
+		properties[name] = described(s.of(fieldType), field.Tag.Get("doc"))
+		if option != "omitempty" {
+			required = append(required, name)
+		}
+	}
+	object["properties"], object["required"] = properties, required
+	return refTo(t.Name())
+}
+
+// described adds a description. Draft 7 ignores what stands beside a $ref, so a reference is wrapped.
+func described(schema Schema, description string) Schema {
+	if description == "" {
+		return schema
+	}
+	if _, isRef := schema["$ref"]; isRef {
+		return Schema{"allOf": []Schema{schema}, "description": description}
+	}
+	with := Schema{"description": description}
+	for key, value := range schema {
+		with[key] = value
+	}
+	return with
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Quantity is an integer that JSON carries as hex: 0x and lower-case digits without leading zeros, 0x0 for zero.
+type Quantity uint64
+
+// What is not a value of this interface's encodings.
+var (
+	ErrBadQuantity = errors.New("not a hex quantity: 0x and up to 16 digits without leading zeros")
+	ErrBadData     = errors.New("not hex data: 0x and an even number of digits")
+	ErrBadFraction = errors.New("not a non-negative decimal number of at most 6 decimals")
+)
+
+// ParseQuantity parses a quantity; its digits may be of either case.
+func ParseQuantity(s string) (Quantity, error) {
+	digits, ok := strings.CutPrefix(s, "0x")
+	if !ok || len(digits) == 0 || len(digits) > 16 || (digits[0] == '0' && len(digits) > 1) {
+		return 0, ErrBadQuantity
+	}
+	var v uint64
+	for i := range len(digits) {
+		nibble, ok := hexDigit(digits[i])
+		if !ok {
+			return 0, ErrBadQuantity
+		}
+		v = v<<4 | uint64(nibble)
+	}
+	return Quantity(v), nil
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// String is the quantity as JSON carries it, without quotes.
+func (q Quantity) String() string { return string(q.append(make([]byte, 0, 18))) }
+
+func (q Quantity) append(b []byte) []byte {
+	return strconv.AppendUint(append(b, '0', 'x'), uint64(q), 16)
+}
+
+// MarshalText renders the quantity as [Quantity.String] does.
+func (q Quantity) MarshalText() ([]byte, error) { return q.append(make([]byte, 0, 18)), nil }
+
+// UnmarshalText parses what [ParseQuantity] does.
+func (q *Quantity) UnmarshalText(text []byte) error {
+	v, err := ParseQuantity(string(text))
+	if err == nil {
+		*q = v
+	}
+	return err
+}
+
+// Data is bytes that JSON carries as hex: 0x and an even number of lower-case digits, 0x for none.
+type Data []byte
+
+// ParseData parses data; its digits may be of either case.
+func ParseData(s string) (Data, error) {
+	digits, ok := strings.CutPrefix(s, "0x")
+	if !ok {
+		return nil, ErrBadData
+	}
+	b, err := hex.DecodeString(digits)
+	if err != nil {
+		return nil, ErrBadData
+	}
+	return b, nil
+}
+
+// String is the data as JSON carries it, without quotes.
+func (d Data) String() string { return string(d.append()) }
+
+func (d Data) append() []byte {
+	return hex.AppendEncode(append(make([]byte, 0, 2+2*len(d)), '0', 'x'), d)
+}
+
+// MarshalText renders the data as [Data.String] does; no data is 0x.
+func (d Data) MarshalText() ([]byte, error) { return d.append(), nil }
+
+// UnmarshalText parses what [ParseData] does.
+func (d *Data) UnmarshalText(text []byte) error {
+	v, err := ParseData(string(text))
+	if err == nil {
+		*d = v
+	}
+	return err
+}
+
+// Fraction is a non-negative number with at most 6 decimals, kept in millionths: it is never NaN or infinite, and
+// JSON carries it as a plain decimal number.
+type Fraction uint64
+
+const (
+	fractionUnit     = 1_000_000
+	fractionDecimals = 6
+)
+
+// Ratio is n / d rounded down to millionths; 0 where d is 0, and the largest Fraction where it would be larger.
+func Ratio(n, d uint64) Fraction {
+	if d == 0 {
+		return 0
+	}
+	high, low := bits.Mul64(n, fractionUnit)
+	if high >= d {
+		return math.MaxUint64
+	}
+	quotient, _ := bits.Div64(high, low, d)
+	return Fraction(quotient)
+}
+
+// Float is the fraction as the nearest float64.
+func (f Fraction) Float() float64 { return float64(f) / fractionUnit }
+
+// String is the fraction as JSON carries it: without an exponent and without trailing zeros.
+func (f Fraction) String() string {
+	whole := strconv.FormatUint(uint64(f/fractionUnit), 10)
+	decimals := f % fractionUnit
+	if decimals == 0 {
+		return whole
+	}
+	return whole + "." + strings.TrimRight(fmt.Sprintf("%0*d", fractionDecimals, uint64(decimals)), "0")
+}
+
+// MarshalJSON renders the fraction as [Fraction.String] does.
+func (f Fraction) MarshalJSON() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalJSON parses what [Fraction.MarshalJSON] gives.
+func (f *Fraction) UnmarshalJSON(text []byte) error {
+	whole, decimals, point := strings.Cut(string(text), ".")
+	if point && (decimals == "" || len(decimals) > fractionDecimals) {
+		return ErrBadFraction
+	}
+	padded := decimals + strings.Repeat("0", fractionDecimals-len(decimals))
+	w, errWhole := strconv.ParseUint(whole, 10, 64)
+	d, errDecimals := strconv.ParseUint(padded, 10, 64)
+	if errWhole != nil || errDecimals != nil || w > (math.MaxUint64-d)/fractionUnit {
+		return ErrBadFraction
+	}
+	*f = Fraction(w*fractionUnit + d)
+	return nil
+}
