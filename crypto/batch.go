@@ -18,8 +18,8 @@ const (
 	// checking each by itself.
 	minBatch = 6
 	// minBisect is the number of signatures from which a range known to be bad is halved. Below,
-	// checking each finds one bad signature as fast, and many far faster.
-	minBisect = 65
+	// checking each finds one bad signature nearly as fast, and many far faster.
+	minBisect = 33
 )
 
 // SignedMessage is a 32-byte message with the signature that PublicKey (x-only) gave it.
@@ -31,9 +31,9 @@ type SignedMessage struct {
 
 // VerifyBatch says of each item whether its signature is valid, exactly as [Verify] does, but up to
 // three times as fast: BIP-340 batch verification with a multi-exponentiation. A batch that fails
-// is bisected, so that one bad signature costs about as much again as the batch; a batch of nothing
-// but bad ones costs about half as much again as Verify for each. It keeps one core busy: callers
-// with more split their items, 64 to 512 a call.
+// is bisected: one bad signature adds about the cost of the batch if it has 512 items, twice that if
+// it has 64, and a batch of nothing but bad ones costs about twice as much as Verify for each. It
+// keeps one core busy: callers with more split their items, 64 to 512 a call.
 func VerifyBatch(items []SignedMessage) []bool {
 	valid := make([]bool, 0, len(items))
 	for chunk := range slices.Chunk(items, maxBatch) {
@@ -45,9 +45,13 @@ func VerifyBatch(items []SignedMessage) []bool {
 func verifyChunk(items []SignedMessage) []bool {
 	valid := make([]bool, len(items))
 	b := newBatch(items)
-	if n := len(b.signatures); n > 0 {
-		b.verify(valid, 0, n)
+	n := len(b.signatures)
+	if n < minBatch {
+		b.verifyEach(valid, 0, n)
+		return valid
 	}
+	sum := b.sum(0, n)
+	b.settle(valid, 0, n, &sum)
 	return valid
 }
 
@@ -88,7 +92,7 @@ func newBatch(items []SignedMessage) *batch {
 		points:     make([]secp256k1.G1Affine, 0, 2*len(items)),
 		scalars:    make([]fr.Element, 0, 2*len(items)),
 	}
-	coefficients := newCoefficients(items)
+	seed := batchSeed(items)
 	for i := range items {
 		item := &items[i]
 		d := decodedSignature{item: i}
@@ -98,7 +102,7 @@ func newBatch(items []SignedMessage) *batch {
 			continue
 		}
 		d.e = challenge(item.PublicKey, item.Message[:], item.Signature)
-		d.coefficient = coefficients.next(i)
+		d.coefficient = coefficient(seed, i)
 		var ae fr.Element
 		ae.Mul(&d.coefficient, &d.e)
 		b.signatures = append(b.signatures, d)
@@ -106,16 +110,6 @@ func newBatch(items []SignedMessage) *batch {
 		b.scalars = append(b.scalars, d.coefficient, ae)
 	}
 	return b
-}
-
-// verify sets valid for the signatures in [from, to), of which nothing is known.
-func (b *batch) verify(valid []bool, from, to int) {
-	if to-from < minBatch {
-		b.verifyEach(valid, from, to)
-		return
-	}
-	sum := b.sum(from, to)
-	b.settle(valid, from, to, &sum)
 }
 
 // settle sets valid for the signatures in [from, to), whose defects have the given sum.
@@ -166,34 +160,26 @@ func (b *batch) sum(from, to int) secp256k1.G1Jac {
 	return sum
 }
 
-// coefficients is the stream of batch coefficients of one chunk.
-type coefficients struct {
-	seed [32]byte
-}
-
-func newCoefficients(items []SignedMessage) coefficients {
+// batchSeed returns the hash of all items that their coefficients derive from.
+func batchSeed(items []SignedMessage) (seed [32]byte) {
 	h := sha256.New()
 	for i := range items {
 		h.Write(items[i].PublicKey[:])
 		h.Write(items[i].Message[:])
 		h.Write(items[i].Signature[:])
 	}
-	var c coefficients
-	h.Sum(c.seed[:0])
-	return c
+	h.Sum(seed[:0])
+	return seed
 }
 
-// next returns the coefficient of item i: 1 for the first, else the first 128 bits of
-// SHA256(seed ‖ i), i as 8 bytes little-endian.
-func (c *coefficients) next(i int) (a fr.Element) {
+// coefficient returns a_i: 1 for item 0, else the first 128 bits of SHA256(seed ‖ i), i as 8 bytes
+// little-endian.
+func coefficient(seed [32]byte, i int) (a fr.Element) {
 	if i == 0 {
 		a.SetOne()
 		return a
 	}
-	var input [40]byte
-	copy(input[:], c.seed[:])
-	binary.LittleEndian.PutUint64(input[32:], uint64(i))
-	digest := sha256.Sum256(input[:])
+	digest := sha256.Sum256(binary.LittleEndian.AppendUint64(seed[:], uint64(i)))
 	a.SetBytes(digest[:16])
 	return a
 }

@@ -94,7 +94,7 @@ func TestVerifyBatchFindsEachCorruption(t *testing.T) {
 
 func TestVerifyBatchSizes(t *testing.T) {
 	all := signedMessages(t, maxBatch+2)
-	for _, n := range []int{0, 1, 2, 3, minBatch - 1, minBatch, minBisect - 1, minBisect, 64, 511, 512, maxBatch, maxBatch + 1, maxBatch + 2} {
+	for _, n := range []int{0, 1, 2, 3, minBatch - 1, minBatch, minBisect - 1, minBisect, 64, 65, 66, 511, 512, maxBatch, maxBatch + 1, maxBatch + 2} {
 		valid := VerifyBatch(all[:n])
 		if len(valid) != n {
 			t.Fatalf("%d items give %d answers", n, len(valid))
@@ -172,6 +172,25 @@ func TestVerifyBatchErrorsDoNotCancel(t *testing.T) {
 	}
 }
 
+// TestSettleSubtracts has a valid right half, whose sum is what the left half leaves of the whole:
+// it must be accepted without a look at its signatures, which are changed after the sum was taken.
+func TestSettleSubtracts(t *testing.T) {
+	items := signedMessages(t, 2*minBisect)
+	addToS(t, &items[0], 1)
+	b := newBatch(items)
+	sum := b.sum(0, len(items))
+	for i := minBisect; i < len(items); i++ {
+		b.signatures[i].s.SetZero()
+	}
+	valid := make([]bool, len(items))
+	b.settle(valid, 0, len(items), &sum)
+	for i, v := range valid {
+		if v != (i != 0) {
+			t.Errorf("item %d is %v", i, v)
+		}
+	}
+}
+
 func TestVerifyBatchDuplicates(t *testing.T) {
 	good := signedMessages(t, 1)[0]
 	bad := good
@@ -215,15 +234,15 @@ func TestVerifyBatchIsVerifyForEach(t *testing.T) {
 
 func TestCoefficients(t *testing.T) {
 	items := signedMessages(t, 3)
-	c := newCoefficients(items)
-	first, second, third := c.next(0), c.next(1), c.next(2)
+	seed := batchSeed(items)
+	first, second, third := coefficient(seed, 0), coefficient(seed, 1), coefficient(seed, 2)
 	if !first.IsOne() {
 		t.Errorf("the first coefficient is %s", first.String())
 	}
 	if second.IsZero() || second == third || second.Bits()[2]|second.Bits()[3]|third.Bits()[2]|third.Bits()[3] != 0 {
 		t.Errorf("coefficients %s, %s", second.String(), third.String())
 	}
-	// Every byte of every item changes them.
+	// Every byte of every item goes into the seed.
 	for i := range items {
 		for _, part := range []func(*SignedMessage) []byte{
 			func(m *SignedMessage) []byte { return m.PublicKey[:] },
@@ -233,7 +252,7 @@ func TestCoefficients(t *testing.T) {
 			for at := range part(&items[i]) {
 				changed := slices.Clone(items)
 				part(&changed[i])[at] ^= 0x80
-				if other := newCoefficients(changed); other.next(1) == second {
+				if batchSeed(changed) == seed {
 					t.Fatalf("byte %d of item %d is not hashed", at, i)
 				}
 			}

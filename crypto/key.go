@@ -51,20 +51,14 @@ func NewPrivateKey(b [32]byte) (PrivateKey, error) {
 	return PrivateKey{func() *secretKey { return secret }}, nil
 }
 
-// GenerateKey returns a new key from 32 bytes of rand (normally crypto/rand.Reader); it reads
-// again if they are out of range.
+// GenerateKey returns a new key from 32 bytes of rand (normally crypto/rand.Reader). They are out
+// of range once in 2^127 times: that is an error too.
 func GenerateKey(rand io.Reader) (PrivateKey, error) {
-	for {
-		var b [32]byte
-		if _, err := io.ReadFull(rand, b[:]); err != nil {
-			return PrivateKey{}, fmt.Errorf("crypto: generate key: %w", err)
-		}
-		key, err := NewPrivateKey(b)
-		if errors.Is(err, errKeyRange) {
-			continue
-		}
-		return key, err
+	var b [32]byte
+	if _, err := io.ReadFull(rand, b[:]); err != nil {
+		return PrivateKey{}, fmt.Errorf("crypto: generate key: %w", err)
 	}
+	return NewPrivateKey(b)
 }
 
 // Format implements [fmt.Formatter]: every verb prints "[private key]".

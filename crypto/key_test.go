@@ -85,16 +85,15 @@ func TestPublicKeyMatchesBtcec(t *testing.T) {
 }
 
 func TestGenerateKey(t *testing.T) {
-	zero, want := make([]byte, 32), bytes.Repeat([]byte{7}, 32)
-	key, err := GenerateKey(io.MultiReader(bytes.NewReader(zero), bytes.NewReader(want)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key.Bytes() != [32]byte(want) {
-		t.Errorf("after a scalar out of range came %x", key.Bytes())
+	want := bytes.Repeat([]byte{7}, 32)
+	if key, err := GenerateKey(bytes.NewReader(want)); err != nil || key.Bytes() != [32]byte(want) {
+		t.Errorf("key %x, %v", key.Bytes(), err)
 	}
 	if _, err := GenerateKey(bytes.NewReader(want[:31])); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a reader of 31 bytes gives error %v", err)
+	}
+	if _, err := GenerateKey(bytes.NewReader(make([]byte, 32))); !errors.Is(err, errKeyRange) {
+		t.Errorf("a reader of zeros gives error %v", err)
 	}
 }
 
