@@ -104,7 +104,8 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Call calls a method with positional parameters and decodes what it answers into result, a pointer, or nil to discard
 // it. Numbers decoded into an interface are json.Number. The error is an *Error when the server answered with one, and
-// else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding a parameter.
+// else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding a parameter. Nothing but ctx ends a call that the
+// server leaves unanswered.
 func (c *Client) Call(ctx context.Context, method string, params []any, result any) error {
 	request, err := c.newCall(method, params)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestClientBatch(t *testing.T) {
 	}
 }
 
-// reply answers every request with what text makes of the ids in it.
+// replying answers every request with the same text.
 func replying(contentType, text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType)

@@ -75,10 +75,10 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// A cannedTransport answers every request with the same text.
-type cannedTransport struct{ text []byte }
+// A canned server answers every request with the same text.
+type canned struct{ text []byte }
 
-func (c *cannedTransport) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (c *canned) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(c.text)
 }
@@ -94,13 +94,13 @@ func FuzzClientResponse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	canned := new(cannedTransport)
-	server := httptest.NewServer(canned)
+	handler := new(canned)
+	server := httptest.NewServer(handler)
 	f.Cleanup(server.Close)
 	transport := &http.Transport{}
 	f.Cleanup(transport.CloseIdleConnections)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		canned.text = text
+		handler.text = text
 		// A new client counts its ids from 1.
 		c, err := jsonrpc.NewClient(server.URL, jsonrpc.WithTransport(transport), jsonrpc.WithMaxAnswerBytes(1<<16))
 		if err != nil {

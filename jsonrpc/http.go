@@ -133,7 +133,7 @@ var errUnknownEncoding = errors.New("jsonrpc: unknown content encoding")
 var (
 	gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 	zstdReaders = sync.Pool{New: func() any {
-		// One goroutine less to leak: with a concurrency of 1 decoding is done by the reader.
+		// With a concurrency of 1 the reader decodes in its own goroutine: a decoder that the pool drops leaks nothing.
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			panic("jsonrpc: zstd refuses its options: " + err.Error())

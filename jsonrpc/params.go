@@ -87,7 +87,7 @@ func byPosition(params []param, raw []byte, values [][]byte) *Error {
 	i := 0
 	for value := range elements(raw) {
 		if i == len(params) {
-			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("there are more than %d parameters", i),
+			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("there are more parameters than %d", i),
 				"reason", "too_many", "max", i)
 		}
 		values[i] = value

@@ -70,6 +70,11 @@ type failParams struct {
 	Way string `json:"way"`
 }
 
+type bytesParams struct {
+	Untagged []byte
+	Ignored  chan int `json:"-"`
+}
+
 type sizeParams struct {
 	Bytes int `json:"bytes"`
 }
@@ -141,6 +146,7 @@ func testMethods() []jsonrpc.Method {
 		jsonrpc.NewMethod("none", func(context.Context, struct{}) (*uint64, error) { return nil, nil }),
 		jsonrpc.NewMethod("html", func(context.Context, struct{}) (string, error) { return "<&>", nil }),
 		jsonrpc.NewMethod("size", func(_ context.Context, p sizeParams) (string, error) { return strings.Repeat("x", p.Bytes), nil }),
+		jsonrpc.NewMethod("bytes", func(_ context.Context, p bytesParams) (int, error) { return len(p.Untagged), nil }),
 		jsonrpc.NewMethod("fail", fail),
 	}
 }
@@ -265,9 +271,9 @@ func TestParams(t *testing.T) {
 		{"optional null by name", "sum", `{"a":1,"b":null}`, result("1", "1")},
 		{"none, empty array", "none", `[]`, result("1", "null")},
 		{"none, empty object", "none", `{}`, result("1", "null")},
-		{"none, too many", "none", `[1]`, bad("there are more than 0 parameters", `{"max":0,"param":"[0]","reason":"too_many"}`)},
-		{"too many", "sum", `[1,2,3,4,5]`, bad("there are more than 3 parameters", `{"max":3,"param":"[3]","reason":"too_many"}`)},
-		{"too many, null", "sum", `[1,2,3,null]`, bad("there are more than 3 parameters", `{"max":3,"param":"[3]","reason":"too_many"}`)},
+		{"none, too many", "none", `[1]`, bad("there are more parameters than 0", `{"max":0,"param":"[0]","reason":"too_many"}`)},
+		{"too many", "sum", `[1,2,3,4,5]`, bad("there are more parameters than 3", `{"max":3,"param":"[3]","reason":"too_many"}`)},
+		{"too many, null", "sum", `[1,2,3,null]`, bad("there are more parameters than 3", `{"max":3,"param":"[3]","reason":"too_many"}`)},
 		{"required missing", "sum", `[]`, missing("a")},
 		{"required missing by name", "sum", `{"b":1}`, missing("a")},
 		{"second missing", "own", `[2]`, missing("word")},
@@ -307,6 +313,10 @@ func TestParams(t *testing.T) {
 		{"its Go error", "own", `["x","abcd"]`, bad(`parameter "even" is malformed`, `{"param":"even","reason":"malformed"}`)},
 		{"its Go error of text", "own", `[2,"abc"]`, bad(`parameter "word" is malformed`, `{"param":"word","reason":"malformed"}`)},
 		{"number for text", "own", `[2,1]`, bad(`parameter "word" must be a string`, `{"param":"word","reason":"wrong_type"}`)},
+		{"base64", "bytes", `{"Untagged":"AAEC"}`, result("1", "3")},
+		{"bad base64", "bytes", `["A"]`, bad(`parameter "Untagged" is malformed`, `{"param":"Untagged","reason":"malformed"}`)},
+		{"number for bytes", "bytes", `[1]`, bad(`parameter "Untagged" must be a string`, `{"param":"Untagged","reason":"wrong_type"}`)},
+		{"field without JSON", "bytes", `["",1]`, bad("there are more parameters than 1", `{"max":1,"param":"[1]","reason":"too_many"}`)},
 		{"handler refuses", "fail", `["code"]`, bad("no such way", `{"max":3,"param":"way"}`)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -558,6 +568,26 @@ func TestErrorIs(t *testing.T) {
 	}
 	if errors.Is(&jsonrpc.Error{Code: -32003}, jsonrpc.NewError(-32003, "", "reason", "nonce_too_low")) {
 		t.Error("an error without a reason is one with a reason")
+	}
+}
+
+func TestInvalidParamAlone(t *testing.T) {
+	want := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "m", Data: map[string]any{"param": "p"}}
+	if got := jsonrpc.InvalidParam("p", "m"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %#v", got)
+	}
+}
+
+func TestNewErrorPanicsOnBrokenPairs(t *testing.T) {
+	for _, data := range [][]any{{"reason"}, {1, 2}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%v was taken", data)
+				}
+			}()
+			t.Errorf("made %v", jsonrpc.NewError(1, "m", data...))
+		}()
 	}
 }
 

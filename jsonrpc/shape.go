@@ -143,7 +143,8 @@ func (s *shape) checkObject(c *cursor, param string) *Error {
 
 // describe says in words which JSON value a Go type is decoded from.
 func describe(t reflect.Type) string {
-	if reflect.PointerTo(t).Implements(textUnmarshalerType) {
+	// encoding/json has bytes as a string in base64.
+	if reflect.PointerTo(t).Implements(textUnmarshalerType) || t == reflect.TypeFor[[]byte]() {
 		return "a string"
 	}
 	switch t.Kind() {
