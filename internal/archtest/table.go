@@ -25,7 +25,7 @@ var rows = map[string][]string{
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},
 	"internal/protocol/state":              {"types", "codec"},
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
-	"internal/protocol/exec":               {"types", "codec", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state"},
+	"internal/protocol/exec":               {"types", "codec", "crypto", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state"},
 
 	// What is remembered.
 	"internal/storage/kv":    {},
