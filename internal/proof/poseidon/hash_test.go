@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 )
 
@@ -177,6 +179,31 @@ func TestHashesDoNotAllocate(t *testing.T) {
 		} {
 			if a := testing.AllocsPerRun(10, f); a != 0 {
 				t.Errorf("%s allocates %v times", name, a)
+			}
+		}
+	})
+}
+
+// Goroutines share nothing: results are the same when many hash at once, each on a fresh, small stack.
+func TestConcurrentUse(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	src := make([][2]Digest, 2*lanes)
+	want := make([]Digest, len(src))
+	for i := range src {
+		src[i] = [2]Digest{digest(r), digest(r)}
+		want[i] = referenceLeaf(src[i][0], src[i][1])
+	}
+	withKernels(t, func(t *testing.T) {
+		results := make([][]Digest, 16)
+		var all sync.WaitGroup
+		for i := range results {
+			results[i] = make([]Digest, len(src))
+			all.Go(func() { Leaves(results[i], src) })
+		}
+		all.Wait()
+		for i, got := range results {
+			if !slices.Equal(got, want) {
+				t.Errorf("goroutine %d: %v, want %v", i, got, want)
 			}
 		}
 	})

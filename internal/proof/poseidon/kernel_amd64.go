@@ -25,15 +25,15 @@ func vectorKernels() (k []Kernel) {
 	return k
 }
 
-// permuteLanes permutes the first n states of b, and may change the others. A lone state takes the scalar kernel less
-// time than 16 take a vector kernel.
+// permuteLanes permutes the first n states of b, and may change the others. A vector kernel takes as long for few
+// states as for all: the scalar one is sooner done with one state, and than AVX2 with two.
 func permuteLanes(b *block, n int) {
 	switch {
-	case n == 1 || active == Scalar:
-		permuteScalars(b, n)
-	case active == AVX512:
+	case active == AVX512 && n > 1:
 		permuteAVX512(b)
-	case active == AVX2:
+	case active == AVX2 && n > 2:
 		permuteAVX2(b)
+	default:
+		permuteScalars(b, n)
 	}
 }

@@ -146,25 +146,43 @@ func TestUse(t *testing.T) {
 	}
 }
 
-func BenchmarkNodes(b *testing.B) {
+// benchmarkKernels runs f, which makes n hashes, under each kernel.
+func benchmarkKernels(b *testing.B, name string, n int, f func()) {
 	before := Active()
-	defer func() {
-		if err := Use(before); err != nil {
-			b.Fatal(err)
-		}
-	}()
 	for _, k := range Available() {
-		for _, n := range []int{1, 2, 3, 8, 1024} {
-			b.Run(fmt.Sprintf("%s/%d", k, n), func(b *testing.B) {
-				if err := Use(k); err != nil {
-					b.Fatal(err)
-				}
-				dst, src := make([]Digest, n), make([][2]Digest, n)
-				for b.Loop() {
-					Nodes(dst, src)
-				}
-				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mhash/s")
-			})
+		b.Run(fmt.Sprintf("%s/%s", k, name), func(b *testing.B) {
+			if err := Use(k); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				f()
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mhash/s")
+		})
+	}
+	if err := Use(before); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkNodes(b *testing.B) {
+	for _, n := range []int{1, 2, 3, 16, 1024} {
+		dst, src := make([]Digest, n), make([][2]Digest, n)
+		benchmarkKernels(b, fmt.Sprint(n), n, func() { Nodes(dst, src) })
+	}
+}
+
+func BenchmarkLeaves(b *testing.B) {
+	dst, src := make([]Digest, 1024), make([][2]Digest, 1024)
+	benchmarkKernels(b, "1024", len(dst), func() { Leaves(dst, src) })
+}
+
+func BenchmarkHashMany(b *testing.B) {
+	for _, size := range []int{16, 33, 16384} { // an account's value, its key, and the longest value
+		dst, msgs := make([]Digest, 64), make([][]byte, 64)
+		for i := range msgs {
+			msgs[i] = make([]byte, size)
 		}
+		benchmarkKernels(b, fmt.Sprintf("%d bytes", size), len(dst), func() { HashMany(TagValue, dst, msgs) })
 	}
 }
