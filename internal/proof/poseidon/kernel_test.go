@@ -103,9 +103,6 @@ func TestKernelsEqualReference(t *testing.T) {
 // Kernels must equal the scalar one over far more states than the reference has time for.
 func TestKernelsEqualScalar(t *testing.T) {
 	withKernels(t, func(t *testing.T) {
-		if Active() == Scalar {
-			return
-		}
 		r := rand.New(rand.NewPCG(3, 4))
 		for range 3000 {
 			var b block
