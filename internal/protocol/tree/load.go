@@ -1,0 +1,93 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+)
+
+// Leaf is what a tree is loaded from: a leaf's path and its digest S(3, path ‖ value hash).
+type Leaf struct {
+	Path, Digest poseidon.Digest
+}
+
+// ErrOrder is returned by Load when a path is not greater than the one before.
+var ErrOrder = errors.New("tree: leaves do not ascend by path")
+
+// loadBatch is how many climbs are gathered before they are run.
+const loadBatch = 1 << 16
+
+// Load builds the tree with the leaves that next returns until false, ascending by path. It returns ErrOrder when
+// they do not ascend, an error when a digest has an element that is not below the field's modulus, and next's errors
+// as they are. Leaf digests are taken as they come: whoever loads compares the root.
+func Load(next func() (Leaf, bool, error), parallel Parallel) (*Tree, error) {
+	t := &Tree{}
+	l := loader{builder: builder{nodes: &t.nodes}}
+	for {
+		leaf, ok, err := next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if err := l.add(&leaf); err != nil {
+			return nil, err
+		}
+		if len(l.climbs) >= loadBatch {
+			run(&t.nodes, l.climbs, parallel)
+			l.climbs = l.climbs[:0]
+		}
+	}
+	root := l.fold(-1)
+	l.attach(&t.current.digest, 0, &root)
+	run(&t.nodes, l.climbs, parallel)
+	t.current.root = root.node
+	t.current.leaves = t.nodes.leaves.inUse()
+	t.read = t.nodes
+	return t, nil
+}
+
+// loader builds a tree from left to right.
+type loader struct {
+	builder
+	last  subtree // the leaf that was added last; empty at first
+	spine []ref   // nodes on the way to it that have it on their right; their right children are not set
+}
+
+// add adds a leaf to the right of all others.
+func (l *loader) add(leaf *Leaf) error {
+	if !isCanonical(&leaf.Path) || !isCanonical(&leaf.Digest) {
+		return fmt.Errorf("tree: leaf at %x: %w", leaf.Path.Bytes(), poseidon.ErrNotCanonical)
+	}
+	if l.last.node != none {
+		last := l.nodes.leaf(l.last.node)
+		if comparePaths(last, &leaf.Path) >= 0 {
+			return fmt.Errorf("%w: %x after %x", ErrOrder, leaf.Path.Bytes(), last.Bytes())
+		}
+		depth := commonBits(last, &leaf.Path)
+		left := l.fold(depth)
+		r := l.fork(depth)
+		l.setChild(r, 0, &left)
+		l.spine = append(l.spine, r)
+	}
+	l.last = subtree{node: l.nodes.newLeaf(&leaf.Path), digest: leaf.Digest}
+	return nil
+}
+
+// fold finishes the nodes of the spine that are deeper than depth, and returns the subtree that they and the last
+// leaf make.
+func (l *loader) fold(depth int) subtree {
+	s := l.last
+	for len(l.spine) > 0 {
+		r := l.spine[len(l.spine)-1]
+		if int(l.nodes.inner(r).depth) <= depth {
+			break
+		}
+		l.spine = l.spine[:len(l.spine)-1]
+		l.setChild(r, 1, &s)
+		s = l.finish(r, l.nodes.leaf(l.last.node))
+	}
+	return s
+}

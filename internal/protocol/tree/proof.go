@@ -1,0 +1,148 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Proof shows what one key's value is under a state root, or that it has none.
+type Proof struct {
+	Siblings []poseidon.Digest // on the way from the root to End, root first; at most 248
+	End      End
+}
+
+// End is what stands where the way to a key ends.
+type End struct {
+	Kind      EndKind
+	Path      poseidon.Digest // of an EndOther; else zero
+	ValueHash poseidon.Digest // of an EndOther; else zero
+}
+
+// EndKind is a kind of End.
+type EndKind uint8
+
+// The kinds of ends.
+const (
+	EndEmpty EndKind = iota // nothing: the key has no value
+	EndLeaf                 // the key's leaf
+	EndOther                // a leaf with another path, alone below the position: the key has no value
+)
+
+// ErrProof is returned by [Proof.Verify] for a proof that does not show what it should.
+var ErrProof = errors.New("tree: the proof does not hold")
+
+// Prove makes the proof of key's value, or of its absence, in the current version. valueHashes is asked for at most
+// one leaf, another key's; its error is returned.
+func (t *Tree) Prove(key []byte, valueHashes ValueHashes) (Proof, error) {
+	p := t.prove(Path(key))
+	if p.End.Kind != EndOther {
+		return p, nil
+	}
+	hash, err := valueHashes(p.End.Path)
+	if err != nil {
+		return Proof{}, fmt.Errorf("tree: value hash of the leaf at the end of a proof: %w", err)
+	}
+	p.End.ValueHash = hash
+	return p, nil
+}
+
+// prove is the proof for path but for the value hash of another leaf.
+func (t *Tree) prove(path poseidon.Digest) (p Proof) {
+	r := t.current.root
+	if r == none {
+		return p
+	}
+	found := t.read.find(r, &path) // every chain on the way to it agrees with it
+	for !r.isLeaf() {
+		in := t.read.inner(r)
+		depth := int(in.depth)
+		if common := commonBits(found, &path); common < depth { // path leaves the chain above r
+			p.empties(common)
+			p.Siblings = append(p.Siblings, climbAlone(in, found, common+1))
+			return p
+		}
+		p.empties(depth)
+		side := bit(&path, depth)
+		p.Siblings = append(p.Siblings, in.digest[1-side])
+		r = in.child[side]
+	}
+	if *found == path {
+		p.End.Kind = EndLeaf
+	} else {
+		p.End = End{Kind: EndOther, Path: *found}
+	}
+	return p
+}
+
+// empties adds the empty siblings down to the given depth.
+func (p *Proof) empties(depth int) {
+	for len(p.Siblings) < depth {
+		p.Siblings = append(p.Siblings, poseidon.Digest{})
+	}
+}
+
+// climbAlone is the digest of the subtree of in, which path lies in, where it stands at depth top.
+func climbAlone(in *inner, path *poseidon.Digest, top int) poseidon.Digest {
+	d := nodeDigest(in.digest[0], in.digest[1])
+	for depth := int(in.depth) - 1; depth >= top; depth-- {
+		pair := pairWithEmpty(d, path, depth)
+		d = nodeDigest(pair[0], pair[1])
+	}
+	return d
+}
+
+// Verify checks that under root key has the given value, or none when value is empty. It returns an error that wraps
+// ErrProof when p does not show that.
+func (p *Proof) Verify(root types.StateRoot, key, value []byte) error {
+	path := Path(key)
+	d, err := p.endDigest(&path, value)
+	if err != nil {
+		return err
+	}
+	for depth := len(p.Siblings) - 1; depth >= 0; depth-- {
+		if !isCanonical(&p.Siblings[depth]) {
+			return fmt.Errorf("%w: sibling %d: %w", ErrProof, depth, poseidon.ErrNotCanonical)
+		}
+		side := bit(&path, depth)
+		var pair [2]poseidon.Digest
+		pair[side], pair[1-side] = d, p.Siblings[depth]
+		d = nodeDigest(pair[0], pair[1])
+	}
+	if d.Bytes() != root {
+		return fmt.Errorf("%w: it is of another root or value", ErrProof)
+	}
+	return nil
+}
+
+// endDigest checks the end of p against path and value and returns its digest.
+func (p *Proof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.Digest, err error) {
+	end := &p.End
+	if len(p.Siblings) > pathBits {
+		return d, fmt.Errorf("%w: %d siblings, at most %d", ErrProof, len(p.Siblings), pathBits)
+	}
+	if end.Kind != EndOther && (!end.Path.IsZero() || !end.ValueHash.IsZero()) {
+		return d, fmt.Errorf("%w: a path or value hash at an end that has none", ErrProof)
+	}
+	if (end.Kind == EndLeaf) != (len(value) > 0) {
+		return d, fmt.Errorf("%w: it is of presence where absence is asked for, or the reverse", ErrProof)
+	}
+	switch end.Kind {
+	case EndEmpty:
+		return d, nil
+	case EndLeaf:
+		return leafDigest(*path, poseidon.Hash(poseidon.TagValue, value)), nil
+	case EndOther:
+		if !isCanonical(&end.Path) || !isCanonical(&end.ValueHash) {
+			return d, fmt.Errorf("%w: end: %w", ErrProof, poseidon.ErrNotCanonical)
+		}
+		if end.Path == *path || commonBits(&end.Path, path) < len(p.Siblings) {
+			return d, fmt.Errorf("%w: the leaf at its end does not show absence", ErrProof)
+		}
+		return leafDigest(end.Path, end.ValueHash), nil
+	default:
+		return d, fmt.Errorf("%w: end of unknown kind %d", ErrProof, end.Kind)
+	}
+}
