@@ -1,0 +1,69 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Batch collects writes that happen together or not at all; a later one wins. It is for one goroutine at a time.
+type Batch struct {
+	pebble *pebble.Batch
+	err    error
+}
+
+// NewBatch returns an empty batch with room for size bytes. It ends with [DB.Commit] or [Batch.Discard].
+func (db *DB) NewBatch(size int) *Batch { return &Batch{pebble: db.pebble.NewBatchWithSize(size)} }
+
+// Set stores value, which may be empty, under key. Both are copied.
+func (b *Batch) Set(key, value []byte) { b.note(b.pebble.Set(key, value, nil)) }
+
+// Delete removes key, if it is there.
+func (b *Batch) Delete(key []byte) { b.note(b.pebble.Delete(key, nil)) }
+
+// DeleteRange removes all keys in [lower, upper).
+func (b *Batch) DeleteRange(lower, upper []byte) { b.note(b.pebble.DeleteRange(lower, upper, nil)) }
+
+// Len is the size of the batch in bytes, Count the number of its writes.
+func (b *Batch) Len() int   { return b.pebble.Len() }
+func (b *Batch) Count() int { return int(b.pebble.Count()) }
+
+// Discard drops the batch.
+func (b *Batch) Discard() error { return b.pebble.Close() }
+
+func (b *Batch) note(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// Commit applies the batch and ends it. With sync it returns only when the batch is on disk; without, a crash may
+// lose the batch and those after it, never one before it. An error is [ErrFailed].
+func (db *DB) Commit(b *Batch, sync bool) (err error) {
+	if earlier := db.failed.Load(); earlier != nil {
+		return errors.Join(*earlier, b.Discard())
+	}
+	if b.err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", ErrFailed, b.err), b.Discard())
+	}
+	defer func() {
+		// Pebble ends the process when its log cannot be written. On this goroutine the caller can be told instead.
+		switch fault := recover().(type) {
+		case nil:
+		case fatal:
+			err = fmt.Errorf("%w: %w", ErrFailed, fault)
+			db.failed.Store(&err)
+		default:
+			panic(fault)
+		}
+	}()
+	options := pebble.NoSync
+	if sync {
+		options = pebble.Sync
+	}
+	if err := db.pebble.Apply(b.pebble, options); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, err)
+	}
+	return b.pebble.Close()
+}

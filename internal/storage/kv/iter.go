@@ -1,0 +1,77 @@
+package kv
+
+import (
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Iter walks over keys in order, as they were when it was made. It begins nowhere: move it first. It is for one
+// goroutine at a time.
+type Iter struct {
+	pebble *pebble.Iterator
+	err    error
+}
+
+func newIter(r pebble.Reader, lower, upper []byte) (*Iter, error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, err
+	}
+	return &Iter{pebble: it}, nil
+}
+
+// First, Last, Next, Prev, SeekGE and SeekLT move and report whether there is a key: the first at or after the
+// given one, the last before it. False is the end or an error, which Close tells.
+func (i *Iter) First() bool            { return i.pebble.First() }
+func (i *Iter) Last() bool             { return i.pebble.Last() }
+func (i *Iter) Next() bool             { return i.pebble.Next() }
+func (i *Iter) Prev() bool             { return i.pebble.Prev() }
+func (i *Iter) SeekGE(key []byte) bool { return i.pebble.SeekGE(key) }
+func (i *Iter) SeekLT(key []byte) bool { return i.pebble.SeekLT(key) }
+
+// Key is the present key. It is valid until the next move and must not be changed.
+func (i *Iter) Key() []byte { return i.pebble.Key() }
+
+// Value is the present value. It is valid until the next move and must not be changed. When it cannot be read it is
+// nil and Close returns why.
+func (i *Iter) Value() []byte {
+	value, err := i.pebble.ValueAndErr()
+	i.err = errors.Join(i.err, err)
+	return value
+}
+
+// Close ends the walk and returns the first error of it.
+func (i *Iter) Close() error { return errors.Join(i.err, i.pebble.Close()) }
+
+// Scan calls f for each key in [lower, upper), ascending, until it returns an error, which Scan returns. Keys and
+// values are valid during the call only.
+func Scan(r Reader, lower, upper []byte, f func(key, value []byte) error) error {
+	it, err := r.NewIter(lower, upper)
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		value := it.Value()
+		if it.err != nil {
+			break
+		}
+		if err := f(it.Key(), value); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return it.Close()
+}
+
+// PrefixEnd returns the least key that is greater than every key with this prefix: the upper bound of a scan over
+// it. It is nil, no bound, when all bytes are 255.
+func PrefixEnd(prefix []byte) []byte {
+	for n := len(prefix); n > 0; n-- {
+		if prefix[n-1] != 0xff {
+			end := append([]byte(nil), prefix[:n]...)
+			end[n-1]++
+			return end
+		}
+	}
+	return nil
+}
