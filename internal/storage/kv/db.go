@@ -149,7 +149,9 @@ type Snapshot struct {
 func (s *Snapshot) Get(key []byte) ([]byte, error) { return get(s.pebble, key) }
 
 // NewIter implements [Reader].
-func (s *Snapshot) NewIter(lower, upper []byte) (*Iter, error) { return newIter(s.pebble, lower, upper) }
+func (s *Snapshot) NewIter(lower, upper []byte) (*Iter, error) {
+	return newIter(s.pebble, lower, upper)
+}
 
 // Close gives the snapshot up. It is called once.
 func (s *Snapshot) Close() error { return s.pebble.Close() }

@@ -41,6 +41,9 @@ func (i *Iter) Value() []byte {
 	return value
 }
 
+// Err is the error that ended the walk, or nil.
+func (i *Iter) Err() error { return errors.Join(i.err, i.pebble.Error()) }
+
 // Close ends the walk and returns the first error of it.
 func (i *Iter) Close() error { return errors.Join(i.err, i.pebble.Close()) }
 

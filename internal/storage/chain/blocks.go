@@ -1,0 +1,120 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// has returns nil for a height whose block the view has, else [ErrNotFound] or [ErrPruned].
+func (v *view) has(h types.Height) error {
+	switch {
+	case v.empty || h > v.head.Header.Height:
+		return fmt.Errorf("block %d: %w", h, ErrNotFound)
+	case h < v.oldest:
+		return fmt.Errorf("block %d: %w: the oldest kept is %d", h, ErrPruned, v.oldest)
+	default:
+		return nil
+	}
+}
+
+// ofBlock reads something of a block that the newest view has.
+func ofBlock[T any](s *Store, h types.Height, f func(r kv.Reader) (T, error)) (T, error) {
+	return read(s, func(v *view) (T, error) {
+		if err := v.has(h); err != nil {
+			return *new(T), err
+		}
+		return f(v.snapshot)
+	})
+}
+
+// Header returns the header of a block: [ErrPruned] below the oldest height except of block 0, [ErrNotFound] above
+// the head.
+func (s *Store) Header(h types.Height) (types.SignedHeader, error) {
+	return read(s, func(v *view) (types.SignedHeader, error) {
+		if err := v.has(h); err != nil && (h > 0 || v.empty) {
+			return types.SignedHeader{}, err
+		}
+		return readHeader(v.snapshot, h)
+	})
+}
+
+// Block returns a block: [ErrPruned] below the oldest height, [ErrNotFound] above the head.
+func (s *Store) Block(h types.Height) (types.Block, error) {
+	return ofBlock(s, h, func(r kv.Reader) (types.Block, error) {
+		header, err := readHeader(r, h)
+		if err != nil {
+			return types.Block{}, err
+		}
+		txs, err := readTransactions(r, h)
+		return types.Block{Header: header.Header, Signature: header.Signature, Transactions: txs}, err
+	})
+}
+
+// HeightOf returns the height of a block that is kept, else [ErrNotFound].
+func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
+	return read(s, func(v *view) (types.Height, error) {
+		row, err := v.snapshot.Get(tableHashes.key(hash[:]))
+		if err != nil {
+			return 0, fmt.Errorf("block %s: %w", hash, notFound(err))
+		}
+		return decodeHeight(row)
+	})
+}
+
+// Receipts returns the receipts of a block in its transactions' order, with [Store.Block]'s errors.
+func (s *Store) Receipts(h types.Height) ([]types.Receipt, error) {
+	return ofBlock(s, h, func(r kv.Reader) ([]types.Receipt, error) { return readReceipts(r, h) })
+}
+
+// Accesses returns the state keys that a block read or wrote, ascending, with [Store.Block]'s errors. Those of block
+// 0 are the genesis' writes.
+func (s *Store) Accesses(h types.Height) ([]types.Access, error) {
+	return ofBlock(s, h, func(r kv.Reader) ([]types.Access, error) { return readAccesses(r, h) })
+}
+
+// Code returns a contract's code, or [ErrNotFound]. Code stays when its block is pruned.
+func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
+	return read(s, func(v *view) ([]byte, error) {
+		row, err := v.snapshot.Get(tableCodes.key(hash[:]))
+		if err != nil {
+			return nil, fmt.Errorf("code %s: %w", hash, notFound(err))
+		}
+		_, code, err := decodeCodeRow(row)
+		return code, err
+	})
+}
+
+func readHeader(r kv.Reader, h types.Height) (types.SignedHeader, error) {
+	row, err := r.Get(tableHeaders.atHeight(h))
+	if err != nil {
+		return types.SignedHeader{}, fmt.Errorf("%w: header %d: %w", ErrCorrupt, h, err)
+	}
+	header, err := types.DecodeSignedHeader(row)
+	if err != nil {
+		return header, fmt.Errorf("%w: header %d: %w", ErrCorrupt, h, err)
+	}
+	return header, nil
+}
+
+func readTransactions(r kv.Reader, h types.Height) ([]types.SignedTransaction, error) {
+	return readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeSignedTransaction))
+}
+
+func readReceipts(r kv.Reader, h types.Height) ([]types.Receipt, error) {
+	return readRuns(r, tableReceipts, h, itemsDecoder(types.DecodeReceipt))
+}
+
+func readAccesses(r kv.Reader, h types.Height) ([]types.Access, error) {
+	return readRuns(r, tableAccesses, h, decodeRunOfAccesses)
+}
+
+// notFound is the store's error for a missing row that may be missing.
+func notFound(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,208 @@
+package chain
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// FindTransaction returns where a transaction of a kept block is, else [ErrNotFound].
+func (s *Store) FindTransaction(id types.TxID) (Position, error) {
+	return read(s, func(v *view) (Position, error) {
+		row, err := v.snapshot.Get(tableIDs.key(id[:]))
+		if err != nil {
+			return Position{}, fmt.Errorf("transaction %s: %w", id, notFound(err))
+		}
+		return decodePosition(row)
+	})
+}
+
+// Transaction returns the transaction at a position and its receipt: [ErrNotFound] where there is none, [ErrPruned]
+// below the oldest height.
+func (s *Store) Transaction(p Position) (types.SignedTransaction, types.Receipt, error) {
+	var receipt types.Receipt
+	tx, err := ofBlock(s, p.Height, func(r kv.Reader) (tx types.SignedTransaction, err error) {
+		if tx, err = decodeItem(r, tableTransactions, p, types.DecodeSignedTransaction); err != nil {
+			return tx, err
+		}
+		receipt, err = decodeItem(r, tableReceipts, p, types.DecodeReceipt)
+		return tx, err
+	})
+	return tx, receipt, err
+}
+
+func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T, error)) (T, error) {
+	item, err := readItem(r, t, p)
+	if err != nil {
+		return *new(T), fmt.Errorf("block %d, transaction %d: %w", p.Height, p.Index, err)
+	}
+	decoded, err := decode(item)
+	if err != nil {
+		err = fmt.Errorf("%w: %s, block %d, %d: %w", ErrCorrupt, allTables[t], p.Height, p.Index, err)
+	}
+	return decoded, err
+}
+
+// ByAccount returns the kept transactions that concern an account, newest first: those it sent, those whose recipient
+// or called or created contract it is, and those in which code paid it or was paid from it. Those at before and
+// newer are left out, unless before is zero; at most limit are returned.
+func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]Position, error) {
+	return read(s, func(v *view) ([]Position, error) {
+		prefix := tableAccounts.key(account[:])
+		return newestFirst(v.snapshot, prefix, kv.PrefixEnd(prefix), limit, func(it *kv.Iter) bool {
+			if before == (Position{}) {
+				return it.Last()
+			}
+			return it.SeekLT(append(tableAccounts.withHeight(account, before.Height), 0))
+		}, func(key, row []byte) ([]Position, error) {
+			_, h, err := parseWithHeight(key)
+			if err != nil {
+				return nil, err
+			}
+			indices, err := decodeIndices(row)
+			positions := make([]Position, 0, len(indices))
+			for _, i := range indices {
+				if p := (Position{h, i}); before == (Position{}) || p.Compare(before) < 0 {
+					positions = append(positions, p)
+				}
+			}
+			return positions, err
+		})
+	})
+}
+
+// Recent returns the positions of the last kept transactions, at most limit, newest first.
+func (s *Store) Recent(limit int) ([]Position, error) {
+	return read(s, func(v *view) ([]Position, error) {
+		lower, upper := tableTransactions.bounds()
+		return newestFirst(v.snapshot, lower, upper, limit, (*kv.Iter).Last, func(key, row []byte) ([]Position, error) {
+			if len(key) != 1+8+4 {
+				return nil, fmt.Errorf("%w: key %x has %d bytes, not 13", ErrCorrupt, key, len(key))
+			}
+			items, err := splitItems(row)
+			positions := make([]Position, len(items))
+			for i := range positions {
+				positions[i] = Position{
+					types.Height(binary.BigEndian.Uint64(key[1:])), binary.BigEndian.Uint32(key[9:]) + uint32(i),
+				}
+			}
+			return positions, err
+		})
+	})
+}
+
+// newestFirst walks backwards from where start leads and gathers the positions that rows hold in ascending order.
+func newestFirst(r kv.Reader, lower, upper []byte, limit int, start func(*kv.Iter) bool,
+	positions func(key, row []byte) ([]Position, error)) ([]Position, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	it, err := r.NewIter(lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	var found []Position
+	for ok := start(it); ok && len(found) < limit; ok = it.Prev() {
+		row, err := positions(it.Key(), it.Value())
+		if err != nil {
+			return nil, errors.Join(err, it.Close())
+		}
+		slices.Reverse(row)
+		found = append(found, row[:min(len(row), limit-len(found))]...)
+	}
+	return found, it.Close()
+}
+
+// Compare orders positions as they are in the chain: −1, 0 or 1.
+func (p Position) Compare(other Position) int {
+	return cmp.Or(cmp.Compare(p.Height, other.Height), cmp.Compare(p.Index, other.Index))
+}
+
+// indexed is what of a block the index rows follow from.
+type indexed struct {
+	height   types.Height
+	hash     types.BlockHash
+	txs      []types.SignedTransaction
+	receipts []types.Receipt
+}
+
+// rows calls put for each index row of the block. Key and value are valid during the call only. It is the one place
+// that says which rows there are: they are written, deleted and checked by it.
+func (b indexed) rows(put func(key, value []byte) error) error {
+	if err := put(tableHashes.key(b.hash[:]), encodeHeight(b.height)); err != nil {
+		return err
+	}
+	for i, r := range b.receipts {
+		if err := put(tableIDs.key(r.Transaction[:]), Position{b.height, uint32(i)}.encode()); err != nil {
+			return err
+		}
+	}
+	concerned := b.concerned()
+	for len(concerned) > 0 {
+		account := concerned[0].account
+		var indices []uint32
+		for len(concerned) > 0 && concerned[0].account == account {
+			indices = append(indices, concerned[0].index)
+			concerned = concerned[1:]
+		}
+		if err := put(tableAccounts.withHeight(account, b.height), encodeIndices(indices)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type concern struct {
+	account types.Account
+	index   uint32
+}
+
+// concerned lists which account is concerned by which transaction, ascending, each pair once.
+func (b indexed) concerned() []concern {
+	pairs := make([]concern, 0, 2*len(b.txs))
+	for i, tx := range b.txs {
+		add := func(a types.Account) { pairs = append(pairs, concern{a, uint32(i)}) }
+		add(tx.Sender)
+		switch p := tx.Payload.(type) {
+		case types.Transfer:
+			add(p.To)
+		case types.Deploy:
+			add(types.Account(types.NewContractID(tx.Sender, tx.Nonce)))
+		case types.Call:
+			add(types.Account(p.Contract))
+		}
+		for _, log := range b.receipts[i].Logs {
+			if log.Contract.IsZero() && log.Name == types.NativeTransfer && len(log.Topics) == 2 {
+				add(log.Topics[0])
+				add(log.Topics[1])
+			}
+		}
+	}
+	slices.SortFunc(pairs, func(a, b concern) int {
+		return cmp.Or(bytes.Compare(a.account[:], b.account[:]), cmp.Compare(a.index, b.index))
+	})
+	return slices.Compact(pairs)
+}
+
+// readIndexed reads what a kept block's index rows follow from.
+func readIndexed(r kv.Reader, h types.Height) (b indexed, err error) {
+	b.height = h
+	header, err := readHeader(r, h)
+	if err != nil {
+		return b, err
+	}
+	b.hash = header.Header.Hash()
+	if b.txs, err = readTransactions(r, h); err != nil {
+		return b, err
+	}
+	if b.receipts, err = readReceipts(r, h); err == nil && len(b.receipts) != len(b.txs) {
+		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, len(b.txs), len(b.receipts))
+	}
+	return b, err
+}

@@ -1,0 +1,181 @@
+package chain
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// table is the first byte of a key.
+type table byte
+
+const (
+	tableMeta         table = 'm'
+	tableHeaders      table = 'h'
+	tableHashes       table = 'n'
+	tableTransactions table = 't'
+	tableReceipts     table = 'r'
+	tableAccesses     table = 'l'
+	tableIDs          table = 'x'
+	tableAccounts     table = 'a'
+	tableState        table = 's'
+	tableLeaves       table = 'p'
+	tableHistory      table = 'y'
+	tableCodes        table = 'c'
+)
+
+// allTables names the tables in messages.
+var allTables = map[table]string{
+	tableMeta: "meta", tableHeaders: "headers", tableHashes: "block hashes", tableTransactions: "transactions",
+	tableReceipts: "receipts", tableAccesses: "accesses", tableIDs: "transaction IDs", tableAccounts: "accounts",
+	tableState: "state", tableLeaves: "leaves", tableHistory: "history", tableCodes: "codes",
+}
+
+// The rows of the meta table.
+var (
+	keyFormat   = tableMeta.key([]byte("format"))
+	keySchedule = tableMeta.key([]byte("schedule"))
+	keyGenesis  = tableMeta.key([]byte("genesis"))
+	keyHead     = tableMeta.key([]byte("head"))
+	keyOldest   = tableMeta.key([]byte("oldest"))
+)
+
+// key is the table's row with this name.
+func (t table) key(name []byte) []byte { return append([]byte{byte(t)}, name...) }
+
+// atHeight is the row of a height.
+func (t table) atHeight(h types.Height) []byte {
+	return binary.BigEndian.AppendUint64([]byte{byte(t)}, uint64(h))
+}
+
+// at is the row of a height that begins with an index.
+func (t table) at(h types.Height, index uint32) []byte {
+	return binary.BigEndian.AppendUint32(t.atHeight(h), index)
+}
+
+// bounds are those of a scan over the table.
+func (t table) bounds() (lower, upper []byte) { return []byte{byte(t)}, []byte{byte(t) + 1} }
+
+// heightBounds are those of a scan over a height's rows.
+func (t table) heightBounds(h types.Height) (lower, upper []byte) {
+	lower = t.atHeight(h)
+	return lower, kv.PrefixEnd(lower)
+}
+
+// withHeight is a row under a 32-byte name and a height.
+func (t table) withHeight(name [32]byte, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(t.key(name[:]), uint64(h))
+}
+
+// parseWithHeight takes a key that withHeight made apart.
+func parseWithHeight(key []byte) (name [32]byte, h types.Height, err error) {
+	if len(key) != 1+32+8 {
+		return name, 0, fmt.Errorf("%w: key %x has %d bytes, not 41", ErrCorrupt, key, len(key))
+	}
+	return [32]byte(key[1:33]), types.Height(binary.BigEndian.Uint64(key[33:])), nil
+}
+
+func encodeHeight(h types.Height) []byte { return binary.BigEndian.AppendUint64(nil, uint64(h)) }
+
+func decodeHeight(row []byte) (types.Height, error) {
+	if len(row) != 8 {
+		return 0, fmt.Errorf("%w: a height of %d bytes", ErrCorrupt, len(row))
+	}
+	return types.Height(binary.BigEndian.Uint64(row)), nil
+}
+
+// Position is the place of an included transaction.
+type Position struct {
+	Height types.Height
+	Index  uint32
+}
+
+const positionBytes = 8 + 4
+
+func (p Position) encode() []byte {
+	return binary.BigEndian.AppendUint32(encodeHeight(p.Height), p.Index)
+}
+
+func decodePosition(row []byte) (Position, error) {
+	if len(row) != positionBytes {
+		return Position{}, fmt.Errorf("%w: a position of %d bytes", ErrCorrupt, len(row))
+	}
+	return Position{
+		Height: types.Height(binary.BigEndian.Uint64(row)), Index: binary.BigEndian.Uint32(row[8:]),
+	}, nil
+}
+
+// encodeIndices is the value of an account's row: the indices, ascending.
+func encodeIndices(indices []uint32) []byte {
+	row := make([]byte, 0, 4*len(indices))
+	for _, i := range indices {
+		row = binary.BigEndian.AppendUint32(row, i)
+	}
+	return row
+}
+
+func decodeIndices(row []byte) ([]uint32, error) {
+	if len(row) == 0 || len(row)%4 != 0 {
+		return nil, fmt.Errorf("%w: an account's row of %d bytes", ErrCorrupt, len(row))
+	}
+	indices := make([]uint32, len(row)/4)
+	for i := range indices {
+		indices[i] = binary.BigEndian.Uint32(row[4*i:])
+		if i > 0 && indices[i] <= indices[i-1] {
+			return nil, fmt.Errorf("%w: an account's row does not ascend", ErrCorrupt)
+		}
+	}
+	return indices, nil
+}
+
+// leafRow is what the state tree needs of a state key, and what proofs show of it.
+type leafRow struct {
+	leaf, valueHash poseidon.Digest
+	key             []byte
+}
+
+func (l leafRow) encode() []byte {
+	leaf, valueHash := l.leaf.Bytes(), l.valueHash.Bytes()
+	row := make([]byte, 0, 64+len(l.key))
+	return append(append(append(row, leaf[:]...), valueHash[:]...), l.key...)
+}
+
+// decodeLeafRow decodes what encode gives; the key aliases row.
+func decodeLeafRow(row []byte) (l leafRow, err error) {
+	if len(row) <= 64 {
+		return l, fmt.Errorf("%w: a leaf's row of %d bytes", ErrCorrupt, len(row))
+	}
+	if l.leaf, err = parseDigest(row[:32]); err != nil {
+		return l, err
+	}
+	if l.valueHash, err = parseDigest(row[32:64]); err != nil {
+		return l, err
+	}
+	l.key = row[64:]
+	return l, nil
+}
+
+func parseDigest(b []byte) (poseidon.Digest, error) {
+	if len(b) != 32 {
+		return poseidon.Digest{}, fmt.Errorf("%w: a digest of %d bytes", ErrCorrupt, len(b))
+	}
+	d, err := poseidon.ParseDigest([32]byte(b))
+	if err != nil {
+		return d, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return d, nil
+}
+
+// codeRow is the value under a code's hash.
+func codeRow(h types.Height, code []byte) []byte { return append(encodeHeight(h), code...) }
+
+func decodeCodeRow(row []byte) (h types.Height, code []byte, err error) {
+	if len(row) < 8 {
+		return 0, nil, fmt.Errorf("%w: a code's row of %d bytes", ErrCorrupt, len(row))
+	}
+	h, err = decodeHeight(row[:8])
+	return h, row[8:], err
+}

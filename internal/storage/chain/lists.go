@@ -1,0 +1,148 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// A block's transactions, receipts and accesses are lists, kept in runs under the index of a run's first item: few
+// rows, and one item is read without the rest of the block.
+
+// runBytes is the size at which a run ends; it is about that of the store's blocks.
+const runBytes = 16 << 10
+
+// splitRuns cuts n items into runs that end once they have runBytes, and calls put for each.
+func splitRuns(n int, size func(i int) int, put func(from, to int)) {
+	from, held := 0, 0
+	for i := range n {
+		held += size(i)
+		if held >= runBytes || i == n-1 {
+			put(from, i+1)
+			from, held = i+1, 0
+		}
+	}
+}
+
+// putItems writes a list of encoded items.
+func putItems(b *kv.Batch, t table, h types.Height, items [][]byte) {
+	splitRuns(len(items), func(i int) int { return len(items[i]) }, func(from, to int) {
+		e := codec.NewEncoder(runBytes + 1<<10)
+		for _, item := range items[from:to] {
+			e.Bytes(item)
+		}
+		b.Set(t.at(h, uint32(from)), e.Data())
+	})
+}
+
+// putAccesses writes a block's accesses.
+func putAccesses(b *kv.Batch, h types.Height, accesses []types.Access) {
+	size := func(i int) int { return len(accesses[i].Key) + len(accesses[i].Old) + len(accesses[i].New) }
+	splitRuns(len(accesses), size, func(from, to int) {
+		b.Set(tableAccesses.at(h, uint32(from)), types.EncodeAccesses(accesses[from:to]))
+	})
+}
+
+// splitItems takes a run of encoded items apart; they alias row.
+func splitItems(row []byte) ([][]byte, error) {
+	var items [][]byte
+	d := codec.NewDecoder(row)
+	for d.Remaining() > 0 {
+		items = append(items, d.Bytes(len(row)))
+	}
+	if err := d.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return items, nil
+}
+
+// readRuns decodes the runs of a height's list and joins them. decode may keep the row: it is a copy.
+func readRuns[T any](r kv.Reader, t table, h types.Height, decode func(row []byte) ([]T, error)) ([]T, error) {
+	var all []T
+	lower, upper := t.heightBounds(h)
+	err := kv.Scan(r, lower, upper, func(key, row []byte) error {
+		if !bytes.Equal(key, t.at(h, uint32(len(all)))) {
+			return fmt.Errorf("%w: %s of block %d: key %x after %d items", ErrCorrupt, allTables[t], h, key, len(all))
+		}
+		items, err := decode(bytes.Clone(row))
+		if err == nil && len(items) == 0 {
+			err = fmt.Errorf("%w: an empty run", ErrCorrupt)
+		}
+		if err != nil {
+			return fmt.Errorf("%s of block %d from %d on: %w", allTables[t], h, len(all), err)
+		}
+		all = append(all, items...)
+		return nil
+	})
+	return all, err
+}
+
+// itemsDecoder decodes a run of items of one kind.
+func itemsDecoder[T any](decode func([]byte) (T, error)) func(row []byte) ([]T, error) {
+	return func(row []byte) ([]T, error) {
+		items, err := splitItems(row)
+		if err != nil {
+			return nil, err
+		}
+		decoded := make([]T, len(items))
+		for i, item := range items {
+			if decoded[i], err = decode(item); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+		}
+		return decoded, nil
+	}
+}
+
+// decodeRunOfAccesses decodes a run of accesses.
+func decodeRunOfAccesses(row []byte) ([]types.Access, error) {
+	accesses, err := types.DecodeAccesses(row)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return accesses, nil
+}
+
+// readItem returns one item of a height's list, or [ErrNotFound].
+func readItem(r kv.Reader, t table, p Position) (item []byte, err error) {
+	lower, upper := t.heightBounds(p.Height)
+	it, err := r.NewIter(lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	// The run that holds the item is the last that begins at or before it.
+	if it.SeekLT(append(t.at(p.Height, p.Index), 0)) {
+		item, err = itemOfRun(it.Key(), it.Value(), p.Index)
+	} else {
+		err = ErrNotFound
+	}
+	if closeErr := it.Close(); closeErr != nil {
+		return nil, closeErr
+	}
+	return item, err
+}
+
+func itemOfRun(key, row []byte, index uint32) ([]byte, error) {
+	if len(key) != 1+8+4 {
+		return nil, fmt.Errorf("%w: key %x has %d bytes, not 13", ErrCorrupt, key, len(key))
+	}
+	d := codec.NewDecoder(row)
+	for range index - binary.BigEndian.Uint32(key[9:]) {
+		d.Bytes(len(row))
+		if d.Err() != nil || d.Remaining() == 0 {
+			break
+		}
+	}
+	if d.Err() == nil && d.Remaining() == 0 {
+		return nil, ErrNotFound
+	}
+	item := bytes.Clone(d.Bytes(len(row)))
+	if err := d.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return item, nil
+}

@@ -1,0 +1,133 @@
+package chain
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Rewind makes block h the head again, in one synced batch, as if nothing had been appended after it: for
+// development chains, whose blocks nobody else has. It returns the writes that undo the blocks, ascending by key,
+// each with the value at the head before and at h, for the caller's tree. Its memory grows with what it undoes. It
+// returns [ErrAboveHead] or [ErrPruned] for a block that is not there.
+func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
+	s.pruning.Lock()
+	defer s.pruning.Unlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	v, err := s.writable()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := v.stateAt(h); err != nil {
+		return nil, err
+	}
+	if h == v.head.Header.Height {
+		return nil, nil
+	}
+	b := s.db.NewBatch(1 << 20)
+	undo, err := v.undoBlocks(b, h)
+	if err != nil {
+		return nil, errors.Join(err, b.Discard())
+	}
+	putUndone(b, undo)
+	b.Set(keyHead, encodeHeight(h))
+	return undo, s.commit(b, true)
+}
+
+// undoBlocks deletes the blocks above h and gathers what undoes their writes.
+func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
+	merged := make(map[string]types.Access)
+	for height := v.head.Header.Height; height > h; height-- {
+		accesses, err := readAccesses(v.snapshot, height)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range types.Writes(accesses) {
+			undo, later := merged[string(w.Key)]
+			if !later {
+				undo = types.Access{Key: w.Key, Old: w.New}
+			}
+			undo.New = w.Old
+			merged[string(w.Key)] = undo
+			if err := v.undoCode(b, height, w); err != nil {
+				return nil, err
+			}
+		}
+		if err := deleteBlock(b, v.snapshot, height); err != nil {
+			return nil, err
+		}
+	}
+	undo := make([]types.Access, 0, len(merged))
+	for _, a := range merged {
+		if a.Changed() {
+			undo = append(undo, a)
+		}
+	}
+	slices.SortFunc(undo, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	return undo, nil
+}
+
+// undoCode deletes the code that came with a block if the write made a contract of it.
+func (v *view) undoCode(b *kv.Batch, height types.Height, w types.Access) error {
+	if len(w.Key) == 0 || state.Domain(w.Key[0]) != state.DomainContract {
+		return nil
+	}
+	contract, err := state.DecodeContract(w.New)
+	if err != nil {
+		return fmt.Errorf("%w: contract %x: %w", ErrCorrupt, w.Key[1:], err)
+	}
+	key := tableCodes.key(contract.CodeHash[:])
+	row, err := v.snapshot.Get(key)
+	if err != nil {
+		return fmt.Errorf("%w: code %s: %w", ErrCorrupt, contract.CodeHash, err)
+	}
+	since, _, err := decodeCodeRow(row)
+	if err == nil && since == height {
+		b.Delete(key)
+	}
+	return err
+}
+
+// putUndone writes the values that undo blocks, and their leaves.
+func putUndone(b *kv.Batch, undo []types.Access) {
+	paths := tree.Paths(keysOf(undo))
+	values := make([][]byte, len(undo))
+	for i, a := range undo {
+		values[i] = a.New
+	}
+	for i, leaf := range newLeaves(paths, values) {
+		setOrDelete(b, tableState.key(undo[i].Key), values[i])
+		var row []byte
+		if len(values[i]) > 0 {
+			leaf.key = undo[i].Key
+			row = leaf.encode()
+		}
+		path := paths[i].Bytes()
+		setOrDelete(b, tableLeaves.key(path[:]), row)
+	}
+}
+
+// newLeaves hashes values under paths to leaves, whose keys it leaves open.
+func newLeaves(paths []poseidon.Digest, values [][]byte) []leafRow {
+	hashes := make([]poseidon.Digest, len(paths))
+	poseidon.HashMany(poseidon.TagValue, hashes, values)
+	pairs := make([][2]poseidon.Digest, len(paths))
+	for i := range pairs {
+		pairs[i] = [2]poseidon.Digest{paths[i], hashes[i]}
+	}
+	digests := make([]poseidon.Digest, len(paths))
+	poseidon.Leaves(digests, pairs)
+	leaves := make([]leafRow, len(paths))
+	for i := range leaves {
+		leaves[i] = leafRow{leaf: digests[i], valueHash: hashes[i]}
+	}
+	return leaves
+}

@@ -1,0 +1,143 @@
+package chain
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// State is the state after one block, whatever is appended, pruned or rewound meanwhile. It implements state.Reader
+// and is safe for concurrent use, except for Close.
+type State struct {
+	view   *view
+	height types.Height
+}
+
+// StateAt returns the state after block h: [ErrAboveHead], or [ErrPruned] below the oldest height. The caller closes
+// it soon: as long as it is open the disk keeps what it shows.
+func (s *Store) StateAt(h types.Height) (*State, error) {
+	v, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	st, err := v.stateAt(h)
+	if err != nil {
+		return nil, errors.Join(err, v.release())
+	}
+	return st, nil
+}
+
+func (v *view) stateAt(h types.Height) (*State, error) {
+	switch {
+	case v.empty || h > v.head.Header.Height:
+		return nil, fmt.Errorf("state after block %d: %w, %d", h, ErrAboveHead, v.head.Header.Height)
+	case h < v.oldest:
+		return nil, fmt.Errorf("state after block %d: %w: the oldest kept is %d", h, ErrPruned, v.oldest)
+	default:
+		return &State{v, h}, nil
+	}
+}
+
+// Height is the block's after which the state is.
+func (st *State) Height() types.Height { return st.height }
+
+// Close gives the state up. It is called once.
+func (st *State) Close() error { return st.view.release() }
+
+// Get returns the value under a state key, nil where there is none.
+func (st *State) Get(key []byte) ([]byte, error) {
+	if st.height < st.view.head.Header.Height {
+		path := tree.Path(key).Bytes()
+		value, replaced, err := st.replaced(path)
+		if err != nil || replaced {
+			return value, err
+		}
+	}
+	value, err := st.view.snapshot.Get(tableState.key(key))
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// replaced returns the value that the first block above the state's height to write the path replaced, and whether
+// there is such a block.
+func (st *State) replaced(path [32]byte) (value []byte, found bool, err error) {
+	it, err := st.view.snapshot.NewIter(tableHistory.withHeight(path, st.height+1), kv.PrefixEnd(tableHistory.key(path[:])))
+	if err != nil {
+		return nil, false, err
+	}
+	if found = it.First(); found {
+		value = bytes.Clone(it.Value())
+	}
+	if len(value) == 0 {
+		value = nil
+	}
+	return value, found, it.Close()
+}
+
+// ValueHashAt returns the value hash of the leaf at a path, for a proof of absence that shows another key's leaf. The
+// state must be that of the head at the time it was made; [ErrNotFound] where the path has no leaf.
+func (st *State) ValueHashAt(path poseidon.Digest) (poseidon.Digest, error) {
+	if err := st.atHead(); err != nil {
+		return poseidon.Digest{}, err
+	}
+	name := path.Bytes()
+	row, err := st.view.snapshot.Get(tableLeaves.key(name[:]))
+	if err != nil {
+		return poseidon.Digest{}, fmt.Errorf("leaf %x: %w", name, notFound(err))
+	}
+	leaf, err := decodeLeafRow(row)
+	return leaf.valueHash, err
+}
+
+// Leaves walks over the leaves of a state tree, ascending by path.
+type Leaves struct {
+	it      *kv.Iter
+	started bool
+}
+
+// Leaves returns a walk over the leaves of the state, which must be that of the head at the time it was made. The
+// caller closes it before the state.
+func (st *State) Leaves() (*Leaves, error) {
+	if err := st.atHead(); err != nil {
+		return nil, err
+	}
+	it, err := st.view.snapshot.NewIter(tableLeaves.bounds())
+	return &Leaves{it: it}, err
+}
+
+// Next returns the next leaf, and false after the last one: what tree.Load takes.
+func (l *Leaves) Next() (tree.Leaf, bool, error) {
+	ok := false
+	if l.started {
+		ok = l.it.Next()
+	} else {
+		l.started, ok = true, l.it.First()
+	}
+	if !ok {
+		return tree.Leaf{}, false, l.it.Err()
+	}
+	path, err := parseDigest(l.it.Key()[1:])
+	if err != nil {
+		return tree.Leaf{}, false, err
+	}
+	row, err := decodeLeafRow(l.it.Value())
+	return tree.Leaf{Path: path, Digest: row.leaf}, err == nil, err
+}
+
+// Close ends the walk.
+func (l *Leaves) Close() error { return l.it.Close() }
+
+// atHead refuses a state below the head of its view, of which no leaves are kept.
+func (st *State) atHead() error {
+	if head := st.view.head.Header.Height; st.height != head {
+		return fmt.Errorf("leaves are kept of the head's state, %d, not of %d: %w", head, st.height, ErrPruned)
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What a store answers instead of a result. A block, transaction or code that was never there and one named by a
+// hash that was pruned with its block are both [ErrNotFound]; only a height tells pruned from absent.
+var (
+	ErrNotFound      = errors.New("not found")
+	ErrPruned        = errors.New("pruned")
+	ErrAboveHead     = errors.New("above the head")
+	ErrOtherGenesis  = errors.New("the store holds a chain of another genesis")
+	ErrOtherSchedule = errors.New("the store was made under another gas schedule")
+	ErrOtherFormat   = errors.New("the store's format is of another version of the program")
+	ErrCorrupt       = errors.New("the store is damaged")
+	ErrBadEntry      = errors.New("the entry does not continue the chain")
+	ErrClosed        = errors.New("the store is closed")
+)
+
+// format is the version of the rows' layout.
+const format = 1
+
+// Options of a store.
+type Options struct {
+	Retention uint64       // blocks kept behind the head; 0 keeps all. Only [Store.Prune] deletes
+	Schedule  types.Digest // of the gas schedule that the program knows
+}
+
+// Store is the chain on disk. It is safe for concurrent use: writers take turns, readers wait for nobody.
+type Store struct {
+	db      *kv.DB
+	options Options
+
+	genesis atomic.Pointer[types.Genesis]
+	view    atomic.Pointer[view] // nil once closed
+	pruning sync.Mutex           // held by Prune and Rewind as a whole; taken before writing
+	writing sync.Mutex           // held from a batch's making to its view's publication
+	failed  error                // of a batch whose fate is unknown; under writing
+}
+
+// view is the store at one head: what every read sees from its first row to its last.
+type view struct {
+	snapshot   *kv.Snapshot
+	empty      bool // nothing below is set
+	head       types.SignedHeader
+	hash       types.BlockHash
+	oldest     types.Height
+	refs       atomic.Int64  // readers, and the store while the view is its newest
+	superseded chan struct{} // closed when the next view is there
+}
+
+// Open opens the store in a database, which stays the caller's to close, after [Store.Close]. It returns
+// [ErrOtherSchedule] for a store that was made under another gas schedule than the options', and [ErrOtherFormat]
+// for one of another layout.
+func Open(db *kv.DB, options Options) (*Store, error) {
+	s := &Store{db: db, options: options}
+	v, err := newView(db)
+	if err != nil {
+		return nil, err
+	}
+	if !v.empty {
+		genesis, err := s.readMeta(v)
+		if err != nil {
+			return nil, errors.Join(err, v.release())
+		}
+		s.genesis.Store(&genesis)
+	}
+	s.view.Store(v)
+	return s, nil
+}
+
+// readMeta checks what the store says of itself and returns its genesis.
+func (s *Store) readMeta(v *view) (types.Genesis, error) {
+	schedule, err := v.snapshot.Get(keySchedule)
+	if err != nil {
+		return types.Genesis{}, fmt.Errorf("%w: gas schedule: %w", ErrCorrupt, err)
+	}
+	if !bytes.Equal(schedule, s.options.Schedule[:]) {
+		return types.Genesis{}, fmt.Errorf("%w: the store has %x, this program %s", ErrOtherSchedule, schedule,
+			s.options.Schedule)
+	}
+	row, err := v.snapshot.Get(keyGenesis)
+	if err != nil {
+		return types.Genesis{}, fmt.Errorf("%w: genesis: %w", ErrCorrupt, err)
+	}
+	genesis, err := types.DecodeGenesis(row)
+	if err != nil {
+		return types.Genesis{}, fmt.Errorf("%w: genesis: %w", ErrCorrupt, err)
+	}
+	return genesis, nil
+}
+
+// newView looks at the database as it is now.
+func newView(db *kv.DB) (*view, error) {
+	v := &view{snapshot: db.Snapshot(), superseded: make(chan struct{})}
+	v.refs.Store(1)
+	if err := v.load(); err != nil {
+		return nil, errors.Join(err, v.release())
+	}
+	return v, nil
+}
+
+func (v *view) load() error {
+	version, err := v.snapshot.Get(keyFormat)
+	if errors.Is(err, kv.ErrNotFound) {
+		v.empty = true
+		return v.checkEmpty()
+	}
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(version, encodeFormat()) {
+		return fmt.Errorf("%w: it has %x, this program %x", ErrOtherFormat, version, encodeFormat())
+	}
+	head, err := v.metaHeight(keyHead)
+	if err != nil {
+		return err
+	}
+	if v.oldest, err = v.metaHeight(keyOldest); err != nil {
+		return err
+	}
+	if v.head, err = readHeader(v.snapshot, head); err != nil {
+		return fmt.Errorf("%w: header of the head, %d: %w", ErrCorrupt, head, err)
+	}
+	if v.head.Header.Height != head || v.oldest > head {
+		return fmt.Errorf("%w: head %d, its header says %d, oldest block %d", ErrCorrupt, head, v.head.Header.Height,
+			v.oldest)
+	}
+	v.hash = v.head.Header.Hash()
+	return nil
+}
+
+func (v *view) metaHeight(key []byte) (types.Height, error) {
+	row, err := v.snapshot.Get(key)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %q: %w", ErrCorrupt, key[1:], err)
+	}
+	return decodeHeight(row)
+}
+
+// checkEmpty keeps a store from being made in a database that has rows but no format.
+func (v *view) checkEmpty() error {
+	return kv.Scan(v.snapshot, nil, nil, func(key, _ []byte) error {
+		return fmt.Errorf("%w: there are rows, the first under %x, but no format", ErrCorrupt, key)
+	})
+}
+
+func encodeFormat() []byte { return binary.BigEndian.AppendUint32(nil, format) }
+
+// acquire returns the newest view for reading; release gives it back.
+func (s *Store) acquire() (*view, error) {
+	for {
+		v := s.view.Load()
+		if v == nil {
+			return nil, ErrClosed
+		}
+		// A view without readers was replaced meanwhile and is gone.
+		if n := v.refs.Load(); n > 0 && v.refs.CompareAndSwap(n, n+1) {
+			return v, nil
+		}
+	}
+}
+
+func (v *view) release() error {
+	if v.refs.Add(-1) > 0 {
+		return nil
+	}
+	return v.snapshot.Close()
+}
+
+// read calls f with the newest view.
+func read[T any](s *Store, f func(v *view) (T, error)) (T, error) {
+	v, err := s.acquire()
+	if err != nil {
+		return *new(T), err
+	}
+	result, err := f(v)
+	if releaseErr := v.release(); err == nil {
+		err = releaseErr
+	}
+	return result, err
+}
+
+// commit writes a batch and publishes the view after it. The caller holds s.writing.
+func (s *Store) commit(b *kv.Batch, sync bool) error {
+	if err := s.db.Commit(b, sync); err != nil {
+		s.failed = err
+		return err
+	}
+	v, err := newView(s.db)
+	if err != nil {
+		s.failed = err
+		return err
+	}
+	return s.publish(v)
+}
+
+// publish makes v, or nil for none, the newest view and wakes who waits for one.
+func (s *Store) publish(v *view) error {
+	before := s.view.Swap(v)
+	if before == nil {
+		return nil
+	}
+	close(before.superseded)
+	return before.release()
+}
+
+// writable returns the view that the next batch builds on. The caller holds s.writing, under which it stays the
+// newest.
+func (s *Store) writable() (*view, error) {
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	v := s.view.Load()
+	if v == nil {
+		return nil, ErrClosed
+	}
+	return v, nil
+}
+
+// Close ends reading and writing. States in use stay readable until they are closed, which must be before the
+// database is.
+func (s *Store) Close() error {
+	s.pruning.Lock()
+	defer s.pruning.Unlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.publish(nil)
+}
+
+// Empty reports whether the store has no chain yet.
+func (s *Store) Empty() bool {
+	v := s.view.Load()
+	return v == nil || v.empty
+}
+
+// Head is the header of the last block, kept in memory; the zero header of an empty store. What it names is on disk.
+func (s *Store) Head() types.SignedHeader {
+	if v := s.view.Load(); v != nil {
+		return v.head
+	}
+	return types.SignedHeader{}
+}
+
+// HeadHash is the block hash of the last block; zero of an empty store.
+func (s *Store) HeadHash() types.BlockHash {
+	if v := s.view.Load(); v != nil {
+		return v.hash
+	}
+	return types.BlockHash{}
+}
+
+// Genesis is the chain's beginning; the zero value of an empty store.
+func (s *Store) Genesis() types.Genesis {
+	if g := s.genesis.Load(); g != nil {
+		return *g
+	}
+	return types.Genesis{}
+}
+
+// OldestHeight is the first height whose block and state are kept.
+func (s *Store) OldestHeight() types.Height {
+	if v := s.view.Load(); v != nil {
+		return v.oldest
+	}
+	return 0
+}
+
+// WaitHeight returns when the head has reached h, or with the context's error, or [ErrClosed].
+func (s *Store) WaitHeight(ctx context.Context, h types.Height) error {
+	for {
+		v := s.view.Load()
+		switch {
+		case v == nil:
+			return ErrClosed
+		case !v.empty && v.head.Header.Height >= h:
+			return nil
+		}
+		select {
+		case <-v.superseded:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
