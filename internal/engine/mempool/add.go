@@ -1,0 +1,195 @@
+package mempool
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Result is what became of one transaction of [Pool.AddMany].
+type Result struct {
+	ID  types.TxID // also of a transaction that was refused, unless it is malformed
+	Err error
+}
+
+// Add takes an encoded signed transaction into the pool. When it returns nil the transaction is in the journal, if
+// there is one. source names where it comes from, such as a remote address: one that sends bad signatures is served
+// more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of the node.
+//
+// While [Stats].BackPressure is set, from 90 % of the pool's limits until it falls under 75 %, a new transaction must
+// offer at least the present base fee; beneath that only what outbids another transaction enters a full pool.
+func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
+	r := p.AddMany(ctx, [][]byte{encoded}, source)[0]
+	return r.ID, r.Err
+}
+
+// AddMany does as [Pool.Add] for each transaction in turn, with their signatures verified together.
+func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
+	p.mu.Lock()
+	env := p.head.Env
+	p.mu.Unlock()
+	now := p.opts.Now()
+	candidates := make([]*candidate, len(encoded))
+	for i, b := range encoded {
+		candidates[i] = decode(env, b, now)
+	}
+	b := &batch{candidates: candidates}
+	p.screen(b)
+	if todo := b.pending(); len(todo) > 0 {
+		p.verifier.verify(ctx, todo, source)
+	}
+	// The pool may have changed while signatures were verified; what is refused now is not written.
+	p.screen(b)
+	p.commit(b)
+
+	results := make([]Result, len(candidates))
+	for i, c := range candidates {
+		results[i] = Result{ID: c.id, Err: c.err}
+	}
+	return results
+}
+
+// batch is candidates that go into the pool together.
+type batch struct {
+	candidates []*candidate
+	read       map[types.Account]*sender // accounts that the pool did not have, as they were at generation
+	generation uint64
+}
+
+// pending is the candidates without an error.
+func (b *batch) pending() []*candidate {
+	todo := make([]*candidate, 0, len(b.candidates))
+	for _, c := range b.candidates {
+		if c.err == nil {
+			todo = append(todo, c)
+		}
+	}
+	return todo
+}
+
+// screen refuses the candidates that the pool would not take now, judged as if those before them were in it.
+func (p *Pool) screen(b *batch) {
+	ahead := make(map[*sender]reserve)
+	p.visit(b, func(s *sender, c *candidate) error {
+		r := ahead[s]
+		at, err := p.locate(s, c, r)
+		if err != nil {
+			return err
+		}
+		if c.tx.Nonce == s.next()+r.count {
+			ahead[s] = reserve{r.count + 1, r.cost + c.cost}
+		}
+		_, err = p.makeRoom(s, c, at)
+		return err
+	})
+}
+
+// commit writes verified candidates to the journal and puts them into the pool. The journal comes first: if it fails,
+// nothing in the pool has made way.
+func (p *Pool) commit(b *batch) {
+	todo := b.pending()
+	if len(todo) == 0 {
+		return
+	}
+	p.writing.RLock()
+	defer p.writing.RUnlock()
+	if p.journal != nil {
+		records := make([][]byte, len(todo))
+		for i, c := range todo {
+			records[i] = encodeRecord(c.added, c.verified)
+		}
+		err := p.journal.Append(records...)
+		p.requestRewrite()
+		if err != nil {
+			for _, c := range todo {
+				c.err = closedAs(err)
+			}
+			return
+		}
+	}
+	p.insertAll(b)
+}
+
+// insertAll puts verified candidates into the pool.
+func (p *Pool) insertAll(b *batch) {
+	p.visit(b, func(s *sender, c *candidate) error {
+		err := p.insert(s, c)
+		p.updatePressure()
+		return err
+	})
+}
+
+// visit calls f under the lock for every candidate without an error, with its sender as it is at the head, and keeps
+// f's error. Accounts that the pool does not have are read without the lock, again if the head changes meanwhile.
+func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
+	for {
+		p.mu.Lock()
+		if b.generation != p.generation {
+			b.read, b.generation = make(map[types.Account]*sender), p.generation
+		}
+		head, missing := p.head, p.missing(b)
+		if len(missing) == 0 {
+			for _, c := range b.candidates {
+				if c.err == nil {
+					c.err = f(p.find(b, c.tx.Sender), c)
+				}
+			}
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		for _, c := range missing {
+			b.readAccount(head, c)
+		}
+	}
+}
+
+// missing is the candidates whose sender is neither in the pool nor read.
+func (p *Pool) missing(b *batch) []*candidate {
+	var missing []*candidate
+	for _, c := range b.candidates {
+		if c.err == nil && p.find(b, c.tx.Sender) == nil {
+			missing = append(missing, c)
+		}
+	}
+	return missing
+}
+
+func (p *Pool) find(b *batch, a types.Account) *sender {
+	if s, ok := p.senders[a]; ok {
+		return s
+	}
+	return b.read[a]
+}
+
+func (b *batch) readAccount(head Head, c *candidate) {
+	a := c.tx.Sender
+	if b.read[a] != nil {
+		return
+	}
+	var account exec.Sender
+	if account, c.err = head.Account(a); c.err == nil {
+		b.read[a] = newSender(a, account)
+	}
+}
+
+// A journal's payload is the time of arrival, in nanoseconds since 1970 as a little-endian i64, and the encoded
+// transaction.
+const recordPrefix = 8
+
+func encodeRecord(added time.Time, tx *types.VerifiedTx) []byte {
+	b := make([]byte, 0, recordPrefix+len(tx.Encoded()))
+	b = binary.LittleEndian.AppendUint64(b, uint64(added.UnixNano()))
+	return append(b, tx.Encoded()...)
+}
+
+// decodeRecord also returns false for a payload that is too short for a record.
+func decodeRecord(payload []byte) (added time.Time, encoded []byte, ok bool) {
+	if len(payload) < recordPrefix {
+		return time.Time{}, nil, false
+	}
+	return time.Unix(0, int64(binary.LittleEndian.Uint64(payload))), payload[recordPrefix:], true
+}

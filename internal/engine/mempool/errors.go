@@ -1,0 +1,42 @@
+package mempool
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Why the pool refuses a transaction, besides the errors of package exec.
+var (
+	// ErrMalformed says that the bytes are not one signed transaction.
+	ErrMalformed = errors.New("not an encoded signed transaction")
+	// ErrBadSignature says that the signature is not the sender's.
+	ErrBadSignature = errors.New("signature is not valid")
+	// ErrKnown says that this very transaction is pending.
+	ErrKnown = errors.New("transaction is known already")
+	// ErrReplacementUnderpriced says that another transaction has this sender and nonce, and that the new one does not
+	// raise both of its fees by 10 %.
+	ErrReplacementUnderpriced = errors.New("replacement does not raise both fees by 10 %")
+	// ErrFull says that the pool has no room for the transaction; the error is a [FullError].
+	ErrFull = errors.New("mempool is full")
+	// ErrJournal says that the transaction could not be made durable, which is the node's fault.
+	ErrJournal = errors.New("mempool journal failed")
+	// ErrClosed says that the pool was closed.
+	ErrClosed = errors.New("mempool is closed")
+	// ErrNotNext says that a block given to Reset does not follow the pool's head.
+	ErrNotNext = errors.New("block does not follow the mempool's head")
+)
+
+// FullError is an [ErrFull] with the time after which another try makes sense.
+type FullError struct {
+	Reason     string
+	RetryAfter time.Duration
+}
+
+// Error implements error.
+func (e *FullError) Error() string {
+	return fmt.Sprintf("%v: %s; try again in %v", ErrFull, e.Reason, e.RetryAfter)
+}
+
+// Is makes the error match [ErrFull].
+func (e *FullError) Is(target error) bool { return target == ErrFull }

@@ -1,0 +1,172 @@
+package mempool
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Journaled transactions are taken up this many, or this many bytes, at a time: enough for several cores' batches.
+const (
+	replayBatch = 8 * batchSize
+	replayBytes = 16 << 20
+)
+
+// rewriteSlack is by how many bytes the journal may be longer than twice what is alive in it before it is rewritten.
+const rewriteSlack = 16 << 20
+
+// openJournal takes up what the journal holds and starts it anew with what of that is still valid.
+func (p *Pool) openJournal() error {
+	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal}
+	var candidates []*candidate
+	bytes, refused := 0, 0
+	flush := func() {
+		refused += p.restore(candidates)
+		candidates, bytes = nil, 0
+	}
+	report, err := journal.Read(opts.FS, opts.Path, func(payload []byte) error {
+		added, encoded, ok := decodeRecord(payload)
+		if !ok {
+			refused++
+			return nil
+		}
+		c := decode(p.head.Env, encoded, p.arrival(added))
+		c.restored = true
+		candidates = append(candidates, c)
+		if bytes += len(encoded); len(candidates) == replayBatch || bytes >= replayBytes {
+			flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	flush()
+	p.sortArrivals()
+	p.opts.Log.Info("mempool journal read", "transactions", len(p.byID), "records", report.Records, "dropped", refused)
+	if report.Damaged > 0 || report.Lost > 0 {
+		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
+	}
+	p.journal, err = journal.Create(opts, p.payloads())
+	return err
+}
+
+// arrival keeps a journaled time of arrival from lying in the future, where it would never expire.
+func (p *Pool) arrival(added time.Time) time.Time {
+	if now := p.opts.Now(); added.After(now) {
+		return now
+	}
+	return added
+}
+
+// restore puts journaled candidates into the pool and returns how many it refused.
+func (p *Pool) restore(candidates []*candidate) (refused int) {
+	limit := p.opts.Now().Add(-p.opts.Expiry)
+	for _, c := range candidates {
+		if c.err == nil && !c.added.After(limit) {
+			c.err = errExpired
+		}
+	}
+	b := &batch{candidates: candidates}
+	p.screen(b)
+	if todo := b.pending(); len(todo) > 0 {
+		p.verifier.honest.verify(context.Background(), todo)
+	}
+	p.insertAll(b)
+	return len(candidates) - len(b.pending())
+}
+
+var errExpired = errors.New("transaction has waited too long")
+
+// sortArrivals brings restored transactions back into the order of their arrival; the journal has them by sender.
+func (p *Pool) sortArrivals() {
+	entries := make([]*entry, 0, len(p.byID))
+	for e := p.arrivals.Front(); e != nil; e = e.Next() {
+		entries = append(entries, e.Value.(*entry))
+	}
+	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.added.UnixNano(), b.added.UnixNano()) })
+	p.arrivals = list.New()
+	for i, e := range entries {
+		e.sequence = uint64(i + 1)
+		e.arrival = p.arrivals.PushBack(e)
+	}
+	p.sequence = uint64(len(entries))
+}
+
+// needsRewrite reports whether the journal is too long for what is alive, or has failed.
+func (p *Pool) needsRewrite() bool {
+	p.mu.Lock()
+	alive := int64(p.usage.bytes) + int64(p.usage.count*journal.RecordBytes(recordPrefix))
+	p.mu.Unlock()
+	return p.journal.Size() > 2*alive+rewriteSlack || p.journal.Err() != nil
+}
+
+func (p *Pool) requestRewrite() {
+	if !p.needsRewrite() {
+		return
+	}
+	select {
+	case p.rewrite <- struct{}{}:
+	default:
+	}
+}
+
+// rewriteLoop rewrites the journal when asked to, after a failure not again for a minute.
+func (p *Pool) rewriteLoop() {
+	var retry time.Time
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-p.rewrite:
+		}
+		now := p.opts.Now()
+		if now.Before(retry) || !p.needsRewrite() {
+			continue
+		}
+		if err := p.rewriteJournal(); err != nil {
+			retry = now.Add(time.Minute)
+			p.opts.Log.Error("mempool journal could not be rewritten", "error", err)
+		}
+	}
+}
+
+func (p *Pool) rewriteJournal() error {
+	p.writing.Lock()
+	mark := p.journal.Size()
+	p.writing.Unlock()
+	return p.journal.Rewrite(mark, p.payloads())
+}
+
+// payloads is the journal's payloads of what is in the pool now: each sender's by nonce, so that reading them back
+// fills its run without holding any.
+func (p *Pool) payloads() iter.Seq[[]byte] {
+	type record struct {
+		tx    *types.VerifiedTx
+		added time.Time
+	}
+	p.mu.Lock()
+	records := make([]record, 0, len(p.byID))
+	for _, s := range p.senders {
+		for _, part := range [][]*entry{s.run, s.held} {
+			for _, e := range part {
+				records = append(records, record{e.tx, e.added})
+			}
+		}
+	}
+	p.mu.Unlock()
+	return func(yield func([]byte) bool) {
+		for _, r := range records {
+			if !yield(encodeRecord(r.added, r.tx)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package mempool
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// candidate is a transaction on its way into the pool. Its first error stops it.
+type candidate struct {
+	tx         types.SignedTransaction
+	id         types.TxID
+	size       int
+	cost       types.Amount
+	parameters types.Parameters // in force when exec.CheckStatic was passed
+	added      time.Time
+	restored   bool // from the journal: it was taken before
+	verified   *types.VerifiedTx
+	err        error
+}
+
+// place is where a candidate goes.
+type place struct {
+	executable bool   // in the sender's run, else among its held
+	replaced   *entry // what has its nonce now
+}
+
+// reserve is what earlier transactions of the same batch will add to a sender's run.
+type reserve struct {
+	count uint64
+	cost  types.Amount
+}
+
+// decode reads a candidate and checks what needs no account. It takes a copy of encoded.
+func decode(env exec.Env, encoded []byte, now time.Time) *candidate {
+	c := &candidate{size: len(encoded), added: now}
+	if len(encoded) > types.MaxTransactionBytes {
+		c.err = fmt.Errorf("%w: %d bytes, at most %d", ErrMalformed, len(encoded), types.MaxTransactionBytes)
+		return c
+	}
+	tx, err := types.DecodeSignedTransaction(slices.Clone(encoded))
+	if err != nil {
+		c.err = fmt.Errorf("%w: %w", ErrMalformed, err)
+		return c
+	}
+	c.tx, c.id = tx, types.TransactionID(encoded)
+	c.err = c.checkStatic(env)
+	return c
+}
+
+// checkStatic is exec.CheckStatic with the lowest base fee that the parameters allow: what cannot pay the present one
+// may wait for it to fall.
+func (c *candidate) checkStatic(env exec.Env) error {
+	c.parameters = env.Parameters
+	return checkStatic(env, &c.tx)
+}
+
+func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
+	env.BaseFee = env.Parameters.MinBaseFee
+	return exec.CheckStatic(env, tx)
+}
+
+// locate finds a candidate's place by the rules that ask the sender's account and transactions; room is not asked.
+func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err error) {
+	if _, known := p.byID[c.id]; known {
+		return at, ErrKnown
+	}
+	if c.parameters != p.head.Env.Parameters {
+		if err := c.checkStatic(p.head.Env); err != nil {
+			return at, err
+		}
+	}
+	nonce, next := c.tx.Nonce, s.next()
+	switch {
+	case nonce < s.state.Nonce:
+		return at, fmt.Errorf("%w: %d, next is %d", exec.ErrNonceTooLow, nonce, s.state.Nonce)
+	case nonce-s.state.Nonce >= p.opts.NonceWindow:
+		return at, fmt.Errorf("%w: %d, at most %d nonces from %d on are taken",
+			exec.ErrNonceTooHigh, nonce, p.opts.NonceWindow, s.state.Nonce)
+	}
+	left := s.state.Balance
+	switch i, found := s.findHeld(nonce); {
+	case nonce < next:
+		at = place{executable: true, replaced: s.run[nonce-s.state.Nonce]}
+		left -= s.spent - at.replaced.cost
+	case nonce <= next+ahead.count:
+		at.executable = true
+		left -= s.spent
+		if nonce == next+ahead.count { // else it replaces one of its own batch, which only insert can judge
+			left -= ahead.cost
+		}
+		if found {
+			at.replaced = s.held[i]
+		}
+	case found:
+		at.replaced = s.held[i]
+	case len(s.held) >= p.opts.HeldPerSender:
+		return at, fmt.Errorf("%w: %d, next is %d, and %d transactions wait for it already",
+			exec.ErrNonceTooHigh, nonce, next, len(s.held))
+	}
+	if err := p.checkPayable(s, left, &c.tx); err != nil {
+		return at, err
+	}
+	if at.replaced != nil && !outbids(capsOf(&c.tx), at.replaced.fees()) {
+		return at, ErrReplacementUnderpriced
+	}
+	c.cost, err = c.tx.Cost()
+	return at, err
+}
+
+// outbids reports whether a replacement raises both fees by at least max(1, ⌈old / 10⌉).
+func outbids(fees, old feeCaps) bool {
+	return raised(fees.maxFee, old.maxFee) && raised(fees.maxPriority, old.maxPriority)
+}
+
+func raised(fee, old types.Amount) bool {
+	step := old / 10
+	if old%10 != 0 || old == 0 {
+		step++
+	}
+	least, overflow := bits.Add64(uint64(old), uint64(step), 0)
+	return overflow == 0 && uint64(fee) >= least
+}
+
+// insert puts a verified candidate into the pool, evicting what has to go for it.
+func (p *Pool) insert(s *sender, c *candidate) error {
+	at, err := p.locate(s, c, reserve{})
+	if err != nil {
+		return err
+	}
+	victims, err := p.makeRoom(s, c, at)
+	if err != nil {
+		return err
+	}
+	p.evict(victims)
+	if at.replaced != nil {
+		p.forget(at.replaced)
+	}
+	e := &entry{
+		tx: c.verified, sender: s, nonce: c.tx.Nonce, cost: c.cost, added: c.added, held: !at.executable,
+		floor: capsOf(&c.tx),
+	}
+	p.remember(e)
+	i, inHeld := s.findHeld(e.nonce)
+	switch {
+	case at.executable && e.nonce < s.next():
+		s.run = slices.Clone(s.run) // snapshots share the old one
+		s.run[e.nonce-s.state.Nonce] = e
+		p.settle(s)
+	case at.executable:
+		if inHeld {
+			s.held = slices.Delete(s.held, i, i+1)
+		}
+		p.extend(s, e)
+		p.promote(s)
+		p.publish(s)
+	case inHeld:
+		s.held[i] = e
+		p.publish(s)
+	default:
+		s.held = slices.Insert(s.held, i, e)
+		p.publish(s)
+	}
+	if at.executable {
+		p.signal()
+	}
+	return nil
+}

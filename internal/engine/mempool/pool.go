@@ -1,0 +1,253 @@
+package mempool
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Options are the pool's settings. A zero value takes its default.
+type Options struct {
+	MaxTransactions int           // 200,000
+	MaxBytes        int           // of encoded transactions: 256 MiB
+	Expiry          time.Duration // 3 h
+	HeldPerSender   int           // held transactions of one sender: 64
+	NonceWindow     uint64        // nonces from the account's on that are taken: 1,024
+
+	// Journal is the path of the file that acknowledged transactions are written to; empty for none.
+	Journal string
+	// SyncJournal makes Add wait until its transaction is durable, not only written.
+	SyncJournal bool
+
+	Now func() time.Time // time.Now
+	FS  journal.FS       // journal.OS{}
+	Log *slog.Logger     // discards
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.MaxTransactions, 200_000)
+	setDefault(&o.MaxBytes, 256<<20)
+	setDefault(&o.Expiry, 3*time.Hour)
+	setDefault(&o.HeldPerSender, 64)
+	setDefault(&o.NonceWindow, 1024)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.FS == nil {
+		o.FS = journal.OS{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Head is what the pool judges transactions by: the newest block.
+type Head struct {
+	Height types.Height // of the newest block
+	Env    exec.Env     // of the block after it
+	// Account reads a sender from the state after the newest block. It may read a newer state already, whose block
+	// [Pool.Reset] then tells. It is called concurrently.
+	Account func(types.Account) (exec.Sender, error)
+}
+
+// Pool is the set of pending transactions. Its methods may be called concurrently.
+type Pool struct {
+	opts     Options
+	verifier *verifier
+	changed  chan struct{}
+
+	journal *journal.Journal // nil without one
+	// writing is held for reading from the write of a transaction to the journal until it is in the pool, and for
+	// writing while a rewrite of the journal takes its mark: what lies before the mark is then in the pool, or was.
+	writing sync.RWMutex
+	rewrite chan struct{}
+	done    chan struct{}
+	ended   sync.WaitGroup
+	closing sync.Once
+
+	mu         sync.Mutex // guards what follows
+	head       Head
+	generation uint64 // counts heads
+	senders    map[types.Account]*sender
+	byID       map[types.TxID]*entry
+	arrivals   *list.List // of *entry, oldest first
+	sequence   uint64     // of the newest entry
+	runs       [][]*entry // of every sender with something executable, in no order; see Best
+	usage      usage
+	gas        types.Gas
+	order      *evictionOrder // nil while not needed
+	pressure   bool
+	lastReset  time.Time
+	interval   time.Duration // between the last two blocks
+}
+
+// New opens a pool at head and takes up the transactions of its journal that are still valid.
+func New(opts Options, head Head) (*Pool, error) {
+	return newPool(opts, head, types.VerifySignatures)
+}
+
+func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
+	opts = opts.withDefaults()
+	p := &Pool{
+		opts:       opts,
+		verifier:   newVerifier(opts.Now, verify),
+		changed:    make(chan struct{}, 1),
+		rewrite:    make(chan struct{}, 1),
+		done:       make(chan struct{}),
+		head:       head,
+		generation: 1,
+		senders:    make(map[types.Account]*sender),
+		byID:       make(map[types.TxID]*entry),
+		arrivals:   list.New(),
+	}
+	if opts.Journal == "" {
+		return p, nil
+	}
+	if err := p.openJournal(); err != nil {
+		p.verifier.close()
+		return nil, fmt.Errorf("mempool journal %s: %w", opts.Journal, err)
+	}
+	p.ended.Go(p.rewriteLoop)
+	return p, nil
+}
+
+// Close ends the pool's goroutines and closes its journal. Adding then gives [ErrClosed].
+func (p *Pool) Close() error {
+	var err error
+	p.closing.Do(func() {
+		p.verifier.close()
+		close(p.done)
+		p.ended.Wait()
+		if p.journal != nil {
+			p.writing.Lock()
+			defer p.writing.Unlock()
+			err = p.journal.Close()
+		}
+	})
+	return err
+}
+
+// Changed signals that something may have become executable. It is for one receiver, which asks [Pool.Best] then;
+// signals that come before the last one is received are one.
+func (p *Pool) Changed() <-chan struct{} { return p.changed }
+
+func (p *Pool) signal() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Get returns the pending transaction with an ID.
+func (p *Pool) Get(id types.TxID) (*types.VerifiedTx, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.byID[id]
+	if !ok {
+		return nil, false
+	}
+	return e.tx, true
+}
+
+// NextNonce is the nonce after an account's executable transactions: what its next transaction should carry. An error
+// is one of reading the account.
+func (p *Pool) NextNonce(a types.Account) (uint64, error) {
+	p.mu.Lock()
+	s, ok := p.senders[a]
+	head := p.head
+	if ok {
+		next := s.next()
+		p.mu.Unlock()
+		return next, nil
+	}
+	p.mu.Unlock()
+	account, err := head.Account(a)
+	return account.Nonce, err
+}
+
+// Pending is a pending transaction for display.
+type Pending struct {
+	Tx         *types.VerifiedTx
+	Added      time.Time
+	Executable bool // false: held for an earlier nonce, or for more balance
+}
+
+// Pending lists the newest pending transactions, newest first, at most limit.
+func (p *Pool) Pending(limit int) []Pending {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]Pending, 0, min(max(limit, 0), len(p.byID)))
+	for e := p.arrivals.Back(); e != nil && len(list) < limit; e = e.Prev() {
+		list = append(list, e.Value.(*entry).pending())
+	}
+	return list
+}
+
+// BySender lists the pending transactions of an account, ascending by nonce.
+func (p *Pool) BySender(a types.Account) []Pending {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.senders[a]
+	if !ok {
+		return nil
+	}
+	list := make([]Pending, 0, len(s.run)+len(s.held))
+	for _, part := range [][]*entry{s.run, s.held} {
+		for _, e := range part {
+			list = append(list, e.pending())
+		}
+	}
+	return list
+}
+
+// Stats describe the pool as a whole.
+type Stats struct {
+	Count        int
+	Held         int           // of Count, not executable
+	Gas          types.Gas     // sum of gas limits
+	Bytes        int           // of encoded transactions
+	BackPressure bool          // see [Pool.Add]
+	Oldest       time.Duration // age of the oldest transaction, 0 without one
+	Journal      error         // why the journal takes nothing at present
+	JournalBytes int64
+}
+
+// Stats returns the pool's present numbers.
+func (p *Pool) Stats() Stats {
+	now := p.opts.Now()
+	p.mu.Lock()
+	s := Stats{
+		Count: p.usage.count, Held: p.usage.heldCount, Gas: p.gas, Bytes: p.usage.bytes, BackPressure: p.pressure,
+	}
+	if oldest := p.arrivals.Front(); oldest != nil {
+		s.Oldest = max(0, now.Sub(oldest.Value.(*entry).added))
+	}
+	p.mu.Unlock()
+	if p.journal != nil {
+		s.Journal, s.JournalBytes = p.journal.Err(), p.journal.Size()
+	}
+	return s
+}
+
+// closedAs turns the journal's word for a closed journal into the pool's.
+func closedAs(err error) error {
+	if errors.Is(err, journal.ErrClosed) {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrJournal, err)
+}

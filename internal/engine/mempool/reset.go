@@ -1,0 +1,162 @@
+package mempool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Reset tells the pool of the block after its head: head is that block's, accesses are what its execution read and
+// wrote. Included transactions leave the pool, with those that their accounts can no longer include; the rest of the
+// changed accounts is judged anew. Only accounts in accesses are looked at, unless the parameters changed. It reads
+// nothing. An error leaves the pool as it was: [ErrNotNext], or an access that is no record.
+func (p *Pool) Reset(head Head, accesses []types.Access) error {
+	changes, err := accountChanges(accesses)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if head.Height != p.head.Height+1 {
+		return fmt.Errorf("%w: block %d at head %d", ErrNotNext, head.Height, p.head.Height)
+	}
+	now := p.opts.Now()
+	if !p.lastReset.IsZero() {
+		p.interval = now.Sub(p.lastReset)
+	}
+	p.lastReset = now
+	changed := make([]*sender, 0, len(changes))
+	for _, change := range changes {
+		if s, ok := p.senders[change.account]; ok {
+			change.apply(&s.state)
+			changed = append(changed, s)
+		}
+	}
+	p.moveTo(head, changed)
+	return nil
+}
+
+// Reload makes head the pool's head, whatever was before, and reads every sender's account again: for a chain that was
+// rewound, or a node that was not told of some blocks. An error is one of reading; the pool then stays as it was.
+func (p *Pool) Reload(head Head) error {
+	read := make(map[types.Account]exec.Sender)
+	for {
+		p.mu.Lock()
+		var missing []types.Account
+		for a := range p.senders {
+			if _, ok := read[a]; !ok {
+				missing = append(missing, a)
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+		p.mu.Unlock()
+		for _, a := range missing {
+			account, err := head.Account(a)
+			if err != nil {
+				return fmt.Errorf("read account %v: %w", a, err)
+			}
+			read[a] = account
+		}
+	}
+	defer p.mu.Unlock()
+	changed := make([]*sender, 0, len(p.senders))
+	for a, s := range p.senders {
+		s.state = read[a]
+		changed = append(changed, s)
+	}
+	p.moveTo(head, changed)
+	return nil
+}
+
+// moveTo replaces the head and judges anew the senders whose account changed, or all transactions if the parameters
+// did.
+func (p *Pool) moveTo(head Head, changed []*sender) {
+	parameters := p.head.Env.Parameters
+	p.head = head
+	p.generation++
+	p.forgetOrder()
+	if head.Env.Parameters != parameters {
+		changed = slices.Collect(maps.Values(p.senders))
+		for _, s := range changed {
+			p.dropStatic(s)
+		}
+	}
+	for _, s := range changed {
+		p.settle(s)
+	}
+	p.expire()
+	p.enforceHeldShare()
+	p.updatePressure()
+	if len(p.runs) > 0 {
+		p.signal()
+	}
+}
+
+// dropStatic forgets a sender's entries that the parameters in force do not allow.
+func (p *Pool) dropStatic(s *sender) {
+	for _, part := range [][]*entry{s.run, s.held} {
+		for _, e := range part {
+			if checkStatic(p.head.Env, e.tx.Signed()) != nil {
+				p.forget(e)
+			}
+		}
+	}
+}
+
+// expire removes the transactions that have waited too long.
+func (p *Pool) expire() {
+	limit := p.opts.Now().Add(-p.opts.Expiry)
+	for {
+		oldest := p.arrivals.Front()
+		if oldest == nil || oldest.Value.(*entry).added.After(limit) {
+			return
+		}
+		e := oldest.Value.(*entry)
+		p.forget(e)
+		p.settle(e.sender)
+	}
+}
+
+// accountChange is what a block's accesses say of an account: its record, its becoming a contract, or both.
+type accountChange struct {
+	account    types.Account
+	record     *state.Account
+	isContract bool
+}
+
+func (c accountChange) apply(s *exec.Sender) {
+	if c.record != nil {
+		s.Account = *c.record
+	}
+	s.IsContract = s.IsContract || c.isContract
+}
+
+func accountChanges(accesses []types.Access) ([]accountChange, error) {
+	changes := make([]accountChange, 0, len(accesses))
+	for _, a := range accesses {
+		if len(a.Key) != 1+len(types.Account{}) || !a.Changed() {
+			continue
+		}
+		change := accountChange{account: types.Account(a.Key[1:])}
+		switch state.Domain(a.Key[0]) {
+		case state.DomainAccount:
+			record, err := state.DecodeAccount(a.New)
+			if err != nil {
+				return nil, fmt.Errorf("account %v: %w", change.account, err)
+			}
+			change.record = &record
+		case state.DomainContract:
+			change.isContract = len(a.New) > 0
+		default:
+			continue // DomainStorage with an empty key
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}

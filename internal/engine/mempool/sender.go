@@ -1,0 +1,247 @@
+package mempool
+
+import (
+	"container/list"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// entry is a transaction in the pool. tx, sender, nonce, cost and sequence do not change once it can be seen by a
+// [Best]; the rest is the pool's, under its lock.
+type entry struct {
+	tx       *types.VerifiedTx
+	sender   *sender
+	nonce    uint64
+	cost     types.Amount
+	sequence uint64 // order of arrival
+	added    time.Time
+	arrival  *list.Element
+
+	held bool
+	gone bool // out of the pool, and on its way out of its sender's lists
+	// floor is the least fees of the run up to here, a held entry's own: a builder comes to it at no better ones.
+	floor feeCaps
+}
+
+func (e *entry) size() int { return len(e.tx.Encoded()) }
+
+func (e *entry) fees() feeCaps { return capsOf(e.tx.Signed()) }
+
+func (e *entry) pending() Pending { return Pending{Tx: e.tx, Added: e.added, Executable: !e.held} }
+
+// feeCaps are a transaction's fees per gas.
+type feeCaps struct{ maxFee, maxPriority types.Amount }
+
+func capsOf(tx *types.SignedTransaction) feeCaps {
+	return feeCaps{tx.MaxFeePerGas, tx.MaxPriorityFeePerGas}
+}
+
+func (f feeCaps) min(g feeCaps) feeCaps {
+	return feeCaps{min(f.maxFee, g.maxFee), min(f.maxPriority, g.maxPriority)}
+}
+
+// tip is what of each gas unit's price goes to the fee recipient, min(max_priority_fee, max_fee − base_fee) (EIP-1559's
+// effective priority fee). Below 0 it is what the max fee lacks of the base fee. It fits: gas limit × max fee fits 64
+// bits and a gas limit is at least the intrinsic gas, so a max fee has less than 63.
+func (f feeCaps) tip(baseFee types.Amount) int64 {
+	if f.maxFee < baseFee {
+		return -int64(baseFee - f.maxFee)
+	}
+	return int64(fees.Price(baseFee, f.maxFee, f.maxPriority) - baseFee)
+}
+
+// sender is an account with pending transactions.
+type sender struct {
+	account types.Account
+	state   exec.Sender // at the head
+
+	// run is what is executable: nonces from the account's on without a gap, together payable. Snapshots share its
+	// elements, so that none is ever overwritten: it is cut at either end, appended to, or made anew.
+	run   []*entry
+	spent types.Amount // Σ cost of run, at most the balance
+	held  []*entry     // the others, ascending by nonce
+
+	runIndex int // in Pool.runs; −1 while run is empty
+	// In the eviction order: the place, −1 outside, and how many of the last transactions a plan would evict.
+	orderIndex int
+	planned    int
+}
+
+func newSender(a types.Account, account exec.Sender) *sender {
+	return &sender{account: a, state: account, runIndex: -1, orderIndex: -1}
+}
+
+// next is the nonce after the run.
+func (s *sender) next() uint64 { return s.state.Nonce + uint64(len(s.run)) }
+
+// findHeld is the index in held of a nonce, or where it would be.
+func (s *sender) findHeld(nonce uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.held, nonce, func(e *entry, n uint64) int {
+		switch {
+		case e.nonce < n:
+			return -1
+		case e.nonce > n:
+			return 1
+		default:
+			return 0
+		}
+	})
+}
+
+// runFloor is the floor of the first n of the run.
+func (s *sender) runFloor(n int, own feeCaps) feeCaps {
+	if n == 0 {
+		return own
+	}
+	return own.min(s.run[n-1].floor)
+}
+
+// checkPayable is exec.CheckAt for an account with tx's nonce and this balance left.
+func (p *Pool) checkPayable(s *sender, left types.Amount, tx *types.SignedTransaction) error {
+	account := state.Account{Balance: left, Nonce: tx.Nonce}
+	return exec.CheckAt(p.head.Env, exec.Sender{Account: account, IsContract: s.state.IsContract}, tx)
+}
+
+// settle makes run and held follow from the sender's account and from which entries are gone: it drops what can never
+// be included, cuts the run where it has a gap or is no longer payable, and extends it from the held.
+func (p *Pool) settle(s *sender) {
+	p.dropImpossible(s)
+	first := 0
+	for first < len(s.run) && s.run[first].gone {
+		first++
+	}
+	last := first
+	nonce, spent := s.state.Nonce, types.Amount(0)
+	for ; last < len(s.run); last++ {
+		e := s.run[last]
+		if e.gone || e.nonce != nonce || p.checkPayable(s, s.state.Balance-spent, e.tx.Signed()) != nil {
+			break
+		}
+		nonce, spent = nonce+1, spent+e.cost
+	}
+	held := make([]*entry, 0, len(s.run)-last+len(s.held))
+	for _, e := range s.run[last:] {
+		if !e.gone {
+			p.setHeld(e, true)
+			held = append(held, e)
+		}
+	}
+	for _, e := range s.held {
+		if !e.gone {
+			held = append(held, e)
+		}
+	}
+	s.held = held
+	s.spent = spent
+	switch rest := s.run[first:last]; {
+	case last < len(s.run):
+		s.run = slices.Clip(rest) // appending must not overwrite what a snapshot may share
+	case first > len(rest):
+		s.run = slices.Clone(rest) // lets go of those in front
+	default:
+		s.run = rest
+	}
+	for i, e := range s.run {
+		e.floor = s.runFloor(i, e.fees())
+	}
+	p.promote(s)
+	for len(s.held) > p.opts.HeldPerSender {
+		last := len(s.held) - 1
+		p.forget(s.held[last])
+		s.held = s.held[:last]
+	}
+	p.publish(s)
+}
+
+// dropImpossible forgets the entries whose nonce was used or is beyond the window, or whose sender is a contract.
+func (p *Pool) dropImpossible(s *sender) {
+	for _, part := range [][]*entry{s.run, s.held} {
+		for _, e := range part {
+			// Below the account's nonce the difference wraps to a huge one.
+			if s.state.IsContract || e.nonce-s.state.Nonce >= p.opts.NonceWindow {
+				p.forget(e)
+			}
+		}
+	}
+}
+
+// extend appends an entry with the next nonce to the run.
+func (p *Pool) extend(s *sender, e *entry) {
+	e.floor = s.runFloor(len(s.run), e.fees())
+	s.run = append(s.run, e)
+	s.spent += e.cost
+}
+
+// promote moves held entries to the run while they continue it.
+func (p *Pool) promote(s *sender) {
+	n := 0
+	for ; n < len(s.held); n++ {
+		e := s.held[n]
+		if e.nonce != s.next() || p.checkPayable(s, s.state.Balance-s.spent, e.tx.Signed()) != nil {
+			break
+		}
+		p.setHeld(e, false)
+		p.extend(s, e)
+	}
+	s.held = slices.Delete(s.held, 0, n)
+}
+
+// publish makes the pool's tables of senders follow a change of s.
+func (p *Pool) publish(s *sender) {
+	switch {
+	case len(s.run) == 0 && s.runIndex >= 0:
+		last := len(p.runs) - 1
+		p.runs[s.runIndex] = p.runs[last]
+		p.runs[s.runIndex][0].sender.runIndex = s.runIndex
+		p.runs[last] = nil
+		p.runs = p.runs[:last]
+		s.runIndex = -1
+	case len(s.run) > 0 && s.runIndex < 0:
+		s.runIndex = len(p.runs)
+		p.runs = append(p.runs, s.run)
+	case len(s.run) > 0:
+		p.runs[s.runIndex] = s.run
+	}
+	if len(s.run)+len(s.held) == 0 {
+		delete(p.senders, s.account)
+	} else {
+		p.senders[s.account] = s
+	}
+	p.order.update(s)
+}
+
+// remember enters a new entry into the pool's tables; its sender's lists are the caller's.
+func (p *Pool) remember(e *entry) {
+	p.sequence++
+	e.sequence = p.sequence
+	e.arrival = p.arrivals.PushBack(e)
+	p.byID[e.tx.ID()] = e
+	p.usage.add(e, 1)
+	p.gas += e.tx.Signed().GasLimit
+}
+
+// forget takes an entry out of the pool's tables, once; [Pool.settle] takes it out of its sender's lists.
+func (p *Pool) forget(e *entry) {
+	if e.gone {
+		return
+	}
+	e.gone = true
+	p.arrivals.Remove(e.arrival)
+	delete(p.byID, e.tx.ID())
+	p.usage.add(e, -1)
+	p.gas -= e.tx.Signed().GasLimit
+}
+
+func (p *Pool) setHeld(e *entry, held bool) {
+	p.usage.add(e, -1)
+	e.held = held
+	if held {
+		e.floor = e.fees()
+	}
+	p.usage.add(e, 1)
+}

@@ -1,0 +1,254 @@
+package mempool
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Limits of signature verification. They bound what waits, not what is verified in a second.
+const (
+	batchSize   = 512      // signatures verified together: more gain little
+	queueItems  = 32_768   // about a second's work of one core
+	queueBytes  = 64 << 20 // of transactions waiting for verification
+	suspectTime = time.Minute
+
+	// The lane of sources that sent a bad signature.
+	suspectQueue   = 64
+	suspectRate    = 100    // signatures a second, of all suspects together
+	maxSuspects    = 16_384 // sources remembered
+	suspectBackoff = time.Second
+)
+
+// verifyFunc is types.VerifySignatures.
+type verifyFunc func([]types.SignedTransaction) []*types.VerifiedTx
+
+// verifier checks signatures: those of honest sources in batches of whatever has queued up while the last batch was
+// verified, those of suspects one by one in a lane of their own, so that bad signatures do not spoil others' batches.
+type verifier struct {
+	now     func() time.Time
+	honest  *lane
+	suspect *lane
+
+	mu       sync.Mutex
+	suspects map[string]time.Time // source → its last bad signature
+	second   time.Time            // start of the present second of the suspects' rate
+	taken    int                  // signatures taken in it
+}
+
+func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
+	return &verifier{
+		now:      now,
+		honest:   newLane(verify, runtime.GOMAXPROCS(0), batchSize, queueItems, queueBytes),
+		suspect:  newLane(verify, 1, 1, suspectQueue, queueBytes),
+		suspects: make(map[string]time.Time),
+	}
+}
+
+// verify sets verified or err of every candidate.
+func (v *verifier) verify(ctx context.Context, batch []*candidate, source string) {
+	lane := v.honest
+	if v.isSuspect(source) {
+		lane = v.suspect
+		if batch = v.ration(batch); len(batch) == 0 {
+			return
+		}
+	}
+	lane.verify(ctx, batch)
+	for _, c := range batch {
+		if c.err == ErrBadSignature {
+			v.accuse(source)
+			return
+		}
+	}
+}
+
+func (v *verifier) isSuspect(source string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last, ok := v.suspects[source]
+	if ok && v.now().Sub(last) >= suspectTime {
+		delete(v.suspects, source)
+		return false
+	}
+	return ok
+}
+
+func (v *verifier) accuse(source string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.now()
+	if len(v.suspects) >= maxSuspects {
+		for s, last := range v.suspects {
+			if now.Sub(last) >= suspectTime {
+				delete(v.suspects, s)
+			}
+		}
+	}
+	// With that many suspects within a minute any one of them makes room.
+	for s := range v.suspects {
+		if len(v.suspects) < maxSuspects {
+			break
+		}
+		delete(v.suspects, s)
+	}
+	v.suspects[source] = now
+}
+
+// ration returns as much of a suspect's batch as the rate allows and refuses the rest.
+func (v *verifier) ration(batch []*candidate) []*candidate {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now := v.now(); now.Sub(v.second) >= time.Second || now.Before(v.second) {
+		v.second, v.taken = now, 0
+	}
+	n := min(len(batch), suspectRate-v.taken, suspectQueue)
+	v.taken += n
+	for _, c := range batch[n:] {
+		c.err = &FullError{Reason: "this source sent a bad signature a short time ago", RetryAfter: suspectBackoff}
+	}
+	return batch[:n]
+}
+
+func (v *verifier) close() {
+	v.honest.close()
+	v.suspect.close()
+}
+
+// lane is a bounded queue of transactions and the goroutines that verify them, up to size together.
+type lane struct {
+	verifyBatch verifyFunc
+	size        int
+	maxItems    int
+	maxBytes    int
+
+	mu     sync.Mutex
+	filled *sync.Cond
+	queue  []item
+	bytes  int
+	closed bool
+	ended  sync.WaitGroup
+}
+
+// item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given up.
+type item struct {
+	tx    *types.SignedTransaction
+	size  int
+	group *group
+	index int
+}
+
+// group is the candidates that one caller waits for.
+type group struct {
+	results []*types.VerifiedTx
+	left    atomic.Int64
+	done    chan struct{}
+}
+
+func newLane(verify verifyFunc, workers, size, maxItems, maxBytes int) *lane {
+	l := &lane{verifyBatch: verify, size: size, maxItems: maxItems, maxBytes: maxBytes}
+	l.filled = sync.NewCond(&l.mu)
+	for range workers {
+		l.ended.Go(l.work)
+	}
+	return l
+}
+
+// verify sets verified or err of every candidate: ErrBadSignature, ErrFull, ErrClosed or the context's error.
+func (l *lane) verify(ctx context.Context, batch []*candidate) {
+	g := &group{results: make([]*types.VerifiedTx, len(batch)), done: make(chan struct{})}
+	g.left.Store(int64(len(batch)))
+	err := l.enqueue(batch, g)
+	if err == nil {
+		select {
+		case <-g.done:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	for i, c := range batch {
+		switch {
+		case err != nil:
+			c.err = err
+		case g.results[i] == nil:
+			c.err = ErrBadSignature
+		default:
+			c.verified = g.results[i]
+		}
+	}
+}
+
+func (l *lane) enqueue(batch []*candidate, g *group) error {
+	bytes := 0
+	for _, c := range batch {
+		bytes += c.size
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closed:
+		return ErrClosed
+	// A batch larger than the bounds passes alone.
+	case len(l.queue) > 0 && (len(l.queue)+len(batch) > l.maxItems || l.bytes+bytes > l.maxBytes):
+		return &FullError{Reason: "too many signatures wait for verification", RetryAfter: suspectBackoff}
+	}
+	for i, c := range batch {
+		l.queue = append(l.queue, item{tx: &c.tx, size: c.size, group: g, index: i})
+	}
+	l.bytes += bytes
+	l.filled.Broadcast()
+	return nil
+}
+
+// work verifies until the lane is closed and empty: who waits gets an answer.
+func (l *lane) work() {
+	var items []item
+	var txs []types.SignedTransaction
+	for {
+		if items = l.take(items[:0]); len(items) == 0 {
+			return
+		}
+		txs = txs[:0]
+		for _, it := range items {
+			txs = append(txs, *it.tx)
+		}
+		for i, result := range l.verifyBatch(txs) {
+			g := items[i].group
+			g.results[items[i].index] = result
+			if g.left.Add(-1) == 0 {
+				close(g.done)
+			}
+		}
+		clear(items)
+		clear(txs)
+	}
+}
+
+// take waits for queued items and appends up to the batch size of them to items; none when the lane is closed.
+func (l *lane) take(items []item) []item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 && !l.closed {
+		l.filled.Wait()
+	}
+	n := min(len(l.queue), l.size)
+	items = append(items, l.queue[:n]...)
+	for _, it := range items {
+		l.bytes -= it.size
+	}
+	clear(l.queue[:n])
+	l.queue = l.queue[n:]
+	return items
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.filled.Broadcast()
+	l.mu.Unlock()
+	l.ended.Wait()
+}
