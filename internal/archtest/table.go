@@ -32,9 +32,10 @@ var rows = map[string][]string{
 	"internal/storage/chain": {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
 
 	// What runs.
-	"internal/engine/ledger":    {"types", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/mempool":   {"types", "codec", "internal/protocol/..."},
-	"internal/engine/sequencer": {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
+	"internal/engine/ledger":          {"types", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/mempool":         {"types", "codec", "crypto", "internal/engine/mempool/journal", "internal/protocol/..."},
+	"internal/engine/mempool/journal": {},
+	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.
 	"internal/server/rpc":   {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
