@@ -112,13 +112,16 @@ func (p *Pool) dropStatic(s *sender) {
 // expire removes the transactions that have waited too long.
 func (p *Pool) expire() {
 	limit := p.opts.Now().Add(-p.opts.Expiry)
-	for {
-		oldest := p.arrivals.Front()
-		if oldest == nil || oldest.Value.(*entry).added.After(limit) {
-			return
-		}
+	var expired []*entry
+	for oldest := p.arrivals.Front(); oldest != nil; oldest = p.arrivals.Front() {
 		e := oldest.Value.(*entry)
+		if e.added.After(limit) {
+			break
+		}
 		p.forget(e)
+		expired = append(expired, e)
+	}
+	for _, e := range expired {
 		p.settle(e.sender)
 	}
 }
