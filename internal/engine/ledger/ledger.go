@@ -1,0 +1,313 @@
+// Package ledger derives blocks: order → execute → seal → commit → publish. An engine decides a batch's order and time;
+// the ledger makes the block of it, keeps the state tree beside the store, and is the only one that appends.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Ledger is the chain's tip: the store, and the state tree of the store's head. Producing is serialised; reading is not.
+type Ledger struct {
+	store *chain.Store
+	tip   atomic.Pointer[Tip]
+
+	producing sync.Mutex
+
+	// treeLock keeps proofs and commits apart; it is never held over disk writes.
+	treeLock sync.RWMutex
+	tree     *tree.Tree
+	treeHead types.Header
+}
+
+// Tip is the head with what judges the block after it.
+type Tip struct {
+	Header     types.SignedHeader
+	Hash       types.BlockHash
+	Parameters types.Parameters // in the head's state
+	Env        exec.Env         // of the next block
+}
+
+// Batch is what an engine decides: the block's time, and the transactions in the order in which they are tried.
+type Batch struct {
+	Time         uint64 // Unix seconds
+	Transactions Transactions
+}
+
+// Transactions gives the transactions of a batch.
+type Transactions interface {
+	// Next is the next transaction, nil after the last.
+	Next() *types.VerifiedTx
+	// SkipSender leaves out the rest of the sender whose transaction came last: it could not be included, so none with
+	// a later nonce can.
+	SkipSender()
+}
+
+// Seal signs a block hash with the producer's key.
+type Seal func(types.BlockHash) (types.Signature, error)
+
+// Block is a block that was built and is on disk.
+type Block struct {
+	Header   types.SignedHeader
+	Hash     types.BlockHash
+	Included []types.TxID
+	Accesses []types.Access // what its execution read and wrote
+}
+
+// ErrRoot is the fault of a state tree whose root is not the head's.
+var ErrRoot = errors.New("the state tree's root is not the head's state root")
+
+// Open starts a chain in an empty store from its genesis, or continues the one that the store holds: it rebuilds the
+// state tree from the flat state and checks its root against the head. A genesis of another chain is refused
+// (chain.ErrOtherGenesis); nil takes the stored one.
+func Open(store *chain.Store, genesis *types.Genesis) (*Ledger, error) {
+	l := &Ledger{store: store}
+	if genesis != nil {
+		if err := l.begin(*genesis); err != nil {
+			return nil, err
+		}
+	}
+	if store.Empty() {
+		return nil, errors.New("the database is empty and no genesis is given")
+	}
+	if err := l.loadTree(); err != nil {
+		return nil, err
+	}
+	return l, l.publish()
+}
+
+func (l *Ledger) begin(g types.Genesis) error {
+	result, change, err := executeGenesis(g)
+	if err != nil {
+		return err
+	}
+	return l.store.Init(g, entry(result, types.Signature{}, nil, change))
+}
+
+func (l *Ledger) loadTree() error {
+	view, err := l.store.StateAt(l.store.Head().Header.Height)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	leaves, err := view.Leaves()
+	if err != nil {
+		return err
+	}
+	defer leaves.Close()
+	loaded, err := tree.Load(leaves.Next, parallel)
+	if err != nil {
+		return fmt.Errorf("rebuild the state tree: %w", err)
+	}
+	head := l.store.Head().Header
+	if loaded.Root() != head.StateRoot {
+		return fmt.Errorf("%w: %s, block %d has %s", ErrRoot, loaded.Root(), head.Height, head.StateRoot)
+	}
+	l.tree, l.treeHead = loaded, head
+	return nil
+}
+
+// publish makes the store's head the tip.
+func (l *Ledger) publish() error {
+	head := l.store.Head()
+	view, err := l.store.StateAt(head.Header.Height)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	p, err := exec.ReadParameters(view)
+	if err != nil {
+		return err
+	}
+	l.tip.Store(&Tip{Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p)})
+	return nil
+}
+
+// Tip is the head of the chain.
+func (l *Ledger) Tip() *Tip { return l.tip.Load() }
+
+// Store is where the chain is kept; only the ledger appends to it.
+func (l *Ledger) Store() *chain.Store { return l.store }
+
+// Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, or find
+// no room, are left out. An error is a fault after which no block may be built until the node was started anew: the block may or may
+// not be on disk, and a second one must not be signed at its height.
+func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	result, txs, err := l.execute(batch)
+	if err != nil {
+		return Block{}, err
+	}
+	change, err := l.tree.Prepare(result.Accesses, parallel)
+	if err != nil {
+		return Block{}, err
+	}
+	result.Header.StateRoot = change.Root()
+	hash := result.Header.Hash()
+	signature, err := seal(hash)
+	if err != nil {
+		return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
+	}
+	if err := l.commit(entry(result, signature, txs, change), change); err != nil {
+		return Block{}, err
+	}
+	return Block{
+		Header: types.SignedHeader{Header: result.Header, Signature: signature}, Hash: hash,
+		Included: result.IDs, Accesses: result.Accesses,
+	}, nil
+}
+
+// execute applies a batch's transactions while the block has room.
+func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTransaction, err error) {
+	tip := l.Tip()
+	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, batch.Time)
+	if err != nil {
+		return exec.Result{}, nil, err
+	}
+	view, err := l.store.StateAt(tip.Header.Header.Height)
+	if err != nil {
+		return exec.Result{}, nil, err
+	}
+	defer view.Close()
+	run := exec.Begin(tip.Parameters, view, seed)
+	for !run.Full() {
+		tx := batch.Transactions.Next()
+		if tx == nil {
+			break
+		}
+		switch _, err := run.Apply(tx); {
+		case err == nil:
+			txs = append(txs, *tx.Signed())
+		case exec.IsInvalid(err):
+			batch.Transactions.SkipSender()
+		default:
+			return exec.Result{}, nil, fmt.Errorf("execute %s: %w", tx.ID(), err)
+		}
+	}
+	result, err = run.Finish()
+	return result, txs, err
+}
+
+// commit appends the entry and makes the change the tree's current version.
+func (l *Ledger) commit(e chain.Entry, change *tree.Change) error {
+	if err := l.store.Append(e); err != nil {
+		return fmt.Errorf("append block %d: %w", e.Block.Header.Height, err)
+	}
+	l.treeLock.Lock()
+	l.tree.Commit(change)
+	l.treeHead = e.Block.Header
+	l.treeLock.Unlock()
+	return l.publish()
+}
+
+// Rewind takes the chain back to an earlier block and forgets the later ones: development chains only.
+func (l *Ledger) Rewind(height types.Height) error {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	undone, err := l.store.Rewind(height)
+	if err != nil {
+		return err
+	}
+	change, err := l.tree.Prepare(undone, parallel)
+	if err != nil {
+		return err
+	}
+	head := l.store.Head().Header
+	if change.Root() != head.StateRoot {
+		return fmt.Errorf("%w: %s after going back to block %d", ErrRoot, change.Root(), height)
+	}
+	l.treeLock.Lock()
+	l.tree.Commit(change)
+	l.treeHead = head
+	l.treeLock.Unlock()
+	return l.publish()
+}
+
+// Proof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
+type Proof struct {
+	Height    types.Height
+	StateRoot types.StateRoot
+	Key       []byte
+	Value     []byte
+	Merkle    tree.Proof
+}
+
+// Prove proves a key under the state root of the head.
+func (l *Ledger) Prove(key []byte) (Proof, error) {
+	view, proof, err := l.proveAtHead(key)
+	if err != nil {
+		return Proof{}, err
+	}
+	defer view.Close()
+	if end := &proof.Merkle.End; end.Kind == tree.EndOther {
+		end.ValueHash, err = view.ValueHashAt(end.Path)
+		return proof, err
+	}
+	proof.Value, err = view.Get(key)
+	return proof, err
+}
+
+// proveAtHead makes the proof of a key without what the store knows, and returns the state that it is for. Store and
+// tree go to the next block one right after the other; who comes between looks again.
+func (l *Ledger) proveAtHead(key []byte) (*chain.State, Proof, error) {
+	for {
+		view, err := l.store.StateAt(l.store.Head().Header.Height)
+		if err != nil {
+			return nil, Proof{}, err
+		}
+		l.treeLock.RLock()
+		head := l.treeHead
+		if head.Height != view.Height() {
+			l.treeLock.RUnlock()
+			if err := view.Close(); err != nil {
+				return nil, Proof{}, err
+			}
+			runtime.Gosched()
+			continue
+		}
+		merkle, err := l.tree.Prove(key, func(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil })
+		l.treeLock.RUnlock()
+		return view, Proof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, err
+	}
+}
+
+func entry(result exec.Result, signature types.Signature, txs []types.SignedTransaction, change *tree.Change) chain.Entry {
+	return chain.Entry{
+		Block:    types.Block{Header: result.Header, Signature: signature, Transactions: txs},
+		IDs:      result.IDs,
+		Receipts: result.Receipts, Accesses: result.Accesses, Leaves: change.Leaves(),
+	}
+}
+
+// GenesisBlock is block 0 of a genesis, with its state root.
+func GenesisBlock(g types.Genesis) (types.SignedHeader, error) {
+	result, _, err := executeGenesis(g)
+	return types.SignedHeader{Header: result.Header}, err
+}
+
+func executeGenesis(g types.Genesis) (exec.Result, *tree.Change, error) {
+	result, err := exec.Genesis(g)
+	if err != nil {
+		return exec.Result{}, nil, err
+	}
+	empty, err := tree.Load(func() (tree.Leaf, bool, error) { return tree.Leaf{}, false, nil }, parallel)
+	if err != nil {
+		return exec.Result{}, nil, err
+	}
+	change, err := empty.Prepare(result.Accesses, parallel)
+	if err != nil {
+		return exec.Result{}, nil, err
+	}
+	result.Header.StateRoot = change.Root()
+	return result, change, nil
+}

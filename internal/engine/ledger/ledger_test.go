@@ -1,0 +1,288 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func testKey(t *testing.T, name string) crypto.PrivateKey {
+	t.Helper()
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func testGenesis(t *testing.T) types.Genesis {
+	t.Helper()
+	g := types.Genesis{
+		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10,
+		Parameters: params.Default(testKey(t, "producer").PublicKey()),
+	}
+	for _, name := range []string{"alice", "bob"} {
+		g.Allocations = append(g.Allocations, types.Allocation{Account: testKey(t, name).PublicKey(), Balance: 1_000 * types.CoinUnits})
+	}
+	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
+	return g
+}
+
+func openStore(t *testing.T, disk *kv.CrashDisk) (*chain.Store, *kv.DB) {
+	t.Helper()
+	db, err := kv.Open("db", kv.Options{FS: disk.FS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, db
+}
+
+func closeStore(t *testing.T, store *chain.Store, db *kv.DB) {
+	t.Helper()
+	if err := errors.Join(store.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list is a batch's transactions in a given order.
+type list []*types.VerifiedTx
+
+func (l *list) Next() *types.VerifiedTx {
+	if len(*l) == 0 {
+		return nil
+	}
+	tx := (*l)[0]
+	*l = (*l)[1:]
+	return tx
+}
+
+func (*list) SkipSender() {}
+
+func transfer(t *testing.T, from string, nonce uint64, to types.Account, amount types.Amount) *types.VerifiedTx {
+	t.Helper()
+	key := testKey(t, from)
+	signed, err := types.Sign(types.Transaction{
+		Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: nonce, GasLimit: 50_000, MaxFeePerGas: 100,
+		MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: to, Amount: amount},
+	}, key, [32]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types.VerifySignatures([]types.SignedTransaction{signed})[0]
+}
+
+func build(t *testing.T, l *Ledger, txs ...*types.VerifiedTx) Block {
+	t.Helper()
+	key := testKey(t, "producer")
+	batch := list(txs)
+	block, err := l.Build(Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &batch}, func(h types.BlockHash) (types.Signature, error) {
+		return key.Sign(h[:], [32]byte{})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return block
+}
+
+func balance(t *testing.T, store *chain.Store, h types.Height, a types.Account) types.Amount {
+	t.Helper()
+	view, err := store.StateAt(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	sender, err := exec.ReadSender(view, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sender.Balance
+}
+
+func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
+	disk := kv.NewCrashDisk()
+	store, db := openStore(t, disk)
+	g := testGenesis(t)
+	l, err := Open(store, &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := types.Account{9}
+	invalid := transfer(t, "bob", 5, fresh, 1)
+	block := build(t, l, transfer(t, "alice", 0, fresh, 7), invalid, transfer(t, "alice", 1, fresh, 8))
+	if len(block.Included) != 2 || !block.Header.VerifySignature() {
+		t.Fatalf("included %v, signature %v", block.Included, block.Header.VerifySignature())
+	}
+	empty := build(t, l)
+	if empty.Header.Header.StateRoot != block.Header.Header.StateRoot || empty.Header.Header.Parent != block.Hash {
+		t.Error("an empty block changes nothing and follows its parent")
+	}
+	stored, err := store.Block(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := store.Header(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := store.StateAt(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := exec.Execute(g.Parameters, parent.Header, view, stored.Header, types.VerifySignatures(stored.Transactions))
+	if err != nil || len(result.Receipts) != 2 {
+		t.Errorf("executing the stored block again: %v", err)
+	}
+	if err := view.Close(); err != nil {
+		t.Error(err)
+	}
+	if before, after := balance(t, store, 0, fresh), balance(t, store, 1, fresh); before != 0 || after != 15 {
+		t.Errorf("balance before %d, after %d", before, after)
+	}
+	closeStore(t, store, db)
+
+	store, db = openStore(t, disk)
+	defer closeStore(t, store, db)
+	again, err := Open(store, &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Tip().Hash != empty.Hash || again.tree.Root() != empty.Header.Header.StateRoot {
+		t.Errorf("reopened at %s, want %s", again.Tip().Hash, empty.Hash)
+	}
+	build(t, again, transfer(t, "alice", 2, fresh, 9))
+}
+
+func TestOpenRefusesAnotherGenesis(t *testing.T) {
+	store, db := openStore(t, kv.NewCrashDisk())
+	defer closeStore(t, store, db)
+	if _, err := Open(store, nil); err == nil {
+		t.Error("an empty store without a genesis was opened")
+	}
+	g := testGenesis(t)
+	if _, err := Open(store, &g); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(store, nil); err != nil {
+		t.Errorf("a store with a chain needs no genesis: %v", err)
+	}
+	g.Time++
+	if _, err := Open(store, &g); !errors.Is(err, chain.ErrOtherGenesis) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestProve(t *testing.T) {
+	store, db := openStore(t, kv.NewCrashDisk())
+	defer closeStore(t, store, db)
+	g := testGenesis(t)
+	l, err := Open(store, &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
+	keys := [][]byte{state.SupplyKey(), state.ParametersKey(), state.AccountKey(types.Account{9})}
+	for i := range byte(50) {
+		keys = append(keys, state.AccountKey(types.Account{i, 1})) // absent: empty ends and others' leaves
+	}
+	for _, key := range keys {
+		proof, err := l.Prove(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := proof.Merkle.Verify(proof.StateRoot, key, proof.Value); err != nil {
+			t.Errorf("%x: %v", key, err)
+		}
+		if err := proof.Merkle.Verify(proof.StateRoot, key, append(proof.Value, 1)); err == nil {
+			t.Errorf("%x: another value is proven too", key)
+		}
+		if proof.StateRoot != l.Tip().Header.Header.StateRoot {
+			t.Error("proof is not of the head")
+		}
+	}
+}
+
+func TestRewind(t *testing.T) {
+	store, db := openStore(t, kv.NewCrashDisk())
+	defer closeStore(t, store, db)
+	g := testGenesis(t)
+	l, err := Open(store, &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := types.Account{9}
+	first := build(t, l, transfer(t, "alice", 0, fresh, 7))
+	build(t, l, transfer(t, "alice", 1, fresh, 8), transfer(t, "bob", 0, types.Account{10}, 8))
+	build(t, l, transfer(t, "bob", 1, fresh, 8))
+	if err := l.Rewind(1); err != nil {
+		t.Fatal(err)
+	}
+	if l.Tip().Hash != first.Hash || balance(t, store, 1, fresh) != 7 {
+		t.Errorf("tip %s, balance %d", l.Tip().Hash, balance(t, store, 1, fresh))
+	}
+	again := build(t, l, transfer(t, "alice", 1, fresh, 1))
+	if again.Header.Header.Height != 2 || balance(t, store, 2, fresh) != 8 {
+		t.Errorf("after the rewind: height %d", again.Header.Header.Height)
+	}
+	if err := l.Rewind(9); !errors.Is(err, chain.ErrAboveHead) {
+		t.Errorf("above the head: %v", err)
+	}
+}
+
+// TestSignatureLeavesOnlyAfterTheBlockIsOnDisk crashes the disk at every write of a block: the chain on it is then the
+// one before or the one with the block, and whoever was told of the block finds it.
+func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
+	g := testGenesis(t)
+	for crashAt := 0; ; crashAt++ {
+		disk := kv.NewCrashDisk()
+		store, db := openStore(t, disk)
+		l, err := Open(store, &g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		build(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
+		head := l.Tip()
+		var crashed *kv.CrashDisk
+		writes := 0
+		disk.OnWrite(func() error {
+			if writes == crashAt {
+				crashed = disk.Crash(50, uint64(crashAt))
+			}
+			writes++
+			return nil
+		})
+		block := build(t, l, transfer(t, "alice", 1, types.Account{9}, 7))
+		disk.OnWrite(nil)
+		if crashed == nil { // every write of the block has been tried: this one is after the block
+			crashed = disk.Crash(0, 0)
+		}
+		closeStore(t, store, db)
+		store, db = openStore(t, crashed)
+		again, err := Open(store, &g)
+		if err != nil {
+			t.Fatalf("write %d: %v", crashAt, err)
+		}
+		if hash := again.Tip().Hash; hash != block.Hash && (hash != head.Hash || writes <= crashAt) {
+			t.Errorf("write %d of %d: reopened at %s", crashAt, writes, hash)
+		}
+		closeStore(t, store, db)
+		if writes <= crashAt {
+			if writes == 0 {
+				t.Error("no write was seen")
+			}
+			return
+		}
+	}
+}

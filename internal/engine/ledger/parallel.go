@@ -1,0 +1,28 @@
+package ledger
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// parallel runs f(0) … f(n − 1) on all cores; the deterministic core takes it and starts no goroutine of its own.
+func parallel(n int, f func(i int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if workers <= 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	done.Wait()
+}
