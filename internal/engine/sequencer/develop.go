@@ -1,0 +1,122 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What a development chain refuses.
+var (
+	ErrTimeInPast      = errors.New("the time is before the head's")
+	ErrUnknownSnapshot = errors.New("no such snapshot")
+)
+
+// maxTimeShift bounds how far development time may be moved: a time.Duration holds 292 years.
+const maxTimeShift = 100 * 365 * 24 * 3600
+
+type snapshot struct {
+	id     uint64
+	height types.Height
+	offset time.Duration
+}
+
+// Mine makes count blocks now, whatever the block time is.
+func (s *Solo) Mine(ctx context.Context, count uint64) error {
+	return s.between(ctx, func() error {
+		for range count {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if _, err := s.produce(s.pool.Best(s.ledger.Tip().Env.BaseFee)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SetBlockTime sets the interval between blocks, [Instant] or [Manual].
+func (s *Solo) SetBlockTime(d time.Duration) {
+	s.mu.Lock()
+	s.blockTime = d
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// IncreaseTime moves the chain's time forward and returns by how many seconds it is ahead of the clock in all.
+func (s *Solo) IncreaseTime(seconds uint64) (ahead int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shift := s.offset/time.Second + time.Duration(min(seconds, maxTimeShift+1))
+	if shift > maxTimeShift {
+		return 0, fmt.Errorf("time can be moved by at most %d seconds in all", maxTimeShift)
+	}
+	s.offset = shift * time.Second
+	return int64(shift), nil
+}
+
+// SetNextBlockTime sets the next block's timestamp in Unix seconds; time goes on from there.
+func (s *Solo) SetNextBlockTime(unix uint64) error {
+	head := s.ledger.Tip().Header.Header.Timestamp
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if unix < head {
+		return fmt.Errorf("%w: %d, the head has %d", ErrTimeInPast, unix, head)
+	}
+	if now := uint64(s.clock.Now().Unix()); unix > now+maxTimeShift {
+		return fmt.Errorf("time can be moved by at most %d seconds in all", maxTimeShift)
+	}
+	s.nextTime = unix
+	return nil
+}
+
+// Snapshot remembers the present block for [Solo.Revert].
+func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
+	err = s.between(ctx, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lastSnapshot++
+		id = s.lastSnapshot
+		s.snapshots = append(s.snapshots, snapshot{id, s.ledger.Tip().Header.Header.Height, s.offset})
+		return nil
+	})
+	return id, err
+}
+
+// Revert takes the chain and its time back to a snapshot. The snapshot and later ones are gone; what the undone
+// blocks included is not put back into the pool.
+func (s *Solo) Revert(ctx context.Context, id uint64) error {
+	return s.between(ctx, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		at := slices.IndexFunc(s.snapshots, func(x snapshot) bool { return x.id == id })
+		if at < 0 {
+			return fmt.Errorf("%w: %d", ErrUnknownSnapshot, id)
+		}
+		target := s.snapshots[at]
+		if err := s.ledger.Rewind(target.height); err != nil {
+			return fatal{err}
+		}
+		s.snapshots, s.offset, s.nextTime = s.snapshots[:at], target.offset, 0
+		if err := s.pool.Reload(Head(s.ledger)); err != nil {
+			return fatal{err}
+		}
+		return nil
+	})
+}
+
+// ContinueTime keeps a development chain's moved time over a restart: the clock goes on from the head's timestamp.
+func (s *Solo) ContinueTime() {
+	head := time.Unix(int64(s.ledger.Tip().Header.Header.Timestamp), 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offset = max(0, head.Sub(s.clock.Now()))
+}

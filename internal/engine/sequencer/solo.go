@@ -1,0 +1,248 @@
+// Package sequencer decides batches for a chain with one producer: at an interval, at once for each transaction, or
+// when asked to. It decides order and time; the ledger makes the blocks.
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Manual is the block time at which blocks are only made when asked for; Instant makes one for each transaction.
+const (
+	Instant time.Duration = 0
+	Manual  time.Duration = -1
+)
+
+// Clock tells the time and wakes after a duration.
+type Clock interface {
+	Now() time.Time
+	After(time.Duration) <-chan time.Time
+}
+
+// Solo is the engine of a chain with one producer.
+type Solo struct {
+	ledger *ledger.Ledger
+	pool   *mempool.Pool
+	key    crypto.PrivateKey
+	clock  Clock
+
+	requests chan request
+
+	mu        sync.Mutex // guards what follows, for reading beside the loop
+	blockTime time.Duration
+	offset    time.Duration // of the chain's time over the clock's
+	nextTime  uint64        // of the next block, 0 where none is set
+	changed   chan struct{} // blockTime was set
+	snapshots []snapshot
+
+	lastSnapshot uint64 // IDs are not used again
+}
+
+// request is something to do between two blocks.
+type request struct {
+	do   func() error
+	done chan error
+}
+
+// New returns an engine that signs with key. Run starts it.
+func New(l *ledger.Ledger, pool *mempool.Pool, key crypto.PrivateKey, clock Clock, blockTime time.Duration) *Solo {
+	return &Solo{
+		ledger: l, pool: pool, key: key, clock: clock, blockTime: blockTime,
+		requests: make(chan request), changed: make(chan struct{}, 1),
+	}
+}
+
+// Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
+// the block is on disk, and only a new start tells.
+func (s *Solo) Run(ctx context.Context) error {
+	last := s.clock.Now()
+	for {
+		blockTime := s.BlockTime()
+		var tick <-chan time.Time
+		var ready <-chan struct{}
+		switch {
+		case s.Status().State != Producing:
+		case blockTime > 0:
+			tick = s.clock.After(blockTime - s.clock.Now().Sub(last))
+		case blockTime == Instant:
+			ready = s.pool.Changed()
+			made, err := s.instant()
+			if err != nil {
+				return err
+			}
+			if made && ctx.Err() == nil {
+				continue
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+			last = s.nextTick(last, blockTime)
+			if _, err := s.produce(s.pool.Best(s.ledger.Tip().Env.BaseFee)); err != nil {
+				return err
+			}
+		case <-ready:
+		case <-s.changed:
+			last = s.clock.Now()
+		case r := <-s.requests:
+			err := r.do()
+			r.done <- err
+			if isFatal(err) {
+				return err
+			}
+		}
+	}
+}
+
+// nextTick keeps the rhythm of the interval; ticks that a slow block or a suspended machine missed are not made up for.
+func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
+	now := s.clock.Now()
+	if next := last.Add(interval); now.Sub(next) < interval {
+		return next
+	}
+	return now
+}
+
+// instant makes a block of the best executable transaction, if there is one.
+func (s *Solo) instant() (made bool, err error) {
+	tx := s.pool.Best(s.ledger.Tip().Env.BaseFee).Next()
+	if tx == nil {
+		return false, nil
+	}
+	block, err := s.produce(&single{tx})
+	return err == nil && len(block.Included) > 0, err
+}
+
+// single is a batch of one transaction.
+type single struct{ tx *types.VerifiedTx }
+
+func (s *single) Next() (tx *types.VerifiedTx) {
+	tx, s.tx = s.tx, nil
+	return tx
+}
+
+func (*single) SkipSender() {}
+
+// produce makes one block and tells the pool.
+func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
+	if status := s.Status(); status.State != Producing {
+		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
+	}
+	block, err := s.ledger.Build(ledger.Batch{Time: s.takeTime(), Transactions: txs}, s.sign)
+	if err != nil {
+		return ledger.Block{}, fatal{err}
+	}
+	if err := s.pool.Reset(Head(s.ledger), block.Accesses); err != nil {
+		return ledger.Block{}, fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
+	}
+	return block, nil
+}
+
+// State says what the engine does.
+type State string
+
+// The states of an engine that produces, or would.
+const (
+	Producing State = "producing"
+	Holding   State = "holding" // another producer is in force
+	Halted    State = "halted"  // the next block needs rules that this node does not know
+)
+
+// Status is the engine's state with the reason of one that does not produce.
+type Status struct {
+	State  State
+	Reason string
+}
+
+// ErrNotProducing is the error of asking an engine for a block that it may not make.
+var ErrNotProducing = errors.New("this node does not produce blocks")
+
+// Status tells whether the engine may make the next block: the parameters of the head's state decide.
+func (s *Solo) Status() Status {
+	switch p := s.ledger.Tip().Parameters; {
+	case !params.Known(p.Version):
+		return Status{Halted, fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)}
+	case p.Producer != s.key.PublicKey():
+		return Status{Holding, fmt.Sprintf("production was handed over to %s", p.Producer)}
+	default:
+		return Status{State: Producing}
+	}
+}
+
+func (s *Solo) sign(hash types.BlockHash) (types.Signature, error) {
+	return s.key.Sign(hash[:], [32]byte{})
+}
+
+// takeTime is the next block's time: what was set for it, or the clock's, and never before the head's.
+func (s *Solo) takeTime() uint64 {
+	head := s.ledger.Tip().Header.Header.Timestamp
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := uint64(s.clock.Now().Add(s.offset).Unix())
+	if s.nextTime != 0 {
+		s.offset += time.Duration(s.nextTime-t) * time.Second
+		t, s.nextTime = s.nextTime, 0
+	}
+	return max(t, head)
+}
+
+// BlockTime is the interval between blocks, [Instant] or [Manual].
+func (s *Solo) BlockTime() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.blockTime
+}
+
+// fatal marks an error after which no block may be made.
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }
+
+func isFatal(err error) bool {
+	_, ok := err.(fatal)
+	return ok
+}
+
+// between runs do in the loop, between two blocks.
+func (s *Solo) between(ctx context.Context, do func() error) error {
+	r := request{do: do, done: make(chan error, 1)}
+	select {
+	case s.requests <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Head is what the pool must know of the ledger's head.
+func Head(l *ledger.Ledger) mempool.Head {
+	tip := l.Tip()
+	height := tip.Header.Header.Height
+	return mempool.Head{
+		Env: tip.Env, Height: height,
+		Account: func(a types.Account) (exec.Sender, error) {
+			view, err := l.Store().StateAt(height)
+			if err != nil {
+				return exec.Sender{}, err
+			}
+			defer view.Close()
+			return exec.ReadSender(view, a)
+		},
+	}
+}

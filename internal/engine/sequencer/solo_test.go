@@ -1,0 +1,257 @@
+package sequencer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// bubbleClock is the clock of a synctest bubble: time passes when everyone waits.
+type bubbleClock struct{}
+
+func (bubbleClock) Now() time.Time                         { return time.Now() }
+func (bubbleClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+func key(name string) crypto.PrivateKey {
+	k, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+var alice, producerKey = key("alice"), key("producer")
+
+// fixture is a running engine over a chain in memory.
+type fixture struct {
+	*Solo
+	t     *testing.T
+	nonce map[types.Account]uint64
+	stop  func() error
+}
+
+// start runs an engine in the present bubble; its time begins at the bubble's.
+func start(t *testing.T, blockTime time.Duration) *fixture {
+	t.Helper()
+	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := types.Genesis{
+		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().Unix()), BaseFee: 10,
+		Parameters: params.Default(producerKey.PublicKey()),
+	}
+	for _, k := range []crypto.PrivateKey{alice, producerKey} {
+		g.Allocations = append(g.Allocations, types.Allocation{Account: k.PublicKey(), Balance: 1_000 * types.CoinUnits})
+	}
+	if g.Allocations[0].Account.Compare(g.Allocations[1].Account) > 0 {
+		g.Allocations[0], g.Allocations[1] = g.Allocations[1], g.Allocations[0]
+	}
+	l, err := ledger.Open(store, &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := mempool.New(mempool.Options{}, Head(l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{Solo: New(l, pool, producerKey, bubbleClock{}, blockTime), t: t, nonce: map[types.Account]uint64{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	f.stop = sync.OnceValue(func() error {
+		cancel()
+		return errors.Join(<-ended, pool.Close(), store.Close(), db.Close())
+	})
+	return f
+}
+
+func (f *fixture) height() types.Height { return f.ledger.Tip().Header.Header.Height }
+func (f *fixture) timestamp() uint64    { return f.ledger.Tip().Header.Header.Timestamp }
+
+// pass lets the bubble's time pass: nobody waits for real.
+func (*fixture) pass(d time.Duration) { <-time.After(d) }
+
+func (f *fixture) send(k crypto.PrivateKey, payload types.Payload) {
+	f.t.Helper()
+	sender := types.Account(k.PublicKey())
+	signed, err := types.Sign(types.Transaction{
+		Version: 1, ChainID: 7, Sender: sender, Nonce: f.nonce[sender], GasLimit: 100_000, MaxFeePerGas: 100,
+		MaxPriorityFeePerGas: 1, Payload: payload,
+	}, k, [32]byte{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if _, err := f.pool.Add(f.t.Context(), signed.Encode(), ""); err != nil {
+		f.t.Fatal(err)
+	}
+	f.nonce[sender]++
+}
+
+func (f *fixture) expect(what string, got, want any) {
+	f.t.Helper()
+	if got != want {
+		f.t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// in runs a test in a bubble with an engine of the given block time.
+func in(t *testing.T, blockTime time.Duration, test func(*fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, blockTime)
+		test(f)
+		if err := f.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+var payment = types.Transfer{To: types.Account{1}, Amount: 5}
+
+func TestIntervalMakesABlockEachTime(t *testing.T) {
+	in(t, time.Second, func(f *fixture) {
+		begin := f.timestamp()
+		f.send(alice, payment)
+		f.send(alice, payment)
+		f.pass(3*time.Second + time.Millisecond)
+		synctest.Wait()
+		f.expect("height", f.height(), types.Height(3))
+		f.expect("timestamp", f.timestamp(), begin+3)
+		f.expect("pending", f.pool.Stats().Count, 0)
+	})
+}
+
+func TestInstantMakesABlockForEachTransaction(t *testing.T) {
+	in(t, Instant, func(f *fixture) {
+		synctest.Wait()
+		f.expect("height without transactions", f.height(), types.Height(0))
+		for range 3 {
+			f.send(alice, payment)
+		}
+		synctest.Wait()
+		f.expect("height", f.height(), types.Height(3))
+	})
+}
+
+func TestManualMakesBlocksWhenAsked(t *testing.T) {
+	in(t, Manual, func(f *fixture) {
+		f.send(alice, payment)
+		f.pass(time.Hour)
+		synctest.Wait()
+		f.expect("height before", f.height(), types.Height(0))
+		if err := f.Mine(f.t.Context(), 2); err != nil {
+			f.t.Fatal(err)
+		}
+		f.expect("height", f.height(), types.Height(2))
+		f.expect("pending", f.pool.Stats().Count, 0)
+		f.SetBlockTime(time.Second)
+		f.pass(2*time.Second + time.Millisecond)
+		synctest.Wait()
+		f.expect("height after blocks have an interval", f.height(), types.Height(4))
+	})
+}
+
+func TestTimeTravel(t *testing.T) {
+	in(t, Manual, func(f *fixture) {
+		mine := func() uint64 {
+			f.t.Helper()
+			if err := f.Mine(f.t.Context(), 1); err != nil {
+				f.t.Fatal(err)
+			}
+			return f.timestamp()
+		}
+		begin := mine()
+		ahead, err := f.IncreaseTime(100)
+		if err != nil || ahead != 100 {
+			f.t.Fatal(ahead, err)
+		}
+		f.expect("after 100 seconds", mine(), begin+100)
+		if err := f.SetNextBlockTime(begin + 500); err != nil {
+			f.t.Fatal(err)
+		}
+		f.expect("set time", mine(), begin+500)
+		f.pass(10 * time.Second)
+		f.expect("time goes on from there", mine(), begin+510)
+		if err := f.SetNextBlockTime(begin); !errors.Is(err, ErrTimeInPast) {
+			f.t.Errorf("a time before the head's: %v", err)
+		}
+		if _, err := f.IncreaseTime(1 << 62); err == nil {
+			f.t.Error("time was moved beyond what it can hold")
+		}
+	})
+}
+
+func TestSnapshotAndRevert(t *testing.T) {
+	in(t, Manual, func(f *fixture) {
+		ctx := f.t.Context()
+		check := func(err error) {
+			f.t.Helper()
+			if err != nil {
+				f.t.Fatal(err)
+			}
+		}
+		check(f.Mine(ctx, 2))
+		first, err := f.Snapshot(ctx)
+		check(err)
+		_, err = f.IncreaseTime(1_000)
+		check(err)
+		f.send(alice, payment)
+		check(f.Mine(ctx, 3))
+		second, err := f.Snapshot(ctx)
+		check(err)
+		check(f.Revert(ctx, first))
+		f.expect("height", f.height(), types.Height(2))
+		if err := f.Revert(ctx, second); !errors.Is(err, ErrUnknownSnapshot) {
+			f.t.Errorf("a later snapshot is still there: %v", err)
+		}
+		before := f.timestamp()
+		f.nonce[types.Account(alice.PublicKey())] = 0
+		f.send(alice, payment)
+		check(f.Mine(ctx, 1))
+		f.expect("time is back too", f.timestamp(), before)
+		f.expect("transactions", f.ledger.Tip().Header.Header.GasUsed, types.Gas(46_000))
+	})
+}
+
+func TestProductionEndsWithHandover(t *testing.T) {
+	in(t, Instant, func(f *fixture) {
+		next := params.Default(alice.PublicKey())
+		f.send(producerKey, types.Configure{Parameters: next})
+		synctest.Wait()
+		f.expect("state", f.Status().State, Holding)
+		f.send(alice, payment)
+		synctest.Wait()
+		f.expect("height", f.height(), types.Height(1))
+		if err := f.Mine(f.t.Context(), 1); !errors.Is(err, ErrNotProducing) {
+			f.t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestUnknownVersionHalts(t *testing.T) {
+	in(t, Instant, func(f *fixture) {
+		next := params.Default(producerKey.PublicKey())
+		next.Version = params.Version + 1
+		f.send(producerKey, types.Configure{Parameters: next})
+		synctest.Wait()
+		f.expect("state", f.Status().State, Halted)
+		f.expect("height", f.height(), types.Height(1))
+	})
+}
