@@ -55,9 +55,9 @@ func ParseBlockRef(s string) (BlockRef, error) {
 
 var (
 	errBadBlockRef = jsonrpc.NewError(jsonrpc.CodeInvalidParams,
-		`A block is named by a hex quantity, "latest", "earliest" or an integer.`, "reason", "malformed")
+		`a block is named by a hex quantity, "latest", "earliest" or an integer`, "reason", "malformed")
 	errBadNonceRef = jsonrpc.NewError(jsonrpc.CodeInvalidParams,
-		`A nonce is asked at a hex quantity, "latest", "earliest", "pending" or an integer.`, "reason", "malformed")
+		`a nonce is asked at a hex quantity, "latest", "earliest", "pending" or an integer`, "reason", "malformed")
 )
 
 // Resolve is the height that the reference names in a chain whose latest block has the height head. It may be above.

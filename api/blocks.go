@@ -97,7 +97,7 @@ func (r *BlockRange) UnmarshalJSON(text []byte) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&members); err != nil || members.From == nil || members.To == nil {
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams,
-			"The range is an object of from_height and to_height, integers, and optionally include_transactions, a boolean.",
+			"the range is an object of from_height and to_height, integers, and optionally include_transactions, a boolean",
 			"reason", "malformed")
 	}
 	*r = BlockRange{From: *members.From, To: *members.To, IncludeTransactions: members.IncludeTransactions}

@@ -29,71 +29,71 @@ func reason(code int, reason, message string) *jsonrpc.Error {
 // Errors of a parameter, all of code -32602 with the parameter's name in data.param.
 var (
 	// ErrWrongNetwork: an address of another network; data.expectedPrefix is the node's.
-	ErrWrongNetwork = reason(jsonrpc.CodeInvalidParams, "wrong_network", "The address belongs to another network.")
+	ErrWrongNetwork = reason(jsonrpc.CodeInvalidParams, "wrong_network", "the address belongs to another network")
 	// ErrAboveHead: a block above the head was asked; data.max is the head's height.
-	ErrAboveHead = reason(jsonrpc.CodeInvalidParams, "above_head", "The chain has no such block yet.")
+	ErrAboveHead = reason(jsonrpc.CodeInvalidParams, "above_head", "the chain has no such block yet")
 	// ErrOutOfRange: a limit or count outside data.min and data.max.
-	ErrOutOfRange = reason(jsonrpc.CodeInvalidParams, "out_of_range", "A number is out of its range.")
+	ErrOutOfRange = reason(jsonrpc.CodeInvalidParams, "out_of_range", "a number is out of its range")
 	// ErrBadCursor: a cursor that no answer of this method has given.
-	ErrBadCursor = reason(jsonrpc.CodeInvalidParams, "bad_cursor", "The cursor is not one that this method gave.")
+	ErrBadCursor = reason(jsonrpc.CodeInvalidParams, "bad_cursor", "the cursor is not one that this method gave")
 	// ErrNoSnapshot: dev_revert of an id that is not a snapshot, or no longer.
-	ErrNoSnapshot = reason(jsonrpc.CodeInvalidParams, "no_snapshot", "There is no such snapshot.")
+	ErrNoSnapshot = reason(jsonrpc.CodeInvalidParams, "no_snapshot", "there is no such snapshot")
 )
 
 // Errors of a transaction that is sent, called or estimated.
 var (
 	// ErrUndecodable: the bytes are not the canonical encoding of a transaction, or too many.
-	ErrUndecodable = reason(CodeUndecodable, "undecodable", "The transaction does not decode.")
+	ErrUndecodable = reason(CodeUndecodable, "undecodable", "the transaction does not decode")
 	// ErrBadSignature: the signature is not the sender's.
-	ErrBadSignature = reason(CodeNotAuthentic, "bad_signature", "The signature is not valid for the sender.")
+	ErrBadSignature = reason(CodeNotAuthentic, "bad_signature", "the signature is not valid for the sender")
 	// ErrWrongChain: signed for another chain; data.chainId is this one's.
-	ErrWrongChain = reason(CodeNotAuthentic, "wrong_chain", "The transaction is for another chain.")
+	ErrWrongChain = reason(CodeNotAuthentic, "wrong_chain", "the transaction is for another chain")
 	// ErrNonceTooLow: the nonce is used already.
-	ErrNonceTooLow = reason(CodeNonce, "nonce_too_low", "The nonce is used already.")
+	ErrNonceTooLow = reason(CodeNonce, "nonce_too_low", "the nonce is used already")
 	// ErrNonceTooHigh: the nonce is further ahead than the pool holds transactions for.
-	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "The nonce is too far ahead.")
+	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "the nonce is too far ahead")
 	// ErrCannotPay: the balance is under value + gas limit × max fee.
-	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "The sender's balance is under value + gas limit × max fee.")
+	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
 	// ErrFeeTooLow: the max fee is under the base fee, or its floor.
-	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "The max fee is under the base fee.")
+	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the base fee")
 	// ErrReplacementUnderpriced: a pending transaction is replaced only by one whose fees are both 10 % higher.
 	ErrReplacementUnderpriced = reason(CodeFeeTooLow, "replacement_underpriced",
-		"A replacement must raise both fees by a tenth.")
+		"a replacement must raise both fees by a tenth")
 	// ErrAlreadyKnown: the very transaction is pending or included.
-	ErrAlreadyKnown = reason(CodeAlreadyKnown, "already_known", "The transaction is known already.")
+	ErrAlreadyKnown = reason(CodeAlreadyKnown, "already_known", "the transaction is known already")
 	// ErrMempoolFull: the pool takes nothing at present; data.retryAfterSeconds says when to try again.
-	ErrMempoolFull = reason(CodeMempoolFull, "mempool_full", "The mempool is full.")
+	ErrMempoolFull = reason(CodeMempoolFull, "mempool_full", "the mempool is full")
 	// ErrIntrinsicGas: the gas limit is under what the transaction costs before it runs.
-	ErrIntrinsicGas = reason(CodeGasLimit, "intrinsic_gas", "The gas limit is under the transaction's intrinsic gas.")
+	ErrIntrinsicGas = reason(CodeGasLimit, "intrinsic_gas", "the gas limit is under the transaction's intrinsic gas")
 	// ErrGasOverBlock: the gas limit is over a block's.
-	ErrGasOverBlock = reason(CodeGasLimit, "gas_over_block", "The gas limit is over the block's.")
+	ErrGasOverBlock = reason(CodeGasLimit, "gas_over_block", "the gas limit is over the block's")
 	// ErrPriorityOverMax: the priority fee is over the max fee.
-	ErrPriorityOverMax = reason(CodeNotAllowed, "priority_over_max", "The priority fee is over the max fee.")
+	ErrPriorityOverMax = reason(CodeNotAllowed, "priority_over_max", "the priority fee is over the max fee")
 	// ErrSenderIsContract: the sender has code.
-	ErrSenderIsContract = reason(CodeNotAllowed, "sender_is_contract", "A contract cannot send transactions.")
+	ErrSenderIsContract = reason(CodeNotAllowed, "sender_is_contract", "a contract cannot send transactions")
 	// ErrBadVersion: an unknown version of the transaction's layout.
-	ErrBadVersion = reason(CodeNotAllowed, "bad_version", "The transaction's version is unknown.")
+	ErrBadVersion = reason(CodeNotAllowed, "bad_version", "the transaction's version is unknown")
 	// ErrNotProducer: only the producer changes the parameters.
-	ErrNotProducer = reason(CodeNotAllowed, "not_producer", "Only the producer may change the parameters.")
+	ErrNotProducer = reason(CodeNotAllowed, "not_producer", "only the producer may change the parameters")
 	// ErrBadParameters: the new parameters break a rule.
-	ErrBadParameters = reason(CodeNotAllowed, "bad_parameters", "The new parameters are not valid.")
+	ErrBadParameters = reason(CodeNotAllowed, "bad_parameters", "the new parameters are not valid")
 	// ErrFieldTooLong: a name, function or argument over its limit.
-	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "A field of the transaction is too long.")
+	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "a field of the transaction is too long")
 	// ErrCodeTooLong: a deploy's code is over its limit.
-	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "The contract's code is too long.")
+	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "the contract's code is too long")
 	// ErrExecutionFailed: the transaction ran and failed. data.reason says how, data.gasUsed and data.revertData what
 	// it left. This sentinel matches every reason.
-	ErrExecutionFailed = jsonrpc.NewError(CodeExecutionFailed, "The execution failed.")
+	ErrExecutionFailed = jsonrpc.NewError(CodeExecutionFailed, "the execution failed")
 	// ErrInsufficientBalance: the sender of a call or an estimate cannot cover its value.
-	ErrInsufficientBalance = reason(CodeExecutionFailed, "insufficient_balance", "The sender's balance is under the value.")
+	ErrInsufficientBalance = reason(CodeExecutionFailed, "insufficient_balance", "the sender's balance is under the value")
 )
 
 // Errors of the node's state.
 var (
 	// ErrPruned: the node no longer keeps the state at that height; data.oldestHeight is the oldest it has.
-	ErrPruned = reason(CodePruned, "pruned", "The state at that height is pruned.")
+	ErrPruned = reason(CodePruned, "pruned", "the state at that height is pruned")
 	// ErrTimeUp: the answer did not come in time; data.hash of a transaction that was accepted.
-	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "The time for the call is up.")
+	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )
 
 // admissionErrors are those of a transaction that is offered to the pool.

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// specified are the fields of results as the specification lists them, in its order: "name type", where ? allows null.
+var specified = map[string][]string{
+	"Block": {"height integer", "hash string", "timestamp integer", "txCount integer", "stateRoot string", "transactions array"},
+	"Transaction": {"hash string", "from string", "to string", "value string", "gasLimit string", "gasPrice string",
+		"nonce string", "blockHeight integer?", "blockHash string?", "status string"},
+	"Receipt": {"transactionHash string", "blockHeight integer", "blockHash string", "status string", "gasUsed string",
+		"contractAddress string?", "logs array"},
+	"Log":          {"address string", "topics array", "data string"},
+	"MempoolStats": {"pending_count integer", "total_gas integer", "backpressure_active boolean", "oldest_tx_age_secs integer"},
+	"FeeMarket": {"base_fee integer", "utilization number", "target_utilization number", "min_base_fee integer",
+		"max_base_fee integer"},
+	"GasPriceInfo": {"base_fee string", "suggested_priority_fee string", "suggested_max_fee string"},
+	"NodeInfo": {"version string", "network string", "mode string", "block_height integer", "protocol_public_key string",
+		"peer_count integer"},
+	"SyncStatus": {"mode string", "synced boolean", "local_height integer", "primary_height integer", "blocks_behind integer",
+		"sync_rate_blocks_per_sec number"},
+	"ResolvedAddress": {"pubkey string"},
+	"BlockRange":      {"from_height integer", "to_height integer", "include_transactions boolean"},
+}
+
+func TestResultsBeginWithTheSpecifiedFields(t *testing.T) {
+	document := NewDocument(Declarations())
+	for name, fields := range specified {
+		schema, ok := document.Components.Schemas[name]
+		if !ok {
+			t.Errorf("%s is not in the document", name)
+			continue
+		}
+		properties := schema["properties"].(map[string]Schema)
+		for _, field := range fields {
+			field, want, _ := strings.Cut(field, " ")
+			if got := jsonType(document, properties[field]); got != want {
+				t.Errorf("%s.%s is %q, specified is %s", name, field, got, want)
+			}
+		}
+	}
+	for _, result := range []any{Block{}, Transaction{}, Receipt{}, Log{}, NodeInfo{}, SyncStatus{}, MempoolStats{}, FeeMarket{}, GasPriceInfo{}} {
+		at := reflect.TypeOf(result)
+		for i, field := range specified[at.Name()] {
+			name, _, _ := strings.Cut(field, " ")
+			if got, _, _ := strings.Cut(at.Field(i).Tag.Get("json"), ","); got != name {
+				t.Errorf("field %d of %s is %s, specified is %s", i, at.Name(), got, name)
+			}
+		}
+	}
+}
+
+// jsonType is the JSON type that a schema allows, with ? when null is another.
+func jsonType(d Document, s Schema) string {
+	if all, ok := s["allOf"].([]Schema); ok {
+		return jsonType(d, all[0])
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		return jsonType(d, d.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")])
+	}
+	if one, ok := s["oneOf"].([]Schema); ok && one[1]["type"] == "null" {
+		return jsonType(d, one[0]) + "?"
+	}
+	name, _ := s["type"].(string)
+	return name
+}
+
+func TestDocumentDeclaresEveryMethod(t *testing.T) {
+	document := NewDocument(Declarations())
+	if !slices.IsSortedFunc(document.Methods, func(a, b DocumentMethod) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("methods do not ascend")
+	}
+	if len(document.Methods) != len(Declarations()) {
+		t.Errorf("%d methods of %d", len(document.Methods), len(Declarations()))
+	}
+	for i, m := range document.Methods {
+		if i > 0 && document.Methods[i-1].Name == m.Name {
+			t.Errorf("%s is there twice", m.Name)
+		}
+		if m.Summary == "" || len(m.Result.Schema) == 0 {
+			t.Errorf("%s has no summary or no result", m.Name)
+		}
+		optional := false
+		for _, p := range m.Params {
+			if p.Name == "" || p.Description == "" || len(p.Schema) == 0 {
+				t.Errorf("%s: parameter %+v is not described", m.Name, p)
+			}
+			if p.Required && optional {
+				t.Errorf("%s: parameter %s is required after an optional one", m.Name, p.Name)
+			}
+			optional = !p.Required
+		}
+	}
+}
+
+func TestDocumentIsWhole(t *testing.T) {
+	encoded, err := json.Marshal(NewDocument(Declarations()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document map[string]any
+	if err := json.Unmarshal(encoded, &document); err != nil {
+		t.Fatal(err)
+	}
+	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok && strings.HasPrefix(ref, "#") {
+				if _, ok := schemas[strings.TrimPrefix(ref, "#/components/schemas/")]; !ok {
+					t.Errorf("%s: %s leads nowhere", at, ref)
+				}
+			}
+			for key, member := range v {
+				walk(at+"."+key, member)
+			}
+		case []any:
+			for _, item := range v {
+				walk(at, item)
+			}
+		}
+	}
+	walk("", document)
+}
+
+func TestEveryFieldIsDescribed(t *testing.T) {
+	for _, d := range Declarations() {
+		for _, of := range []reflect.Type{d.Params, d.Result} {
+			describeFields(t, of, map[reflect.Type]bool{})
+		}
+	}
+}
+
+func describeFields(t *testing.T, of reflect.Type, seen map[reflect.Type]bool) {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	if _, ok := encoded[of]; ok || seen[of] || of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[Block]().PkgPath() {
+		return
+	}
+	seen[of] = true
+	if of == reflect.TypeFor[BlockTransactions]() {
+		describeFields(t, reflect.TypeFor[Transaction](), seen)
+		return
+	}
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Tag.Get("json") == "" || field.Tag.Get("doc") == "" {
+			t.Errorf("%v.%s has no name or description", of, field.Name)
+		}
+		describeFields(t, field.Type, seen)
+	}
+}
+
+func TestBlockTransactions(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		full       bool
+	}{
+		{"none", `[]`, false},
+		{"hashes", `["0x1111111111111111111111111111111111111111111111111111111111111111"]`, false},
+	} {
+		var got BlockTransactions
+		if err := json.Unmarshal([]byte(tc.text), &got); err != nil || (got.Full != nil) != tc.full {
+			t.Errorf("%s: %+v, %v", tc.name, got, err)
+		}
+		if again, err := json.Marshal(got); err != nil || string(again) != tc.text {
+			t.Errorf("%s became %s, %v", tc.text, again, err)
+		}
+	}
+	full := BlockTransactions{Full: []Transaction{{Type: "transfer"}}}
+	text, err := json.Marshal(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got BlockTransactions
+	if err := json.Unmarshal(text, &got); err != nil || len(got.Full) != 1 || got.Full[0].Type != "transfer" {
+		t.Errorf("%s became %+v, %v", text, got, err)
+	}
+}
+
+func TestBlockRangeIsStrict(t *testing.T) {
+	var r BlockRange
+	if err := json.Unmarshal([]byte(`{"from_height":1,"to_height":2,"include_transactions":true}`), &r); err != nil ||
+		r != (BlockRange{From: 1, To: 2, IncludeTransactions: true}) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	for _, text := range []string{`{}`, `{"from_height":1}`, `{"to_height":1}`, `{"from_height":1,"to_height":2,"more":3}`,
+		`{"from_height":"0x1","to_height":2}`, `{"from_height":-1,"to_height":2}`, `[1,2]`, `null`, `{"from_height":null,"to_height":2}`} {
+		if err := json.Unmarshal([]byte(text), &r); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+func TestErrorsAreDistinct(t *testing.T) {
+	for _, d := range Declarations() {
+		seen := map[string]bool{}
+		for _, e := range d.Errors {
+			key := e.Error()
+			if seen[key] || e.Code == 0 || e.Message == "" {
+				t.Errorf("%s: error %q is there twice or says nothing", d.Name, key)
+			}
+			seen[key] = true
+		}
+	}
+	if !ErrNonceTooLow.Is(jsonrpc.NewError(CodeNonce, "another text", "reason", "nonce_too_low")) ||
+		ErrNonceTooLow.Is(ErrNonceTooHigh) {
+		t.Error("errors are not told apart by code and reason")
+	}
+}
