@@ -11,8 +11,8 @@ var (
 		"Makes blocks at once, empty ones too, and gives the height of the last.", ErrOutOfRange)
 	DevSetBlockTime = define[DevSetBlockTimeParams, bool]("dev_setBlockTime",
 		"Changes when blocks are made: by a clock, at once for each transaction, or by dev_mine only.", ErrOutOfRange)
-	DevIncreaseTime = define[DevIncreaseTimeParams, bool]("dev_increaseTime",
-		"Moves the chain's clock forward.", ErrOutOfRange)
+	DevIncreaseTime = define[DevIncreaseTimeParams, int64]("dev_increaseTime",
+		"Moves the chain's time forward and gives the seconds by which it is ahead of the clock in all.", ErrOutOfRange)
 	DevSetNextBlockTime = define[DevSetNextBlockTimeParams, bool]("dev_setNextBlockTime",
 		"Sets the next block's timestamp; the clock goes on from there.", ErrOutOfRange)
 	DevSnapshot = define[NoParams, Quantity]("dev_snapshot", "Remembers the present block and gives the snapshot's id.")

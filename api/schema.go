@@ -90,6 +90,8 @@ func (s schemas) of(t reflect.Type) Schema {
 		return Schema{"type": "string"}
 	case reflect.Float64:
 		return Schema{"type": "number"}
+	case reflect.Int64:
+		return Schema{"type": "integer"}
 	case reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return integer(t.Bits())
 	case reflect.Pointer:

@@ -1,0 +1,156 @@
+package rpc
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (s *Server) blockNumber(context.Context, api.NoParams) (api.Quantity, error) {
+	return api.Quantity(s.chain.Head().Header.Height), nil
+}
+
+func (s *Server) getBalance(_ context.Context, p api.GetBalanceParams) (api.Quantity, error) {
+	record, err := s.accountAt(p.Account, p.Block)
+	return api.Quantity(record.Balance), err
+}
+
+func (s *Server) getTransactionCount(_ context.Context, p api.GetTransactionCountParams) (api.Quantity, error) {
+	if !p.Block.Pending {
+		record, err := s.accountAt(p.Account, p.Block.Block)
+		return api.Quantity(record.Nonce), err
+	}
+	account, err := s.account(p.Account)
+	if err != nil {
+		return 0, err
+	}
+	nonce, err := s.pool.NextNonce(account)
+	return api.Quantity(nonce), err
+}
+
+// account reads an account parameter: an address of this network or a public key in hex.
+func (s *Server) account(text string) (types.Account, error) {
+	account, err := s.network.ParseAccount(text)
+	switch {
+	case err == nil:
+		return account, nil
+	case errors.Is(err, types.ErrWrongNetwork):
+		return account, withData(api.ErrWrongNetwork, "param", "account", "expectedPrefix", s.network.Prefix())
+	default:
+		return account, jsonrpc.InvalidParam("account", "an account is a taproot address or a public key in hex",
+			"reason", "bad_account", "expectedPrefix", s.network.Prefix())
+	}
+}
+
+// accountAt reads an account's record after a block.
+func (s *Server) accountAt(text string, block api.BlockRef) (record state.Account, err error) {
+	account, err := s.account(text)
+	if err != nil {
+		return record, err
+	}
+	view, err := s.stateAt("block", block)
+	if err != nil {
+		return record, err
+	}
+	value, err := view.Get(state.AccountKey(account))
+	if err := errors.Join(err, view.Close()); err != nil {
+		return record, err
+	}
+	return state.DecodeAccount(value)
+}
+
+// stateAt opens the state that the parameter param names.
+func (s *Server) stateAt(param string, block api.BlockRef) (*chain.State, error) {
+	head := s.chain.Head().Header.Height
+	height := block.Resolve(head)
+	view, err := s.chain.StateAt(height)
+	switch {
+	case errors.Is(err, chain.ErrAboveHead):
+		return nil, withData(api.ErrAboveHead, "param", param, "max", head)
+	case errors.Is(err, chain.ErrPruned):
+		return nil, s.pruned()
+	}
+	return view, err
+}
+
+func (s *Server) pruned() error {
+	return withData(api.ErrPruned, "oldestHeight", s.chain.OldestHeight())
+}
+
+func (s *Server) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {
+	_, account, err := types.ParseAddress(p.Address)
+	if err != nil {
+		return api.ResolvedAddress{}, jsonrpc.InvalidParam("address",
+			"an address is bech32m of witness version 1 with the prefix bcrt, bc or tb", "reason", "bad_address")
+	}
+	return api.ResolvedAddress{PublicKey: account}, nil
+}
+
+func (s *Server) getChainID(context.Context, api.NoParams) (api.Quantity, error) {
+	return api.Quantity(s.chainID), nil
+}
+
+func (s *Server) getGenesis(context.Context, api.NoParams) (api.GenesisInfo, error) {
+	genesis := s.chain.Genesis()
+	hash, err := s.genesisHash()
+	return api.GenesisInfo{Genesis: genesis, Raw: genesis.Encode(), Hash: hash}, err
+}
+
+func (s *Server) genesisHash() (types.BlockHash, error) {
+	header, err := s.chain.Header(0)
+	return header.Header.Hash(), err
+}
+
+func (s *Server) getParameters(context.Context, api.NoParams) (api.ParametersInfo, error) {
+	proof, err := s.ledger.Prove(state.ParametersKey())
+	if err != nil {
+		return api.ParametersInfo{}, err
+	}
+	// The proof's value and not the tip's parameters: the head may have moved on.
+	p, err := types.DecodeParameters(proof.Value)
+	return api.ParametersInfo{
+		Height: proof.Height, Version: p.Version, GasLimit: p.GasLimit, TargetBPS: p.TargetBPS, MinBaseFee: p.MinBaseFee,
+		MaxBaseFee: p.MaxBaseFee, Producer: p.Producer, FeeRecipient: p.FeeRecipient, Proof: newProof(proof),
+	}, err
+}
+
+func (s *Server) getAccountProof(_ context.Context, p api.AccountProofParams) (api.AccountProof, error) {
+	account, err := s.account(p.Account)
+	if err != nil {
+		return api.AccountProof{}, err
+	}
+	proof, err := s.ledger.Prove(state.AccountKey(account))
+	if err != nil {
+		return api.AccountProof{}, err
+	}
+	return newProof(proof), nil
+}
+
+func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {
+	tip := s.ledger.Tip()
+	hash, err := s.genesisHash()
+	return api.NodeInfo{
+		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: tip.Header.Header.Height,
+		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount(),
+		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
+		ScheduleDigest: params.Schedule1.Digest(), Verification: "execute", OldestHeight: s.chain.OldestHeight(),
+	}, err
+}
+
+// getSyncStatus is a primary's: it has every block that there is.
+func (s *Server) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {
+	head := s.chain.Head().Header.Height
+	status := api.SyncStatus{Mode: s.mode, Synced: true, LocalHeight: head, PrimaryHeight: head}
+	var reason string
+	if status.State, reason = s.node.State(); reason != "" {
+		status.Reason = &reason
+	}
+	return status, nil
+}

@@ -1,0 +1,85 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// translations say what a client is told of the engine's errors. What is not here and no *jsonrpc.Error becomes an
+// internal error with an incident id.
+var translations = []struct {
+	from error
+	to   *jsonrpc.Error
+}{
+	{mempool.ErrMalformed, api.ErrUndecodable},
+	{mempool.ErrBadSignature, api.ErrBadSignature},
+	{exec.ErrWrongChain, api.ErrWrongChain},
+	{exec.ErrNonceTooLow, api.ErrNonceTooLow},
+	{exec.ErrNonceTooHigh, api.ErrNonceTooHigh},
+	{exec.ErrNonceExhausted, api.ErrNonceTooHigh},
+	{exec.ErrCannotPay, api.ErrCannotPay},
+	{exec.ErrFeeTooLow, api.ErrFeeTooLow},
+	{mempool.ErrReplacementUnderpriced, api.ErrReplacementUnderpriced},
+	{mempool.ErrKnown, api.ErrAlreadyKnown},
+	{mempool.ErrFull, api.ErrMempoolFull},
+	{exec.ErrIntrinsicGas, api.ErrIntrinsicGas},
+	{exec.ErrGasOverBlock, api.ErrGasOverBlock},
+	{exec.ErrPriorityOverMax, api.ErrPriorityOverMax},
+	{exec.ErrSenderIsContract, api.ErrSenderIsContract},
+	{exec.ErrBadVersion, api.ErrBadVersion},
+	{exec.ErrNotProducer, api.ErrNotProducer},
+	{exec.ErrBadParameters, api.ErrBadParameters},
+	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
+	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
+	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
+}
+
+// public translates an error of the engine; others are returned as they are.
+func public(err error) error {
+	if err == nil || errors.As(err, new(*jsonrpc.Error)) {
+		return err
+	}
+	var full *mempool.FullError
+	if errors.As(err, &full) {
+		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
+		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds)
+	}
+	for _, t := range translations {
+		if errors.Is(err, t.from) {
+			return t.to
+		}
+	}
+	return err
+}
+
+// withData returns e with further members in its data: pairs of a name and a value. e itself is shared and stays.
+func withData(e *jsonrpc.Error, data ...any) *jsonrpc.Error {
+	more := jsonrpc.NewError(e.Code, e.Message, data...)
+	maps.Copy(more.Data, e.Data)
+	return more
+}
+
+// outOfRange is the error of a number outside min and max.
+func outOfRange(param string, minimum, maximum uint64) error {
+	e := withData(api.ErrOutOfRange, "param", param, "min", minimum, "max", maximum)
+	e.Message = fmt.Sprintf("%s must be %d to %d", param, minimum, maximum)
+	return e
+}
+
+// limit is the value of an optional limit between 1 and maximum.
+func limit(param string, given *uint64, byDefault, maximum uint64) (int, error) {
+	if given == nil {
+		return int(byDefault), nil
+	}
+	if *given < 1 || *given > maximum {
+		return 0, outOfRange(param, 1, maximum)
+	}
+	return int(*given), nil
+}

@@ -1,0 +1,246 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// suggestionBlocks is how many blocks svc_gasPrice looks at.
+	suggestionBlocks = 20
+	minimumTip       = 1
+	bpsDenominator   = 10_000
+	// maxCachedTips bounds the memory of what is known of blocks' tips: 24 bytes each.
+	maxCachedTips = 1 << 20
+)
+
+func (s *Server) getMempoolStats(context.Context, api.NoParams) (api.MempoolStats, error) {
+	stats := s.pool.Stats()
+	return api.MempoolStats{
+		PendingCount: uint64(stats.Count), TotalGas: stats.Gas, BackpressureActive: stats.BackPressure,
+		OldestTxAgeSecs: uint64(stats.Oldest.Seconds()),
+	}, nil
+}
+
+func (s *Server) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket, error) {
+	tip := s.ledger.Tip()
+	header, p := tip.Header.Header, tip.Parameters
+	return api.FeeMarket{
+		BaseFee: tip.Env.BaseFee, Utilization: api.Ratio(uint64(header.GasUsed), uint64(header.GasLimit)),
+		TargetUtilization: api.Ratio(uint64(p.TargetBPS), bpsDenominator), MinBaseFee: p.MinBaseFee, MaxBaseFee: p.MaxBaseFee,
+	}, nil
+}
+
+func (s *Server) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPriceInfo, error) {
+	tip := s.ledger.Tip()
+	suggested, err := s.suggestTip(ctx, tip.Header.Header.Height, tip.Hash)
+	if err != nil {
+		return api.GasPriceInfo{}, err
+	}
+	base := tip.Env.BaseFee
+	most, err := (2 * base).Add(suggested) // a base fee has at most 53 bits
+	if err != nil {
+		most = math.MaxUint64
+	}
+	return api.GasPriceInfo{
+		BaseFee: api.Quantity(base), SuggestedPriorityFee: api.Quantity(suggested), SuggestedMaxFee: api.Quantity(most),
+	}, nil
+}
+
+// suggestion is the tip suggested on top of a head.
+type suggestion struct {
+	head types.BlockHash
+	tip  types.Amount
+}
+
+// suggestTip is the median of what the transactions of the last blocks paid per gas over the base fee.
+func (s *Server) suggestTip(ctx context.Context, height types.Height, head types.BlockHash) (types.Amount, error) {
+	if known := s.tips.suggested.Load(); known != nil && known.head == head {
+		return known.tip, nil
+	}
+	var all []tipShare
+	for i := range min(suggestionBlocks, height+1) {
+		shares, err := s.tipsOf(ctx, height-i)
+		if err != nil {
+			if absent(err) == nil { // pruned, or undone meanwhile
+				break
+			}
+			return 0, err
+		}
+		all = append(all, shares...)
+	}
+	slices.SortFunc(all, func(a, b tipShare) int { return cmp.Compare(a.tip, b.tip) })
+	median := percentile(all, 50, func(s tipShare) uint64 { return s.count })
+	suggested := suggestion{head, max(median, minimumTip)}
+	s.tips.suggested.Store(&suggested)
+	return suggested.tip, nil
+}
+
+func (s *Server) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (api.FeeHistory, error) {
+	count, err := limit("blocks", p.Blocks, api.DefaultFeeBlocks, api.MaxFeeBlocks)
+	if err != nil {
+		return api.FeeHistory{}, err
+	}
+	percentiles := p.Percentiles
+	if percentiles == nil {
+		percentiles = api.DefaultPercentiles()
+	}
+	if err := checkPercentiles(percentiles); err != nil {
+		return api.FeeHistory{}, err
+	}
+	tip := s.ledger.Tip()
+	newest := tip.Header.Header.Height
+	oldest := max(s.chain.OldestHeight(), newest-min(newest, types.Height(count-1)))
+	history := api.FeeHistory{
+		OldestBlock: oldest, BaseFeePerGas: []api.Quantity{}, GasUsedRatio: []api.Fraction{}, Reward: [][]api.Quantity{},
+	}
+	for height := oldest; height <= newest; height++ {
+		header, err := s.chain.Header(height)
+		if err != nil {
+			return api.FeeHistory{}, err
+		}
+		shares, err := s.tipsOf(ctx, height)
+		if err != nil {
+			return api.FeeHistory{}, err
+		}
+		rewards := make([]api.Quantity, len(percentiles))
+		for i, p := range percentiles {
+			rewards[i] = api.Quantity(percentile(shares, p, func(s tipShare) uint64 { return uint64(s.gas) }))
+		}
+		history.BaseFeePerGas = append(history.BaseFeePerGas, api.Quantity(header.Header.BaseFee))
+		history.GasUsedRatio = append(history.GasUsedRatio, api.Ratio(uint64(header.Header.GasUsed), uint64(header.Header.GasLimit)))
+		history.Reward = append(history.Reward, rewards)
+	}
+	history.BaseFeePerGas = append(history.BaseFeePerGas, api.Quantity(tip.Env.BaseFee))
+	return history, nil
+}
+
+func checkPercentiles(percentiles []float64) error {
+	if len(percentiles) > api.MaxPercentiles {
+		return outOfRange("percentiles", 0, api.MaxPercentiles)
+	}
+	for i, p := range percentiles {
+		if p < 0 || p > 100 || i > 0 && p < percentiles[i-1] {
+			return jsonrpc.InvalidParam("percentiles", "percentiles ascend from 0 to 100", "reason", "out_of_range",
+				"min", 0, "max", 100)
+		}
+	}
+	return nil
+}
+
+// tipShare is the part of a block that paid one tip: the price per gas over the base fee.
+type tipShare struct {
+	tip   types.Amount
+	gas   types.Gas // used
+	count uint64    // of transactions
+}
+
+// percentile is the smallest tip at which the weights of shares, ascending by tip, reach p percent of their sum; 0 of
+// none.
+func percentile(shares []tipShare, p float64, weight func(tipShare) uint64) types.Amount {
+	var total, reached uint64
+	for _, s := range shares {
+		total += weight(s)
+	}
+	threshold := uint64(math.Ceil(float64(total) * p / 100))
+	for _, s := range shares {
+		if reached += weight(s); reached >= threshold {
+			return s.tip
+		}
+	}
+	return 0
+}
+
+// tipsOf is what the transactions of a block paid, ascending by tip.
+func (s *Server) tipsOf(ctx context.Context, height types.Height) ([]tipShare, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	header, err := s.chain.Header(height)
+	if err != nil {
+		return nil, err
+	}
+	hash := header.Header.Hash()
+	if header.Header.GasUsed == 0 {
+		return nil, nil
+	}
+	if known, ok := s.tips.get(hash); ok {
+		return known, nil
+	}
+	executed, err := s.executed(height)
+	if err != nil {
+		return nil, err
+	}
+	shares := newTipShares(executed)
+	s.tips.put(executed.block.Header.Hash(), shares)
+	return shares, nil
+}
+
+func newTipShares(e executedBlock) []tipShare {
+	shares := make([]tipShare, len(e.receipts))
+	baseFee := e.block.Header.BaseFee
+	for i := range shares {
+		tx := &e.block.Transactions[i]
+		tip := fees.Price(baseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas) - baseFee
+		shares[i] = tipShare{tip, e.receipts[i].GasUsed, 1}
+	}
+	slices.SortFunc(shares, func(a, b tipShare) int { return cmp.Compare(a.tip, b.tip) })
+	merged := shares[:0]
+	for _, s := range shares {
+		if last := len(merged) - 1; last >= 0 && merged[last].tip == s.tip {
+			merged[last].gas += s.gas
+			merged[last].count++
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return slices.Clone(merged)
+}
+
+// tipCache remembers the tips of blocks, by hash as a development chain may go back, and forgets the blocks that it
+// came to know first.
+type tipCache struct {
+	suggested atomic.Pointer[suggestion]
+	limit     int // of shares
+
+	mu     sync.Mutex
+	blocks map[types.BlockHash][]tipShare
+	order  []types.BlockHash
+	size   int
+}
+
+func (c *tipCache) get(block types.BlockHash) ([]tipShare, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shares, ok := c.blocks[block]
+	return shares, ok
+}
+
+func (c *tipCache) put(block types.BlockHash, shares []tipShare) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks == nil {
+		c.blocks = make(map[types.BlockHash][]tipShare)
+	}
+	if _, known := c.blocks[block]; known {
+		return
+	}
+	c.blocks[block] = shares
+	c.order = append(c.order, block)
+	c.size += len(shares)
+	for c.size > c.limit && len(c.order) > 1 {
+		oldest := c.order[0]
+		c.size -= len(c.blocks[oldest])
+		delete(c.blocks, oldest)
+		c.order = c.order[1:]
+	}
+}

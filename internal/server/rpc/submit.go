@@ -1,0 +1,237 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// receiptWait is how long svc_sendRawTransactionSync waits for a receipt.
+	receiptWait = 30 * time.Second
+	// viewGas is the execution gas of a call that is not sent.
+	viewGas types.Gas = 200_000_000
+	// estimateReserve is the part of an estimate that is added to it: 1/20 = 5 %.
+	estimateReserve = 20
+)
+
+func (s *Server) sendRawTransaction(ctx context.Context, p api.RawTransactionParams) (types.TxID, error) {
+	id, err := s.pool.Add(ctx, p.Transaction, sourceOf(ctx))
+	if err == nil {
+		return id, nil
+	}
+	return types.TxID{}, s.refusal(p.Transaction, err)
+}
+
+// refusal is what a client is told of a transaction that the pool refused.
+func (s *Server) refusal(encoded []byte, err error) error {
+	tx, decodeErr := types.DecodeSignedTransaction(encoded)
+	if decodeErr != nil {
+		return err
+	}
+	id := types.TransactionID(encoded)
+	if errors.Is(err, exec.ErrNonceTooLow) {
+		switch _, findErr := s.chain.FindTransaction(id); {
+		case findErr == nil:
+			err = mempool.ErrKnown
+		case !errors.Is(findErr, chain.ErrNotFound):
+			return findErr
+		}
+	}
+	var refused *jsonrpc.Error
+	if err = public(err); !errors.As(err, &refused) {
+		return err
+	}
+	return s.withValues(refused, &tx.Transaction, id)
+}
+
+// withValues adds to a refusal the values that the transaction should have had.
+func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
+	env := s.ledger.Tip().Env
+	switch {
+	case errors.Is(e, api.ErrWrongChain):
+		return withData(e, "chainId", api.Quantity(s.chainID))
+	case errors.Is(e, api.ErrAlreadyKnown):
+		return withData(e, "hash", id)
+	case errors.Is(e, api.ErrFeeTooLow):
+		return withData(e, "baseFee", api.Quantity(env.BaseFee), "minBaseFee", api.Quantity(env.Parameters.MinBaseFee))
+	case errors.Is(e, api.ErrIntrinsicGas):
+		return withData(e, "min", api.Quantity(fees.IntrinsicGas(tx.Payload)))
+	case errors.Is(e, api.ErrGasOverBlock):
+		return withData(e, "max", api.Quantity(env.Parameters.GasLimit))
+	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh):
+		next, err := s.pool.NextNonce(tx.Sender)
+		if err != nil {
+			return err
+		}
+		return withData(e, "nonce", api.Quantity(tx.Nonce), "expected", api.Quantity(next))
+	}
+	return e
+}
+
+func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactionParams) (api.Receipt, error) {
+	ctx, cancel := context.WithTimeout(ctx, receiptWait)
+	defer cancel()
+	id := types.TransactionID(p.Transaction)
+	if _, err := s.sendRawTransaction(ctx, p); err != nil && !errors.Is(err, api.ErrAlreadyKnown) {
+		return api.Receipt{}, err
+	}
+	for {
+		head := s.chain.Head().Header.Height
+		found, err := s.findIncluded(id)
+		if err != nil {
+			return api.Receipt{}, err
+		}
+		if found != nil {
+			receipt, err := s.receipt(found)
+			if err != nil || receipt != nil {
+				return *receipt, err
+			}
+		}
+		if err := s.chain.WaitHeight(ctx, head+1); err != nil {
+			if ctx.Err() != nil {
+				return api.Receipt{}, withData(api.ErrTimeUp, "limit", int(receiptWait.Seconds()), "hash", id)
+			}
+			return api.Receipt{}, err
+		}
+	}
+}
+
+// simulation runs a transaction on the state and the time of the head, in the block after it.
+type simulation struct {
+	parameters types.Parameters
+	state      *chain.State
+	seed       types.Header
+	tx         types.Transaction
+}
+
+// simulate decodes a transaction, signed or not, and opens the state that it runs on. The caller closes it.
+func (s *Server) simulate(encoded []byte) (simulation, error) {
+	tx, err := decodeCall(encoded)
+	if err != nil {
+		return simulation{}, err
+	}
+	tip := s.ledger.Tip()
+	head := tip.Header.Header
+	seed, err := exec.Seed(head, tip.Parameters, head.Timestamp)
+	if err != nil {
+		return simulation{}, err
+	}
+	view, err := s.chain.StateAt(head.Height)
+	return simulation{parameters: tip.Parameters, state: view, seed: seed, tx: tx}, err
+}
+
+// decodeCall decodes bincode(Transaction) and the 0 or 64 bytes of a signature, which must be valid.
+func decodeCall(encoded []byte) (types.Transaction, error) {
+	if tx, err := types.DecodeTransaction(encoded); err == nil {
+		return tx, nil
+	}
+	signed, err := types.DecodeSignedTransaction(encoded)
+	if err != nil {
+		return types.Transaction{}, api.ErrUndecodable
+	}
+	if types.VerifySignatures([]types.SignedTransaction{signed})[0] == nil {
+		return types.Transaction{}, api.ErrBadSignature
+	}
+	return signed.Transaction, nil
+}
+
+func (m *simulation) run(gasLimit types.Gas) (exec.Outcome, error) {
+	tx := m.tx
+	tx.GasLimit = gasLimit
+	return exec.Call(m.parameters, m.state, m.seed, tx)
+}
+
+func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api.Data, err error) {
+	m, err := s.simulate(p.Transaction)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.state.Close()) }()
+	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+viewGas)
+	gas, capped := m.tx.GasLimit, false
+	if gas == 0 {
+		gas = most
+	} else if gas > most && gas <= m.parameters.GasLimit {
+		gas, capped = most, true
+	}
+	outcome, err := m.run(gas)
+	switch {
+	case err != nil:
+		return nil, s.callRefusal(&m, err)
+	case outcome.Reason == exec.OutOfGas && capped:
+		return nil, jsonrpc.NewError(jsonrpc.CodeLimit, "the call needs more gas than a call may use", "reason", "view_gas",
+			"limit", viewGas)
+	case outcome.Reason != exec.Success:
+		return nil, failed(outcome)
+	}
+	return outcome.Output, nil
+}
+
+func (s *Server) callRefusal(m *simulation, err error) error {
+	var refused *jsonrpc.Error
+	if err = public(err); !errors.As(err, &refused) {
+		return err
+	}
+	return s.withValues(refused, &m.tx, types.TxID{})
+}
+
+// failed is the error of an execution that failed.
+func failed(outcome exec.Outcome) error {
+	reason := string(outcome.Reason)
+	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+strings.ReplaceAll(reason, "_", " "),
+		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))
+}
+
+func (s *Server) estimateGas(ctx context.Context, p api.RawTransactionParams) (estimate api.Quantity, err error) {
+	m, err := s.simulate(p.Transaction)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, m.state.Close()) }()
+	most := m.parameters.GasLimit
+	outcome, err := m.run(most)
+	switch {
+	case err != nil:
+		return 0, s.callRefusal(&m, err)
+	case outcome.Reason != exec.Success:
+		return 0, failed(outcome)
+	}
+	least, err := m.leastGas(ctx, outcome.GasUsed, most)
+	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), err
+}
+
+// leastGas is the smallest gas limit from used to most with which the transaction succeeds: with most it does, and
+// with used it does unless it reserves gas that it does not use, as nested calls do.
+func (m *simulation) leastGas(ctx context.Context, used, most types.Gas) (types.Gas, error) {
+	var fault error
+	succeeds := func(gas types.Gas) bool {
+		if fault == nil {
+			fault = ctx.Err()
+		}
+		if fault != nil {
+			return true
+		}
+		outcome, err := m.run(gas)
+		if err != nil {
+			fault = fmt.Errorf("estimate with %d gas: %w", gas, err)
+		}
+		return outcome.Reason == exec.Success
+	}
+	if succeeds(used) {
+		return used, fault
+	}
+	more := sort.Search(int(most-used), func(i int) bool { return succeeds(used + types.Gas(i)) })
+	return used + types.Gas(more), fault
+}
