@@ -1,0 +1,282 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Keys of the test chain: all balances of genesis are theirs.
+var (
+	producer = newKey(1)
+	alice    = newKey(2)
+	bob      = newKey(3)
+	poor     = newKey(4) // has too little to pay any gas
+)
+
+const genesisTime = 1_700_000_000
+
+func newKey(seed byte) crypto.PrivateKey {
+	key, err := crypto.NewPrivateKey([32]byte{31: seed})
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func account(key crypto.PrivateKey) types.Account { return types.Account(key.PublicKey()) }
+
+// testChain is a node without a network and a clock: store, ledger, pool and server, and blocks on demand.
+type testChain struct {
+	t      testing.TB
+	store  *chain.Store
+	ledger *ledger.Ledger
+	pool   *mempool.Pool
+	server *Server
+
+	mu        sync.Mutex // blocks are made by tests and by the dev_ methods
+	nextTime  uint64
+	interval  time.Duration
+	ahead     int64
+	snapshots []types.Height
+	state     api.SyncState
+	reason    string
+}
+
+// newTestChain starts a development chain at its genesis.
+func newTestChain(t testing.TB) *testChain {
+	return startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
+}
+
+func startTestChain(t testing.TB, network types.Network, chainID uint64, options chain.Options, limits jsonrpc.Options) *testChain {
+	t.Helper()
+	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), Logger: slog.New(slog.DiscardHandler)})
+	check(t, err)
+	options.Schedule = params.Schedule1.Digest()
+	store, err := chain.Open(db, options)
+	check(t, err)
+	genesis := types.Genesis{
+		ChainID: chainID, Network: network, Time: genesisTime, BaseFee: params.DefaultMinBaseFee,
+		Parameters: params.Default(producer.PublicKey()),
+	}
+	for _, key := range []crypto.PrivateKey{producer, alice, bob} {
+		genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: account(key), Balance: 1000 * types.CoinUnits})
+	}
+	genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: account(poor), Balance: 5})
+	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
+	l, err := ledger.Open(store, &genesis)
+	check(t, err)
+	c := &testChain{t: t, store: store, ledger: l, nextTime: genesisTime + 1, state: api.StateProducing}
+	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
+	check(t, err)
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Version: "0.0.1-test", Mode: api.ModePrimary, Limits: limits}
+	if chainID == api.DevelopmentChainID {
+		config.Developer = c
+	}
+	c.server, err = New(config)
+	check(t, err)
+	t.Cleanup(func() { check(t, errors.Join(c.pool.Close(), store.Close(), db.Close())) })
+	return c
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *testChain) poolHead() mempool.Head {
+	tip := c.ledger.Tip()
+	return mempool.Head{Height: tip.Header.Header.Height, Env: tip.Env, Account: func(a types.Account) (exec.Sender, error) {
+		view, err := c.store.StateAt(tip.Header.Header.Height)
+		if err != nil {
+			return exec.Sender{}, err
+		}
+		sender, err := exec.ReadSender(view, a)
+		return sender, errors.Join(err, view.Close())
+	}}
+}
+
+// mine makes a block of everything executable.
+func (c *testChain) mine() types.SignedHeader {
+	c.t.Helper()
+	check(c.t, c.Mine(context.Background(), 1))
+	return c.store.Head()
+}
+
+// include makes a block of the given transactions, whatever the pool thinks of them.
+func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
+	c.t.Helper()
+	check(c.t, c.produce(slices.Values(types.VerifySignatures(txs))))
+	if got := len(must(c.store.Block(c.store.Head().Header.Height))(c.t).Transactions); got != len(txs) {
+		c.t.Fatalf("%d of %d transactions were included", got, len(txs))
+	}
+	return c.store.Head()
+}
+
+// must returns a function that gives the value, or fails the test.
+func must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return value
+	}
+}
+
+func (c *testChain) produce(txs iter.Seq[*types.VerifiedTx]) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seal := func(hash types.BlockHash) (types.Signature, error) { return producer.Sign(hash[:], [32]byte{}) }
+	if _, err := c.ledger.Build(ledger.Batch{Time: c.nextTime, Transactions: txs}, seal); err != nil {
+		return err
+	}
+	c.nextTime++
+	return c.pool.Reload(c.poolHead())
+}
+
+// PeerCount and State make the chain a Node.
+func (c *testChain) PeerCount() uint64              { return 3 }
+func (c *testChain) State() (api.SyncState, string) { return c.state, c.reason }
+
+// Mine and what follows make the chain a Developer.
+func (c *testChain) Mine(_ context.Context, count uint64) error {
+	for range count {
+		best := c.pool.Best(c.ledger.Tip().Env.BaseFee)
+		if err := c.produce(func(yield func(*types.VerifiedTx) bool) {
+			for tx := best.Next(); tx != nil && yield(tx); tx = best.Next() {
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *testChain) SetBlockTime(interval time.Duration) { c.interval = interval }
+
+func (c *testChain) IncreaseTime(seconds uint64) (int64, error) {
+	c.ahead += int64(seconds)
+	c.nextTime += seconds
+	return c.ahead, nil
+}
+
+func (c *testChain) SetNextBlockTime(unix uint64) error {
+	if unix < c.store.Head().Header.Timestamp {
+		return sequencer.ErrTimeInPast
+	}
+	c.nextTime = unix
+	return nil
+}
+
+func (c *testChain) Snapshot(context.Context) (uint64, error) {
+	c.snapshots = append(c.snapshots, c.store.Head().Header.Height)
+	return uint64(len(c.snapshots)), nil
+}
+
+func (c *testChain) Revert(_ context.Context, id uint64) error {
+	if id == 0 || id > uint64(len(c.snapshots)) {
+		return sequencer.ErrUnknownSnapshot
+	}
+	height := c.snapshots[id-1]
+	c.snapshots = c.snapshots[:id-1]
+	return errors.Join(c.ledger.Rewind(height), c.pool.Reload(c.poolHead()))
+}
+
+func (c *testChain) Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error) {
+	nonce, err := c.pool.NextNonce(account(producer))
+	if err != nil {
+		return types.TxID{}, err
+	}
+	tx := c.sign(producer, nonce, types.Transfer{To: to, Amount: amount})
+	return c.pool.Add(ctx, tx.Encode(), "")
+}
+
+// draft is an unsigned transaction with usual fees.
+func (c *testChain) draft(key crypto.PrivateKey, nonce uint64, payload types.Payload) types.Transaction {
+	return types.Transaction{
+		Version: types.TransactionVersion, ChainID: c.server.chainID, Sender: account(key), Nonce: nonce, GasLimit: 100_000,
+		MaxFeePerGas: 100, MaxPriorityFeePerGas: 2, Payload: payload,
+	}
+}
+
+func (c *testChain) sign(key crypto.PrivateKey, nonce uint64, payload types.Payload) types.SignedTransaction {
+	return c.signed(key, c.draft(key, nonce, payload))
+}
+
+func (c *testChain) signed(key crypto.PrivateKey, tx types.Transaction) types.SignedTransaction {
+	c.t.Helper()
+	return must(types.Sign(tx, key, [32]byte{}))(c.t)
+}
+
+// invalid is what any error of a parameter is like.
+var invalid = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams}
+
+// post sends one call over HTTP and returns its result as JSON, or its error.
+func (c *testChain) post(method string, params ...any) (json.RawMessage, *jsonrpc.Error) {
+	c.t.Helper()
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	check(c.t, err)
+	request := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	recorder := httptest.NewRecorder()
+	c.server.ServeHTTP(recorder, request)
+	var response struct {
+		Result json.RawMessage
+		Error  *jsonrpc.Error
+	}
+	if recorder.Code != http.StatusOK {
+		c.t.Fatalf("%s: HTTP %d: %s", method, recorder.Code, recorder.Body)
+	}
+	check(c.t, json.Unmarshal(recorder.Body.Bytes(), &response))
+	return response.Result, response.Error
+}
+
+// call is the result of a method that must succeed.
+func call[R any](c *testChain, method string, params ...any) R {
+	c.t.Helper()
+	raw, failure := c.post(method, params...)
+	if failure != nil {
+		c.t.Fatalf("%s%v: %v %v", method, params, failure, failure.Data)
+	}
+	var result R
+	check(c.t, json.Unmarshal(raw, &result))
+	return result
+}
+
+// refused is the error of a call that must fail like want.
+func (c *testChain) refused(want *jsonrpc.Error, method string, params ...any) map[string]any {
+	c.t.Helper()
+	result, failure := c.post(method, params...)
+	if failure == nil {
+		c.t.Fatalf("%s%v succeeded with %s, want %v", method, params, result, want)
+	}
+	if !errors.Is(failure, want) {
+		c.t.Fatalf("%s%v: got %v %v, want %v %v", method, params, failure, failure.Data, want, want.Data)
+	}
+	return failure.Data
+}

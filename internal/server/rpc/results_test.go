@@ -1,0 +1,377 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// scenario is a chain with a transaction of every kind and outcome.
+type scenario struct {
+	*testChain
+	transfer, failedTransfer, deploy, call, configure, pending types.SignedTransaction
+	newcomer                                                    types.Account
+}
+
+func newScenario(t testing.TB) *scenario {
+	s := &scenario{testChain: newTestChain(t), newcomer: types.Account{0: 0xee, 31: 1}}
+	s.transfer = s.sign(alice, 0, types.Transfer{To: account(bob), Amount: 5 * types.CoinUnits})
+	s.include(s.transfer, s.sign(bob, 0, types.Transfer{To: s.newcomer, Amount: 7}))
+
+	unfunded := s.draft(alice, 1, types.Transfer{To: types.Account{31: 9}, Amount: 7})
+	unfunded.GasLimit = 21_000 // not enough to make an account
+	s.failedTransfer = s.signed(alice, unfunded)
+	deploy := s.draft(alice, 2, types.Deploy{Amount: 3, Name: "counter", Code: []byte{0, 'a', 's', 'm'}, InitArgs: []byte(`{"n":1}`)})
+	deploy.GasLimit = 1_000_000
+	s.deploy = s.signed(alice, deploy)
+	s.call = s.sign(bob, 1, types.Call{Contract: types.NewContractID(account(alice), 2), Function: "add", Args: []byte(`{"n":2}`)})
+	s.include(s.failedTransfer, s.deploy, s.call)
+
+	changed := s.ledger.Tip().Parameters
+	changed.MaxBaseFee *= 2
+	s.configure = s.sign(producer, 0, types.Configure{Parameters: changed})
+	s.include(s.configure)
+	s.include()
+	s.pending = s.sign(alice, 3, types.Transfer{To: account(bob), Amount: 1})
+	s.post("svc_sendRawTransaction", api.Data(s.pending.Encode()))
+	return s
+}
+
+// example is one call of a method that succeeds.
+type example struct {
+	name   string // of the golden file
+	method string
+	params []any
+}
+
+func (s *scenario) examples() []example {
+	encoded := func(tx types.SignedTransaction) string { return api.Data(tx.Encode()).String() }
+	unsigned := api.Data(s.draft(alice, 3, types.Transfer{To: account(bob), Amount: 1}).Encode()).String()
+	head := s.store.HeadHash()
+	return []example{
+		{"blockNumber", "svc_blockNumber", nil},
+		{"getBalance", "svc_getBalance", []any{account(bob)}},
+		{"getTransactionCount", "svc_getTransactionCount", []any{account(alice), "pending"}},
+		{"resolveAddress", "svc_resolveAddress", []any{types.Mainnet.Address(account(alice))}},
+		{"getNodeInfo", "svc_getNodeInfo", nil},
+		{"getSyncStatus", "svc_getSyncStatus", nil},
+		{"chainId", "svc_chainId", nil},
+		{"getGenesis", "svc_getGenesis", nil},
+		{"getParameters", "svc_getParameters", nil},
+		{"getAccountProof", "svc_getAccountProof", []any{account(alice)}},
+		{"getAccountProof_absent", "svc_getAccountProof", []any{types.Account{5: 5}}},
+		{"getBlockByNumber", "svc_getBlockByNumber", []any{"0x2"}},
+		{"getBlockByNumber_full", "svc_getBlockByNumber", []any{2, true}},
+		{"getBlockByNumber_genesis", "svc_getBlockByNumber", []any{"earliest"}},
+		{"getBlockByHash", "svc_getBlockByHash", []any{head}},
+		{"getTransactionByHash", "svc_getTransactionByHash", []any{s.transfer.ID()}},
+		{"getTransactionByHash_pending", "svc_getTransactionByHash", []any{s.pending.ID()}},
+		{"getTransactionByHash_deploy", "svc_getTransactionByHash", []any{s.deploy.ID()}},
+		{"getTransactionByHash_call", "svc_getTransactionByHash", []any{s.call.ID()}},
+		{"getTransactionByHash_configure", "svc_getTransactionByHash", []any{s.configure.ID()}},
+		{"getTransactionReceipt", "svc_getTransactionReceipt", []any{s.transfer.ID()}},
+		{"getTransactionReceipt_failed", "svc_getTransactionReceipt", []any{s.failedTransfer.ID()}},
+		{"getTransactionStatus", "svc_getTransactionStatus", []any{s.failedTransfer.ID()}},
+		{"getTransactionsByAddress", "svc_getTransactionsByAddress", []any{account(bob), map[string]any{"limit": 2}}},
+		{"listRecentTransactions", "svc_listRecentTransactions", []any{2}},
+		{"getBlocks", "svc_getBlocks", []any{map[string]any{"from_height": 0, "to_height": 1, "include_transactions": true}}},
+		{"getBlocks_headers", "svc_getBlocks", []any{map[string]any{"from_height": 1, "to_height": 1}}},
+		{"sendRawTransaction", "svc_sendRawTransaction", []any{encoded(s.sign(bob, 2, types.Transfer{To: account(alice), Amount: 1}))}},
+		{"sendRawTransactionSync", "svc_sendRawTransactionSync", []any{encoded(s.transfer)}},
+		{"call", "svc_call", []any{unsigned}},
+		{"estimateGas", "svc_estimateGas", []any{unsigned}},
+		{"gasPrice", "svc_gasPrice", nil},
+		{"getMempoolStats", "svc_getMempoolStats", nil},
+		{"getFeeMarket", "svc_getFeeMarket", nil},
+		{"getFeeHistory", "svc_getFeeHistory", []any{3}},
+		{"discover", "rpc.discover", nil},
+		{"dev_setBlockTime", "dev_setBlockTime", []any{nil}},
+		{"dev_increaseTime", "dev_increaseTime", []any{60}},
+		{"dev_setNextBlockTime", "dev_setNextBlockTime", []any{genesisTime + 1000}},
+		{"dev_snapshot", "dev_snapshot", nil},
+		{"dev_fund", "dev_fund", []any{account(bob), "0x5"}},
+		{"dev_mine", "dev_mine", []any{2}},
+		{"dev_revert", "dev_revert", []any{"0x1"}},
+	}
+}
+
+func TestGoldenResults(t *testing.T) {
+	s := newScenario(t)
+	for _, e := range s.examples() {
+		result, failure := s.post(e.method, e.params...)
+		if failure != nil {
+			t.Errorf("%s: %v %v", e.name, failure, failure.Data)
+			continue
+		}
+		if e.method == "rpc.discover" {
+			continue // written in package api, checked by the tests below
+		}
+		var pretty bytes.Buffer
+		check(t, json.Indent(&pretty, result, "", "  "))
+		pretty.WriteByte('\n')
+		file := filepath.Join("testdata", e.name+".json")
+		if *update {
+			check(t, os.WriteFile(file, pretty.Bytes(), 0o644))
+		}
+		if want := must(os.ReadFile(file))(t); !bytes.Equal(pretty.Bytes(), want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", e.name, pretty.Bytes(), want)
+		}
+	}
+}
+
+// TestResultsAreAsDeclared is the invariant that what is served is what the OpenRPC document declares.
+func TestResultsAreAsDeclared(t *testing.T) {
+	s := newScenario(t)
+	document := call[map[string]any](s.testChain, "rpc.discover")
+	components := document["components"].(map[string]any)["schemas"].(map[string]any)
+	declared := map[string]any{}
+	for _, m := range document["methods"].([]any) {
+		m := m.(map[string]any)
+		declared[m["name"].(string)] = m["result"].(map[string]any)["schema"]
+	}
+	called := map[string]bool{}
+	for _, e := range s.examples() {
+		called[e.method] = true
+		result, failure := s.post(e.method, e.params...)
+		if failure != nil {
+			t.Errorf("%s: %v", e.name, failure)
+			continue
+		}
+		if e.method == "rpc.discover" {
+			continue // its schema is OpenRPC's own
+		}
+		v := validator{components}
+		if err := v.validate(decodeNumbers(t, result), declared[e.method], e.name); err != nil {
+			t.Error(err)
+		}
+	}
+	for name := range declared {
+		if !called[name] {
+			t.Errorf("%s is declared and has no example", name)
+		}
+	}
+}
+
+func decodeNumbers(t testing.TB, raw []byte) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	check(t, d.Decode(&v))
+	return v
+}
+
+// validator checks values against the part of JSON Schema that the document uses. An object may have declared members
+// only.
+type validator struct {
+	components map[string]any
+}
+
+func (v validator) validate(value, schema any, at string) error {
+	s := schema.(map[string]any)
+	if ref, ok := s["$ref"].(string); ok {
+		return v.validate(value, v.components[strings.TrimPrefix(ref, "#/components/schemas/")], at)
+	}
+	if all, ok := s["allOf"].([]any); ok {
+		return v.validate(value, all[0], at)
+	}
+	if one, ok := s["oneOf"].([]any); ok {
+		var errs []error
+		for _, option := range one {
+			if err := v.validate(value, option, at); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if len(errs) != len(one)-1 {
+			return fmt.Errorf("%s: %v fits %d of %d schemas: %v", at, value, len(one)-len(errs), len(one), errs)
+		}
+		return nil
+	}
+	if options, ok := s["enum"].([]any); ok && !slices.Contains(options, value) {
+		return fmt.Errorf("%s: %v is not one of %v", at, value, options)
+	}
+	return v.validateType(value, s, at)
+}
+
+func (v validator) validateType(value any, s map[string]any, at string) error {
+	ok := false
+	switch s["type"] {
+	case "null":
+		ok = value == nil
+	case "boolean":
+		_, ok = value.(bool)
+	case "string":
+		text, isText := value.(string)
+		pattern, _ := s["pattern"].(string)
+		ok = isText && regexp.MustCompile(pattern).MatchString(text)
+	case "integer", "number":
+		number, isNumber := value.(json.Number)
+		ok = isNumber && (s["type"] == "number" || !strings.ContainsAny(number.String(), ".eE"))
+		if _, decimals, _ := strings.Cut(number.String(), "."); len(decimals) > 6 {
+			ok = false
+		}
+	case "array":
+		items, isArray := value.([]any)
+		ok = isArray
+		for i, item := range items {
+			if err := v.validate(item, s["items"], fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+		}
+	case "object":
+		return v.validateObject(value, s, at)
+	}
+	if !ok {
+		return fmt.Errorf("%s: %v (%T) is not %v", at, value, value, s)
+	}
+	return nil
+}
+
+func (v validator) validateObject(value any, s map[string]any, at string) error {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s: %v is no object", at, value)
+	}
+	properties := s["properties"].(map[string]any)
+	for _, name := range s["required"].([]any) {
+		if _, ok := object[name.(string)]; !ok {
+			return fmt.Errorf("%s: %s is missing", at, name)
+		}
+	}
+	for name, member := range object {
+		schema, ok := properties[name]
+		if !ok {
+			return fmt.Errorf("%s: %s is not declared", at, name)
+		}
+		if err := v.validate(member, schema, at+"."+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The members of results that the specification lists, by JSON type; "hex" is a string that begins with 0x.
+var specified = map[string]map[string]string{
+	"blockNumber":         {"": "hex"},
+	"getBalance":          {"": "hex"},
+	"getTransactionCount": {"": "hex"},
+	"resolveAddress":      {"pubkey": "hex"},
+	"getNodeInfo": {"version": "string", "network": "string", "mode": "string", "block_height": "number",
+		"protocol_public_key": "string", "peer_count": "number"},
+	"getSyncStatus": {"mode": "string", "synced": "boolean", "local_height": "number", "primary_height": "number",
+		"blocks_behind": "number", "sync_rate_blocks_per_sec": "number"},
+	"getBlockByNumber": {"height": "number", "hash": "hex", "timestamp": "number", "txCount": "number", "stateRoot": "hex",
+		"transactions": "array"},
+	"getBlockByHash": {"height": "number", "hash": "hex", "timestamp": "number", "txCount": "number", "stateRoot": "hex",
+		"transactions": "array"},
+	"getTransactionByHash": {"hash": "hex", "from": "hex", "to": "hex", "value": "hex", "gasLimit": "hex", "gasPrice": "hex",
+		"nonce": "hex", "blockHeight": "number", "blockHash": "hex", "status": "string"},
+	"getTransactionByHash_pending": {"hash": "hex", "blockHeight": "null", "blockHash": "null", "status": "string"},
+	"getTransactionReceipt": {"transactionHash": "hex", "blockHeight": "number", "blockHash": "hex", "status": "hex",
+		"gasUsed": "hex", "contractAddress": "null", "logs": "array"},
+	"getTransactionsByAddress": {"": "array"},
+	"listRecentTransactions":   {"": "array"},
+	"getBlocks":                {"": "array"},
+	"sendRawTransaction":       {"": "hex"},
+	"call":                     {"": "hex"},
+	"estimateGas":              {"": "hex"},
+	"gasPrice":                 {"base_fee": "hex", "suggested_priority_fee": "hex", "suggested_max_fee": "hex"},
+	"getMempoolStats": {"pending_count": "number", "total_gas": "number", "backpressure_active": "boolean",
+		"oldest_tx_age_secs": "number"},
+	"getFeeMarket": {"base_fee": "number", "utilization": "number", "target_utilization": "number", "min_base_fee": "number",
+		"max_base_fee": "number"},
+}
+
+func TestResultsAreAsSpecified(t *testing.T) {
+	s := newScenario(t)
+	for _, e := range s.examples() {
+		members, ok := specified[e.name]
+		if !ok {
+			continue
+		}
+		result, failure := s.post(e.method, e.params...)
+		if failure != nil {
+			t.Errorf("%s: %v", e.name, failure)
+			continue
+		}
+		value := decodeNumbers(t, result)
+		for name, want := range members {
+			member := value
+			if name != "" {
+				member = value.(map[string]any)[name]
+			}
+			if got := jsonType(member); got != want {
+				t.Errorf("%s.%s is %s (%v), specified is %s", e.name, name, got, member, want)
+			}
+		}
+	}
+}
+
+func jsonType(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	case string:
+		if strings.HasPrefix(v, "0x") {
+			return "hex"
+		}
+	}
+	return "string"
+}
+
+func TestDocumentIsTheDispatchTable(t *testing.T) {
+	s := newTestChain(t)
+	document := call[api.Document](s, "rpc.discover")
+	if len(document.Methods) != len(s.server.methods()) {
+		t.Errorf("%d methods of %d are declared", len(document.Methods), len(s.server.methods()))
+	}
+	for _, m := range s.server.methods() {
+		i := slices.IndexFunc(document.Methods, func(d api.DocumentMethod) bool { return d.Name == m.handler.Name() })
+		if i < 0 {
+			t.Errorf("%s is not declared", m.handler.Name())
+			continue
+		}
+		declared := document.Methods[i].Params
+		taken := m.handler.Params()
+		same := slices.EqualFunc(declared, taken, func(d api.ContentDescriptor, p jsonrpc.ParamInfo) bool {
+			return d.Name == p.Name && d.Required == !p.Optional
+		})
+		if !same || m.handler.Result() != m.declaration.Result {
+			t.Errorf("%s takes %v, declared are %v", m.handler.Name(), taken, declared)
+		}
+	}
+	for _, d := range api.Declarations() {
+		if !slices.ContainsFunc(document.Methods, func(m api.DocumentMethod) bool { return m.Name == d.Name }) {
+			t.Errorf("%s is declared in package api and not served", d.Name)
+		}
+	}
+}
+
+func TestFractionsAreNumbers(t *testing.T) {
+	// An empty block over a gas limit: no fraction may become NaN.
+	market := call[api.FeeMarket](newTestChain(t), "svc_getFeeMarket")
+	if market.Utilization != 0 || math.IsNaN(market.TargetUtilization.Float()) || market.TargetUtilization.String() != "0.5" {
+		t.Errorf("got %+v", market)
+	}
+}
