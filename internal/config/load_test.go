@@ -1,0 +1,204 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+type testSettings struct {
+	RPCURL    string        `setting:"rpc-url" usage:"URL of the node"`
+	Upstream  []string      `setting:"upstream" usage:"URLs"`
+	Ephemeral bool          `setting:"ephemeral"`
+	Accounts  int           `setting:"accounts"`
+	ChainID   uint64        `setting:"chain-id"`
+	BlockTime time.Duration `setting:"block-time"`
+	Other     string        // no setting
+}
+
+func defaults() *testSettings {
+	return &testSettings{RPCURL: "http://default", Accounts: 10, BlockTime: time.Second, Other: "kept"}
+}
+
+func flagsOf(t *testing.T, settings *testSettings, args ...string) *pflag.FlagSet {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.Bool("json", false, "a flag that is no setting")
+	Register(flags, settings)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+func tomlFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cairn.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func environ(variables ...string) func() []string {
+	return func() []string { return variables }
+}
+
+func TestPrecedence(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		env  []string
+		file string
+		want string
+	}{
+		{"default", nil, nil, "", "http://default"},
+		{"file", nil, nil, `rpc-url = "http://file"`, "http://file"},
+		{"environment", nil, []string{"CAIRN_RPC_URL=http://env"}, `rpc-url = "http://file"`, "http://env"},
+		{"flag", []string{"--rpc-url", "http://flag"}, []string{"CAIRN_RPC_URL=http://env"}, `rpc-url = "http://file"`, "http://flag"},
+		{"flag with the default's value", []string{"--rpc-url", "http://default"}, []string{"CAIRN_RPC_URL=http://env"}, "", "http://default"},
+		{"empty variable", nil, []string{"CAIRN_RPC_URL="}, `rpc-url = "http://file"`, ""},
+		{"another program's variable", nil, []string{"RPC_URL=http://env", "CAIRN_RPC=x"}, "", "http://default"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			settings := defaults()
+			sources := Sources{Flags: flagsOf(t, settings, test.args...), Env: "CAIRN_", Environ: environ(test.env...)}
+			if test.file != "" {
+				sources.File = tomlFile(t, test.file)
+			}
+			if err := Load(settings, sources); err != nil {
+				t.Fatal(err)
+			}
+			if settings.RPCURL != test.want || settings.Other != "kept" {
+				t.Errorf("rpc-url = %q, want %q; other = %q", settings.RPCURL, test.want, settings.Other)
+			}
+		})
+	}
+}
+
+func TestEveryKindFromEverySource(t *testing.T) {
+	want := &testSettings{
+		RPCURL: "http://x", Upstream: []string{"a", "b"}, Ephemeral: true, Accounts: -3, ChainID: 1<<63 - 1,
+		BlockTime: 1500 * time.Millisecond, Other: "kept",
+	}
+	t.Run("flags", func(t *testing.T) {
+		settings := defaults()
+		flags := flagsOf(t, settings, "--rpc-url=http://x", "--upstream=a", "--upstream=b", "--ephemeral", "--accounts=-3",
+			"--chain-id=9223372036854775807", "--block-time=1.5s")
+		if err := Load(settings, Sources{Flags: flags}); err != nil || !reflect.DeepEqual(settings, want) {
+			t.Errorf("%+v, %v", settings, err)
+		}
+	})
+	t.Run("environment", func(t *testing.T) {
+		settings := defaults()
+		variables := environ("CAIRN_RPC_URL=http://x", "CAIRN_UPSTREAM=a,b", "CAIRN_EPHEMERAL=true", "CAIRN_ACCOUNTS=-3",
+			"CAIRN_CHAIN_ID=9223372036854775807", "CAIRN_BLOCK_TIME=1.5s")
+		if err := Load(settings, Sources{Env: "CAIRN_", Environ: variables}); err != nil || !reflect.DeepEqual(settings, want) {
+			t.Errorf("%+v, %v", settings, err)
+		}
+	})
+	t.Run("file", func(t *testing.T) {
+		settings := defaults()
+		path := tomlFile(t, `rpc-url = "http://x"
+upstream = ["a", "b"]
+ephemeral = true
+accounts = -3
+chain-id = 9223372036854775807
+block-time = "1.5s"`)
+		if err := Load(settings, Sources{File: path}); err != nil || !reflect.DeepEqual(settings, want) {
+			t.Errorf("%+v, %v", settings, err)
+		}
+	})
+}
+
+func TestZeroDurationNeedsNoUnit(t *testing.T) {
+	settings := defaults()
+	if err := Load(settings, Sources{File: tomlFile(t, "block-time = 0")}); err != nil || settings.BlockTime != 0 {
+		t.Errorf("%v, %v", settings.BlockTime, err)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	tests := []struct {
+		name, env, file string
+		want            string // a part of the error
+	}{
+		{"unknown key", "", `rpc-ulr = "http://x"`, `no setting "rpc-ulr"`},
+		{"unknown table", "", "[rpc]\nurl = 1", `no setting "rpc.url"`},
+		{"key of a field without a tag", "", `Other = "x"`, `no setting "Other"`},
+		{"duration without a unit", "", "block-time = 5", `block-time: 5 is not a duration such as "1s"`},
+		{"fraction for an integer", "", "accounts = 1.5", "accounts: 1.5 is not a whole number"},
+		{"list for a text", "", `rpc-url = ["a"]`, "rpc-url: "},
+		{"number in a list", "", "upstream = [1]", "upstream: "},
+		{"table for a text", "", "[rpc-url]\n", "rpc-url: "},
+		{"negative", "CAIRN_CHAIN_ID=-1", "", `CAIRN_CHAIN_ID: "-1" is not a whole number of at least 0`},
+		{"no boolean", "CAIRN_EPHEMERAL=maybe", "", `CAIRN_EPHEMERAL: "maybe" is not true or false`},
+		{"no duration", "CAIRN_BLOCK_TIME=soon", "", `CAIRN_BLOCK_TIME: "soon"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			sources := Sources{Env: "CAIRN_", Environ: environ(test.env)}
+			if test.file != "" {
+				sources.File = tomlFile(t, test.file)
+			}
+			err := Load(defaults(), sources)
+			if !errors.Is(err, ErrBadSetting) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has several lines: %q", err)
+			}
+		})
+	}
+}
+
+func TestUnreadableFile(t *testing.T) {
+	for name, path := range map[string]string{
+		"absent":   filepath.Join(t.TempDir(), "none.toml"),
+		"not TOML": tomlFile(t, "rpc-url = = 1"),
+	} {
+		if err := Load(defaults(), Sources{File: path}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v, want one that names %s", name, err, path)
+		}
+	}
+}
+
+func TestRegisterPart(t *testing.T) {
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	Register(flags, defaults(), "rpc-url", "block-time")
+	if flags.Lookup("rpc-url").DefValue != "http://default" || flags.Lookup("rpc-url").Usage != "URL of the node" {
+		t.Errorf("rpc-url: %+v", flags.Lookup("rpc-url"))
+	}
+	if flags.Lookup("block-time") == nil || flags.Lookup("accounts") != nil {
+		t.Error("other flags than the two asked for are declared")
+	}
+}
+
+func TestMistakesOfTheProgram(t *testing.T) {
+	tests := map[string]func(){
+		"no pointer": func() { _ = Load(testSettings{}, Sources{}) },
+		"unknown kind": func() {
+			_ = Load(&struct {
+				F float64 `setting:"f"`
+			}{}, Sources{})
+		},
+		"unknown setting": func() { Register(pflag.NewFlagSet("", pflag.ContinueOnError), defaults(), "nope") },
+	}
+	for name, mistake := range tests {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			mistake()
+		})
+	}
+}
