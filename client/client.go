@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// Error is an error that the node answered with: a code, a sentence, and data for programs.
+type Error = jsonrpc.Error
+
+// StatusError is an HTTP status other than 200; errors with one are [ErrUnreachable] too.
+type StatusError = jsonrpc.StatusError
+
+// What a call fails with, wrapped, when the node answered with no [*Error].
+var (
+	// ErrUnreachable: no answer came. Whether the node received the call is not known.
+	ErrUnreachable = jsonrpc.ErrUnreachable
+	// ErrBadAnswer: what came is not an answer to the call.
+	ErrBadAnswer = jsonrpc.ErrBadAnswer
+)
+
+// Client calls the methods of one node. It is safe for concurrent use.
+type Client struct {
+	rpc     *jsonrpc.Client
+	chainID atomic.Pointer[uint64] // once the node has told
+	wait    func(context.Context, time.Duration) error
+}
+
+type options struct {
+	rpc  []jsonrpc.ClientOption
+	wait func(context.Context, time.Duration) error
+}
+
+// An Option changes what [New] returns.
+type Option func(*options)
+
+// WithToken sends token as a bearer token (RFC 6750) with every request: an API key or a JWT, where the node asks for
+// one.
+func WithToken(token string) Option {
+	return func(o *options) { o.rpc = append(o.rpc, jsonrpc.WithToken(token)) }
+}
+
+// WithTransport sends requests through transport, for instance one with certificates of its own.
+func WithTransport(transport *http.Transport) Option {
+	return func(o *options) { o.rpc = append(o.rpc, jsonrpc.WithTransport(transport)) }
+}
+
+// WithWait replaces how the client passes the time between two polls: wait returns after the duration, or with the
+// context's error when that ends first.
+func WithWait(wait func(context.Context, time.Duration) error) Option {
+	return func(o *options) { o.wait = wait }
+}
+
+// New returns a client of the node at an http or https URL. It connects when it is first called.
+func New(url string, opts ...Option) (*Client, error) {
+	o := options{wait: sleep}
+	for _, option := range opts {
+		option(&o)
+	}
+	rpc, err := jsonrpc.NewClient(url, o.rpc...)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{rpc: rpc, wait: o.wait}, nil
+}
+
+// Close closes the connections that no call is using. A later call opens new ones.
+func (c *Client) Close() { c.rpc.Close() }
+
+// sleep returns after d, or with the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Invoke calls a method that package api declares.
+func Invoke[P, R any](ctx context.Context, c *Client, method api.Method[P, R], params P) (R, error) {
+	return jsonrpc.Invoke[P, R](ctx, c.rpc, method.Name, params)
+}
+
+// Raw calls a method by its name with positional parameters, anything that encodes as JSON, and decodes the answer
+// into result, a pointer; nil discards it.
+func (c *Client) Raw(ctx context.Context, method string, params []any, result any) error {
+	return c.rpc.Call(ctx, method, params, result)
+}

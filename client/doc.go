@@ -1,0 +1,15 @@
+// Package client talks to a Cairn node: typed calls of its JSON-RPC methods, transactions built, signed, sent and
+// waited for.
+//
+//	c, err := client.New("http://127.0.0.1:8777")
+//	signer := client.NewSigner(key)
+//	tx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
+//	signed, err := signer.Sign(tx)
+//	receipt, err := c.SendAndWait(ctx, signed)
+//
+// An error that the node answers with is an [*Error], to be told apart with errors.Is and the values of package api:
+//
+//	if errors.Is(err, api.ErrNonceTooLow) { … }
+//
+// A node that gives no answer is [ErrUnreachable].
+package client

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// The pauses between two polls for a receipt grow from the first by half to the longest.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// Run runs a transaction on the latest state without sending it, and returns its output; fees and nonce are not asked,
+// and a gas limit of 0 is the most that the node allows.
+func (c *Client) Run(ctx context.Context, tx types.Transaction) ([]byte, error) {
+	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.Encode()})
+}
+
+// EstimateGas is the gas limit that a transaction needs on the latest state.
+func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction) (types.Gas, error) {
+	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
+	return types.Gas(gas), err
+}
+
+// Send submits a transaction to the mempool and returns as soon as the node has accepted it.
+func (c *Client) Send(ctx context.Context, tx types.SignedTransaction) (types.TxID, error) {
+	return Invoke(ctx, c, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()})
+}
+
+// SendAndWait submits a transaction, one that the node knows already too, and waits for its receipt until the context
+// ends; then the error is [api.ErrTimeUp] and the context's. A receipt of a failed transaction is no error: see
+// [Failure].
+func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (api.Receipt, error) {
+	receipt, err := Invoke(ctx, c, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
+	switch {
+	case err == nil:
+		return receipt, nil
+	case ctx.Err() != nil:
+		return api.Receipt{}, timeUp(tx.ID(), ctx.Err())
+	case errors.Is(err, errNoMethod):
+		if _, err := c.Send(ctx, tx); err != nil && !errors.Is(err, api.ErrAlreadyKnown) {
+			return api.Receipt{}, err
+		}
+	case !errors.Is(err, api.ErrTimeUp):
+		return api.Receipt{}, err
+	}
+	return c.WaitReceipt(ctx, tx.ID())
+}
+
+// errNoMethod matches what a node answers that has no such method.
+var errNoMethod = &Error{Code: jsonrpc.CodeMethodNotFound}
+
+// WaitReceipt polls, with growing pauses, for the receipt of a transaction until the context ends; then the error is
+// [api.ErrTimeUp] and the context's. It waits for a transaction that the node has never heard of, too.
+func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, error) {
+	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
+		receipt, err := c.Receipt(ctx, id)
+		switch {
+		case receipt != nil:
+			return *receipt, nil
+		case ctx.Err() != nil:
+			return api.Receipt{}, timeUp(id, ctx.Err())
+		case err != nil:
+			return api.Receipt{}, err
+		}
+		if err := c.wait(ctx, pause); err != nil {
+			return api.Receipt{}, timeUp(id, err)
+		}
+	}
+}
+
+// timeUp is [api.ErrTimeUp] of a transaction, and the error of the context.
+func timeUp(id types.TxID, ended error) error {
+	e := &Error{Code: api.ErrTimeUp.Code, Message: "The transaction is not in a block yet.", Data: map[string]any{
+		"reason": api.ErrTimeUp.Data["reason"], "hash": id,
+	}}
+	return fmt.Errorf("%w: %w", e, ended)
+}
+
+// Failure is nil for the receipt of a transaction that did what it was to do, else [api.ErrExecutionFailed] with the
+// receipt's reason, hash, gas and revert data in the error's data.
+func Failure(receipt api.Receipt) error {
+	if types.ReceiptStatus(receipt.Status) == types.StatusSuccess {
+		return nil
+	}
+	reason := "unknown"
+	if receipt.Error != nil {
+		reason = *receipt.Error
+	}
+	return &Error{Code: api.CodeExecutionFailed, Message: "The transaction is in a block and failed: " + reason + ".", Data: map[string]any{
+		"reason": reason, "hash": receipt.TransactionHash, "blockHeight": receipt.BlockHeight,
+		"gasUsed": receipt.GasUsed, "revertData": receipt.ReturnData,
+	}}
+}

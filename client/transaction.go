@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Transfer is the payload that moves an amount to an account.
+func Transfer(to types.Account, amount types.Amount) types.Payload {
+	return types.Transfer{To: to, Amount: amount}
+}
+
+// Configure is the payload that replaces the chain's parameters; only the producer in force may send it.
+func Configure(parameters types.Parameters) types.Payload {
+	return types.Configure{Parameters: parameters}
+}
+
+// Deploy is the payload that stores a contract's WASM code under a name and runs its init function with args: what they
+// encode to as JSON, or nothing when they are nil. Value goes to the contract.
+func Deploy(name string, code []byte, args any, value types.Amount) (types.Payload, error) {
+	encoded, err := encodeArgs(args)
+	return types.Deploy{Amount: value, Name: name, Code: code, InitArgs: encoded}, err
+}
+
+// Call is the payload that runs a contract's function with args: what they encode to as JSON, or nothing when they are
+// nil. Value goes to the contract.
+func Call(contract types.ContractID, function string, args any, value types.Amount) (types.Payload, error) {
+	encoded, err := encodeArgs(args)
+	return types.Call{Amount: value, Contract: contract, Function: function, Args: encoded}, err
+}
+
+func encodeArgs(args any) ([]byte, error) {
+	if args == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(args)
+	if err != nil {
+		return nil, fmt.Errorf("encode the arguments: %w", err)
+	}
+	return encoded, nil
+}
+
+// TxFields are the fields of a transaction that the node is asked for where they are nil.
+type TxFields struct {
+	Nonce    *uint64       // else the one after the sender's executable transactions
+	GasLimit *types.Gas    // else svc_estimateGas
+	MaxFee   *types.Amount // per gas, in smallest units; else svc_gasPrice
+	Priority *types.Amount // per gas, in smallest units; else svc_gasPrice, at most MaxFee
+}
+
+// Build makes a transaction that is ready to be signed, with the sender's nonce, fees and gas limit from the node where
+// fields leaves them out. It fails with [api.ErrCannotPay], and the figures in the error's data, when the sender's
+// balance does not cover value + gas limit × max fee.
+func (c *Client) Build(ctx context.Context, from types.Account, payload types.Payload, fields TxFields) (types.Transaction, error) {
+	chainID, err := c.ChainID(ctx)
+	if err != nil {
+		return types.Transaction{}, err
+	}
+	var batch Batch
+	sender := from.String()
+	balanceCall := Add(&batch, api.GetBalance, api.GetBalanceParams{Account: sender})
+	nonceCall := Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{Account: sender, Block: api.Pending()})
+	priceCall := Add(&batch, api.GasPrice, api.NoParams{})
+	if err := batch.Send(ctx, c); err != nil {
+		return types.Transaction{}, err
+	}
+	balance, err := balanceCall.Result()
+	if err != nil {
+		return types.Transaction{}, err
+	}
+	nonce, err := nonceCall.Result()
+	if err != nil {
+		return types.Transaction{}, err
+	}
+	price, err := priceCall.Result()
+	if err != nil {
+		return types.Transaction{}, err
+	}
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: chainID, Sender: from, Nonce: uint64(nonce), Payload: payload,
+	}
+	if fields.Nonce != nil {
+		tx.Nonce = *fields.Nonce
+	}
+	if tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err = fields.fees(price); err != nil {
+		return types.Transaction{}, err
+	}
+	// The value first: the node would refuse to estimate what the sender cannot pay, with another error.
+	if types.Amount(balance) < payload.Value() {
+		return types.Transaction{}, cannotPay(types.Amount(balance), payload.Value())
+	}
+	if tx.GasLimit, err = c.gasLimit(ctx, tx, fields); err != nil {
+		return types.Transaction{}, err
+	}
+	cost, err := tx.Cost()
+	if err != nil {
+		return types.Transaction{}, fmt.Errorf("the cost of the transaction: %w", err)
+	}
+	if types.Amount(balance) < cost {
+		return types.Transaction{}, cannotPay(types.Amount(balance), cost)
+	}
+	return tx, nil
+}
+
+// fees are the max fee and the priority fee: those given, the others from the node's suggestion, so that the max fee
+// holds the priority fee and, where it is not given, twice the base fee.
+func (f TxFields) fees(price api.GasPriceInfo) (maxFee, priority types.Amount, err error) {
+	maxFee, priority = types.Amount(price.SuggestedMaxFee), types.Amount(price.SuggestedPriorityFee)
+	switch {
+	case f.MaxFee != nil && f.Priority != nil:
+		return *f.MaxFee, *f.Priority, nil
+	case f.MaxFee != nil:
+		return *f.MaxFee, min(priority, *f.MaxFee), nil
+	case f.Priority != nil:
+		base := types.Amount(price.BaseFee)
+		if maxFee, err = base.Add(base); err == nil {
+			maxFee, err = maxFee.Add(*f.Priority)
+		}
+		return maxFee, *f.Priority, err
+	}
+	return maxFee, priority, nil
+}
+
+func (c *Client) gasLimit(ctx context.Context, tx types.Transaction, fields TxFields) (types.Gas, error) {
+	if fields.GasLimit != nil {
+		return *fields.GasLimit, nil
+	}
+	return c.EstimateGas(ctx, tx)
+}
+
+// cannotPay is [api.ErrCannotPay] with the figures.
+func cannotPay(balance, required types.Amount) error {
+	return &Error{Code: api.ErrCannotPay.Code, Message: api.ErrCannotPay.Message, Data: map[string]any{
+		"reason": api.ErrCannotPay.Data["reason"], "balance": api.Quantity(balance), "required": api.Quantity(required),
+	}}
+}

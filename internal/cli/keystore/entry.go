@@ -1,0 +1,149 @@
+package keystore
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Kind says what stands under a name.
+type Kind string
+
+// A key can sign; an alias is another name for an account.
+const (
+	KindKey   Kind = "key"
+	KindAlias Kind = "alias"
+)
+
+// Entry is what is public about a name.
+type Entry struct {
+	Name    string        `json:"name"`
+	Kind    Kind          `json:"kind"`
+	Account types.Account `json:"account"`
+	Network types.Network `json:"network"`
+	// Path is the BIP-32 path that the key was derived at; empty for an alias and a key that came as such.
+	Path string `json:"path,omitempty"`
+}
+
+// Address is the entry's account as an address of its network.
+func (e Entry) Address() string { return e.Network.Address(e.Account) }
+
+// Secret is what is kept encrypted.
+type Secret struct {
+	Key crypto.PrivateKey
+	// Mnemonic is the BIP-39 sentence that the key was derived from at Path; both are empty for a key that came as such.
+	Mnemonic string
+	Path     string
+}
+
+// NewSecret derives the key of a BIP-39 mnemonic at m/86'/coin'/0'/0/index, where coin is the network's (BIP-86).
+func NewSecret(mnemonic string, network types.Network, index uint32) (Secret, error) {
+	seed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	if err != nil {
+		return Secret{}, err
+	}
+	key, err := crypto.DeriveBIP86(seed, network.CoinType(), 0, 0, index)
+	if err != nil {
+		return Secret{}, err
+	}
+	path := fmt.Sprintf("m/86'/%d'/0'/0/%d", network.CoinType(), index)
+	return Secret{Key: key, Mnemonic: strings.Join(strings.Fields(mnemonic), " "), Path: path}, nil
+}
+
+// ParsePrivateKey reads a private key of 64 hex digits, with or without 0x, and white space around it. Errors never
+// quote the text.
+func ParsePrivateKey(text string) (crypto.PrivateKey, error) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
+	if err != nil || len(raw) != 32 {
+		return crypto.PrivateKey{}, errors.New("a private key is 64 hex digits")
+	}
+	return crypto.NewPrivateKey([32]byte(raw))
+}
+
+// namePattern leaves out whatever an account argument could be besides a name: hex keys have 64 digits, addresses
+// more than 32 characters. Lower case only: some file systems do not tell the cases apart.
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// developmentName matches the names that the development accounts have.
+var developmentName = regexp.MustCompile(`^dev[0-9]+$`)
+
+// CheckName returns an error that wraps [ErrBadName] unless name can be given to a key or an account.
+func CheckName(name string) error {
+	if !namePattern.MatchString(name) {
+		return fmt.Errorf("%w: %q is not 1 to 32 of a-z, 0-9, - and _, a letter first", ErrBadName, name)
+	}
+	if developmentName.MatchString(name) {
+		return fmt.Errorf("%w: %s is a development account's", ErrBadName, name)
+	}
+	return nil
+}
+
+// formatVersion is the version of the files' layout.
+const formatVersion = 1
+
+// document is a file of the keystore.
+type document struct {
+	Version int `json:"version"`
+	Entry
+	Secret string `json:"secret,omitempty"` // armored age file of a sealedSecret, for a key
+}
+
+// sealedSecret is the plaintext of a document's secret.
+type sealedSecret struct {
+	PrivateKey string `json:"private_key"` // 64 hex digits
+	Mnemonic   string `json:"mnemonic,omitempty"`
+	Path       string `json:"path,omitempty"`
+}
+
+func (s Secret) encode() ([]byte, error) {
+	raw := s.Key.Bytes()
+	return json.Marshal(sealedSecret{PrivateKey: hex.EncodeToString(raw[:]), Mnemonic: s.Mnemonic, Path: s.Path})
+}
+
+func decodeSecret(text []byte) (Secret, error) {
+	var sealed sealedSecret
+	if err := decodeStrict(text, &sealed); err != nil {
+		return Secret{}, err
+	}
+	key, err := ParsePrivateKey(sealed.PrivateKey)
+	return Secret{Key: key, Mnemonic: sealed.Mnemonic, Path: sealed.Path}, err
+}
+
+func decodeDocument(text []byte, name string) (document, error) {
+	var d document
+	if err := decodeStrict(text, &d); err != nil {
+		return document{}, err
+	}
+	switch {
+	case d.Version != formatVersion:
+		return document{}, fmt.Errorf("it has version %d, this program knows %d", d.Version, formatVersion)
+	case d.Name != name:
+		return document{}, fmt.Errorf("it is named %q within", d.Name)
+	case d.Network.Prefix() == "":
+		return document{}, fmt.Errorf("unknown network %q", d.Network)
+	case d.Kind != KindKey && d.Kind != KindAlias, (d.Kind == KindKey) != (d.Secret != ""):
+		return document{}, errors.New("it is neither a key nor an alias")
+	}
+	return d, nil
+}
+
+// decodeStrict decodes one JSON document and refuses unknown members and what follows it.
+func decodeStrict(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON document")
+	}
+	return nil
+}

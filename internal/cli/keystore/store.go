@@ -1,0 +1,265 @@
+package keystore
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What operations on a keystore fail with, wrapped in a sentence that says more.
+var (
+	ErrBadName       = errors.New("bad name")
+	ErrNotFound      = errors.New("no such key or alias")
+	ErrExists        = errors.New("the name is taken")
+	ErrWrongPassword = errors.New("wrong password")
+	ErrEmptyPassword = errors.New("the password is empty")
+	ErrDamaged       = errors.New("the file is damaged")
+	ErrNoKey         = errors.New("an alias has no private key")
+)
+
+const (
+	suffix = ".json"
+	// maxFileBytes bounds what is read: a key's file has about 1 KiB.
+	maxFileBytes = 64 << 10
+	// defaultWorkFactor makes scrypt take about a second and 256 MiB (2^18 blocks of 1 KiB), as the age tool does.
+	defaultWorkFactor = 18
+)
+
+// Store is a directory of keys and aliases. The directory is made, with mode 0700, when the first is added.
+type Store struct {
+	dir string
+	// WorkFactor is the base-2 logarithm of scrypt's cost for keys that are added, 1 to 22.
+	WorkFactor int
+}
+
+// Open returns the keystore in a directory, which need not exist.
+func Open(dir string) *Store { return &Store{dir: dir, WorkFactor: defaultWorkFactor} }
+
+// Dir is the keystore's directory.
+func (s *Store) Dir() string { return s.dir }
+
+// AddKey keeps a key under a name that must be free, encrypted under the password, which must not be empty.
+func (s *Store) AddKey(name string, network types.Network, secret Secret, password string) (Entry, error) {
+	if password == "" {
+		return Entry{}, ErrEmptyPassword
+	}
+	plaintext, err := secret.encode()
+	if err != nil {
+		return Entry{}, err
+	}
+	sealed, err := seal(plaintext, password, s.WorkFactor)
+	if err != nil {
+		return Entry{}, err
+	}
+	entry := Entry{Name: name, Kind: KindKey, Account: secret.Key.PublicKey(), Network: network, Path: secret.Path}
+	return entry, s.add(document{Version: formatVersion, Entry: entry, Secret: sealed})
+}
+
+// AddAlias names an account of a network; the name must be free.
+func (s *Store) AddAlias(name string, network types.Network, account types.Account) (Entry, error) {
+	entry := Entry{Name: name, Kind: KindAlias, Account: account, Network: network}
+	return entry, s.add(document{Version: formatVersion, Entry: entry})
+}
+
+// Find returns what is public about a name. The error wraps [ErrBadName], [ErrNotFound] or [ErrDamaged].
+func (s *Store) Find(name string) (Entry, error) {
+	d, err := s.read(name)
+	return d.Entry, err
+}
+
+// Unlock decrypts a key and checks that it is the one that its file's public part names: that part is not protected
+// by the password. The error wraps [ErrWrongPassword], [ErrNoKey], or what [Store.Find] fails with.
+func (s *Store) Unlock(name, password string) (Secret, error) {
+	d, err := s.read(name)
+	if err != nil {
+		return Secret{}, err
+	}
+	if d.Kind != KindKey {
+		return Secret{}, fmt.Errorf("%w: %s", ErrNoKey, name)
+	}
+	plaintext, err := open(d.Secret, password)
+	if errors.Is(err, ErrWrongPassword) {
+		return Secret{}, fmt.Errorf("%w for the key %s", ErrWrongPassword, name)
+	}
+	if err != nil {
+		return Secret{}, damaged(s.path(name), err)
+	}
+	secret, err := decodeSecret(plaintext)
+	if err != nil {
+		return Secret{}, damaged(s.path(name), err)
+	}
+	if secret.Key.PublicKey() != d.Account || secret.Path != d.Path {
+		return Secret{}, damaged(s.path(name), errors.New("its private key is another account's"))
+	}
+	return secret, nil
+}
+
+// List returns all entries by name. Damaged files are left out, and their errors, which wrap [ErrDamaged], joined.
+func (s *Store) List() ([]Entry, error) {
+	files, err := os.ReadDir(s.dir) // sorted by name
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	entries := make([]Entry, 0, len(files))
+	var failures []error
+	for _, file := range files {
+		name, ok := strings.CutSuffix(file.Name(), suffix)
+		if !ok || CheckName(name) != nil {
+			continue
+		}
+		entry, err := s.Find(name)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		entries = append(entries, entry)
+	}
+	return entries, errors.Join(failures...)
+}
+
+// Delete removes a key or an alias for good. A damaged one can be deleted too.
+func (s *Store) Delete(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path(name)); err != nil {
+		return s.notFound(name, err)
+	}
+	return syncDirectory(s.dir)
+}
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, name+suffix) }
+
+func (s *Store) notFound(name string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	return err
+}
+
+func damaged(path string, err error) error { return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err) }
+
+func (s *Store) read(name string) (document, error) {
+	if err := CheckName(name); err != nil {
+		return document{}, err
+	}
+	file, err := os.Open(s.path(name))
+	if err != nil {
+		return document{}, s.notFound(name, err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
+	if err != nil {
+		return document{}, err
+	}
+	d, err := decodeDocument(text, name)
+	if err != nil {
+		return document{}, damaged(s.path(name), err)
+	}
+	return d, nil
+}
+
+// add writes a document under its name without ever replacing one: the whole file is written and synced under a
+// temporary name, then linked to its own, which fails where that exists.
+func (s *Store) add(d document) error {
+	if err := CheckName(d.Name); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	temporary, err := writeTemporary(s.dir, append(text, '\n'))
+	if err != nil {
+		return err
+	}
+	err = os.Link(temporary, s.path(d.Name))
+	if errors.Is(err, os.ErrExist) {
+		err = fmt.Errorf("%w: %s", ErrExists, d.Name)
+	}
+	if err := errors.Join(err, os.Remove(temporary)); err != nil {
+		return err
+	}
+	return syncDirectory(s.dir)
+}
+
+// writeTemporary writes a synced file of mode 0600 and returns its path.
+func writeTemporary(dir string, text []byte) (path string, err error) {
+	file, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	return file.Name(), errors.Join(err, file.Close())
+}
+
+// syncDirectory makes a file's appearance or removal last.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// seal encrypts plaintext under a password into an armored age file.
+func seal(plaintext []byte, password string, workFactor int) (string, error) {
+	recipient, err := age.NewScryptRecipient(password)
+	if err != nil {
+		return "", err
+	}
+	recipient.SetWorkFactor(workFactor)
+	var sealed bytes.Buffer
+	armored := armor.NewWriter(&sealed)
+	writer, err := age.Encrypt(armored, recipient)
+	if err != nil {
+		return "", err
+	}
+	if _, err := writer.Write(plaintext); err != nil {
+		return "", err
+	}
+	if err := errors.Join(writer.Close(), armored.Close()); err != nil {
+		return "", err
+	}
+	return sealed.String(), nil
+}
+
+// open decrypts what seal returns; the error is [ErrWrongPassword] or says what is wrong with the text.
+func open(sealed, password string) ([]byte, error) {
+	if password == "" {
+		return nil, ErrWrongPassword
+	}
+	identity, err := age.NewScryptIdentity(password)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := age.Decrypt(armor.NewReader(strings.NewReader(sealed)), identity)
+	if errors.Is(err, age.ErrIncorrectIdentity) {
+		return nil, ErrWrongPassword
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
+}
