@@ -104,14 +104,12 @@ func (s *Store) Unlock(name, password string) (Secret, error) {
 	return secret, nil
 }
 
-// List returns all entries by name. Damaged files are left out, and their errors, which wrap [ErrDamaged], joined.
-func (s *Store) List() ([]Entry, error) {
+// List returns all entries by name, and the errors of the files that cannot be read or are damaged.
+func (s *Store) List() (entries []Entry, failures []error, err error) {
 	files, err := os.ReadDir(s.dir) // sorted by name
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
-	entries := make([]Entry, 0, len(files))
-	var failures []error
 	for _, file := range files {
 		name, ok := strings.CutSuffix(file.Name(), suffix)
 		if !ok || CheckName(name) != nil {
@@ -124,7 +122,7 @@ func (s *Store) List() ([]Entry, error) {
 		}
 		entries = append(entries, entry)
 	}
-	return entries, errors.Join(failures...)
+	return entries, failures, nil
 }
 
 // Delete removes a key or an alias for good. A damaged one can be deleted too.

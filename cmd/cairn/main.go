@@ -1,0 +1,24 @@
+// Command cairn is a blockchain node, and the tools to use one: see cairn --help.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+)
+
+// version is the software's version; a release sets it with -ldflags "-X main.version=…".
+var version = "development"
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := cli.NewRoot(cli.Build{Version: version, ProtocolVersion: params.Version})
+	return cli.Execute(ctx, root, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+}

@@ -1,0 +1,123 @@
+package argument
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/cli/keystore"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrBadAccount is what resolving an account fails with, wrapped.
+var ErrBadAccount = errors.New("unknown account")
+
+// The development accounts are known as dev0 to dev9 on chain id 31337: the first ten of this public mnemonic.
+const (
+	DevelopmentMnemonic = "test test test test test test test test test test test junk"
+	developmentPrefix   = "dev"
+)
+
+// Chain is what an account depends on of the chain that it is meant for.
+type Chain struct {
+	ID      uint64
+	Network types.Network
+}
+
+// Account is an account as an argument named it.
+type Account struct {
+	ID types.Account
+	// Text is the argument.
+	Text string
+	// Network is that of an address or of a named account; empty for a hex key, which has none.
+	Network types.Network
+	// Name is that of a key or alias of the keystore; empty for all else.
+	Name string
+	// kind is that of a named one.
+	kind keystore.Kind
+	// key is that of a development account.
+	key *crypto.PrivateKey
+}
+
+// ParseAccount reads an account argument: a taproot address, a public key in hex, the name of a key or alias of the
+// keystore, or a development account. Whether it belongs to a chain is for [Account.On] to say.
+func ParseAccount(store *keystore.Store, text string) (Account, error) {
+	if index, ok := developmentIndex(text); ok {
+		key, err := developmentKey(index)
+		if err != nil {
+			return Account{}, err
+		}
+		return Account{ID: key.PublicKey(), Text: text, Network: types.Regtest, key: &key}, nil
+	}
+	if keystore.CheckName(text) == nil {
+		entry, err := store.Find(text)
+		if errors.Is(err, keystore.ErrNotFound) {
+			return Account{}, fmt.Errorf("%w: there is no key or alias %q in %s", ErrBadAccount, text, store.Dir())
+		}
+		return Account{ID: entry.Account, Text: text, Network: entry.Network, Name: text, kind: entry.Kind}, err
+	}
+	if network, account, err := types.ParseAddress(text); err == nil {
+		return Account{ID: account, Text: text, Network: network}, nil
+	}
+	// What is no address is hex, for which the network does not matter.
+	account, err := types.Regtest.ParseAccount(text)
+	if err != nil {
+		return Account{}, fmt.Errorf("%w: %q is no address, no public key in hex and no name", ErrBadAccount, text)
+	}
+	return Account{ID: account, Text: text}, nil
+}
+
+// On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain: an address or a named
+// account of another network was meant for another chain.
+func (a Account) On(chain Chain) error {
+	if a.key != nil && chain.ID != api.DevelopmentChainID {
+		return fmt.Errorf("%w: %s is known on chain id %d only, and the node's is %d",
+			ErrBadAccount, a.Text, uint64(api.DevelopmentChainID), chain.ID)
+	}
+	if a.Network != "" && a.Network != chain.Network {
+		return fmt.Errorf("%w: %s belongs to %s, and the node is on %s (addresses %s1…)",
+			ErrBadAccount, a.Text, a.Network, chain.Network, chain.Network.Prefix())
+	}
+	return nil
+}
+
+// Key is the account's private key: a development account's, or one of the keystore, whose password is asked for by
+// its name.
+func (a Account) Key(store *keystore.Store, password func(name string) (string, error)) (crypto.PrivateKey, error) {
+	if a.key != nil {
+		return *a.key, nil
+	}
+	secret, err := password(a.Name)
+	if err != nil {
+		return crypto.PrivateKey{}, err
+	}
+	unlocked, err := store.Unlock(a.Name, secret)
+	return unlocked.Key, err
+}
+
+// CanSign returns an error that wraps [ErrBadAccount] unless the account has a private key here.
+func (a Account) CanSign() error {
+	switch {
+	case a.key != nil, a.kind == keystore.KindKey:
+		return nil
+	case a.kind == keystore.KindAlias:
+		return fmt.Errorf("%w: %s is an alias, which has no private key", ErrBadAccount, a.Text)
+	}
+	return fmt.Errorf("%w: there is no private key for %s here, name a key of the keystore", ErrBadAccount, a.Text)
+}
+
+// developmentIndex is the index of dev0 to dev9.
+func developmentIndex(text string) (uint32, bool) {
+	digit, ok := strings.CutPrefix(text, developmentPrefix)
+	if !ok || len(digit) != 1 || digit[0] < '0' || digit[0] > '9' {
+		return 0, false
+	}
+	return uint32(digit[0] - '0'), true
+}
+
+func developmentKey(index uint32) (crypto.PrivateKey, error) {
+	secret, err := keystore.NewSecret(DevelopmentMnemonic, types.Regtest, index)
+	return secret.Key, err
+}

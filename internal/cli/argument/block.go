@@ -1,0 +1,46 @@
+package argument
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrBadBlock is what [ParseBlock] fails with, wrapped, and ErrBadHash what [ParseTxID] does.
+var (
+	ErrBadBlock = errors.New("bad block")
+	ErrBadHash  = errors.New("bad transaction hash")
+)
+
+// Block is a block as an argument named it: by its place in the chain, or by its hash where that is not nil.
+type Block struct {
+	Ref  api.BlockRef
+	Hash *types.BlockHash
+}
+
+// ParseBlock reads a height in decimal or as a hex quantity, "latest", "earliest", or a block hash.
+func ParseBlock(text string) (Block, error) {
+	if hash, err := types.ParseBytes32[types.BlockHash](text); err == nil {
+		return Block{Hash: &hash}, nil
+	}
+	if height, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return Block{Ref: api.AtHeight(types.Height(height))}, nil
+	}
+	ref, err := api.ParseBlockRef(text)
+	if err != nil {
+		return Block{}, fmt.Errorf(`%w %q: it is no height, block hash, "latest" or "earliest"`, ErrBadBlock, text)
+	}
+	return Block{Ref: ref}, nil
+}
+
+// ParseTxID reads a transaction's hash.
+func ParseTxID(text string) (types.TxID, error) {
+	id, err := types.ParseBytes32[types.TxID](text)
+	if err != nil {
+		return types.TxID{}, fmt.Errorf("%w %q: %w", ErrBadHash, text, err)
+	}
+	return id, nil
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli/output"
+)
+
+// jsonFlag is the flag that every command has.
+const jsonFlag = "json"
+
+// Streams are the standard input, output and error.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Execute runs the command that args name, below root, and returns the program's exit code. What goes wrong before a
+// command's RunE is called is wrong usage; so is what a RunE marks with output.Usage.
+func Execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetArgs(args)
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	started := false
+	watch(root, &started)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return output.ExitDone
+	}
+	printer := PrinterOf(command)
+	if !started {
+		// Flags after the wrong one are not parsed.
+		printer = output.New(streams.Out, streams.Err, printer.JSON() || asksJSON(args))
+		err = output.Usage(err)
+	}
+	return printer.Fail(err)
+}
+
+// PrinterOf is the printer for a command that is running.
+func PrinterOf(command *cobra.Command) *output.Printer {
+	asJSON, err := command.Flags().GetBool(jsonFlag)
+	return output.New(command.OutOrStdout(), command.ErrOrStderr(), err == nil && asJSON)
+}
+
+// watch sets started when one of the commands is run.
+func watch(command *cobra.Command, started *bool) {
+	if run := command.RunE; run != nil {
+		command.RunE = func(command *cobra.Command, args []string) error {
+			*started = true
+			return run(command, args)
+		}
+	}
+	for _, child := range command.Commands() {
+		watch(child, started)
+	}
+}
+
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--"+jsonFlag) || slices.Contains(args, "--"+jsonFlag+"=true")
+}
+
+// newGroup returns a command that only has commands below it.
+func newGroup(command *cobra.Command) *cobra.Command {
+	command.Args = cobra.ArbitraryArgs
+	command.RunE = func(command *cobra.Command, args []string) error { return output.Usage(wrongCommand(command, args)) }
+	return command
+}
+
+func wrongCommand(group *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		var hint string
+		if similar := group.SuggestionsFor(args[0]); len(similar) > 0 {
+			hint = ", did you mean " + strings.Join(similar, " or ") + "?"
+		}
+		return fmt.Errorf("%s has no command %q%s", group.CommandPath(), args[0], hint)
+	}
+	var names []string
+	for _, child := range group.Commands() {
+		if child.IsAvailableCommand() {
+			names = append(names, child.Name())
+		}
+	}
+	return fmt.Errorf("%s needs a command: %s", group.CommandPath(), strings.Join(names, ", "))
+}
+
+// exactly wants the arguments that names list, in that order.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		wants := "no arguments"
+		if len(names) > 0 {
+			wants = strings.Join(names, " and ")
+		}
+		return fmt.Errorf("%s takes %s, %d given", command.CommandPath(), wants, len(args))
+	}
+}
+
+// atMostOne wants the argument called name or none.
+func atMostOne(name string) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes at most one %s, %d given", command.CommandPath(), name, len(args))
+	}
+}
+
+// helpText is what a command's help says.
+func helpText(command *cobra.Command) string {
+	description := command.Long
+	if description == "" {
+		description = command.Short
+	}
+	return strings.TrimRight(description+"\n\n"+command.UsageString(), "\n")
+}
+
+func printHelp(printer *output.Printer, explained *cobra.Command) error {
+	text := helpText(explained)
+	return printer.Result(map[string]string{"help": text}, func(t *output.Text) { t.Line("%s", text) })
+}
+
+// newHelp is the command help, which cobra's own does not answer in JSON.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND…]",
+		Short:   "Explain a command",
+		Example: "  cairn help send",
+		RunE: func(command *cobra.Command, args []string) error {
+			explained, rest, err := command.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return output.Usage(fmt.Errorf("there is no command %q", strings.Join(args, " ")))
+			}
+			// The explained command has not parsed any flags: how to print is for this one to say.
+			return printHelp(PrinterOf(command), explained)
+		},
+	}
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+)
+
+// transactionView is the result of cairn tx.
+type transactionView struct {
+	api.Transaction
+	Receipt *api.Receipt `json:"receipt"` // null while pending
+}
+
+func (a *app) newTx() *cobra.Command {
+	return a.lookUp(&cobra.Command{
+		Use:     "tx HASH",
+		Short:   "Show a transaction and its receipt",
+		Example: "  cairn tx 0x4f1c…",
+		Args:    exactly("HASH"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		id, err := argument.ParseTxID(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		tx, err := s.client.Transaction(ctx, id)
+		if err != nil {
+			return err
+		}
+		if tx == nil {
+			return fmt.Errorf("the node knows no transaction %s", id)
+		}
+		view := transactionView{Transaction: *tx}
+		if tx.BlockHash != nil {
+			if view.Receipt, err = s.client.Receipt(ctx, id); err != nil {
+				return err
+			}
+		}
+		return s.Result(view, view.people)
+	})
+}
+
+func (v transactionView) people(t *output.Text) {
+	fields := []output.Field{
+		{Name: "Transaction", Value: v.Hash}, {Name: "Status", Value: v.Status}, {Name: "Type", Value: v.Type},
+		{Name: "From", Value: v.From}, {Name: "To", Value: v.To}, {Name: "Value", Value: coins(v.Value)},
+		{Name: "Nonce", Value: uint64(v.Nonce)}, {Name: "Gas limit", Value: uint64(v.GasLimit)},
+		{Name: "Max fee", Value: perGas(v.MaxFeePerGas)}, {Name: "Priority fee", Value: perGas(v.MaxPriorityFeePerGas)},
+	}
+	if v.Input != nil && v.Input.Function != nil {
+		fields = append(fields, output.Field{Name: "Function", Value: *v.Input.Function})
+	}
+	if v.Error != nil {
+		fields = append(fields, output.Field{Name: "Error", Value: *v.Error})
+	}
+	if r := v.Receipt; r != nil {
+		fields = append(fields, output.Field{Name: "Block", Value: r.BlockHeight},
+			output.Field{Name: "Gas used", Value: uint64(r.GasUsed)}, output.Field{Name: "Gas price", Value: perGas(r.EffectiveGasPrice)})
+		if fee, err := feeOf(*r); err == nil {
+			fields = append(fields, output.Field{Name: "Fee", Value: coins(fee)})
+		}
+		if r.ContractAddress != nil {
+			fields = append(fields, output.Field{Name: "Contract", Value: *r.ContractAddress})
+		}
+	}
+	t.Fields(fields...)
+	if v.Receipt == nil || len(v.Receipt.Logs) == 0 {
+		return
+	}
+	rows := make([][]any, len(v.Receipt.Logs))
+	for i, log := range v.Receipt.Logs {
+		rows[i] = []any{log.EventName, log.Address, log.Data}
+	}
+	t.Line("")
+	t.Table([]string{"Event", "Contract", "Data"}, rows)
+}
+
+func (a *app) newBlock() *cobra.Command {
+	var full bool
+	command := a.lookUp(&cobra.Command{
+		Use:   "block [HEIGHT|HASH|latest|earliest]",
+		Short: "Show a block, the latest by default",
+		Example: `  cairn block
+  cairn block 17 --full
+  cairn block latest --json`,
+		Args: atMostOne("block"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		text := "latest"
+		if len(args) > 0 {
+			text = args[0]
+		}
+		wanted, err := argument.ParseBlock(text)
+		if err != nil {
+			return output.Usage(err)
+		}
+		block, err := s.block(ctx, wanted, full)
+		if err != nil {
+			return err
+		}
+		if block == nil {
+			return fmt.Errorf("the node has no block %s", text)
+		}
+		return s.Result(block, func(t *output.Text) { blockPeople(t, block) })
+	})
+	command.Flags().BoolVar(&full, "full", false, "show the transactions and not only their hashes")
+	return command
+}
+
+func (s *session) block(ctx context.Context, wanted argument.Block, full bool) (*api.Block, error) {
+	if wanted.Hash != nil {
+		return s.client.BlockByHash(ctx, *wanted.Hash, full)
+	}
+	return s.client.BlockByNumber(ctx, wanted.Ref, full)
+}
+
+func blockPeople(t *output.Text, b *api.Block) {
+	t.Fields(
+		output.Field{Name: "Height", Value: b.Height}, output.Field{Name: "Hash", Value: b.Hash},
+		output.Field{Name: "Parent", Value: b.ParentHash},
+		output.Field{Name: "Time", Value: time.Unix(int64(b.Timestamp), 0).UTC().Format(time.RFC3339)},
+		output.Field{Name: "State root", Value: b.StateRoot}, output.Field{Name: "Producer", Value: b.Producer},
+		output.Field{Name: "Gas used", Value: fmt.Sprintf("%d of %d", uint64(b.GasUsed), uint64(b.GasLimit))},
+		output.Field{Name: "Base fee", Value: perGas(b.BaseFee)}, output.Field{Name: "Size", Value: fmt.Sprintf("%d bytes", b.Size)},
+		output.Field{Name: "Transactions", Value: b.TxCount},
+	)
+	if len(b.Transactions.Full) > 0 {
+		t.Line("")
+		transactionTable(t, b.Transactions.Full)
+	}
+	for _, hash := range b.Transactions.Hashes {
+		t.Line("%s", hash)
+	}
+}
+
+func (a *app) newRPC() *cobra.Command {
+	return a.lookUp(&cobra.Command{
+		Use:   "rpc METHOD [PARAM…]",
+		Short: "Call any method of the node's JSON-RPC",
+		Long: `Call any method of the node's JSON-RPC with positional parameters, and print its result as JSON.
+
+A parameter that is JSON is sent as that, any other as a string. After -- parameters may begin with a dash.`,
+		Example: `  cairn rpc svc_blockNumber
+  cairn rpc svc_getBlockByNumber latest true
+  cairn rpc svc_getEvents '{"from_block": 10}'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("cairn rpc takes METHOD, and then parameters")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		params := make([]any, len(args)-1)
+		for i, text := range args[1:] {
+			params[i] = rawParam(text)
+		}
+		var result json.RawMessage
+		if err := s.client.Raw(ctx, args[0], params, &result); err != nil {
+			return err
+		}
+		pretty, err := json.MarshalIndent(result, "", "  ")
+		if err != nil {
+			return err
+		}
+		return s.Result(result, func(t *output.Text) { t.Line("%s", pretty) })
+	})
+}
+
+// rawParam is a parameter as JSON: itself where it is that, else a string.
+func rawParam(text string) any {
+	if raw := json.RawMessage(strings.TrimSpace(text)); json.Valid(raw) {
+		return raw
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package output
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// The exit codes of the program.
+const (
+	ExitDone        = 0
+	ExitFailed      = 1 // the operation failed
+	ExitUsage       = 2 // the command line or a setting is wrong
+	ExitUnreachable = 3 // no node answers
+)
+
+// usageError marks an error as wrong usage.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// Usage marks an error as wrong usage of the program, which then exits with [ExitUsage]. Nil stays nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+// ExitCode is the exit code of a command that ended with err, which may be nil. A node that refuses the request with
+// an HTTP status for clients (400 to 499) was reached.
+func ExitCode(err error) int {
+	var usage usageError
+	var status *jsonrpc.StatusError
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &usage):
+		return ExitUsage
+	case asRPC(err) != nil:
+		return ExitFailed
+	case errors.As(err, &status) && status.Status < http.StatusInternalServerError:
+		return ExitFailed
+	case errors.Is(err, jsonrpc.ErrUnreachable):
+		return ExitUnreachable
+	default:
+		return ExitFailed
+	}
+}
+
+func asRPC(err error) *jsonrpc.Error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// failure is an error as programs see it.
+type failure struct {
+	// Code is that of JSON-RPC, negative, where the error has one; else the exit code.
+	Code    int            `json:"code"`
+	Message string         `json:"message"`
+	Data    map[string]any `json:"data"` // never null
+}
+
+func failureOf(err error) failure {
+	f := failure{Code: ExitCode(err), Message: oneLine(err.Error()), Data: map[string]any{}}
+	if e := asRPC(err); e != nil {
+		f.Code, f.Message = e.Code, oneLine(e.Message)
+		if e.Data != nil {
+			f.Data = e.Data
+		}
+	}
+	return f
+}
+
+// oneLine puts a text that other software wrote on one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,80 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Printer writes a command's result, notes and failure. It is for one command and one goroutine.
+type Printer struct {
+	out, err io.Writer
+	json     bool
+}
+
+// New returns a printer that writes results to out and everything else to err. With asJSON results and failures are
+// each one JSON document: {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}.
+func New(out, err io.Writer, asJSON bool) *Printer { return &Printer{out: out, err: err, json: asJSON} }
+
+// JSON reports whether results are written as JSON.
+func (p *Printer) JSON() bool { return p.json }
+
+// Result writes a command's result, once: result as JSON for programs, or what people writes. The JSON of a result must
+// not depend on who reads it, so that people sees nothing that programs do not.
+func (p *Printer) Result(result any, people func(*Text)) error {
+	var buffer bytes.Buffer
+	if p.json {
+		if err := writeJSON(&buffer, success{OK: true, Result: result}); err != nil {
+			return fmt.Errorf("the result: %w", err)
+		}
+	} else {
+		people(&Text{to: &buffer})
+	}
+	_, err := p.out.Write(buffer.Bytes())
+	return err
+}
+
+// Note writes a line of prose for people to the standard error.
+func (p *Printer) Note(format string, args ...any) {
+	// A standard error that cannot be written to leaves nobody to tell.
+	_, _ = fmt.Fprintf(p.err, format+"\n", args...)
+}
+
+// Fail writes the error that a command ended with, and returns the program's exit code.
+func (p *Printer) Fail(err error) int {
+	f := failureOf(err)
+	if !p.json {
+		p.Note("cairn: %s", f.sentence())
+		return ExitCode(err)
+	}
+	if written := writeJSON(p.out, refusal{OK: false, Error: f}); written != nil {
+		p.Note("cairn: %s (and writing that as JSON failed: %v)", f.sentence(), written)
+	}
+	return ExitCode(err)
+}
+
+// sentence is the failure for people: with the code of JSON-RPC where there is one.
+func (f failure) sentence() string {
+	if f.Code < 0 {
+		return fmt.Sprintf("%s (code %d)", f.Message, f.Code)
+	}
+	return f.Message
+}
+
+type success struct {
+	OK     bool `json:"ok"`
+	Result any  `json:"result"`
+}
+
+type refusal struct {
+	OK    bool    `json:"ok"`
+	Error failure `json:"error"`
+}
+
+// writeJSON writes one document and a newline.
+func writeJSON(to io.Writer, document any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(document)
+}

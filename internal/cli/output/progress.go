@@ -1,0 +1,23 @@
+package output
+
+import (
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// spinnerStyle is a turning line of ASCII characters (progressbar's table of spinners).
+const spinnerStyle = 9
+
+// spinnerInterval is the time between two of its frames.
+const spinnerInterval = 100 * time.Millisecond
+
+// Spin shows a spinner with a text on the standard error until stop is called. It is for terminals: elsewhere nothing
+// is shown.
+func (p *Printer) Spin(terminal bool, text string) (stop func()) {
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(p.err), progressbar.OptionSetVisibility(terminal),
+		progressbar.OptionSetDescription(text), progressbar.OptionSpinnerType(spinnerStyle),
+		progressbar.OptionSetSpinnerChangeInterval(spinnerInterval), progressbar.OptionSetElapsedTime(true),
+		progressbar.OptionClearOnFinish())
+	return func() { _ = bar.Finish() } // what it could not draw does not matter
+}

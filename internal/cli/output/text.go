@@ -1,0 +1,61 @@
+package output
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// Text is a result that is written for people. It goes to memory first, so that writing it cannot fail.
+type Text struct {
+	to io.Writer
+}
+
+// Line writes a line.
+func (t *Text) Line(format string, args ...any) { _, _ = fmt.Fprintf(t.to, format+"\n", args...) }
+
+// Field is a line of [Text.Fields].
+type Field struct {
+	Name  string
+	Value any
+}
+
+// Fields writes names and values in two columns.
+func (t *Text) Fields(fields ...Field) {
+	w := plainTable()
+	for _, f := range fields {
+		w.AppendRow(table.Row{f.Name, f.Value})
+	}
+	t.Line("%s", w.Render())
+}
+
+// Table writes rows in columns under their names.
+func (t *Text) Table(columns []string, rows [][]any) {
+	w := plainTable()
+	w.AppendHeader(row(columns))
+	for _, r := range rows {
+		w.AppendRow(r)
+	}
+	t.Line("%s", w.Render())
+}
+
+// plainTable is a table without lines, two spaces between the columns and none at the margins.
+func plainTable() table.Writer {
+	w := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft = ""
+	style.Box.PaddingRight = "  "
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	return w
+}
+
+func row(columns []string) table.Row {
+	r := make(table.Row, len(columns))
+	for i, c := range columns {
+		r[i] = c
+	}
+	return r
+}

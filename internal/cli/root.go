@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli/output"
+)
+
+// Build says what the program is.
+type Build struct {
+	// Version is the software's version.
+	Version string
+	// ProtocolVersion is the newest version of the protocol that the program knows.
+	ProtocolVersion uint32
+}
+
+// NewRoot returns the command cairn with the client commands below it.
+func NewRoot(build Build) *cobra.Command { return newApp(build).root() }
+
+func (a *app) root() *cobra.Command {
+	root := newGroup(&cobra.Command{
+		Use:   "cairn",
+		Short: "A blockchain node, and the tools to use one",
+		Example: `  cairn keys new alice
+  cairn send alice 1.5 --from dev0
+  cairn account alice`,
+	})
+	var version bool
+	root.Flags().BoolVar(&version, "version", false, "print the version")
+	needsCommand := root.RunE
+	root.RunE = func(command *cobra.Command, args []string) error {
+		printer := PrinterOf(command)
+		switch {
+		case version:
+			return printer.Result(map[string]any{"version": a.build.Version, "protocolVersion": a.build.ProtocolVersion},
+				func(t *output.Text) {
+					t.Line("cairn %s (protocol version %d)", a.build.Version, a.build.ProtocolVersion)
+				})
+		case len(args) == 0 && !printer.JSON():
+			return printHelp(printer, command)
+		}
+		return needsCommand(command, args)
+	}
+	root.PersistentFlags().Bool(jsonFlag, false, `print one JSON document: {"ok":true,"result":…} or {"ok":false,"error":…}`)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(newHelp())
+	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
+		printer := PrinterOf(command)
+		if err := printHelp(printer, command); err != nil {
+			printer.Note("cairn: the help cannot be written: %v", err)
+		}
+	})
+	root.AddCommand(
+		a.newKeys(), a.newSend(), a.newConfigure(),
+		a.newAccount(), a.newTx(), a.newBlock(), a.newFees(), a.newMempool(), a.newStatus(), a.newRPC(),
+		newCompletion(),
+	)
+	return root
+}

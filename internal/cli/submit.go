@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// submission are the flags of the commands that send a transaction.
+type submission struct {
+	gasLimit, maxFee, priorityFee, nonce uint64
+	noWait, dryRun                       bool
+}
+
+// The flags of a transaction's fields, which the node is asked for where they are not given.
+const (
+	gasLimitFlag    = "gas-limit"
+	maxFeeFlag      = "max-fee"
+	priorityFeeFlag = "priority-fee"
+	nonceFlag       = "nonce"
+)
+
+// register declares all flags but the gas limit's, whose name means something else to cairn configure.
+func (f *submission) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: as the node suggests)")
+	flags.Uint64Var(&f.priorityFee, priorityFeeFlag, 0, "of that the most for the fee recipient (default: as the node suggests)")
+	flags.Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
+	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait until the transaction is in a block")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the transaction, but neither sign nor send it")
+	command.MarkFlagsMutuallyExclusive("no-wait", "dry-run")
+}
+
+// registerGasLimit declares the flag of the gas limit.
+func (f *submission) registerGasLimit(command *cobra.Command) {
+	command.Flags().Uint64Var(&f.gasLimit, gasLimitFlag, 0, "the most gas to use (default: as the node estimates)")
+}
+
+// fields are the fields that were given on the command line.
+func (f *submission) fields(command *cobra.Command) client.TxFields {
+	given := func(name string) bool { return command.Flags().Changed(name) }
+	var fields client.TxFields
+	if given(nonceFlag) {
+		fields.Nonce = &f.nonce
+	}
+	if given(maxFeeFlag) {
+		fields.MaxFee = (*types.Amount)(&f.maxFee)
+	}
+	if given(priorityFeeFlag) {
+		fields.Priority = (*types.Amount)(&f.priorityFee)
+	}
+	if f.gasLimit != 0 {
+		fields.GasLimit = (*types.Gas)(&f.gasLimit)
+	}
+	return fields
+}
+
+// plannedTransaction is the result of a dry run.
+type plannedTransaction struct {
+	ChainID              uint64        `json:"chainId"`
+	Type                 string        `json:"type"`
+	From                 types.Account `json:"from"`
+	Value                api.Quantity  `json:"value"`
+	Nonce                api.Quantity  `json:"nonce"`
+	GasLimit             api.Quantity  `json:"gasLimit"`
+	MaxFeePerGas         api.Quantity  `json:"maxFeePerGas"`
+	MaxPriorityFeePerGas api.Quantity  `json:"maxPriorityFeePerGas"`
+	MaxCost              api.Quantity  `json:"maxCost"`  // value + gasLimit × maxFeePerGas
+	Unsigned             api.Data      `json:"unsigned"` // bincode(Transaction)
+}
+
+// acceptedTransaction is the result of sending without waiting.
+type acceptedTransaction struct {
+	TransactionHash types.TxID `json:"transactionHash"`
+}
+
+// includedTransaction is the result of a transaction that was waited for: its receipt and what it meant for its sender.
+type includedTransaction struct {
+	api.Receipt
+	Fee     api.Quantity  `json:"fee"`     // gasUsed × effectiveGasPrice
+	Balance *api.Quantity `json:"balance"` // the sender's, after the latest block; null when the node did not tell
+}
+
+// submit builds a transaction, signs it with the key that key returns, sends it, and waits for its receipt, as the
+// flags say. The command's result is written.
+func (f *submission) submit(
+	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
+	key func() (crypto.PrivateKey, error),
+) error {
+	building, cancel := s.patience(ctx)
+	defer cancel()
+	tx, err := s.client.Build(building, from, payload, f.fields(command))
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return s.planned(tx)
+	}
+	private, err := key()
+	if err != nil {
+		return err
+	}
+	signed, err := client.NewSigner(private).Sign(tx)
+	if err != nil {
+		return err
+	}
+	sending, cancel := s.patience(ctx)
+	defer cancel()
+	if f.noWait {
+		id, err := s.client.Send(sending, signed)
+		if err != nil {
+			return err
+		}
+		return s.Result(acceptedTransaction{id}, func(t *output.Text) { t.Fields(output.Field{Name: "Transaction", Value: id}) })
+	}
+	s.Note("Sending transaction %s", signed.ID())
+	stop := s.Spin(s.terminal, "Waiting for a block")
+	receipt, err := s.client.SendAndWait(sending, signed)
+	stop()
+	if err != nil {
+		return err
+	}
+	if err := client.Failure(receipt); err != nil {
+		return err
+	}
+	return s.included(sending, receipt)
+}
+
+func (s *session) planned(tx types.Transaction) error {
+	cost, err := tx.Cost()
+	if err != nil {
+		return err
+	}
+	plan := plannedTransaction{
+		ChainID: tx.ChainID, Type: tx.Payload.Kind().String(), From: tx.Sender, Value: api.Quantity(tx.Payload.Value()),
+		Nonce: api.Quantity(tx.Nonce), GasLimit: api.Quantity(tx.GasLimit), MaxFeePerGas: api.Quantity(tx.MaxFeePerGas),
+		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas), MaxCost: api.Quantity(cost), Unsigned: tx.Encode(),
+	}
+	return s.Result(plan, func(t *output.Text) {
+		t.Fields(
+			output.Field{Name: "Type", Value: plan.Type}, output.Field{Name: "Chain id", Value: plan.ChainID},
+			output.Field{Name: "From", Value: plan.From}, output.Field{Name: "Value", Value: coins(plan.Value)},
+			output.Field{Name: "Nonce", Value: tx.Nonce}, output.Field{Name: "Gas limit", Value: tx.GasLimit},
+			output.Field{Name: "Max fee", Value: perGas(plan.MaxFeePerGas)},
+			output.Field{Name: "Priority fee", Value: perGas(plan.MaxPriorityFeePerGas)},
+			output.Field{Name: "Costs at most", Value: coins(plan.MaxCost)},
+		)
+	})
+}
+
+func (s *session) included(ctx context.Context, receipt api.Receipt) error {
+	fee, err := feeOf(receipt)
+	if err != nil {
+		return err
+	}
+	result := includedTransaction{Receipt: receipt, Fee: fee}
+	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
+	if err != nil {
+		// The transaction is done, whatever comes after it.
+		s.Note("cairn: the new balance is not known: %v", err)
+	} else {
+		result.Balance = (*api.Quantity)(&balance)
+	}
+	return s.Result(result, func(t *output.Text) {
+		fields := append(receiptFields(receipt), output.Field{Name: "Fee", Value: coins(fee)})
+		if result.Balance != nil {
+			fields = append(fields, output.Field{Name: "New balance", Value: coins(*result.Balance)})
+		}
+		t.Fields(fields...)
+	})
+}
+
+// feeOf is what a transaction's gas cost its sender.
+func feeOf(receipt api.Receipt) (api.Quantity, error) {
+	fee, err := types.Gas(receipt.GasUsed).Cost(types.Amount(receipt.EffectiveGasPrice))
+	return api.Quantity(fee), err
+}
+
+func receiptFields(receipt api.Receipt) []output.Field {
+	status := api.StatusFailed
+	if client.Failure(receipt) == nil {
+		status = api.StatusSuccess
+	}
+	return []output.Field{
+		{Name: "Status", Value: status}, {Name: "Transaction", Value: receipt.TransactionHash},
+		{Name: "Block", Value: receipt.BlockHeight}, {Name: "Gas used", Value: uint64(receipt.GasUsed)},
+		{Name: "Gas price", Value: perGas(receipt.EffectiveGasPrice)},
+	}
+}
+
+// coins writes an amount for people.
+func coins[Q ~uint64](amount Q) string { return argument.FormatAmount(types.Amount(amount)) + " coins" }
+
+// perGas writes a price for people.
+func perGas[Q ~uint64](price Q) string {
+	return strconv.FormatUint(uint64(price), 10) + " units per gas"
+}
