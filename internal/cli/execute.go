@@ -73,6 +73,7 @@ func asksJSON(args []string) bool {
 // newGroup returns a command that only has commands below it.
 func newGroup(command *cobra.Command) *cobra.Command {
 	command.Args = cobra.ArbitraryArgs
+	command.SuggestionsMinimumDistance = 2
 	command.RunE = func(command *cobra.Command, args []string) error { return output.Usage(wrongCommand(command, args)) }
 	return command
 }

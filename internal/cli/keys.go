@@ -180,7 +180,7 @@ func (a *app) newKeysList() *cobra.Command {
 			return err
 		}
 		for _, failure := range failures {
-			s.Note("cairn: left out: %v", failure)
+			s.Note("Warning: left out: %v", failure)
 		}
 		views := make([]keyView, len(entries))
 		rows := make([][]any, len(entries))

@@ -47,7 +47,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		printer := PrinterOf(command)
 		if err := printHelp(printer, command); err != nil {
-			printer.Note("cairn: the help cannot be written: %v", err)
+			printer.Note("Error: the help cannot be written: %v", err)
 		}
 	})
 	root.AddCommand(

@@ -165,7 +165,7 @@ func (s *session) included(ctx context.Context, receipt api.Receipt) error {
 	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
 	if err != nil {
 		// The transaction is done, whatever comes after it.
-		s.Note("cairn: the new balance is not known: %v", err)
+		s.Note("Warning: the new balance is not known: %v", err)
 	} else {
 		result.Balance = (*api.Quantity)(&balance)
 	}

@@ -45,11 +45,11 @@ func (p *Printer) Note(format string, args ...any) {
 func (p *Printer) Fail(err error) int {
 	f := failureOf(err)
 	if !p.json {
-		p.Note("cairn: %s", f.sentence())
+		p.Note("Error: %s", f.sentence())
 		return ExitCode(err)
 	}
 	if written := writeJSON(p.out, refusal{OK: false, Error: f}); written != nil {
-		p.Note("cairn: %s (and writing that as JSON failed: %v)", f.sentence(), written)
+		p.Note("Error: %s (and writing that as JSON failed: %v)", f.sentence(), written)
 	}
 	return ExitCode(err)
 }

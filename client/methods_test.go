@@ -1,0 +1,125 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestMethodsOnTheWire holds each typed method to the call that it makes, written out, and the answer that it reads.
+func TestMethodsOnTheWire(t *testing.T) {
+	const zero = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
+	signed := signedTransfer(t)
+	raw := `"` + api.Data(signed.Encode()).String() + `"`
+	unsigned := `"` + api.Data(signed.Transaction.Encode()).String() + `"`
+	tests := []struct {
+		name   string
+		call   func(*Client) (any, error)
+		method string
+		params string
+		answer string
+		want   string // fmt of what is returned; "" where the answer is an object
+	}{
+		{"BlockNumber", func(c *Client) (any, error) { return c.BlockNumber(t.Context()) }, "svc_blockNumber", `[]`, `"0x11"`, "17"},
+		{"ChainID", func(c *Client) (any, error) { return c.ChainID(t.Context()) }, "svc_chainId", `[]`, `"0x7a69"`, "31337"},
+		{"Balance", func(c *Client) (any, error) { return c.Balance(t.Context(), types.Account{}, api.Latest()) },
+			"svc_getBalance", `[` + zero + `]`, `"0x5"`, "5"},
+		{"Balance of old", func(c *Client) (any, error) { return c.Balance(t.Context(), types.Account{}, api.AtHeight(10)) },
+			"svc_getBalance", `[` + zero + `,"0xa"]`, `"0x5"`, "5"},
+		{"Nonce", func(c *Client) (any, error) { return c.Nonce(t.Context(), types.Account{}, api.NonceRef{}) },
+			"svc_getTransactionCount", `[` + zero + `]`, `"0x3"`, "3"},
+		{"pending Nonce", func(c *Client) (any, error) { return c.Nonce(t.Context(), types.Account{}, api.Pending()) },
+			"svc_getTransactionCount", `[` + zero + `,"pending"]`, `"0x4"`, "4"},
+		{"ResolveAddress", func(c *Client) (any, error) { return c.ResolveAddress(t.Context(), "bcrt1x") },
+			"svc_resolveAddress", `["bcrt1x"]`, `{"pubkey":` + zero + `}`, types.Account{}.String()},
+		{"NodeInfo", func(c *Client) (any, error) { return c.NodeInfo(t.Context()) }, "svc_getNodeInfo", `[]`, `{}`, ""},
+		{"SyncStatus", func(c *Client) (any, error) { return c.SyncStatus(t.Context()) }, "svc_getSyncStatus", `[]`, `{}`, ""},
+		{"Genesis", func(c *Client) (any, error) { return c.Genesis(t.Context()) }, "svc_getGenesis", `[]`, `{}`, ""},
+		{"Parameters", func(c *Client) (any, error) { return c.Parameters(t.Context()) }, "svc_getParameters", `[]`, `{}`, ""},
+		{"AccountProof", func(c *Client) (any, error) { return c.AccountProof(t.Context(), types.Account{}) },
+			"svc_getAccountProof", `[` + zero + `]`, `{}`, ""},
+		{"GasPrice", func(c *Client) (any, error) { return c.GasPrice(t.Context()) }, "svc_gasPrice", `[]`, `{}`, ""},
+		{"FeeMarket", func(c *Client) (any, error) { return c.FeeMarket(t.Context()) }, "svc_getFeeMarket", `[]`, `{}`, ""},
+		{"FeeHistory", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5) }, "svc_getFeeHistory", `[5]`, `{}`, ""},
+		{"FeeHistory with percentiles", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5, 50) },
+			"svc_getFeeHistory", `[5,[50]]`, `{}`, ""},
+		{"MempoolStats", func(c *Client) (any, error) { return c.MempoolStats(t.Context()) }, "svc_getMempoolStats", `[]`, `{}`, ""},
+		{"BlockByNumber", func(c *Client) (any, error) { return c.BlockByNumber(t.Context(), api.Latest(), true) },
+			"svc_getBlockByNumber", `["latest",true]`, `null`, "<nil>"},
+		{"BlockByHash", func(c *Client) (any, error) { return c.BlockByHash(t.Context(), types.BlockHash{}, false) },
+			"svc_getBlockByHash", `[` + zero + `]`, `null`, "<nil>"},
+		{"Blocks", func(c *Client) (any, error) { return c.Blocks(t.Context(), 3, 5, true) },
+			"svc_getBlocks", `[{"from_height":3,"to_height":5,"include_transactions":true}]`, `[]`, "[]"},
+		{"Transaction", func(c *Client) (any, error) { return c.Transaction(t.Context(), types.TxID{}) },
+			"svc_getTransactionByHash", `[` + zero + `]`, `null`, "<nil>"},
+		{"Receipt", func(c *Client) (any, error) { return c.Receipt(t.Context(), types.TxID{}) },
+			"svc_getTransactionReceipt", `[` + zero + `]`, `null`, "<nil>"},
+		{"TransactionStatus", func(c *Client) (any, error) { return c.TransactionStatus(t.Context(), types.TxID{}) },
+			"svc_getTransactionStatus", `[` + zero + `]`, `{}`, ""},
+		{"TransactionsOf", func(c *Client) (any, error) { return c.TransactionsOf(t.Context(), types.Account{}, 7, "x") },
+			"svc_getTransactionsByAddress", `[` + zero + `,{"limit":7,"before":"x"}]`, `[]`, "[]"},
+		{"RecentTransactions", func(c *Client) (any, error) { return c.RecentTransactions(t.Context(), 7) },
+			"svc_listRecentTransactions", `[7]`, `[]`, "[]"},
+		{"RecentTransactions, none", func(c *Client) (any, error) { return c.RecentTransactions(t.Context(), 0) },
+			"svc_listRecentTransactions", `[0]`, `[]`, "[]"},
+		{"Run", func(c *Client) (any, error) { return c.Run(t.Context(), signed.Transaction) },
+			"svc_call", `[` + unsigned + `]`, `"0x0102"`, "[1 2]"},
+		{"EstimateGas", func(c *Client) (any, error) { return c.EstimateGas(t.Context(), signed.Transaction) },
+			"svc_estimateGas", `[` + unsigned + `]`, `"0x5208"`, "21000"},
+		{"Send", func(c *Client) (any, error) { return c.Send(t.Context(), signed) },
+			"svc_sendRawTransaction", `[` + raw + `]`, zero, types.TxID{}.String()},
+		{"Mine", func(c *Client) (any, error) { return c.Dev().Mine(t.Context(), 2) }, "dev_mine", `[2]`, `"0x9"`, "9"},
+		{"SetBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetBlockTime(t.Context(), 1500*time.Millisecond) },
+			"dev_setBlockTime", `[1500]`, `true`, "<nil>"},
+		{"SetManual", func(c *Client) (any, error) { return nil, c.Dev().SetManual(t.Context()) }, "dev_setBlockTime", `[null]`, `true`, "<nil>"},
+		{"SetNextBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetNextBlockTime(t.Context(), 99) },
+			"dev_setNextBlockTime", `[99]`, `true`, "<nil>"},
+		{"Snapshot", func(c *Client) (any, error) { return c.Dev().Snapshot(t.Context()) }, "dev_snapshot", `[]`, `"0x1"`, "1"},
+		{"Revert", func(c *Client) (any, error) { return nil, c.Dev().Revert(t.Context(), 16) }, "dev_revert", `["0x10"]`, `true`, "<nil>"},
+		{"Fund", func(c *Client) (any, error) { return c.Dev().Fund(t.Context(), types.Account{}, 255) },
+			"dev_fund", `[` + zero + `,"0xff"]`, zero, types.TxID{}.String()},
+		{"Raw", func(c *Client) (any, error) {
+			var result json.Number
+			err := c.Raw(t.Context(), "any", []any{1, "a"}, &result)
+			return result, err
+		}, "any", `[1,"a"]`, `9007199254740993`, "9007199254740993"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var request struct {
+				ID     json.RawMessage
+				Method string
+				Params json.RawMessage
+			}
+			node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+					t.Error(err)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, test.answer)
+			}))
+			defer node.Close()
+			c, err := New(node.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			result, err := test.call(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if request.Method != test.method || string(request.Params) != test.params {
+				t.Errorf("called %s %s, want %s %s", request.Method, request.Params, test.method, test.params)
+			}
+			if got := fmt.Sprint(result); test.want != "" && got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
