@@ -12,13 +12,14 @@ import (
 )
 
 // version is the software's version; a release sets it with -ldflags "-X main.version=…".
-var version = "development"
+var version = "0.1.0"
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(execute()) }
 
-func run() int {
+func execute() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := cli.NewRoot(cli.Build{Version: version, ProtocolVersion: params.Version})
+	root.AddCommand(newDev(), newInit(), newNode())
 	return cli.Execute(ctx, root, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }

@@ -66,7 +66,7 @@ func checkFile(tree fs.FS, name string, importers map[string][]string) (problems
 		}
 		own, isOwn := strings.CutPrefix(imported, module)
 		switch own = strings.TrimPrefix(own, "/"); {
-		case isOwn && own == pkg, isOwn && matches(row, own), isOwn && isTest && own == "internal/testkit":
+		case isOwn && own == pkg, isOwn && matches(row, own), isOwn && isTest && (own == "internal/testkit" || matches(testRows[pkg], own)):
 		case isOwn:
 			report(spec.Pos(), "%s may not import %s", pkg, own)
 		case strict && matches(bannedImports, imported):

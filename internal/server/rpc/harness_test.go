@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -129,7 +128,7 @@ func (c *testChain) mine() types.SignedHeader {
 // include makes a block of the given transactions, whatever the pool thinks of them.
 func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
 	c.t.Helper()
-	check(c.t, c.produce(slices.Values(types.VerifySignatures(txs))))
+	check(c.t, c.produce(&list{types.VerifySignatures(txs)}))
 	if got := len(must(c.store.Block(c.store.Head().Header.Height))(c.t).Transactions); got != len(txs) {
 		c.t.Fatalf("%d of %d transactions were included", got, len(txs))
 	}
@@ -145,7 +144,21 @@ func must[T any](value T, err error) func(testing.TB) T {
 	}
 }
 
-func (c *testChain) produce(txs iter.Seq[*types.VerifiedTx]) error {
+// list is a batch in a given order.
+type list struct{ txs []*types.VerifiedTx }
+
+func (l *list) Next() *types.VerifiedTx {
+	if len(l.txs) == 0 {
+		return nil
+	}
+	tx := l.txs[0]
+	l.txs = l.txs[1:]
+	return tx
+}
+
+func (*list) SkipSender() {}
+
+func (c *testChain) produce(txs ledger.Transactions) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seal := func(hash types.BlockHash) (types.Signature, error) { return producer.Sign(hash[:], [32]byte{}) }
@@ -163,11 +176,7 @@ func (c *testChain) State() (api.SyncState, string) { return c.state, c.reason }
 // Mine and what follows make the chain a Developer.
 func (c *testChain) Mine(_ context.Context, count uint64) error {
 	for range count {
-		best := c.pool.Best(c.ledger.Tip().Env.BaseFee)
-		if err := c.produce(func(yield func(*types.VerifiedTx) bool) {
-			for tx := best.Next(); tx != nil && yield(tx); tx = best.Next() {
-			}
-		}); err != nil {
+		if err := c.produce(c.pool.Best(c.ledger.Tip().Env.BaseFee)); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type scenario struct {
 	*testChain
 	transfer, failedTransfer, deploy, call, configure, pending types.SignedTransaction
-	newcomer                                                    types.Account
+	newcomer                                                   types.Account
 }
 
 func newScenario(t testing.TB) *scenario {

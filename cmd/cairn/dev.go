@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// devSettings are the settings of `cairn dev`.
+type devSettings struct {
+	DataDir   string        `setting:"data-dir" usage:"where the chain is kept"`
+	Ephemeral bool          `setting:"ephemeral" usage:"keep the chain in memory only"`
+	BlockTime time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
+	Accounts  uint64        `setting:"accounts" usage:"number of funded accounts"`
+	Mnemonic  string        `setting:"mnemonic" usage:"BIP-39 sentence of the accounts"`
+	RPCAddr   string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
+	AdminAddr string        `setting:"admin-addr" usage:"address of health and readiness; port 0 picks one"`
+	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+}
+
+func newDev() *cobra.Command {
+	settings := devSettings{
+		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: node.DevelopmentMnemonic,
+		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
+	}
+	return withSettings(&cobra.Command{
+		Use:   "dev",
+		Short: "Run a development chain with funded accounts",
+		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys are printed.\n" +
+			"The chain is a real one on disk and goes on where it stopped. Its keys are public: never send anything of value to them.",
+		Example: "  cairn dev\n  cairn dev --ephemeral --block-time 0",
+	}, &settings, func(command *cobra.Command) error { return runDev(command, settings) })
+}
+
+func runDev(command *cobra.Command, settings devSettings) error {
+	printer := cli.PrinterOf(command)
+	development, err := node.NewDevelopment(settings.Mnemonic, int(min(settings.Accounts, 1<<20)))
+	if err != nil {
+		return output.Usage(err)
+	}
+	dir := settings.DataDir
+	if settings.Ephemeral {
+		dir = ""
+	}
+	genesis, err := developmentGenesis(development, dir)
+	if err != nil {
+		return err
+	}
+	n, err := node.New(node.Config{
+		Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
+		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, Development: development,
+		Log: newLogger(command.ErrOrStderr()), OnBlock: blockLines(command.ErrOrStderr()),
+	})
+	if err != nil {
+		return err
+	}
+	accounts := developmentAccounts(development)
+	if err := printDev(printer, n, accounts, dir); err != nil {
+		return errors.Join(err, n.Close())
+	}
+	return run(command.Context(), n, settings.ReadyFile, accounts)
+}
+
+// developmentGenesis is the genesis of the chain in dir, or a new one of now.
+func developmentGenesis(development *node.Development, dir string) (types.Genesis, error) {
+	created := uint64(time.Now().Unix())
+	if dir != "" {
+		stored, err := node.StoredGenesis(dir)
+		if err != nil {
+			return types.Genesis{}, err
+		}
+		if stored != nil {
+			created = stored.Time
+		}
+	}
+	return development.Genesis(created), nil
+}
+
+// developmentAccount is a funded account as the ready file and --json show it.
+type developmentAccount struct {
+	Address    string `json:"address"`
+	PublicKey  string `json:"publicKey"`
+	PrivateKey string `json:"privateKey"` // the tweaked key, whose x-only public key is the account
+}
+
+func developmentAccounts(development *node.Development) []developmentAccount {
+	accounts := make([]developmentAccount, len(development.Accounts))
+	for i, key := range development.Accounts {
+		accounts[i] = newDevelopmentAccount(key)
+	}
+	return accounts
+}
+
+func newDevelopmentAccount(key crypto.PrivateKey) developmentAccount {
+	public, private := key.PublicKey(), key.Bytes()
+	return developmentAccount{
+		Address: types.Regtest.Address(public), PublicKey: hex.EncodeToString(public[:]), PrivateKey: hex.EncodeToString(private[:]),
+	}
+}
+
+func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccount, dir string) error {
+	where := dir
+	if dir == "" {
+		where = "in memory"
+	}
+	result := struct {
+		RPC      string               `json:"rpc"`
+		Admin    string               `json:"admin"`
+		ChainID  uint64               `json:"chainId"`
+		DataDir  string               `json:"dataDir"`
+		Accounts []developmentAccount `json:"accounts"`
+	}{url(n.RPCAddr()), url(n.AdminAddr()), node.DevelopmentChainID, dir, accounts}
+	return printer.Result(result, func(t *output.Text) {
+		t.Line("Cairn %s, development chain\n", version)
+		for i, a := range accounts {
+			t.Line("dev%-4d %s  10000 coins\n        public key  %s\n        private key %s", i, a.Address, a.PublicKey, a.PrivateKey)
+		}
+		t.Line("")
+		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "OpenRPC", Value: result.RPC + "/openrpc.json"},
+			output.Field{Name: "health", Value: result.Admin + "/health"}, output.Field{Name: "chain id", Value: result.ChainID},
+			output.Field{Name: "data", Value: where})
+		t.Line("\nThese keys are public: never send anything of value to them. Try: cairn send dev1 1.5 --from dev0\n")
+	})
+}
+
+// blockLines prints a line for each block.
+func blockLines(to io.Writer) func(types.SignedHeader, int) {
+	return func(h types.SignedHeader, txs int) {
+		when := time.Unix(int64(h.Header.Timestamp), 0).UTC().Format(time.TimeOnly)
+		_, _ = fmt.Fprintf(to, "%s  block %-6d %s  %d tx  %d gas  base fee %d\n", // a closed terminal is no reason to stop
+			when, h.Header.Height, h.Header.Hash(), txs, h.Header.GasUsed, h.Header.BaseFee)
+	}
+}
+
+// dataHome is a directory of the user's for data (XDG base directory specification), empty where there is no home.
+func dataHome(name string) string {
+	base := os.Getenv("XDG_DATA_HOME")
+	if base == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		base = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(base, "cairn", name)
+}

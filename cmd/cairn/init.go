@@ -1,0 +1,132 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// defaultChainIDs are the chain ids of new networks where none is given.
+var defaultChainIDs = map[types.Network]uint64{types.Mainnet: 1, types.Testnet: 2, types.Regtest: 3}
+
+func newInit() *cobra.Command {
+	var network string
+	var chainID uint64
+	var allocations []string
+	var blockTime time.Duration
+	command := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Start a network: write genesis, producer key and settings into a directory",
+		Long: "Start a network: write genesis.json, protocol.key and cairn.toml into DIR, which is then the data directory of\n" +
+			"its producing node. Whoever holds protocol.key makes the blocks: keep a copy of it in a safe place.",
+		Example: "  cairn init ./mychain --network regtest --alloc bcrt1p…=1000\n  cairn node --data-dir ./mychain",
+		Args:    exactlyOne("a directory"),
+		RunE: func(command *cobra.Command, args []string) error {
+			n := node.NewNetwork{
+				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()), Settings: settingsText(blockTime),
+			}
+			if n.Network.Prefix() == "" {
+				return output.Usage(fmt.Errorf("unknown network %q: mainnet, testnet or regtest", network))
+			}
+			if !command.Flags().Changed("chain-id") {
+				n.ChainID = defaultChainIDs[n.Network]
+			}
+			if n.ChainID == node.DevelopmentChainID {
+				return output.Usage(fmt.Errorf("chain id %d is that of `cairn dev`", n.ChainID))
+			}
+			var err error
+			if n.Allocations, err = parseAllocations(n.Network, allocations); err != nil {
+				return output.Usage(err)
+			}
+			return initNetwork(cli.PrinterOf(command), args[0], n)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&network, "network", string(types.Regtest), "mainnet, testnet or regtest: it fixes the prefix of addresses")
+	flags.Uint64Var(&chainID, "chain-id", 0, "number that keeps transactions of different chains apart (default 1 for mainnet, 2 testnet, 3 regtest)")
+	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT; may be repeated")
+	flags.DurationVar(&blockTime, "block-time", time.Second, "time between blocks; 0: a block at once for each transaction")
+	return command
+}
+
+func initNetwork(printer *output.Printer, dir string, n node.NewNetwork) (err error) {
+	if n.Key, err = crypto.GenerateKey(rand.Reader); err != nil {
+		return err
+	}
+	genesis, err := node.InitNetwork(dir, n)
+	if err != nil {
+		return err
+	}
+	hash, err := node.GenesisHash(genesis)
+	if err != nil {
+		return err
+	}
+	result := struct {
+		Dir         string          `json:"dir"`
+		Network     types.Network   `json:"network"`
+		ChainID     uint64          `json:"chainId"`
+		GenesisHash types.BlockHash `json:"genesisHash"`
+		Producer    string          `json:"producer"`
+	}{dir, genesis.Network, genesis.ChainID, hash, genesis.Network.Address(types.Account(genesis.Parameters.Producer))}
+	return printer.Result(result, func(t *output.Text) {
+		t.Fields(output.Field{Name: "network", Value: result.Network}, output.Field{Name: "chain id", Value: result.ChainID},
+			output.Field{Name: "genesis hash", Value: result.GenesisHash}, output.Field{Name: "producer", Value: result.Producer},
+			output.Field{Name: "producer's key", Value: filepath.Join(dir, node.ProtocolKeyFile) + " (keep it secret, keep a copy)"})
+		t.Line("\nStart it: cairn node --data-dir %s", dir)
+	})
+}
+
+// parseAllocations reads ACCOUNT=AMOUNT pairs; an account may appear once.
+func parseAllocations(network types.Network, pairs []string) ([]types.Allocation, error) {
+	var allocations []types.Allocation
+	seen := map[types.Account]bool{}
+	for _, pair := range pairs {
+		name, text, found := strings.Cut(pair, "=")
+		if !found {
+			return nil, fmt.Errorf("--alloc %q: write ACCOUNT=AMOUNT", pair)
+		}
+		account, err := network.ParseAccount(name)
+		if err != nil {
+			return nil, fmt.Errorf("--alloc %q: %w", pair, err)
+		}
+		amount, err := argument.ParseAmount(text)
+		if err != nil {
+			return nil, fmt.Errorf("--alloc %q: %w", pair, err)
+		}
+		if amount == 0 || seen[account] {
+			return nil, fmt.Errorf("--alloc %q: an account is given once, and more than 0", pair)
+		}
+		seen[account] = true
+		allocations = append(allocations, types.Allocation{Account: account, Balance: amount})
+	}
+	return allocations, nil
+}
+
+func settingsText(blockTime time.Duration) string {
+	return fmt.Sprintf(`# Settings of this node. Flags and CAIRN_* environment variables win over them.
+mode = "primary"
+block-time = %q
+rpc-addr = %q
+admin-addr = %q
+`, blockTime, defaultRPCAddr, defaultAdminAddr)
+}
+
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s takes %s, %d arguments given", command.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}

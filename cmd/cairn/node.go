@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
+)
+
+// nodeSettings are the settings of `cairn node`, and the keys of cairn.toml.
+type nodeSettings struct {
+	DataDir     string        `setting:"data-dir" usage:"where the chain is kept"`
+	Genesis     string        `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
+	Mode        string        `setting:"mode" usage:"what the node is: primary"`
+	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
+	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
+	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
+	AdminAddr   string        `setting:"admin-addr" usage:"address of health and readiness; port 0 picks one"`
+	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
+	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
+	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
+	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+}
+
+func newNode() *cobra.Command {
+	settings := nodeSettings{
+		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
+		AdminAddr: defaultAdminAddr, Journal: "async",
+	}
+	return withSettings(&cobra.Command{
+		Use:     "node",
+		Short:   "Run a node of a network",
+		Long:    "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and DATA-DIR/cairn.toml.",
+		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error { return runPrimary(command, settings) })
+}
+
+func runPrimary(command *cobra.Command, settings nodeSettings) error {
+	nodeConfig, err := settings.config()
+	if err != nil {
+		return err
+	}
+	nodeConfig.Log = newLogger(command.ErrOrStderr())
+	n, err := node.New(nodeConfig)
+	if err != nil {
+		return err
+	}
+	hash, err := node.GenesisHash(n.Genesis())
+	if err != nil {
+		return errors.Join(err, n.Close())
+	}
+	result := struct {
+		RPC         string `json:"rpc"`
+		Admin       string `json:"admin"`
+		ChainID     uint64 `json:"chainId"`
+		GenesisHash string `json:"genesisHash"`
+		DataDir     string `json:"dataDir"`
+	}{url(n.RPCAddr()), url(n.AdminAddr()), n.Genesis().ChainID, hash.String(), settings.DataDir}
+	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin + "/health"},
+			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},
+			output.Field{Name: "data", Value: result.DataDir})
+	}); err != nil {
+		return errors.Join(err, n.Close())
+	}
+	return run(command.Context(), n, settings.ReadyFile, nil)
+}
+
+// config checks the settings and reads the files that they name.
+func (s nodeSettings) config() (node.Config, error) {
+	switch {
+	case s.DataDir == "":
+		return node.Config{}, output.Usage(errors.New("--data-dir is needed"))
+	case s.Mode != "primary":
+		return node.Config{}, output.Usage(fmt.Errorf("this version runs as primary only, not as %q", s.Mode))
+	case s.Journal != "async" && s.Journal != "sync":
+		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
+	case s.CacheMiB > 1<<20:
+		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
+	}
+	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return node.Config{}, output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
+	}
+	if err != nil {
+		return node.Config{}, err
+	}
+	key, err := node.ReadProtocolKey(orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile))
+	if err != nil {
+		return node.Config{}, err
+	}
+	return node.Config{
+		Version: version, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
+		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20,
+	}, nil
+}
+
+// orIn is the path that was given, or the file of that name in dir.
+func orIn(dir, path, name string) string {
+	if path != "" {
+		return path
+	}
+	return filepath.Join(dir, name)
+}

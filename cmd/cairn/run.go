@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/config"
+	"github.com/cairn-chain/cairn/internal/node"
+)
+
+const (
+	defaultRPCAddr   = "127.0.0.1:8777"
+	defaultAdminAddr = "127.0.0.1:8778"
+	envPrefix        = "CAIRN_"
+)
+
+// withSettings gives a command its settings as flags, and loads them before it runs.
+func withSettings(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
+	config.Register(command.Flags(), settings)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		if err := loadSettings(command, settings); err != nil {
+			return output.Usage(err)
+		}
+		return run(command)
+	}
+	command.Args = cobra.NoArgs
+	return command
+}
+
+// loadSettings reads flags over environment over the cairn.toml of the data directory over defaults.
+func loadSettings(command *cobra.Command, settings any) error {
+	sources := config.Sources{Flags: command.Flags(), Env: envPrefix}
+	if err := config.Load(settings, sources); err != nil {
+		return err
+	}
+	dir := command.Flags().Lookup("data-dir")
+	if dir == nil || dir.Value.String() == "" {
+		return nil
+	}
+	file := filepath.Join(dir.Value.String(), node.SettingsFile)
+	if _, err := os.Stat(file); err != nil {
+		return nil // a directory needs no settings
+	}
+	sources.File = file
+	return config.Load(settings, sources)
+}
+
+// newLogger logs to the standard error: warnings and errors, and what else CAIRN_LOG_LEVEL asks for.
+func newLogger(to io.Writer) *slog.Logger {
+	level := slog.LevelWarn
+	if text := os.Getenv(envPrefix + "LOG_LEVEL"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			_, _ = fmt.Fprintf(to, "CAIRN_LOG_LEVEL: %v\n", err) // the log goes to the same place
+		}
+	}
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+}
+
+// run runs a node until the context ends. The ready file is written first: the listeners are open since the node was
+// made, so whoever connects from now on is served.
+func run(ctx context.Context, n *node.Node, readyFile string, accounts []developmentAccount) error {
+	if readyFile != "" {
+		if err := writeReadyFile(readyFile, n, accounts); err != nil {
+			return errors.Join(err, n.Close())
+		}
+	}
+	return n.Run(ctx)
+}
+
+// ready is what a script that started the node needs to know.
+type ready struct {
+	RPC      string               `json:"rpc"`
+	Admin    string               `json:"admin"`
+	PID      int                  `json:"pid"`
+	Accounts []developmentAccount `json:"accounts,omitempty"`
+}
+
+// writeReadyFile writes the file whole or not at all: a script may be polling for it.
+func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) error {
+	content, err := json.MarshalIndent(ready{url(n.RPCAddr()), url(n.AdminAddr()), os.Getpid(), accounts}, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := path + ".part"
+	if err := os.WriteFile(part, append(content, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+func url(address net.Addr) string { return "http://" + address.String() }

@@ -1,0 +1,74 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// DevelopmentChainID is the chain on which development accounts and the dev_ methods exist.
+const DevelopmentChainID = 31337
+
+// DevelopmentMnemonic is the publicly known sentence whose keys own a development chain's coins.
+const DevelopmentMnemonic = "test test test test test test test test test test test junk"
+
+const (
+	developmentBalance  = 10_000 * types.CoinUnits
+	treasuryBalance     = 100_000_000 * types.CoinUnits
+	producerBalance     = 1_000 * types.CoinUnits
+	maxDevelopmentNames = 1_000
+)
+
+// Development is the set of keys of a development chain, all derived from one mnemonic.
+type Development struct {
+	Accounts []crypto.PrivateKey // m/86'/1'/0'/0/i
+	Treasury crypto.PrivateKey   // m/86'/1'/0'/1/0: pays what dev_fund gives
+	Producer crypto.PrivateKey   // m/86'/1'/0'/1/1
+}
+
+// NewDevelopment derives the keys of a development chain with count funded accounts.
+func NewDevelopment(mnemonic string, count int) (*Development, error) {
+	if count < 1 || count > maxDevelopmentNames {
+		return nil, fmt.Errorf("a development chain has 1 to %d accounts, not %d", maxDevelopmentNames, count)
+	}
+	seed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	if err != nil {
+		return nil, err
+	}
+	d := &Development{Accounts: make([]crypto.PrivateKey, count)}
+	coin := types.Regtest.CoinType()
+	for i := range d.Accounts {
+		if d.Accounts[i], err = crypto.DeriveBIP86(seed, coin, 0, 0, uint32(i)); err != nil {
+			return nil, err
+		}
+	}
+	if d.Treasury, err = crypto.DeriveBIP86(seed, coin, 0, 1, 0); err != nil {
+		return nil, err
+	}
+	d.Producer, err = crypto.DeriveBIP86(seed, coin, 0, 1, 1)
+	return d, err
+}
+
+// Genesis is the development chain's genesis at a time in Unix seconds.
+func (d *Development) Genesis(time uint64) types.Genesis {
+	g := types.Genesis{
+		ChainID: DevelopmentChainID, Network: types.Regtest, Time: time, BaseFee: params.DefaultMinBaseFee,
+		Parameters: params.Default(d.Producer.PublicKey()),
+	}
+	for _, key := range d.Accounts {
+		g.Allocations = append(g.Allocations, types.Allocation{Account: key.PublicKey(), Balance: developmentBalance})
+	}
+	g.Allocations = append(g.Allocations,
+		types.Allocation{Account: d.Treasury.PublicKey(), Balance: treasuryBalance},
+		types.Allocation{Account: d.Producer.PublicKey(), Balance: producerBalance})
+	sortAllocations(g.Allocations)
+	return g
+}
+
+func sortAllocations(allocations []types.Allocation) {
+	slices.SortFunc(allocations, func(a, b types.Allocation) int { return bytes.Compare(a.Account[:], b.Account[:]) })
+}

@@ -1,0 +1,157 @@
+package node
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// The files of a node's directory, beside its database.
+const (
+	GenesisFile     = "genesis.json"
+	ProtocolKeyFile = "protocol.key"
+	SettingsFile    = "cairn.toml"
+)
+
+// ErrExists is the error of a directory that holds a network already.
+var ErrExists = errors.New("there is a network already")
+
+// NewNetwork is what [InitNetwork] starts a network from.
+type NewNetwork struct {
+	Network     types.Network
+	ChainID     uint64
+	Time        uint64 // Unix seconds
+	Key         crypto.PrivateKey
+	Allocations []types.Allocation // in any order; the producer gets some where it has none
+	Settings    string             // the text of cairn.toml
+}
+
+// Genesis is the network's genesis. The producer can configure: it always has coins.
+func (n NewNetwork) Genesis() (types.Genesis, error) {
+	producer := types.Account(n.Key.PublicKey())
+	allocations := append([]types.Allocation{}, n.Allocations...)
+	funded := false
+	for _, a := range allocations {
+		funded = funded || a.Account == producer
+	}
+	if !funded {
+		allocations = append(allocations, types.Allocation{Account: producer, Balance: producerBalance})
+	}
+	sortAllocations(allocations)
+	g := types.Genesis{
+		ChainID: n.ChainID, Network: n.Network, Time: n.Time, BaseFee: params.DefaultMinBaseFee,
+		Parameters: params.Default(n.Key.PublicKey()), Allocations: allocations,
+	}
+	return g, exec.CheckGenesis(g)
+}
+
+// InitNetwork writes a network's genesis, its producer's key and settings into dir, which becomes a node's data
+// directory. A directory that holds one of the files is refused with [ErrExists], and nothing is written.
+func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
+	g, err := n.Genesis()
+	if err != nil {
+		return types.Genesis{}, err
+	}
+	for _, name := range []string{GenesisFile, ProtocolKeyFile, SettingsFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return types.Genesis{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return types.Genesis{}, err
+	}
+	rendering, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return types.Genesis{}, err
+	}
+	key := n.Key.Bytes()
+	for _, file := range []struct {
+		name    string
+		content []byte
+		mode    os.FileMode
+	}{
+		{ProtocolKeyFile, []byte(hex.EncodeToString(key[:]) + "\n"), 0o600},
+		{SettingsFile, []byte(n.Settings), 0o644},
+		{GenesisFile, append(rendering, '\n'), 0o644}, // last: a directory with a genesis is whole
+	} {
+		if err := writeNew(filepath.Join(dir, file.name), file.content, file.mode); err != nil {
+			return types.Genesis{}, err
+		}
+	}
+	return g, nil
+}
+
+// writeNew writes a file that must not exist, and syncs it.
+func writeNew(path string, content []byte, mode os.FileMode) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(content); err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// maxGenesisFile bounds a genesis file: 2^20 allocations in their JSON rendering.
+const maxGenesisFile = 256 << 20
+
+// ReadGenesis reads a genesis file.
+func ReadGenesis(path string) (types.Genesis, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return types.Genesis{}, err
+	}
+	if info.Size() > maxGenesisFile {
+		return types.Genesis{}, fmt.Errorf("%s is over %d bytes", path, maxGenesisFile)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return types.Genesis{}, err
+	}
+	g, err := types.ParseGenesisJSON(content)
+	if err != nil {
+		return types.Genesis{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return g, exec.CheckGenesis(g)
+}
+
+// ReadProtocolKey reads a producer's key: 64 hex digits and a newline. A file that others may read is refused.
+func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return crypto.PrivateKey{}, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return crypto.PrivateKey{}, fmt.Errorf("%s may be read by others: chmod 600 it", path)
+	}
+	if info.Size() > 100 {
+		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: 64 hex digits are expected", path)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return crypto.PrivateKey{}, err
+	}
+	digits, err := hex.DecodeString(strings.TrimSpace(string(content)))
+	if err != nil || len(digits) != 32 {
+		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: 64 hex digits are expected", path)
+	}
+	return crypto.NewPrivateKey([32]byte(digits))
+}
+
+// GenesisHash is the hash of block 0, which identifies a chain.
+func GenesisHash(g types.Genesis) (types.BlockHash, error) {
+	block, err := ledger.GenesisBlock(g)
+	return block.Header.Hash(), err
+}

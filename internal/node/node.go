@@ -1,0 +1,269 @@
+// Package node wires a node: configuration → [New] → [Node.Run]. It is the only place where the parts meet.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Config is what a node is made of.
+type Config struct {
+	Version     string // of the program
+	DataDir     string // empty: everything in memory
+	Genesis     *types.Genesis
+	Key         crypto.PrivateKey // of the producer
+	BlockTime   time.Duration     // sequencer.Instant, sequencer.Manual, or the interval
+	RPCAddr     string
+	AdminAddr   string
+	Retention   uint64 // blocks kept behind the head, 0 for all
+	SyncJournal bool   // answer a sent transaction only once it is synced
+	CacheBytes  int64  // of the database, 0 for its default
+	Development *Development
+	Log         *slog.Logger
+
+	// OnBlock, unless nil, is told of each block from the start on, with the number of its transactions.
+	OnBlock func(header types.SignedHeader, txs int)
+}
+
+// Node is a running node, or one about to run.
+type Node struct {
+	config    Config
+	db        *kv.DB
+	store     *chain.Store
+	ledger    *ledger.Ledger
+	pool      *mempool.Pool
+	sequencer *sequencer.Solo
+	rpc       *rpc.Server
+	listeners struct{ rpc, admin net.Listener }
+}
+
+// The parts of a data directory that the node itself makes.
+const (
+	databaseDir = "db"
+	journalFile = "mempool.journal"
+)
+
+// New opens the database and the listeners. [Node.Run] does the rest; a node that is not run must be closed.
+func New(config Config) (_ *Node, err error) {
+	if err := poseidon.SelfTest(); err != nil {
+		return nil, fmt.Errorf("hash kernel %s: %w", poseidon.Active(), err)
+	}
+	n := &Node{config: config}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.db, err = OpenDatabase(config.DataDir, config.CacheBytes, config.Log); err != nil {
+		return nil, err
+	}
+	n.store, err = chain.Open(n.db, chain.Options{Retention: config.Retention, Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		return nil, err
+	}
+	if n.ledger, err = ledger.Open(n.store, config.Genesis); err != nil {
+		return nil, err
+	}
+	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log}
+	if config.DataDir != "" {
+		options.Journal = filepath.Join(config.DataDir, journalFile)
+	}
+	if n.pool, err = mempool.New(options, sequencer.Head(n.ledger)); err != nil {
+		return nil, err
+	}
+	n.sequencer = sequencer.New(n.ledger, n.pool, config.Key, systemClock{}, config.BlockTime)
+	if config.Development != nil {
+		n.sequencer.ContinueTime()
+	}
+	if n.rpc, err = n.newRPCServer(); err != nil {
+		return nil, err
+	}
+	if n.listeners.rpc, err = net.Listen("tcp", config.RPCAddr); err != nil {
+		return nil, err
+	}
+	n.listeners.admin, err = net.Listen("tcp", config.AdminAddr)
+	return n, err
+}
+
+// OpenDatabase opens the database of a data directory, or one in memory where dir is empty.
+func OpenDatabase(dir string, cacheBytes int64, log *slog.Logger) (*kv.DB, error) {
+	options := kv.Options{CacheBytes: cacheBytes, Logger: log}
+	if dir == "" {
+		options.FS = kv.Memory()
+		return kv.Open(databaseDir, options)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return kv.Open(filepath.Join(dir, databaseDir), options)
+}
+
+// StoredGenesis is the genesis of the chain that a data directory holds, nil where it holds none.
+func StoredGenesis(dir string) (*types.Genesis, error) {
+	if _, err := os.Stat(filepath.Join(dir, databaseDir)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	db, err := OpenDatabase(dir, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	var genesis *types.Genesis
+	if !store.Empty() {
+		g := store.Genesis()
+		genesis = &g
+	}
+	return genesis, errors.Join(store.Close(), db.Close())
+}
+
+// RPCAddr and AdminAddr are the addresses on which the node listens.
+func (n *Node) RPCAddr() net.Addr   { return n.listeners.rpc.Addr() }
+func (n *Node) AdminAddr() net.Addr { return n.listeners.admin.Addr() }
+
+// Genesis is the chain's genesis.
+func (n *Node) Genesis() types.Genesis { return n.store.Genesis() }
+
+const shutdownTime = 10 * time.Second
+
+// Run serves and makes blocks until ctx ends or a part fails, and closes the node.
+func (n *Node) Run(ctx context.Context) error {
+	group, running := errgroup.WithContext(ctx)
+	servers := []*http.Server{
+		n.serve(group, n.listeners.rpc, n.rpc), n.serve(group, n.listeners.admin, admin.New(n.ready)),
+	}
+	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopProducing()
+	group.Go(func() error { return n.sequencer.Run(producing) })
+	group.Go(func() error { return n.prune(producing) })
+	group.Go(func() error { return n.announce(producing) })
+	group.Go(func() error {
+		<-running.Done()
+		return n.stop(servers, stopProducing)
+	})
+	return errors.Join(group.Wait(), n.Close())
+}
+
+// prune deletes what the retention does not keep, after each block.
+func (n *Node) prune(ctx context.Context) error {
+	if n.config.Retention == 0 {
+		return nil
+	}
+	for {
+		err := n.store.Prune(ctx)
+		if err == nil {
+			err = n.store.WaitHeight(ctx, n.store.Head().Header.Height+1)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
+// receipt may still get it.
+func (n *Node) stop(servers []*http.Server, stopProducing func()) error {
+	defer stopProducing()
+	n.rpc.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	for _, server := range servers {
+		if err := server.Shutdown(ctx); err != nil {
+			n.config.Log.Warn("connections were cut", "error", err)
+			_ = server.Close() // they were given their time
+		}
+	}
+	return nil
+}
+
+func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.Handler) *http.Server {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
+	}
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return server
+}
+
+// announce tells of each new block until ctx ends.
+func (n *Node) announce(ctx context.Context) error {
+	if n.config.OnBlock == nil {
+		return nil
+	}
+	for height := n.store.Head().Header.Height + 1; ; height++ {
+		if err := n.store.WaitHeight(ctx, height); err != nil {
+			return nil // the context has ended
+		}
+		block, err := n.store.Block(height)
+		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrAboveHead) {
+			continue // a development chain was taken back just now
+		}
+		if err != nil {
+			return err
+		}
+		n.config.OnBlock(block.Signed(), len(block.Transactions))
+	}
+}
+
+func (n *Node) ready() (bool, string) {
+	status := n.sequencer.Status()
+	return status.State == sequencer.Producing, status.Reason
+}
+
+// Close releases what New opened; Run calls it.
+func (n *Node) Close() error {
+	var errs []error
+	if n.listeners.rpc != nil {
+		_ = n.listeners.rpc.Close() // Serve has closed it already where the node ran
+	}
+	if n.listeners.admin != nil {
+		_ = n.listeners.admin.Close()
+	}
+	if n.pool != nil {
+		errs = append(errs, n.pool.Close())
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	if n.db != nil {
+		errs = append(errs, n.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time                         { return time.Now() }
+func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }

@@ -1,0 +1,92 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (n *Node) newRPCServer() (*rpc.Server, error) {
+	config := rpc.Config{
+		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Version: n.config.Version,
+		Mode: api.ModePrimary, Limits: jsonrpc.Options{Incident: logIncidents(n.config.Log)},
+	}
+	if n.config.Development != nil {
+		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}
+	}
+	return rpc.New(config)
+}
+
+// logIncidents logs an error that no client may see under an id that the client is told.
+func logIncidents(log *slog.Logger) func(context.Context, string, error) string {
+	return func(_ context.Context, method string, err error) string {
+		var id [8]byte
+		_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+		incident := hex.EncodeToString(id[:])
+		attributes := []any{"incident", incident, "method", method, "error", err}
+		var panicked *jsonrpc.PanicError
+		if errors.As(err, &panicked) {
+			attributes = append(attributes, "stack", string(panicked.Stack))
+		}
+		log.Error("internal error", attributes...)
+		return incident
+	}
+}
+
+// producer is what a primary knows of itself.
+type producer struct{ engine *sequencer.Solo }
+
+// PeerCount is 0: a primary learns of replicas once they announce themselves.
+func (producer) PeerCount() uint64 { return 0 }
+
+func (p producer) State() (api.SyncState, string) {
+	status := p.engine.Status()
+	return api.SyncState(status.State), status.Reason
+}
+
+// developer changes a development chain.
+type developer struct {
+	*sequencer.Solo
+	ledger   *ledger.Ledger
+	pool     *mempool.Pool
+	treasury crypto.PrivateKey
+
+	funding sync.Mutex // one transfer of the treasury at a time: each takes the next nonce
+}
+
+// Fund sends a transfer from the treasury like anyone else's: nothing changes the state behind the protocol's back.
+func (d *developer) Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error) {
+	d.funding.Lock()
+	defer d.funding.Unlock()
+	sender := types.Account(d.treasury.PublicKey())
+	nonce, err := d.pool.NextNonce(sender)
+	if err != nil {
+		return types.TxID{}, err
+	}
+	tip := d.ledger.Tip()
+	payload := types.Transfer{To: to, Amount: amount}
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: tip.Env.ChainID, Sender: sender, Nonce: nonce,
+		GasLimit:     fees.IntrinsicGas(payload) + params.Schedule1.NewAccount,
+		MaxFeePerGas: tip.Parameters.MaxBaseFee, MaxPriorityFeePerGas: 1, Payload: payload,
+	}
+	signed, err := types.Sign(tx, d.treasury, [32]byte{})
+	if err != nil {
+		return types.TxID{}, err
+	}
+	return d.pool.Add(ctx, signed.Encode(), "")
+}

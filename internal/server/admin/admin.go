@@ -1,0 +1,38 @@
+// Package admin serves what an operator's tools ask: is the process alive, and may it be sent traffic. It listens on an
+// address of its own and takes no lock of the chain.
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Ready reports whether the node serves what it should, and if not, why.
+type Ready func() (ok bool, reason string)
+
+// New returns the handler of the admin address: /health answers 200 while the process runs, /ready 200 or 503.
+func New(ready Ready) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, status{Status: "ok"})
+	})
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if ok, reason := ready(); !ok {
+			answer(w, http.StatusServiceUnavailable, status{Status: "not ready", Reason: reason})
+			return
+		}
+		answer(w, http.StatusOK, status{Status: "ready"})
+	})
+	return mux
+}
+
+type status struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func answer(w http.ResponseWriter, code int, s status) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(s) // a client that has gone away is no fault
+}
