@@ -1,0 +1,110 @@
+// Package testkit holds what several packages' tests need, and the tests of what the project publishes: the protocol's
+// description and its vectors.
+package testkit
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const vectorsFile = "../../docs/vectors.json"
+
+var update = flag.Bool("update", false, "rewrite docs/vectors.json instead of comparing with it")
+
+// bytesHex is bytes that JSON carries as lower-case hex without a prefix.
+type bytesHex []byte
+
+func (b bytesHex) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, b), nil }
+
+// vectors is the content of docs/vectors.json.
+type vectors struct {
+	About        []string           `json:"about"`
+	TaggedHashes []taggedVector     `json:"tagged_hashes"`
+	Wallet       walletVectors      `json:"wallet"`
+	Parameters   []parametersVector `json:"parameters"`
+	Transactions []txVector         `json:"transactions"`
+	ContractIDs  []contractIDVector `json:"contract_ids"`
+	IntrinsicGas []intrinsicVector  `json:"intrinsic_gas"`
+	BaseFees     []baseFeeVector    `json:"base_fees"`
+	MerkleRoots  []merkleVector     `json:"merkle_roots"`
+	Receipts     []receiptVector    `json:"receipts"`
+	Accesses     accessesVector     `json:"accesses"`
+	Poseidon     poseidonVectors    `json:"poseidon"`
+	StateRoots   []stateRootVector  `json:"state_roots"`
+	StateProofs  []proofVector      `json:"state_proofs"`
+	GasSchedule  scheduleVector     `json:"gas_schedule"`
+	Chain        chainVectors       `json:"chain"`
+}
+
+// wallet is the ten accounts of the development mnemonic on regtest.
+func wallet(t *testing.T) (keys [10]crypto.PrivateKey) {
+	t.Helper()
+	seed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range keys {
+		if keys[i], err = crypto.DeriveBIP86(seed, types.Regtest.CoinType(), 0, 0, uint32(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return keys
+}
+
+func buildVectors(t *testing.T) vectors {
+	keys := wallet(t)
+	return vectors{
+		About: []string{
+			"Test vectors of docs/protocol.md. Bytes are lower-case hex without a prefix, integers are decimal and below 2^53.",
+			"Every signature is made with 32 zero bytes of auxiliary data (BIP-340), so that it can be reproduced.",
+		},
+		TaggedHashes: taggedHashes(), Wallet: walletSection(t, keys), Parameters: parameterVectors(keys),
+		Transactions: transactions(t, keys), ContractIDs: contractIDs(keys), IntrinsicGas: intrinsicGas(keys),
+		BaseFees: baseFees(), MerkleRoots: merkleRoots(), Receipts: receipts(), Accesses: accesses(),
+		Poseidon: poseidonSection(t), StateRoots: stateRoots(), StateProofs: stateProofs(t),
+		GasSchedule: gasSchedule(), Chain: exampleChain(t, keys),
+	}
+}
+
+func encodeVectors(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(buildVectors(t)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestVectors compares docs/vectors.json with what the code computes. With -update it rewrites the file.
+func TestVectors(t *testing.T) {
+	got := encodeVectors(t)
+	if *update {
+		if err := os.WriteFile(vectorsFile, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(vectorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLines, wantLines := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := range min(len(gotLines), len(wantLines)) {
+		if !bytes.Equal(gotLines[i], wantLines[i]) {
+			t.Fatalf("line %d is %s, the code computes %s", i+1, wantLines[i], gotLines[i])
+		}
+	}
+	if len(gotLines) != len(wantLines) {
+		t.Fatalf("%d lines, the code computes %d", len(wantLines), len(gotLines))
+	}
+}
