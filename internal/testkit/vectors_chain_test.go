@@ -19,6 +19,7 @@ type chainVectors struct {
 	Blocks        []blockVector  `json:"blocks"`
 	NextBaseFee   uint64         `json:"base_fee_of_block_3"`
 	State         []recordVector `json:"state_after_block_2"`
+	Proof         proofVector    `json:"proof_of_account_1_after_block_1"`
 }
 
 type blockVector struct {
@@ -109,6 +110,9 @@ func exampleChain(t *testing.T, keys [10]crypto.PrivateKey) chainVectors {
 		result, block = exampleBlock(t, committed, head, keys[9], batch)
 		v.Blocks = append(v.Blocks, newBlockVector(result, block, batch))
 		head = block.Header
+		if head.Height == 1 {
+			v.Proof = newProofVector(t, committed, state.AccountKey(keys[1].PublicKey()))
+		}
 	}
 	p, err := exec.ReadParameters(committed)
 	if err != nil {

@@ -156,7 +156,7 @@ func stateRoots() (vectors []stateRootVector) {
 }
 
 type proofVector struct {
-	Records   int        `json:"of_the_state_with_so_many_records"`
+	Root      bytesHex   `json:"root"`
 	Key       bytesHex   `json:"key"`
 	Value     bytesHex   `json:"value"`
 	Siblings  []bytesHex `json:"siblings"`
@@ -165,7 +165,29 @@ type proofVector struct {
 	ValueHash bytesHex   `json:"value_hash,omitempty"`
 }
 
-// stateProofs has each kind of end; every proof is checked against its root before it is written.
+// newProofVector makes the proof of a key and checks it against the state's root.
+func newProofVector(t *testing.T, committed map[string][]byte, key []byte) proofVector {
+	t.Helper()
+	root, value, proof := stateRoot(committed), committed[string(key)], naiveProve(committed, key)
+	if got, err := proof.rootFor(key, value); err != nil || got != root {
+		t.Fatalf("proof of %x gives root %x, not %x, %v", key, got, root, err)
+	}
+	v := proofVector{Root: root[:], Key: key, Value: value, Siblings: []bytesHex{}, End: "empty"}
+	for _, s := range proof.siblings {
+		b := s.bytes()
+		v.Siblings = append(v.Siblings, b[:])
+	}
+	switch {
+	case len(value) > 0:
+		v.End = "leaf"
+	case proof.end != nil:
+		path, hash := proof.end.path.bytes(), proof.end.valueHash.bytes()
+		v.End, v.Path, v.ValueHash = "other", path[:], hash[:]
+	}
+	return v
+}
+
+// stateProofs has each kind of end.
 func stateProofs(t *testing.T) (vectors []proofVector) {
 	t.Helper()
 	for _, c := range []struct {
@@ -173,27 +195,10 @@ func stateProofs(t *testing.T) (vectors []proofVector) {
 		key     []byte
 		end     string
 	}{
-		{0, recordKey(0x11), "empty"}, {1, recordKey(0x11), "leaf"}, {1, recordKey(0x22), "other"}, {10, recordKey(5), "leaf"},
-		{10, recordKey(0x33), "other"}, {10, recordKey(0x35), "empty"},
+		{0, recordKey(0x11), "empty"}, {1, recordKey(0x11), "leaf"}, {1, recordKey(0x22), "other"},
+		{10, recordKey(5), "leaf"}, {10, recordKey(0x33), "other"}, {10, recordKey(0x35), "empty"},
 	} {
-		records := asMap(exampleState(c.records))
-		value := records[string(c.key)]
-		proof := naiveProve(records, c.key)
-		if root, err := proof.rootFor(c.key, value); err != nil || root != stateRoot(records) {
-			t.Fatalf("proof of %x in %d records: root %x, %v", c.key, c.records, root, err)
-		}
-		v := proofVector{Records: c.records, Key: c.key, Value: value, Siblings: []bytesHex{}, End: "empty"}
-		for _, s := range proof.siblings {
-			b := s.bytes()
-			v.Siblings = append(v.Siblings, b[:])
-		}
-		switch {
-		case len(value) > 0:
-			v.End = "leaf"
-		case proof.end != nil:
-			path, hash := proof.end.path.bytes(), proof.end.valueHash.bytes()
-			v.End, v.Path, v.ValueHash = "other", path[:], hash[:]
-		}
+		v := newProofVector(t, asMap(exampleState(c.records)), c.key)
 		if v.End != c.end {
 			t.Errorf("proof of %x in %d records ends in %s, not %s", c.key, c.records, v.End, c.end)
 		}
