@@ -121,7 +121,8 @@ type stateRootVector struct {
 }
 
 // exampleState has n records: accounts 11…, 22…, then 03… to 0a….
-func exampleState(n int) (records []recordVector) {
+func exampleState(n int) []recordVector {
+	records := []recordVector{}
 	all := []struct {
 		account byte
 		record  state.Account

@@ -42,6 +42,10 @@ type derivationVector struct {
 	ChainCode  bytesHex `json:"chain_code"`
 }
 
+func newDerivationVector(path string, e extendedKey) derivationVector {
+	return derivationVector{path, e.key[:], e.chainCode[:]}
+}
+
 type tweakVector struct {
 	InternalPublicKey bytesHex `json:"internal_public_key"`
 	Tweak             bytesHex `json:"tweak"`
@@ -68,19 +72,19 @@ func walletSection(t *testing.T, regtest [10]crypto.PrivateKey) walletVectors {
 	}
 	w := walletVectors{Mnemonic: mnemonic, Seed: seed}
 
-	key := naiveMaster(seed)
-	path := "m"
-	w.Steps = append(w.Steps, derivationVector{path, key.key[:], key.chainCode[:]})
+	key, path := naiveMaster(seed), "m"
+	w.Steps = append(w.Steps, newDerivationVector(path, key))
 	for _, step := range []struct {
 		name  string
 		index uint32
 	}{{"86'", hardened + 86}, {"1'", hardened + 1}, {"0'", hardened}, {"0", 0}, {"0", 0}} {
 		key = key.child(step.index)
 		path += "/" + step.name
-		w.Steps = append(w.Steps, derivationVector{path, key.key[:], key.chainCode[:]})
+		w.Steps = append(w.Steps, newDerivationVector(path, key))
 	}
-	_, internal := evenSecret(key.key)
-	tweak, private := naiveTweak(key.key)
+	last := [32]byte(w.Steps[len(w.Steps)-1].PrivateKey)
+	_, internal := evenSecret(last)
+	tweak, private := naiveTweak(last)
 	_, public := evenSecret(private)
 	w.Tweak = tweakVector{internal[:], tweak[:], private[:], public[:]}
 
