@@ -44,7 +44,7 @@ func (n Network) CoinType() uint32 {
 	return 1
 }
 
-// Address renders an account as the network's taproot address.
+// Address renders an account as the network's taproot address (bech32m, BIP-350). The network must be known.
 func (n Network) Address(account Account) string { return crypto.EncodeAddress(n.Prefix(), account) }
 
 // What is not an account.
@@ -53,7 +53,8 @@ var (
 	ErrWrongNetwork = errors.New("address of another network")
 )
 
-// ParseAddress parses a taproot address of any network.
+// ParseAddress parses a taproot address (BIP-350, witness version 1) of any of the three networks, in lower or upper
+// case. The error wraps [ErrBadAccount] and says what is wrong.
 func ParseAddress(s string) (Network, Account, error) {
 	prefix, program, err := crypto.DecodeAddress(s)
 	if err != nil {
@@ -68,14 +69,15 @@ func ParseAddress(s string) (Network, Account, error) {
 }
 
 // ParseAccount parses an address of the network ([ErrWrongNetwork] for another's), or a public key in hex, with or
-// without 0x: 32 bytes x-only, or 33 bytes compressed, whose parity byte is dropped.
+// without 0x and of either case: 32 bytes x-only, or 33 bytes compressed (SEC 1), whose parity byte 02 or 03 is dropped.
+// Whether the key is on the curve it does not ask. Anything else is [ErrBadAccount].
 func (n Network) ParseAccount(s string) (Account, error) {
 	if account, ok := parsePublicKey(s); ok {
 		return account, nil
 	}
 	network, account, err := ParseAddress(s)
 	if err != nil {
-		return Account{}, ErrBadAccount
+		return Account{}, err
 	}
 	if network != n {
 		return Account{}, fmt.Errorf("%w: expected prefix %s", ErrWrongNetwork, n.Prefix())
