@@ -62,6 +62,9 @@ func (o *Overlay) Set(key, value []byte) error {
 		return err
 	}
 	o.journal = append(o.journal, change{e, e.now})
+	if len(value) == 0 {
+		value = nil
+	}
 	e.now, e.listed = value, true
 	return nil
 }
@@ -82,7 +85,7 @@ func (o *Overlay) entry(key []byte) (*entry, error) {
 // Checkpoint names the present state for [Overlay.Rollback].
 func (o *Overlay) Checkpoint() int { return len(o.journal) }
 
-// Rollback undoes every write since the checkpoint.
+// Rollback undoes every write since the checkpoint, one of [Overlay.Checkpoint] since the last [Overlay.Seal].
 func (o *Overlay) Rollback(checkpoint int) {
 	for i := len(o.journal) - 1; i >= checkpoint; i-- {
 		o.journal[i].entry.now = o.journal[i].before
@@ -93,7 +96,7 @@ func (o *Overlay) Rollback(checkpoint int) {
 // Seal forgets all checkpoints: a transaction's writes are final once it is applied.
 func (o *Overlay) Seal() { o.journal = o.journal[:0] }
 
-// Accesses lists what was read or written, ascending by key.
+// Accesses lists what was read or written, ascending by key, each key once with its value in the committed state and now.
 func (o *Overlay) Accesses() []types.Access {
 	accesses := make([]types.Access, 0, len(o.entries))
 	for key, e := range o.entries {
@@ -106,7 +109,7 @@ func (o *Overlay) Accesses() []types.Access {
 	return accesses
 }
 
-// Account reads the account's record.
+// Account reads the account's record, and records its key; an account without one is the zero Account.
 func (o *Overlay) Account(a types.Account) (Account, error) {
 	b, err := o.Get(AccountKey(a))
 	if err != nil {
@@ -115,7 +118,7 @@ func (o *Overlay) Account(a types.Account) (Account, error) {
 	return DecodeAccount(b)
 }
 
-// SetAccount writes the account's record.
+// SetAccount writes the account's record; the zero Account deletes it.
 func (o *Overlay) SetAccount(a types.Account, record Account) error {
 	return o.Set(AccountKey(a), record.Encode())
 }
