@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a decoder refuses. Every error of a [Decoder] wraps one of these.
+// What a decoder refuses. Every error of a [Decoder] wraps one of these, or what its caller gave to [Decoder.Fail].
 var (
 	ErrTruncated  = errors.New("input ends too early")
 	ErrTrailing   = errors.New("bytes are left over")
@@ -102,7 +102,7 @@ func (d *Decoder) U64() uint64 {
 	return 0
 }
 
-// Fixed fills dst with an array's bytes.
+// Fixed fills dst with an array's bytes; after an error it leaves dst as it is.
 func (d *Decoder) Fixed(dst []byte) { copy(dst, d.take(len(dst))) }
 
 // Length reads the u64 length of a sequence of at most limit elements, each at least size bytes long, and
@@ -142,7 +142,7 @@ func (d *Decoder) String(limit int) string {
 	return string(b)
 }
 
-// Option reads the byte that says whether a value follows.
+// Option reads the byte that says whether a value follows: 0 or 1.
 func (d *Decoder) Option() bool {
 	v := d.U8()
 	if v > 1 {

@@ -40,7 +40,7 @@ func EncodeAccesses(accesses []Access) []byte {
 	return e.Data()
 }
 
-// DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend. Byte fields alias b.
+// DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend strictly. Byte fields alias b.
 func DecodeAccesses(b []byte) ([]Access, error) {
 	d := codec.NewDecoder(b)
 	n := d.Length(maxAccesses, minAccessBytes)

@@ -14,16 +14,16 @@ type Header struct {
 	Version          uint32 // of the protocol: the parameters' version
 	ChainID          uint64
 	Height           Height
-	Parent           BlockHash
-	Timestamp        uint64 // Unix seconds, at least the parent's
+	Parent           BlockHash // [Genesis.Digest] for the header of height 0
+	Timestamp        uint64    // Unix seconds, at least the parent's
 	Producer         PublicKey
-	TransactionsRoot MerkleRoot
-	ReceiptsRoot     MerkleRoot
-	StateRoot        StateRoot
-	WritesDigest     Digest
-	GasUsed          Gas
-	GasLimit         Gas
-	BaseFee          Amount
+	TransactionsRoot MerkleRoot // [TransactionsRoot]
+	ReceiptsRoot     MerkleRoot // [ReceiptsRoot]
+	StateRoot        StateRoot  // after the block
+	WritesDigest     Digest     // [DigestAccesses] of the block's writes
+	GasUsed          Gas        // by all transactions
+	GasLimit         Gas        // the parameters'
+	BaseFee          Amount     // per gas
 }
 
 // SignedHeader is a header with its producer's BIP-340 signature over the block hash.
@@ -85,7 +85,7 @@ func (h Header) Encode() []byte {
 	return e.Data()
 }
 
-// Hash is the block hash.
+// Hash is the block hash: tagged("cairn/block/v1", bincode(Header)).
 func (h Header) Hash() BlockHash { return BlockHash(blockTag.Hash(h.Encode())) }
 
 // Encode is bincode(SignedHeader).

@@ -49,7 +49,7 @@ func (g Genesis) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeGenesis decodes what [Genesis.Encode] gives.
+// DecodeGenesis decodes what [Genesis.Encode] gives; whether it is valid it does not ask.
 func DecodeGenesis(b []byte) (Genesis, error) {
 	d := codec.NewDecoder(b)
 	g := Genesis{
@@ -65,11 +65,13 @@ func DecodeGenesis(b []byte) (Genesis, error) {
 	return g, d.Finish()
 }
 
-// Digest is the parent of header 0: it binds the chain to this genesis.
+// Digest is the parent of header 0, tagged("cairn/genesis/v1", bincode(Genesis)): it binds the chain to this genesis.
 func (g Genesis) Digest() BlockHash { return BlockHash(genesisTag.Hash(g.Encode())) }
 
 // ParseGenesisJSON reads the JSON rendering of a genesis: the struct's member names; amounts as integers or decimal
-// strings; accounts as hex or as addresses of the genesis' network. Unknown members are an error.
+// strings; accounts as hex or as addresses of the genesis' network. Unknown and repeated members are an error. It checks
+// the form only: whether the genesis is valid is exec.CheckGenesis's to say, which refuses the zeros that missing members
+// of parameters and allocations give. The caller bounds b.
 func ParseGenesisJSON(b []byte) (Genesis, error) {
 	var raw struct {
 		ChainID     *uint64     `json:"chain_id"`
@@ -106,7 +108,8 @@ func ParseGenesisJSON(b []byte) (Genesis, error) {
 	return g, nil
 }
 
-// ParseParametersJSON reads the JSON rendering of parameters, as [ParseGenesisJSON] does.
+// ParseParametersJSON reads the JSON rendering of parameters, as [ParseGenesisJSON] does; addresses are the network's.
+// Whether the parameters are valid it does not ask.
 func ParseParametersJSON(b []byte, network Network) (Parameters, error) {
 	var raw jsonParams
 	if err := decodeStrict(b, &raw); err != nil {

@@ -15,18 +15,18 @@ const (
 type Receipt struct {
 	Transaction TxID
 	Status      ReceiptStatus
-	GasUsed     Gas
-	Contract    *ContractID // of a deploy that succeeded
+	GasUsed     Gas         // intrinsic gas included
+	Contract    *ContractID // of a deploy that succeeded, else nil
 	Output      []byte      // return data, or revert data of a failed one
 	Logs        []Log
 }
 
 // Log is an event that a contract emitted, or a payment that code made (contract zero, name [NativeTransfer]).
 type Log struct {
-	Contract ContractID
-	Name     string
-	Topics   [][32]byte
-	Data     []byte
+	Contract ContractID // that emitted it
+	Name     string     // at most [MaxLogNameBytes]
+	Topics   [][32]byte // at most [MaxLogTopics]
+	Data     []byte     // at most [MaxLogDataBytes]
 }
 
 // NativeTransfer is the name of the log of a native payment made by code: topics from and to, data amount_le64.

@@ -18,14 +18,14 @@ var (
 
 // Transaction is what a sender signs.
 type Transaction struct {
-	Version              uint8
+	Version              uint8 // of this layout: [TransactionVersion]
 	ChainID              uint64
 	Sender               Account
-	Nonce                uint64
+	Nonce                uint64 // how many transactions of the sender come before it
 	GasLimit             Gas
-	MaxFeePerGas         Amount
+	MaxFeePerGas         Amount // base fee and priority fee together
 	MaxPriorityFeePerGas Amount
-	Payload              Payload
+	Payload              Payload // never nil
 }
 
 // SignedTransaction is a transaction with its sender's BIP-340 signature over [Transaction.SigningHash].
@@ -64,6 +64,7 @@ func (k PayloadKind) String() string {
 
 // Payload is what a transaction does: [Transfer], [Deploy], [Call] or [Configure].
 type Payload interface {
+	// Kind is the payload's variant.
 	Kind() PayloadKind
 	// Value is the native amount that the payload moves from the sender.
 	Value() Amount
@@ -97,15 +98,29 @@ type Configure struct {
 	Parameters Parameters
 }
 
-func (Transfer) Kind() PayloadKind  { return KindTransfer }
-func (Deploy) Kind() PayloadKind    { return KindDeploy }
-func (Call) Kind() PayloadKind      { return KindCall }
+// Kind is [KindTransfer].
+func (Transfer) Kind() PayloadKind { return KindTransfer }
+
+// Kind is [KindDeploy].
+func (Deploy) Kind() PayloadKind { return KindDeploy }
+
+// Kind is [KindCall].
+func (Call) Kind() PayloadKind { return KindCall }
+
+// Kind is [KindConfigure].
 func (Configure) Kind() PayloadKind { return KindConfigure }
 
+// Value is what the transfer moves to its receiver.
 func (p Transfer) Value() Amount { return p.Amount }
-func (p Deploy) Value() Amount   { return p.Amount }
-func (p Call) Value() Amount     { return p.Amount }
-func (Configure) Value() Amount  { return 0 }
+
+// Value is what the deploy moves to the new contract.
+func (p Deploy) Value() Amount { return p.Amount }
+
+// Value is what the call moves to the contract.
+func (p Call) Value() Amount { return p.Amount }
+
+// Value is 0: a configure moves nothing.
+func (Configure) Value() Amount { return 0 }
 
 func (p Transfer) encode(e *codec.Encoder) {
 	e.Fixed(p.To[:])
@@ -220,10 +235,10 @@ func decodeSignedTransaction(d *codec.Decoder) (t SignedTransaction) {
 	return t
 }
 
-// SigningHash is the message that the sender signs.
+// SigningHash is the message that the sender signs: tagged("cairn/tx/v1", bincode(Transaction)), BIP-340's tagged hash.
 func (t Transaction) SigningHash() [32]byte { return txTag.Hash(t.Encode()) }
 
-// Cost is the most that a transaction can take from its sender: value + gas_limit × max_fee_per_gas.
+// Cost is the most that a transaction can take from its sender: value + gas_limit × max_fee_per_gas, or [ErrOverflow].
 func (t Transaction) Cost() (Amount, error) {
 	fee, err := t.GasLimit.Cost(t.MaxFeePerGas)
 	if err != nil {
@@ -235,10 +250,11 @@ func (t Transaction) Cost() (Amount, error) {
 // ID is the transaction's hash.
 func (t SignedTransaction) ID() TxID { return TransactionID(t.Encode()) }
 
-// TransactionID is the hash of an encoded signed transaction.
+// TransactionID is the hash of an encoded signed transaction: tagged("cairn/txid/v1", encoded).
 func TransactionID(encoded []byte) TxID { return TxID(txIDTag.Hash(encoded)) }
 
-// NewContractID is the ID of the contract that a Deploy by sender with this nonce creates.
+// NewContractID is the ID of the contract that a Deploy by sender with this nonce creates:
+// tagged("cairn/contract/v1", sender ‖ nonce_le64).
 func NewContractID(sender Account, nonce uint64) ContractID {
 	e := codec.NewEncoder(40)
 	e.Fixed(sender[:])
@@ -246,7 +262,8 @@ func NewContractID(sender Account, nonce uint64) ContractID {
 	return ContractID(contractTag.Hash(e.Data()))
 }
 
-// Sign signs a transaction with the key of its sender.
+// Sign signs a transaction with the key of its sender; aux is BIP-340's auxiliary randomness and may be zeros. That the
+// key is the sender's it does not check.
 func Sign(t Transaction, key crypto.PrivateKey, aux [32]byte) (SignedTransaction, error) {
 	message := t.SigningHash()
 	signature, err := key.Sign(message[:], aux)

@@ -48,14 +48,15 @@ var (
 	ErrVersion  = errors.New("version must be the present one or the next")
 )
 
-// Target is the gas a block uses when the base fee stands still: ⌊gas_limit × target_bps / 10000⌋.
+// Target is the gas a block uses when the base fee stands still: ⌊gas_limit × target_bps / 10000⌋, with target_bps
+// below 10000. The product has 128 bits.
 func Target(gasLimit types.Gas, targetBPS uint16) types.Gas {
 	high, low := bits.Mul64(uint64(gasLimit), uint64(targetBPS))
 	quotient, _ := bits.Div64(high, low, bpsDenominator)
 	return types.Gas(quotient)
 }
 
-// Check reports why p are not valid parameters, or nil.
+// Check reports why p are not valid parameters, or nil. The version it does not ask: see [CheckChange] and [Known].
 func Check(p types.Parameters) error {
 	switch {
 	case p.GasLimit < MinGasLimit || p.GasLimit > MaxGasLimit:
@@ -70,7 +71,8 @@ func Check(p types.Parameters) error {
 	return nil
 }
 
-// CheckChange reports why next may not replace present, or nil.
+// CheckChange reports why next may not replace present, or nil. A version that this code does not know is allowed: the
+// node halts before the block that needs it.
 func CheckChange(present, next types.Parameters) error {
 	if next.Version != present.Version && (next.Version == 0 || next.Version-1 != present.Version) {
 		return fmt.Errorf("%w: %d after %d", ErrVersion, next.Version, present.Version)

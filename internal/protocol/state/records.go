@@ -12,10 +12,10 @@ type Supply struct {
 	Supply, Burned types.Amount
 }
 
-// Encode is balance-like: supply u64 ‖ burned u64.
+// Encode is supply u64 ‖ burned u64, little-endian: 16 bytes.
 func (s Supply) Encode() []byte { return pair(uint64(s.Supply), uint64(s.Burned)) }
 
-// DecodeSupply decodes what [Supply.Encode] gives.
+// DecodeSupply decodes what [Supply.Encode] gives. There is no chain without this record: nothing is an error.
 func DecodeSupply(b []byte) (Supply, error) {
 	first, second, err := decodePair(b)
 	return Supply{types.Amount(first), types.Amount(second)}, err
@@ -24,10 +24,10 @@ func DecodeSupply(b []byte) (Supply, error) {
 // Account is the record under 01 ‖ account. The zero Account is absence.
 type Account struct {
 	Balance types.Amount
-	Nonce   uint64
+	Nonce   uint64 // of the next transaction
 }
 
-// Encode is balance u64 ‖ nonce u64, and nothing where both are 0. A balance of 0 with a nonce stays: without it
+// Encode is balance u64 ‖ nonce u64, little-endian, and nothing where both are 0. A balance of 0 with a nonce stays: without it
 // old transactions could be replayed.
 func (a Account) Encode() []byte {
 	if a == (Account{}) {
@@ -52,8 +52,8 @@ func DecodeAccount(b []byte) (Account, error) {
 type Contract struct {
 	CodeHash types.CodeHash
 	Deployer types.Account
-	Height   types.Height
-	Name     string
+	Height   types.Height // of the block that deployed it
+	Name     string       // at most types.MaxNameBytes
 }
 
 // Encode is bincode(Contract).
@@ -66,7 +66,7 @@ func (c Contract) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeContract decodes what [Contract.Encode] gives.
+// DecodeContract decodes what [Contract.Encode] gives; nothing is an error, not absence.
 func DecodeContract(b []byte) (Contract, error) {
 	d := codec.NewDecoder(b)
 	var c Contract
