@@ -29,6 +29,8 @@ var ErrTooLong = errors.New("payload is too long for a record")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 // RecordBytes is the length in the file of a record with a payload of n bytes.
 func RecordBytes(n int) int { return headerBytes + n }
 
@@ -38,8 +40,8 @@ func appendRecord(b, payload []byte) ([]byte, error) {
 	}
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, castagnoli))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	b = binary.LittleEndian.AppendUint32(b, checksum(payload))
+	b = binary.LittleEndian.AppendUint32(b, checksum(b[start:]))
 	return append(b, payload...), nil
 }
 
@@ -112,7 +114,7 @@ func readRecord(r io.Reader) (payload []byte, n int, err error) {
 		return nil, n, err
 	}
 	length := binary.LittleEndian.Uint32(header[0:])
-	if crc32.Checksum(header[:8], castagnoli) != binary.LittleEndian.Uint32(header[8:]) || length > MaxPayloadBytes {
+	if checksum(header[:8]) != binary.LittleEndian.Uint32(header[8:]) || length > MaxPayloadBytes {
 		return nil, n, errFraming
 	}
 	payload = make([]byte, length)
@@ -123,7 +125,7 @@ func readRecord(r io.Reader) (payload []byte, n int, err error) {
 		return nil, n, io.ErrUnexpectedEOF
 	case err != nil:
 		return nil, n, err
-	case crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(header[4:]):
+	case checksum(payload) != binary.LittleEndian.Uint32(header[4:]):
 		return nil, n, errPayload
 	}
 	return payload, n, nil
