@@ -87,6 +87,7 @@ type chain struct {
 	env      exec.Env
 	accounts map[types.Account]exec.Sender
 	time     time.Time
+	tick     time.Duration // by which each look at the clock moves it
 	readErr  error
 }
 
@@ -113,6 +114,7 @@ func (c *chain) set(i int, balance types.Amount, nonce uint64) {
 func (c *chain) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.time = c.time.Add(c.tick)
 	return c.time
 }
 
@@ -214,7 +216,7 @@ func nextNonce(t testing.TB, p *Pool, i int) uint64 {
 }
 
 // checkInvariants checks that everything the pool keeps twice agrees, and that what is executable may be included.
-func checkInvariants(t testing.TB, p *Pool) {
+func checkInvariants(t testReporter, p *Pool) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,7 +258,7 @@ func checkInvariants(t testing.TB, p *Pool) {
 	}
 }
 
-func checkRun(t testing.TB, p *Pool, s *sender) {
+func checkRun(t testReporter, p *Pool, s *sender) {
 	t.Helper()
 	at := s.state
 	var spent types.Amount
@@ -280,4 +282,10 @@ func checkRun(t testing.TB, p *Pool, s *sender) {
 	if len(s.held) > 0 && exec.CheckAt(p.head.Env, at, s.held[0].tx.Signed()) == nil {
 		t.Fatalf("nonce %d is held but executable", s.held[0].nonce)
 	}
+}
+
+// testReporter is what testing.TB and rapid.T have in common.
+type testReporter interface {
+	Helper()
+	Fatalf(format string, args ...any)
 }

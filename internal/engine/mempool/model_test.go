@@ -1,0 +1,429 @@
+package mempool
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// model is the pool's rules over one plain list, with everything computed anew for every question.
+type model struct {
+	chain    *chain
+	opts     Options
+	txs      []modelTx // in order of arrival
+	pressure bool
+}
+
+type modelTx struct {
+	types.SignedTransaction
+	id    types.TxID
+	size  int
+	added time.Time
+	order int
+}
+
+func (tx modelTx) mustCost() types.Amount {
+	cost, err := tx.Cost()
+	if err != nil {
+		panic(err)
+	}
+	return cost
+}
+
+func (m *model) account(a types.Account) exec.Sender { return m.chain.accounts[a] }
+
+// split is a sender's executable and held transactions, ascending by nonce.
+func (m *model) split(a types.Account) (run, held []modelTx) {
+	var own []modelTx
+	for _, tx := range m.txs {
+		if tx.Sender == a {
+			own = append(own, tx)
+		}
+	}
+	slices.SortFunc(own, func(a, b modelTx) int { return cmp.Compare(a.Nonce, b.Nonce) })
+	at := m.account(a)
+	for i, tx := range own {
+		if exec.CheckAt(m.chain.env, at, &tx.SignedTransaction) != nil {
+			return own[:i], own[i:]
+		}
+		at.Nonce++
+		at.Balance -= tx.mustCost()
+	}
+	return own, nil
+}
+
+func (m *model) senders() []types.Account {
+	var senders []types.Account
+	for _, tx := range m.txs {
+		if !slices.Contains(senders, tx.Sender) {
+			senders = append(senders, tx.Sender)
+		}
+	}
+	return senders
+}
+
+func (m *model) remove(drop func(modelTx) bool) {
+	m.txs = slices.DeleteFunc(slices.Clone(m.txs), drop)
+}
+
+func (m *model) removeID(id types.TxID) { m.remove(func(tx modelTx) bool { return tx.id == id }) }
+
+func (m *model) usage() (count, bytes, heldCount, heldBytes int) {
+	for _, a := range m.senders() {
+		run, held := m.split(a)
+		for _, tx := range run {
+			count, bytes = count+1, bytes+tx.size
+		}
+		for _, tx := range held {
+			count, bytes, heldCount, heldBytes = count+1, bytes+tx.size, heldCount+1, heldBytes+tx.size
+		}
+	}
+	return count, bytes, heldCount, heldBytes
+}
+
+func (m *model) heldFit(count, bytes int) bool {
+	return count*10 <= m.opts.MaxTransactions && bytes*10 <= m.opts.MaxBytes
+}
+
+// modelVictim is a sender's last transaction with what decides its turn.
+type modelVictim struct {
+	tx   modelTx
+	held bool
+	tip  int64
+}
+
+func (m *model) tip(run ...modelTx) int64 {
+	maxFee, maxPriority := run[0].MaxFeePerGas, run[0].MaxPriorityFeePerGas
+	for _, tx := range run {
+		maxFee, maxPriority = min(maxFee, tx.MaxFeePerGas), min(maxPriority, tx.MaxPriorityFeePerGas)
+	}
+	return min(int64(maxPriority), int64(maxFee)-int64(m.chain.env.BaseFee))
+}
+
+func (m *model) firstVictim(but types.Account) (modelVictim, bool) {
+	var all []modelVictim
+	for _, a := range m.senders() {
+		switch run, held := m.split(a); {
+		case a == but:
+		case len(held) > 0:
+			last := held[len(held)-1]
+			all = append(all, modelVictim{last, true, m.tip(last)})
+		default:
+			all = append(all, modelVictim{run[len(run)-1], false, m.tip(run...)})
+		}
+	}
+	if len(all) == 0 {
+		return modelVictim{}, false
+	}
+	return slices.MinFunc(all, func(a, b modelVictim) int {
+		if a.held != b.held {
+			return map[bool]int{true: -1, false: 1}[a.held]
+		}
+		return cmp.Or(cmp.Compare(a.tip, b.tip), cmp.Compare(b.tx.order, a.tx.order))
+	}), true
+}
+
+func (m *model) checkStatic(tx *types.SignedTransaction) error {
+	env := m.chain.env
+	env.BaseFee = env.Parameters.MinBaseFee
+	return exec.CheckStatic(env, tx)
+}
+
+func (m *model) add(tx modelTx) error {
+	account := m.account(tx.Sender)
+	run, held := m.split(tx.Sender)
+	next := account.Nonce + uint64(len(run))
+	var old *modelTx
+	spent := types.Amount(0)
+	prefix := []modelTx{tx}
+	for _, other := range slices.Concat(run, held) {
+		if other.Nonce == tx.Nonce {
+			old = &other
+		}
+	}
+	for _, other := range run {
+		if other.Nonce != tx.Nonce {
+			spent += other.mustCost()
+		}
+		if other.Nonce < tx.Nonce {
+			prefix = append(prefix, other)
+		}
+	}
+	executable := tx.Nonce <= next
+	if !executable {
+		spent, prefix = 0, prefix[:1]
+	}
+	if err := m.checkStatic(&tx.SignedTransaction); err != nil {
+		return errors.Unwrap(err) // one of exec's
+	}
+	switch {
+	case slices.ContainsFunc(m.txs, func(o modelTx) bool { return o.id == tx.id }):
+		return ErrKnown
+	case tx.Nonce < account.Nonce:
+		return exec.ErrNonceTooLow
+	case tx.Nonce >= account.Nonce+m.opts.NonceWindow, !executable && old == nil && len(held) >= m.opts.HeldPerSender:
+		return exec.ErrNonceTooHigh
+	case account.Balance-spent < tx.mustCost():
+		return exec.ErrCannotPay
+	}
+	if old != nil {
+		raise := func(old types.Amount) types.Amount { return old + max(1, (old+9)/10) }
+		if tx.MaxFeePerGas < raise(old.MaxFeePerGas) || tx.MaxPriorityFeePerGas < raise(old.MaxPriorityFeePerGas) {
+			return ErrReplacementUnderpriced
+		}
+	} else if m.pressure && tx.MaxFeePerGas < m.chain.env.BaseFee {
+		return ErrFull
+	}
+	before := m.txs
+	if !m.makeRoom(tx, executable, old, m.tip(prefix...)) {
+		m.txs = before
+		return ErrFull
+	}
+	if old != nil {
+		m.removeID(old.id)
+	}
+	m.txs = append(slices.Clone(m.txs), tx)
+	m.capHeld()
+	m.updatePressure()
+	return nil
+}
+
+func (m *model) makeRoom(tx modelTx, executable bool, old *modelTx, tip int64) bool {
+	_, ownHeld := m.split(tx.Sender)
+	for {
+		count, bytes, heldCount, heldBytes := m.usage()
+		count, bytes = count+1, bytes+tx.size
+		if !executable {
+			heldCount, heldBytes = heldCount+1, heldBytes+tx.size
+		}
+		if old != nil {
+			count, bytes = count-1, bytes-old.size
+			if slices.ContainsFunc(ownHeld, func(o modelTx) bool { return o.id == old.id }) {
+				heldCount, heldBytes = heldCount-1, heldBytes-old.size
+			}
+		}
+		if count <= m.opts.MaxTransactions && bytes <= m.opts.MaxBytes && m.heldFit(heldCount, heldBytes) {
+			return true
+		}
+		v, ok := m.firstVictim(tx.Sender)
+		if !ok || !v.held && !executable || v.held == !executable && v.tip >= tip {
+			return false
+		}
+		m.removeID(v.tx.id)
+	}
+}
+
+// capHeld drops each sender's highest held nonces beyond the limit.
+func (m *model) capHeld() {
+	for _, a := range m.senders() {
+		if _, held := m.split(a); len(held) > m.opts.HeldPerSender {
+			for _, tx := range held[m.opts.HeldPerSender:] {
+				m.removeID(tx.id)
+			}
+		}
+	}
+}
+
+func (m *model) updatePressure() {
+	count, bytes, _, _ := m.usage()
+	if count*10 >= m.opts.MaxTransactions*9 || bytes*10 >= m.opts.MaxBytes*9 {
+		m.pressure = true
+	}
+	if count*4 < m.opts.MaxTransactions*3 && bytes*4 < m.opts.MaxBytes*3 {
+		m.pressure = false
+	}
+}
+
+// reset follows a change of the chain.
+func (m *model) reset() {
+	m.remove(func(tx modelTx) bool {
+		nonce := m.account(tx.Sender).Nonce
+		return tx.Nonce < nonce || tx.Nonce >= nonce+m.opts.NonceWindow || m.checkStatic(&tx.SignedTransaction) != nil
+	})
+	m.capHeld()
+	now := m.chain.now()
+	m.remove(func(tx modelTx) bool { return now.Sub(tx.added) >= m.opts.Expiry })
+	m.capHeld()
+	for {
+		_, _, heldCount, heldBytes := m.usage()
+		if m.heldFit(heldCount, heldBytes) {
+			break
+		}
+		v, _ := m.firstVictim(types.Account{})
+		m.removeID(v.tx.id)
+	}
+	m.updatePressure()
+}
+
+func (m *model) best(baseFee types.Amount) (ids []types.TxID) {
+	env := m.chain.env
+	m.chain.env.BaseFee = baseFee
+	defer func() { m.chain.env = env }()
+	runs := make(map[types.Account][]modelTx)
+	for _, a := range m.senders() {
+		runs[a], _ = m.split(a)
+	}
+	for {
+		var first *modelTx
+		for _, run := range runs {
+			if len(run) == 0 || run[0].MaxFeePerGas < baseFee {
+				continue
+			}
+			tx := run[0]
+			if first == nil || m.tip(tx) > m.tip(*first) || m.tip(tx) == m.tip(*first) && tx.order < first.order {
+				first = &tx
+			}
+		}
+		if first == nil {
+			return ids
+		}
+		ids = append(ids, first.id)
+		runs[first.Sender] = runs[first.Sender][1:]
+	}
+}
+
+const modelAccounts = 6
+
+// TestAgainstModel drives a small pool and the model with the same operations: every answer and everything that can be
+// seen must be the same.
+func TestAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChain()
+		opts := Options{
+			MaxTransactions: 20, MaxBytes: 5000, Expiry: time.Minute, HeldPerSender: 3, NonceWindow: 8, Now: c.now,
+		}
+		p, err := New(opts, c.head())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		m := &model{chain: c, opts: p.opts}
+		for i := range modelAccounts {
+			c.set(i, rapid.Custom(drawBalance).Draw(t, "balance"), 0)
+		}
+		order := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				for range rapid.IntRange(1, 8).Draw(t, "count") {
+					order++
+					encoded, tx := drawTransaction(t, m, order)
+					_, got := p.Add(t.Context(), encoded, "test")
+					if want := m.add(tx); !errors.Is(got, want) {
+						t.Fatalf("add: got error %v, want %v", got, want)
+					}
+				}
+			},
+			"block":  func(t *rapid.T) { drawBlock(t, c, p, m) },
+			"reload": func(t *rapid.T) { drawReload(t, c, p, m) },
+			"": func(t *rapid.T) {
+				checkInvariants(t, p)
+				compare(t, p, m)
+			},
+		})
+	})
+}
+
+func drawBalance(t *rapid.T) types.Amount {
+	return types.Amount(rapid.SampledFrom([]int{0, 1, 2, 4, 7, 20, 20, 20}).Draw(t, "payable")) * testGas * 30
+}
+
+func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
+	i := rapid.IntRange(0, modelAccounts-1).Draw(t, "sender")
+	nonce := m.account(account(i)).Nonce
+	if rapid.IntRange(0, 3).Draw(t, "continue") > 0 {
+		run, _ := m.split(account(i))
+		nonce += uint64(len(run))
+	} else {
+		nonce += uint64(rapid.IntRange(0, 9).Draw(t, "nonce"))
+	}
+	maxFee := rapid.SampledFrom([]types.Amount{9, 10, 15, 20, 25, 28, 30, 33, 40, 60}).Draw(t, "max fee")
+	if rapid.IntRange(0, 9).Draw(t, "back") == 0 {
+		nonce -= min(nonce, 1)
+	}
+	tx := draft(i, nonce, maxFee, types.Amount(rapid.IntRange(0, int(maxFee)).Draw(t, "priority")))
+	if n := rapid.SampledFrom([]int{0, 0, 0, 0, 30, 100, 700}).Draw(t, "args"); n > 0 {
+		tx.Payload = types.Call{Function: "f", Args: make([]byte, n)}
+	}
+	encoded := sign(i, tx)
+	signed, err := types.DecodeSignedTransaction(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded, modelTx{SignedTransaction: signed, id: signed.ID(), size: len(encoded), added: m.chain.now(), order: order}
+}
+
+// drawBlock includes some transactions, pays and charges some accounts, and may change fees and parameters.
+func drawBlock(t *rapid.T, c *chain, p *Pool, m *model) {
+	records := make(map[int]state.Account)
+	for i := range modelAccounts {
+		record := c.accounts[account(i)].Account
+		run, _ := m.split(account(i))
+		record.Nonce += uint64(rapid.SampledFrom([]int{0, 0, 0, 1, len(run) / 2, len(run) + 1}).Draw(t, "included"))
+		if rapid.IntRange(0, 3).Draw(t, "paid") == 0 {
+			record.Balance = drawBalance(t)
+		}
+		if record != c.accounts[account(i)].Account {
+			records[i] = record
+		}
+	}
+	c.pass(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
+	c.env.BaseFee = types.Amount(rapid.IntRange(10, 40).Draw(t, "base fee"))
+	if rapid.IntRange(0, 9).Draw(t, "configure") == 0 {
+		c.env.Parameters.MinBaseFee = types.Amount(rapid.IntRange(8, 16).Draw(t, "minimum"))
+	}
+	accesses := c.block(records)
+	if err := p.Reset(c.head(), accesses); err != nil {
+		t.Fatal(err)
+	}
+	m.reset()
+}
+
+// drawReload gives every account another record.
+func drawReload(t *rapid.T, c *chain, p *Pool, m *model) {
+	for i := range modelAccounts {
+		c.set(i, drawBalance(t), uint64(rapid.IntRange(0, 5).Draw(t, "nonce")))
+	}
+	if err := p.Reload(c.head()); err != nil {
+		t.Fatal(err)
+	}
+	m.reset()
+}
+
+func compare(t *rapid.T, p *Pool, m *model) {
+	var want []types.TxID
+	for _, tx := range slices.Backward(m.txs) {
+		want = append(want, tx.id)
+	}
+	if got := arrivalsOf(p); !slices.Equal(got, want) {
+		t.Fatalf("pending are %v, want %v", got, want)
+	}
+	for i := range modelAccounts {
+		run, _ := m.split(account(i))
+		next, err := p.NextNonce(account(i))
+		if wanted := m.account(account(i)).Nonce + uint64(len(run)); err != nil || next != wanted {
+			t.Fatalf("next nonce of %d is %d (%v), want %d", i, next, err, wanted)
+		}
+	}
+	for _, baseFee := range []types.Amount{10, m.chain.env.BaseFee, 30} {
+		if got, want := best(p, baseFee), m.best(baseFee); !slices.Equal(got, want) {
+			t.Fatalf("best at %d is %v, want %v", baseFee, got, want)
+		}
+	}
+	count, bytes, held, _ := m.usage()
+	s := p.Stats()
+	if s.Count != count || s.Bytes != bytes || s.Held != held || s.BackPressure != m.pressure {
+		t.Fatalf("got %+v, want %d transactions, %d held, %d bytes, pressure %v", s, count, held, bytes, m.pressure)
+	}
+}

@@ -1,0 +1,318 @@
+package mempool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// recorder verifies for a pool under test and keeps the sizes of the batches. A batch waits for gate, if there is one.
+type recorder struct {
+	mu      sync.Mutex
+	sizes   []int
+	entered chan struct{}
+	gate    chan struct{}
+}
+
+func (r *recorder) verify(txs []types.SignedTransaction) []*types.VerifiedTx {
+	if r.gate != nil {
+		r.entered <- struct{}{}
+		<-r.gate
+	}
+	r.mu.Lock()
+	r.sizes = append(r.sizes, len(txs))
+	r.mu.Unlock()
+	return types.VerifySignatures(txs)
+}
+
+func (r *recorder) take() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sizes := r.sizes
+	r.sizes = nil
+	return sizes
+}
+
+func openRecorded(t *testing.T, c *chain, r *recorder) *Pool {
+	t.Helper()
+	p, err := newPool(Options{Now: c.now}, c.head(), r.verify)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// singly adds n transactions of the i-th account from one source, one after the other.
+func singly(t *testing.T, p *Pool, i, n int, source string) {
+	t.Helper()
+	for nonce := range uint64(n) {
+		if _, err := p.Add(t.Context(), transfer(i, nonce, 100, 5), source); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSignatureIsLast sends what the cheap rules refuse: no signature is verified.
+func TestSignatureIsLast(t *testing.T) {
+	r := &recorder{}
+	p := openRecorded(t, newChain(), r)
+	refused := [][]byte{
+		nil, transfer(1, 0, 9, 0), transfer(1, 5000, 100, 5), transfer(63, 0, 1<<40, 5),
+	}
+	for _, encoded := range refused {
+		if _, err := p.Add(t.Context(), encoded, "test"); err == nil {
+			t.Fatal("taken")
+		}
+	}
+	if got := r.take(); got != nil {
+		t.Fatalf("verified %v", got)
+	}
+}
+
+// TestCallersShareBatches lets callers queue up while the worker is busy.
+func TestCallersShareBatches(t *testing.T) {
+	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
+	l := newLane(r.verify, 1, batchSize, queueItems, queueBytes)
+	defer l.close()
+	var groups []*group
+	call := func(n int) {
+		t.Helper()
+		candidates := make([]*candidate, n)
+		for i := range candidates {
+			candidates[i] = decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+		}
+		g := &group{results: make([]*types.VerifiedTx, n), done: make(chan struct{})}
+		g.left.Store(int64(n))
+		groups = append(groups, g)
+		if err := l.enqueue(candidates, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call(1)
+	<-r.entered
+	for range 40 {
+		call(1)
+	}
+	call(3)
+	close(r.gate)
+	<-r.entered
+	for _, g := range groups {
+		<-g.done
+		if slices.Contains(g.results, nil) {
+			t.Fatal("a good signature is called bad")
+		}
+	}
+	if got := r.take(); !slices.Equal(got, []int{1, 43}) {
+		t.Fatalf("batches of %v", got)
+	}
+}
+
+// TestBatchesAreBounded verifies 1,100 at once in batches of at most 512.
+func TestBatchesAreBounded(t *testing.T) {
+	r := &recorder{}
+	p := openRecorded(t, newChain(), r)
+	var encoded [][]byte
+	for i := range 1100 {
+		encoded = append(encoded, transfer(i%50, uint64(i/50), 100, 5))
+	}
+	for i, result := range p.AddMany(t.Context(), encoded, "test") {
+		if result.Err != nil {
+			t.Fatalf("transaction %d: %v", i, result.Err)
+		}
+	}
+	if got := r.take(); !slices.Contains(got, 512) || slices.Max(got) > 512 || sum(got) != 1100 {
+		t.Fatalf("batches of %v", got)
+	}
+}
+
+func sum(numbers []int) (n int) {
+	for _, x := range numbers {
+		n += x
+	}
+	return n
+}
+
+// TestBadSignaturesDoNotSlowOthers has a source that spoils batches: from its second bad signature on it is verified by
+// itself, and the batches of honest sources stay whole.
+func TestBadSignaturesDoNotSlowOthers(t *testing.T) {
+	c, r := newChain(), &recorder{}
+	p := openRecorded(t, c, r)
+	bad := func(nonce uint64) [][]byte { return [][]byte{withBadSignature(transfer(1, nonce, 100, 5))} }
+	honest := func(round int) (encoded [][]byte) {
+		for i := range 400 {
+			encoded = append(encoded, transfer(2+i%50, uint64(round*8+i/50), 100, 5))
+		}
+		return encoded
+	}
+	if got := p.AddMany(t.Context(), bad(0), "bad"); !errors.Is(got[0].Err, ErrBadSignature) {
+		t.Fatalf("got %v", got)
+	}
+	r.take()
+	for round := range 3 {
+		for i, result := range p.AddMany(t.Context(), honest(round), "honest") {
+			if result.Err != nil {
+				t.Fatalf("round %d, transaction %d: %v", round, i, result.Err)
+			}
+		}
+		if got := p.AddMany(t.Context(), bad(0), "bad"); !errors.Is(got[0].Err, ErrBadSignature) {
+			t.Fatalf("got %v", got)
+		}
+		if got := r.take(); !slices.Equal(got, []int{400, 1}) {
+			t.Fatalf("round %d: batches of %v", round, got)
+		}
+	}
+}
+
+// TestSuspectIsRationed sends more from a suspect than its rate allows, then lets the minute pass.
+func TestSuspectIsRationed(t *testing.T) {
+	c, r := newChain(), &recorder{}
+	p := openRecorded(t, c, r)
+	if _, err := p.Add(t.Context(), withBadSignature(transfer(1, 0, 100, 5)), "bad"); !errors.Is(err, ErrBadSignature) {
+		t.Fatal(err)
+	}
+	r.take()
+	var encoded [][]byte
+	for i := range uint64(suspectQueue + 1) {
+		encoded = append(encoded, transfer(1, i, 100, 5))
+	}
+	results := p.AddMany(t.Context(), encoded, "bad")
+	for i, result := range results[:suspectQueue] {
+		if result.Err != nil {
+			t.Fatalf("transaction %d: %v", i, result.Err)
+		}
+	}
+	var full *FullError
+	if !errors.As(results[suspectQueue].Err, &full) || full.RetryAfter != time.Second {
+		t.Fatalf("one more than the queue takes: %v", results[suspectQueue].Err)
+	}
+	if got := r.take(); len(got) != suspectQueue || slices.Max(got) != 1 {
+		t.Fatalf("batches of %v", got)
+	}
+	singly(t, p, 2, suspectRate-suspectQueue, "bad")
+	refuseFrom(t, p, transfer(3, 0, 100, 5), "bad", ErrFull)
+	c.pass(time.Second)
+	singly(t, p, 3, 1, "bad")
+
+	c.pass(time.Minute - time.Second - 1)
+	if !p.verifier.isSuspect("bad") {
+		t.Fatal("forgiven within the minute")
+	}
+	c.pass(1)
+	if p.verifier.isSuspect("bad") {
+		t.Fatal("not forgiven after the minute")
+	}
+}
+
+func refuseFrom(t *testing.T, p *Pool, encoded []byte, source string, want error) {
+	t.Helper()
+	if _, err := p.Add(t.Context(), encoded, source); !errors.Is(err, want) {
+		t.Fatalf("got error %v, want %v", err, want)
+	}
+}
+
+func TestSuspectsAreBounded(t *testing.T) {
+	c := newChain()
+	v := newVerifier(c.now, types.VerifySignatures)
+	defer v.close()
+	for i := range maxSuspects + 10 {
+		v.accuse(fmt.Sprint(i))
+	}
+	if len(v.suspects) != maxSuspects || !v.isSuspect(fmt.Sprint(maxSuspects+9)) {
+		t.Fatalf("%d suspects", len(v.suspects))
+	}
+	c.pass(time.Minute)
+	v.accuse("new")
+	if len(v.suspects) != 1 {
+		t.Fatalf("%d suspects after a minute", len(v.suspects))
+	}
+}
+
+// TestQueueIsBounded fills a lane whose worker is busy, by number and by bytes.
+func TestQueueIsBounded(t *testing.T) {
+	size := len(transfer(1, 0, 100, 5))
+	for _, test := range []struct{ items, bytes int }{{2, 1 << 20}, {100, 2*size + size/2}} {
+		r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
+		l := newLane(r.verify, 1, 1, test.items, test.bytes)
+		candidates := make([]*candidate, 4)
+		for i := range candidates {
+			candidates[i] = decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+		}
+		g := &group{results: make([]*types.VerifiedTx, 3), done: make(chan struct{})}
+		g.left.Store(3)
+		if err := l.enqueue(candidates[:1], g); err != nil {
+			t.Fatal(err)
+		}
+		<-r.entered
+		if err := l.enqueue(candidates[1:3], g); err != nil {
+			t.Fatalf("within the bounds: %v", err)
+		}
+		l.verify(t.Context(), candidates[3:])
+		if !errors.Is(candidates[3].err, ErrFull) {
+			t.Fatalf("over the bounds: %v", candidates[3].err)
+		}
+		close(r.gate)
+		<-r.entered
+		<-r.entered
+		<-g.done
+		l.close()
+	}
+}
+
+// TestCancelledCaller leaves while its signature is being verified: nothing is added, and the worker goes on.
+func TestCancelledCaller(t *testing.T) {
+	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
+	p := openRecorded(t, newChain(), r)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := p.Add(ctx, transfer(1, 0, 100, 5), "test")
+		left <- err
+	}()
+	<-r.entered
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Fatalf("got error %v", err)
+	}
+	close(r.gate)
+	if n := p.Stats().Count; n != 0 {
+		t.Fatalf("%d transactions", n)
+	}
+}
+
+// TestHeadMovesDuringVerification includes the nonce while the signature is being verified.
+func TestHeadMovesDuringVerification(t *testing.T) {
+	c := newChain()
+	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
+	p := openRecorded(t, c, r)
+	done := make(chan []Result)
+	go func() {
+		done <- p.AddMany(t.Context(), [][]byte{transfer(1, 0, 100, 5), transfer(1, 1, 30, 5), transfer(1, 2, 100, 5)}, "test")
+	}()
+	<-r.entered
+	c.env.Parameters.MinBaseFee = 31
+	c.set(1, rich, 1)
+	c.height++
+	if err := p.Reset(c.head(), nil); err != nil { // the pool does not have the sender yet: its account is read again
+		t.Fatal(err)
+	}
+	close(r.gate)
+	results := <-done
+	if results[0].Err == nil || results[1].Err == nil || results[2].Err != nil {
+		t.Fatalf("got %v", results)
+	}
+	if s := p.Stats(); s.Count != 1 || s.Held != 1 {
+		t.Fatalf("got %+v", s)
+	}
+	checkInvariants(t, p)
+}
