@@ -90,7 +90,7 @@ func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
 func readHeader(r kv.Reader, h types.Height) (types.SignedHeader, error) {
 	row, err := r.Get(tableHeaders.atHeight(h))
 	if err != nil {
-		return types.SignedHeader{}, fmt.Errorf("%w: header %d: %w", ErrCorrupt, h, err)
+		return types.SignedHeader{}, fmt.Errorf("header %d: %w", h, missing(err))
 	}
 	header, err := types.DecodeSignedHeader(row)
 	if err != nil {
@@ -115,6 +115,14 @@ func readAccesses(r kv.Reader, h types.Height) ([]types.Access, error) {
 func notFound(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
 		return ErrNotFound
+	}
+	return err
+}
+
+// missing is the store's error for a missing row that others call for.
+func missing(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
 }

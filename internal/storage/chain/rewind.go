@@ -87,7 +87,7 @@ func (v *view) undoCode(b *kv.Batch, height types.Height, w types.Access) error 
 	key := tableCodes.key(contract.CodeHash[:])
 	row, err := v.snapshot.Get(key)
 	if err != nil {
-		return fmt.Errorf("%w: code %s: %w", ErrCorrupt, contract.CodeHash, err)
+		return fmt.Errorf("code %s: %w", contract.CodeHash, missing(err))
 	}
 	since, _, err := decodeCodeRow(row)
 	if err == nil && since == height {

@@ -51,8 +51,16 @@ func (st *State) Close() error { return st.view.release() }
 
 // Get returns the value under a state key, nil where there is none.
 func (st *State) Get(key []byte) ([]byte, error) {
+	var path [32]byte
+	if st.height < st.view.head.Header.Height { // reading at the head hashes nothing
+		path = tree.Path(key).Bytes()
+	}
+	return st.get(path, key)
+}
+
+// get is Get for a key whose path is known, or not asked for because the state is the head's.
+func (st *State) get(path [32]byte, key []byte) ([]byte, error) {
 	if st.height < st.view.head.Header.Height {
-		path := tree.Path(key).Bytes()
 		value, replaced, err := st.replaced(path)
 		if err != nil || replaced {
 			return value, err

@@ -83,7 +83,7 @@ func Open(db *kv.DB, options Options) (*Store, error) {
 func (s *Store) readMeta(v *view) (types.Genesis, error) {
 	schedule, err := v.snapshot.Get(keySchedule)
 	if err != nil {
-		return types.Genesis{}, fmt.Errorf("%w: gas schedule: %w", ErrCorrupt, err)
+		return types.Genesis{}, fmt.Errorf("gas schedule: %w", missing(err))
 	}
 	if !bytes.Equal(schedule, s.options.Schedule[:]) {
 		return types.Genesis{}, fmt.Errorf("%w: the store has %x, this program %s", ErrOtherSchedule, schedule,
@@ -91,7 +91,7 @@ func (s *Store) readMeta(v *view) (types.Genesis, error) {
 	}
 	row, err := v.snapshot.Get(keyGenesis)
 	if err != nil {
-		return types.Genesis{}, fmt.Errorf("%w: genesis: %w", ErrCorrupt, err)
+		return types.Genesis{}, fmt.Errorf("genesis: %w", missing(err))
 	}
 	genesis, err := types.DecodeGenesis(row)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v *view) load() error {
 		return err
 	}
 	if v.head, err = readHeader(v.snapshot, head); err != nil {
-		return fmt.Errorf("%w: header of the head, %d: %w", ErrCorrupt, head, err)
+		return fmt.Errorf("the head: %w", err)
 	}
 	if v.head.Header.Height != head || v.oldest > head {
 		return fmt.Errorf("%w: head %d, its header says %d, oldest block %d", ErrCorrupt, head, v.head.Header.Height,
@@ -143,7 +143,7 @@ func (v *view) load() error {
 func (v *view) metaHeight(key []byte) (types.Height, error) {
 	row, err := v.snapshot.Get(key)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %q: %w", ErrCorrupt, key[1:], err)
+		return 0, fmt.Errorf("%q: %w", key[1:], missing(err))
 	}
 	return decodeHeight(row)
 }

@@ -23,14 +23,20 @@ var (
 	ErrFailed = errors.New("the database failed to write")
 )
 
-// DefaultCacheBytes is the block cache's size where [Options] leave it open.
-const DefaultCacheBytes = 256 << 20
+// Sizes where [Options] leave them open.
+const (
+	DefaultCacheBytes    = 256 << 20
+	DefaultMemTableBytes = 64 << 20
+)
 
 // Options of a database. The zero value is ready to use.
 type Options struct {
-	FS         FS           // zero: the disk
-	CacheBytes int64        // of the block cache; 0: [DefaultCacheBytes]
-	Logger     *slog.Logger // nil: slog.Default(). Routine news is at debug level
+	FS         FS    // zero: the disk
+	CacheBytes int64 // of the block cache; 0: [DefaultCacheBytes]
+	// MemTableBytes is how much is written before a sorted file is made of it; 0: [DefaultMemTableBytes]. Up to four
+	// such tables are in memory.
+	MemTableBytes int
+	Logger        *slog.Logger // nil: slog.Default(). Routine news is at debug level
 }
 
 // Reader reads a database or a snapshot of it. It is safe for concurrent use.
@@ -85,7 +91,7 @@ func pebbleOptions(options Options, files vfs.FS, lock *pebble.Lock) *pebble.Opt
 	o := &pebble.Options{
 		FS: files, Lock: lock, Logger: logger{options.Logger},
 		CacheSize:                   DefaultCacheBytes,
-		MemTableSize:                64 << 20,
+		MemTableSize:                DefaultMemTableBytes,
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
@@ -96,6 +102,9 @@ func pebbleOptions(options Options, files vfs.FS, lock *pebble.Lock) *pebble.Opt
 	}
 	if options.CacheBytes > 0 {
 		o.CacheSize = options.CacheBytes
+	}
+	if options.MemTableBytes > 0 {
+		o.MemTableSize = uint64(options.MemTableBytes)
 	}
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = 16 << 10

@@ -1,0 +1,156 @@
+package chain
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// blocks checks every kept block and all rows that follow from it.
+func (c *checker) blocks() error {
+	var before *types.Header
+	if c.report.Oldest > 0 {
+		genesis, err := readHeader(c.view.snapshot, 0)
+		if err := c.note(inBlock(0), err); err != nil {
+			return err
+		}
+		c.genesisHeader(genesis.Header)
+		hash := genesis.Header.Hash()
+		if err := c.expect(0, tableHashes.key(hash[:]), encodeHeight(0)); err != nil {
+			return err
+		}
+		if c.report.Oldest == 1 {
+			before = &genesis.Header
+		}
+	}
+	for h := c.report.Oldest; h <= c.report.Head; h++ {
+		header, err := readHeader(c.view.snapshot, h)
+		if err != nil {
+			before = nil
+			c.rows[h-c.report.Oldest] = 0 // what it calls for is not known
+			if err := c.note(inBlock(h), err); err != nil {
+				return err
+			}
+			continue
+		}
+		c.header(h, header, before)
+		before = &header.Header
+		if err := c.body(h, header.Header); err != nil {
+			return err
+		}
+		if err := c.step(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) genesisHeader(h types.Header) {
+	if h.Height != 0 || h.Parent != c.genesis.Digest() {
+		c.add(inBlock(0), "its header, of height %d and parent %s, is not of the genesis %s", h.Height, h.Parent,
+			c.genesis.Digest())
+	}
+}
+
+// header checks a header by itself and against the one before, nil where that is not known.
+func (c *checker) header(h types.Height, signed types.SignedHeader, before *types.Header) {
+	header := signed.Header
+	if header.Height != h {
+		c.add(inBlock(h), "its header is of height %d", header.Height)
+	}
+	if header.ChainID != c.genesis.ChainID {
+		c.add(inBlock(h), "its header is of chain %d, the genesis of %d", header.ChainID, c.genesis.ChainID)
+	}
+	if h == 0 {
+		c.genesisHeader(header)
+		return
+	}
+	if before != nil && header.Parent != before.Hash() {
+		c.add(inBlock(h), "its parent is %s, the block before is %s", header.Parent, before.Hash())
+	}
+	if before != nil && header.Timestamp < before.Timestamp {
+		c.add(inBlock(h), "its time, %d, is before its parent's, %d", header.Timestamp, before.Timestamp)
+	}
+	if !signed.VerifySignature() {
+		c.add(inBlock(h), "its signature is not its producer's")
+	}
+}
+
+// body checks what the header commits to, and the rows that follow from it.
+func (c *checker) body(h types.Height, header types.Header) error {
+	index, err := readIndexed(c.view.snapshot, h)
+	if err == nil {
+		c.lists(h, header, index)
+		err = index.rows(func(key, value []byte) error { return c.expect(h, key, value) })
+	}
+	accesses, accessesErr := readAccesses(c.view.snapshot, h)
+	if accessesErr == nil {
+		c.report.Accesses += uint64(len(accesses))
+		if digest := types.DigestAccesses(types.Writes(accesses)); digest != header.WritesDigest {
+			c.add(inBlock(h), "its accesses' writes have the digest %s, its header says %s", digest, header.WritesDigest)
+		}
+		for i := 1; i < len(accesses); i++ {
+			if bytes.Compare(accesses[i-1].Key, accesses[i].Key) >= 0 {
+				c.add(inBlock(h), "access %d does not ascend", i)
+			}
+		}
+		accessesErr = c.history(h, accesses)
+	}
+	if err != nil || accessesErr != nil {
+		c.rows[h-c.report.Oldest] = 0 // what it calls for is not known
+	}
+	if err := c.note(inBlock(h), err); err != nil {
+		return err
+	}
+	return c.note(inBlock(h), accessesErr)
+}
+
+// lists checks transactions and receipts against the header.
+func (c *checker) lists(h types.Height, header types.Header, index indexed) {
+	c.report.Transactions += uint64(len(index.txs))
+	ids := make([]types.TxID, len(index.txs))
+	var gas types.Gas
+	for i, tx := range index.txs {
+		ids[i] = tx.ID()
+		gas += index.receipts[i].GasUsed
+		if receipt := index.receipts[i].Transaction; receipt != ids[i] {
+			c.add(fmt.Sprintf("block %d, transaction %d", h, i), "it is %s, its receipt says %s", ids[i], receipt)
+		}
+	}
+	if root := types.TransactionsRoot(ids); root != header.TransactionsRoot {
+		c.add(inBlock(h), "its transactions have the root %s, its header says %s", root, header.TransactionsRoot)
+	}
+	if root := types.ReceiptsRoot(index.receipts); root != header.ReceiptsRoot {
+		c.add(inBlock(h), "its receipts have the root %s, its header says %s", root, header.ReceiptsRoot)
+	}
+	if gas != header.GasUsed {
+		c.add(inBlock(h), "its receipts used %d gas, its header says %d", gas, header.GasUsed)
+	}
+}
+
+// history checks that the state as it is read at a block and before it has the values of the block's accesses.
+func (c *checker) history(h types.Height, accesses []types.Access) error {
+	after := State{c.view, h}
+	paths := tree.Paths(keysOf(accesses))
+	for i, a := range accesses {
+		path := paths[i].Bytes()
+		switch {
+		case h == 0 && len(a.Old) > 0:
+			c.add(inBlock(h), "state key %x had a value before", a.Key)
+		case h > 0 && a.Changed():
+			if err := c.expect(h, tableHistory.withHeight(path, h), a.Old); err != nil {
+				return err
+			}
+		}
+		value, err := after.get(path, a.Key)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(value, a.New) {
+			c.add(inBlock(h), "state key %x reads %x after it, its accesses say %x", a.Key, value, a.New)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package chain
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// checkBatch is how many state keys are hashed side by side.
+const checkBatch = 1024
+
+// codeUse is a stored code: the block that brought it and the first contract that has it.
+type codeUse struct {
+	since, first types.Height
+	used         bool
+}
+
+// codesThemselves checks codes against their hashes.
+func (c *checker) codesThemselves() error {
+	where := allTables[tableCodes]
+	lower, upper := tableCodes.bounds()
+	return kv.Scan(c.view.snapshot, lower, upper, func(key, row []byte) error {
+		since, code, err := decodeCodeRow(row)
+		if err != nil {
+			return c.note(where, fmt.Errorf("%x: %w", key[1:], err))
+		}
+		if hash := sha256.Sum256(code); !bytes.Equal(key[1:], hash[:]) {
+			c.add(where, "code %x has the hash %x", key[1:], hash)
+		} else {
+			c.codes[hash] = &codeUse{since: since}
+		}
+		c.report.Codes++
+		return c.ctx.Err()
+	})
+}
+
+// flatState checks the records of the head's state, that coins are conserved, and that codes are used.
+func (c *checker) flatState() error {
+	f := flat{checker: c}
+	lower, upper := tableState.bounds()
+	err := kv.Scan(c.view.snapshot, lower, upper, func(key, value []byte) error {
+		c.report.StateKeys++
+		if err := f.record(key[1:], value); err != nil {
+			c.add("state", "key %x: %v", key[1:], err)
+		}
+		return c.ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	total, err := f.balances.Add(f.supply.Burned)
+	if f.overflow || err != nil || total != f.supply.Supply {
+		c.add("state", "balances of %d and %d burned are not the supply of %d", f.balances, f.supply.Burned, f.supply.Supply)
+	}
+	for hash, use := range c.codes {
+		switch {
+		case !use.used:
+			c.add(allTables[tableCodes], "code %s, which no contract has", hash)
+		case use.since != use.first:
+			c.add(allTables[tableCodes], "code %s is of block %d, its first contract of block %d", hash, use.since, use.first)
+		}
+	}
+	return nil
+}
+
+// flat adds the records of a state up.
+type flat struct {
+	*checker
+	supply   state.Supply
+	balances types.Amount
+	overflow bool
+}
+
+// record checks one record by its key's domain.
+func (f *flat) record(key, value []byte) (err error) {
+	if len(key) == 0 || len(value) == 0 {
+		return fmt.Errorf("empty")
+	}
+	domain := state.Domain(key[0])
+	if domain != state.DomainChain && domain != state.DomainStorage && len(key) != 33 {
+		return fmt.Errorf("the key has %d bytes, not 33", len(key))
+	}
+	switch domain {
+	case state.DomainChain:
+		return f.chainRecord(key, value)
+	case state.DomainAccount:
+		account, err := state.DecodeAccount(value)
+		if err != nil {
+			return err
+		}
+		sum, err := f.balances.Add(account.Balance)
+		f.balances, f.overflow = sum, f.overflow || err != nil
+		return err
+	case state.DomainContract:
+		contract, err := state.DecodeContract(value)
+		if err != nil {
+			return err
+		}
+		return f.contract(contract)
+	case state.DomainStorage:
+		if len(key) < 33 || len(key) > 33+types.MaxStorageKeyBytes || len(value) > types.MaxStorageValueBytes {
+			return fmt.Errorf("a storage key of %d bytes, a value of %d", len(key), len(value))
+		}
+		return nil
+	default:
+		return fmt.Errorf("unknown domain %d", domain)
+	}
+}
+
+func (f *flat) chainRecord(key, value []byte) (err error) {
+	switch {
+	case bytes.Equal(key, state.SupplyKey()):
+		f.supply, err = state.DecodeSupply(value)
+	case bytes.Equal(key, state.ParametersKey()):
+		_, err = types.DecodeParameters(value)
+	default:
+		err = fmt.Errorf("unknown")
+	}
+	return err
+}
+
+func (f *flat) contract(contract state.Contract) error {
+	use := f.codes[contract.CodeHash]
+	if use == nil {
+		return fmt.Errorf("its code %s is not stored", contract.CodeHash)
+	}
+	if !use.used || contract.Height < use.first {
+		use.used, use.first = true, contract.Height
+	}
+	return nil
+}
+
+// leaves checks the leaves' rows against the state and the root of their tree against the head's.
+func (c *checker) leaves() error {
+	it, err := c.view.snapshot.NewIter(tableLeaves.bounds())
+	if err != nil {
+		return err
+	}
+	l := leafChecker{checker: c, it: it}
+	serial := func(n int, f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	loaded, err := tree.Load(l.next, serial)
+	if err := errors.Join(err, it.Close()); err != nil {
+		return err
+	}
+	if root, said := loaded.Root(), c.view.head.Header.StateRoot; root != said {
+		c.add("state", "its tree has the root %s, the head's header says %s", root, said)
+	}
+	if l.matched == c.report.StateKeys {
+		return nil
+	}
+	return c.keysWithoutLeaf()
+}
+
+// leafChecker reads leaves' rows in batches and computes the leaves anew.
+type leafChecker struct {
+	*checker
+	it      *kv.Iter
+	started bool
+	ready   []tree.Leaf
+	matched uint64 // rows at the path of their key, which has a value
+}
+
+// next gives the leaves to tree.Load.
+func (l *leafChecker) next() (tree.Leaf, bool, error) {
+	for len(l.ready) == 0 {
+		more, err := l.fill()
+		if err != nil || !more {
+			return tree.Leaf{}, false, err
+		}
+	}
+	leaf := l.ready[0]
+	l.ready = l.ready[1:]
+	return leaf, true, nil
+}
+
+// fill reads and checks the next batch of rows, and reports whether there were any.
+func (l *leafChecker) fill() (bool, error) {
+	var (
+		stored       []leafRow
+		paths        []poseidon.Digest
+		keys, values [][]byte
+		read         int
+	)
+	for ; read < checkBatch && l.advance(); read++ {
+		path, err := parseDigest(l.it.Key()[1:])
+		row, rowErr := decodeLeafRow(bytes.Clone(l.it.Value()))
+		if err := errors.Join(err, rowErr); err != nil {
+			l.add(allTables[tableLeaves], "row %x: %v", l.it.Key(), err)
+			continue
+		}
+		value, err := l.view.snapshot.Get(tableState.key(row.key))
+		if errors.Is(err, kv.ErrNotFound) {
+			l.add(allTables[tableLeaves], "row %x is of state key %x, which has no value", l.it.Key(), row.key)
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		stored, paths = append(stored, row), append(paths, path)
+		keys, values = append(keys, row.key), append(values, value)
+	}
+	right := tree.Paths(keys)
+	for i, leaf := range newLeaves(paths, values) {
+		l.ready = append(l.ready, tree.Leaf{Path: paths[i], Digest: leaf.leaf})
+		switch name := paths[i].Bytes(); {
+		case paths[i] != right[i]:
+			l.add(allTables[tableLeaves], "row %x is of state key %x, whose path is %x", name, keys[i], right[i].Bytes())
+			continue
+		case leaf.valueHash != stored[i].valueHash:
+			l.add(allTables[tableLeaves], "row %x: its value hash is not that of the value", name)
+		case leaf.leaf != stored[i].leaf:
+			l.add(allTables[tableLeaves], "row %x: its leaf digest is not that of path and value", name)
+		}
+		l.matched++
+	}
+	return read > 0, errors.Join(l.it.Err(), l.step(read))
+}
+
+func (l *leafChecker) advance() bool {
+	if !l.started {
+		l.started = true
+		return l.it.First()
+	}
+	return l.it.Next()
+}
+
+// keysWithoutLeaf names the state keys that have no leaf.
+func (c *checker) keysWithoutLeaf() error {
+	lower, upper := tableState.bounds()
+	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {
+		path := tree.Path(key[1:]).Bytes()
+		_, err := c.view.snapshot.Get(tableLeaves.key(path[:]))
+		if errors.Is(err, kv.ErrNotFound) {
+			c.add("state", "key %x has no leaf", key[1:])
+			err = nil
+		}
+		return errors.Join(err, c.ctx.Err())
+	})
+}

@@ -1,0 +1,381 @@
+package kv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func open(t testing.TB, dir string, options Options) *DB {
+	t.Helper()
+	db, err := Open(dir, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func closeDB(t testing.TB, db *DB) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func commit(t testing.TB, db *DB, sync bool, write func(*Batch)) {
+	t.Helper()
+	b := db.NewBatch(0)
+	write(b)
+	if err := db.Commit(b, sync); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGet(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	defer closeDB(t, db)
+	commit(t, db, true, func(b *Batch) {
+		b.Set([]byte("a"), []byte("1"))
+		b.Set([]byte("empty"), nil)
+		b.Set([]byte("gone"), []byte("2"))
+		b.Delete([]byte("gone"))
+		b.Delete([]byte("never"))
+	})
+	if v, err := db.Get([]byte("a")); err != nil || string(v) != "1" {
+		t.Errorf("a: %q, %v", v, err)
+	}
+	if v, err := db.Get([]byte("empty")); err != nil || v == nil || len(v) != 0 {
+		t.Errorf("an empty value: %v, %v, want an empty value that is not nil", v, err)
+	}
+	for _, key := range []string{"gone", "never", "b"} {
+		if v, err := db.Get([]byte(key)); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %q, %v, want ErrNotFound", key, v, err)
+		}
+	}
+}
+
+func TestGetReturnsACopy(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	defer closeDB(t, db)
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("1")) })
+	v, err := db.Get([]byte("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v[0] = 'x'
+	if v, err := db.Get([]byte("a")); err != nil || string(v) != "1" {
+		t.Errorf("after changing what Get returned: %q, %v", v, err)
+	}
+}
+
+func TestBatchIsAllOrNothing(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	defer closeDB(t, db)
+	b := db.NewBatch(0)
+	b.Set([]byte("a"), []byte("1"))
+	if b.Count() != 1 || b.Len() == 0 {
+		t.Errorf("a batch of one write: count %d, length %d", b.Count(), b.Len())
+	}
+	if _, err := db.Get([]byte("a")); !errors.Is(err, ErrNotFound) {
+		t.Errorf("before the commit: %v", err)
+	}
+	if err := b.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Get([]byte("a")); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after discarding: %v", err)
+	}
+}
+
+func TestSnapshotStays(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	defer closeDB(t, db)
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("1")); b.Set([]byte("b"), []byte("1")) })
+	snapshot := db.Snapshot()
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("2")); b.Delete([]byte("b")); b.Set([]byte("c"), []byte("2")) })
+	got, err := contents(snapshot, nil, nil)
+	if err != nil || got != "a=1 b=1" {
+		t.Errorf("snapshot: %s, %v", got, err)
+	}
+	if v, err := snapshot.Get([]byte("a")); err != nil || string(v) != "1" {
+		t.Errorf("snapshot's a: %q, %v", v, err)
+	}
+	if got, err := contents(db, nil, nil); err != nil || got != "a=2 c=2" {
+		t.Errorf("database: %s, %v", got, err)
+	}
+	if err := snapshot.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCloseTellsOfLeaks(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	db.Snapshot()
+	if err := db.Close(); err == nil || !strings.Contains(err.Error(), "snapshot") {
+		t.Errorf("closing with an open snapshot: %v", err)
+	}
+}
+
+func contents(r Reader, lower, upper []byte) (string, error) {
+	var rows []string
+	err := Scan(r, lower, upper, func(key, value []byte) error {
+		rows = append(rows, fmt.Sprintf("%s=%s", key, value))
+		return nil
+	})
+	return strings.Join(rows, " "), err
+}
+
+func TestScanBounds(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	defer closeDB(t, db)
+	commit(t, db, true, func(b *Batch) {
+		for _, k := range []string{"a", "b", "ba", "c"} {
+			b.Set([]byte(k), []byte(k))
+		}
+	})
+	for _, c := range []struct{ lower, upper, want string }{
+		{"", "", "a=a b=b ba=ba c=c"}, {"b", "", "b=b ba=ba c=c"}, {"", "b", "a=a"}, {"b", "c", "b=b ba=ba"}, {"d", "", ""},
+	} {
+		var lower, upper []byte
+		if c.lower != "" {
+			lower = []byte(c.lower)
+		}
+		if c.upper != "" {
+			upper = []byte(c.upper)
+		}
+		if got, err := contents(db, lower, upper); err != nil || got != c.want {
+			t.Errorf("[%q, %q): %q, %v, want %q", c.lower, c.upper, got, err, c.want)
+		}
+	}
+	stop := errors.New("stop")
+	seen := 0
+	if err := Scan(db, nil, nil, func(_, _ []byte) error { seen++; return stop }); !errors.Is(err, stop) || seen != 1 {
+		t.Errorf("a scan that is stopped: %v after %d", err, seen)
+	}
+}
+
+func TestPrefixEnd(t *testing.T) {
+	for _, c := range []struct{ prefix, want []byte }{
+		{[]byte("a"), []byte("b")}, {[]byte{1, 0xff}, []byte{2}}, {[]byte{0xff, 0xff}, nil}, {nil, nil},
+		{[]byte{1, 0xff, 3}, []byte{1, 0xff, 4}},
+	} {
+		prefix := bytes.Clone(c.prefix)
+		if got := PrefixEnd(prefix); !bytes.Equal(got, c.want) || (got == nil) != (c.want == nil) {
+			t.Errorf("%x: %x, want %x", c.prefix, got, c.want)
+		}
+		if !bytes.Equal(prefix, c.prefix) {
+			t.Errorf("%x was changed", c.prefix)
+		}
+	}
+}
+
+func TestLocked(t *testing.T) {
+	for name, options := range map[string]Options{"disk": {}, "memory": {FS: Memory()}} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "db")
+			db := open(t, dir, options)
+			if _, err := Open(dir, options); !errors.Is(err, ErrLocked) {
+				t.Errorf("opening it twice: %v, want ErrLocked", err)
+			}
+			closeDB(t, db)
+			closeDB(t, open(t, dir, options))
+		})
+	}
+}
+
+func TestOpenFailures(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file, Options{}); err == nil || errors.Is(err, ErrLocked) {
+		t.Errorf("a file instead of a directory: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "LOCK"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{}); err == nil || errors.Is(err, ErrLocked) {
+		t.Errorf("a lock file that cannot be made: %v", err)
+	}
+}
+
+func TestSyncedBatchesSurviveACrash(t *testing.T) {
+	disk := NewCrashDisk()
+	db := open(t, "db", Options{FS: disk.FS()})
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("synced"), nil) })
+	commit(t, db, false, func(b *Batch) { b.Set([]byte("later"), nil) })
+	crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
+	if got, err := contents(crashed, nil, nil); err != nil || got != "synced=" {
+		t.Errorf("after a crash: %q, %v", got, err)
+	}
+	closeDB(t, crashed)
+	closeDB(t, db)
+}
+
+// TestFailedWrite lets every write fail from the nth on: the commit says so, so does every later one, and what was
+// committed before is there after the crash.
+func TestFailedWrite(t *testing.T) {
+	broken := errors.New("broken disk")
+	failures := 0
+	for n := range 6 {
+		disk := NewCrashDisk()
+		db := open(t, "db", Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
+		commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), nil) })
+		left := n
+		disk.OnWrite(func() error {
+			if left == 0 {
+				return broken
+			}
+			left--
+			return nil
+		})
+		b := db.NewBatch(0)
+		b.Set([]byte("b"), nil)
+		err := db.Commit(b, true)
+		want := "a= b="
+		if err != nil {
+			failures++
+			want = "a="
+			if !errors.Is(err, ErrFailed) {
+				t.Errorf("write %d fails: %v, want ErrFailed", n, err)
+			}
+			if err := db.Commit(db.NewBatch(0), true); !errors.Is(err, ErrFailed) {
+				t.Errorf("a commit after a failed one: %v, want ErrFailed", err)
+			}
+		}
+		disk.OnWrite(nil)
+		crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
+		if got, err := contents(crashed, nil, nil); err != nil || got != want {
+			t.Errorf("write %d fails: %q after the crash, %v, want %q", n, got, err, want)
+		}
+		closeDB(t, crashed)
+		if closeErr := db.Close(); (closeErr == nil) != (err == nil) {
+			t.Errorf("write %d fails: closing returns %v after %v", n, closeErr, err)
+		}
+	}
+	if failures == 0 {
+		t.Error("no write failed")
+	}
+}
+
+// TestModel compares random batches with a sorted map.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fs := Memory()
+		db, err := Open("db", Options{FS: fs, MemTableBytes: 64 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := make(map[string]string)
+		key := rapid.SliceOfN(rapid.ByteRange('a', 'c'), 1, 3)
+		for range rapid.IntRange(1, 8).Draw(t, "batches") {
+			b := db.NewBatch(0)
+			for range rapid.IntRange(0, 8).Draw(t, "writes") {
+				k, end := key.Draw(t, "key"), key.Draw(t, "end")
+				switch rapid.IntRange(0, 3).Draw(t, "op") {
+				case 0:
+					b.Delete(k)
+					delete(model, string(k))
+				case 1:
+					if bytes.Compare(k, end) < 0 {
+						b.DeleteRange(k, end)
+						for m := range model {
+							if m >= string(k) && m < string(end) {
+								delete(model, m)
+							}
+						}
+					}
+				default:
+					b.Set(k, end)
+					model[string(k)] = string(end)
+				}
+			}
+			if err := db.Commit(b, rapid.Bool().Draw(t, "sync")); err != nil {
+				t.Fatal(err)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "reopen") == 0 {
+				if err := db.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if db, err = Open("db", Options{FS: fs}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compare(t, db, model, key.Draw(t, "seek"))
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func compare(t *rapid.T, db *DB, model map[string]string, seek []byte) {
+	var keys []string
+	for k := range model {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	var want []string
+	for _, k := range keys {
+		want = append(want, k+"="+model[k])
+	}
+	if got, err := contents(db, nil, nil); err != nil || got != strings.Join(want, " ") {
+		t.Fatalf("contents %q, %v, want %q", got, err, want)
+	}
+	it, err := db.NewIter(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, _ := slices.BinarySearch(keys, string(seek))
+	if ok := it.SeekGE(seek); ok != (at < len(keys)) || ok && string(it.Key()) != keys[at] {
+		t.Fatalf("SeekGE(%q): %v %q, keys %q", seek, ok, it.Key(), keys)
+	}
+	backwards := []string{}
+	for ok := it.SeekLT(seek); ok; ok = it.Prev() {
+		backwards = append(backwards, string(it.Key()))
+	}
+	slices.Reverse(backwards)
+	if !slices.Equal(backwards, keys[:at]) {
+		t.Fatalf("back from %q: %q, want %q", seek, backwards, keys[:at])
+	}
+	if err := errors.Join(it.Err(), it.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	db := open(t, "db", Options{FS: Memory()})
+	defer closeDB(t, db)
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), bytes.Repeat([]byte("1"), 1<<16)) })
+	if m := db.Metrics(); m.DiskBytes == 0 || m.MemTableBytes == 0 {
+		t.Errorf("after a write: %+v", m)
+	}
+}
+
+func TestLogger(t *testing.T) {
+	var out bytes.Buffer
+	l := logger{slog.New(slog.NewTextHandler(&out, nil))}
+	l.Infof("routine %d", 1)
+	if out.Len() > 0 {
+		t.Errorf("routine news at info level: %s", &out)
+	}
+	l.Errorf("trouble %d", 2)
+	if !strings.Contains(out.String(), "trouble 2") || !strings.Contains(out.String(), "level=ERROR") {
+		t.Errorf("an error is logged as %q", &out)
+	}
+	defer func() {
+		if _, ok := recover().(fatal); !ok || !strings.Contains(out.String(), "end 3") {
+			t.Errorf("Fatalf must panic and log; log: %s", &out)
+		}
+	}()
+	l.Fatalf("end %d", 3)
+}
