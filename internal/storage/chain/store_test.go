@@ -1,0 +1,428 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func TestEmptyStore(t *testing.T) {
+	s := openStore(t, kv.Memory(), Options{})
+	if !s.Empty() || s.Head() != (types.SignedHeader{}) || !s.HeadHash().IsZero() || s.OldestHeight() != 0 {
+		t.Errorf("an empty store: empty %v, head %v, oldest %d", s.Empty(), s.Head(), s.OldestHeight())
+	}
+	if !reflect.DeepEqual(s.Genesis(), types.Genesis{}) {
+		t.Errorf("genesis %+v", s.Genesis())
+	}
+	_, err := s.Header(0)
+	requireIs(t, "Header", err, ErrNotFound)
+	_, err = s.Block(0)
+	requireIs(t, "Block", err, ErrNotFound)
+	_, err = s.StateAt(0)
+	requireIs(t, "StateAt", err, ErrAboveHead)
+	_, err = s.Rewind(0)
+	requireIs(t, "Rewind", err, ErrAboveHead)
+	_, err = Check(context.Background(), s, nil)
+	requireIs(t, "Check", err, ErrNotFound)
+	requireIs(t, "Append", s.Append(newToyChain(t).blocks[0].Entry), ErrBadEntry)
+	must(t, s.Prune(context.Background()))
+}
+
+func requireIs(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+func TestInit(t *testing.T) {
+	c := newToyChain(t)
+	other := newToyChain(t)
+	other.genesis.Time++
+	misfit := c.blocks[0].Entry
+	misfit.Block.Header.Parent[0] ^= 1
+	s := openStore(t, kv.Memory(), Options{})
+	requireIs(t, "a header of another genesis", s.Init(c.genesis, misfit), ErrBadEntry)
+	if !s.Empty() {
+		t.Error("a refused genesis left something")
+	}
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	must(t, s.Init(c.genesis, c.blocks[0].Entry)) // once more changes nothing
+	requireIs(t, "another genesis", s.Init(other.genesis, other.blocks[0].Entry), ErrOtherGenesis)
+	if s.Empty() || !reflect.DeepEqual(s.Genesis(), c.genesis) || s.Head() != c.blocks[0].Block.Signed() {
+		t.Errorf("after Init: empty %v, head %v", s.Empty(), s.Head())
+	}
+	requireSound(t, s)
+}
+
+func TestOpenAgain(t *testing.T) {
+	fs, c := kv.Memory(), newToyChain(t)
+	s, stop := openUntil(t, fs, Options{})
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	must(t, s.Append(c.next(t, rand.New(rand.NewPCG(1, 2)), 5)))
+	head, hash := s.Head(), s.HeadHash()
+	stop()
+	s, stop = openUntil(t, fs, Options{})
+	if s.Empty() || s.Head() != head || s.HeadHash() != hash || !reflect.DeepEqual(s.Genesis(), c.genesis) {
+		t.Errorf("opened again: head %v, want %v", s.Head(), head)
+	}
+	stop()
+}
+
+func TestOpenRefuses(t *testing.T) {
+	set := func(key, value []byte) func(*kv.Batch) { return func(b *kv.Batch) { b.Set(key, value) } }
+	remove := func(key []byte) func(*kv.Batch) { return func(b *kv.Batch) { b.Delete(key) } }
+	for name, c := range map[string]struct {
+		change func(*kv.Batch)
+		want   error
+	}{
+		"another schedule":     {set(keySchedule, make([]byte, 32)), ErrOtherSchedule},
+		"no schedule":          {remove(keySchedule), ErrCorrupt},
+		"another format":       {set(keyFormat, []byte{0, 0, 0, 2}), ErrOtherFormat},
+		"no format":            {remove(keyFormat), ErrCorrupt},
+		"no genesis":           {remove(keyGenesis), ErrCorrupt},
+		"a broken genesis":     {set(keyGenesis, []byte{1}), ErrCorrupt},
+		"no head":              {remove(keyHead), ErrCorrupt},
+		"a broken head":        {set(keyHead, []byte{1}), ErrCorrupt},
+		"no header of it":      {set(keyHead, encodeHeight(9)), ErrCorrupt},
+		"another header there": {set(tableHeaders.atHeight(2), types.SignedHeader{}.Encode()), ErrCorrupt},
+		"a broken header":      {set(tableHeaders.atHeight(2), []byte{1}), ErrCorrupt},
+		"no oldest":            {remove(keyOldest), ErrCorrupt},
+		"oldest above head":    {set(keyOldest, encodeHeight(3)), ErrCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newStore(t, Options{}, 2)
+			b := s.db.NewBatch(0)
+			c.change(b)
+			must(t, s.db.Commit(b, true))
+			_, err := Open(s.db, Options{Schedule: toySchedule})
+			requireIs(t, "Open", err, c.want)
+		})
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*Entry){
+		"a height too low":          func(e *Entry) { e.Block.Header.Height-- },
+		"a height too high":         func(e *Entry) { e.Block.Header.Height++ },
+		"another parent":            func(e *Entry) { e.Block.Header.Parent[0] ^= 1 },
+		"an ID too few":             func(e *Entry) { e.IDs = e.IDs[1:] },
+		"a receipt too few":         func(e *Entry) { e.Receipts = e.Receipts[1:] },
+		"a transaction too few":     func(e *Entry) { e.Block.Transactions = e.Block.Transactions[1:] },
+		"receipts in another order": func(e *Entry) { e.Receipts[0], e.Receipts[1] = e.Receipts[1], e.Receipts[0] },
+		"a leaf too few":            func(e *Entry) { e.Leaves = e.Leaves[1:] },
+		"a leaf not written":        func(e *Entry) { e.Leaves[0].Key = []byte("other") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, c := newStore(t, Options{}, 1)
+			head := s.Head()
+			good := c.next(t, rand.New(rand.NewPCG(3, 4)), 5)
+			bad := good
+			bad.Receipts = append([]types.Receipt(nil), good.Receipts...)
+			bad.Leaves = append([]tree.LeafChange(nil), good.Leaves...)
+			spoil(&bad)
+			requireIs(t, "Append", s.Append(bad), ErrBadEntry)
+			if s.Head() != head {
+				t.Error("a refused block moved the head")
+			}
+			must(t, s.Append(good))
+			requireSound(t, s)
+		})
+	}
+}
+
+func TestNotFound(t *testing.T) {
+	s, c := newStore(t, Options{}, 3)
+	_, err := s.Header(4)
+	requireIs(t, "Header", err, ErrNotFound)
+	_, err = s.Block(4)
+	requireIs(t, "Block", err, ErrNotFound)
+	_, err = s.Receipts(4)
+	requireIs(t, "Receipts", err, ErrNotFound)
+	_, err = s.Accesses(4)
+	requireIs(t, "Accesses", err, ErrNotFound)
+	_, err = s.HeightOf(types.BlockHash{1})
+	requireIs(t, "HeightOf", err, ErrNotFound)
+	_, err = s.FindTransaction(types.TxID{1})
+	requireIs(t, "FindTransaction", err, ErrNotFound)
+	_, err = s.Code(types.CodeHash{1})
+	requireIs(t, "Code", err, ErrNotFound)
+	_, err = s.StateAt(4)
+	requireIs(t, "StateAt", err, ErrAboveHead)
+	_, err = s.Rewind(4)
+	requireIs(t, "Rewind", err, ErrAboveHead)
+	for h, b := range c.blocks {
+		_, _, err = s.Transaction(Position{types.Height(h), uint32(len(b.IDs))})
+		requireIs(t, "the transaction after the last", err, ErrNotFound)
+		_, _, err = s.Transaction(Position{types.Height(h), 1<<32 - 1})
+		requireIs(t, "a transaction far out", err, ErrNotFound)
+	}
+	if found, err := s.ByAccount(types.Account{9}, Position{}, 10); err != nil || len(found) > 0 {
+		t.Errorf("ByAccount of a stranger: %v, %v", found, err)
+	}
+}
+
+func TestPruned(t *testing.T) {
+	s, c := newStore(t, Options{Retention: 2}, 6)
+	gone := c.blocks[3]
+	if s.OldestHeight() != 0 {
+		t.Errorf("before pruning the oldest is %d", s.OldestHeight())
+	}
+	must(t, s.Prune(context.Background()))
+	if s.OldestHeight() != 4 {
+		t.Errorf("after pruning the oldest is %d, want 4", s.OldestHeight())
+	}
+	_, err := s.Header(3)
+	requireIs(t, "Header", err, ErrPruned)
+	_, err = s.Block(0)
+	requireIs(t, "Block", err, ErrPruned)
+	_, err = s.Receipts(3)
+	requireIs(t, "Receipts", err, ErrPruned)
+	_, err = s.Accesses(3)
+	requireIs(t, "Accesses", err, ErrPruned)
+	_, err = s.StateAt(3)
+	requireIs(t, "StateAt", err, ErrPruned)
+	_, err = s.Rewind(3)
+	requireIs(t, "Rewind", err, ErrPruned)
+	_, _, err = s.Transaction(Position{3, 0})
+	requireIs(t, "Transaction", err, ErrPruned)
+	_, err = s.FindTransaction(gone.IDs[0])
+	requireIs(t, "FindTransaction", err, ErrNotFound)
+	_, err = s.HeightOf(gone.Block.Header.Hash())
+	requireIs(t, "HeightOf", err, ErrNotFound)
+	if h, err := s.Header(0); err != nil || h != c.blocks[0].Block.Signed() {
+		t.Errorf("the header of block 0: %v", err)
+	}
+	if h, err := s.HeightOf(c.blocks[0].Block.Header.Hash()); err != nil || h != 0 {
+		t.Errorf("the height of block 0: %d, %v", h, err)
+	}
+	requireSound(t, s)
+}
+
+func TestPruneStopsWithTheContext(t *testing.T) {
+	s, _ := newStore(t, Options{Retention: 1}, 3)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	requireIs(t, "Prune", s.Prune(ctx), context.Canceled)
+	if s.OldestHeight() != 0 {
+		t.Errorf("the oldest is %d", s.OldestHeight())
+	}
+}
+
+// TestStateStays holds states while their blocks are pruned and rewound away.
+func TestStateStays(t *testing.T) {
+	s, c := newStore(t, Options{Retention: 1}, 4)
+	var states []*State
+	for h := range c.blocks {
+		st, err := s.StateAt(types.Height(h))
+		must(t, err)
+		states = append(states, st)
+	}
+	blocks := c.blocks
+	must(t, s.Append(c.next(t, rand.New(rand.NewPCG(5, 6)), 8)))
+	must(t, s.Prune(context.Background()))
+	_, err := s.Rewind(4)
+	must(t, err)
+	for h, st := range states {
+		if st.Height() != types.Height(h) {
+			t.Errorf("state %d says it is of %d", h, st.Height())
+		}
+		requireState(t, st, blocks[h].state, c)
+		must(t, st.Close())
+	}
+}
+
+// requireState compares a state with a model, over every key that the chain ever had.
+func requireState(t tester, st *State, want memory, c *toyChain) {
+	t.Helper()
+	for _, b := range c.blocks {
+		for key := range b.state {
+			if got, err := st.Get([]byte(key)); err != nil || !bytes.Equal(got, want[key]) {
+				t.Fatalf("state %d, key %x: %x, %v, want %x", st.Height(), key, got, err, want[key])
+			}
+		}
+	}
+	if got, err := st.Get([]byte{3, 1}); err != nil || got != nil {
+		t.Fatalf("state %d, a key that never was: %x, %v", st.Height(), got, err)
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	s, c := newStore(t, Options{}, 4)
+	st, err := s.StateAt(4)
+	must(t, err)
+	leaves, err := st.Leaves()
+	must(t, err)
+	loaded, err := tree.Load(leaves.Next, serial)
+	must(t, err)
+	must(t, leaves.Close())
+	if loaded.Root() != s.Head().Header.StateRoot || loaded.Len() != len(c.head().state) {
+		t.Errorf("loaded %d leaves with the root %s, want %d, %s", loaded.Len(), loaded.Root(), len(c.head().state),
+			s.Head().Header.StateRoot)
+	}
+	// Proofs of what is there, and of absence beside another leaf, need the store's value hashes.
+	for _, key := range [][]byte{state.SupplyKey(), state.StorageKey(types.ContractID{1}, nil), {3, 1}, {3, 2}, {3, 3}} {
+		proof, err := loaded.Prove(key, st.ValueHashAt)
+		must(t, err)
+		must(t, proof.Verify(loaded.Root(), key, c.head().state[string(key)]))
+	}
+	_, err = st.ValueHashAt(tree.Path([]byte("nothing")))
+	requireIs(t, "the value hash of nothing", err, ErrNotFound)
+	must(t, st.Close())
+
+	st, err = s.StateAt(3)
+	must(t, err)
+	_, err = st.Leaves()
+	requireIs(t, "leaves below the head", err, ErrPruned)
+	_, err = st.ValueHashAt(tree.Path(state.SupplyKey()))
+	requireIs(t, "a value hash below the head", err, ErrPruned)
+	must(t, st.Close())
+}
+
+func TestRewindToTheHeadChangesNothing(t *testing.T) {
+	s, _ := newStore(t, Options{}, 2)
+	undo, err := s.Rewind(2)
+	if err != nil || len(undo) > 0 || s.Head().Header.Height != 2 {
+		t.Errorf("%v, %v, head %d", undo, err, s.Head().Header.Height)
+	}
+}
+
+func TestWaitHeight(t *testing.T) {
+	s, c := newStore(t, Options{}, 1)
+	must(t, s.WaitHeight(context.Background(), 1))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	requireIs(t, "a wait that is given up", s.WaitHeight(ctx, 2), context.Canceled)
+
+	var waiting sync.WaitGroup
+	seen := make([]types.Height, 4)
+	for i := range seen {
+		waiting.Go(func() {
+			if err := s.WaitHeight(context.Background(), 3); err != nil {
+				t.Error(err)
+			}
+			seen[i] = s.Head().Header.Height
+		})
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	must(t, s.Append(c.next(t, r, 1)))
+	must(t, s.Append(c.next(t, r, 1)))
+	waiting.Wait()
+	for _, h := range seen {
+		if h != 3 {
+			t.Errorf("woken at %d, want 3", h)
+		}
+	}
+	closed := make(chan error)
+	go func() { closed <- s.WaitHeight(context.Background(), 9) }()
+	must(t, s.Close())
+	requireIs(t, "a wait when the store is closed", <-closed, ErrClosed)
+}
+
+func TestClosedStore(t *testing.T) {
+	s, c := newStore(t, Options{}, 1)
+	must(t, s.Close())
+	must(t, s.Close())
+	_, err := s.Header(0)
+	requireIs(t, "Header", err, ErrClosed)
+	_, err = s.StateAt(0)
+	requireIs(t, "StateAt", err, ErrClosed)
+	requireIs(t, "Append", s.Append(c.next(t, rand.New(rand.NewPCG(1, 1)), 1)), ErrClosed)
+	requireIs(t, "Init", s.Init(c.genesis, c.blocks[0].Entry), ErrClosed)
+	requireIs(t, "Prune", s.Prune(context.Background()), ErrClosed)
+	_, err = s.Rewind(0)
+	requireIs(t, "Rewind", err, ErrClosed)
+	if !s.Empty() || s.Head() != (types.SignedHeader{}) || !s.HeadHash().IsZero() || s.OldestHeight() != 0 {
+		t.Error("a closed store shows a head")
+	}
+}
+
+// TestReadersBesideWriters reads while blocks are appended, pruned and rewound: every read is consistent in itself.
+func TestReadersBesideWriters(t *testing.T) {
+	s, c := newStore(t, Options{Retention: 4}, 6)
+	ctx, cancel := context.WithCancel(context.Background())
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				if err := readConsistently(s); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	for i := range 40 {
+		must(t, s.Append(c.next(t, r, r.IntN(8))))
+		if i%3 == 0 {
+			must(t, s.Prune(ctx))
+		}
+		if i%10 == 9 {
+			h := s.Head().Header.Height - 2
+			undo, err := s.Rewind(h)
+			must(t, err)
+			c.rewind(t, h, undo)
+		}
+	}
+	cancel()
+	readers.Wait()
+	requireSound(t, s)
+}
+
+func readConsistently(s *Store) error {
+	h := s.Head().Header.Height
+	block, err := s.Block(h)
+	switch {
+	case errors.Is(err, ErrNotFound) || errors.Is(err, ErrPruned): // rewound or pruned since
+	case err != nil:
+		return err
+	default:
+		ids := make([]types.TxID, len(block.Transactions))
+		for i, tx := range block.Transactions {
+			ids[i] = tx.ID()
+		}
+		if types.TransactionsRoot(ids) != block.Header.TransactionsRoot {
+			return errors.New("a block without its transactions")
+		}
+	}
+	st, err := s.StateAt(s.OldestHeight())
+	if errors.Is(err, ErrPruned) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before, err := balances(st)
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	after, err := balances(st)
+	if err == nil && before != after {
+		err = errors.New("a state changed while it was open")
+	}
+	return errors.Join(err, st.Close())
+}
+
+// balances are those of the accounts of the genesis.
+func balances(st *State) (all [toyAccounts]state.Account, err error) {
+	for i := range all {
+		row, err := st.Get(state.AccountKey(toyAccount(i)))
+		if err != nil {
+			return all, err
+		}
+		if all[i], err = state.DecodeAccount(row); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}

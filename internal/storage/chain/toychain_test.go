@@ -1,0 +1,319 @@
+package chain
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// toyChain makes blocks that hang together as a real chain's do, from transactions that are executed by a few lines:
+// coins move, fees burn, contracts are deployed and write storage. It remembers everything, to compare a store with.
+type toyChain struct {
+	key     crypto.PrivateKey
+	genesis types.Genesis
+	tree    *tree.Tree
+	blocks  []toyBlock // by height
+}
+
+// toyBlock is a block with the whole state after it.
+type toyBlock struct {
+	Entry
+	state memory
+}
+
+// memory is a state in a map.
+type memory map[string][]byte
+
+func (m memory) Get(key []byte) ([]byte, error) { return m[string(key)], nil }
+
+func serial(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+var toySchedule = types.Digest{1, 2, 3}
+
+const toyAccounts = 6
+
+func toyAccount(i int) types.Account { return sha256.Sum256(fmt.Appendf(nil, "account %d", i)) }
+
+func newToyChain(t tester) *toyChain {
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("toy producer")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &toyChain{key: key, tree: new(tree.Tree)}
+	c.genesis = types.Genesis{
+		ChainID: 31337, Network: types.Regtest, Time: 1_700_000_000, BaseFee: 10,
+		Parameters: params.Default(key.PublicKey()),
+	}
+	var supply types.Amount
+	for i := range toyAccounts {
+		c.genesis.Allocations = append(c.genesis.Allocations, types.Allocation{Account: toyAccount(i), Balance: 1_000_000})
+		supply += 1_000_000
+	}
+	slices.SortFunc(c.genesis.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
+	o := state.NewOverlay(memory{})
+	must(t, o.Set(state.SupplyKey(), state.Supply{Supply: supply}.Encode()))
+	must(t, o.Set(state.ParametersKey(), c.genesis.Parameters.Encode()))
+	for _, a := range c.genesis.Allocations {
+		must(t, o.SetAccount(a.Account, state.Account{Balance: a.Balance}))
+	}
+	c.seal(t, o, nil, nil, nil)
+	return c
+}
+
+// tester is what testing.T and rapid.T share.
+type tester interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+	Cleanup(func())
+}
+
+func must(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *toyChain) head() toyBlock { return c.blocks[len(c.blocks)-1] }
+
+// seal ends a block and makes it the chain's head.
+func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransaction, receipts []types.Receipt,
+	codes map[types.CodeHash][]byte) Entry {
+	t.Helper()
+	e := Entry{Accesses: o.Accesses(), Receipts: receipts, Codes: codes}
+	change, err := c.tree.Prepare(e.Accesses, serial)
+	must(t, err)
+	e.Leaves = change.Leaves()
+	after := memory{}
+	h := types.Header{
+		Version: 1, ChainID: c.genesis.ChainID, Producer: c.key.PublicKey(), BaseFee: 10, GasLimit: 1 << 30,
+		Parent: c.genesis.Digest(), Timestamp: c.genesis.Time,
+		StateRoot: change.Root(), WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
+	}
+	c.tree.Commit(change)
+	if len(c.blocks) > 0 {
+		before := c.head()
+		h.Height, h.Parent = before.Block.Header.Height+1, before.Block.Header.Hash()
+		h.Timestamp = before.Block.Header.Timestamp + 1
+		maps.Copy(after, before.state)
+	}
+	for i, tx := range txs {
+		e.IDs = append(e.IDs, tx.ID())
+		h.GasUsed += receipts[i].GasUsed
+	}
+	h.TransactionsRoot, h.ReceiptsRoot = types.TransactionsRoot(e.IDs), types.ReceiptsRoot(receipts)
+	e.Block = types.Block{Header: h, Transactions: txs}
+	if h.Height > 0 {
+		hash := h.Hash()
+		e.Block.Signature, err = c.key.Sign(hash[:], [32]byte{})
+		must(t, err)
+	}
+	for _, w := range types.Writes(e.Accesses) {
+		if len(w.New) == 0 {
+			delete(after, string(w.Key))
+		} else {
+			after[string(w.Key)] = w.New
+		}
+	}
+	c.blocks = append(c.blocks, toyBlock{e, after})
+	return e
+}
+
+// next appends a block of n random transactions to the chain.
+func (c *toyChain) next(t tester, r *rand.Rand, n int) Entry {
+	t.Helper()
+	b := toyBuilder{t: t, r: r, o: state.NewOverlay(c.head().state), codes: make(map[types.CodeHash][]byte)}
+	b.height = c.head().Block.Header.Height + 1
+	for key := range c.head().state { // contracts to call
+		if state.Domain(key[0]) == state.DomainContract {
+			b.contracts = append(b.contracts, types.ContractID([]byte(key[1:])))
+		}
+	}
+	slices.SortFunc(b.contracts, types.ContractID.Compare)
+	for range n {
+		b.transaction(c.genesis.ChainID)
+	}
+	return c.seal(t, b.o, b.txs, b.receipts, b.codes)
+}
+
+// rewind makes block h the head, with the writes that the store says undo the rest.
+func (c *toyChain) rewind(t tester, h types.Height, undo []types.Access) {
+	t.Helper()
+	change, err := c.tree.Prepare(undo, serial)
+	must(t, err)
+	c.tree.Commit(change)
+	c.blocks = c.blocks[:h+1]
+	if root := c.head().Block.Header.StateRoot; c.tree.Root() != root {
+		t.Fatalf("after rewinding to %d the tree has the root %s, want %s", h, c.tree.Root(), root)
+	}
+}
+
+// toyBuilder makes the transactions of one block.
+type toyBuilder struct {
+	t         tester
+	r         *rand.Rand
+	o         *state.Overlay
+	height    types.Height
+	contracts []types.ContractID
+	txs       []types.SignedTransaction
+	receipts  []types.Receipt
+	codes     map[types.CodeHash][]byte
+}
+
+func (b *toyBuilder) account(a types.Account) state.Account {
+	record, err := b.o.Account(a)
+	must(b.t, err)
+	return record
+}
+
+// move moves at most amount and returns how much.
+func (b *toyBuilder) move(from, to types.Account, amount types.Amount) types.Amount {
+	payer := b.account(from)
+	amount = min(amount, payer.Balance)
+	payer.Balance -= amount
+	must(b.t, b.o.SetAccount(from, payer))
+	payee := b.account(to)
+	payee.Balance += amount
+	must(b.t, b.o.SetAccount(to, payee))
+	return amount
+}
+
+func (b *toyBuilder) transaction(chainID uint64) {
+	sender := toyAccount(b.r.IntN(toyAccounts))
+	record := b.account(sender)
+	tx := types.SignedTransaction{Transaction: types.Transaction{
+		Version: 1, ChainID: chainID, Sender: sender, Nonce: record.Nonce, GasLimit: 21_000, MaxFeePerGas: 10,
+	}}
+	record.Nonce++
+	must(b.t, b.o.SetAccount(sender, record))
+	receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 21_000}
+	amount := types.Amount(b.r.IntN(100))
+	switch kind := b.r.IntN(10); {
+	case kind == 0:
+		code := fmt.Appendf(nil, "code %d", b.r.IntN(3))
+		tx.Payload = types.Deploy{Amount: amount, Name: "toy", Code: code}
+		id := types.NewContractID(sender, tx.Nonce)
+		receipt.Contract = &id
+		b.deploy(sender, id, code, amount)
+	case kind < 4 && len(b.contracts) > 0:
+		id := b.contracts[b.r.IntN(len(b.contracts))]
+		tx.Payload = types.Call{Amount: amount, Contract: id, Function: "pay"}
+		receipt.Logs = b.call(sender, id, amount)
+	case kind == 4:
+		to := types.Account(sha256.Sum256(fmt.Appendf(nil, "new %d", b.r.IntN(1000))))
+		tx.Payload = types.Transfer{To: to, Amount: b.move(sender, to, amount)}
+	case kind == 5:
+		tx.Payload = types.Configure{Parameters: params.Default(types.PublicKey{})}
+		receipt.Status = types.StatusFailed
+	default:
+		to := toyAccount(b.r.IntN(toyAccounts)) // or to oneself
+		tx.Payload = types.Transfer{To: to, Amount: b.move(sender, to, amount)}
+	}
+	b.burn(sender)
+	receipt.Transaction = tx.ID()
+	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
+}
+
+func (b *toyBuilder) deploy(sender types.Account, id types.ContractID, code []byte, amount types.Amount) {
+	hash := types.CodeHash(sha256.Sum256(code))
+	b.codes[hash] = code
+	record := state.Contract{CodeHash: hash, Deployer: sender, Height: b.height, Name: "toy"}
+	must(b.t, b.o.Set(state.ContractKey(id), record.Encode()))
+	b.move(sender, types.Account(id), amount)
+	b.contracts = append(b.contracts, id)
+}
+
+// call lets a contract write or delete a value and pay on some of what it has.
+func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount types.Amount) []types.Log {
+	b.move(sender, types.Account(id), amount)
+	var value []byte
+	if n := b.r.IntN(3); n > 0 {
+		value = fmt.Appendf(nil, "value %d", n)
+	}
+	must(b.t, b.o.Set(state.StorageKey(id, []byte{byte(b.r.IntN(4))}), value))
+	to := toyAccount(b.r.IntN(toyAccounts))
+	paid := b.move(types.Account(id), to, types.Amount(b.r.IntN(50)))
+	logs := []types.Log{{Contract: id, Name: "Paid", Topics: [][32]byte{toyAccount(0), toyAccount(1)}}} // concerns nobody
+	if paid > 0 {
+		logs = append(logs, types.Log{
+			Name: types.NativeTransfer, Topics: [][32]byte{id, to}, Data: binary.LittleEndian.AppendUint64(nil, uint64(paid)),
+		})
+	}
+	return logs
+}
+
+// burn takes one unit from an account that has one.
+func (b *toyBuilder) burn(from types.Account) {
+	record := b.account(from)
+	if record.Balance == 0 {
+		return
+	}
+	record.Balance--
+	must(b.t, b.o.SetAccount(from, record))
+	row, err := b.o.Get(state.SupplyKey())
+	must(b.t, err)
+	supply, err := state.DecodeSupply(row)
+	must(b.t, err)
+	supply.Burned++
+	must(b.t, b.o.Set(state.SupplyKey(), supply.Encode()))
+}
+
+// openStore opens a store and closes it and its database with the test.
+func openStore(t tester, fs kv.FS, options Options) *Store {
+	t.Helper()
+	s, stop := openUntil(t, fs, options)
+	t.Cleanup(stop)
+	return s
+}
+
+// openUntil opens a store, which the returned function closes.
+func openUntil(t tester, fs kv.FS, options Options) (*Store, func()) {
+	t.Helper()
+	options.Schedule = toySchedule
+	db, err := kv.Open("db", kv.Options{FS: fs, MemTableBytes: 256 << 10, CacheBytes: 1 << 20})
+	must(t, err)
+	s, err := Open(db, options)
+	must(t, err)
+	return s, func() {
+		must(t, s.Close())
+		must(t, db.Close())
+	}
+}
+
+// newStore returns a store in memory with a toy chain of so many blocks after the genesis.
+func newStore(t tester, options Options, blocks int) (*Store, *toyChain) {
+	t.Helper()
+	s, c := openStore(t, kv.Memory(), options), newToyChain(t)
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	r := rand.New(rand.NewPCG(1, 2))
+	for range blocks {
+		must(t, s.Append(c.next(t, r, r.IntN(12))))
+	}
+	return s, c
+}
+
+// requireSound fails the test unless a check of the store finds nothing.
+func requireSound(t tester, s *Store) {
+	t.Helper()
+	report, err := Check(context.Background(), s, nil)
+	must(t, err)
+	if !report.OK() {
+		t.Fatalf("%d problems: %q", report.Found, report.Problems)
+	}
+}
