@@ -70,8 +70,8 @@ func asksJSON(args []string) bool {
 	return slices.Contains(args, "--"+jsonFlag) || slices.Contains(args, "--"+jsonFlag+"=true")
 }
 
-// newGroup returns a command that only has commands below it.
-func newGroup(command *cobra.Command) *cobra.Command {
+// NewGroup returns a command that only has commands below it.
+func NewGroup(command *cobra.Command) *cobra.Command {
 	command.Args = cobra.ArbitraryArgs
 	command.SuggestionsMinimumDistance = 2
 	command.RunE = func(command *cobra.Command, args []string) error { return output.Usage(wrongCommand(command, args)) }

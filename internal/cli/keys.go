@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) newKeys() *cobra.Command {
-	keys := newGroup(&cobra.Command{
+	keys := NewGroup(&cobra.Command{
 		Use:   "keys",
 		Short: "Keep private keys, encrypted, and names for accounts",
 		Example: `  cairn keys new alice

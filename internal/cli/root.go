@@ -18,7 +18,7 @@ type Build struct {
 func NewRoot(build Build) *cobra.Command { return newApp(build).root() }
 
 func (a *app) root() *cobra.Command {
-	root := newGroup(&cobra.Command{
+	root := NewGroup(&cobra.Command{
 		Use:   "cairn",
 		Short: "A blockchain node, and the tools to use one",
 		Example: `  cairn keys new alice

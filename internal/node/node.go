@@ -267,3 +267,11 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// ErrLocked is the error of a data directory that another process uses.
+var ErrLocked = kv.ErrLocked
+
+// HashKernel is the name of the code that hashes the state, and whether it is the fastest there is.
+func HashKernel() (name string, fastest bool) {
+	return string(poseidon.Active()), poseidon.Active() == poseidon.AVX512
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func newDB() *cobra.Command {
+	command := cli.NewGroup(&cobra.Command{
+		Use:     "db",
+		Short:   "Check, prune or export the chain of a data directory",
+		Example: "  cairn db check --data-dir ./mychain",
+	})
+	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport())
+	return command
+}
+
+func newDBCheck() *cobra.Command {
+	settings := struct {
+		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+	}{dataHome("dev")}
+	return withSettings(&cobra.Command{
+		Use:   "check",
+		Short: "Recompute roots and indices from what is stored and compare",
+		Long: "Recompute the state root, every block's hashes, signature, roots and digests, and every index row from what is stored,\n" +
+			"and compare. Exit 1 if something is wrong.",
+		Example: "  cairn db check --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		printer := cli.PrinterOf(command)
+		progress, stop := cli.Progress(command, "checking")
+		report, err := node.CheckDatabase(command.Context(), settings.DataDir, progress)
+		stop()
+		if err != nil {
+			return err
+		}
+		if !report.OK() {
+			return reportProblems(printer, report)
+		}
+		return printer.Result(newCheckResult(report), func(t *output.Text) {
+			t.Line("The chain is sound: blocks %d to %d, %d transactions, %d accesses, %d state keys, %d codes.",
+				report.Oldest, report.Head, report.Transactions, report.Accesses, report.StateKeys, report.Codes)
+		})
+	})
+}
+
+type checkResult struct {
+	Oldest       types.Height `json:"oldest"`
+	Head         types.Height `json:"head"`
+	Blocks       uint64       `json:"blocks"`
+	Transactions uint64       `json:"transactions"`
+	Accesses     uint64       `json:"accesses"`
+	StateKeys    uint64       `json:"stateKeys"`
+	Codes        uint64       `json:"codes"`
+}
+
+func newCheckResult(r node.Report) checkResult {
+	return checkResult{r.Oldest, r.Head, r.Blocks, r.Transactions, r.Accesses, r.StateKeys, r.Codes}
+}
+
+// reportProblems names what is wrong on the standard error and fails with the number.
+func reportProblems(printer *output.Printer, report node.Report) error {
+	for _, p := range report.Problems {
+		printer.Note("%s: %s", p.Where, p.What)
+	}
+	return fmt.Errorf("the database is damaged: %d problems found; restore it from a copy, or start again from genesis", report.Found)
+}
+
+func newDBPrune() *cobra.Command {
+	settings := struct {
+		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+		Keep    uint64 `setting:"keep" usage:"blocks to keep behind the head"`
+	}{DataDir: dataHome("dev")}
+	return withSettings(&cobra.Command{
+		Use:     "prune",
+		Short:   "Delete old blocks with their receipts and history",
+		Example: "  cairn db prune --keep 100000 --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		if settings.Keep == 0 {
+			return output.Usage(errors.New("--keep is needed: how many blocks stay behind the head"))
+		}
+		oldest, err := node.PruneDatabase(command.Context(), settings.DataDir, settings.Keep)
+		if err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(map[string]types.Height{"oldest": oldest}, func(t *output.Text) {
+			t.Line("The oldest block is %d now.", oldest)
+		})
+	})
+}
+
+func newDBExport() *cobra.Command {
+	settings := struct {
+		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+		Output  string `setting:"output" usage:"file to write"`
+		From    uint64 `setting:"from" usage:"first block"`
+		To      uint64 `setting:"to" usage:"last block"`
+	}{DataDir: dataHome("dev"), To: math.MaxUint64}
+	return withSettings(&cobra.Command{
+		Use:     "export",
+		Short:   "Write blocks to a file",
+		Long:    "Write blocks to a file: each as its length in 8 little-endian bytes and the block in its canonical encoding.",
+		Example: "  cairn db export --output blocks.bin --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		if settings.Output == "" {
+			return output.Usage(errors.New("--output is needed: the file to write"))
+		}
+		file, err := os.OpenFile(settings.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		progress, stop := cli.Progress(command, "exporting")
+		count, err := node.ExportBlocks(command.Context(), settings.DataDir, types.Height(settings.From), types.Height(settings.To), file, progress)
+		stop()
+		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+			return errors.Join(err, os.Remove(settings.Output))
+		}
+		return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": settings.Output}, func(t *output.Text) {
+			t.Line("%d blocks written to %s.", count, settings.Output)
+		})
+	})
+}

@@ -1,0 +1,97 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Report is what [CheckDatabase] looked at and found.
+type Report = chain.Report
+
+// CheckDatabase recomputes roots, digests and every index from what a data directory stores. The node must not run on
+// it. progress is told of the rows done and of all there are.
+func CheckDatabase(ctx context.Context, dir string, progress func(done, total uint64)) (report Report, err error) {
+	err = withStore(dir, 0, func(store *chain.Store) error {
+		report, err = chain.Check(ctx, store, progress)
+		return err
+	})
+	return report, err
+}
+
+// PruneDatabase deletes the blocks that are further than keep behind the head, with their history, and returns the
+// oldest height that is left.
+func PruneDatabase(ctx context.Context, dir string, keep uint64) (oldest types.Height, err error) {
+	err = withStore(dir, keep, func(store *chain.Store) error {
+		err := store.Prune(ctx)
+		oldest = store.OldestHeight()
+		return err
+	})
+	return oldest, err
+}
+
+// ExportBlocks writes the blocks from … to, each as its length in 8 little-endian bytes and bincode(Block), and returns
+// how many. progress is told of the blocks done and of all there are.
+func ExportBlocks(ctx context.Context, dir string, from, to types.Height, w io.Writer, progress func(done, total uint64)) (count uint64, err error) {
+	err = withStore(dir, 0, func(store *chain.Store) error {
+		head := store.Head().Header.Height
+		to = min(to, head)
+		if oldest := store.OldestHeight(); from < oldest || from > to {
+			return fmt.Errorf("there are blocks %d to %d", oldest, head)
+		}
+		buffered := bufio.NewWriterSize(w, 1<<20)
+		for height := from; height <= to; height++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			block, err := store.Block(height)
+			if err != nil {
+				return err
+			}
+			encoded := block.Encode()
+			if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(encoded)))); err != nil {
+				return err
+			}
+			if _, err := buffered.Write(encoded); err != nil {
+				return err
+			}
+			count++
+			progress(count, uint64(to-from)+1)
+		}
+		return buffered.Flush()
+	})
+	return count, err
+}
+
+// ErrNoChain is the error of a data directory without a chain.
+var ErrNoChain = errors.New("there is no chain in this data directory")
+
+// withStore opens the chain of a data directory for one piece of work.
+func withStore(dir string, retention uint64, work func(*chain.Store) error) (err error) {
+	genesis, err := StoredGenesis(dir)
+	if err != nil {
+		return err
+	}
+	if genesis == nil {
+		return fmt.Errorf("%w: %s", ErrNoChain, dir)
+	}
+	db, err := OpenDatabase(dir, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	store, err := chain.Open(db, chain.Options{Retention: retention, Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return work(store)
+}
