@@ -1,0 +1,44 @@
+package argument
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func TestParseBlock(t *testing.T) {
+	tests := map[string]api.BlockRef{
+		"latest": api.Latest(), "earliest": api.Earliest(), "0": api.AtHeight(0), "17": api.AtHeight(17), "0x11": api.AtHeight(17),
+		"18446744073709551615": api.AtHeight(1<<64 - 1),
+	}
+	for text, want := range tests {
+		if got, err := ParseBlock(text); err != nil || got.Hash != nil || got.Ref != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{strings.Repeat("ab", 32), "0x" + strings.Repeat("AB", 32)} {
+		if got, err := ParseBlock(text); err != nil || got.Hash == nil || got.Hash[31] != 0xab {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "0x", "0x011", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31)} {
+		if got, err := ParseBlock(text); !errors.Is(err, ErrBadBlock) {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestParseTxID(t *testing.T) {
+	want := types.TxID([]byte(strings.Repeat("\xab", 32)))
+	if got, err := ParseTxID("0x" + strings.Repeat("ab", 32)); got != want || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, text := range []string{"", "0x", "17", strings.Repeat("ab", 33), strings.Repeat("x", 64)} {
+		if _, err := ParseTxID(text); !errors.Is(err, ErrBadHash) {
+			t.Errorf("%q: error %v", text, err)
+		}
+	}
+}
