@@ -1,0 +1,129 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+func TestFailures(t *testing.T) {
+	answer := jsonrpc.NewError(-32004, "It cannot pay.", "reason", "cannot_pay")
+	status := func(code int) error {
+		return fmt.Errorf("%w: %w", jsonrpc.ErrUnreachable, &jsonrpc.StatusError{Status: code, Message: "no"})
+	}
+	tests := []struct {
+		name    string
+		err     error
+		exit    int
+		code    int
+		message string
+		data    map[string]any
+	}{
+		{"any", errors.New("it is torn"), 1, 1, "it is torn", map[string]any{}},
+		{"several lines", errors.New("it is\n  torn"), 1, 1, "it is torn", map[string]any{}},
+		{"usage", Usage(errors.New("no")), 2, 2, "no", map[string]any{}},
+		{"usage, wrapped", fmt.Errorf("so: %w", Usage(errors.New("no"))), 2, 2, "so: no", map[string]any{}},
+		{"answer", answer, 1, -32004, "It cannot pay.", map[string]any{"reason": "cannot_pay"}},
+		{"answer, wrapped", fmt.Errorf("so: %w: %w", answer, io.EOF), 1, -32004, "It cannot pay.", map[string]any{"reason": "cannot_pay"}},
+		{"answer without data", jsonrpc.NewError(-32601, "No method."), 1, -32601, "No method.", map[string]any{}},
+		{"no answer", fmt.Errorf("%w: refused", jsonrpc.ErrUnreachable), 3, 3, "the server cannot be reached: refused", map[string]any{}},
+		{"bad gateway", status(502), 3, 3, "", map[string]any{}},
+		{"unauthorized", status(401), 1, 1, "", map[string]any{}},
+		{"bad answer", fmt.Errorf("%w: html", jsonrpc.ErrBadAnswer), 1, 1, "", map[string]any{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out, prose bytes.Buffer
+			if exit := New(&out, &prose, true).Fail(test.err); exit != test.exit {
+				t.Errorf("exit code %d, want %d", exit, test.exit)
+			}
+			var got refusal
+			decoder := json.NewDecoder(&out)
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+			if got.OK || got.Error.Code != test.code || !reflect.DeepEqual(got.Error.Data, test.data) {
+				t.Errorf("document %+v", got)
+			}
+			if test.message != "" && got.Error.Message != test.message {
+				t.Errorf("message %q, want %q", got.Error.Message, test.message)
+			}
+			if out.Len() != 0 || decoder.More() || prose.Len() != 0 {
+				t.Errorf("more than one document, or prose %q", &prose)
+			}
+
+			if exit := New(&out, &prose, false).Fail(test.err); exit != test.exit || out.Len() != 0 {
+				t.Errorf("for people: exit code %d, %q on the standard output", exit, &out)
+			}
+			if strings.Count(prose.String(), "\n") != 1 || !strings.Contains(prose.String(), got.Error.Message) {
+				t.Errorf("for people: %q", &prose)
+			}
+		})
+	}
+	if ExitCode(nil) != 0 || Usage(nil) != nil {
+		t.Error("no error is a failure")
+	}
+}
+
+func TestResult(t *testing.T) {
+	result := map[string]string{"a": "<b>"}
+	people := func(text *Text) { text.Line("a is %s", "<b>") }
+	for asJSON, want := range map[bool]string{true: `{"ok":true,"result":{"a":"<b>"}}` + "\n", false: "a is <b>\n"} {
+		var out, prose bytes.Buffer
+		p := New(&out, &prose, asJSON)
+		if err := p.Result(result, people); err != nil || out.String() != want || prose.Len() != 0 {
+			t.Errorf("%q, %q, %v", &out, &prose, err)
+		}
+		p.Note("%d of %d", 1, 2)
+		if prose.String() != "1 of 2\n" || out.String() != want {
+			t.Errorf("a note: %q, %q", &out, &prose)
+		}
+	}
+}
+
+func TestResultThatCannotBeWritten(t *testing.T) {
+	var out bytes.Buffer
+	if err := New(&out, io.Discard, true).Result(func() {}, nil); err == nil || out.Len() != 0 {
+		t.Errorf("%v, %q", err, &out)
+	}
+	closed, w := io.Pipe()
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := New(w, io.Discard, true).Result(1, nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTables(t *testing.T) {
+	var out bytes.Buffer
+	text := &Text{to: &out}
+	text.Fields(Field{"Name", "alice"}, Field{"Balance", 1.5})
+	text.Table([]string{"Block", "Value"}, [][]any{{1, "a"}, {200, "bc"}})
+	want := `Name     alice
+Balance  1.5
+BLOCK  VALUE
+    1  a
+  200  bc
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+func TestNoSpinnerWithoutATerminal(t *testing.T) {
+	var prose bytes.Buffer
+	stop := New(io.Discard, &prose, false).Spin(false, "Waiting")
+	stop()
+	if prose.Len() != 0 {
+		t.Errorf("wrote %q", &prose)
+	}
+}
