@@ -236,10 +236,13 @@ func (s *session) chain(ctx context.Context) (argument.Chain, error) {
 	return argument.Chain{ID: info.ChainID, Network: info.Network}, err
 }
 
-// account reads an account argument; what is wrong with it is wrong usage.
+// account reads an account argument; one that is unknown is wrong usage.
 func (s *session) account(text string) (argument.Account, error) {
 	account, err := argument.ParseAccount(s.store, text)
-	return account, output.Usage(err)
+	if errors.Is(err, argument.ErrBadAccount) {
+		err = output.Usage(err)
+	}
+	return account, err
 }
 
 // password is the password of a key that exists.

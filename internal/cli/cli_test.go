@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// hash is 32 bytes in hex that begin with these two digits.
+func hash(begin string) string { return "0x" + begin + strings.Repeat("0", 62) }
+
+// TestSuccess runs each command for programs and for people.
+func TestSuccess(t *testing.T) {
+	node := startNode(t)
+	tests := []struct {
+		command string // $HOME is the desk's
+		json    string // a part of the document
+		people  string // a part of the text
+	}{
+		{"--version", `"version":"1.2.3"`, "cairn 1.2.3 (protocol version 1)\n"},
+		{"--help", `"help":"A blockchain node`, "Available Commands:"},
+		{"help send", `"help":"Send coins`, "Usage:\n  cairn send TO AMOUNT [flags]"},
+		{"keys list --help", `"help":"List keys`, "Usage:"},
+		{"completion bash", `"script":"# bash completion`, "# bash completion"},
+		{"completion zsh", `"script":"#compdef cairn`, "#compdef cairn"},
+		{"completion fish", `"script":"# fish completion`, "# fish completion"},
+		{"keys list", `[{"name":"alice","kind":"key","account":"0xf9308a01`, "alice  key   regtest  bcrt1p"},
+		{"keys show alice", `"name":"alice"`, "Network  regtest"},
+		{"keys export alice --yes --password-file $HOME/password.txt", `"privateKey":"` + strings.Repeat("0", 63) + `3"`, strings.Repeat("0", 63) + "3\n"},
+		{"account dev0", `"balance":"0x3b9aca00","nonce":"0x3","pendingNonce":"0x4"`, "Balance     10 coins"},
+		{"account alice --transactions 0", `"transactions":[]`, "Next nonce  4"},
+		{"tx " + hash("01"), `"status":"pending"`, "Status        pending"},
+		{"tx " + hash("02"), `"receipt":{"transactionHash":"0x02`, "Error         reverted"},
+		{"block", `"height":17`, "Height        17"},
+		{"block 17 --full", `"type":"transfer"`, "transfer"},
+		{"block 0x11", `"height":17`, "0x0900000000"},
+		{"block " + hash("09"), `"height":17`, "Gas used      0 of 0"},
+		{"fees", `"base_fee":"0xa"`, "   17        11  25.00 %"},
+		{"mempool", `"pending_count":2`, "Takes new ones       yes"},
+		{"status", `"node":{"version":"1.0"`, "Reason            a block from the future"},
+		{"rpc svc_blockNumber", `"result":"0x11"`, `"0x11"` + "\n"},
+		{"rpc svc_getBlockByNumber latest true", `"height":17`, `  "height": 17,`},
+		{"rpc svc_getTransactionByHash " + hash("00"), `"result":null`, "null\n"},
+		{"send dev1 1.5 --from dev0", `"status":"0x1"`, "New balance  10 coins"},
+		{"send dev1 1.5 --from dev0 --no-wait", `"transactionHash":"0x`, "Transaction  0x"},
+		{"send dev1 1.5 --from dev0 --dry-run", `"maxCost":"0x8f78c28"`, "Costs at most  1.50441 coins"},
+		{"send dev1 1 --from alice --password-file $HOME/password.txt", `"fee":"0x35b60"`, "Fee          0.0022 coins"},
+		{"configure --protocol-key $HOME/protocol.key --gas-limit 60000000", `"status":"0x1"`, "Status       success"},
+		{"configure --protocol-key $HOME/protocol.key --target-bps 4000 --dry-run", `"type":"configure"`, "Type           configure"},
+	}
+	desk := newDesk(t, node)
+	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+	for _, test := range tests {
+		t.Run(test.command, func(t *testing.T) {
+			args := strings.Fields(strings.ReplaceAll(test.command, "$HOME", desk.home))
+			o := desk.run(t, append(slices.Clone(args), "--json")...)
+			o.document(t)
+			if o.exit != 0 || !strings.Contains(o.out, test.json) {
+				t.Errorf("exit code %d, %.500s%.500s, want %s", o.exit, o.out, o.err, test.json)
+			}
+			o = desk.run(t, args...)
+			if o.exit != 0 || !strings.Contains(o.out, test.people) {
+				t.Errorf("exit code %d, %.500s%.500s, want %s", o.exit, o.out, o.err, test.people)
+			}
+		})
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+	desk.write(t, "unknown.toml", `rpc-ulr = "x"`)
+	desk.write(t, "empty", "")
+	testnet := types.Testnet.Address(types.Account{1})
+	for _, command := range []string{
+		"", "nope", "--nope", "sned x", "keys", "keys nope", "help nope", "completion", "completion tcsh",
+		"send", "send dev1", "send dev1 1 2 --from dev0", "send dev1 1", "send dev1 1 --from dev0 --nope",
+		"send dev1 1x --from dev0", "send dev1 0.000000001 --from dev0", "send dev1 -- -1 --from dev0",
+		"send nobody 1 --from dev0", "send dev1 1 --from nobody", "send " + testnet + " 1 --from dev0",
+		"send dev1 1 --from " + hash("01"), "send dev1 1 --from dev0 --nonce x", "send dev1 1 --from dev0 --no-wait --dry-run",
+		"send dev1 1 --from alice", "send dev1 1 --from alice --password-file $HOME/none", "send dev1 1 --from alice --password-file $HOME/empty",
+		"account", "account nobody", "account dev10", "account " + testnet, "tx", "tx 0x12", "block x", "block 1 2", "rpc",
+		"configure", "configure --protocol-key $HOME/none --gas-limit 5", "configure --protocol-key $HOME/password.txt --gas-limit 5",
+		"configure --protocol-key $HOME/protocol.key", "configure --protocol-key $HOME/protocol.key --gas-limit 50000000",
+		"configure --protocol-key $HOME/protocol.key --producer nobody", "configure --protocol-key $HOME/protocol.key --fee-recipient " + testnet,
+		"keys new", "keys new Bad --password-file $HOME/password.txt", "keys new dev3 --password-file $HOME/password.txt",
+		"keys new bob --words 13 --password-file $HOME/password.txt", "keys new bob --network moon --password-file $HOME/password.txt",
+		"keys new bob", "keys import bob", "keys import bob --mnemonic-file $HOME/password.txt", "keys import bob --private-key-file $HOME/none",
+		"keys import bob --mnemonic-file a --private-key-file b", "keys show nobody", "keys show ../x", "keys export nobody --yes",
+		"keys export alice", "keys delete alice", "keys delete nobody --yes", "keys alias shop nobody", "keys alias Shop dev0",
+		"status --config $HOME/unknown.toml", "status --config $HOME/none.toml", "status --timeout soon", "status --rpc-url 127.0.0.1:8777",
+		"status --api-key-file $HOME/none",
+	} {
+		t.Run(command, func(t *testing.T) {
+			args := strings.Fields(strings.ReplaceAll(command, "$HOME", desk.home))
+			o := desk.run(t, append([]string{"--json"}, args...)...)
+			d := o.document(t)
+			if o.exit != 2 || d.Error == nil || d.Error.Code != 2 || strings.Contains(d.Error.Message, "\n") {
+				t.Errorf("exit code %d, %s%s", o.exit, o.out, o.err)
+			}
+			if command == "" {
+				return // for people that is help
+			}
+			if o = desk.run(t, args...); o.exit != 2 || o.out != "" || strings.Count(o.err, "\n") != 1 {
+				t.Errorf("for people: exit code %d, %q, %q", o.exit, o.out, o.err)
+			}
+		})
+	}
+	if len(node.sent) != 0 {
+		t.Errorf("%d transactions were sent", len(node.sent))
+	}
+}
+
+// TestJSONAfterTheMistake: flags after the wrong one are not parsed, but what they ask for holds.
+func TestJSONAfterTheMistake(t *testing.T) {
+	desk := newDesk(t, nil)
+	for _, args := range [][]string{{"status", "--nope", "--json"}, {"nope", "--json"}, {"--nope", "--json=true"}} {
+		if d := desk.run(t, args...).document(t); d.Error.Code != 2 {
+			t.Errorf("%q: %+v", args, d.Error)
+		}
+	}
+	if o := desk.run(t, "status", "--nope", "--", "--json"); o.out != "" || o.exit != 2 {
+		t.Errorf("an argument was taken for the flag: %+v", o)
+	}
+}
+
+func TestOperationFails(t *testing.T) {
+	reason := "out_of_gas"
+	tests := []struct {
+		name, command string
+		node          func(*fakeNode)
+		code          int
+		reason        any
+	}{
+		{"unknown method", "rpc svc_nope", nil, -32601, nil},
+		{"bad parameter", "rpc svc_getBalance 5", nil, -32602, "wrong_type"},
+		{"the value cannot be paid", "send dev1 11 --from dev0", nil, -32004, "cannot_pay"},
+		{"the fee cannot be paid", "send dev1 10 --from dev0", nil, -32004, "cannot_pay"},
+		{"a dry run that cannot be paid", "send dev1 10 --from dev0 --dry-run", nil, -32004, "cannot_pay"},
+		{"a given fee cannot be paid", "send dev1 1 --from dev0 --max-fee 1000000000 --gas-limit 21000", nil, -32004, "cannot_pay"},
+		{"refused", "send dev1 1 --from dev0", func(n *fakeNode) { n.refuse = api.ErrNonceTooLow }, -32003, "nonce_too_low"},
+		{"refused at once", "send dev1 1 --from dev0 --no-wait", func(n *fakeNode) { n.refuse = api.ErrMempoolFull }, -32007, "mempool_full"},
+		{"not the producer", "configure --protocol-key $HOME/protocol.key --gas-limit 5", func(n *fakeNode) { n.refuse = api.ErrNotProducer }, -32009, "not_producer"},
+		{"fails in its block", "send dev1 1 --from dev0", func(n *fakeNode) {
+			n.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
+		}, -32010, reason},
+		{"no such transaction", "tx " + hash("00"), nil, 1, nil},
+		{"no such block", "block 18", nil, 1, nil},
+		{"no block with the hash", "block " + hash("00"), nil, 1, nil},
+		{"wrong password", "send dev1 1 --from alice --password-file $HOME/wrong.txt", nil, 1, nil},
+		{"the name is taken", "keys new alice --password-file $HOME/password.txt", nil, 1, nil},
+		{"the alias is taken", "keys alias alice dev0", nil, 1, nil},
+		{"damaged", "keys show torn", nil, 1, nil},
+		{"damaged account", "account torn", nil, 1, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			node := startNode(t)
+			if test.node != nil {
+				test.node(node)
+			}
+			desk := newDesk(t, node)
+			desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+			desk.write(t, "wrong.txt", "wrong\n")
+			desk.write(t, keysDir+"/torn.json", "{")
+			args := strings.Fields(strings.ReplaceAll(test.command, "$HOME", desk.home))
+			o := desk.run(t, append(slices.Clone(args), "--json")...)
+			d := o.document(t)
+			if o.exit != 1 || d.Error.Code != test.code || d.Error.Data["reason"] != test.reason {
+				t.Errorf("exit code %d, %s%s", o.exit, o.out, o.err)
+			}
+			if o = desk.run(t, args...); o.exit != 1 || o.out != "" || !strings.HasSuffix(o.err, "\n") {
+				t.Errorf("for people: exit code %d, %q, %q", o.exit, o.out, o.err)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "later", http.StatusServiceUnavailable)
+	}))
+	defer starting.Close()
+	node := startNode(t)
+	desk := newDesk(t, nil)
+	for name, args := range map[string][]string{
+		"nobody there":   {"status", "--rpc-url", closed.URL},
+		"not there yet":  {"status", "--rpc-url", starting.URL},
+		"no time":        {"status", "--rpc-url", node.url, "--timeout", "1ns"},
+		"nobody to send": {"send", "dev1", "1", "--from", "dev0", "--rpc-url", closed.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := desk.run(t, append(args, "--json")...)
+			if d := o.document(t); o.exit != 3 || d.Error.Code != 3 {
+				t.Errorf("exit code %d, %+v", o.exit, d.Error)
+			}
+		})
+	}
+}
+
+func TestAPIKey(t *testing.T) {
+	node, err := jsonrpc.NewServer(jsonrpc.Options{}, method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return 17, nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "no key", http.StatusUnauthorized)
+			return
+		}
+		node.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	desk := newDesk(t, nil)
+	desk.env = append(desk.env, "CAIRN_RPC_URL="+server.URL)
+	key := desk.write(t, "api.key", "secret\n")
+	if o := desk.run(t, "rpc", "svc_blockNumber", "--api-key-file", key); o.exit != 0 {
+		t.Errorf("with the key: %+v", o)
+	}
+	o := desk.run(t, "rpc", "svc_blockNumber", "--json")
+	if d := o.document(t); o.exit != 1 || d.Error.Code != 1 || !strings.Contains(d.Error.Message, "401") {
+		t.Errorf("without the key: %+v", o)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := newDesk(t, startNode(t)).runContext(ctx, "status", "--json")
+	if d := o.document(t); o.exit != 1 || d.Error.Message != "interrupted" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestSettings: flags over environment over file over defaults, seen by which node is asked.
+func TestSettings(t *testing.T) {
+	serve := func(height int) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var request struct{ ID json.RawMessage }
+			if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+				t.Error(err)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			answer := map[string]any{"jsonrpc": "2.0", "id": request.ID, "result": height}
+			if err := json.NewEncoder(w).Encode(answer); err != nil {
+				t.Error(err)
+			}
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	flag, env, file, other := serve(1), serve(2), serve(3), serve(4)
+	height := func(desk *desk, args ...string) int {
+		return result[int](t, desk.run(t, append([]string{"rpc", "svc_blockNumber", "--json"}, args...)...))
+	}
+	desk := newDesk(t, nil)
+	desk.write(t, "cairn.toml", `rpc-url = "`+file+`"`)
+	if got := height(desk); got != 3 {
+		t.Errorf("file: asked node %d", got)
+	}
+	config := desk.write(t, "other.toml", `rpc-url = "`+other+`"`)
+	if got := height(desk, "--config", config); got != 4 {
+		t.Errorf("another file: asked node %d", got)
+	}
+	desk.env = append(desk.env, "CAIRN_RPC_URL="+env)
+	if got := height(desk); got != 2 {
+		t.Errorf("environment: asked node %d", got)
+	}
+	if got := height(desk, "--rpc-url", flag); got != 1 {
+		t.Errorf("flag: asked node %d", got)
+	}
+}
+
+func TestHomeDirectory(t *testing.T) {
+	t.Setenv("HOME", "/h")
+	for variable, want := range map[string]string{
+		"XDG_DATA_HOME=/data": "/data/cairn", "XDG_DATA_HOME=relative": "/h/.local/share/cairn", "X=": "/h/.local/share/cairn",
+	} {
+		if got, err := defaultHome([]string{variable}); got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", variable, got, err, want)
+		}
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	var visit func(*cobra.Command)
+	visit = func(command *cobra.Command) {
+		if command.Short == "" || command.Example == "" {
+			t.Errorf("%s has no description or no example", command.CommandPath())
+		}
+		if command.RunE == nil || command.Args == nil && command.Name() != "help" {
+			t.Errorf("%s takes any arguments or does nothing", command.CommandPath())
+		}
+		for _, child := range command.Commands() {
+			visit(child)
+		}
+	}
+	visit(NewRoot(Build{}))
+}
+
+// TestCommandsFromOutside adds a command as the program's main package does.
+func TestCommandsFromOutside(t *testing.T) {
+	root := NewRoot(Build{})
+	root.AddCommand(&cobra.Command{Use: "outside", RunE: func(command *cobra.Command, args []string) error {
+		return api.ErrPruned
+	}})
+	var out, prose strings.Builder
+	exit := Execute(t.Context(), root, []string{"outside", "--json"}, Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
+	if exit != 1 || !strings.Contains(out.String(), `"code":-32021`) || prose.Len() != 0 {
+		t.Errorf("exit code %d, %q, %q", exit, &out, &prose)
+	}
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+const publicMnemonic = "test test test test test test test test test test test junk"
+
+func TestNewKey(t *testing.T) {
+	for _, words := range []string{"12", "24"} {
+		desk := newDesk(t, nil)
+		desk.answers = []string{"secret", "secret"}
+		o := desk.run(t, "keys", "new", "bob", "--words", words, "--network", "mainnet", "--json")
+		made := result[struct {
+			keyView
+			Mnemonic string
+		}](t, o)
+		if got := len(strings.Fields(made.Mnemonic)); o.exit != 0 || got != map[string]int{"12": 12, "24": 24}[words] || o.err != "" {
+			t.Errorf("%d words, standard error %q", got, o.err)
+		}
+		if made.Path != "m/86'/0'/0'/0/0" || !strings.HasPrefix(made.Address, "bc1p") {
+			t.Errorf("made %+v", made.keyView)
+		}
+		// The words give the same key again.
+		file := desk.write(t, "words.txt", made.Mnemonic+"\n")
+		o = desk.run(t, "keys", "import", "again", "--mnemonic-file", file, "--network", "mainnet",
+			"--password-file", desk.path("password.txt"), "--json")
+		if again := result[keyView](t, o); again.Account != made.Account {
+			t.Errorf("%s from %s", again.Account, made.Account)
+		}
+	}
+}
+
+func TestNewKeyForPeople(t *testing.T) {
+	desk := newDesk(t, nil)
+	desk.answers = []string{"secret", "secret"}
+	o := desk.run(t, "keys", "new", "bob")
+	if o.exit != 0 || !strings.Contains(o.out, "bcrt1p") {
+		t.Errorf("%+v", o)
+	}
+	// The mnemonic is on the standard error alone.
+	i := slices.IndexFunc(strings.Split(o.err, "\n"), func(line string) bool { return len(strings.Fields(line)) == 12 })
+	if i < 0 || len(strings.Fields(o.out)) > 20 {
+		t.Errorf("standard error %q", o.err)
+	}
+	desk.answers = []string{"bob", "secret"}
+	exported := desk.run(t, "keys", "export", "bob")
+	if words := strings.TrimSpace(strings.Split(o.err, "\n")[i]); exported.exit != 0 || !strings.Contains(exported.out, words) {
+		t.Errorf("exported %+v, without %q", exported, words)
+	}
+}
+
+func TestNewPasswordIsAskedTwice(t *testing.T) {
+	desk := newDesk(t, nil)
+	desk.answers = []string{"secret", "other"}
+	if o := desk.run(t, "keys", "new", "bob"); o.exit != 1 || !strings.Contains(o.err, "differ") {
+		t.Errorf("%+v", o)
+	}
+	desk.answers = []string{"", ""}
+	if o := desk.run(t, "keys", "new", "bob"); o.exit != 1 || !strings.Contains(o.err, "empty") {
+		t.Errorf("%+v", o)
+	}
+	if o := desk.run(t, "keys", "show", "bob"); o.exit != 2 {
+		t.Errorf("the key was kept: %+v", o)
+	}
+}
+
+func TestImport(t *testing.T) {
+	const three = "0000000000000000000000000000000000000000000000000000000000000003"
+	tests := []struct {
+		name    string
+		args    []string
+		answers []string
+		file    string
+		want    string // the account
+	}{
+		{"mnemonic file", []string{"--mnemonic-file", "FILE"}, nil, publicMnemonic + "\r\n", "dev0"},
+		{"another index", []string{"--mnemonic-file", "FILE", "--index", "3"}, nil, publicMnemonic, "dev3"},
+		{"private key file", []string{"--private-key-file", "FILE"}, nil, three + "\n", "alice"},
+		{"mnemonic asked", nil, []string{publicMnemonic}, "", "dev0"},
+		{"private key asked", nil, []string{"0x" + three}, "", "alice"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			desk := newDesk(t, startNode(t))
+			desk.answers = test.answers
+			file := desk.write(t, "secret", test.file)
+			args := []string{"keys", "import", "bob", "--password-file", desk.path("password.txt"), "--json"}
+			for _, arg := range test.args {
+				args = append(args, strings.ReplaceAll(arg, "FILE", file))
+			}
+			o := desk.run(t, args...)
+			if o.exit != 0 || strings.Contains(o.out+o.err, three) || strings.Contains(o.out+o.err, "junk") {
+				t.Fatalf("%+v", o)
+			}
+			got := result[keyView](t, o)
+			want := result[accountView](t, desk.run(t, "account", test.want, "--json"))
+			if got.Account != want.Account || got.Network != types.Regtest {
+				t.Errorf("got %+v, want %s", got, want.Account)
+			}
+		})
+	}
+}
+
+func TestExportIsConfirmed(t *testing.T) {
+	desk := newDesk(t, nil)
+	for _, answers := range [][]string{{"no"}, {""}, {"alice", "wrong"}} {
+		desk.answers = answers
+		if o := desk.run(t, "keys", "export", "alice"); o.exit != 1 || o.out != "" {
+			t.Errorf("answered %q: %+v", answers, o)
+		}
+	}
+	if o := desk.run(t, "keys", "alias", "shop", "dev0"); o.exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	if o := desk.run(t, "keys", "export", "shop", "--yes"); o.exit != 2 {
+		t.Errorf("an alias was exported: %+v", o)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	desk := newDesk(t, nil)
+	desk.answers = []string{"no"}
+	if o := desk.run(t, "keys", "delete", "alice"); o.exit != 1 {
+		t.Errorf("not confirmed: %+v", o)
+	}
+	desk.answers = []string{"alice"}
+	if o := desk.run(t, "keys", "delete", "alice"); o.exit != 0 {
+		t.Errorf("confirmed: %+v", o)
+	}
+	if o := desk.run(t, "keys", "show", "alice"); o.exit != 2 {
+		t.Errorf("still there: %+v", o)
+	}
+	desk.write(t, keysDir+"/torn.json", "{")
+	if o := desk.run(t, "keys", "list"); o.exit != 0 || !strings.Contains(o.err, "torn.json") {
+		t.Errorf("%+v", o)
+	}
+	if o := desk.run(t, "keys", "delete", "torn", "--yes", "--json"); o.exit != 0 || !o.document(t).OK {
+		t.Errorf("damaged: %+v", o)
+	}
+}
+
+func TestAliasesAreAccounts(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	for _, args := range [][]string{
+		{"keys", "alias", "friend", "dev5"},
+		{"keys", "alias", "friend-again", "friend"},
+		{"keys", "alias", "shop", strings.Repeat("01", 32), "--network", "regtest"},
+	} {
+		if o := desk.run(t, args...); o.exit != 0 {
+			t.Fatalf("%q: %+v", args, o)
+		}
+	}
+	if o := desk.run(t, "send", "friend-again", "1", "--from", "dev0"); o.exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	if to := node.onlySent(t).Payload.(types.Transfer).To; to != developmentAccount(t, "dev5") {
+		t.Errorf("sent to %s", to)
+	}
+	if o := desk.run(t, "send", "dev0", "1", "--from", "shop", "--json"); o.exit != 2 {
+		t.Errorf("an alias sent: %+v", o)
+	}
+}
+
+func TestNamesAreCompleted(t *testing.T) {
+	desk := newDesk(t, nil)
+	for _, args := range [][]string{
+		{"__complete", "send", ""}, {"__complete", "keys", "show", ""}, {"__complete", "send", "--from", ""}, {"__complete", "account", ""},
+	} {
+		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, "alice\tbcrt1p") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func TestSendSignsWhatWasAsked(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	o := desk.run(t, "send", "dev1", "1.5", "--from", "dev0", "--json")
+	dev0, dev1 := developmentAccount(t, "dev0"), developmentAccount(t, "dev1")
+	tx := node.onlySent(t)
+	want := types.Transaction{
+		Version: types.TransactionVersion, ChainID: api.DevelopmentChainID, Sender: dev0, Nonce: 4, GasLimit: 21_000,
+		MaxFeePerGas: 21, MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: dev1, Amount: 150_000_000},
+	}
+	if tx.Transaction != want {
+		t.Errorf("sent %+v, want %+v", tx.Transaction, want)
+	}
+	got := result[includedTransaction](t, o)
+	if got.TransactionHash != tx.ID() || got.BlockHeight != 18 || got.Fee != 20_000*11 || got.Balance == nil || *got.Balance != api.Quantity(node.balance) {
+		t.Errorf("result %s", o.out)
+	}
+	if !strings.Contains(o.err, tx.ID().String()) {
+		t.Errorf("the hash is not told while waiting: %q", o.err)
+	}
+}
+
+func TestSendTakesEveryField(t *testing.T) {
+	node := startNode(t)
+	o := newDesk(t, node).run(t, "send", hash("05"), "7u", "--from", "dev0", "--gas-limit", "50000", "--max-fee", "30",
+		"--priority-fee", "0", "--nonce", "0", "--no-wait", "--json")
+	tx := node.onlySent(t)
+	if tx.GasLimit != 50_000 || tx.MaxFeePerGas != 30 || tx.MaxPriorityFeePerGas != 0 || tx.Nonce != 0 || tx.Payload.Value() != 7 {
+		t.Errorf("sent %+v", tx)
+	}
+	if got := result[acceptedTransaction](t, o); got.TransactionHash != tx.ID() {
+		t.Errorf("result %s", o.out)
+	}
+}
+
+func TestDryRunSendsNothing(t *testing.T) {
+	node := startNode(t)
+	// No key is needed for an account that only shows what it would send.
+	o := newDesk(t, node).run(t, "send", "dev1", "1.5", "--from", hash("05"), "--dry-run", "--json")
+	plan := result[plannedTransaction](t, o)
+	tx, err := types.DecodeTransaction(plan.Unsigned)
+	if err != nil || tx.Sender[0] != 5 || tx.Payload.Value() != 150_000_000 || plan.MaxCost != 150_000_000+21_000*21 {
+		t.Errorf("%+v, %v, %s", tx, err, o.out)
+	}
+	if len(node.sent) != 0 {
+		t.Error("a transaction was sent")
+	}
+}
+
+func TestSendAsksForThePassword(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	desk.answers = []string{testPassword}
+	if o := desk.run(t, "send", "dev1", "1", "--from", "alice"); o.exit != 0 || len(desk.asked) != 1 {
+		t.Errorf("%+v, asked %q", o, desk.asked)
+	}
+	if sender := node.onlySent(t).Sender; !strings.HasPrefix(sender.String(), "0xf9308a01") {
+		t.Errorf("sent by %s", sender)
+	}
+}
+
+func TestSenderFromTheEnvironment(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	desk.env = append(desk.env, "CAIRN_FROM=dev3")
+	if o := desk.run(t, "send", "dev1", "1"); o.exit != 0 || node.onlySent(t).Sender != developmentAccount(t, "dev3") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestDevelopmentAccountsAreForTheirChain(t *testing.T) {
+	node := startNode(t)
+	node.chainID = 5
+	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0", "--json")
+	if d := o.document(t); o.exit != 2 || !strings.Contains(d.Error.Message, "31337") || len(node.sent) != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestTimeUp: the hash of a transaction that is not in a block yet is in the error.
+func TestTimeUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	node := &fakeNode{chainID: api.DevelopmentChainID, balance: math.MaxUint64, refuse: api.ErrTimeUp}
+	methods := append(node.accounts(), node.sending()...)
+	server, err := jsonrpc.NewServer(jsonrpc.Options{}, append(methods,
+		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) { return api.GasPriceInfo{SuggestedMaxFee: 21}, nil }),
+		method(api.GetTransactionReceipt, func(api.TransactionParams) (*api.Receipt, error) {
+			cancel()
+			return nil, nil
+		}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http := httptest.NewServer(server)
+	defer http.Close()
+	node.url = http.URL
+	o := newDesk(t, node).runContext(ctx, "send", "dev1", "1", "--from", "dev0", "--json")
+	d := o.document(t)
+	id, _ := d.Error.Data["hash"].(string)
+	if o.exit != 1 || d.Error.Code != -32040 || len(id) != 66 || !strings.Contains(o.err, id) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestBalanceUnknownAfterwards: what is done is done, even when the node does not answer any more.
+func TestBalanceUnknownAfterwards(t *testing.T) {
+	asked := 0
+	node := &fakeNode{chainID: api.DevelopmentChainID}
+	methods := []jsonrpc.Method{
+		method(api.GetBalance, func(api.GetBalanceParams) (api.Quantity, error) {
+			if asked++; asked > 1 {
+				return 0, errors.New("out of order")
+			}
+			return math.MaxUint64, nil
+		}),
+		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) { return api.GasPriceInfo{SuggestedMaxFee: 21}, nil }),
+	}
+	for _, m := range append(node.accounts(), node.sending()...) {
+		if m.Name() != api.GetBalance.Name {
+			methods = append(methods, m)
+		}
+	}
+	server, err := jsonrpc.NewServer(jsonrpc.Options{
+		Incident: func(context.Context, string, error) string { return "1" },
+	}, methods...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http := httptest.NewServer(server)
+	defer http.Close()
+	node.url = http.URL
+	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0", "--json")
+	if got := result[includedTransaction](t, o); o.exit != 0 || got.Balance != nil || !strings.Contains(o.err, "balance") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestConfigure(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	key := desk.write(t, "protocol.key", strings.Repeat("0", 63)+"3\n")
+	alice, err := types.ParseBytes32[types.Account]("f9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	present := types.Parameters{
+		Version: 1, GasLimit: 50_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1000,
+		Producer: types.PublicKey{1}, FeeRecipient: types.Account{2},
+	}
+	tests := []struct {
+		flag, value string
+		change      func(*types.Parameters)
+	}{
+		{"--gas-limit", "60000000", func(p *types.Parameters) { p.GasLimit = 60_000_000 }},
+		{"--target-bps", "4000", func(p *types.Parameters) { p.TargetBPS = 4000 }},
+		{"--min-base-fee", "12", func(p *types.Parameters) { p.MinBaseFee = 12 }},
+		{"--max-base-fee", "0", func(p *types.Parameters) { p.MaxBaseFee = 0 }},
+		{"--producer", "alice", func(p *types.Parameters) { p.Producer = types.PublicKey(alice) }},
+		{"--fee-recipient", "alice", func(p *types.Parameters) { p.FeeRecipient = alice }},
+		{"--version", "2", func(p *types.Parameters) { p.Version = 2 }},
+	}
+	for _, test := range tests {
+		t.Run(test.flag, func(t *testing.T) {
+			node.sent = nil
+			o := desk.run(t, "configure", "--protocol-key", key, test.flag, test.value)
+			want := present
+			test.change(&want)
+			tx := node.onlySent(t)
+			if o.exit != 0 || tx.Sender != alice || tx.Payload != (types.Configure{Parameters: want}) {
+				t.Errorf("%+v sent %+v, want %+v", o, tx, want)
+			}
+			if warned := strings.Contains(o.err, "Warning"); warned != (test.flag == "--version") {
+				t.Errorf("warned: %v: %q", warned, o.err)
+			}
+		})
+	}
+}
