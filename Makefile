@@ -1,0 +1,37 @@
+.DEFAULT_GOAL := help
+export CGO_ENABLED = 0
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+KILLS ?= 50
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/cairn
+	go build -trimpath -o bin/cairn ./cmd/cairn
+
+test: ## run every test
+	sh scripts/test.sh
+
+race: ## run the tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -short ./codec ./types ./jsonrpc ./api ./client ./internal/...
+
+lint: ## check formatting, vet and staticcheck
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+fuzz: ## fuzz every fuzz target for FUZZTIME each
+	sh scripts/fuzz.sh $(FUZZTIME)
+
+crash: ## kill a loaded node KILLS times in a row and check that it loses nothing
+	go test ./internal/e2e -run Crash -count 1 -timeout 30m -v -kills $(KILLS)
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchtime 1s ./...
+
+generate: ## rewrite generated code and vectors
+	go generate ./...
+	go test ./internal/testkit -run TestVectors -update
+
+.PHONY: help build test race lint fuzz crash bench generate

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Runs every fuzz target of the project for the given time (default 30s), one after the other.
+set -eu
+cd "$(dirname "$0")/.."
+time=${1:-30s}
+git ls-files '*_test.go' | xargs grep -l '^func Fuzz' | while read -r file; do
+	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
+		echo "== $(dirname "$file") $target"
+		go test "./$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "$time" || exit 1
+	done
+done
