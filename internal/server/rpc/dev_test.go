@@ -1,0 +1,128 @@
+package rpc
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func TestDevelopmentMethods(t *testing.T) {
+	c := newTestChain(t)
+	if got := call[string](c, "dev_mine"); got != "0x1" {
+		t.Errorf("mined to %s", got)
+	}
+	if got := call[string](c, "dev_mine", 3); got != "0x4" {
+		t.Errorf("mined to %s", got)
+	}
+	for _, tc := range []struct {
+		milliseconds any
+		want         time.Duration
+	}{{nil, sequencer.Manual}, {0, sequencer.Instant}, {1500, 1500 * time.Millisecond}} {
+		if !call[bool](c, "dev_setBlockTime", tc.milliseconds) || c.interval != tc.want {
+			t.Errorf("%v: got %v", tc.milliseconds, c.interval)
+		}
+	}
+	if got := call[int64](c, "dev_increaseTime", 3600); got != 3600 {
+		t.Errorf("ahead by %d", got)
+	}
+	call[bool](c, "dev_setNextBlockTime", genesisTime+9999)
+	call[string](c, "dev_mine")
+	if got := call[api.Block](c, "svc_getBlockByNumber", "latest"); got.Timestamp != genesisTime+9999 {
+		t.Errorf("the block's time is %d", got.Timestamp)
+	}
+}
+
+func TestSnapshotAndRevert(t *testing.T) {
+	c := newTestChain(t)
+	id := call[string](c, "dev_snapshot")
+	fund := call[types.TxID](c, "dev_fund", types.Regtest.Address(account(poor)), "0xff")
+	call[string](c, "dev_mine", 2)
+	if got := call[string](c, "svc_getBalance", account(poor)); got != "0x104" {
+		t.Errorf("funded to %s", got)
+	}
+	if !call[bool](c, "dev_revert", id) {
+		t.Error("not reverted")
+	}
+	if got := call[string](c, "svc_blockNumber"); got != "0x0" {
+		t.Errorf("reverted to %s", got)
+	}
+	if got := call[string](c, "svc_getBalance", account(poor)); got != "0x5" {
+		t.Errorf("the balance is %s", got)
+	}
+	if got := call[*api.Receipt](c, "svc_getTransactionReceipt", fund); got != nil {
+		t.Errorf("the undone transaction has the receipt %+v", got)
+	}
+	c.refused(api.ErrNoSnapshot, "dev_revert", id)
+}
+
+func TestDevelopmentRefusals(t *testing.T) {
+	c := newTestChain(t)
+	c.refused(api.ErrOutOfRange, "dev_mine", 0)
+	c.refused(api.ErrOutOfRange, "dev_mine", api.MaxMine+1)
+	c.refused(api.ErrOutOfRange, "dev_setBlockTime", api.MaxBlockTimeMS+1)
+	c.refused(invalid, "dev_setBlockTime")
+	c.refused(invalid, "dev_increaseTime", -1)
+	c.refused(api.ErrOutOfRange, "dev_setNextBlockTime", genesisTime-1)
+	c.refused(api.ErrNoSnapshot, "dev_revert", "0x5")
+	c.refused(invalid, "dev_revert", 5)
+	c.refused(invalid, "dev_fund", account(bob), "0x0")
+	c.refused(invalid, "dev_fund", account(bob), 5)
+	c.refused(api.ErrWrongNetwork, "dev_fund", types.Mainnet.Address(account(bob)), "0x1")
+}
+
+func TestNoDevelopmentMethodsElsewhere(t *testing.T) {
+	c := startTestChain(t, types.Mainnet, 1, chain.Options{}, jsonrpc.Options{})
+	unknown := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}
+	for _, d := range api.Declarations() {
+		if strings.HasPrefix(d.Name, "dev_") {
+			c.refused(unknown, d.Name)
+		}
+	}
+	for _, m := range call[api.Document](c, "rpc.discover").Methods {
+		if strings.HasPrefix(m.Name, "dev_") {
+			t.Errorf("%s is declared", m.Name)
+		}
+	}
+	for _, later := range []string{"svc_getProof", "svc_viewCall", "svc_getStateSnapshot"} {
+		c.refused(unknown, later)
+	}
+	if _, err := New(Config{Chain: c.store, Ledger: c.ledger, Pool: c.pool, Node: c, Developer: c}); err == nil {
+		t.Error("a main chain takes the dev_ methods")
+	}
+}
+
+func TestDocumentOverHTTP(t *testing.T) {
+	c := newTestChain(t)
+	server := httptest.NewServer(c.server)
+	defer server.Close()
+	get := func(path string) (int, string, string) {
+		response := must(http.Get(server.URL + path))(t)
+		body := must(io.ReadAll(response.Body))(t)
+		check(t, response.Body.Close())
+		return response.StatusCode, response.Header.Get("Content-Type"), string(body)
+	}
+	discovered, _ := c.post("rpc.discover")
+	if status, contentType, body := get("/openrpc.json"); status != 200 || contentType != "application/json" || len(body) == 0 ||
+		strings.Join(strings.Fields(body), "") != strings.Join(strings.Fields(string(discovered)), "") {
+		t.Errorf("HTTP %d, %s, %d bytes, discovered %d", status, contentType, len(body), len(discovered))
+	}
+	if status, _, _ := get("/"); status != http.StatusMethodNotAllowed {
+		t.Errorf("GET / is %d", status)
+	}
+	if status, _, _ := get("/elsewhere"); status != http.StatusNotFound {
+		t.Errorf("GET /elsewhere is %d", status)
+	}
+	c.server.Drain()
+	if response := must(http.Post(server.URL, "application/json", strings.NewReader("{}")))(t); response.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("draining: %d", response.StatusCode)
+	}
+}

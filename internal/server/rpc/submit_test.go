@@ -1,0 +1,357 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func encoded(tx types.SignedTransaction) api.Data { return tx.Encode() }
+
+// TestRefusedTransactions breaks one rule of a good transaction each.
+func TestRefusedTransactions(t *testing.T) {
+	c := newTestChain(t)
+	used := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	c.include(used)
+	pending := c.sign(alice, 1, types.Transfer{To: account(bob), Amount: 1})
+	call[types.TxID](c, "svc_sendRawTransaction", encoded(pending))
+	for _, tc := range []struct {
+		name    string
+		want    *jsonrpc.Error
+		key     crypto.PrivateKey
+		corrupt func(*types.Transaction)
+	}{
+		{"version", api.ErrBadVersion, bob, func(tx *types.Transaction) { tx.Version = 2 }},
+		{"chain", api.ErrWrongChain, bob, func(tx *types.Transaction) { tx.ChainID++ }},
+		{"used nonce", api.ErrNonceTooLow, alice, func(tx *types.Transaction) { tx.Nonce = 0 }},
+		{"far nonce", api.ErrNonceTooHigh, bob, func(tx *types.Transaction) { tx.Nonce = 1024 }},
+		{"last nonce", api.ErrNonceTooHigh, bob, func(tx *types.Transaction) { tx.Nonce = math.MaxUint64 }},
+		{"balance under the value", api.ErrCannotPay, bob, func(tx *types.Transaction) {
+			tx.Payload = types.Transfer{To: account(alice), Amount: 1000 * types.CoinUnits}
+		}},
+		{"balance under the gas", api.ErrCannotPay, poor, func(*types.Transaction) {}},
+		{"cost over 64 bits", api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }},
+		{"fee under the floor", api.ErrFeeTooLow, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = 9 }},
+		{"replacement at the same fees", api.ErrReplacementUnderpriced, alice, func(tx *types.Transaction) {
+			tx.Nonce, tx.Payload = 1, types.Transfer{To: account(bob), Amount: 2}
+		}},
+		{"gas under the intrinsic", api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 20_999 }},
+		{"gas over the block's", api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1_000_000_001 }},
+		{"priority over the max fee", api.ErrPriorityOverMax, bob, func(tx *types.Transaction) { tx.MaxPriorityFeePerGas = 101 }},
+		{"configure by another", api.ErrNotProducer, bob, func(tx *types.Transaction) {
+			tx.Payload = types.Configure{Parameters: c.ledger.Tip().Parameters}
+		}},
+		{"parameters", api.ErrBadParameters, producer, func(tx *types.Transaction) { tx.Payload = types.Configure{} }},
+		{"function too long", api.ErrFieldTooLong, bob, func(tx *types.Transaction) {
+			tx.Payload = types.Call{Function: strings.Repeat("f", types.MaxFunctionBytes+1)}
+		}},
+		{"code too long", api.ErrCodeTooLong, bob, func(tx *types.Transaction) {
+			tx.Payload = types.Deploy{Code: make([]byte, types.MaxCodeBytes+1)}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tx := c.draft(tc.key, 0, types.Transfer{To: account(alice), Amount: 1})
+			tc.corrupt(&tx)
+			c.refused(tc.want, "svc_sendRawTransaction", encoded(c.signed(tc.key, tx)))
+			c.refused(tc.want, "svc_sendRawTransactionSync", encoded(c.signed(tc.key, tx)))
+		})
+	}
+	forged := c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1})
+	forged.Signature[10] ^= 1
+	c.refused(api.ErrBadSignature, "svc_sendRawTransaction", encoded(forged))
+	for _, known := range []types.SignedTransaction{used, pending} {
+		if data := c.refused(api.ErrAlreadyKnown, "svc_sendRawTransaction", encoded(known)); data["hash"] != known.ID().String() {
+			t.Errorf("got %v", data)
+		}
+	}
+}
+
+func TestRefusalsNameTheValues(t *testing.T) {
+	c := newTestChain(t)
+	c.include(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1}))
+	send := func(want *jsonrpc.Error, key crypto.PrivateKey, corrupt func(*types.Transaction)) map[string]any {
+		tx := c.draft(key, 0, types.Transfer{To: account(bob), Amount: 2})
+		corrupt(&tx)
+		return c.refused(want, "svc_sendRawTransaction", encoded(c.signed(key, tx)))
+	}
+	for name, tc := range map[string]struct {
+		got  map[string]any
+		want map[string]any
+	}{
+		"nonce": {send(api.ErrNonceTooLow, alice, func(*types.Transaction) {}), map[string]any{"nonce": "0x0", "expected": "0x1"}},
+		"chain": {send(api.ErrWrongChain, bob, func(tx *types.Transaction) { tx.ChainID = 1 }), map[string]any{"chainId": "0x7a69"}},
+		"fee": {send(api.ErrFeeTooLow, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = 5 }),
+			map[string]any{"baseFee": "0xa", "minBaseFee": "0xa"}},
+		"least gas": {send(api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 1 }), map[string]any{"min": "0x5208"}},
+		"most gas": {send(api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1 << 40 }),
+			map[string]any{"max": "0x3b9aca00"}},
+	} {
+		for key, value := range tc.want {
+			if tc.got[key] != value {
+				t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
+			}
+		}
+	}
+}
+
+func TestWhatIsNoTransaction(t *testing.T) {
+	c := newTestChain(t)
+	good := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1}).Encode()
+	unknownVariant := append([]byte{}, good...)
+	unknownVariant[1+8+32+4*8] = 9
+	for name, bytes := range map[string][]byte{
+		"nothing": {}, "cut short": good[:len(good)-65], "trailing": append(good[:len(good):len(good)], 0), "unknown variant": unknownVariant,
+		"over the size limit": make([]byte, types.MaxTransactionBytes+1),
+	} {
+		for _, method := range []string{"svc_sendRawTransaction", "svc_sendRawTransactionSync", "svc_call", "svc_estimateGas"} {
+			t.Run(method+" of "+name, func(t *testing.T) { c.refused(api.ErrUndecodable, method, api.Data(bytes)) })
+		}
+	}
+	for _, bad := range []any{"", "00", "0x0", "0xzz", 5, nil} {
+		if data := c.refused(invalid, "svc_sendRawTransaction", bad); data["param"] != "transaction" {
+			t.Errorf("%v: got %v", bad, data)
+		}
+	}
+}
+
+func TestEveryRefusalIsTranslated(t *testing.T) {
+	for _, err := range []error{
+		exec.ErrBadVersion, exec.ErrWrongChain, exec.ErrFieldTooLong, exec.ErrCodeTooLong, exec.ErrIntrinsicGas,
+		exec.ErrGasOverBlock, exec.ErrPriorityOverMax, exec.ErrFeeTooLow, exec.ErrNotProducer, exec.ErrBadParameters,
+		exec.ErrNonceExhausted, exec.ErrNonceTooLow, exec.ErrNonceTooHigh, exec.ErrSenderIsContract, exec.ErrCannotPay,
+		mempool.ErrMalformed, mempool.ErrBadSignature, mempool.ErrKnown, mempool.ErrReplacementUnderpriced, mempool.ErrFull,
+	} {
+		var e *jsonrpc.Error
+		if got := public(fmt.Errorf("transaction: %w", err)); !errors.As(got, &e) {
+			t.Errorf("%v is not translated", err)
+		}
+	}
+	full := public(&mempool.FullError{RetryAfter: 1200 * time.Millisecond})
+	var e *jsonrpc.Error
+	if !errors.As(full, &e) || !errors.Is(e, api.ErrMempoolFull) || e.Data["retryAfterSeconds"] != int64(2) {
+		t.Errorf("got %v", full)
+	}
+	if len(api.ErrMempoolFull.Data) != 1 {
+		t.Error("a shared error was changed")
+	}
+	other := errors.New("disk on fire")
+	if public(other) != other || public(nil) != nil {
+		t.Error("what is unexpected is not passed on")
+	}
+}
+
+// brokenPool fails in a way that no client may be told.
+type brokenPool struct{ Pool }
+
+func (brokenPool) Add(context.Context, []byte, string) (types.TxID, error) {
+	return types.TxID{}, errors.New("open /secret/path: permission denied")
+}
+
+func TestUnexpectedErrorsAreIncidents(t *testing.T) {
+	incidents := map[string]string{}
+	c := startTestChain(t, types.Regtest, 7, chain.Options{}, jsonrpc.Options{Incident: func(_ context.Context, method string, err error) string {
+		incidents[method] = err.Error()
+		return "incident-1"
+	}})
+	c.server.pool = brokenPool{c.pool}
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	_, failure := c.post("svc_sendRawTransaction", encoded(tx))
+	if failure == nil || failure.Code != jsonrpc.CodeInternal || len(failure.Data) != 1 || failure.Data["incident"] != "incident-1" ||
+		strings.Contains(failure.Message, "secret") {
+		t.Errorf("got %v", failure)
+	}
+	if !strings.Contains(incidents["svc_sendRawTransaction"], "permission denied") {
+		t.Errorf("logged was %v", incidents)
+	}
+}
+
+func TestSendAndWait(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	done := make(chan api.Receipt, 2)
+	for range 2 { // the second one is known already, and waits too
+		go func() {
+			receipt, err := c.server.sendRawTransactionSync(context.Background(), api.RawTransactionParams{Transaction: encoded(tx)})
+			if err != nil {
+				t.Error(err)
+			}
+			done <- receipt
+		}()
+	}
+	<-c.pool.Changed() // one of them is in the pool
+	c.mine()
+	for range 2 {
+		if receipt := <-done; receipt.TransactionHash != tx.ID() || receipt.BlockHeight != 1 || receipt.Status != 1 {
+			t.Errorf("got %+v", receipt)
+		}
+	}
+	if again := call[api.Receipt](c, "svc_sendRawTransactionSync", encoded(tx)); again.BlockHeight != 1 {
+		t.Errorf("got %+v", again)
+	}
+}
+
+// stuckChain has no blocks to come.
+type stuckChain struct{ Chain }
+
+func (stuckChain) WaitHeight(ctx context.Context, _ types.Height) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// acceptingPool takes every transaction.
+type acceptingPool struct{ Pool }
+
+func (acceptingPool) Add(_ context.Context, encoded []byte, _ string) (types.TxID, error) {
+	return types.TransactionID(encoded), nil
+}
+
+func TestWaitingEnds(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	c.server.chain, c.server.pool = stuckChain{c.store}, acceptingPool{c.pool}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := c.server.sendRawTransactionSync(t.Context(), api.RawTransactionParams{Transaction: encoded(tx)})
+		var e *jsonrpc.Error
+		if !errors.As(err, &e) || !errors.Is(e, api.ErrTimeUp) || e.Data["hash"] != tx.ID() || time.Since(start) != receiptWait {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestCall(t *testing.T) {
+	c := newTestChain(t)
+	draft := c.draft(alice, 99, types.Transfer{To: account(bob), Amount: 5}) // nonces are not asked
+	draft.GasLimit, draft.MaxFeePerGas, draft.MaxPriorityFeePerGas = 0, 0, 0
+	for name, encoded := range map[string]api.Data{
+		"unsigned": draft.Encode(), "signed": encoded(c.signed(alice, draft)),
+	} {
+		if got := call[string](c, "svc_call", encoded); got != "0x" {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+	if got := call[string](c, "svc_getBalance", account(bob)); got != "0x174876e800" {
+		t.Errorf("a call changed the state: %s", got)
+	}
+	forged := c.signed(alice, draft)
+	forged.Signature[0] ^= 1
+	c.refused(api.ErrBadSignature, "svc_call", encoded(forged))
+	for _, tc := range []struct {
+		name    string
+		want    *jsonrpc.Error
+		corrupt func(*types.Transaction)
+	}{
+		{"version", api.ErrBadVersion, func(tx *types.Transaction) { tx.Version = 0 }},
+		{"chain", api.ErrWrongChain, func(tx *types.Transaction) { tx.ChainID = 1 }},
+		{"gas under the intrinsic", api.ErrIntrinsicGas, func(tx *types.Transaction) { tx.GasLimit = 1 }},
+		{"gas over the block's", api.ErrGasOverBlock, func(tx *types.Transaction) { tx.GasLimit = 1 << 40 }},
+		{"value not covered", api.ErrInsufficientBalance, func(tx *types.Transaction) { tx.Sender = types.Account{1: 1} }},
+		{"not the producer", api.ErrNotProducer, func(tx *types.Transaction) { tx.Payload = types.Configure{} }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tx := draft
+			tc.corrupt(&tx)
+			c.refused(tc.want, "svc_call", api.Data(tx.Encode()))
+			if tx.GasLimit == 0 {
+				c.refused(tc.want, "svc_estimateGas", api.Data(tx.Encode()))
+			}
+		})
+	}
+}
+
+func TestFailedExecutionIsDescribed(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 5})
+	tx.GasLimit = 21_000 // too little to make an account
+	data := c.refused(api.ErrExecutionFailed, "svc_call", api.Data(tx.Encode()))
+	if data["reason"] != "out_of_gas" || data["gasUsed"] != "0x5208" || data["revertData"] != "0x" {
+		t.Errorf("got %v", data)
+	}
+	tx.GasLimit, tx.Payload = 0, types.Call{Function: "f"}
+	for _, method := range []string{"svc_call", "svc_estimateGas"} {
+		if data := c.refused(api.ErrExecutionFailed, method, api.Data(tx.Encode())); data["reason"] != "not_active" {
+			t.Errorf("%s: got %v", method, data)
+		}
+	}
+}
+
+func TestEstimateIsEnough(t *testing.T) {
+	newcomer := types.Account{9: 9}
+	for _, tc := range []struct {
+		name    string
+		key     crypto.PrivateKey
+		payload types.Payload
+		want    api.Quantity // the least gas and 5 %
+	}{
+		{"transfer", alice, types.Transfer{To: account(bob), Amount: 1}, 21_000 + 1_050},
+		{"transfer that makes an account", alice, types.Transfer{To: newcomer, Amount: 1}, 46_000 + 2_300},
+		{"transfer of nothing", alice, types.Transfer{To: newcomer}, 21_000 + 1_050},
+		{"configure", producer, types.Configure{Parameters: params.Default(producer.PublicKey())}, 71_000 + 3_550},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newTestChain(t)
+			tx := c.draft(tc.key, 0, tc.payload)
+			tx.GasLimit = 0
+			estimate := call[api.Quantity](c, "svc_estimateGas", api.Data(tx.Encode()))
+			if estimate != tc.want {
+				t.Errorf("got %d, want %d", estimate, tc.want)
+			}
+			tx.GasLimit = types.Gas(estimate)
+			c.include(c.signed(tc.key, tx))
+			if receipts := must(c.store.Receipts(1))(t); receipts[0].Status != types.StatusSuccess {
+				t.Error("it failed with what was estimated")
+			}
+		})
+	}
+}
+
+func TestLeastGasIsFoundByBisection(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 1})
+	m := must(c.server.simulate(tx.Encode()))(t)
+	defer m.state.Close()
+	// 30,000 is too little, as if the outcome had used less than it needs.
+	if got := must(m.leastGas(t.Context(), 30_000, 1_000_000_000))(t); got != 46_000 {
+		t.Errorf("got %d", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.leastGas(ctx, 30_000, 1_000_000_000); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// sourcePool remembers where a transaction came from.
+type sourcePool struct {
+	acceptingPool
+	source *string
+}
+
+func (p sourcePool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
+	*p.source = source
+	return p.acceptingPool.Add(ctx, encoded, source)
+}
+
+func TestPoolIsToldTheSource(t *testing.T) {
+	c := newTestChain(t)
+	var source string
+	c.server.pool = sourcePool{acceptingPool{c.pool}, &source}
+	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{})))
+	if source != "192.0.2.1" { // httptest's client
+		t.Errorf("got %q", source)
+	}
+}

@@ -1,0 +1,370 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func TestNotFoundIsNull(t *testing.T) {
+	c := newTestChain(t)
+	absent := types.TxID{1: 1}
+	for _, call := range [][]any{
+		{"svc_getBlockByNumber", "0x1"}, {"svc_getBlockByNumber", 99}, {"svc_getBlockByHash", types.BlockHash{1: 1}},
+		{"svc_getTransactionByHash", absent}, {"svc_getTransactionReceipt", absent},
+	} {
+		if result, failure := c.post(call[0].(string), call[1:]...); failure != nil || string(result) != "null" {
+			t.Errorf("%v: got %s, %v", call, result, failure)
+		}
+	}
+	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", absent); got.Status != api.StatusUnknown {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestHashParameters(t *testing.T) {
+	c := newTestChain(t)
+	for _, method := range []string{"svc_getBlockByHash", "svc_getTransactionByHash", "svc_getTransactionReceipt", "svc_getTransactionStatus"} {
+		for _, bad := range []any{"", "0x", "0x12", strings.Repeat("0", 63), strings.Repeat("z", 64), 5, nil} {
+			if data := c.refused(invalid, method, bad); data["param"] != "hash" {
+				t.Errorf("%s of %v: got %v", method, bad, data)
+			}
+		}
+	}
+}
+
+func TestBlocksByNumberAndHashAreTheSame(t *testing.T) {
+	s := newScenario(t)
+	for height := range types.Height(5) {
+		byNumber, _ := s.post("svc_getBlockByNumber", height, true)
+		block := call[api.Block](s.testChain, "svc_getBlockByNumber", height, true)
+		byHash, _ := s.post("svc_getBlockByHash", block.Hash, true)
+		if !bytes.Equal(byNumber, byHash) {
+			t.Errorf("block %d: %s and %s", height, byNumber, byHash)
+		}
+		for i, tx := range block.Transactions.Full {
+			single := call[api.Transaction](s.testChain, "svc_getTransactionByHash", tx.Hash)
+			if a, b := must(json.Marshal(tx))(t), must(json.Marshal(single))(t); !bytes.Equal(a, b) || int(*tx.TransactionIndex) != i {
+				t.Errorf("block %d: %s and %s", height, a, b)
+			}
+		}
+	}
+	latest := call[api.Block](s.testChain, "svc_getBlockByNumber", "latest")
+	if latest.Height != 4 || latest.Hash != s.store.HeadHash() {
+		t.Errorf("latest is %d", latest.Height)
+	}
+}
+
+func TestTransactionFromPoolToChain(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	id := call[types.TxID](c, "svc_sendRawTransaction", api.Data(tx.Encode()))
+	if id != tx.ID() {
+		t.Fatalf("got %s", id)
+	}
+	pending := call[api.Transaction](c, "svc_getTransactionByHash", id)
+	if pending.Status != api.StatusPending || pending.BlockHeight != nil || pending.BlockHash != nil || pending.GasPrice != 100 {
+		t.Errorf("got %+v", pending)
+	}
+	if got := call[*api.Receipt](c, "svc_getTransactionReceipt", id); got != nil {
+		t.Errorf("a pending transaction has the receipt %+v", got)
+	}
+	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", id); got.Status != api.StatusPending || got.Confirmations != 0 {
+		t.Errorf("got %+v", got)
+	}
+	c.mine()
+	c.mine()
+	included := call[api.Transaction](c, "svc_getTransactionByHash", id)
+	if included.Status != api.StatusSuccess || *included.BlockHeight != 1 || included.GasPrice != 12 {
+		t.Errorf("got %+v", included)
+	}
+	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", id); got.Status != api.StatusSuccess || got.Confirmations != 2 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTransactionsByAddressPages(t *testing.T) {
+	c := newTestChain(t)
+	var want []types.TxID // newest first
+	for block := range uint64(4) {
+		var txs []types.SignedTransaction
+		for i := range uint64(3) {
+			tx := c.sign(alice, 3*block+i, types.Transfer{To: account(bob), Amount: types.Amount(i + 1)})
+			txs = append(txs, tx)
+			want = slices.Insert(want, 0, tx.ID())
+		}
+		c.include(txs...)
+	}
+	for _, limit := range []int{1, 2, 5, 12, 100} {
+		var got []types.TxID
+		page := map[string]any{"limit": limit}
+		for {
+			txs := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(bob), page)
+			if len(txs) > limit {
+				t.Fatalf("%d items of at most %d", len(txs), limit)
+			}
+			if len(txs) == 0 {
+				break
+			}
+			for _, tx := range txs {
+				got = append(got, tx.Hash)
+			}
+			page["before"] = txs[len(txs)-1].Cursor
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("in pages of %d: got %v, want %v", limit, got, want)
+		}
+	}
+
+	first := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 4})
+	c.include(c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1}))
+	next := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"before": first[3].Cursor})
+	if len(next) != 8 || next[0].Hash != want[4] {
+		t.Errorf("a new block moved the cursor: %d items", len(next))
+	}
+	if got := call[[]api.Transaction](c, "svc_getTransactionsByAddress", types.Account{3: 3}); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLimitsOfLists(t *testing.T) {
+	c := newTestChain(t)
+	for _, limit := range []any{0, 1001} {
+		for _, refusal := range []map[string]any{
+			c.refused(api.ErrOutOfRange, "svc_getTransactionsByAddress", account(bob), map[string]any{"limit": limit}),
+			c.refused(api.ErrOutOfRange, "svc_listRecentTransactions", limit),
+		} {
+			if refusal["min"] != 1.0 || refusal["max"] != 1000.0 {
+				t.Errorf("limit %v: got %v", limit, refusal)
+			}
+		}
+	}
+	for _, bad := range []any{-1, 1.5, "0x5", true} {
+		c.refused(invalid, "svc_listRecentTransactions", bad)
+	}
+	c.refused(invalid, "svc_getTransactionsByAddress", account(bob), map[string]any{"after": "x"})
+	for _, bad := range []string{"0", strings.Repeat("0", 24), strings.Repeat("z", 24), strings.Repeat("1", 26)} {
+		c.refused(api.ErrBadCursor, "svc_getTransactionsByAddress", account(bob), map[string]any{"before": bad})
+	}
+}
+
+func TestRecentTransactions(t *testing.T) {
+	s := newScenario(t)
+	got := call[[]api.Transaction](s.testChain, "svc_listRecentTransactions")
+	if len(got) != 6 || got[0].Hash != s.configure.ID() || got[1].Hash != s.call.ID() || got[5].Hash != s.transfer.ID() {
+		t.Errorf("got %d items", len(got))
+	}
+	for _, tx := range got {
+		if tx.Hash == s.pending.ID() || tx.Cursor != "" {
+			t.Errorf("%s does not belong here", tx.Hash)
+		}
+	}
+}
+
+// bigCall is a call whose arguments take 64 KiB.
+func (c *testChain) bigCall(nonce uint64) types.SignedTransaction {
+	tx := c.draft(alice, nonce, types.Call{Function: "f", Args: make([]byte, types.MaxArgsBytes)})
+	tx.GasLimit = 2_000_000
+	return c.signed(alice, tx)
+}
+
+func TestPagesEndAt8MiB(t *testing.T) {
+	c := newTestChain(t)
+	var txs []types.SignedTransaction
+	for nonce := range uint64(100) {
+		txs = append(txs, c.bigCall(nonce))
+	}
+	c.include(txs...)
+	raw, failure := c.post("svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 1000})
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	var page []api.Transaction
+	check(t, json.Unmarshal(raw, &page))
+	if len(raw) > api.MaxPageBytes || len(page) < 50 || len(page) == 100 {
+		t.Errorf("a page of %d items and %d bytes", len(page), len(raw))
+	}
+	rest := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 1000, "before": page[len(page)-1].Cursor})
+	if len(page)+len(rest) != 100 {
+		t.Errorf("%d and %d items", len(page), len(rest))
+	}
+}
+
+func TestRangesOfBlocks(t *testing.T) {
+	c := newTestChain(t)
+	for range 300 {
+		c.include()
+	}
+	for _, tc := range []struct {
+		from, to    uint64
+		first, last types.Height
+		count       int
+	}{
+		{0, 0, 0, 0, 1}, {5, 7, 5, 7, 3}, {0, 1 << 60, 0, 255, 256}, {200, 400, 200, 300, 101}, {300, 300, 300, 300, 1},
+		{301, 400, 0, 0, 0}, {7, 5, 0, 0, 0}, {1<<64 - 1, 1<<64 - 1, 0, 0, 0},
+	} {
+		for _, whole := range []bool{false, true} {
+			items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{
+				"from_height": tc.from, "to_height": tc.to, "include_transactions": whole})
+			if len(items) != tc.count {
+				t.Errorf("%d to %d: %d blocks, want %d", tc.from, tc.to, len(items), tc.count)
+			}
+			if len(items) > 0 && (items[0].Block.Height != tc.first || items[len(items)-1].Block.Height != tc.last) {
+				t.Errorf("%d to %d: %d to %d", tc.from, tc.to, items[0].Block.Height, items[len(items)-1].Block.Height)
+			}
+		}
+	}
+	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": 1})
+	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": 1, "to_height": 2, "limit": 3})
+	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": "0x1", "to_height": 2})
+	c.refused(invalid, "svc_getBlocks")
+}
+
+func TestRawBlocksAreTheBlocks(t *testing.T) {
+	s := newScenario(t)
+	whole := call[[]api.BlockItem](s.testChain, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4, "include_transactions": true})
+	headers := call[[]api.BlockItem](s.testChain, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4})
+	for height := range whole {
+		block := must(types.DecodeBlock(whole[height].Raw))(t)
+		header := must(types.DecodeSignedHeader(headers[height].Raw))(t)
+		if block.Signed() != header || block.Header.Hash() != whole[height].Block.Hash {
+			t.Errorf("block %d: %+v and %+v", height, block.Header, header)
+		}
+		if whole[height].Block.Size != uint64(len(whole[height].Raw)) || headers[height].Block.Size != whole[height].Block.Size {
+			t.Errorf("block %d: sizes %d and %d, raw %d", height, whole[height].Block.Size, headers[height].Block.Size, len(whole[height].Raw))
+		}
+		for i, tx := range block.Transactions {
+			if whole[height].Block.Transactions.Hashes[i] != tx.ID() {
+				t.Errorf("block %d, transaction %d: %s", height, i, tx.ID())
+			}
+		}
+	}
+}
+
+func TestBlocksEndAt16MiB(t *testing.T) {
+	c := newTestChain(t)
+	nonce := uint64(0)
+	for range 4 { // of 5 MiB each, 10 MiB in hex
+		var txs []types.SignedTransaction
+		for range 80 {
+			txs = append(txs, c.bigCall(nonce))
+			nonce++
+		}
+		c.include(txs...)
+	}
+	for from := 1; from <= 4; from++ {
+		items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": from, "to_height": 4, "include_transactions": true})
+		if len(items) != 1 || int(items[0].Block.Height) != from {
+			t.Errorf("from %d: %d blocks", from, len(items))
+		}
+	}
+	if items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4, "include_transactions": true}); len(items) != 2 {
+		t.Errorf("%d blocks", len(items))
+	}
+	if items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4}); len(items) != 5 {
+		t.Errorf("%d headers", len(items))
+	}
+}
+
+// loggedChain has receipts with logs, which no transaction makes before contracts run.
+type loggedChain struct {
+	*chain.Store
+	logs map[int][]types.Log // by the index in block 1
+}
+
+func (l loggedChain) Receipts(h types.Height) ([]types.Receipt, error) {
+	receipts, err := l.Store.Receipts(h)
+	for i := range receipts {
+		receipts[i].Logs = l.logs[i]
+	}
+	return receipts, err
+}
+
+func (l loggedChain) Transaction(p chain.Position) (types.SignedTransaction, types.Receipt, error) {
+	tx, receipt, err := l.Store.Transaction(p)
+	receipt.Logs = l.logs[int(p.Index)]
+	return tx, receipt, err
+}
+
+func TestLogsOfReceipts(t *testing.T) {
+	c := newTestChain(t)
+	var txs []types.SignedTransaction
+	for nonce := range uint64(3) {
+		txs = append(txs, c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+	}
+	c.include(txs...)
+	log := func(name string, topics ...[32]byte) types.Log {
+		return types.Log{Contract: types.ContractID{1: 2}, Name: name, Topics: topics, Data: []byte(name + "!")}
+	}
+	c.server.chain = loggedChain{c.store, map[int][]types.Log{
+		0: {log("a"), log("b")}, 2: {log("Transfer", [32]byte{1}, [32]byte{2}), log("c")},
+	}}
+	receipt := call[api.Receipt](c, "svc_getTransactionReceipt", txs[2].ID())
+	if len(receipt.Logs) != 2 {
+		t.Fatalf("got %+v", receipt)
+	}
+	name := sha256.Sum256([]byte("Transfer"))
+	got := receipt.Logs[0]
+	want := fmt.Sprintf("%v", []api.Data{name[:], append([]byte{1}, make([]byte, 31)...), append([]byte{2}, make([]byte, 31)...)})
+	if fmt.Sprintf("%v", got.Topics) != want || got.LogIndex != 2 || receipt.Logs[1].LogIndex != 3 ||
+		got.EventName != "Transfer" || string(got.Data) != "Transfer!" || got.BlockHeight != 1 || got.Address != (types.ContractID{1: 2}) {
+		t.Errorf("got %+v", receipt.Logs)
+	}
+}
+
+// movingChain finds a transaction only when it is asked again: it is included between the two looks.
+type movingChain struct {
+	*chain.Store
+	asked *int
+}
+
+func (m movingChain) FindTransaction(id types.TxID) (chain.Position, error) {
+	if *m.asked++; *m.asked == 1 {
+		return chain.Position{}, chain.ErrNotFound
+	}
+	return m.Store.FindTransaction(id)
+}
+
+func TestTransactionIncludedWhileItIsLookedFor(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	c.include(tx)
+	c.server.chain = movingChain{c.store, new(int)}
+	if got := call[*api.Transaction](c, "svc_getTransactionByHash", tx.ID()); got == nil || got.Status != api.StatusSuccess {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestListsStopWithTheirCall(t *testing.T) {
+	s := newScenario(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.server.listRecentTransactions(ctx, api.ListRecentTransactionsParams{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.server.getBlocks(ctx, api.GetBlocksParams{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("000000000000000100000001")
+	f.Add("")
+	f.Add(strings.Repeat("F", 24))
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := parseCursor(s)
+		if err == nil && cursor(p) != strings.ToLower(s) {
+			t.Errorf("%q became %q", s, cursor(p))
+		}
+	})
+}
