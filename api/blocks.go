@@ -11,9 +11,9 @@ import (
 // Methods on blocks and transactions.
 var (
 	GetBlockByNumber = define[GetBlockByNumberParams, *Block]("svc_getBlockByNumber",
-		"The block of a height; null above the head.")
+		"The block of a height; null above the head.", ErrPruned)
 	GetBlockByHash = define[GetBlockByHashParams, *Block]("svc_getBlockByHash",
-		"The block with a hash; null when there is none.")
+		"The block with a hash; null when there is none.", ErrPruned)
 	GetTransactionByHash = define[TransactionParams, *Transaction]("svc_getTransactionByHash",
 		"A pending or included transaction; null when it is neither.")
 	GetTransactionReceipt = define[TransactionParams, *Receipt]("svc_getTransactionReceipt",
@@ -26,7 +26,7 @@ var (
 	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 	GetBlocks = define[GetBlocksParams, []BlockItem]("svc_getBlocks",
-		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one.")
+		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one.", ErrPruned)
 )
 
 // Bounds of [GetTransactionsByAddress], [ListRecentTransactions] and [GetBlocks].

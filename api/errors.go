@@ -54,8 +54,8 @@ var (
 	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "the nonce is too far ahead")
 	// ErrCannotPay: the balance is under value + gas limit × max fee.
 	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
-	// ErrFeeTooLow: the max fee is under the base fee, or its floor.
-	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the base fee")
+	// ErrFeeTooLow: the max fee is under the lowest base fee that the parameters allow, data.minBaseFee.
+	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the lowest base fee")
 	// ErrReplacementUnderpriced: a pending transaction is replaced only by one whose fees are both 10 % higher.
 	ErrReplacementUnderpriced = reason(CodeFeeTooLow, "replacement_underpriced",
 		"a replacement must raise both fees by a tenth")
@@ -95,6 +95,9 @@ var (
 	// ErrTimeUp: the answer did not come in time; data.hash of a transaction that was accepted.
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )
+
+// ErrViewGas: a call that is not sent needs more gas than it may use, data.limit.
+var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas than a call may use")
 
 // admissionErrors are those of a transaction that is offered to the pool.
 var admissionErrors = []*jsonrpc.Error{

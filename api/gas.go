@@ -11,14 +11,14 @@ var (
 		with(admissionErrors, ErrTimeUp)...)
 	Call = define[RawTransactionParams, Data]("svc_call",
 		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked.",
-		callErrors...)
+		with(callErrors, ErrViewGas)...)
 	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",
 		"The gas limit that a transaction needs on the latest state, with a reserve of 5 %.", callErrors...)
 	GasPrice        = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
 	GetMempoolStats = define[NoParams, MempoolStats]("svc_getMempoolStats", "How full the mempool is.")
 	GetFeeMarket    = define[NoParams, FeeMarket]("svc_getFeeMarket", "The base fee of the next block and its rule's bounds.")
 	GetFeeHistory   = define[GetFeeHistoryParams, FeeHistory]("svc_getFeeHistory",
-		"Base fees, use and priority fees of the latest blocks.", ErrOutOfRange)
+		"Base fees, use and priority fees of the latest blocks.", ErrOutOfRange, ErrTimeUp)
 )
 
 // Bounds of [GetFeeHistory].

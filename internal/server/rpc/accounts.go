@@ -55,7 +55,7 @@ func (s *Server) accountAt(text string, block api.BlockRef) (record state.Accoun
 	if err != nil {
 		return record, err
 	}
-	view, err := s.stateAt("block", block)
+	view, err := s.stateAt(block)
 	if err != nil {
 		return record, err
 	}
@@ -66,22 +66,14 @@ func (s *Server) accountAt(text string, block api.BlockRef) (record state.Accoun
 	return state.DecodeAccount(value)
 }
 
-// stateAt opens the state that the parameter param names.
-func (s *Server) stateAt(param string, block api.BlockRef) (*chain.State, error) {
+// stateAt opens the state that the parameter block names.
+func (s *Server) stateAt(block api.BlockRef) (*chain.State, error) {
 	head := s.chain.Head().Header.Height
-	height := block.Resolve(head)
-	view, err := s.chain.StateAt(height)
-	switch {
-	case errors.Is(err, chain.ErrAboveHead):
-		return nil, withData(api.ErrAboveHead, "param", param, "max", head)
-	case errors.Is(err, chain.ErrPruned):
-		return nil, s.pruned()
+	view, err := s.chain.StateAt(block.Resolve(head))
+	if errors.Is(err, chain.ErrAboveHead) {
+		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
 	}
 	return view, err
-}
-
-func (s *Server) pruned() error {
-	return withData(api.ErrPruned, "oldestHeight", s.chain.OldestHeight())
 }
 
 func (s *Server) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {
@@ -137,7 +129,7 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 	tip := s.ledger.Tip()
 	hash, err := s.genesisHash()
 	return api.NodeInfo{
-		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: tip.Header.Header.Height,
+		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: s.chain.Head().Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount(),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
 		ScheduleDigest: params.Schedule1.Digest(), Verification: "execute", OldestHeight: s.chain.OldestHeight(),

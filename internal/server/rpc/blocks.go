@@ -28,12 +28,10 @@ func (s *Server) getBlockByHash(_ context.Context, p api.GetBlockByHashParams) (
 // block is the block of a height as a client sees it; nil where there is none.
 func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
 	executed, err := s.executed(height)
-	switch {
-	case errors.Is(err, chain.ErrNotFound):
+	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
-	case errors.Is(err, chain.ErrPruned):
-		return nil, s.pruned()
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
 	block := newBlock(executed, len(executed.block.Encode()))
@@ -96,12 +94,10 @@ func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) ([]api.Bl
 			return nil, err
 		}
 		executed, err := s.executed(height)
-		switch {
-		case errors.Is(err, chain.ErrPruned):
-			return nil, s.pruned()
-		case errors.Is(err, chain.ErrNotFound): // a development chain went back meanwhile
+		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			return items, nil
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
 		}
 		encoded := executed.block.Encode()

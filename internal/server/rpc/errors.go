@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
@@ -42,7 +43,7 @@ var translations = []struct {
 }
 
 // public translates an error of the engine; others are returned as they are.
-func public(err error) error {
+func (s *Server) public(err error) error {
 	if err == nil || errors.As(err, new(*jsonrpc.Error)) {
 		return err
 	}
@@ -50,6 +51,9 @@ func public(err error) error {
 	if errors.As(err, &full) {
 		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
 		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds)
+	}
+	if errors.Is(err, chain.ErrPruned) {
+		return withData(api.ErrPruned, "oldestHeight", s.chain.OldestHeight())
 	}
 	for _, t := range translations {
 		if errors.Is(err, t.from) {

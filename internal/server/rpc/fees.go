@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
@@ -19,6 +20,8 @@ const (
 	suggestionBlocks = 20
 	minimumTip       = 1
 	bpsDenominator   = 10_000
+	// feeHistoryTime bounds a fee history. What was found by then is remembered, so another try gets further.
+	feeHistoryTime = 5 * time.Second
 	// maxCachedTips bounds the memory of what is known of blocks' tips: 24 bytes each.
 	maxCachedTips = 1 << 20
 )
@@ -97,6 +100,8 @@ func (s *Server) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (
 	if err := checkPercentiles(percentiles); err != nil {
 		return api.FeeHistory{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, feeHistoryTime)
+	defer cancel()
 	tip := s.ledger.Tip()
 	newest := tip.Header.Header.Height
 	oldest := max(s.chain.OldestHeight(), newest-min(newest, types.Height(count-1)))

@@ -262,7 +262,22 @@ func (c *testChain) post(method string, params ...any) (json.RawMessage, *jsonrp
 		c.t.Fatalf("%s: HTTP %d: %s", method, recorder.Code, recorder.Body)
 	}
 	check(c.t, json.Unmarshal(recorder.Body.Bytes(), &response))
+	c.checkDeclared(method, response.Error)
 	return response.Result, response.Error
+}
+
+// checkDeclared fails the test when a method answers with an error of this node that it does not declare.
+func (c *testChain) checkDeclared(method string, failure *jsonrpc.Error) {
+	c.t.Helper()
+	if failure == nil || failure.Code <= jsonrpc.CodeInvalidRequest {
+		return // none, or one of JSON-RPC 2.0, which every method may fail with
+	}
+	for _, d := range api.Declarations() {
+		if d.Name == method && slices.ContainsFunc(d.Errors, func(e *jsonrpc.Error) bool { return errors.Is(failure, e) }) {
+			return
+		}
+	}
+	c.t.Errorf("%s does not declare %v %v", method, failure, failure.Data)
 }
 
 // call is the result of a method that must succeed.

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,6 +85,7 @@ type Config struct {
 	Version string          // of the software
 	Mode    api.Mode        // what this node is
 	Limits  jsonrpc.Options // of the transport; zero values are the defaults
+	ViewGas types.Gas       // execution gas of a call that is not sent; 0: 200,000,000
 }
 
 // Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json.
@@ -95,6 +97,7 @@ type Server struct {
 	developer Developer
 	version   string
 	mode      api.Mode
+	viewGas   types.Gas
 
 	network types.Network
 	chainID uint64
@@ -113,7 +116,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, developer: c.Developer, version: c.Version,
-		mode: c.Mode, network: genesis.Network, chainID: genesis.ChainID,
+		mode: c.Mode, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 	}
 	s.tips.limit = maxCachedTips
 	methods := s.methods()
@@ -171,58 +174,58 @@ type method struct {
 	handler     jsonrpc.Method
 }
 
-func bind[P, R any](m api.Method[P, R], handle func(context.Context, P) (R, error)) method {
+func bind[P, R any](s *Server, m api.Method[P, R], handle func(context.Context, P) (R, error)) method {
 	return method{m.Declaration, jsonrpc.NewMethod(m.Name, func(ctx context.Context, params P) (R, error) {
 		result, err := handle(ctx, params)
-		return result, public(err)
+		return result, s.public(err)
 	})}
 }
 
 // methods is the dispatch table.
 func (s *Server) methods() []method {
 	methods := []method{
-		bind(api.BlockNumber, s.blockNumber),
-		bind(api.GetBalance, s.getBalance),
-		bind(api.GetTransactionCount, s.getTransactionCount),
-		bind(api.ResolveAddress, s.resolveAddress),
-		bind(api.GetNodeInfo, s.getNodeInfo),
-		bind(api.GetSyncStatus, s.getSyncStatus),
-		bind(api.ChainID, s.getChainID),
-		bind(api.GetGenesis, s.getGenesis),
-		bind(api.GetParameters, s.getParameters),
-		bind(api.GetAccountProof, s.getAccountProof),
+		bind(s, api.BlockNumber, s.blockNumber),
+		bind(s, api.GetBalance, s.getBalance),
+		bind(s, api.GetTransactionCount, s.getTransactionCount),
+		bind(s, api.ResolveAddress, s.resolveAddress),
+		bind(s, api.GetNodeInfo, s.getNodeInfo),
+		bind(s, api.GetSyncStatus, s.getSyncStatus),
+		bind(s, api.ChainID, s.getChainID),
+		bind(s, api.GetGenesis, s.getGenesis),
+		bind(s, api.GetParameters, s.getParameters),
+		bind(s, api.GetAccountProof, s.getAccountProof),
 
-		bind(api.GetBlockByNumber, s.getBlockByNumber),
-		bind(api.GetBlockByHash, s.getBlockByHash),
-		bind(api.GetBlocks, s.getBlocks),
-		bind(api.GetTransactionByHash, s.getTransactionByHash),
-		bind(api.GetTransactionReceipt, s.getTransactionReceipt),
-		bind(api.GetTransactionStatus, s.getTransactionStatus),
-		bind(api.GetTransactionsByAddress, s.getTransactionsByAddress),
-		bind(api.ListRecentTransactions, s.listRecentTransactions),
+		bind(s, api.GetBlockByNumber, s.getBlockByNumber),
+		bind(s, api.GetBlockByHash, s.getBlockByHash),
+		bind(s, api.GetBlocks, s.getBlocks),
+		bind(s, api.GetTransactionByHash, s.getTransactionByHash),
+		bind(s, api.GetTransactionReceipt, s.getTransactionReceipt),
+		bind(s, api.GetTransactionStatus, s.getTransactionStatus),
+		bind(s, api.GetTransactionsByAddress, s.getTransactionsByAddress),
+		bind(s, api.ListRecentTransactions, s.listRecentTransactions),
 
-		bind(api.SendRawTransaction, s.sendRawTransaction),
-		bind(api.SendRawTransactionSync, s.sendRawTransactionSync),
-		bind(api.Call, s.call),
-		bind(api.EstimateGas, s.estimateGas),
-		bind(api.GasPrice, s.gasPrice),
-		bind(api.GetMempoolStats, s.getMempoolStats),
-		bind(api.GetFeeMarket, s.getFeeMarket),
-		bind(api.GetFeeHistory, s.getFeeHistory),
+		bind(s, api.SendRawTransaction, s.sendRawTransaction),
+		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync),
+		bind(s, api.Call, s.call),
+		bind(s, api.EstimateGas, s.estimateGas),
+		bind(s, api.GasPrice, s.gasPrice),
+		bind(s, api.GetMempoolStats, s.getMempoolStats),
+		bind(s, api.GetFeeMarket, s.getFeeMarket),
+		bind(s, api.GetFeeHistory, s.getFeeHistory),
 
-		bind(api.Discover, s.discover),
+		bind(s, api.Discover, s.discover),
 	}
 	if s.developer == nil {
 		return methods
 	}
 	return append(methods,
-		bind(api.DevMine, s.devMine),
-		bind(api.DevSetBlockTime, s.devSetBlockTime),
-		bind(api.DevIncreaseTime, s.devIncreaseTime),
-		bind(api.DevSetNextBlockTime, s.devSetNextBlockTime),
-		bind(api.DevSnapshot, s.devSnapshot),
-		bind(api.DevRevert, s.devRevert),
-		bind(api.DevFund, s.devFund),
+		bind(s, api.DevMine, s.devMine),
+		bind(s, api.DevSetBlockTime, s.devSetBlockTime),
+		bind(s, api.DevIncreaseTime, s.devIncreaseTime),
+		bind(s, api.DevSetNextBlockTime, s.devSetNextBlockTime),
+		bind(s, api.DevSnapshot, s.devSnapshot),
+		bind(s, api.DevRevert, s.devRevert),
+		bind(s, api.DevFund, s.devFund),
 	)
 }
 

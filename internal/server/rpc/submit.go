@@ -20,8 +20,8 @@ import (
 const (
 	// receiptWait is how long svc_sendRawTransactionSync waits for a receipt.
 	receiptWait = 30 * time.Second
-	// viewGas is the execution gas of a call that is not sent.
-	viewGas types.Gas = 200_000_000
+	// defaultViewGas is the execution gas of a call that is not sent.
+	defaultViewGas types.Gas = 200_000_000
 	// estimateReserve is the part of an estimate that is added to it: 1/20 = 5 %.
 	estimateReserve = 20
 )
@@ -50,7 +50,7 @@ func (s *Server) refusal(encoded []byte, err error) error {
 		}
 	}
 	var refused *jsonrpc.Error
-	if err = public(err); !errors.As(err, &refused) {
+	if err = s.public(err); !errors.As(err, &refused) {
 		return err
 	}
 	return s.withValues(refused, &tx.Transaction, id)
@@ -95,8 +95,11 @@ func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactio
 		}
 		if found != nil {
 			receipt, err := s.receipt(found)
-			if err != nil || receipt != nil {
-				return *receipt, err
+			if err != nil {
+				return api.Receipt{}, err
+			}
+			if receipt != nil {
+				return *receipt, nil
 			}
 		}
 		if err := s.chain.WaitHeight(ctx, head+1); err != nil {
@@ -159,7 +162,7 @@ func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.state.Close()) }()
-	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+viewGas)
+	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+s.viewGas)
 	gas, capped := m.tx.GasLimit, false
 	if gas == 0 {
 		gas = most
@@ -171,8 +174,7 @@ func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api
 	case err != nil:
 		return nil, s.callRefusal(&m, err)
 	case outcome.Reason == exec.OutOfGas && capped:
-		return nil, jsonrpc.NewError(jsonrpc.CodeLimit, "the call needs more gas than a call may use", "reason", "view_gas",
-			"limit", viewGas)
+		return nil, withData(api.ErrViewGas, "limit", s.viewGas)
 	case outcome.Reason != exec.Success:
 		return nil, failed(outcome)
 	}
@@ -181,7 +183,7 @@ func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api
 
 func (s *Server) callRefusal(m *simulation, err error) error {
 	var refused *jsonrpc.Error
-	if err = public(err); !errors.As(err, &refused) {
+	if err = s.public(err); !errors.As(err, &refused) {
 		return err
 	}
 	return s.withValues(refused, &m.tx, types.TxID{})

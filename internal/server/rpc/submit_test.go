@@ -129,6 +129,7 @@ func TestWhatIsNoTransaction(t *testing.T) {
 }
 
 func TestEveryRefusalIsTranslated(t *testing.T) {
+	c := newTestChain(t)
 	for _, err := range []error{
 		exec.ErrBadVersion, exec.ErrWrongChain, exec.ErrFieldTooLong, exec.ErrCodeTooLong, exec.ErrIntrinsicGas,
 		exec.ErrGasOverBlock, exec.ErrPriorityOverMax, exec.ErrFeeTooLow, exec.ErrNotProducer, exec.ErrBadParameters,
@@ -136,11 +137,11 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 		mempool.ErrMalformed, mempool.ErrBadSignature, mempool.ErrKnown, mempool.ErrReplacementUnderpriced, mempool.ErrFull,
 	} {
 		var e *jsonrpc.Error
-		if got := public(fmt.Errorf("transaction: %w", err)); !errors.As(got, &e) {
+		if got := c.server.public(fmt.Errorf("transaction: %w", err)); !errors.As(got, &e) {
 			t.Errorf("%v is not translated", err)
 		}
 	}
-	full := public(&mempool.FullError{RetryAfter: 1200 * time.Millisecond})
+	full := c.server.public(&mempool.FullError{RetryAfter: 1200 * time.Millisecond})
 	var e *jsonrpc.Error
 	if !errors.As(full, &e) || !errors.Is(e, api.ErrMempoolFull) || e.Data["retryAfterSeconds"] != int64(2) {
 		t.Errorf("got %v", full)
@@ -149,7 +150,7 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 		t.Error("a shared error was changed")
 	}
 	other := errors.New("disk on fire")
-	if public(other) != other || public(nil) != nil {
+	if c.server.public(other) != other || c.server.public(nil) != nil {
 		t.Error("what is unexpected is not passed on")
 	}
 }
@@ -287,6 +288,19 @@ func TestFailedExecutionIsDescribed(t *testing.T) {
 			t.Errorf("%s: got %v", method, data)
 		}
 	}
+}
+
+func TestCallsHaveACap(t *testing.T) {
+	c := newTestChain(t)
+	c.server.viewGas = 10_000
+	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 5}) // takes 25,000 after the intrinsic gas
+	if data := c.refused(api.ErrViewGas, "svc_call", api.Data(tx.Encode())); data["limit"] != 10_000.0 {
+		t.Errorf("got %v", data)
+	}
+	tx.GasLimit = 21_500 // the transaction's own limit and not the cap
+	c.refused(api.ErrExecutionFailed, "svc_call", api.Data(tx.Encode()))
+	tx.GasLimit = 0 // the cap itself
+	c.refused(api.ErrExecutionFailed, "svc_call", api.Data(tx.Encode()))
 }
 
 func TestEstimateIsEnough(t *testing.T) {
