@@ -68,7 +68,7 @@ type NodeInfo struct {
 	GenesisHash       types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
 	ProtocolVersion   uint32          `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
 	ScheduleDigest    types.Digest    `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string          `json:"verification" doc:"how blocks are checked: execute runs every transaction"`
+	Verification      string          `json:"verification" doc:"how blocks are checked: executed means that every transaction was run"`
 	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
@@ -130,7 +130,7 @@ type AccountProofParams struct {
 	Account string `json:"account" doc:"a taproot address, or a public key in hex"`
 }
 
-// AccountProof is a Merkle proof of one state key (docs/state.md): the result of [GetAccountProof].
+// AccountProof is a Merkle proof of one state key (docs/protocol.md, "State tree and proofs"): the result of [GetAccountProof].
 type AccountProof struct {
 	Height    types.Height      `json:"height" doc:"the block after which the proof holds"`
 	StateRoot types.StateRoot   `json:"stateRoot" doc:"that block's state root"`

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // DevelopmentChainID is the chain on which development accounts and the dev_ methods exist.
-const DevelopmentChainID = 31337
+const DevelopmentChainID = api.DevelopmentChainID
 
 // DevelopmentMnemonic is the publicly known sentence whose keys own a development chain's coins.
 const DevelopmentMnemonic = "test test test test test test test test test test test junk"

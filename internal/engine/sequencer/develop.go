@@ -13,6 +13,7 @@ import (
 // What a development chain refuses.
 var (
 	ErrTimeInPast      = errors.New("the time is before the head's")
+	ErrTimeTooFar      = fmt.Errorf("time can be moved by at most %d seconds in all", maxTimeShift)
 	ErrUnknownSnapshot = errors.New("no such snapshot")
 )
 
@@ -57,7 +58,7 @@ func (s *Solo) IncreaseTime(seconds uint64) (ahead int64, err error) {
 	defer s.mu.Unlock()
 	shift := s.offset/time.Second + time.Duration(min(seconds, maxTimeShift+1))
 	if shift > maxTimeShift {
-		return 0, fmt.Errorf("time can be moved by at most %d seconds in all", maxTimeShift)
+		return 0, ErrTimeTooFar
 	}
 	s.offset = shift * time.Second
 	return int64(shift), nil
@@ -72,7 +73,7 @@ func (s *Solo) SetNextBlockTime(unix uint64) error {
 		return fmt.Errorf("%w: %d, the head has %d", ErrTimeInPast, unix, head)
 	}
 	if now := uint64(s.clock.Now().Unix()); unix > now+maxTimeShift {
-		return fmt.Errorf("time can be moved by at most %d seconds in all", maxTimeShift)
+		return ErrTimeTooFar
 	}
 	s.nextTime = unix
 	return nil

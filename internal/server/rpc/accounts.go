@@ -132,7 +132,7 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: s.chain.Head().Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount(),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
-		ScheduleDigest: params.Schedule1.Digest(), Verification: "execute", OldestHeight: s.chain.OldestHeight(),
+		ScheduleDigest: params.Schedule1.Digest(), Verification: "executed", OldestHeight: s.chain.OldestHeight(),
 	}, err
 }
 

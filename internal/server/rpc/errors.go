@@ -40,6 +40,7 @@ var translations = []struct {
 	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
+	{sequencer.ErrTimeTooFar, api.ErrOutOfRange},
 }
 
 // public translates an error of the engine; others are returned as they are.

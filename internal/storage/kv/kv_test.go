@@ -100,7 +100,11 @@ func TestSnapshotStays(t *testing.T) {
 	defer closeDB(t, db)
 	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("1")); b.Set([]byte("b"), []byte("1")) })
 	snapshot := db.Snapshot()
-	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("2")); b.Delete([]byte("b")); b.Set([]byte("c"), []byte("2")) })
+	commit(t, db, true, func(b *Batch) {
+		b.Set([]byte("a"), []byte("2"))
+		b.Delete([]byte("b"))
+		b.Set([]byte("c"), []byte("2"))
+	})
 	got, err := contents(snapshot, nil, nil)
 	if err != nil || got != "a=1 b=1" {
 		t.Errorf("snapshot: %s, %v", got, err)
