@@ -16,7 +16,7 @@ type Leaf struct {
 var ErrOrder = errors.New("tree: leaves do not ascend by path")
 
 // loadBatch is how many climbs are gathered before they are run.
-const loadBatch = 1 << 16
+const loadBatch = 1 << 15
 
 // Load builds the tree with the leaves that next returns until false, ascending by path. It returns ErrOrder when
 // they do not ascend, an error when a digest has an element that is not below the field's modulus, and next's errors
@@ -36,16 +36,15 @@ func Load(next func() (Leaf, bool, error), parallel Parallel) (*Tree, error) {
 			return nil, err
 		}
 		if len(l.climbs) >= loadBatch {
-			run(&t.nodes, l.climbs, parallel)
+			run([][]climb{l.climbs}, parallel)
 			l.climbs = l.climbs[:0]
 		}
 	}
 	root := l.fold(-1)
 	l.attach(&t.current.digest, 0, &root)
-	run(&t.nodes, l.climbs, parallel)
+	run([][]climb{l.climbs}, parallel)
 	t.current.root = root.node
 	t.current.leaves = t.nodes.leaves.inUse()
-	t.read = t.nodes
 	return t, nil
 }
 
@@ -53,7 +52,7 @@ func Load(next func() (Leaf, bool, error), parallel Parallel) (*Tree, error) {
 type loader struct {
 	builder
 	last  subtree // the leaf that was added last; empty at first
-	spine []ref   // nodes on the way to it that have it on their right; their right children are not set
+	spine []ref   // the nodes that have it on their right, from the root down; their right children are not set
 }
 
 // add adds a leaf to the right of all others.
@@ -68,8 +67,10 @@ func (l *loader) add(leaf *Leaf) error {
 		}
 		depth := commonBits(last, &leaf.Path)
 		left := l.fold(depth)
-		r := l.fork(depth)
-		l.setChild(r, 0, &left)
+		r := l.nodes.newInner()
+		in := l.nodes.inner(r)
+		in.depth = uint8(depth)
+		l.setChild(in, 0, &left)
 		l.spine = append(l.spine, r)
 	}
 	l.last = subtree{node: l.nodes.newLeaf(&leaf.Path), digest: leaf.Digest}
@@ -82,12 +83,13 @@ func (l *loader) fold(depth int) subtree {
 	s := l.last
 	for len(l.spine) > 0 {
 		r := l.spine[len(l.spine)-1]
-		if int(l.nodes.inner(r).depth) <= depth {
+		in := l.nodes.inner(r)
+		if int(in.depth) <= depth {
 			break
 		}
 		l.spine = l.spine[:len(l.spine)-1]
-		l.setChild(r, 1, &s)
-		s = l.finish(r, l.nodes.leaf(l.last.node))
+		l.setChild(in, 1, &s)
+		s = subtree{node: r, made: in, path: l.nodes.leaf(l.last.node)}
 	}
 	return s
 }

@@ -7,8 +7,9 @@ import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 type ref uint32
 
 const (
-	none    ref = 0       // the empty subtree
-	leafBit ref = 1 << 31 // set in the ref of a leaf
+	none     ref = 0       // the empty subtree
+	leafBit  ref = 1 << 31 // set in the ref of a leaf
+	draftBit ref = 1 << 30 // set in the ref of a node or leaf that is yet to be stored, and so has no number
 )
 
 func (r ref) isLeaf() bool { return r&leafBit != 0 }
@@ -21,8 +22,7 @@ type inner struct {
 	depth  uint8 // the bit of the path that parts the children
 }
 
-// nodes holds the nodes of all versions of a tree. A leaf is only its path: its digest stands in its parent, so
-// that versions that differ in a leaf's value share the leaf.
+// nodes holds the nodes of a tree. A leaf is only its path: its digest stands in its parent.
 type nodes struct {
 	inners slab[inner]
 	leaves slab[poseidon.Digest]
@@ -30,12 +30,16 @@ type nodes struct {
 
 func (n *nodes) inner(r ref) *inner          { return n.inners.at(uint32(r)) }
 func (n *nodes) leaf(r ref) *poseidon.Digest { return n.leaves.at(uint32(r &^ leafBit)) }
-func (n *nodes) newInner() ref               { return ref(n.inners.allocate()) }
-func (n *nodes) newLeaf(p *poseidon.Digest) ref {
+
+func (n *nodes) newInner() ref { return ref(n.inners.allocate()) }
+
+func (n *nodes) newLeaf(path *poseidon.Digest) ref {
 	r := ref(n.leaves.allocate()) | leafBit
-	*n.leaf(r) = *p
+	*n.leaf(r) = *path
 	return r
 }
+
+// someLeaf is the path of a leaf in the subtree r, not empty.
 func (n *nodes) someLeaf(r ref) *poseidon.Digest { return n.find(r, &poseidon.Digest{}) }
 
 func (n *nodes) free(r ref) {
@@ -46,8 +50,8 @@ func (n *nodes) free(r ref) {
 	}
 }
 
-// find is the path of the only leaf in the subtree r, not empty, that may be at path. On the way down to it r's
-// chains and those below are taken to agree with path: they agree with the path found.
+// find is the path of the only leaf in the subtree r, not empty, that may have the given path. It looks only at the
+// bits that part children, so that the chains on the way agree with the path found.
 func (n *nodes) find(r ref, path *poseidon.Digest) *poseidon.Digest {
 	for !r.isLeaf() {
 		in := n.inner(r)
@@ -62,8 +66,7 @@ const (
 	chunkSize = 1 << chunkBits
 )
 
-// slab holds elements under numbers from 1 to 2^31 − 1. An element keeps its address until it is released. Numbers
-// that a copy of a slab's header knows can be read through the copy while the slab grows.
+// slab holds elements under numbers from 1 to 2^30 − 1. An element keeps its address until it is released.
 type slab[T any] struct {
 	chunks   []*[chunkSize]T
 	released []uint32
@@ -72,14 +75,15 @@ type slab[T any] struct {
 
 func (s *slab[T]) at(i uint32) *T { return &s.chunks[i>>chunkBits][i%chunkSize] }
 
+// allocate gives the number of an element, whose contents are undefined.
 func (s *slab[T]) allocate() uint32 {
 	if n := len(s.released); n > 0 {
 		i := s.released[n-1]
 		s.released = s.released[:n-1]
 		return i
 	}
-	if ref(s.last+1) == leafBit {
-		panic("tree: more than 2^31 − 1 nodes")
+	if s.last == uint32(draftBit-1) {
+		panic("tree: more than 2^30 − 1 nodes")
 	}
 	s.last++
 	if int(s.last>>chunkBits) == len(s.chunks) {

@@ -95,36 +95,73 @@ func sorted(items []item) ([]item, error) {
 	return out, nil
 }
 
-// prepare is Prepare on top of base.
-func (t *Tree) prepare(base version, items []item, parallel Parallel) (*Change, error) {
+// prepare is Prepare for items in any order.
+func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
+	base := &t.current
 	items, err := sorted(items)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.check(base.root, items, parallel); err != nil {
-		return nil, err
+	root := subtree{node: base.root, digest: base.digest}
+	ps := &parts{nodes: &t.nodes, limit: max(partItems, len(items)/partShare)}
+	if len(items) > 0 {
+		ps.cut(root, 0, items)
 	}
-	t.changes++
-	c := &Change{tree: t, base: base.id, version: version{id: t.changes, leaves: base.leaves}}
-	for i := range items {
-		if it := &items[i]; it.changed {
-			c.leaves = append(c.leaves, LeafChange{
-				Key: it.key, Path: it.path, ValueHash: it.valueHash, Leaf: it.leaf, Deleted: !it.after})
-			c.version.leaves += present(it.after) - present(it.before)
+	each := func(f func(p *part)) {
+		inPieces(len(ps.list), 1, parallel, func(i, _ int) { f(&ps.list[i]) })
+	}
+	each(func(p *part) { p.survey(&t.nodes) })
+	for _, p := range ps.list {
+		if it := p.wrong; it != nil {
+			return nil, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, it.key, it.before)
 		}
 	}
-	w := walker{builder: builder{nodes: &t.nodes}}
-	root := subtree{node: base.root, digest: base.digest}
-	if len(items) == 0 {
-		w.untouched(&root, 0, false)
-	} else {
-		root = w.visit(root, 0, items)
+	ds := newDrafts(ps)
+	for i := range ps.list {
+		ps.list[i].walker = newWalker(&t.nodes, &ds.shares[i])
 	}
-	c.version.root = root.node
-	w.attach(&c.version.digest, 0, &root)
-	run(&t.nodes, w.climbs, parallel)
-	c.fresh, c.replaced, c.record = w.fresh, w.replaced, w.record
+	each(func(p *part) { p.now = p.walker.visit(p.old, p.pos, p.items) })
+	top := newWalker(&t.nodes, &ds.shares[len(ps.list)])
+	top.parts = ps
+	if len(items) > 0 {
+		root = top.visit(root, 0, items)
+	} else {
+		top.untouched(&root, 0, false)
+	}
+	c := &Change{
+		tree:    t,
+		version: version{number: base.number + 1, root: root.node, leaves: base.leaves},
+		drafts:  ds,
+		leaves:  leafChanges(items),
+		record:  top.record,
+	}
+	top.attach(&c.version.digest, 0, &root)
+	climbs := [][]climb{top.climbs}
+	c.removed = top.removed
+	for i := range ps.list {
+		climbs = append(climbs, ps.list[i].walker.climbs)
+		c.removed = append(c.removed, ps.list[i].walker.removed...)
+	}
+	run(climbs, parallel)
+	for i := range items {
+		c.version.leaves += present(items[i].after) - present(items[i].before)
+	}
 	return c, nil
+}
+
+func newWalker(n *nodes, s *share) walker {
+	return walker{builder: builder{nodes: n, climbs: make([]climb, 0, len(s.inners))}, drafts: s}
+}
+
+// leafChanges are the writes among items.
+func leafChanges(items []item) (changes []LeafChange) {
+	for i := range items {
+		if it := &items[i]; it.changed {
+			changes = append(changes, LeafChange{
+				Key: it.key, Path: it.path, ValueHash: it.valueHash, Leaf: it.leaf, Deleted: !it.after})
+		}
+	}
+	return changes
 }
 
 func present(b bool) int {
@@ -132,21 +169,4 @@ func present(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// check compares the presence of each item before with the tree below root. It reads the same nodes as the walk
-// that follows, which runs on one core: it finds them in the cache.
-func (t *Tree) check(root ref, items []item, parallel Parallel) error {
-	wrong := make([]bool, len(items))
-	inPieces(len(items), accessesPerPiece, parallel, func(low, high int) {
-		for i := low; i < high; i++ {
-			it := &items[i]
-			found := root != none && *t.nodes.find(root, &it.path) == it.path
-			wrong[i] = found != it.before
-		}
-	})
-	if i := slices.Index(wrong, true); i >= 0 {
-		return fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, items[i].key, items[i].before)
-	}
-	return nil
 }

@@ -79,7 +79,7 @@ func verifyWitness(entries []proven, w Witness) (before, after poseidon.Digest, 
 		}
 	}
 	v := verifier{shapes: w.Shapes, digests: w.Digests}
-	var was, is part
+	var was, is outline
 	if len(entries) == 0 {
 		was = v.untouched(nil, 0, false)
 		is = was
@@ -92,19 +92,19 @@ func verifyWitness(entries []proven, w Witness) (before, after poseidon.Digest, 
 	return was.digest, is.digest, v.err
 }
 
-// part is a subtree before or after the block.
-type part struct {
-	kind   partKind
+// outline is a subtree before or after the block.
+type outline struct {
+	kind   outlineKind
 	digest poseidon.Digest
 }
 
-type partKind uint8
+type outlineKind uint8
 
 const (
-	partEmpty  partKind = iota
-	partLeaf            // one leaf
-	partNode            // more leaves
-	partOpaque          // at least one leaf
+	outlineEmpty  outlineKind = iota
+	outlineLeaf               // one leaf
+	outlineNode               // more leaves
+	outlineOpaque             // at least one leaf
 )
 
 // verifier reads a witness. After an error all that it computes is void.
@@ -142,17 +142,17 @@ func (v *verifier) digest() (d poseidon.Digest) {
 }
 
 // touched computes the subtree at depth pos before and after, with all of entries below it; there is at least one.
-func (v *verifier) touched(entries []proven, pos int) (before, after part) {
+func (v *verifier) touched(entries []proven, pos int) (before, after outline) {
 	had := 0
 	for i := range entries {
 		if !entries[i].before.IsZero() {
 			had++
-			before = part{partLeaf, entries[i].before}
+			before = outline{outlineLeaf, entries[i].before}
 		}
 	}
 	switch shape := v.shape(); {
 	case v.err != nil:
-		return part{}, part{}
+		return outline{}, outline{}
 	case shape == ShapeEmpty && had == 0, shape == ShapeOwn && had == 1:
 		return before, build(entries, pos)
 	case shape == ShapeOther && had == 0:
@@ -163,21 +163,21 @@ func (v *verifier) touched(entries []proven, pos int) (before, after part) {
 			v.fail("another leaf at depth %d has an access' path or does not belong there", pos)
 		}
 		if v.err != nil {
-			return part{}, part{}
+			return outline{}, outline{}
 		}
 		all := slices.Insert(slices.Clone(entries), i, proven{path: path, before: leaf, after: leaf})
-		return part{partLeaf, leaf}, build(all, pos)
+		return outline{outlineLeaf, leaf}, build(all, pos)
 	case shape == ShapeBranch && pos < pathBits:
 		return v.branch(entries, pos)
 	default:
 		v.fail("shape %d at depth %d above %d accesses, %d of which have an old value", shape, pos, len(entries), had)
-		return part{}, part{}
+		return outline{}, outline{}
 	}
 }
 
 // branch is touched for a position that has more than one leaf before.
-func (v *verifier) branch(entries []proven, pos int) (before, after part) {
-	var was, is [2]part
+func (v *verifier) branch(entries []proven, pos int) (before, after outline) {
+	var was, is [2]outline
 	i := sort.Search(len(entries), func(i int) bool { return bit(&entries[i].path, pos) == 1 })
 	halves := [2][]proven{entries[:i], entries[i:]}
 	for i, half := range halves {
@@ -187,67 +187,65 @@ func (v *verifier) branch(entries []proven, pos int) (before, after part) {
 	}
 	for i, half := range halves {
 		if len(half) == 0 {
-			emptied := was[1-i].kind != partEmpty && is[1-i].kind == partEmpty
+			emptied := was[1-i].kind != outlineEmpty && is[1-i].kind == outlineEmpty
 			was[i] = v.untouched(halves[1-i], pos, emptied)
 			is[i] = was[i]
-			if was[1-i].kind == partEmpty && was[i].kind == partOpaque {
-				is[i].kind = partNode // a leaf would stand higher
+			if was[1-i].kind == outlineEmpty && was[i].kind == outlineOpaque {
+				is[i].kind = outlineNode // a leaf would stand higher
 			}
 		}
 	}
 	if v.err != nil {
-		return part{}, part{}
+		return outline{}, outline{}
 	}
 	for i := range was {
-		if was[i].kind == partEmpty && was[1-i].kind <= partLeaf {
+		if was[i].kind == outlineEmpty && was[1-i].kind <= outlineLeaf {
 			v.fail("less than two leaves below depth %d", pos)
 		}
 	}
-	return part{partNode, nodeDigest(was[0].digest, was[1].digest)}, v.join(is)
+	return outline{outlineNode, nodeDigest(was[0].digest, was[1].digest)}, join(is)
 }
 
 // untouched reads the half without accesses of the position at depth pos, whose other half has those of sibling.
-func (v *verifier) untouched(sibling []proven, pos int, open bool) part {
+func (v *verifier) untouched(sibling []proven, pos int, open bool) outline {
 	switch shape := v.shape(); {
 	case v.err != nil:
-		return part{}
+		return outline{}
 	case shape == ShapeEmpty:
-		return part{}
+		return outline{}
 	case shape == ShapeDigest && !open:
 		d := v.digest()
 		if d.IsZero() {
 			v.fail("an empty subtree given as a digest")
 		}
-		return part{partOpaque, d}
+		return outline{outlineOpaque, d}
 	case shape == ShapeOther && open:
 		path, valueHash := v.digest(), v.digest()
 		if commonBits(&path, &sibling[0].path) != pos {
 			v.fail("a leaf beside depth %d does not belong there", pos)
 		}
-		return part{partLeaf, leafDigest(path, valueHash)}
+		return outline{outlineLeaf, leafDigest(path, valueHash)}
 	case shape == ShapeNode && open:
 		left, right := v.digest(), v.digest()
-		return part{partNode, nodeDigest(left, right)}
+		return outline{outlineNode, nodeDigest(left, right)}
 	default:
 		v.fail("shape %d beside depth %d", shape, pos)
-		return part{}
+		return outline{}
 	}
 }
 
-// join is the subtree that two halves make.
-func (v *verifier) join(halves [2]part) part {
+// join is the subtree that two halves make. Beside an empty half the other is never opaque: see branch.
+func join(halves [2]outline) outline {
 	for i := range halves {
-		if only := halves[1-i]; halves[i].kind == partEmpty && only.kind <= partLeaf {
+		if only := halves[1-i]; halves[i].kind == outlineEmpty && only.kind <= outlineLeaf {
 			return only
-		} else if halves[i].kind == partEmpty && only.kind == partOpaque {
-			v.fail("a subtree that may move up is not opened")
 		}
 	}
-	return part{partNode, nodeDigest(halves[0].digest, halves[1].digest)}
+	return outline{outlineNode, nodeDigest(halves[0].digest, halves[1].digest)}
 }
 
 // build is the subtree at depth pos with the leaves of entries after the block, by the definition.
-func build(entries []proven, pos int) part {
+func build(entries []proven, pos int) outline {
 	var only poseidon.Digest
 	n := 0
 	for i := range entries {
@@ -257,9 +255,9 @@ func build(entries []proven, pos int) part {
 		}
 	}
 	if n <= 1 {
-		return part{partKind(n), only}
+		return outline{outlineKind(n), only}
 	}
 	i := sort.Search(len(entries), func(i int) bool { return bit(&entries[i].path, pos) == 1 })
 	left, right := build(entries[:i], pos+1), build(entries[i:], pos+1)
-	return part{partNode, nodeDigest(left.digest, right.digest)}
+	return outline{outlineNode, nodeDigest(left.digest, right.digest)}
 }

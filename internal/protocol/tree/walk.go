@@ -7,25 +7,32 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// walker makes the next version of a tree in one walk over the union of the accessed paths, and records the witness.
+// walker makes the next version of a subtree in one walk over the union of the accessed paths, and records the
+// witness. It does not change the tree, so walkers of different subtrees may run side by side.
 type walker struct {
 	builder
-	record   recorder
-	replaced []ref
-	entries  []entry // scratch
+	record  recorder
+	drafts  *share
+	removed []ref   // stored nodes and leaves that the next version has no counterpart of
+	entries []entry // scratch
+	parts   *parts  // whose walks are done and here only put together; nil: none
 }
 
 // entry is a leaf of the next version.
 type entry struct {
 	path *poseidon.Digest
 	leaf poseidon.Digest // digest
-	node ref             // where the tree has a leaf with this path; none: to be allocated
+	node ref             // where the tree has a leaf with this path; none: to be made
 }
 
 // visit makes the next version of s, a subtree of the version before that stands at depth pos, with all of items
 // below pos; there is at least one.
 func (w *walker) visit(s subtree, pos int, items []item) subtree {
 	switch {
+	case w.parts != nil && w.parts.isPart(&s, items):
+		p := w.parts.take()
+		w.record.add(&p.walker.record)
+		return p.now
 	case s.node == none:
 		w.record.shape(ShapeEmpty)
 		return w.replaceLeaf(s, items)
@@ -38,21 +45,7 @@ func (w *walker) visit(s subtree, pos int, items []item) subtree {
 		}
 		return w.replaceLeaf(s, items)
 	}
-	in := w.nodes.inner(s.node)
-	depth := int(in.depth) // where items first part from each other or from the subtree
-	if pos < depth {
-		path := w.nodes.someLeaf(s.node)
-		depth = min(depth, commonBits(&items[0].path, path), commonBits(&items[len(items)-1].path, path))
-	}
-	stored := depth == int(in.depth)
-	var old [2]subtree
-	if stored {
-		for i := range old {
-			old[i] = subtree{node: in.child[i], digest: in.digest[i], at: depth + 1}
-		}
-	} else {
-		old[bit(w.nodes.someLeaf(s.node), depth)] = s // the rest of the chain, and nothing beside it
-	}
+	depth, old := w.nodes.open(&s, pos, items)
 	for range depth - pos {
 		w.record.shape(ShapeBranch)
 	}
@@ -63,10 +56,51 @@ func (w *walker) visit(s subtree, pos int, items []item) subtree {
 	if !changed {
 		return s
 	}
-	if stored {
-		w.replaced = append(w.replaced, s.node)
+	var replaces ref
+	if int(w.nodes.inner(s.node).depth) == depth {
+		replaces = s.node
 	}
-	return w.join(depth, now, &items[0].path)
+	return w.join(replaces, depth, now, &items[0].path)
+}
+
+// open finds the depth, at least pos, of the node at which items first part from each other or from s, whose
+// topmost stored node is at that depth or deeper, and the children there.
+func (n *nodes) open(s *subtree, pos int, items []item) (depth int, children [2]subtree) {
+	in := n.inner(s.node)
+	if depth = int(in.depth); pos < depth {
+		path := n.someLeaf(s.node)
+		depth = min(depth, commonBits(&items[0].path, path), commonBits(&items[len(items)-1].path, path))
+		if depth < int(in.depth) {
+			children[bit(path, depth)] = *s // the rest of the chain, and nothing beside it
+			return depth, children
+		}
+	}
+	for i := range children {
+		children[i] = subtree{node: in.child[i], digest: in.digest[i], at: depth + 1}
+	}
+	return depth, children
+}
+
+// join is the subtree with the two children at depth+1, in place of the stored node that is given unless it is none.
+// path is one that begins as all in the subtree do, down to depth. A subtree whose other half is empty stands for
+// both, wherever it is.
+func (w *walker) join(replaces ref, depth int, children [2]subtree, path *poseidon.Digest) subtree {
+	for i := range children {
+		if children[i].node == none {
+			if replaces != none {
+				w.removed = append(w.removed, replaces)
+			}
+			only := children[1-i]
+			only.changed = true
+			return only
+		}
+	}
+	r, in := w.drafts.inner(replaces)
+	in.depth = uint8(depth)
+	for i := range children {
+		w.setChild(in, i, &children[i])
+	}
+	return subtree{node: r, made: in, path: path, changed: true}
 }
 
 // visitChildren visits those children of a node at the given depth that items lie below: the left one first.
@@ -118,7 +152,7 @@ func (w *walker) replaceLeaf(s subtree, items []item) subtree {
 					e.leaf = old.leaf
 				}
 				if !it.after {
-					w.replaced = append(w.replaced, e.node)
+					w.removed = append(w.removed, e.node)
 				}
 				old.node = none
 			}
@@ -144,15 +178,14 @@ func (w *walker) build(entries []entry) subtree {
 	case 1:
 		e := &entries[0]
 		if e.node == none {
-			e.node = w.nodes.newLeaf(e.path)
-			w.fresh = append(w.fresh, e.node)
+			e.node = w.drafts.leaf(e.path)
 		}
 		return subtree{node: e.node, digest: e.leaf, changed: true}
 	}
 	depth := commonBits(entries[0].path, entries[len(entries)-1].path)
 	i := sort.Search(len(entries), func(i int) bool { return bit(entries[i].path, depth) == 1 })
 	children := [2]subtree{w.build(entries[:i]), w.build(entries[i:])}
-	return w.join(depth, children, entries[0].path)
+	return w.join(none, depth, children, entries[0].path)
 }
 
 // untouched records a subtree at depth pos with no access below it. It is opened when its sibling had leaves and

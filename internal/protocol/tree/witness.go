@@ -52,6 +52,7 @@ type ValueHashes = func(path poseidon.Digest) (poseidon.Digest, error)
 type recorder struct {
 	shapes  []Shape
 	chunks  [][]poseidon.Digest
+	digests int // in all chunks
 	missing []missing
 }
 
@@ -69,27 +70,31 @@ func (r *recorder) shape(s Shape) { r.shapes = append(r.shapes, s) }
 // digest adds a digest, yet to be set.
 func (r *recorder) digest() *poseidon.Digest {
 	last := len(r.chunks) - 1
-	if last < 0 || len(r.chunks[last]) == digestsPerChunk {
+	if last < 0 || len(r.chunks[last]) == cap(r.chunks[last]) {
 		r.chunks = append(r.chunks, make([]poseidon.Digest, 0, digestsPerChunk))
 		last++
 	}
+	r.digests++
 	r.chunks[last] = append(r.chunks[last], poseidon.Digest{})
 	return &r.chunks[last][len(r.chunks[last])-1]
 }
 
-func (r *recorder) len() int {
-	last := len(r.chunks) - 1
-	if last < 0 {
-		return 0
+// add adds what part has recorded, and takes it over.
+func (r *recorder) add(part *recorder) {
+	for _, m := range part.missing {
+		m.index += r.digests
+		r.missing = append(r.missing, m)
 	}
-	return last*digestsPerChunk + len(r.chunks[last])
+	r.shapes = append(r.shapes, part.shapes...)
+	r.chunks = append(r.chunks, part.chunks...)
+	r.digests += part.digests
 }
 
 // other adds a leaf that no access has the path of.
 func (r *recorder) other(path, leaf *poseidon.Digest) {
 	r.shape(ShapeOther)
 	*r.digest() = *path
-	r.missing = append(r.missing, missing{r.len(), *leaf})
+	r.missing = append(r.missing, missing{r.digests, *leaf})
 	r.digest()
 }
 
@@ -98,7 +103,7 @@ func (r *recorder) other(path, leaf *poseidon.Digest) {
 // errors are returned, and one when what it gave does not belong to the leaf.
 func (c *Change) Witness(valueHashes ValueHashes) (Witness, error) {
 	r := &c.record
-	w := Witness{Shapes: r.shapes, Digests: make([]poseidon.Digest, 0, r.len())}
+	w := Witness{Shapes: r.shapes, Digests: make([]poseidon.Digest, 0, r.digests)}
 	for _, chunk := range r.chunks {
 		w.Digests = append(w.Digests, chunk...)
 	}
