@@ -55,18 +55,16 @@ func (t *Tree) prove(path poseidon.Digest) (p Proof) {
 	if r == none {
 		return p
 	}
-	found := t.read.find(r, &path) // every chain on the way to it agrees with it
+	found := t.nodes.find(r, &path) // every chain on the way to it agrees with it
 	for !r.isLeaf() {
-		in := t.read.inner(r)
+		in := t.nodes.inner(r)
 		depth := int(in.depth)
 		if common := commonBits(found, &path); common < depth { // path leaves the chain above r
-			p.empties(common)
-			p.Siblings = append(p.Siblings, climbAlone(in, found, common+1))
+			p.Siblings = append(withEmpty(p.Siblings, common), climbAlone(in, found, common+1))
 			return p
 		}
-		p.empties(depth)
 		side := bit(&path, depth)
-		p.Siblings = append(p.Siblings, in.digest[1-side])
+		p.Siblings = append(withEmpty(p.Siblings, depth), in.digest[1-side])
 		r = in.child[side]
 	}
 	if *found == path {
@@ -77,11 +75,9 @@ func (t *Tree) prove(path poseidon.Digest) (p Proof) {
 	return p
 }
 
-// empties adds the empty siblings down to the given depth.
-func (p *Proof) empties(depth int) {
-	for len(p.Siblings) < depth {
-		p.Siblings = append(p.Siblings, poseidon.Digest{})
-	}
+// withEmpty adds empty siblings down to the given depth.
+func withEmpty(siblings []poseidon.Digest, depth int) []poseidon.Digest {
+	return append(siblings, make([]poseidon.Digest, depth-len(siblings))...)
 }
 
 // climbAlone is the digest of the subtree of in, which path lies in, where it stands at depth top.
@@ -96,29 +92,36 @@ func climbAlone(in *inner, path *poseidon.Digest, top int) poseidon.Digest {
 
 // Verify checks that under root key has the given value, or none when value is empty. It returns an error that wraps
 // ErrProof when p does not show that.
-func (p *Proof) Verify(root types.StateRoot, key, value []byte) error {
+func (p Proof) Verify(root types.StateRoot, key, value []byte) error {
 	path := Path(key)
 	d, err := p.endDigest(&path, value)
 	if err != nil {
 		return err
 	}
-	for depth := len(p.Siblings) - 1; depth >= 0; depth-- {
-		if !isCanonical(&p.Siblings[depth]) {
-			return fmt.Errorf("%w: sibling %d: %w", ErrProof, depth, poseidon.ErrNotCanonical)
+	for i := range p.Siblings {
+		if !isCanonical(&p.Siblings[i]) {
+			return fmt.Errorf("%w: sibling %d: %w", ErrProof, i, poseidon.ErrNotCanonical)
 		}
-		side := bit(&path, depth)
-		var pair [2]poseidon.Digest
-		pair[side], pair[1-side] = d, p.Siblings[depth]
-		d = nodeDigest(pair[0], pair[1])
 	}
-	if d.Bytes() != root {
+	if p.fold(&path, d).Bytes() != root {
 		return fmt.Errorf("%w: it is of another root or value", ErrProof)
 	}
 	return nil
 }
 
+// fold is the root with the siblings on path's way to d.
+func (p Proof) fold(path *poseidon.Digest, d poseidon.Digest) poseidon.Digest {
+	for depth := len(p.Siblings) - 1; depth >= 0; depth-- {
+		side := bit(path, depth)
+		var pair [2]poseidon.Digest
+		pair[side], pair[1-side] = d, p.Siblings[depth]
+		d = nodeDigest(pair[0], pair[1])
+	}
+	return d
+}
+
 // endDigest checks the end of p against path and value and returns its digest.
-func (p *Proof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.Digest, err error) {
+func (p Proof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.Digest, err error) {
 	end := &p.End
 	if len(p.Siblings) > pathBits {
 		return d, fmt.Errorf("%w: %d siblings, at most %d", ErrProof, len(p.Siblings), pathBits)
