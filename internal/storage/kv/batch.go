@@ -25,10 +25,6 @@ func (b *Batch) Delete(key []byte) { b.note(b.pebble.Delete(key, nil)) }
 // DeleteRange removes all keys in [lower, upper).
 func (b *Batch) DeleteRange(lower, upper []byte) { b.note(b.pebble.DeleteRange(lower, upper, nil)) }
 
-// Len is the size of the batch in bytes, Count the number of its writes.
-func (b *Batch) Len() int   { return b.pebble.Len() }
-func (b *Batch) Count() int { return int(b.pebble.Count()) }
-
 // Discard drops the batch.
 func (b *Batch) Discard() error { return b.pebble.Close() }
 

@@ -21,13 +21,23 @@ func newIter(r pebble.Reader, lower, upper []byte) (*Iter, error) {
 	return &Iter{pebble: it}, nil
 }
 
-// First, Last, Next, Prev, SeekGE and SeekLT move and report whether there is a key: the first at or after the
-// given one, the last before it. False is the end or an error, which Close tells.
-func (i *Iter) First() bool            { return i.pebble.First() }
-func (i *Iter) Last() bool             { return i.pebble.Last() }
-func (i *Iter) Next() bool             { return i.pebble.Next() }
-func (i *Iter) Prev() bool             { return i.pebble.Prev() }
+// First moves to the first key and reports whether there is one. Here and below false is the end or an error, which
+// Err and Close tell apart.
+func (i *Iter) First() bool { return i.pebble.First() }
+
+// Last moves to the last key and reports whether there is one.
+func (i *Iter) Last() bool { return i.pebble.Last() }
+
+// Next moves to the key after the present one and reports whether there is one.
+func (i *Iter) Next() bool { return i.pebble.Next() }
+
+// Prev moves to the key before the present one and reports whether there is one.
+func (i *Iter) Prev() bool { return i.pebble.Prev() }
+
+// SeekGE moves to the first key at or after the given one and reports whether there is one.
 func (i *Iter) SeekGE(key []byte) bool { return i.pebble.SeekGE(key) }
+
+// SeekLT moves to the last key before the given one and reports whether there is one.
 func (i *Iter) SeekLT(key []byte) bool { return i.pebble.SeekLT(key) }
 
 // Key is the present key. It is valid until the next move and must not be changed.
