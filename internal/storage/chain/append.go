@@ -45,8 +45,12 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	if err := v.putBlock(b, e); err != nil {
 		return errors.Join(err, b.Discard())
 	}
-	s.genesis.Store(&g)
-	return s.commit(b, true)
+	s.genesis.Store(&g) // before the view that says there is one
+	if err := s.commit(b, true); err != nil {
+		s.genesis.Store(nil)
+		return err
+	}
+	return nil
 }
 
 // Append adds the next block with everything that belongs to it, in one batch: when it returns nil the block is on

@@ -16,7 +16,7 @@ func (c *checker) blocks() error {
 		if err := c.note(inBlock(0), err); err != nil {
 			return err
 		}
-		c.genesisHeader(genesis.Header)
+		c.genesisHeader(genesis)
 		hash := genesis.Header.Hash()
 		if err := c.expect(0, tableHashes.key(hash[:]), encodeHeight(0)); err != nil {
 			return err
@@ -47,7 +47,11 @@ func (c *checker) blocks() error {
 	return nil
 }
 
-func (c *checker) genesisHeader(h types.Header) {
+func (c *checker) genesisHeader(signed types.SignedHeader) {
+	h := signed.Header
+	if signed.Signature != (types.Signature{}) {
+		c.add(inBlock(0), "it has a signature")
+	}
 	if h.Height != 0 || h.Parent != c.genesis.Digest() {
 		c.add(inBlock(0), "its header, of height %d and parent %s, is not of the genesis %s", h.Height, h.Parent,
 			c.genesis.Digest())
@@ -64,7 +68,7 @@ func (c *checker) header(h types.Height, signed types.SignedHeader, before *type
 		c.add(inBlock(h), "its header is of chain %d, the genesis of %d", header.ChainID, c.genesis.ChainID)
 	}
 	if h == 0 {
-		c.genesisHeader(header)
+		c.genesisHeader(signed)
 		return
 	}
 	if before != nil && header.Parent != before.Hash() {

@@ -224,7 +224,10 @@ func (l *leafChecker) fill() (bool, error) {
 		}
 		l.matched++
 	}
-	return read > 0, errors.Join(l.it.Err(), l.step(read))
+	if err := l.it.Err(); err != nil || read == 0 {
+		return false, err
+	}
+	return true, l.step(read)
 }
 
 func (l *leafChecker) advance() bool {

@@ -120,7 +120,7 @@ func readItem(r kv.Reader, t table, p Position) (item []byte, err error) {
 	} else {
 		err = ErrNotFound
 	}
-	if closeErr := it.Close(); closeErr != nil {
+	if closeErr := it.Close(); closeErr != nil { // what was read is not what is stored
 		return nil, closeErr
 	}
 	return item, err
@@ -131,11 +131,8 @@ func itemOfRun(key, row []byte, index uint32) ([]byte, error) {
 		return nil, fmt.Errorf("%w: key %x has %d bytes, not 13", ErrCorrupt, key, len(key))
 	}
 	d := codec.NewDecoder(row)
-	for range index - binary.BigEndian.Uint32(key[9:]) {
+	for skip := index - binary.BigEndian.Uint32(key[9:]); skip > 0 && d.Remaining() > 0; skip-- {
 		d.Bytes(len(row))
-		if d.Err() != nil || d.Remaining() == 0 {
-			break
-		}
 	}
 	if d.Err() == nil && d.Remaining() == 0 {
 		return nil, ErrNotFound

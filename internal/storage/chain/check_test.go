@@ -1,0 +1,306 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// checkedStore is a store with rows in every table, pruned or not.
+func checkedStore(t *testing.T, retention uint64) (*Store, *toyChain) {
+	t.Helper()
+	s, c := newStore(t, Options{Retention: retention}, 8)
+	must(t, s.Prune(context.Background()))
+	requireSound(t, s)
+	return s, c
+}
+
+// change writes to the database behind the store's back and returns what a check of it then finds.
+func change(t *testing.T, s *Store, write func(b *kv.Batch)) Report {
+	t.Helper()
+	b := s.db.NewBatch(0)
+	write(b)
+	must(t, s.db.Commit(b, true))
+	again, err := Open(s.db, s.options)
+	must(t, err)
+	report, err := Check(context.Background(), again, nil)
+	must(t, err)
+	must(t, again.Close())
+	return report
+}
+
+func requireProblem(t *testing.T, what string, report Report, says string) {
+	t.Helper()
+	for _, p := range report.Problems {
+		if strings.Contains(p.Where+": "+p.What, says) {
+			return
+		}
+	}
+	t.Errorf("%s: no problem says %q: %q", what, says, report.Problems)
+}
+
+type row struct{ key, value []byte }
+
+func rowsOf(t *testing.T, r kv.Reader, lower, upper []byte) (rows []row) {
+	t.Helper()
+	must(t, kv.Scan(r, lower, upper, func(key, value []byte) error {
+		rows = append(rows, row{bytes.Clone(key), bytes.Clone(value)})
+		return nil
+	}))
+	return rows
+}
+
+// TestCheckFindsEveryRow deletes, changes and doubles the first, middle and last row of every table. What Open needs
+// is in TestOpenRefuses.
+func TestCheckFindsEveryRow(t *testing.T) {
+	for _, retention := range []uint64{0, 3} {
+		s, _ := checkedStore(t, retention)
+		headHeader := tableHeaders.atHeight(s.Head().Header.Height)
+		for _, table := range tablesInOrder() {
+			if table == tableMeta {
+				continue
+			}
+			lower, upper := table.bounds()
+			rows := rowsOf(t, s.db, lower, upper)
+			if len(rows) < 2 {
+				t.Fatalf("%s: only %d rows", allTables[table], len(rows))
+			}
+			for _, i := range []int{0, len(rows) / 2, len(rows) - 1} {
+				row := rows[i]
+				if bytes.Equal(row.key, headHeader) {
+					continue
+				}
+				name := fmt.Sprintf("retention %d, %s, row %d of %d", retention, allTables[table], i, len(rows))
+				restore := func(b *kv.Batch) { b.Set(row.key, row.value) }
+				damage := map[string]func(b *kv.Batch){
+					"deleted":    func(b *kv.Batch) { b.Delete(row.key) },
+					"lengthened": func(b *kv.Batch) { b.Set(row.key, append(bytes.Clone(row.value), 0)) },
+				}
+				for _, at := range []int{0, len(row.value) / 2, len(row.value) - 1} {
+					if at < 0 || at >= len(row.value) {
+						continue
+					}
+					flipped := bytes.Clone(row.value)
+					flipped[at] ^= 1
+					damage[fmt.Sprintf("flipped at byte %d of %d", at, len(flipped))] = func(b *kv.Batch) { b.Set(row.key, flipped) }
+				}
+				for how, write := range damage {
+					if report := change(t, s, write); report.OK() {
+						t.Errorf("%s, %s: nothing is found", name, how)
+					}
+					if report := change(t, s, restore); !report.OK() {
+						t.Fatalf("%s, restored: %q", name, report.Problems)
+					}
+				}
+				for _, at := range []int{1, len(row.key) / 2, len(row.key) - 1} {
+					other := bytes.Clone(row.key)
+					other[at] ^= 0x80
+					report := change(t, s, func(b *kv.Batch) { b.Set(other, row.value) })
+					if report.OK() {
+						t.Errorf("%s, again under %x: nothing is found", name, other)
+					}
+					if report := change(t, s, func(b *kv.Batch) { b.Delete(other) }); !report.OK() {
+						t.Fatalf("%s, restored: %q", name, report.Problems)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCheckNames looks at what is said of damage that one could take for sound.
+func TestCheckNames(t *testing.T) {
+	s, c := checkedStore(t, 0)
+	head := s.Head().Header.Height
+	account := toyAccount(0)
+	accountPath := tree.Path(state.AccountKey(account)).Bytes()
+	_, code := firstCode(t, c)
+	header5 := c.blocks[5].Block.Signed()
+	for name, c := range map[string]struct {
+		write func(b *kv.Batch)
+		says  string
+	}{
+		"an unknown table": {func(b *kv.Batch) { b.Set([]byte("zz"), nil) }, "outside all tables: a row that belongs to nothing"},
+		"an unknown meta row": {
+			func(b *kv.Batch) { b.Set(tableMeta.key([]byte("other")), nil) }, `meta: an unknown row, "other"`,
+		},
+		"a header above the head": {
+			func(b *kv.Batch) { b.Set(tableHeaders.atHeight(head+1), header5.Encode()) }, "headers: a row that belongs to nothing",
+		},
+		"a run above the head": {
+			func(b *kv.Batch) { b.Set(tableAccesses.at(head+1, 0), nil) }, "accesses: a row that belongs to nothing",
+		},
+		"an unsigned header": {func(b *kv.Batch) {
+			other := header5
+			other.Signature = types.Signature{}
+			b.Set(tableHeaders.atHeight(5), other.Encode())
+		}, "block 5: its signature is not its producer's"},
+		"a header of another chain": {func(b *kv.Batch) {
+			other := header5
+			other.Header.ChainID++
+			b.Set(tableHeaders.atHeight(5), other.Encode())
+		}, "block 5: its header is of chain 31338"},
+		"a time before the parent's": {func(b *kv.Batch) {
+			other := header5
+			other.Header.Timestamp -= 100
+			b.Set(tableHeaders.atHeight(5), other.Encode())
+		}, "block 5: its time"},
+		"gas that does not add up": {func(b *kv.Batch) {
+			other := header5
+			other.Header.GasUsed++
+			b.Set(tableHeaders.atHeight(5), other.Encode())
+		}, "gas, its header says"},
+		"another genesis": {func(b *kv.Batch) {
+			other := c.genesis
+			other.Time++
+			b.Set(keyGenesis, other.Encode())
+		}, "block 0: its header, of height 0"},
+		"a transaction ID too many": {
+			func(b *kv.Batch) { b.Set(tableIDs.key(make([]byte, 32)), Position{5, 0}.encode()) },
+			"block 5: a row too many in the table of transaction IDs",
+		},
+		"a transaction ID of no block": {
+			func(b *kv.Batch) { b.Set(tableIDs.key(make([]byte, 32)), Position{500, 0}.encode()) },
+			"transaction IDs: a row of block 500, which is not kept",
+		},
+		"an account's row too many": {
+			func(b *kv.Batch) { b.Set(tableAccounts.withHeight([32]byte{1}, 5), encodeIndices([]uint32{0})) },
+			"block 5: a row too many in the table of accounts",
+		},
+		"history too much": {
+			func(b *kv.Batch) { b.Set(tableHistory.withHeight([32]byte{1}, 5), nil) },
+			"block 5: a row too many in the table of history",
+		},
+		"history of the genesis": {
+			func(b *kv.Batch) { b.Set(tableHistory.withHeight(accountPath, 0), nil) },
+			"block 0: a row too many in the table of history",
+		},
+		"code that no contract has": {func(b *kv.Batch) {
+			hash := [32]byte(mustHex(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")) // SHA-256 of nothing
+			b.Set(tableCodes.key(hash[:]), codeRow(1, nil))
+		}, "which no contract has"},
+		"code of a later block": {
+			func(b *kv.Batch) { b.Set(code.key, append(encodeHeight(7), code.value[8:]...)) }, "is of block 7, its first contract of",
+		},
+		"coins from nowhere": {
+			func(b *kv.Batch) {
+				b.Set(tableState.key(state.AccountKey(account)), state.Account{Balance: 1 << 40}.Encode())
+			},
+			"are not the supply of",
+		},
+		"coins beyond 64 bits": {
+			func(b *kv.Batch) {
+				b.Set(tableState.key(state.AccountKey(account)), state.Account{Balance: 1<<64 - 1}.Encode())
+			}, types.ErrOverflow.Error(),
+		},
+		"a state key without a leaf": {func(b *kv.Batch) { b.Delete(tableLeaves.key(accountPath[:])) }, "has no leaf"},
+		"a leaf without a value": {
+			func(b *kv.Batch) { b.Delete(tableState.key(state.AccountKey(account))) }, "which has no value",
+		},
+		"a state key of an unknown domain": {
+			func(b *kv.Batch) { b.Set(tableState.key(bytes.Repeat([]byte{9}, 33)), []byte{1}) }, "unknown domain 9",
+		},
+		"an empty value": {
+			func(b *kv.Batch) { b.Set(tableState.key(state.StorageKey(types.ContractID{}, nil)), nil) }, "empty",
+		},
+		"another root": {func(b *kv.Batch) {
+			b.Set(tableState.key(state.StorageKey(types.ContractID{}, nil)), []byte{1})
+			leaf := newLeaves(tree.Paths([][]byte{state.StorageKey(types.ContractID{}, nil)}), [][]byte{{1}})[0]
+			leaf.key = state.StorageKey(types.ContractID{}, nil)
+			path := tree.Path(leaf.key).Bytes()
+			b.Set(tableLeaves.key(path[:]), leaf.encode())
+		}, "its tree has the root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := rowsOf(t, s.db, nil, nil)
+			requireProblem(t, name, change(t, s, c.write), c.says)
+			report := change(t, s, func(b *kv.Batch) {
+				b.DeleteRange([]byte{0}, []byte{0xff})
+				for _, row := range before {
+					b.Set(row.key, row.value)
+				}
+			})
+			if !report.OK() {
+				t.Fatalf("restored: %q", report.Problems)
+			}
+		})
+	}
+}
+
+func mustHex(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := types.ParseBytes32[types.Digest](s)
+	must(t, err)
+	return b[:]
+}
+
+// firstCode is a code row of the store and its hash.
+func firstCode(t *testing.T, c *toyChain) (types.CodeHash, row) {
+	t.Helper()
+	for _, b := range c.blocks {
+		for hash, code := range b.Codes {
+			if b.Block.Header.Height != 7 {
+				return hash, row{tableCodes.key(hash[:]), codeRow(b.Block.Header.Height, code)}
+			}
+		}
+	}
+	t.Fatal("the toy chain has no code")
+	return types.CodeHash{}, row{}
+}
+
+func TestCheckReport(t *testing.T) {
+	s, c := checkedStore(t, 0)
+	var done, total uint64
+	report, err := Check(context.Background(), s, func(d, n uint64) {
+		if d <= done && done > 0 {
+			t.Errorf("progress from %d to %d", done, d)
+		}
+		done, total = d, n
+	})
+	must(t, err)
+	want := Report{Head: 8, Blocks: 9, StateKeys: uint64(len(c.head().state))}
+	codes := make(map[types.CodeHash]bool)
+	for _, b := range c.blocks {
+		want.Transactions += uint64(len(b.IDs))
+		want.Accesses += uint64(len(b.Accesses))
+		for hash := range b.Codes {
+			codes[hash] = true
+		}
+	}
+	want.Codes = uint64(len(codes))
+	if fmt.Sprint(report) != fmt.Sprint(want) {
+		t.Errorf("report %+v, want %+v", report, want)
+	}
+	if done != total || total != want.Blocks+want.StateKeys {
+		t.Errorf("progress ended at %d of %d", done, total)
+	}
+}
+
+func TestCheckBoundsProblems(t *testing.T) {
+	s, _ := checkedStore(t, 0)
+	report := change(t, s, func(b *kv.Batch) {
+		for i := range 2 * MaxProblems {
+			b.Set(fmt.Appendf(nil, "zz%d", i), nil)
+		}
+	})
+	if len(report.Problems) != MaxProblems || report.Found != 2*MaxProblems || report.OK() {
+		t.Errorf("%d problems named of %d", len(report.Problems), report.Found)
+	}
+}
+
+func TestCheckStopsWithTheContext(t *testing.T) {
+	s, _ := checkedStore(t, 0)
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := Check(ctx, s, func(done, total uint64) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+}
