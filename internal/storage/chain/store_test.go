@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
-	"sync"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -296,38 +295,6 @@ func TestRewindToTheHeadChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWaitHeight(t *testing.T) {
-	s, c := newStore(t, Options{}, 1)
-	must(t, s.WaitHeight(context.Background(), 1))
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	requireIs(t, "a wait that is given up", s.WaitHeight(ctx, 2), context.Canceled)
-
-	var waiting sync.WaitGroup
-	seen := make([]types.Height, 4)
-	for i := range seen {
-		waiting.Go(func() {
-			if err := s.WaitHeight(context.Background(), 3); err != nil {
-				t.Error(err)
-			}
-			seen[i] = s.Head().Header.Height
-		})
-	}
-	r := rand.New(rand.NewPCG(7, 8))
-	must(t, s.Append(c.next(t, r, 1)))
-	must(t, s.Append(c.next(t, r, 1)))
-	waiting.Wait()
-	for _, h := range seen {
-		if h != 3 {
-			t.Errorf("woken at %d, want 3", h)
-		}
-	}
-	closed := make(chan error)
-	go func() { closed <- s.WaitHeight(context.Background(), 9) }()
-	must(t, s.Close())
-	requireIs(t, "a wait when the store is closed", <-closed, ErrClosed)
-}
-
 func TestClosedStore(t *testing.T) {
 	s, c := newStore(t, Options{}, 1)
 	must(t, s.Close())
@@ -344,85 +311,4 @@ func TestClosedStore(t *testing.T) {
 	if !s.Empty() || s.Head() != (types.SignedHeader{}) || !s.HeadHash().IsZero() || s.OldestHeight() != 0 {
 		t.Error("a closed store shows a head")
 	}
-}
-
-// TestReadersBesideWriters reads while blocks are appended, pruned and rewound: every read is consistent in itself.
-func TestReadersBesideWriters(t *testing.T) {
-	s, c := newStore(t, Options{Retention: 4}, 6)
-	ctx, cancel := context.WithCancel(context.Background())
-	var readers sync.WaitGroup
-	for range 3 {
-		readers.Go(func() {
-			for ctx.Err() == nil {
-				if err := readConsistently(s); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	r := rand.New(rand.NewPCG(9, 10))
-	for i := range 40 {
-		must(t, s.Append(c.next(t, r, r.IntN(8))))
-		if i%3 == 0 {
-			must(t, s.Prune(ctx))
-		}
-		if i%10 == 9 {
-			h := s.Head().Header.Height - 2
-			undo, err := s.Rewind(h)
-			must(t, err)
-			c.rewind(t, h, undo)
-		}
-	}
-	cancel()
-	readers.Wait()
-	requireSound(t, s)
-}
-
-func readConsistently(s *Store) error {
-	h := s.Head().Header.Height
-	block, err := s.Block(h)
-	switch {
-	case errors.Is(err, ErrNotFound) || errors.Is(err, ErrPruned): // rewound or pruned since
-	case err != nil:
-		return err
-	default:
-		ids := make([]types.TxID, len(block.Transactions))
-		for i, tx := range block.Transactions {
-			ids[i] = tx.ID()
-		}
-		if types.TransactionsRoot(ids) != block.Header.TransactionsRoot {
-			return errors.New("a block without its transactions")
-		}
-	}
-	st, err := s.StateAt(s.OldestHeight())
-	if errors.Is(err, ErrPruned) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	before, err := balances(st)
-	if err != nil {
-		return errors.Join(err, st.Close())
-	}
-	after, err := balances(st)
-	if err == nil && before != after {
-		err = errors.New("a state changed while it was open")
-	}
-	return errors.Join(err, st.Close())
-}
-
-// balances are those of the accounts of the genesis.
-func balances(st *State) (all [toyAccounts]state.Account, err error) {
-	for i := range all {
-		row, err := st.Get(state.AccountKey(toyAccount(i)))
-		if err != nil {
-			return all, err
-		}
-		if all[i], err = state.DecodeAccount(row); err != nil {
-			return all, err
-		}
-	}
-	return all, nil
 }

@@ -1,0 +1,92 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// benchmarkChain makes the blocks' transactions transfers between accounts drawn from a number of them.
+type benchmarkChain struct {
+	*toyChain
+	accounts int
+	seed     uint64
+}
+
+func (c *benchmarkChain) account() types.Account {
+	c.seed++
+	n := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, c.seed))
+	return sha256.Sum256(fmt.Appendf(nil, "bench %d", binary.LittleEndian.Uint64(n[:])%uint64(c.accounts)))
+}
+
+// transfers appends a block of n transfers to the chain.
+func (c *benchmarkChain) transfers(t tester, n int) Entry {
+	o := state.NewOverlay(c.head().state)
+	txs, receipts := make([]types.SignedTransaction, n), make([]types.Receipt, n)
+	for i := range n {
+		from, to := c.account(), c.account()
+		for _, a := range []types.Account{from, to} {
+			record, err := o.Account(a)
+			must(t, err)
+			record.Nonce++
+			must(t, o.SetAccount(a, record))
+		}
+		txs[i] = types.SignedTransaction{Transaction: types.Transaction{
+			Version: 1, Sender: from, Nonce: c.seed, GasLimit: 21_000, MaxFeePerGas: 10, Payload: types.Transfer{To: to},
+		}}
+		receipts[i] = types.Receipt{Transaction: txs[i].ID(), Status: types.StatusSuccess, GasUsed: 21_000}
+	}
+	return c.seal(t, o, txs, receipts, nil)
+}
+
+// BenchmarkAppend appends blocks of 10,000 transfers among 100,000 accounts, on a disk.
+func BenchmarkAppend(b *testing.B) {
+	db, err := kv.Open(b.TempDir(), kv.Options{})
+	must(b, err)
+	s, err := Open(db, Options{})
+	must(b, err)
+	c := &benchmarkChain{toyChain: newToyChain(b), accounts: 100_000}
+	must(b, s.Init(c.genesis, c.blocks[0].Entry))
+	for b.Loop() {
+		b.StopTimer()
+		e := c.transfers(b, 10_000)
+		c.blocks[len(c.blocks)-2].state = nil // the model's past is not needed
+		b.StartTimer()
+		must(b, s.Append(e))
+	}
+	b.ReportMetric(float64(db.Metrics().DiskBytes)/float64(b.N)/10_000, "disk-bytes/tx")
+	must(b, s.Close())
+	must(b, db.Close())
+}
+
+// BenchmarkGet reads accounts at the head and below it.
+func BenchmarkGet(b *testing.B) {
+	db, err := kv.Open(b.TempDir(), kv.Options{})
+	must(b, err)
+	s, err := Open(db, Options{})
+	must(b, err)
+	c := &benchmarkChain{toyChain: newToyChain(b), accounts: 100_000}
+	must(b, s.Init(c.genesis, c.blocks[0].Entry))
+	for range 10 {
+		must(b, s.Append(c.transfers(b, 10_000)))
+	}
+	for _, h := range []types.Height{10, 5} {
+		b.Run(fmt.Sprintf("height %d of 10", h), func(b *testing.B) {
+			for b.Loop() {
+				st, err := s.StateAt(h)
+				must(b, err)
+				if _, err := st.Get(state.AccountKey(c.account())); err != nil {
+					b.Fatal(err)
+				}
+				must(b, st.Close())
+			}
+		})
+	}
+	must(b, s.Close())
+	must(b, db.Close())
+}

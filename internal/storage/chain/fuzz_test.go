@@ -1,0 +1,105 @@
+package chain
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Every decoder of a row gives ErrCorrupt or what encodes to the row again.
+
+// requireDecoded fails unless a row was refused as damaged, or is what its decoded form encodes to.
+func requireDecoded(t *testing.T, row []byte, err error, encode func() []byte) {
+	t.Helper()
+	if err != nil {
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%x: %v, want ErrCorrupt", row, err)
+		}
+		return
+	}
+	if got := encode(); !bytes.Equal(got, row) {
+		t.Errorf("%x decodes to what encodes to %x", row, got)
+	}
+}
+
+func FuzzDecodeFixedRows(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add(encodeHeight(1))
+	f.Add(Position{7, 1<<32 - 1}.encode())
+	f.Add(tableHistory.withHeight([32]byte{1}, 5))
+	f.Add(make([]byte, 32))
+	f.Add(bytes.Repeat([]byte{0xff}, 32))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		h, err := decodeHeight(row)
+		requireDecoded(t, row, err, func() []byte { return encodeHeight(h) })
+		p, err := decodePosition(row)
+		requireDecoded(t, row, err, p.encode)
+		d, err := parseDigest(row)
+		requireDecoded(t, row, err, func() []byte { b := d.Bytes(); return b[:] })
+		name, h, err := parseWithHeight(row)
+		requireDecoded(t, row, err, func() []byte { return table(row[0]).withHeight(name, h) })
+	})
+}
+
+func FuzzDecodeLongRows(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add(encodeIndices([]uint32{0, 1, 1 << 31}))
+	f.Add(encodeIndices([]uint32{1, 1}))
+	f.Add(leafRow{poseidon.Digest{1}, poseidon.Digest{2}, []byte("key")}.encode())
+	f.Add(codeRow(3, []byte("code")))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		indices, err := decodeIndices(row)
+		requireDecoded(t, row, err, func() []byte { return encodeIndices(indices) })
+		leaf, err := decodeLeafRow(row)
+		requireDecoded(t, row, err, leaf.encode)
+		h, code, err := decodeCodeRow(row)
+		requireDecoded(t, row, err, func() []byte { return codeRow(h, code) })
+	})
+}
+
+func FuzzDecodeRuns(f *testing.F) {
+	f.Add([]byte(nil), uint32(0))
+	e := codec.NewEncoder(0)
+	e.Bytes(types.Receipt{Output: []byte("out")}.Encode())
+	e.Bytes(nil)
+	e.Bytes([]byte("third"))
+	f.Add(e.Data(), uint32(2))
+	f.Add(types.EncodeAccesses([]types.Access{{Key: []byte("k"), New: []byte("v")}}), uint32(1))
+	f.Fuzz(func(t *testing.T, row []byte, index uint32) {
+		items, err := splitItems(row)
+		requireDecoded(t, row, err, func() []byte {
+			e := codec.NewEncoder(0)
+			for _, item := range items {
+				e.Bytes(item)
+			}
+			return e.Data()
+		})
+		item, itemErr := itemOfRun(tableReceipts.at(1, 0), row, index)
+		switch {
+		case errors.Is(itemErr, ErrNotFound):
+			if err == nil && uint64(index) < uint64(len(items)) {
+				t.Errorf("item %d of %d is not found", index, len(items))
+			}
+		case itemErr != nil:
+			if !errors.Is(itemErr, ErrCorrupt) || err == nil {
+				t.Errorf("item %d: %v, but the run: %v", index, itemErr, err)
+			}
+		case err == nil && !bytes.Equal(item, items[index]):
+			t.Errorf("item %d is %x, want %x", index, item, items[index])
+		}
+		receipts, err := itemsDecoder(types.DecodeReceipt)(row)
+		requireDecoded(t, row, err, func() []byte {
+			e := codec.NewEncoder(0)
+			for _, r := range receipts {
+				e.Bytes(r.Encode())
+			}
+			return e.Data()
+		})
+		accesses, err := decodeRunOfAccesses(row)
+		requireDecoded(t, row, err, func() []byte { return types.EncodeAccesses(accesses) })
+	})
+}
