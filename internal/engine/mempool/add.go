@@ -20,7 +20,7 @@ type Result struct {
 // more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of the node.
 //
 // While [Stats].BackPressure is set, from 90 % of the pool's limits until it falls under 75 %, a new transaction must
-// offer at least the present base fee; beneath that only what outbids another transaction enters a full pool.
+// offer at least the present base fee. Into a full pool comes only what outbids another transaction, which is evicted.
 func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
 	r := p.AddMany(ctx, [][]byte{encoded}, source)[0]
 	return r.ID, r.Err

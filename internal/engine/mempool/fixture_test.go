@@ -206,6 +206,16 @@ func best(p *Pool, baseFee types.Amount) []types.TxID {
 	}
 }
 
+// signalled takes the pool's signal, if there is one.
+func signalled(p *Pool) bool {
+	select {
+	case <-p.Changed():
+		return true
+	default:
+		return false
+	}
+}
+
 func nextNonce(t testing.TB, p *Pool, i int) uint64 {
 	t.Helper()
 	n, err := p.NextNonce(account(i))

@@ -2,6 +2,7 @@ package mempool
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"maps"
@@ -364,4 +365,40 @@ func TestJournalIsRewritten(t *testing.T) {
 	if got := best(openCopy(t, c, opts.Journal, opts), testBaseFee); !slices.Equal(got, kept) {
 		t.Fatalf("got %v, want %v", got, kept)
 	}
+}
+
+func recordTime(nanoseconds int64) []byte {
+	return binary.LittleEndian.AppendUint64(nil, uint64(nanoseconds))
+}
+
+// FuzzReplay takes up a journal with arbitrary payloads between good ones: whatever is pending then is signed.
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add(append(make([]byte, recordPrefix), transfer(1, 0, 100, 5)...))
+	f.Add(append(make([]byte, recordPrefix), withBadSignature(transfer(1, 0, 100, 5))...))
+	f.Add(append(recordTime(1<<60), transfer(1, 1, 100, 5)...))
+	good := append(recordTime(newChain().now().UnixNano()), transfer(2, 0, 100, 5)...)
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		path := journalPath(t)
+		j, err := journal.Create(journal.Options{FS: journal.OS{}, Path: path}, slices.Values([][]byte{payload, good}))
+		if errors.Is(err, journal.ErrTooLong) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p := openPool(t, newChain(), Options{Journal: path})
+		checkInvariants(t, p)
+		if len(p.BySender(account(2))) == 0 {
+			t.Fatal("the good one is lost")
+		}
+		for _, e := range p.Pending(3) {
+			if types.VerifySignatures([]types.SignedTransaction{*e.Tx.Signed()})[0] == nil {
+				t.Fatal("a transaction without a signature is pending")
+			}
+		}
+	})
 }

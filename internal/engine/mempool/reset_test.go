@@ -43,11 +43,17 @@ func TestResetJoinsHeld(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
 	id := add(t, p, transfer(1, 1, 100, 5))
+	reset(t, p, c, nil)
+	if signalled(p) {
+		t.Fatal("signalled without anything executable")
+	}
 	reset(t, p, c, map[int]state.Account{1: {Balance: rich, Nonce: 1}})
 	if got := best(p, testBaseFee); !slices.Equal(got, []types.TxID{id}) {
 		t.Fatalf("got %v", got)
 	}
-	<-p.Changed()
+	if !signalled(p) {
+		t.Fatal("not signalled")
+	}
 }
 
 func TestResetDemotesWhatIsNotPayable(t *testing.T) {
@@ -254,6 +260,16 @@ func TestBestIsASnapshot(t *testing.T) {
 	reset(t, p, c, map[int]state.Account{1: {Balance: rich, Nonce: 2}})
 	add(t, p, transfer(1, 3, 150, 10))
 	check("growing again")
+
+	ids = addRun(t, p, 3, 0, 5)
+	reset(t, p, c, map[int]state.Account{1: {Balance: rich, Nonce: 8}, 2: {Balance: rich, Nonce: 2}})
+	before = []*Best{p.Best(testBaseFee)}
+	reset(t, p, c, map[int]state.Account{3: {Balance: 3 * (testGas*100 + 1)}})
+	smaller := draft(3, 3, 110, 6)
+	smaller.GasLimit = 21_000
+	reset(t, p, c, map[int]state.Account{3: {Balance: 3*(testGas*100+1) + 21_000*110 + 1}})
+	add(t, p, sign(3, smaller))
+	check("cutting and appending another")
 }
 
 func TestPendingLists(t *testing.T) {

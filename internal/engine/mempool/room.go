@@ -152,7 +152,7 @@ func (p *Pool) forgetOrder() {
 }
 
 // everything is a number of planned evictions that leaves a sender nothing to lose.
-const everything = 1 << 40
+const everything = 1 << 30
 
 // victim is what s would lose next, nil if nothing.
 func (s *sender) victim() *entry {

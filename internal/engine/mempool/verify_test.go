@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -76,6 +77,22 @@ func TestSignatureIsLast(t *testing.T) {
 		}
 	}
 	if got := r.take(); got != nil {
+		t.Fatalf("verified %v", got)
+	}
+}
+
+// TestBatchIsScreenedInTurn has a balance for two of a batch's three: the third's signature is not verified.
+func TestBatchIsScreenedInTurn(t *testing.T) {
+	c, r := newChain(), &recorder{}
+	c.set(1, 2*(testGas*100+1), 0)
+	p := openRecorded(t, c, r)
+	results := p.AddMany(t.Context(), [][]byte{
+		transfer(1, 0, 100, 5), transfer(1, 1, 100, 5), transfer(1, 2, 100, 5),
+	}, "test")
+	if results[0].Err != nil || results[1].Err != nil || !errors.Is(results[2].Err, exec.ErrCannotPay) {
+		t.Fatalf("got %v", results)
+	}
+	if got := r.take(); !slices.Equal(got, []int{2}) {
 		t.Fatalf("verified %v", got)
 	}
 }
