@@ -25,32 +25,17 @@ const rewriteSlack = 16 << 20
 // openJournal takes up what the journal holds and starts it anew with what of that is still valid.
 func (p *Pool) openJournal() error {
 	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal}
-	var candidates []*candidate
-	bytes, refused := 0, 0
-	flush := func() {
-		refused += p.restore(candidates)
-		candidates, bytes = nil, 0
-	}
+	r := &replay{pool: p}
 	report, err := journal.Read(opts.FS, opts.Path, func(payload []byte) error {
-		added, encoded, ok := decodeRecord(payload)
-		if !ok {
-			refused++
-			return nil
-		}
-		c := decode(p.head.Env, encoded, p.arrival(added))
-		c.restored = true
-		candidates = append(candidates, c)
-		if bytes += len(encoded); len(candidates) == replayBatch || bytes >= replayBytes {
-			flush()
-		}
+		r.take(payload)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	flush()
+	r.flush()
 	p.sortArrivals()
-	p.opts.Log.Info("mempool journal read", "transactions", len(p.byID), "records", report.Records, "dropped", refused)
+	p.opts.Log.Info("mempool journal read", "transactions", len(p.byID), "records", report.Records, "dropped", r.refused)
 	if report.Damaged > 0 || report.Lost > 0 {
 		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
 	}
@@ -58,29 +43,46 @@ func (p *Pool) openJournal() error {
 	return err
 }
 
-// arrival keeps a journaled time of arrival from lying in the future, where it would never expire.
-func (p *Pool) arrival(added time.Time) time.Time {
-	if now := p.opts.Now(); added.After(now) {
-		return now
-	}
-	return added
+// replay takes up the payloads of a journal.
+type replay struct {
+	pool    *Pool
+	waiting []*candidate
+	bytes   int // of waiting
+	refused int // payloads that are not pending now
 }
 
-// restore puts journaled candidates into the pool and returns how many it refused.
-func (p *Pool) restore(candidates []*candidate) (refused int) {
-	limit := p.opts.Now().Add(-p.opts.Expiry)
-	for _, c := range candidates {
-		if c.err == nil && !c.added.After(limit) {
-			c.err = errExpired
-		}
+// take takes up a payload, at the latest when flush is called.
+func (r *replay) take(payload []byte) {
+	added, encoded, ok := decodeRecord(payload)
+	if !ok {
+		r.refused++
+		return
 	}
-	b := &batch{candidates: candidates}
-	p.screen(b)
+	now := r.pool.opts.Now()
+	if added.After(now) {
+		added = now // in the future it would never expire
+	}
+	c := decode(r.pool.head.Env, encoded, added)
+	c.restored = true
+	if c.err == nil && now.Sub(added) >= r.pool.opts.Expiry {
+		c.err = errExpired
+	}
+	r.waiting = append(r.waiting, c)
+	if r.bytes += len(encoded); len(r.waiting) == replayBatch || r.bytes >= replayBytes {
+		r.flush()
+	}
+}
+
+// flush puts what waits into the pool.
+func (r *replay) flush() {
+	b := &batch{candidates: r.waiting}
+	r.pool.screen(b)
 	if todo := b.pending(); len(todo) > 0 {
-		p.verifier.honest.verify(context.Background(), todo)
+		r.pool.verifier.honest.verify(context.Background(), todo)
 	}
-	p.insertAll(b)
-	return len(candidates) - len(b.pending())
+	r.pool.insertAll(b)
+	r.refused += len(r.waiting) - len(b.pending())
+	r.waiting, r.bytes = nil, 0
 }
 
 var errExpired = errors.New("transaction has waited too long")
