@@ -82,7 +82,7 @@ func TestCorruptedFields(t *testing.T) {
 		{"call", "function is not UTF-8", callFunctionAt + 8, []byte{0xc0, 0x80}, codec.ErrBadUTF8},
 		{"call", "function over the limit", callFunctionAt, u64(1 << 63), codec.ErrTooLong},
 		{"block", "variant 4", blockKindAt, []byte{4}, codec.ErrBadVariant},
-		{"block", "more transactions than a block can have", transactionsAt, u64(8 << 20 / 173 + 1), codec.ErrTooLong},
+		{"block", "more transactions than a block can have", transactionsAt, u64(8<<20/173 + 1), codec.ErrTooLong},
 		{"block", "more transactions than the input can have", transactionsAt, u64(8 << 20 / 173), codec.ErrTruncated},
 		{"block", "a transaction less", transactionsAt, u64(3), codec.ErrTrailing},
 		{"receipt", "status 2", statusAt, []byte{2}, codec.ErrBadVariant},
