@@ -1,0 +1,101 @@
+package params_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+)
+
+// prices is the gas schedule of protocol version 1 in the order of its canonical text.
+var prices = []struct {
+	name string
+	gas  uint64
+}{
+	{"IntrinsicTransfer", 21_000},
+	{"IntrinsicCall", 21_000},
+	{"IntrinsicCallByte", 16},
+	{"IntrinsicDeploy", 71_000},
+	{"IntrinsicDeployByte", 16},
+	{"IntrinsicDeployCodeByte", 1_000},
+	{"IntrinsicConfigure", 71_000},
+	{"NewAccount", 25_000},
+	{"Deploy", 50_000},
+	{"DeployMeteredBlock", 250},
+	{"ContractCall", 6_000},
+	{"ContractCallArgByte", 1},
+	{"ContractModuleByte", 4},
+	{"MemoryPage", 4_000},
+	{"Instruction", 1},
+	{"LoadStore", 4},
+	{"DivRem", 5},
+	{"Call", 5},
+	{"CallIndirect", 10},
+	{"BrTable", 3},
+	{"Structure", 0},
+	{"HostFunction", 50},
+	{"CopyBytesPerGas", 4},
+	{"StorageRead", 4_000},
+	{"StorageReadKeyByte", 8},
+	{"StorageReadValueByte", 16},
+	{"StorageWrite", 15_000},
+	{"StorageWriteKeyByte", 8},
+	{"StorageWriteValueByte", 64},
+	{"StorageNewKey", 50_000},
+	{"StorageOldByte", 16},
+	{"NativeTransfer", 9_000},
+	{"CallValue", 9_000},
+	{"AccountLookup", 4_000},
+	{"Emit", 1_000},
+	{"EmitByte", 16},
+	{"SHA256", 200},
+	{"SHA256Byte", 2},
+	{"Keccak256", 500},
+	{"Keccak256Byte", 4},
+	{"Blake3", 200},
+	{"Blake3Byte", 2},
+	{"SchnorrVerify", 120_000},
+	{"ECDSARecover", 150_000},
+}
+
+// Every field has the price that the document gives it, and the text lists them all.
+func TestSchedule1(t *testing.T) {
+	var text strings.Builder
+	schedule := reflect.ValueOf(params.Schedule1)
+	if schedule.NumField() != len(prices) {
+		t.Errorf("%d fields, want %d", schedule.NumField(), len(prices))
+	}
+	for _, price := range prices {
+		fmt.Fprintf(&text, "%s %d\n", price.name, price.gas)
+		field := schedule.FieldByName(price.name)
+		if !field.IsValid() || field.Uint() != price.gas {
+			t.Errorf("%s is %v, want %d", price.name, field, price.gas)
+		}
+	}
+	if got := params.Schedule1.Text(); got != text.String() {
+		t.Errorf("text is\n%swant\n%s", got, &text)
+	}
+	if got := params.Schedule1.Digest(); got != sha256.Sum256([]byte(text.String())) {
+		t.Errorf("digest is %v, not that of the text", got)
+	}
+}
+
+// schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
+// continues a chain of the other.
+const schedule1Digest = "972bebb767d6f3ecb853ee5ddde10e013212188f6c083510710d8537302f3ed1"
+
+func TestSchedule1Digest(t *testing.T) {
+	digest := params.Schedule1.Digest()
+	if got := hex.EncodeToString(digest[:]); got != schedule1Digest {
+		t.Errorf("got %s, want %s", got, schedule1Digest)
+	}
+	changed := params.Schedule1
+	changed.ECDSARecover++
+	if changed.Digest() == digest {
+		t.Error("another price has the same digest")
+	}
+}
