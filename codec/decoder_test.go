@@ -70,15 +70,42 @@ func TestRules(t *testing.T) {
 		{"variant is the count", func(d *codec.Decoder) { d.Variant(3) }, "02000000", "03000000", codec.ErrBadVariant},
 		{"variant's high byte", func(d *codec.Decoder) { d.Variant(3) }, "02000000", "02000001", codec.ErrBadVariant},
 		{"one-byte variant is the count", func(d *codec.Decoder) { d.Variant8(2) }, "01", "02", codec.ErrBadVariant},
-		{"bytes over the limit", func(d *codec.Decoder) { d.Bytes(2) }, "0200000000000000 0102", "0300000000000000 010203", codec.ErrTooLong},
-		{"bytes end early", func(d *codec.Decoder) { d.Bytes(9) }, "0200000000000000 0102", "0300000000000000 0102", codec.ErrTruncated},
-		{"length's high byte", func(d *codec.Decoder) { d.Bytes(9) }, "0100000000000000 01", "0100000000000001 01", codec.ErrTooLong},
-		{"string over the limit", func(d *codec.Decoder) { d.String(1) }, "0100000000000000 61", "0200000000000000 6161", codec.ErrTooLong},
-		{"string has a stray byte", func(d *codec.Decoder) { d.String(9) }, "0200000000000000 c3a9", "0200000000000000 c328", codec.ErrBadUTF8},
-		{"string has an overlong form", func(d *codec.Decoder) { d.String(9) }, "0100000000000000 00", "0200000000000000 c080", codec.ErrBadUTF8},
-		{"string has a surrogate", func(d *codec.Decoder) { d.String(9) }, "0300000000000000 ed9fbf", "0300000000000000 eda080", codec.ErrBadUTF8},
-		{"string is over U+10FFFF", func(d *codec.Decoder) { d.String(9) }, "0400000000000000 f48fbfbf", "0400000000000000 f4908080", codec.ErrBadUTF8},
-		{"elements over the limit", func(d *codec.Decoder) { d.Length(1, 0) }, "0100000000000000", "0200000000000000", codec.ErrTooLong},
+		{
+			"bytes over the limit", func(d *codec.Decoder) { d.Bytes(2) },
+			"0200000000000000 0102", "0300000000000000 010203", codec.ErrTooLong,
+		},
+		{
+			"bytes end early", func(d *codec.Decoder) { d.Bytes(9) },
+			"0200000000000000 0102", "0300000000000000 0102", codec.ErrTruncated,
+		},
+		{
+			"length's high byte", func(d *codec.Decoder) { d.Bytes(9) },
+			"0100000000000000 01", "0100000000000001 01", codec.ErrTooLong,
+		},
+		{
+			"string over the limit", func(d *codec.Decoder) { d.String(1) },
+			"0100000000000000 61", "0200000000000000 6161", codec.ErrTooLong,
+		},
+		{
+			"string has a stray byte", func(d *codec.Decoder) { d.String(9) },
+			"0200000000000000 c3a9", "0200000000000000 c328", codec.ErrBadUTF8,
+		},
+		{
+			"string has an overlong form", func(d *codec.Decoder) { d.String(9) },
+			"0100000000000000 00", "0200000000000000 c080", codec.ErrBadUTF8,
+		},
+		{
+			"string has a surrogate", func(d *codec.Decoder) { d.String(9) },
+			"0300000000000000 ed9fbf", "0300000000000000 eda080", codec.ErrBadUTF8,
+		},
+		{
+			"string is over U+10FFFF", func(d *codec.Decoder) { d.String(9) },
+			"0400000000000000 f48fbfbf", "0400000000000000 f4908080", codec.ErrBadUTF8,
+		},
+		{
+			"elements over the limit", func(d *codec.Decoder) { d.Length(1, 0) },
+			"0100000000000000", "0200000000000000", codec.ErrTooLong,
+		},
 		{
 			"elements cannot fit the input",
 			func(d *codec.Decoder) { n := d.Length(9, 2); d.Fixed(make([]byte, 2*n)) },
@@ -120,6 +147,16 @@ func TestErrorSticks(t *testing.T) {
 	}
 	if err := d.Finish(); !errors.Is(err, own) || !errors.Is(d.Err(), own) || !strings.Contains(err.Error(), "at byte 1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Length refuses by itself what the input cannot hold: a caller allocates by its result.
+func TestLengthChecksInput(t *testing.T) {
+	for n, want := range map[byte]int{0: 0, 2: 2, 3: 0} {
+		d := codec.NewDecoder([]byte{n, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5})
+		if got := d.Length(9, 2); got != want || errors.Is(d.Err(), codec.ErrTruncated) != (n == 3) {
+			t.Errorf("%d elements of 2 bytes in 5 bytes: got %d, %v", n, got, d.Err())
+		}
 	}
 }
 
