@@ -225,6 +225,7 @@ func TestAccessesAscend(t *testing.T) {
 		keys []string
 		ok   bool
 	}{
+		{[]string{""}, true},
 		{[]string{"", "a", "aa", "b"}, true},
 		{[]string{"a", "a"}, false},
 		{[]string{"", ""}, false},

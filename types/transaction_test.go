@@ -118,6 +118,7 @@ func TestVerifySignatures(t *testing.T) {
 		name    string
 		corrupt func(*types.SignedTransaction)
 	}{
+		{"changed gas limit", func(tx *types.SignedTransaction) { tx.GasLimit++ }},
 		{"good", func(*types.SignedTransaction) {}},
 		{"changed nonce", func(tx *types.SignedTransaction) { tx.Nonce++ }},
 		{"good", func(*types.SignedTransaction) {}},

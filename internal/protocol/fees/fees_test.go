@@ -92,6 +92,7 @@ func TestNextBaseFee(t *testing.T) {
 		{"over the upper bound", 999_999, limit, 8, 1_000_000, 1_000_000},
 		{"a new upper bound", 1_000, target, 8, 500, 500},
 		{"a new lower bound", 1_000, target, 2_000, 3_000, 2_000},
+		{"no base fee at all", 0, 0, 8, 1_000_000, 8},
 		{"the largest", largest, limit, 8, largest, largest},
 		{"down from the largest", largest, 0, 8, largest, largest - largest/8},
 	}
