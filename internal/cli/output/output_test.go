@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -125,5 +126,29 @@ func TestNoSpinnerWithoutATerminal(t *testing.T) {
 	stop()
 	if prose.Len() != 0 {
 		t.Errorf("wrote %q", &prose)
+	}
+}
+
+// screen is a terminal's that the spinner's own goroutine writes to.
+type screen struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text += string(b)
+	return len(b), nil
+}
+
+func TestSpinnerLeavesNothingBehind(t *testing.T) {
+	var s screen
+	stop := New(io.Discard, &s, false).Spin(true, "Waiting")
+	stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !strings.Contains(s.text, "Waiting") || !strings.HasSuffix(s.text, " \r") {
+		t.Errorf("wrote %q", s.text)
 	}
 }

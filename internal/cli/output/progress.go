@@ -18,6 +18,6 @@ func (p *Printer) Spin(terminal bool, text string) (stop func()) {
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(p.err), progressbar.OptionSetVisibility(terminal),
 		progressbar.OptionSetDescription(text), progressbar.OptionSpinnerType(spinnerStyle),
 		progressbar.OptionSetSpinnerChangeInterval(spinnerInterval), progressbar.OptionSetElapsedTime(true),
-		progressbar.OptionClearOnFinish())
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
 	return func() { _ = bar.Finish() } // what it could not draw does not matter
 }
