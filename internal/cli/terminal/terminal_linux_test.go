@@ -71,7 +71,7 @@ func TestAnswersAtATerminal(t *testing.T) {
 }
 
 func TestInterruptedSecretTurnsTheEchoOn(t *testing.T) {
-	_, tty := openPair(t)
+	keyboard, tty := openPair(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for echoes(tty) {
@@ -85,5 +85,20 @@ func TestInterruptedSecretTurnsTheEchoOn(t *testing.T) {
 	}
 	if !echoes(tty) {
 		t.Error("the echo stays off")
+	}
+	// The reader that was left behind restores the terminal too when it ends: only then may the terminal be closed.
+	state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(int(tty.Fd()), unix.TCSETS, state); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(keyboard, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	for !echoes(tty) {
+		runtime.Gosched()
 	}
 }
