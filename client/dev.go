@@ -36,10 +36,10 @@ func (d Dev) setBlockTime(ctx context.Context, milliseconds *uint64) error {
 	return err
 }
 
-// IncreaseTime moves the chain's clock forward by whole seconds.
-func (d Dev) IncreaseTime(ctx context.Context, by time.Duration) error {
-	_, err := Invoke(ctx, d.client, api.DevIncreaseTime, api.DevIncreaseTimeParams{Seconds: uint64(by / time.Second)})
-	return err
+// IncreaseTime moves the chain's time forward by whole seconds, and returns by how much it is ahead of the clock in all.
+func (d Dev) IncreaseTime(ctx context.Context, by time.Duration) (ahead time.Duration, err error) {
+	seconds, err := Invoke(ctx, d.client, api.DevIncreaseTime, api.DevIncreaseTimeParams{Seconds: uint64(by / time.Second)})
+	return time.Duration(seconds) * time.Second, err
 }
 
 // SetNextBlockTime sets the next block's timestamp, in Unix seconds; the clock goes on from there.

@@ -78,6 +78,8 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"SetBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetBlockTime(t.Context(), 1500*time.Millisecond) },
 			"dev_setBlockTime", `[1500]`, `true`, "<nil>"},
 		{"SetManual", func(c *Client) (any, error) { return nil, c.Dev().SetManual(t.Context()) }, "dev_setBlockTime", `[null]`, `true`, "<nil>"},
+		{"IncreaseTime", func(c *Client) (any, error) { return c.Dev().IncreaseTime(t.Context(), time.Minute) },
+			"dev_increaseTime", `[60]`, `90`, "1m30s"},
 		{"SetNextBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetNextBlockTime(t.Context(), 99) },
 			"dev_setNextBlockTime", `[99]`, `true`, "<nil>"},
 		{"Snapshot", func(c *Client) (any, error) { return c.Dev().Snapshot(t.Context()) }, "dev_snapshot", `[]`, `"0x1"`, "1"},
