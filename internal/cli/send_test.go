@@ -190,3 +190,14 @@ func TestConfigure(t *testing.T) {
 		})
 	}
 }
+
+func TestAmountsForPeople(t *testing.T) {
+	for amount, want := range map[api.Quantity]string{0: "0 coins", 100_000_000: "1 coin", 150_000_000: "1.5 coins"} {
+		if got := coins(amount); got != want {
+			t.Errorf("%d: %q, want %q", amount, got, want)
+		}
+	}
+	if got := perGas(types.Amount(1)) + ", " + perGas(types.Amount(21)); got != "1 unit per gas, 21 units per gas" {
+		t.Error(got)
+	}
+}

@@ -197,9 +197,17 @@ func receiptFields(receipt api.Receipt) []output.Field {
 }
 
 // coins writes an amount for people.
-func coins[Q ~uint64](amount Q) string { return argument.FormatAmount(types.Amount(amount)) + " coins" }
+func coins[Q ~uint64](amount Q) string {
+	if types.Amount(amount) == types.CoinUnits {
+		return "1 coin"
+	}
+	return argument.FormatAmount(types.Amount(amount)) + " coins"
+}
 
 // perGas writes a price for people.
 func perGas[Q ~uint64](price Q) string {
+	if price == 1 {
+		return "1 unit per gas"
+	}
 	return strconv.FormatUint(uint64(price), 10) + " units per gas"
 }
