@@ -78,7 +78,7 @@ func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, e
 
 // timeUp is [api.ErrTimeUp] of a transaction, and the error of the context.
 func timeUp(id types.TxID, ended error) error {
-	e := &Error{Code: api.ErrTimeUp.Code, Message: "The transaction is not in a block yet.", Data: map[string]any{
+	e := &Error{Code: api.ErrTimeUp.Code, Message: "the transaction is not in a block yet", Data: map[string]any{
 		"reason": api.ErrTimeUp.Data["reason"], "hash": id,
 	}}
 	return fmt.Errorf("%w: %w", e, ended)
@@ -94,7 +94,7 @@ func Failure(receipt api.Receipt) error {
 	if receipt.Error != nil {
 		reason = *receipt.Error
 	}
-	return &Error{Code: api.CodeExecutionFailed, Message: "The transaction is in a block and failed: " + reason + ".", Data: map[string]any{
+	return &Error{Code: api.CodeExecutionFailed, Message: "the transaction is in a block and failed: " + reason, Data: map[string]any{
 		"reason": reason, "hash": receipt.TransactionHash, "blockHeight": receipt.BlockHeight,
 		"gasUsed": receipt.GasUsed, "revertData": receipt.ReturnData,
 	}}

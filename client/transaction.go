@@ -134,7 +134,7 @@ func (c *Client) gasLimit(ctx context.Context, tx types.Transaction, fields TxFi
 
 // cannotPay is [api.ErrCannotPay] with the figures.
 func cannotPay(balance, required types.Amount) error {
-	message := fmt.Sprintf("The sender's balance is %d smallest units, and the transaction can cost %d.", balance, required)
+	message := fmt.Sprintf("the sender's balance is %d smallest units, and the transaction can cost %d", balance, required)
 	return &Error{Code: api.ErrCannotPay.Code, Message: message, Data: map[string]any{
 		"reason": api.ErrCannotPay.Data["reason"], "balance": api.Quantity(balance), "required": api.Quantity(required),
 	}}

@@ -56,7 +56,7 @@ func TestSuccess(t *testing.T) {
 		{"send dev1 1.5 --from dev0 --dry-run", `"maxCost":"0x8f78c28"`, "Costs at most  1.50441 coins"},
 		{"send dev1 1 --from alice --password-file $HOME/password.txt", `"fee":"0x35b60"`, "Fee          0.0022 coins"},
 		{"configure --protocol-key $HOME/protocol.key --gas-limit 60000000", `"status":"0x1"`, "Status       success"},
-		{"configure --protocol-key $HOME/protocol.key --target-bps 4000 --dry-run", `"type":"configure"`, "Type           configure"},
+		{"configure --protocol-key $HOME/protocol.key --target-bps 4000 --dry-run", `"type":"configure"`, "New target             4000 bps"},
 	}
 	desk := newDesk(t, node)
 	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")

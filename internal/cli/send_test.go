@@ -57,6 +57,9 @@ func TestDryRunSendsNothing(t *testing.T) {
 	if err != nil || tx.Sender[0] != 5 || tx.Payload.Value() != 150_000_000 || plan.MaxCost != 150_000_000+21_000*21 {
 		t.Errorf("%+v, %v, %s", tx, err, o.out)
 	}
+	if plan.To == nil || *plan.To != developmentAccount(t, "dev1") || plan.Parameters != nil {
+		t.Errorf("result %s", o.out)
+	}
 	if len(node.sent) != 0 {
 		t.Error("a transaction was sent")
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -65,16 +66,18 @@ func (f *submission) fields(command *cobra.Command) client.TxFields {
 
 // plannedTransaction is the result of a dry run.
 type plannedTransaction struct {
-	ChainID              uint64        `json:"chainId"`
-	Type                 string        `json:"type"`
-	From                 types.Account `json:"from"`
-	Value                api.Quantity  `json:"value"`
-	Nonce                api.Quantity  `json:"nonce"`
-	GasLimit             api.Quantity  `json:"gasLimit"`
-	MaxFeePerGas         api.Quantity  `json:"maxFeePerGas"`
-	MaxPriorityFeePerGas api.Quantity  `json:"maxPriorityFeePerGas"`
-	MaxCost              api.Quantity  `json:"maxCost"`  // value + gasLimit × maxFeePerGas
-	Unsigned             api.Data      `json:"unsigned"` // bincode(Transaction)
+	ChainID              uint64            `json:"chainId"`
+	Type                 string            `json:"type"`
+	From                 types.Account     `json:"from"`
+	To                   *types.Account    `json:"to,omitempty"`         // of a transfer
+	Parameters           *types.Parameters `json:"parameters,omitempty"` // of a configure
+	Value                api.Quantity      `json:"value"`
+	Nonce                api.Quantity      `json:"nonce"`
+	GasLimit             api.Quantity      `json:"gasLimit"`
+	MaxFeePerGas         api.Quantity      `json:"maxFeePerGas"`
+	MaxPriorityFeePerGas api.Quantity      `json:"maxPriorityFeePerGas"`
+	MaxCost              api.Quantity      `json:"maxCost"`  // value + gasLimit × maxFeePerGas
+	Unsigned             api.Data          `json:"unsigned"` // bincode(Transaction)
 }
 
 // acceptedTransaction is the result of sending without waiting.
@@ -144,16 +147,34 @@ func (s *session) planned(tx types.Transaction) error {
 		Nonce: api.Quantity(tx.Nonce), GasLimit: api.Quantity(tx.GasLimit), MaxFeePerGas: api.Quantity(tx.MaxFeePerGas),
 		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas), MaxCost: api.Quantity(cost), Unsigned: tx.Encode(),
 	}
-	return s.Result(plan, func(t *output.Text) {
-		t.Fields(
-			output.Field{Name: "Type", Value: plan.Type}, output.Field{Name: "Chain id", Value: plan.ChainID},
-			output.Field{Name: "From", Value: plan.From}, output.Field{Name: "Value", Value: coins(plan.Value)},
-			output.Field{Name: "Nonce", Value: tx.Nonce}, output.Field{Name: "Gas limit", Value: tx.GasLimit},
-			output.Field{Name: "Max fee", Value: perGas(plan.MaxFeePerGas)},
-			output.Field{Name: "Priority fee", Value: perGas(plan.MaxPriorityFeePerGas)},
-			output.Field{Name: "Costs at most", Value: coins(plan.MaxCost)},
-		)
-	})
+	switch payload := tx.Payload.(type) {
+	case types.Transfer:
+		plan.To = &payload.To
+	case types.Configure:
+		plan.Parameters = &payload.Parameters
+	}
+	return s.Result(plan, plan.people)
+}
+
+func (p plannedTransaction) people(t *output.Text) {
+	fields := []output.Field{
+		{Name: "Type", Value: p.Type}, {Name: "Chain id", Value: p.ChainID}, {Name: "From", Value: p.From},
+	}
+	if p.To != nil {
+		fields = append(fields, output.Field{Name: "To", Value: *p.To})
+	}
+	if c := p.Parameters; c != nil {
+		fields = append(fields,
+			output.Field{Name: "New version", Value: c.Version}, output.Field{Name: "New gas limit", Value: c.GasLimit},
+			output.Field{Name: "New target", Value: fmt.Sprintf("%d bps", c.TargetBPS)},
+			output.Field{Name: "New base fee's bounds", Value: fmt.Sprintf("%d to %d units per gas", c.MinBaseFee, c.MaxBaseFee)},
+			output.Field{Name: "New producer", Value: c.Producer}, output.Field{Name: "New fee recipient", Value: c.FeeRecipient})
+	}
+	t.Fields(append(fields,
+		output.Field{Name: "Value", Value: coins(p.Value)}, output.Field{Name: "Nonce", Value: uint64(p.Nonce)},
+		output.Field{Name: "Gas limit", Value: uint64(p.GasLimit)}, output.Field{Name: "Max fee", Value: perGas(p.MaxFeePerGas)},
+		output.Field{Name: "Priority fee", Value: perGas(p.MaxPriorityFeePerGas)},
+		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})...)
 }
 
 func (s *session) included(ctx context.Context, receipt api.Receipt) error {

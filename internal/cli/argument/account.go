@@ -12,7 +12,7 @@ import (
 )
 
 // ErrBadAccount is what resolving an account fails with, wrapped.
-var ErrBadAccount = errors.New("unknown account")
+var ErrBadAccount = errors.New("bad account")
 
 // The development accounts are known as dev0 to dev9 on chain id 31337: the first ten of this public mnemonic.
 const (
