@@ -53,6 +53,7 @@ var rows = map[string][]string{
 	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "internal/protocol/params", "types", "crypto"},
 
 	"internal/testkit":  {"..."},
+	"internal/e2e":      {"..."},
 	"internal/archtest": {},
 }
 
