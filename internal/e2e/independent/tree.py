@@ -1,0 +1,149 @@
+"""Poseidon1 over KoalaBear and the state tree (docs/protocol.md, "State hash", "State tree and proofs").
+
+A digest is a tuple of 8 field elements; a path is one as a number of 248 bits, the first bit on top.
+"""
+
+from functools import lru_cache
+from operator import mul
+
+P = 2 ** 31 - 2 ** 24 + 1
+WIDTH, FULL, PARTIAL = 16, 8, 20
+PATH_BITS = 248
+ZEROS = (0,) * 8
+
+
+def round_constants():
+    """The constants of all rounds, by the Grain LFSR of the Poseidon paper."""
+    state = 0
+    for value, width in ((1, 2), (0, 4), (31, 12), (WIDTH, 12), (FULL, 10), (PARTIAL, 10), (2 ** 30 - 1, 30)):
+        state = state << width | value  # bit s0 is the most significant of 80
+
+    def step():
+        nonlocal state
+        bit = (state >> 79 ^ state >> 66 ^ state >> 56 ^ state >> 41 ^ state >> 28 ^ state >> 17) & 1
+        state = (state << 1 | bit) & (2 ** 80 - 1)
+        return bit
+
+    def stream_bit():
+        while True:
+            keep, bit = step(), step()
+            if keep:
+                return bit
+
+    for _ in range(160):
+        step()
+    constants = []
+    while len(constants) < WIDTH * (FULL + PARTIAL):
+        element = 0
+        for _ in range(31):
+            element = element << 1 | stream_bit()
+        if element < P:
+            constants.append(element)
+    return constants
+
+
+CONSTANTS = round_constants()
+FIRST_ROW = (1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3)
+MATRIX = [[FIRST_ROW[(j - i) % WIDTH] for j in range(WIDTH)] for i in range(WIDTH)]
+
+
+@lru_cache(maxsize=None)
+def permute(state):
+    """The permutation of 16 elements."""
+    for r in range(FULL + PARTIAL):
+        state = [(x + c) % P for x, c in zip(state, CONSTANTS[WIDTH * r:WIDTH * (r + 1)])]
+        if FULL // 2 <= r < FULL // 2 + PARTIAL:
+            state[0] = pow(state[0], 3, P)
+        else:
+            state = [x * x * x % P for x in state]
+        state = [sum(map(mul, row, state)) % P for row in MATRIX]
+    return tuple(state)
+
+
+def sponge(tag, length, elements):
+    """S(tag, n, e): a sponge of rate 8 with the tag and the length in its capacity."""
+    state = ZEROS + (tag, length) + (0,) * 6
+    for start in range(0, max(len(elements), 1), 8):
+        block = list(elements[start:start + 8])
+        block += [0] * (8 - len(block))
+        state = permute(tuple((x + y) % P for x, y in zip(state, block)) + state[8:])
+    return state[:8]
+
+
+def pack(data):
+    return [int.from_bytes(data[i:i + 3], "little") for i in range(0, len(data), 3)]
+
+
+def path_digest(key):
+    return sponge(1, len(key), pack(key))
+
+
+def value_hash(value):
+    return sponge(2, len(value), pack(value))
+
+
+def leaf(path, value):
+    return sponge(3, 16, path + value)
+
+
+def node(left, right):
+    return tuple((x + y) % P for x, y in zip(permute(left + right), left))
+
+
+def digest_bytes(digest):
+    return b"".join(x.to_bytes(4, "big") for x in digest)
+
+
+def parse_digest(data):
+    """The digest of 32 bytes, or None where they are none."""
+    digest = tuple(int.from_bytes(data[i:i + 4], "big") for i in range(0, len(data), 4))
+    return digest if len(data) == 32 and max(digest) < P else None
+
+
+def bit(path, i):
+    """Bit i of a path digest: 31 bits an element, the most significant first."""
+    return path[i // 31] >> 30 - i % 31 & 1
+
+
+def state_root(state):
+    """The 32 bytes of the root of {key: value}."""
+    return digest_bytes(_root([(path_digest(key), value_hash(value)) for key, value in state.items()], 0))
+
+
+def _root(entries, depth):
+    if not entries:
+        return ZEROS
+    if len(entries) == 1:
+        return leaf(*entries[0])
+    if depth == PATH_BITS:
+        raise ValueError("two keys have the same path")
+    sides = [], []
+    for entry in entries:
+        sides[bit(entry[0], depth)].append(entry)
+    return node(_root(sides[0], depth + 1), _root(sides[1], depth + 1))
+
+
+def verify_proof(root, key, value, siblings, end, other_path=None, other_value=None):
+    """Whether the Merkle proof shows that key has value (None: is absent) under root. All but end are bytes."""
+    siblings = [parse_digest(sibling) for sibling in siblings]
+    if None in siblings or len(siblings) > PATH_BITS or parse_digest(root) is None:
+        return False
+    path = path_digest(key)
+    if (end == "leaf") != (value is not None):
+        return False
+    if end == "leaf":
+        digest = leaf(path, value_hash(value))
+    elif end == "empty":
+        digest = ZEROS
+    elif end == "other":
+        there, held = parse_digest(other_path or b""), parse_digest(other_value or b"")
+        if there is None or held is None or there == path:
+            return False
+        if any(bit(there, i) != bit(path, i) for i in range(len(siblings))):
+            return False
+        digest = leaf(there, held)
+    else:
+        return False
+    for depth in reversed(range(len(siblings))):
+        digest = node(siblings[depth], digest) if bit(path, depth) else node(digest, siblings[depth])
+    return digest_bytes(digest) == root
