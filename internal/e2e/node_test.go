@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -72,13 +74,14 @@ type account struct {
 	PrivateKey string `json:"privateKey"`
 }
 
-// process is a running development chain.
+// process is a running node.
 type process struct {
-	RPC      string    `json:"rpc"`   // URL of JSON-RPC
-	Admin    string    `json:"admin"` // URL of health and readiness
-	Accounts []account `json:"accounts"`
+	RPC      string    `json:"rpc"`      // URL of JSON-RPC
+	Admin    string    `json:"admin"`    // URL of health and readiness
+	Accounts []account `json:"accounts"` // of a development chain
 
 	command *exec.Cmd
+	ready   string        // path of the ready file
 	output  *bytes.Buffer // what it printed; read it only after it ended
 	ended   chan struct{} // closed once the process was reaped
 	err     error         // how it ended
@@ -88,10 +91,26 @@ type process struct {
 // say (--ephemeral or --data-dir). The process and all that it started end with the test.
 func startDev(t *testing.T, args ...string) *process {
 	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready.json")
-	args = append([]string{"dev", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--ready-file", ready}, args...)
-	node := &process{output: new(bytes.Buffer), ended: make(chan struct{})}
+	return start(t, append([]string{"dev"}, args...)...)
+}
+
+// start runs a command that serves, as [startDev] does.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	node := launch(t, args...)
+	if err := node.awaitReady(); err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// launch runs a command that serves, on free ports, and does not wait until it does.
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	node := &process{ready: filepath.Join(t.TempDir(), "ready.json"), output: new(bytes.Buffer), ended: make(chan struct{})}
+	args = append(args, "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready)
 	node.command = exec.Command(buildBinary(t), args...)
+	node.command.Env = environment()
 	node.command.Stdout, node.command.Stderr = node.output, node.output
 	// A group of its own, so that a signal reaches everything it started.
 	node.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -104,22 +123,24 @@ func startDev(t *testing.T, args ...string) *process {
 	}()
 	t.Cleanup(func() {
 		node.Kill()
-		if t.Failed() {
-			t.Logf("the node printed:\n%s", node.output)
+		if t.Failed() && node.output.Len() > 0 {
+			t.Logf("the node with the process id %d printed:\n%s", node.command.Process.Pid, node.output)
 		}
 	})
-	if err := node.awaitReady(ready); err != nil {
-		t.Fatal(err)
-	}
 	return node
 }
 
+// environment is this process's environment without settings of the program.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "CAIRN_") })
+}
+
 // awaitReady reads the ready file into node as soon as it is there.
-func (node *process) awaitReady(path string) error {
+func (node *process) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for {
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(node.ready)
 		if err == nil {
 			if err := json.Unmarshal(data, node); err != nil {
 				return fmt.Errorf("ready file: %w", err)
@@ -140,8 +161,11 @@ func (node *process) awaitReady(path string) error {
 }
 
 // Stop asks the node to end as a user does (SIGTERM), and returns how it ended: nil for exit code 0.
-func (node *process) Stop() error {
-	if err := node.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+func (node *process) Stop() error { return node.end(syscall.SIGTERM) }
+
+// end sends a signal that asks the node to end, and returns how it ended.
+func (node *process) end(signal syscall.Signal) error {
+	if err := node.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	select {
@@ -149,7 +173,7 @@ func (node *process) Stop() error {
 		return node.err
 	case <-time.After(stopTimeout):
 		node.Kill()
-		return fmt.Errorf("the node still ran %s after SIGTERM", stopTimeout)
+		return fmt.Errorf("the node still ran %s after %s", stopTimeout, signal)
 	}
 }
 
