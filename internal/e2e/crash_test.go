@@ -1,0 +1,376 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var (
+	kills = flag.Int("kills", 8, "how often TestKilledUnderLoad kills the node")
+	seed  = flag.Uint64("seed", 0, "seed of TestKilledUnderLoad; 0 takes a new one")
+)
+
+const (
+	longestLife  = 3 * time.Second        // under load, until it is killed
+	longestStart = 400 * time.Millisecond // of a start that is killed
+	checkTime    = time.Minute            // for the checks of one life
+)
+
+// TestKilledUnderLoad kills a node at random moments under full load and starts it again on what it left. Nothing that
+// it told anyone may be lost, changed or done twice.
+func TestKilledUnderLoad(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("again with the same choices: -run TestKilledUnderLoad -kills %d -seed %d", *kills, *seed)
+		}
+	})
+	instant := max(1, *kills/4)
+	t.Run("blocks at an interval", func(t *testing.T) {
+		s := newSurvivor(t, 1, 512)
+		s.start = func() []string {
+			interval := time.Duration(200+s.random.IntN(800)) * time.Millisecond
+			return []string{"node", "--data-dir", s.dir, "--block-time", interval.String()}
+		}
+		s.run(*kills - instant)
+	})
+	t.Run("a block for each transaction", func(t *testing.T) {
+		s := newSurvivor(t, 2, 8)
+		s.start = func() []string { return []string{"node", "--data-dir", s.dir, "--block-time", "0"} }
+		s.run(instant)
+	})
+}
+
+// survivor is a node that is killed again and again, with all that it told.
+type survivor struct {
+	t      *testing.T
+	random *rand.Rand
+	dir    string
+	start  func() []string // the command that starts it
+	load   *load
+	model  *model // of the blocks that were seen
+
+	told struct {
+		height   types.Height
+		receipts map[types.TxID]api.Receipt
+		recent   []types.TxID // those of the last life
+	}
+	lives, stillborn int
+}
+
+// newSurvivor makes a network with funded senders, of whom each may have so many transactions pending.
+func newSurvivor(t *testing.T, stream, outstanding uint64) *survivor {
+	t.Helper()
+	s := &survivor{
+		t: t, random: rand.New(rand.NewPCG(*seed, stream)), dir: filepath.Join(t.TempDir(), "chain"), load: newLoad(outstanding),
+	}
+	s.told.receipts = map[types.TxID]api.Receipt{}
+	run(t, append([]string{"init", s.dir}, s.load.allocations()...)...).succeeded(t)
+	return s
+}
+
+// run kills the node so many times, and at last lets it finish its work.
+func (s *survivor) run(kills int) {
+	s.t.Helper()
+	begun := time.Now()
+	for range kills {
+		var err error
+		if s.random.IntN(5) == 0 {
+			err = s.killStarting()
+		} else {
+			err = s.killLoaded()
+		}
+		if err != nil {
+			s.t.Fatalf("after %d lives: %v", s.lives, err)
+		}
+	}
+	if err := s.finish(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Logf("%d kills, %d of them during the start: %d transactions acknowledged, %d included, %d blocks, %d receipts seen, %.0f s",
+		kills, s.stillborn, s.load.acknowledged(), len(s.model.included), s.model.head.Height, len(s.told.receipts), time.Since(begun).Seconds())
+}
+
+// killStarting kills the node while it opens what the last life left.
+func (s *survivor) killStarting() error {
+	s.stillborn++
+	node := launch(s.t, s.start()...)
+	select {
+	case <-time.After(time.Duration(s.random.Int64N(int64(longestStart)))):
+	case <-node.ended:
+		return fmt.Errorf("the node ended by itself: %v", node.err)
+	}
+	node.Kill()
+	return nil
+}
+
+// killLoaded starts the node, checks what it is, and kills it under load.
+func (s *survivor) killLoaded() error {
+	s.lives++
+	node := launch(s.t, s.start()...)
+	if err := node.awaitReady(); err != nil {
+		return err
+	}
+	c, err := client.New(node.RPC)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := s.check(c); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	parts := []func() error{
+		func() error { return s.load.run(ctx, node.RPC) },
+		func() error { return s.watchBlocks(ctx, c) },
+		func() error { return s.watchReceipts(ctx, c) },
+	}
+	errs := make([]error, len(parts))
+	var running sync.WaitGroup
+	for i, part := range parts {
+		running.Go(func() { errs[i] = part() })
+	}
+	select {
+	case <-time.After(time.Duration(s.random.Int64N(int64(longestLife)))):
+	case <-node.ended:
+		err = fmt.Errorf("the node ended by itself: %v", node.err)
+	}
+	node.Kill()
+	cancel()
+	running.Wait()
+	return errors.Join(append(errs, err)...)
+}
+
+// watchBlocks follows the chain until the node is gone.
+func (s *survivor) watchBlocks(ctx context.Context, c *client.Client) error {
+	for {
+		height, err := c.BlockNumber(ctx)
+		if err == nil {
+			s.told.height = max(s.told.height, height)
+			err = s.model.follow(ctx, c)
+			s.load.settle(s.model)
+		}
+		if gone(ctx, err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// watchReceipts asks for receipts of pending transactions, and notes those that there are, until the node is gone.
+func (s *survivor) watchReceipts(ctx context.Context, c *client.Client) error {
+	for i := 0; ; i++ {
+		var batch client.Batch
+		var calls []client.Pending[*api.Receipt]
+		for _, id := range s.load.senders[i%len(s.load.senders)].pending() {
+			calls = append(calls, client.Add(&batch, api.GetTransactionReceipt, api.TransactionParams{Hash: id}))
+		}
+		err := batch.Send(ctx, c)
+		for _, call := range calls {
+			if err == nil {
+				var receipt *api.Receipt
+				if receipt, err = call.Result(); receipt != nil {
+					s.told.receipts[receipt.TransactionHash] = *receipt
+					s.told.recent = append(s.told.recent, receipt.TransactionHash)
+				}
+			}
+		}
+		if gone(ctx, err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// check holds the node that has just started to all that earlier lives told.
+func (s *survivor) check(c *client.Client) error {
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	if s.model == nil {
+		id, err := c.ChainID(ctx)
+		if err != nil {
+			return err
+		}
+		s.load.chainID = id
+		s.model, err = newModel(ctx, c)
+		return err
+	}
+	height, err := c.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	if height < s.told.height {
+		return fmt.Errorf("the head is block %d, and %d was told", height, s.told.height)
+	}
+	if err := s.checkPending(ctx, c); err != nil {
+		return err
+	}
+	block, err := c.BlockByNumber(ctx, api.AtHeight(s.model.head.Height), false)
+	if err != nil {
+		return err
+	}
+	if block == nil || block.Hash != s.model.hash {
+		return fmt.Errorf("block %d was %s and is %v", s.model.head.Height, s.model.hash, block)
+	}
+	if err := s.model.follow(ctx, c); err != nil {
+		return err
+	}
+	s.load.settle(s.model)
+	if err := s.model.compare(ctx, c); err != nil {
+		return err
+	}
+	err = s.checkReceipts(ctx, c, s.told.recent)
+	s.told.recent = nil
+	return err
+}
+
+// checkPending asks where each acknowledged transaction is that was not seen in a block.
+func (s *survivor) checkPending(ctx context.Context, c *client.Client) error {
+	for _, sender := range s.load.senders {
+		var batch client.Batch
+		var calls []client.Pending[api.TransactionStatus]
+		ids := sender.pending()
+		for _, id := range ids {
+			calls = append(calls, client.Add(&batch, api.GetTransactionStatus, api.TransactionParams{Hash: id}))
+		}
+		if err := batch.Send(ctx, c); err != nil {
+			return err
+		}
+		for i, call := range calls {
+			status, err := call.Result()
+			if err != nil {
+				return err
+			}
+			if status.Status != api.StatusPending && status.Status != api.StatusSuccess {
+				return fmt.Errorf("the acknowledged transaction %s of sender %d is %s", ids[i], sender.number, status.Status)
+			}
+		}
+	}
+	return nil
+}
+
+// checkReceipts asks for receipts again that were seen before.
+func (s *survivor) checkReceipts(ctx context.Context, c *client.Client, ids []types.TxID) error {
+	for part := range slices.Chunk(ids, 500) {
+		var batch client.Batch
+		var calls []client.Pending[*api.Receipt]
+		for _, id := range part {
+			calls = append(calls, client.Add(&batch, api.GetTransactionReceipt, api.TransactionParams{Hash: id}))
+		}
+		if err := batch.Send(ctx, c); err != nil {
+			return err
+		}
+		for i, call := range calls {
+			receipt, err := call.Result()
+			if err != nil {
+				return err
+			}
+			if receipt == nil || !reflect.DeepEqual(*receipt, s.told.receipts[part[i]]) {
+				return fmt.Errorf("the receipt of %s was %+v and is %+v", part[i], s.told.receipts[part[i]], receipt)
+			}
+		}
+	}
+	return nil
+}
+
+// finish starts the node once more, lets it include what is pending, and checks the whole chain, through the node and
+// in its database.
+func (s *survivor) finish() error {
+	node := launch(s.t, s.start()...)
+	if err := node.awaitReady(); err != nil {
+		return err
+	}
+	c, err := client.New(node.RPC)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := s.check(c); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	for missing := s.load.missing(s.model); len(missing) > 0; missing = s.load.missing(s.model) {
+		if err := s.model.follow(ctx, c); err != nil {
+			return fmt.Errorf("%d acknowledged transactions are not in a block yet, %s is the first: %w", len(missing), missing[0], err)
+		}
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+		}
+	}
+	if err := s.model.compare(ctx, c); err != nil {
+		return err
+	}
+	if err := s.checkReceipts(ctx, c, slices.Collect(maps.Keys(s.told.receipts))); err != nil {
+		return err
+	}
+	again, err := newModel(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := again.follow(ctx, c); err != nil {
+		return fmt.Errorf("from the beginning: %w", err)
+	}
+	if err := node.Stop(); err != nil {
+		return fmt.Errorf("the node did not stop well: %w", err)
+	}
+	return checkDatabase(ctx, s.dir, again.hash)
+}
+
+// checkDatabase recomputes all that a data directory's database holds, whose head is to be the block with this hash or
+// a later one.
+func checkDatabase(ctx context.Context, dir string, head types.BlockHash) (err error) {
+	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if _, err := store.HeightOf(head); err != nil {
+		return fmt.Errorf("block %s: %w", head, err)
+	}
+	report, err := chain.Check(ctx, store, nil)
+	if err == nil && !report.OK() {
+		err = fmt.Errorf("%d problems: %v", report.Found, report.Problems)
+	}
+	return err
+}

@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	loadSenders     = 64
+	loadRecipients  = 16
+	loadConnections = 8
+	loadBatch       = 64 // transactions in a request
+	loadMaxFee      = 1_000
+	loadPause       = 20 * time.Millisecond // where the node, or the bound on what is pending, refuses more
+)
+
+// load is a crowd of senders who send as fast as a node takes it. What a sender sends is a function of its number and
+// the nonce, so that there is one transaction for each nonce, whatever happens between two tries.
+type load struct {
+	chainID     uint64
+	senders     []*sender
+	outstanding uint64 // transactions of a sender that may be pending
+}
+
+type sender struct {
+	number  int
+	key     crypto.PrivateKey
+	account types.Account
+
+	mu       sync.Mutex
+	included uint64       // the account's nonce, as blocks told it
+	ids      []types.TxID // by nonce: the transactions that the node acknowledged
+}
+
+func newLoad(outstanding uint64) *load {
+	l := &load{outstanding: outstanding}
+	for i := range loadSenders {
+		key := keyOf(fmt.Sprintf("sender %d", i))
+		l.senders = append(l.senders, &sender{number: i, key: key, account: key.PublicKey()})
+	}
+	return l
+}
+
+// keyOf is the private key with a name.
+func keyOf(name string) crypto.PrivateKey {
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		panic(err) // of one name in 2^127
+	}
+	return key
+}
+
+// transaction is the one that a sender sends with a nonce.
+func (l *load) transaction(s *sender, nonce uint64) (types.SignedTransaction, error) {
+	to := sha256.Sum256(fmt.Appendf(nil, "recipient %d", (uint64(s.number)+nonce)%loadRecipients))
+	return types.Sign(types.Transaction{
+		Version: types.TransactionVersion, ChainID: l.chainID, Sender: s.account, Nonce: nonce, GasLimit: transferGas + newAccountGas,
+		MaxFeePerGas: loadMaxFee, MaxPriorityFeePerGas: types.Amount(1 + (uint64(s.number)+nonce)%5),
+		Payload: types.Transfer{To: to, Amount: types.Amount(1 + nonce%97)},
+	}, s.key, [32]byte{})
+}
+
+// run sends until ctx ends or the node is gone. An error is one that a healthy node gives no cause for.
+func (l *load) run(ctx context.Context, url string) error {
+	results := make(chan error, loadConnections)
+	for i := range loadConnections {
+		go func() { results <- l.connection(ctx, url, i) }()
+	}
+	var errs []error
+	for range loadConnections {
+		errs = append(errs, <-results)
+	}
+	return errors.Join(errs...)
+}
+
+// connection sends the transactions of every loadConnections-th sender.
+func (l *load) connection(ctx context.Context, url string, index int) error {
+	c, err := client.New(url)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var mine []*sender
+	for i := index; i < len(l.senders); i += loadConnections {
+		mine = append(mine, l.senders[i])
+	}
+	for ctx.Err() == nil {
+		progress, err := l.request(ctx, c, mine)
+		if gone(ctx, err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !progress {
+			select {
+			case <-time.After(loadPause):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// gone reports whether a call failed because the node, or the time for it, has ended.
+func gone(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrUnreachable))
+}
+
+// request sends one batch. It reports whether the node took any of it.
+func (l *load) request(ctx context.Context, c *client.Client, senders []*sender) (progress bool, err error) {
+	type offer struct {
+		sender *sender
+		id     types.TxID
+		answer client.Pending[types.TxID]
+	}
+	var batch client.Batch
+	var offers []offer
+	for _, s := range senders {
+		from, to := s.turn(loadBatch/len(senders), l.outstanding)
+		for nonce := from; nonce < to; nonce++ {
+			tx, err := l.transaction(s, nonce)
+			if err != nil {
+				return false, err
+			}
+			answer := client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()})
+			offers = append(offers, offer{s, tx.ID(), answer})
+		}
+	}
+	if err := batch.Send(ctx, c); err != nil {
+		return false, err
+	}
+	full := map[*sender]bool{}
+	for _, o := range offers {
+		id, err := o.answer.Result()
+		switch {
+		case full[o.sender]: // all from the refused one on is offered again
+		case errors.Is(err, api.ErrMempoolFull):
+			full[o.sender] = true
+		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
+			return progress, fmt.Errorf("sender %d: %w", o.sender.number, err)
+		case err == nil && id != o.id:
+			return progress, fmt.Errorf("sender %d: transaction %s was taken as %s", o.sender.number, o.id, id)
+		default:
+			o.sender.acknowledge(o.id)
+			progress = true
+		}
+	}
+	return progress, nil
+}
+
+// turn are the nonces to send next: at most count, and only while few enough are pending.
+func (s *sender) turn(count int, outstanding uint64) (from, to uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from = uint64(len(s.ids))
+	return from, min(from+uint64(count), s.included+outstanding)
+}
+
+func (s *sender) acknowledge(id types.TxID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids = append(s.ids, id)
+}
+
+// pending are the acknowledged transactions that no block was seen with.
+func (s *sender) pending() []types.TxID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ids[min(s.included, uint64(len(s.ids))):])
+}
+
+// settle tells the senders what blocks included.
+func (l *load) settle(m *model) {
+	for _, s := range l.senders {
+		s.mu.Lock()
+		s.included = m.nonces[s.account]
+		s.mu.Unlock()
+	}
+}
+
+// acknowledged is how many transactions the node acknowledged, over all its lives.
+func (l *load) acknowledged() (count int) {
+	for _, s := range l.senders {
+		s.mu.Lock()
+		count += len(s.ids)
+		s.mu.Unlock()
+	}
+	return count
+}
+
+// missing are the acknowledged transactions that are not in the model's blocks.
+func (l *load) missing(m *model) (ids []types.TxID) {
+	for _, s := range l.senders {
+		for _, id := range s.ids {
+			if _, included := m.included[id]; !included {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// allocations are the arguments of `cairn init` that fund the senders.
+func (l *load) allocations() (args []string) {
+	for _, s := range l.senders {
+		args = append(args, "--alloc", s.account.String()+"=100000")
+	}
+	return args
+}

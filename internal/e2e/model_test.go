@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What a transfer costs (docs/protocol.md, gas schedule).
+const (
+	transferGas   types.Gas = 21_000
+	newAccountGas types.Gas = 25_000
+)
+
+// model is what a reader of a chain of transfers works out for itself: genesis and the blocks' transactions give every
+// account, by the rules written down here once more in their simplest form.
+type model struct {
+	head     types.Header
+	hash     types.BlockHash
+	fees     types.Account // who receives the priority fees
+	balances map[types.Account]types.Amount
+	nonces   map[types.Account]uint64
+	burned   types.Amount
+	supply   types.Amount
+	included map[types.TxID]types.Height
+}
+
+// newModel begins a model with the genesis that a node has.
+func newModel(ctx context.Context, c *client.Client) (*model, error) {
+	info, err := c.Genesis(ctx)
+	if err != nil {
+		return nil, err
+	}
+	genesis, err := c.BlockByNumber(ctx, api.Earliest(), false)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{
+		head: types.Header{BaseFee: info.Genesis.BaseFee, Timestamp: info.Genesis.Time}, hash: genesis.Hash,
+		fees:     info.Genesis.Parameters.FeeRecipient,
+		balances: map[types.Account]types.Amount{}, nonces: map[types.Account]uint64{}, included: map[types.TxID]types.Height{},
+	}
+	for _, a := range info.Genesis.Allocations {
+		m.balances[a.Account] = a.Balance
+		m.supply += a.Balance
+	}
+	return m, nil
+}
+
+// follow applies the blocks that the node has above the model's head. Nothing that was applied can change: each block
+// names its parent.
+func (m *model) follow(ctx context.Context, c *client.Client) error {
+	for {
+		items, err := c.Blocks(ctx, m.head.Height+1, m.head.Height+api.MaxBlocks, true)
+		if err != nil || len(items) == 0 {
+			return err
+		}
+		for _, item := range items {
+			block, err := types.DecodeBlock(item.Raw)
+			if err != nil {
+				return fmt.Errorf("block %d: %w", item.Block.Height, err)
+			}
+			if hash := block.Header.Hash(); hash != item.Block.Hash {
+				return fmt.Errorf("block %d is told to be %s and is %s", block.Header.Height, item.Block.Hash, hash)
+			}
+			if err := m.apply(block); err != nil {
+				return fmt.Errorf("block %d: %w", block.Header.Height, err)
+			}
+		}
+	}
+}
+
+// apply applies a block to the model, or says which rule it breaks.
+func (m *model) apply(block types.Block) error {
+	h := block.Header
+	switch {
+	case h.Height != m.head.Height+1:
+		return fmt.Errorf("it follows block %d", m.head.Height)
+	case h.Parent != m.hash:
+		return fmt.Errorf("its parent is %s, and block %d was %s", h.Parent, m.head.Height, m.hash)
+	case h.Timestamp < m.head.Timestamp:
+		return fmt.Errorf("its time is before its parent's")
+	case !block.Signed().VerifySignature():
+		return fmt.Errorf("its signature is not the producer's")
+	}
+	var gas types.Gas
+	ids := make([]types.TxID, len(block.Transactions))
+	receipts := make([]types.Receipt, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		used, err := m.transfer(tx, h.BaseFee)
+		if err != nil {
+			return fmt.Errorf("transaction %d: %w", i, err)
+		}
+		gas += used
+		ids[i] = tx.ID()
+		receipts[i] = types.Receipt{Transaction: ids[i], Status: types.StatusSuccess, GasUsed: used}
+		if at, twice := m.included[ids[i]]; twice {
+			return fmt.Errorf("transaction %s is in block %d already", ids[i], at)
+		}
+		m.included[ids[i]] = h.Height
+	}
+	switch {
+	case h.GasUsed != gas:
+		return fmt.Errorf("its transactions use %d gas, and it says %d", gas, h.GasUsed)
+	case h.TransactionsRoot != types.TransactionsRoot(ids):
+		return fmt.Errorf("its transactions root is another")
+	case h.ReceiptsRoot != types.ReceiptsRoot(receipts):
+		return fmt.Errorf("its receipts root is another")
+	}
+	m.head, m.hash = h, h.Hash()
+	return nil
+}
+
+// transfer applies a transfer, the only thing that the chain's users do.
+func (m *model) transfer(tx types.SignedTransaction, baseFee types.Amount) (types.Gas, error) {
+	payload, ok := tx.Payload.(types.Transfer)
+	tip := min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-baseFee)
+	gas := transferGas
+	if _, known := m.balances[payload.To]; !known {
+		gas += newAccountGas
+	}
+	fee := types.Amount(gas) * (baseFee + tip)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("nobody sent a %s", tx.Payload.Kind())
+	case tx.Nonce != m.nonces[tx.Sender]:
+		return 0, fmt.Errorf("its nonce is %d, and its sender's %d", tx.Nonce, m.nonces[tx.Sender])
+	case tx.MaxFeePerGas < baseFee:
+		return 0, fmt.Errorf("it pays at most %d a gas, and the base fee is %d", tx.MaxFeePerGas, baseFee)
+	case m.balances[tx.Sender] < payload.Amount+fee:
+		return 0, fmt.Errorf("its sender cannot pay")
+	}
+	m.nonces[tx.Sender]++
+	m.balances[tx.Sender] -= payload.Amount + fee
+	m.balances[payload.To] += payload.Amount
+	m.balances[m.fees] += types.Amount(gas) * tip
+	m.burned += types.Amount(gas) * baseFee
+	return gas, nil
+}
+
+// compare asks the node for the balance and the nonce of every account after the model's head, and for the supply.
+func (m *model) compare(ctx context.Context, c *client.Client) error {
+	var balances, nonces client.Batch
+	at := api.AtHeight(m.head.Height)
+	type asked struct {
+		account types.Account
+		balance client.Pending[api.Quantity]
+		nonce   client.Pending[api.Quantity]
+	}
+	var all []asked
+	for account := range maps.Keys(m.balances) {
+		name := account.String()
+		all = append(all, asked{
+			account, client.Add(&balances, api.GetBalance, api.GetBalanceParams{Account: name, Block: at}),
+			client.Add(&nonces, api.GetTransactionCount, api.GetTransactionCountParams{Account: name, Block: api.NonceRef{Block: at}}),
+		})
+	}
+	if err := balances.Send(ctx, c); err != nil {
+		return err
+	}
+	if err := nonces.Send(ctx, c); err != nil {
+		return err
+	}
+	sum := m.burned
+	for _, a := range all {
+		balance, err := a.balance.Result()
+		if err != nil {
+			return err
+		}
+		nonce, err := a.nonce.Result()
+		if err != nil {
+			return err
+		}
+		if types.Amount(balance) != m.balances[a.account] || uint64(nonce) != m.nonces[a.account] {
+			return fmt.Errorf("after block %d, %s has the balance %d and the nonce %d, and by the blocks %d and %d", m.head.Height,
+				a.account, uint64(balance), uint64(nonce), m.balances[a.account], m.nonces[a.account])
+		}
+		sum += types.Amount(balance)
+	}
+	if sum != m.supply {
+		return fmt.Errorf("after block %d, balances and burned coins add up to %d, and the supply is %d", m.head.Height, sum, m.supply)
+	}
+	return nil
+}
