@@ -108,13 +108,13 @@ func recordHistory(t *testing.T, recorded *crashes) {
 	c := newToyChain(t)
 	r := rand.New(rand.NewPCG(13, 14))
 	recorded.during(t, c.blocks[0].Block.Header.Hash(), func() error { return s.Init(c.genesis, c.blocks[0].Entry) })
-	for i := range 14 {
+	for i := range 10 {
 		e := c.next(t, r, r.IntN(40))
 		recorded.during(t, e.Block.Header.Hash(), func() error { return s.Append(e) })
 		switch i {
-		case 8:
+		case 6:
 			must(t, s.Prune(context.Background()))
-		case 10:
+		case 7:
 			h := s.Head().Header.Height - 3
 			var undo []types.Access
 			recorded.during(t, c.blocks[h].Block.Header.Hash(), func() (err error) { undo, err = s.Rewind(h); return err })
