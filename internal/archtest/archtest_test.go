@@ -58,3 +58,11 @@ func TestOneImporterEach(t *testing.T) {
 		t.Errorf("got %q, %v", problems, err)
 	}
 }
+func TestEveryRowIsAPackage(t *testing.T) {
+	for pkg := range rows {
+		entries, err := os.ReadDir(path.Join("../..", pkg))
+		if err != nil || !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".go") }) {
+			t.Errorf("row %s: no package there (%v)", pkg, err)
+		}
+	}
+}
