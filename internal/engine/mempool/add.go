@@ -38,8 +38,8 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 	}
 	b := &batch{candidates: candidates}
 	p.screen(b)
-	if todo := b.pending(); len(todo) > 0 {
-		p.verifier.verify(ctx, todo, source)
+	if waiting := b.pending(); len(waiting) > 0 {
+		p.verifier.verify(ctx, waiting, source)
 	}
 	// The pool may have changed while signatures were verified; what is refused now is not written.
 	p.screen(b)
@@ -61,13 +61,13 @@ type batch struct {
 
 // pending is the candidates without an error.
 func (b *batch) pending() []*candidate {
-	todo := make([]*candidate, 0, len(b.candidates))
+	waiting := make([]*candidate, 0, len(b.candidates))
 	for _, c := range b.candidates {
 		if c.err == nil {
-			todo = append(todo, c)
+			waiting = append(waiting, c)
 		}
 	}
-	return todo
+	return waiting
 }
 
 // screen refuses the candidates that the pool would not take now, judged as if those before them were in it.
@@ -90,21 +90,21 @@ func (p *Pool) screen(b *batch) {
 // commit writes verified candidates to the journal and puts them into the pool. The journal comes first: if it fails,
 // nothing in the pool has made way.
 func (p *Pool) commit(b *batch) {
-	todo := b.pending()
-	if len(todo) == 0 {
+	waiting := b.pending()
+	if len(waiting) == 0 {
 		return
 	}
 	p.writing.RLock()
 	defer p.writing.RUnlock()
 	if p.journal != nil {
-		records := make([][]byte, len(todo))
-		for i, c := range todo {
+		records := make([][]byte, len(waiting))
+		for i, c := range waiting {
 			records[i] = encodeRecord(c.added, c.verified)
 		}
 		err := p.journal.Append(records...)
 		p.requestRewrite()
 		if err != nil {
-			for _, c := range todo {
+			for _, c := range waiting {
 				c.err = closedAs(err)
 			}
 			return

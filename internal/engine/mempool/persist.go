@@ -77,8 +77,8 @@ func (r *replay) take(payload []byte) {
 func (r *replay) flush() {
 	b := &batch{candidates: r.waiting}
 	r.pool.screen(b)
-	if todo := b.pending(); len(todo) > 0 {
-		r.pool.verifier.honest.verify(context.Background(), todo)
+	if waiting := b.pending(); len(waiting) > 0 {
+		r.pool.verifier.honest.verify(context.Background(), waiting)
 	}
 	r.pool.insertAll(b)
 	r.refused += len(r.waiting) - len(b.pending())
