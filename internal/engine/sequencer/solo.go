@@ -80,8 +80,8 @@ func (s *Solo) Run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if made && ctx.Err() == nil {
-				continue
+			if made { // there may be more: look again, but let requests have their turn
+				ready = atOnce
 			}
 		}
 		select {
@@ -104,6 +104,13 @@ func (s *Solo) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// atOnce is always ready.
+var atOnce = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // nextTick keeps the rhythm of the interval; ticks that a slow block or a suspended machine missed are not made up for.
 func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
