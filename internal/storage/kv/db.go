@@ -21,6 +21,9 @@ var (
 	// ErrFailed is the error of a write that did not reach the disk. Whether a new start finds it is not known until
 	// then; a database that failed once accepts no more writes.
 	ErrFailed = errors.New("the database failed to write")
+	// ErrDamaged is the error of a read that found the database's files to be other than they were written. A database
+	// in which one was found accepts no more writes.
+	ErrDamaged = errors.New("the database is damaged")
 )
 
 // Sizes where [Options] leave them open.
@@ -65,11 +68,19 @@ func Open(dir string, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := pebble.Open(dir, pebbleOptions(options, files, lock))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), lock.Close())
+	db := &DB{lock: lock}
+	if db.pebble, err = pebble.Open(dir, db.pebbleOptions(options, files)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", readError(err)), lock.Close())
 	}
-	return &DB{pebble: db, lock: lock}, nil
+	return db, nil
+}
+
+// readError marks the error of a read that found damage.
+func readError(err error) error {
+	if pebble.IsCorruptionError(err) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
 }
 
 // lockDirectory tells a directory in use, where taking the lock fails, from one whose lock file cannot be made.
@@ -87,9 +98,10 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 }
 
 // pebbleOptions are tuned for one synced batch of some 100,000 rows a second and reads from few levels.
-func pebbleOptions(options Options, files vfs.FS, lock *pebble.Lock) *pebble.Options {
+func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
-		FS: files, Lock: lock, Logger: logger{options.Logger},
+		FS: files, Lock: db.lock, Logger: logger{options.Logger},
+		EventListener:               &pebble.EventListener{DataCorruption: db.noteDamage},
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
 		MemTableStopWritesThreshold: 4,
@@ -111,6 +123,13 @@ func pebbleOptions(options Options, files vfs.FS, lock *pebble.Lock) *pebble.Opt
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits a key: about 1 % false positives
 	}
 	return o
+}
+
+// noteDamage keeps damage that a reader found from being built upon. Pebble would end the process on the spot; here the
+// reader gets the error, and a compaction, which has no caller, fails the next write.
+func (db *DB) noteDamage(info pebble.DataCorruptionInfo) {
+	err := fmt.Errorf("%w: %w: %s: %w", ErrFailed, ErrDamaged, info.Path, info.Details)
+	db.failed.CompareAndSwap(nil, &err)
 }
 
 // Close closes the database and gives its directory free. Iterators and snapshots must be closed before; those that
@@ -171,7 +190,7 @@ func get(r pebble.Reader, key []byte) ([]byte, error) {
 		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	// An empty value is not nil: the key is there.
 	return append(make([]byte, 0, len(value)), value...), closer.Close()

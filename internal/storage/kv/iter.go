@@ -16,7 +16,7 @@ type Iter struct {
 func newIter(r pebble.Reader, lower, upper []byte) (*Iter, error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	return &Iter{pebble: it}, nil
 }
@@ -47,15 +47,15 @@ func (i *Iter) Key() []byte { return i.pebble.Key() }
 // nil and Close returns why.
 func (i *Iter) Value() []byte {
 	value, err := i.pebble.ValueAndErr()
-	i.err = errors.Join(i.err, err)
+	i.err = errors.Join(i.err, readError(err))
 	return value
 }
 
 // Err is the error that ended the walk, or nil.
-func (i *Iter) Err() error { return errors.Join(i.err, i.pebble.Error()) }
+func (i *Iter) Err() error { return errors.Join(i.err, readError(i.pebble.Error())) }
 
 // Close ends the walk and returns the first error of it.
-func (i *Iter) Close() error { return errors.Join(i.err, i.pebble.Close()) }
+func (i *Iter) Close() error { return errors.Join(i.err, readError(i.pebble.Close())) }
 
 // Scan calls f for each key in [lower, upper), ascending, until it returns an error, which Scan returns. Keys and
 // values are valid during the call only.

@@ -269,6 +269,46 @@ func TestFailedWrite(t *testing.T) {
 }
 
 // TestModel compares random batches with a sorted map.
+// TestDamagedTable flips bytes in a table on disk: reading tells, and nothing is written any more.
+func TestDamagedTable(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second start makes a table of the first one's log
+		db := open(t, dir, Options{})
+		commit(t, db, true, func(b *Batch) {
+			for i := range 1000 {
+				b.Set(fmt.Appendf(nil, "key %d", i), bytes.Repeat([]byte{byte(i)}, 100))
+			}
+		})
+		closeDB(t, db)
+	}
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatalf("tables %v, %v", tables, err)
+	}
+	for _, table := range tables {
+		content, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 100; i < len(content)/2; i += 100 {
+			content[i] ^= 1
+		}
+		if err := os.WriteFile(table, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := open(t, dir, Options{})
+	if err := Scan(db, nil, nil, func(_, _ []byte) error { return nil }); !errors.Is(err, ErrDamaged) {
+		t.Errorf("scan: %v", err)
+	}
+	b := db.NewBatch(0)
+	b.Set([]byte("more"), nil)
+	if err := db.Commit(b, true); !errors.Is(err, ErrFailed) || !errors.Is(err, ErrDamaged) {
+		t.Errorf("commit: %v", err)
+	}
+	closeDB(t, db)
+}
+
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := Memory()
