@@ -35,7 +35,7 @@ func newDev() *cobra.Command {
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: node.DevelopmentMnemonic,
 		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
 	}
-	return withSettings(&cobra.Command{
+	return withSettingsFile(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
 		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys are printed.\n" +

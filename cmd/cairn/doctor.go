@@ -34,7 +34,7 @@ const (
 
 func newDoctor() *cobra.Command {
 	settings := nodeSettings{DataDir: dataHome("dev"), RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr}
-	return withSettings(&cobra.Command{
+	return withSettingsFile(&cobra.Command{
 		Use:     "doctor",
 		Short:   "Check machine, data directory and ports, and say what to do",
 		Long:    "Check what a node needs of this machine, its data directory and its ports, and say what to do. Exit 1 on a problem.",

@@ -34,7 +34,7 @@ func newNode() *cobra.Command {
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
 		AdminAddr: defaultAdminAddr, Journal: "async",
 	}
-	return withSettings(&cobra.Command{
+	return withSettingsFile(&cobra.Command{
 		Use:     "node",
 		Short:   "Run a node of a network",
 		Long:    "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and DATA-DIR/cairn.toml.",

@@ -24,11 +24,12 @@ const (
 	envPrefix        = "CAIRN_"
 )
 
-// withSettings gives a command its settings as flags, and loads them before it runs.
+// withSettings gives a command its settings as flags, and loads them before it runs: flags over environment over
+// defaults.
 func withSettings(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
 	config.Register(command.Flags(), settings)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		if err := loadSettings(command, settings); err != nil {
+		if err := config.Load(settings, settingsSources(command)); err != nil {
 			return output.Usage(err)
 		}
 		return run(command)
@@ -37,22 +38,23 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 	return command
 }
 
-// loadSettings reads flags over environment over the cairn.toml of the data directory over defaults.
-func loadSettings(command *cobra.Command, settings any) error {
-	sources := config.Sources{Flags: command.Flags(), Env: envPrefix}
-	if err := config.Load(settings, sources); err != nil {
-		return err
-	}
-	dir := command.Flags().Lookup("data-dir")
-	if dir == nil || dir.Value.String() == "" {
-		return nil
-	}
-	file := filepath.Join(dir.Value.String(), node.SettingsFile)
-	if _, err := os.Stat(file); err != nil {
-		return nil // a directory needs no settings
-	}
-	sources.File = file
-	return config.Load(settings, sources)
+func settingsSources(command *cobra.Command) config.Sources {
+	return config.Sources{Flags: command.Flags(), Env: envPrefix}
+}
+
+// withSettingsFile is withSettings for a command whose settings may stand in the cairn.toml of its data directory too:
+// over defaults, under all else.
+func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
+	return withSettings(command, settings, func(command *cobra.Command) error {
+		sources := settingsSources(command)
+		sources.File = filepath.Join(command.Flags().Lookup("data-dir").Value.String(), node.SettingsFile)
+		if _, err := os.Stat(sources.File); err == nil { // a directory needs no settings
+			if err := config.Load(settings, sources); err != nil {
+				return output.Usage(err)
+			}
+		}
+		return run(command)
+	})
 }
 
 // newLogger logs to the standard error: warnings and errors, and what else CAIRN_LOG_LEVEL asks for.
