@@ -224,7 +224,7 @@ class Chain:
         """A Merkle proof of the node's holds under the derived root, and shows the derived value."""
         if self.head() < proof["height"]:
             self.follow()
-        self.report.check("proof_height", 0 <= proof["height"] <= self.head(), proof["height"])
+        self.report.check("proof_height", 0 <= proof["height"] <= self.head(), str(proof["height"]))
         header, end = self.headers[proof["height"]], proof["end"]
         value = None if proof["value"] is None else data(proof["value"])
         self.report.equal("proof_key", data(proof["key"]), key)

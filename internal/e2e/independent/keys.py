@@ -26,14 +26,29 @@ def add(a, b):
     return x, (slope * (a[0] - x) - a[1]) % P
 
 
+def double(X, Y, Z):
+    """2·(X : Y : Z) in Jacobian coordinates, x = X/Z² and y = Y/Z³, which need no division."""
+    squared = Y * Y % P
+    S, M = 4 * X * squared % P, 3 * X * X % P
+    doubled = (M * M - 2 * S) % P
+    return doubled, (M * (S - doubled) - 8 * squared * squared) % P, 2 * Y * Z % P
+
+
 def multiply(scalar, point):
-    result = None
-    while scalar:
-        if scalar & 1:
-            result = add(result, point)
-        point = add(point, point)
-        scalar >>= 1
-    return result
+    """Double and add, from the top bit. The scalar is below N, so that an addition never meets the same x."""
+    if point is None or scalar == 0:
+        return None
+    x, y = point
+    X, Y, Z = x, y, 1
+    for digit in bin(scalar)[3:]:
+        X, Y, Z = double(X, Y, Z)
+        if digit == "1":  # add (x, y)
+            H, R = (x * Z * Z - X) % P, (y * Z * Z * Z - Y) % P
+            cube, V = H * H * H % P, X * H * H % P
+            sum_x = (R * R - cube - 2 * V) % P
+            X, Y, Z = sum_x, (R * (V - sum_x) - Y * cube) % P, Z * H % P
+    inverse = pow(Z, -1, P)
+    return X * inverse * inverse % P, Y * inverse * inverse * inverse % P
 
 
 def lift_x(x):
@@ -79,7 +94,7 @@ def verify(public, message, signature):
     if point is None or r >= P or s >= N:
         return False
     e = challenge(signature[:32], public, message)
-    found = add(multiply(s, G), multiply(N - e, point))
+    found = add(multiply(s, G), multiply((N - e) % N, point))
     return found is not None and found[1] % 2 == 0 and found[0] == r
 
 

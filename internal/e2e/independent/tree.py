@@ -3,8 +3,8 @@
 A digest is a tuple of 8 field elements; a path is one as a number of 248 bits, the first bit on top.
 """
 
+import struct
 from functools import lru_cache
-from operator import mul
 
 P = 2 ** 31 - 2 ** 24 + 1
 WIDTH, FULL, PARTIAL = 16, 8, 20
@@ -43,20 +43,34 @@ def round_constants():
 
 
 CONSTANTS = round_constants()
-FIRST_ROW = (1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3)
-MATRIX = [[FIRST_ROW[(j - i) % WIDTH] for j in range(WIDTH)] for i in range(WIDTH)]
+FIRST_COLUMN = (1, 3, 13, 22, 67, 2, 15, 63, 101, 1, 2, 17, 11, 1, 51, 1)
+
+
+def to_number(lanes):
+    """The polynomial with these coefficients at x = 2^64."""
+    return int.from_bytes(struct.pack("<%dQ" % WIDTH, *lanes), "little")
+
+
+MATRIX = to_number(FIRST_COLUMN)
+
+
+def multiply(lanes):
+    """The circulant matrix times the lanes: a product of polynomials modulo x^16 - 1. Sums stay far below 2^64."""
+    product = to_number(lanes) * MATRIX
+    folded = (product >> 64 * WIDTH) + (product & 2 ** (64 * WIDTH) - 1)
+    return [x % P for x in struct.unpack("<%dQ" % WIDTH, folded.to_bytes(8 * WIDTH, "little"))]
 
 
 @lru_cache(maxsize=None)
 def permute(state):
     """The permutation of 16 elements."""
     for r in range(FULL + PARTIAL):
-        state = [(x + c) % P for x, c in zip(state, CONSTANTS[WIDTH * r:WIDTH * (r + 1)])]
+        state = [x + c for x, c in zip(state, CONSTANTS[WIDTH * r:WIDTH * (r + 1)])]
         if FULL // 2 <= r < FULL // 2 + PARTIAL:
             state[0] = pow(state[0], 3, P)
         else:
-            state = [x * x * x % P for x in state]
-        state = [sum(map(mul, row, state)) % P for row in MATRIX]
+            state = [pow(x, 3, P) for x in state]
+        state = multiply(state)
     return tuple(state)
 
 
