@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const vectorsFile = "../../docs/vectors.json"
+
+// clientTimeout bounds one run of the independent client.
+const clientTimeout = 2 * time.Minute
+
+// clientReport is what the independent client prints.
+type clientReport struct {
+	OK     bool            `json:"ok"`
+	Checks map[string]bool `json:"checks"`
+	Failed *struct {
+		Check  string `json:"check"`
+		Detail string `json:"detail"`
+	} `json:"failed"`
+	Seen struct {
+		Transactions int            `json:"transactions"`
+		ProofEnds    map[string]int `json:"proof_ends"`
+	} `json:"seen"`
+}
+
+// runClient runs the independent client and returns its report. The exit code must be the one that the report stands for.
+func runClient(t *testing.T, args ...string) clientReport {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is not on the PATH: the independent client needs Python 3.9 or newer, without packages")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), clientTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, python, append([]string{"-B", "independent/client.py"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	code := 0
+	if err := command.Run(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatalf("run the independent client: %v", err)
+		}
+		code = exit.ExitCode()
+	}
+	var report clientReport
+	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+		t.Fatalf("the client printed no report (exit code %d): %v\n%s%s", code, err, &stdout, &stderr)
+	}
+	if want := map[bool]int{true: 0, false: 1}[report.OK]; code != want {
+		t.Fatalf("exit code %d with ok = %t, want %d\n%s", code, report.OK, want, &stderr)
+	}
+	return report
+}
+
+// requireAllTrue fails the test unless the client found nothing wrong and checked exactly the names in want.
+func requireAllTrue(t *testing.T, report clientReport, want []string) {
+	t.Helper()
+	if !report.OK {
+		t.Fatalf("the client disagrees with the node: %+v", *report.Failed)
+	}
+	if got := slices.Sorted(maps.Keys(report.Checks)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("checked %v, want %v", got, want)
+	}
+	for name, passed := range report.Checks {
+		if !passed {
+			t.Errorf("check %s failed in a report that is ok", name)
+		}
+	}
+}
+
+// requireFailure fails the test unless the client stopped at the check want.
+func requireFailure(t *testing.T, report clientReport, want string) {
+	t.Helper()
+	if report.OK || report.Failed == nil {
+		t.Fatal("the client found nothing wrong")
+	}
+	if report.Failed.Check != want || report.Checks[want] {
+		t.Errorf("the client failed at %s (%s), want %s", report.Failed.Check, report.Failed.Detail, want)
+	}
+}
+
+// verifyChecks are the checks of a chain that is only read, sendChecks those that sending adds.
+var (
+	verifyChecks = strings.Fields(`schedule_digest genesis_decodes genesis_valid parameters_valid genesis_header
+		genesis_hash balances nonces json_block block_decodes height parent_link chain_id parameters_in_header timestamp
+		base_fee transactions_root receipts_present receipts_root gas_used receipts_of_execution writes_digest
+		writes_are_listed state_root supply producer_signature transaction_valid transaction_signature json_receipt
+		signed_header proof_height proof_key proof_state_root proof_verifies proof_value json_parameters`)
+	sendChecks = strings.Fields(`estimated_gas sent_hash payment_arrived`)
+)
+
+// TestIndependentClient runs a client that shares no code with the node, and was written from docs/protocol.md alone,
+// against the program: it sends transactions and recomputes the whole chain. Then each single lie of a node must show.
+func TestIndependentClient(t *testing.T) {
+	node := startDev(t, "--ephemeral")
+	report := runClient(t, node.RPC)
+	requireAllTrue(t, report, slices.Concat(verifyChecks, sendChecks))
+	if report.Seen.Transactions != 4 {
+		t.Errorf("the client checked %d transactions, want its own 4", report.Seen.Transactions)
+	}
+	for _, end := range []string{"leaf", "empty", "other"} {
+		if report.Seen.ProofEnds[end] == 0 {
+			t.Errorf("no proof ended in %s", end)
+		}
+	}
+
+	// From here on a block only for a transaction, so that the chain to check stays short.
+	mustCall(t, node.RPC, "dev_setBlockTime", 0)
+	t.Run("through an honest proxy", func(t *testing.T) {
+		t.Parallel()
+		honest := tampering{method: "svc_getBlocks", change: func(result any) any { return result }}
+		requireAllTrue(t, runClient(t, "--verify", honest.proxy(t, node.RPC)), verifyChecks)
+	})
+	for _, lie := range tamperings {
+		t.Run(lie.name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"--verify", lie.proxy(t, node.RPC)}
+			if lie.sends {
+				args = args[1:]
+			}
+			requireFailure(t, runClient(t, args...), lie.want)
+		})
+	}
+}
+
+// mustCall makes a JSON-RPC call.
+func mustCall(t *testing.T, url, method string, params ...any) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte(`"result"`)) {
+		t.Fatalf("%s: %s %s", method, response.Status, answer)
+	}
+}
+
+// TestIndependentVectors checks the test vectors with the independent client: all of them as they are, and that a wrong
+// one shows.
+func TestIndependentVectors(t *testing.T) {
+	t.Parallel()
+	report := runClient(t, "--vectors", vectorsFile)
+	if !report.OK {
+		t.Fatalf("the client disagrees with the vectors: %+v", *report.Failed)
+	}
+	// members: no member of the file is left out.
+	if !report.Checks["members"] || !report.Checks["headers"] {
+		t.Errorf("the report lacks checks: %v", report.Checks)
+	}
+	cases := []struct {
+		path []any
+		want string
+	}{
+		{[]any{"transactions", 1, "id"}, "transaction_hashes"},
+		{[]any{"poseidon", "value_hash", 3, "digest"}, "poseidon_value_hash"},
+		{[]any{"state_proofs", 3, "siblings", 2}, "state_proofs"},
+		{[]any{"chain", "blocks", 2, "receipts", 1, "gas_used"}, "receipts_of_execution"},
+		{[]any{"chain", "base_fee_of_block_3"}, "base_fees"},
+	}
+	for _, c := range cases {
+		t.Run(strings.ReplaceAll(strings.Trim(fmt.Sprint(c.path), "[]"), " ", "."), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(vectorsFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := filepath.Join(t.TempDir(), "vectors.json")
+			if err := os.WriteFile(changed, encodeJSON(t, edit(decodeJSON(t, data), c.path, falsify)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			requireFailure(t, runClient(t, "--vectors", changed), c.want)
+		})
+	}
+}
