@@ -12,31 +12,26 @@ PATH_BITS = 248
 ZEROS = (0,) * 8
 
 
+def grain():
+    """The outputs of the Grain LFSR of the Poseidon paper, its first 160 discarded."""
+    bits = "".join(format(value, "0%db" % width) for value, width in (
+        (1, 2), (0, 4), (31, 12), (WIDTH, 12), (FULL, 10), (PARTIAL, 10), (2 ** 30 - 1, 30)))
+    bits = [int(bit) for bit in bits]  # the last 80 are the state, s0 is 80 before the end
+    while True:
+        bits.append(bits[-80] ^ bits[-67] ^ bits[-57] ^ bits[-42] ^ bits[-29] ^ bits[-18])
+        if len(bits) > 80 + 160:
+            yield bits[-1]
+
+
 def round_constants():
-    """The constants of all rounds, by the Grain LFSR of the Poseidon paper."""
-    state = 0
-    for value, width in ((1, 2), (0, 4), (31, 12), (WIDTH, 12), (FULL, 10), (PARTIAL, 10), (2 ** 30 - 1, 30)):
-        state = state << width | value  # bit s0 is the most significant of 80
-
-    def step():
-        nonlocal state
-        bit = (state >> 79 ^ state >> 66 ^ state >> 56 ^ state >> 41 ^ state >> 28 ^ state >> 17) & 1
-        state = (state << 1 | bit) & (2 ** 80 - 1)
-        return bit
-
-    def stream_bit():
-        while True:
-            keep, bit = step(), step()
-            if keep:
-                return bit
-
-    for _ in range(160):
-        step()
+    """The constants of all rounds, each of 31 bits of the self-shrunk stream."""
+    outputs = grain()
+    stream = (bit for keep, bit in zip(outputs, outputs) if keep)
     constants = []
     while len(constants) < WIDTH * (FULL + PARTIAL):
         element = 0
         for _ in range(31):
-            element = element << 1 | stream_bit()
+            element = element << 1 | next(stream)
         if element < P:
             constants.append(element)
     return constants
