@@ -90,10 +90,12 @@ type session struct {
 // action is what a command does.
 type action func(ctx context.Context, s *session, command *cobra.Command, args []string) error
 
-// define makes a command that takes the named settings as flags.
+// define makes a command that takes the named settings as flags, none where it names none.
 func (a *app) define(command *cobra.Command, settings []string, run action) *cobra.Command {
 	config.Register(command.Flags(), &a.location)
-	config.Register(command.Flags(), &a.settings, settings...)
+	if len(settings) > 0 {
+		config.Register(command.Flags(), &a.settings, settings...)
+	}
 	command.RunE = func(command *cobra.Command, args []string) error {
 		s, err := a.start(command)
 		if err != nil {

@@ -305,7 +305,7 @@ func (a *app) newKeysAlias() *cobra.Command {
 	return a.define(&cobra.Command{
 		Use:   "alias NAME ACCOUNT",
 		Short: "Name an account",
-		Example: `  cairn keys alias shop bcrt1p… 
+		Example: `  cairn keys alias shop bcrt1p…
   cairn keys alias faucet dev0`,
 		Args: exactly("NAME", "ACCOUNT"),
 	}, []string{"network"}, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {

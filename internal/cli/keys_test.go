@@ -144,6 +144,13 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+func TestKeysListNeedsNoNode(t *testing.T) {
+	desk := newDesk(t, nil)
+	if o := desk.run(t, "keys", "list", "--rpc-url", "http://127.0.0.1:1"); o.exit != 2 || !strings.Contains(o.err, "--rpc-url") {
+		t.Errorf("a flag that does nothing there: %+v", o)
+	}
+}
+
 func TestAliasesAreAccounts(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
