@@ -70,7 +70,7 @@ func Open(dir string, options Options) (*DB, error) {
 	}
 	db := &DB{lock: lock}
 	if db.pebble, err = pebble.Open(dir, db.pebbleOptions(options, files)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", readError(err)), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", dir, readError(err)), lock.Close())
 	}
 	return db, nil
 }
