@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestStopUnderLoad ends a node as its user does, while it is busy: it exits with 0, and nothing acknowledged is lost.
+func TestStopUnderLoad(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
+		t.Run(name, func(t *testing.T) {
+			s := newSurvivor(t, uint64(signal), 512)
+			s.start = func() []string { return []string{"node", "--data-dir", s.dir, "--block-time", "200ms"} }
+			for s.load.acknowledged() == 0 {
+				if err := s.live(func(node *process) error { return node.end(signal) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.finish(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// initialize makes a network and returns its data directory.
+func initialize(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "chain")
+	newUser(t).succeeds(nil, append([]string{"init", dir}, args...)...)
+	return dir
+}
+
+// anyPorts are the arguments of a node that is not to serve, and would on these addresses.
+var anyPorts = []string{"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}
+
+func TestSecondNodeOnADataDirectoryIsRefused(t *testing.T) {
+	dir := initialize(t)
+	first := start(t, "node", "--data-dir", dir)
+	refused := newUser(t).fails(exitFailed, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
+	if !strings.Contains(refused.Message, "in use by another process") {
+		t.Errorf("it says %q", refused.Message)
+	}
+	newUser(t).of(first).succeeds(nil, "status")
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
+		t.Errorf("after the first: %v", err)
+	}
+}
+
+func TestAddressInUseIsRefused(t *testing.T) {
+	first := startDev(t, "--ephemeral")
+	address := strings.TrimPrefix(first.RPC, "http://")
+	refused := newUser(t).fails(exitFailed, "dev", "--ephemeral", "--rpc-addr", address, "--admin-addr", "127.0.0.1:0")
+	if !strings.Contains(refused.Message, address) || !strings.Contains(refused.Message, "in use") {
+		t.Errorf("it says %q", refused.Message)
+	}
+}
+
+// TestOtherGenesisIsRefused starts a node with the data of one chain and the genesis of another.
+func TestOtherGenesisIsRefused(t *testing.T) {
+	dir, other := initialize(t), initialize(t, "--chain-id", "77")
+	development := filepath.Join(t.TempDir(), "dev")
+	for _, node := range []*process{start(t, "node", "--data-dir", dir), startDev(t, "--data-dir", development)} {
+		if err := node.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, args := range map[string][]string{
+		"another network's":  {"node", "--data-dir", dir, "--genesis", filepath.Join(other, "genesis.json"), "--protocol-key", filepath.Join(other, "protocol.key")},
+		"another mnemonic's": {"dev", "--data-dir", development, "--mnemonic", strings.Repeat("abandon ", 11) + "about"},
+		"fewer accounts":     {"dev", "--data-dir", development, "--accounts", "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused := newUser(t).fails(exitFailed, append(args, anyPorts...)...)
+			if !strings.Contains(refused.Message, "genesis") {
+				t.Errorf("it says %q", refused.Message)
+			}
+		})
+	}
+	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
+		t.Errorf("with its own: %v", err)
+	}
+}
+
+// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, and says why in a sentence.
+func TestDamagedDatabaseIsRefused(t *testing.T) {
+	dir := usedDirectory(t)
+	flip := func(b []byte) []byte {
+		for i := len(b) / 8; i < len(b); i += 64 {
+			b[i] ^= 0x55
+		}
+		return b
+	}
+	flipOne := func(b []byte) []byte {
+		b[len(b)/100] ^= 0x55
+		return b
+	}
+	half := func(b []byte) []byte { return b[:len(b)/2] }
+	empty := func([]byte) []byte { return nil }
+	for name, tc := range map[string]struct {
+		pattern string // of the files that are damaged
+		damage  func([]byte) []byte
+	}{
+		"table: bytes flipped":    {"*.sst", flip},
+		"table: cut in half":      {"*.sst", half},
+		"table: emptied":          {"*.sst", empty},
+		"manifest: bytes flipped": {"MANIFEST-*", flip},
+		"manifest: emptied":       {"MANIFEST-*", empty},
+		"log: a byte flipped":     {"*.log", flipOne},
+	} {
+		t.Run(name, func(t *testing.T) {
+			damaged := filepath.Join(t.TempDir(), "chain")
+			if err := os.CopyFS(damaged, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(filepath.Join(damaged, "protocol.key"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, filepath.Join(damaged, "db"), tc.pattern, tc.damage)
+			u := newUser(t)
+			for _, args := range [][]string{
+				append([]string{"node", "--data-dir", damaged}, anyPorts...), {"db", "check", "--data-dir", damaged},
+			} {
+				if refused := u.fails(exitFailed, args...); !strings.Contains(refused.Message, "database") {
+					t.Errorf("cairn %s says %q", args[0], refused.Message)
+				}
+			}
+		})
+	}
+}
+
+// minLog is the length of a log in whose beginning damage is found: what comes later tells that it was written. In the
+// last 32 KiB a damaged write looks like one that a crash cut off.
+const minLog = 100_000
+
+// usedDirectory makes the data directory of a chain, part of it in tables and part in the log.
+func usedDirectory(t *testing.T) string {
+	t.Helper()
+	s := newSurvivor(t, 3, 512)
+	s.start = func() []string { return []string{"node", "--data-dir", s.dir, "--block-time", "100ms"} }
+	for {
+		if err := s.live((*process).Stop); err != nil {
+			t.Fatal(err)
+		}
+		logs, err := filepath.Glob(filepath.Join(s.dir, "db", "*.log"))
+		if err != nil || len(logs) == 0 {
+			t.Fatalf("logs %v, %v", logs, err)
+		}
+		info, err := os.Stat(logs[len(logs)-1]) // the newest
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.lives > 1 && info.Size() > minLog {
+			return s.dir
+		}
+	}
+}
+
+// damage changes all files of a directory whose name matches a pattern.
+func damage(t *testing.T, dir, pattern string, change func([]byte) []byte) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file %s in %s: %v", pattern, dir, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, change(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
