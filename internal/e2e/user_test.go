@@ -38,6 +38,9 @@ func newUser(t *testing.T) *user {
 	return &user{t: t, environment: append(mine, "HOME="+t.TempDir())}
 }
 
+// in is the same user within another test.
+func (u *user) in(t *testing.T) *user { return &user{t: t, environment: u.environment} }
+
 // of lets the user's commands speak to a node.
 func (u *user) of(node *process) *user {
 	u.environment = append(u.environment, "CAIRN_RPC_URL="+node.RPC)
