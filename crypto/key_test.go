@@ -113,6 +113,8 @@ func TestPrivateKeyIsNotPrinted(t *testing.T) {
 	}{key, &key, []PrivateKey{key}, map[string]PrivateKey{"k": key}}
 
 	outputs := map[string]string{}
+	wrongVerb := "%p" // fmt does not ask Format for it
+	outputs[wrongVerb] = fmt.Sprintf(wrongVerb+" "+wrongVerb, key, wrapped)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%t"} {
 		if got := fmt.Sprintf(verb, key); got != "[private key]" {
 			t.Errorf("%s prints %q", verb, got)
@@ -120,7 +122,6 @@ func TestPrivateKeyIsNotPrinted(t *testing.T) {
 		outputs[verb+" in a struct"] = fmt.Sprintf(verb, wrapped)
 		outputs[verb+" of a pointer"] = fmt.Sprintf(verb, &wrapped)
 	}
-	outputs["%p"] = fmt.Sprintf("%p %p", key, wrapped) // fmt does not ask Format
 	encoded, err := json.Marshal(wrapped)
 	if err != nil {
 		t.Fatal(err)

@@ -226,8 +226,10 @@ func TestBestSkipSender(t *testing.T) {
 	if got := iterator.Next(); got.ID() != b[1] {
 		t.Fatal("the other sender's second is missing")
 	}
-	if iterator.Next() != nil || iterator.Next() != nil {
-		t.Fatal("the end is not the end")
+	for range 2 {
+		if iterator.Next() != nil {
+			t.Fatal("the end is not the end")
+		}
 	}
 }
 
