@@ -72,6 +72,13 @@ type NodeInfo struct {
 	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
+	Override          *Override       `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
+}
+
+// Override is a replacement of the chain's parameters that the node was started with: a hard fork.
+type Override struct {
+	Height types.Height `json:"height" doc:"the block before whose first transaction they are set"`
+	SHA256 types.Digest `json:"sha256" doc:"SHA-256 of the encoded parameters"`
 }
 
 // ProofRange is a range of heights, both ends included.

@@ -24,6 +24,7 @@ type nodeSettings struct {
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
 	AdminAddr   string        `setting:"admin-addr" usage:"address of health and readiness; port 0 picks one"`
 	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
+	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
 	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
 	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
@@ -96,8 +97,12 @@ func (s nodeSettings) config() (node.Config, error) {
 	if err != nil {
 		return node.Config{}, err
 	}
+	override, err := node.ReadOverride(s.Override, genesis.Network)
+	if err != nil {
+		return node.Config{}, err
+	}
 	return node.Config{
-		Version: version, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
+		Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20,
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-chain/cairn/crypto"
@@ -109,14 +110,7 @@ const maxGenesisFile = 256 << 20
 
 // ReadGenesis reads a genesis file.
 func ReadGenesis(path string) (types.Genesis, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return types.Genesis{}, err
-	}
-	if info.Size() > maxGenesisFile {
-		return types.Genesis{}, fmt.Errorf("%s is over %d bytes", path, maxGenesisFile)
-	}
-	content, err := os.ReadFile(path)
+	content, err := readBounded(path, maxGenesisFile)
 	if err != nil {
 		return types.Genesis{}, err
 	}
@@ -148,6 +142,44 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 		return crypto.PrivateKey{}, fmt.Errorf("%s is not a key: 64 hex digits are expected", path)
 	}
 	return crypto.NewPrivateKey([32]byte(digits))
+}
+
+// maxParametersFile bounds a file of parameters, which have 94 bytes or some lines of JSON.
+const maxParametersFile = 64 << 10
+
+// ReadOverride reads an override written as HEIGHT:FILE, where the file holds the parameters in their canonical encoding
+// or as JSON. An empty text is none.
+func ReadOverride(text string, network types.Network) (*ledger.Override, error) {
+	if text == "" {
+		return nil, nil
+	}
+	number, path, _ := strings.Cut(text, ":")
+	height, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || height == 0 || path == "" {
+		return nil, fmt.Errorf("an override is HEIGHT:FILE with a height of at least 1, not %q", text)
+	}
+	content, err := readBounded(path, maxParametersFile)
+	if err != nil {
+		return nil, err
+	}
+	p, err := types.DecodeParameters(content)
+	if err != nil {
+		if p, err = types.ParseParametersJSON(content, network); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return &ledger.Override{Height: types.Height(height), Parameters: p}, nil
+}
+
+func readBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s is over %d bytes", path, limit)
+	}
+	return os.ReadFile(path)
 }
 
 // GenesisHash is the hash of block 0, which identifies a chain.

@@ -37,6 +37,7 @@ type Config struct {
 	BlockTime   time.Duration     // sequencer.Instant, sequencer.Manual, or the interval
 	RPCAddr     string
 	AdminAddr   string
+	Override    *ledger.Override
 	Retention   uint64 // blocks kept behind the head, 0 for all
 	SyncJournal bool   // answer a sent transaction only once it is synced
 	CacheBytes  int64  // of the database, 0 for its default
@@ -83,7 +84,7 @@ func New(config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.ledger, err = ledger.Open(n.store, config.Genesis); err != nil {
+	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override); err != nil {
 		return nil, err
 	}
 	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log}

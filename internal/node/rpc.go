@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"log/slog"
@@ -24,6 +25,9 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Version: n.config.Version,
 		Mode: api.ModePrimary, Limits: jsonrpc.Options{Incident: logIncidents(n.config.Log)},
+	}
+	if o := n.config.Override; o != nil {
+		config.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
 	}
 	if n.config.Development != nil {
 		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}

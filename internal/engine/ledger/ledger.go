@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -18,8 +19,9 @@ import (
 
 // Ledger is the chain's tip: the store, and the state tree of the store's head. Producing is serialised; reading is not.
 type Ledger struct {
-	store *chain.Store
-	tip   atomic.Pointer[Tip]
+	store    *chain.Store
+	override *Override
+	tip      atomic.Pointer[Tip]
 
 	producing sync.Mutex
 
@@ -33,8 +35,15 @@ type Ledger struct {
 type Tip struct {
 	Header     types.SignedHeader
 	Hash       types.BlockHash
-	Parameters types.Parameters // in the head's state
+	Parameters types.Parameters // in the head's state, or the override's that the next block begins with
 	Env        exec.Env         // of the next block
+	Override   bool             // whether the next block begins with an override
+}
+
+// Override replaces the chain's parameters before the first transaction of a block: a hard fork, the same on every node.
+type Override struct {
+	Height     types.Height
+	Parameters types.Parameters
 }
 
 // Batch is what an engine decides: the block's time, and the transactions in the order in which they are tried.
@@ -68,9 +77,14 @@ var ErrRoot = errors.New("the state tree's root is not the head's state root")
 
 // Open starts a chain in an empty store from its genesis, or continues the one that the store holds: it rebuilds the
 // state tree from the flat state and checks its root against the head. A genesis of another chain is refused
-// (chain.ErrOtherGenesis); nil takes the stored one.
-func Open(store *chain.Store, genesis *types.Genesis) (*Ledger, error) {
-	l := &Ledger{store: store}
+// (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made.
+func Open(store *chain.Store, genesis *types.Genesis, override *Override) (*Ledger, error) {
+	l := &Ledger{store: store, override: override}
+	if override != nil {
+		if err := params.Check(override.Parameters); err != nil {
+			return nil, fmt.Errorf("the parameters of the override: %w", err)
+		}
+	}
 	if genesis != nil {
 		if err := l.begin(*genesis); err != nil {
 			return nil, err
@@ -128,7 +142,13 @@ func (l *Ledger) publish() error {
 	if err != nil {
 		return err
 	}
-	l.tip.Store(&Tip{Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p)})
+	overrides := l.override != nil && l.override.Height == head.Header.Height+1
+	if overrides {
+		p = l.override.Parameters
+	}
+	l.tip.Store(&Tip{
+		Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p), Override: overrides,
+	})
 	return nil
 }
 
@@ -180,6 +200,11 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 	}
 	defer view.Close()
 	run := exec.Begin(tip.Parameters, view, seed)
+	if tip.Override {
+		if err := run.Override(); err != nil {
+			return exec.Result{}, nil, err
+		}
+	}
 	for !run.Full() {
 		tx := batch.Transactions.Next()
 		if tx == nil {

@@ -115,7 +115,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	store, db := openStore(t, disk)
 	g := testGenesis(t)
-	l, err := Open(store, &g)
+	l, err := Open(store, &g, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 
 	store, db = openStore(t, disk)
 	defer closeStore(t, store, db)
-	again, err := Open(store, &g)
+	again, err := Open(store, &g, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,19 +168,53 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 func TestOpenRefusesAnotherGenesis(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
-	if _, err := Open(store, nil); err == nil {
+	if _, err := Open(store, nil, nil); err == nil {
 		t.Error("an empty store without a genesis was opened")
 	}
 	g := testGenesis(t)
-	if _, err := Open(store, &g); err != nil {
+	if _, err := Open(store, &g, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(store, nil); err != nil {
+	if _, err := Open(store, nil, nil); err != nil {
 		t.Errorf("a store with a chain needs no genesis: %v", err)
 	}
 	g.Time++
-	if _, err := Open(store, &g); !errors.Is(err, chain.ErrOtherGenesis) {
+	if _, err := Open(store, &g, nil); !errors.Is(err, chain.ErrOtherGenesis) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestOverrideHandsProductionOver loses the producer's key: from the override's block on another one signs.
+func TestOverrideHandsProductionOver(t *testing.T) {
+	store, db := openStore(t, kv.NewCrashDisk())
+	defer closeStore(t, store, db)
+	g := testGenesis(t)
+	next := g.Parameters
+	next.Producer, next.MinBaseFee, next.GasLimit = testKey(t, "heir").PublicKey(), 50, 2_000_000
+	l, err := Open(store, &g, &Override{Height: 2, Parameters: next})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before := build(t, l); before.Header.Header.Producer != g.Parameters.Producer || len(before.Accesses) != 0 {
+		t.Errorf("block 1 is by %s and lists %v", before.Header.Header.Producer, before.Accesses)
+	}
+	block := build(t, l)
+	h := block.Header.Header
+	if h.Producer != next.Producer || h.BaseFee != 50 || h.GasLimit != 2_000_000 {
+		t.Errorf("header of the override's block: %+v", h)
+	}
+	// A block without transactions lists just the parameters, and they are a write like any other.
+	if len(block.Accesses) != 1 || string(block.Accesses[0].Key) != string(state.ParametersKey()) ||
+		string(block.Accesses[0].New) != string(next.Encode()) || h.WritesDigest != types.DigestAccesses(block.Accesses) {
+		t.Errorf("accesses %v", block.Accesses)
+	}
+	if after := build(t, l); after.Header.Header.Producer != next.Producer || l.Tip().Parameters != next {
+		t.Errorf("block 3 is by %s", after.Header.Header.Producer)
+	}
+	bad := next
+	bad.MinBaseFee = 1
+	if _, err := Open(store, &g, &Override{Height: 9, Parameters: bad}); err == nil {
+		t.Error("an override with bad parameters was taken")
 	}
 }
 
@@ -188,7 +222,7 @@ func TestProve(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
 	g := testGenesis(t)
-	l, err := Open(store, &g)
+	l, err := Open(store, &g, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +252,7 @@ func TestRewind(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
 	g := testGenesis(t)
-	l, err := Open(store, &g)
+	l, err := Open(store, &g, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +282,7 @@ func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 	for crashAt := 0; ; crashAt++ {
 		disk := kv.NewCrashDisk()
 		store, db := openStore(t, disk)
-		l, err := Open(store, &g)
+		l, err := Open(store, &g, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +304,7 @@ func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 		}
 		closeStore(t, store, db)
 		store, db = openStore(t, crashed)
-		again, err := Open(store, &g)
+		again, err := Open(store, &g, nil)
 		if err != nil {
 			t.Fatalf("write %d: %v", crashAt, err)
 		}

@@ -52,6 +52,10 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header) *Run {
 	return &Run{env: env, header: seed, state: state.NewOverlay(parent)}
 }
 
+// Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
+// that every node agreed on outside the chain, for a producer's key that was lost.
+func (r *Run) Override() error { return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode()) }
+
 // GasLeft is the gas that the block has left for further transactions.
 func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
 

@@ -133,6 +133,7 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount(),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
 		ScheduleDigest: params.Schedule1.Digest(), Verification: "executed", OldestHeight: s.chain.OldestHeight(),
+		Override: s.override,
 	}, err
 }
 

@@ -82,10 +82,11 @@ type Config struct {
 	Node      Node
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 
-	Version string          // of the software
-	Mode    api.Mode        // what this node is
-	Limits  jsonrpc.Options // of the transport; zero values are the defaults
-	ViewGas types.Gas       // execution gas of a call that is not sent; 0: 200,000,000
+	Version  string          // of the software
+	Mode     api.Mode        // what this node is
+	Override *api.Override   // what the node was started with, or nil
+	Limits   jsonrpc.Options // of the transport; zero values are the defaults
+	ViewGas  types.Gas       // execution gas of a call that is not sent; 0: 200,000,000
 }
 
 // Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json.
@@ -97,6 +98,7 @@ type Server struct {
 	developer Developer
 	version   string
 	mode      api.Mode
+	override  *api.Override
 	viewGas   types.Gas
 
 	network types.Network
@@ -116,7 +118,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, developer: c.Developer, version: c.Version,
-		mode: c.Mode, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
+		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 	}
 	s.tips.limit = maxCachedTips
 	methods := s.methods()
