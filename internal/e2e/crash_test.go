@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 8, "how often TestKilledUnderLoad kills the node")
-	seed  = flag.Uint64("seed", 0, "seed of TestKilledUnderLoad; 0 takes a new one")
+	kills = flag.Int("kills", 8, "how often TestCrashUnderLoad kills the node")
+	seed  = flag.Uint64("seed", 0, "seed of TestCrashUnderLoad; 0 takes a new one")
 )
 
 const (
@@ -30,15 +30,15 @@ const (
 	checkTime    = time.Minute            // for the checks of one life
 )
 
-// TestKilledUnderLoad kills a node at random moments under full load and starts it again on what it left. Nothing that
+// TestCrashUnderLoad kills a node at random moments under full load and starts it again on what it left. Nothing that
 // it told anyone may be lost, changed or done twice.
-func TestKilledUnderLoad(t *testing.T) {
+func TestCrashUnderLoad(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("again with the same choices: -run TestKilledUnderLoad -kills %d -seed %d", *kills, *seed)
+			t.Logf("again with the same choices: -run TestCrashUnderLoad -kills %d -seed %d", *kills, *seed)
 		}
 	})
 	instant := max(1, *kills/4)
@@ -139,6 +139,9 @@ func (s *survivor) live(end func(*process) error) error {
 	}
 	defer c.Close()
 	if err := s.check(c); err != nil {
+		return err
+	}
+	if err := s.load.prepare(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)

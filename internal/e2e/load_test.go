@@ -19,7 +19,8 @@ const (
 	loadSenders     = 64
 	loadRecipients  = 16
 	loadConnections = 8
-	loadBatch       = 64 // transactions in a request
+	loadBatch       = 64  // transactions in a request
+	loadAhead       = 100 // transactions of a sender that are signed before they are sent: signing is slower than sending
 	loadMaxFee      = 1_000
 	loadPause       = 20 * time.Millisecond // where the node, or the bound on what is pending, refuses more
 )
@@ -37,9 +38,17 @@ type sender struct {
 	key     crypto.PrivateKey
 	account types.Account
 
+	signed []offer // by nonce; only of who sends
+
 	mu       sync.Mutex
 	included uint64       // the account's nonce, as blocks told it
 	ids      []types.TxID // by nonce: the transactions that the node acknowledged
+}
+
+// offer is a transaction that is ready to be sent.
+type offer struct {
+	id      types.TxID
+	encoded []byte
 }
 
 func newLoad(outstanding uint64) *load {
@@ -60,7 +69,33 @@ func keyOf(name string) crypto.PrivateKey {
 	return key
 }
 
-// transaction is the one that a sender sends with a nonce.
+// prepare signs what the senders send next.
+func (l *load) prepare() error {
+	errs := make([]error, len(l.senders))
+	var signing sync.WaitGroup
+	for i, s := range l.senders {
+		signing.Go(func() {
+			from, _ := s.turn(0, l.outstanding)
+			_, errs[i] = l.offer(s, from+loadAhead)
+		})
+	}
+	signing.Wait()
+	return errors.Join(errs...)
+}
+
+// offer is what a sender sends with a nonce. All before it is signed too.
+func (l *load) offer(s *sender, nonce uint64) (offer, error) {
+	for uint64(len(s.signed)) <= nonce {
+		tx, err := l.transaction(s, uint64(len(s.signed)))
+		if err != nil {
+			return offer{}, err
+		}
+		s.signed = append(s.signed, offer{tx.ID(), tx.Encode()})
+	}
+	return s.signed[nonce], nil
+}
+
+// transaction is the one of a sender with a nonce.
 func (l *load) transaction(s *sender, nonce uint64) (types.SignedTransaction, error) {
 	to := sha256.Sum256(fmt.Appendf(nil, "recipient %d", (uint64(s.number)+nonce)%loadRecipients))
 	return types.Sign(types.Transaction{
@@ -119,40 +154,40 @@ func gone(ctx context.Context, err error) bool {
 
 // request sends one batch. It reports whether the node took any of it.
 func (l *load) request(ctx context.Context, c *client.Client, senders []*sender) (progress bool, err error) {
-	type offer struct {
+	type call struct {
+		offer
 		sender *sender
-		id     types.TxID
 		answer client.Pending[types.TxID]
 	}
 	var batch client.Batch
-	var offers []offer
+	var calls []call
 	for _, s := range senders {
 		from, to := s.turn(loadBatch/len(senders), l.outstanding)
 		for nonce := from; nonce < to; nonce++ {
-			tx, err := l.transaction(s, nonce)
+			o, err := l.offer(s, nonce)
 			if err != nil {
 				return false, err
 			}
-			answer := client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()})
-			offers = append(offers, offer{s, tx.ID(), answer})
+			answer := client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: o.encoded})
+			calls = append(calls, call{o, s, answer})
 		}
 	}
 	if err := batch.Send(ctx, c); err != nil {
 		return false, err
 	}
 	full := map[*sender]bool{}
-	for _, o := range offers {
-		id, err := o.answer.Result()
+	for _, sent := range calls {
+		id, err := sent.answer.Result()
 		switch {
-		case full[o.sender]: // all from the refused one on is offered again
+		case full[sent.sender]: // all from the refused one on is offered again
 		case errors.Is(err, api.ErrMempoolFull):
-			full[o.sender] = true
+			full[sent.sender] = true
 		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
-			return progress, fmt.Errorf("sender %d: %w", o.sender.number, err)
-		case err == nil && id != o.id:
-			return progress, fmt.Errorf("sender %d: transaction %s was taken as %s", o.sender.number, o.id, id)
+			return progress, fmt.Errorf("sender %d: %w", sent.sender.number, err)
+		case err == nil && id != sent.id:
+			return progress, fmt.Errorf("sender %d: transaction %s was taken as %s", sent.sender.number, sent.id, id)
 		default:
-			o.sender.acknowledge(o.id)
+			sent.sender.acknowledge(sent.id)
 			progress = true
 		}
 	}
