@@ -14,7 +14,7 @@ test: ## run every test
 	sh scripts/test.sh
 
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -short ./codec ./types ./jsonrpc ./api ./client ./internal/...
+	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /internal/e2e)
 
 lint: ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

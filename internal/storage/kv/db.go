@@ -133,8 +133,15 @@ func (db *DB) noteDamage(info pebble.DataCorruptionInfo) {
 }
 
 // Close closes the database and gives its directory free. Iterators and snapshots must be closed before; those that
-// are not are an error.
-func (db *DB) Close() error { return errors.Join(db.pebble.Close(), db.lock.Close()) }
+// are not are an error. What is still in the log only goes into a table first: damage to a table is found when it is
+// read, while damage to the end of a log looks like a write that a crash cut off.
+func (db *DB) Close() error {
+	var flushed error
+	if db.failed.Load() == nil {
+		flushed = db.pebble.Flush()
+	}
+	return errors.Join(flushed, db.pebble.Close(), db.lock.Close())
+}
 
 // Get implements [Reader].
 func (db *DB) Get(key []byte) ([]byte, error) { return get(db.pebble, key) }
