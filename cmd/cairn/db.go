@@ -100,31 +100,35 @@ func newDBPrune() *cobra.Command {
 func newDBExport() *cobra.Command {
 	settings := struct {
 		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
-		Output  string `setting:"output" usage:"file to write"`
-		From    uint64 `setting:"from" usage:"first block"`
-		To      uint64 `setting:"to" usage:"last block"`
-	}{DataDir: dataHome("dev"), To: math.MaxUint64}
-	return withSettings(&cobra.Command{
+	}{dataHome("dev")}
+	var path string
+	var from, to uint64
+	command := withSettings(&cobra.Command{
 		Use:     "export",
 		Short:   "Write blocks to a file",
 		Long:    "Write blocks to a file: each as its length in 8 little-endian bytes and the block in its canonical encoding.",
 		Example: "  cairn db export --output blocks.bin --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
-		if settings.Output == "" {
+		if path == "" {
 			return output.Usage(errors.New("--output is needed: the file to write"))
 		}
-		file, err := os.OpenFile(settings.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err
 		}
 		progress, stop := cli.Progress(command, "exporting")
-		count, err := node.ExportBlocks(command.Context(), settings.DataDir, types.Height(settings.From), types.Height(settings.To), file, progress)
+		count, err := node.ExportBlocks(command.Context(), settings.DataDir, types.Height(from), types.Height(to), file, progress)
 		stop()
 		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-			return errors.Join(err, os.Remove(settings.Output))
+			return errors.Join(err, os.Remove(path))
 		}
-		return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": settings.Output}, func(t *output.Text) {
-			t.Line("%d blocks written to %s.", count, settings.Output)
+		return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
+			t.Line("%d blocks written to %s.", count, path)
 		})
 	})
+	// What to export is said each time: these are no settings of the environment.
+	command.Flags().StringVar(&path, "output", "", "file to write")
+	command.Flags().Uint64Var(&from, "from", 0, "first block")
+	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
+	return command
 }

@@ -35,7 +35,7 @@ func newDev() *cobra.Command {
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: node.DevelopmentMnemonic,
 		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
 	}
-	return withSettingsFile(&cobra.Command{
+	return withSettings(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
 		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys are printed.\n" +
@@ -53,6 +53,8 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	dir := settings.DataDir
 	if settings.Ephemeral {
 		dir = ""
+	} else if _, err := os.Stat(filepath.Join(dir, node.GenesisFile)); err == nil {
+		return output.Usage(fmt.Errorf("%s is a network's directory: start it with `cairn node --data-dir %s`", dir, dir))
 	}
 	genesis, err := developmentGenesis(development, dir)
 	if err != nil {

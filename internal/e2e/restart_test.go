@@ -139,13 +139,18 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 // last 32 KiB a damaged write looks like one that a crash cut off.
 const minLog = 100_000
 
-// usedDirectory makes the data directory of a chain, part of it in tables and part in the log.
+// usedDirectory makes the data directory of a chain, part of it in tables and part in the log: a node that stops leaves
+// nothing in the log, one that is killed does.
 func usedDirectory(t *testing.T) string {
 	t.Helper()
 	s := newSurvivor(t, 3, 512)
 	s.start = func() []string { return []string{"node", "--data-dir", s.dir, "--block-time", "100ms"} }
-	for {
-		if err := s.live((*process).Stop); err != nil {
+	if err := s.live((*process).Stop); err != nil {
+		t.Fatal(err)
+	}
+	const lives = 30
+	for range lives {
+		if err := s.live(func(node *process) error { node.Kill(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		logs, err := filepath.Glob(filepath.Join(s.dir, "db", "*.log"))
@@ -156,10 +161,12 @@ func usedDirectory(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.lives > 1 && info.Size() > minLog {
+		if info.Size() > minLog {
 			return s.dir
 		}
 	}
+	t.Fatalf("no log of %d bytes after %d lives", minLog, lives)
+	return ""
 }
 
 // damage changes all files of a directory whose name matches a pattern.

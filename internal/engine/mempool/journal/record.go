@@ -22,7 +22,7 @@ const (
 const MaxPayloadBytes = 1 << 20
 
 // ErrFormat is the error of a file that is no journal of this version.
-var ErrFormat = errors.New("not a journal of this version")
+var ErrFormat = errors.New("not a journal of this version: move the file away to start without what it holds")
 
 // ErrTooLong is the error of a payload over [MaxPayloadBytes].
 var ErrTooLong = errors.New("payload is too long for a record")
