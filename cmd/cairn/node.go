@@ -27,6 +27,7 @@ type nodeSettings struct {
 	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
 	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
 	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
+	HashKernel  string        `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 }
 
@@ -103,7 +104,7 @@ func (s nodeSettings) config() (node.Config, error) {
 	}
 	return node.Config{
 		Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
-		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20,
+		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, HashKernel: s.HashKernel,
 	}, nil
 }
 

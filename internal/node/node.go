@@ -41,6 +41,7 @@ type Config struct {
 	Retention   uint64 // blocks kept behind the head, 0 for all
 	SyncJournal bool   // answer a sent transaction only once it is synced
 	CacheBytes  int64  // of the database, 0 for its default
+	HashKernel  string // that hashes the state: avx512, avx2 or scalar; empty for the fastest
 	Development *Development
 	Log         *slog.Logger
 
@@ -68,6 +69,11 @@ const (
 
 // New opens the database and the listeners. [Node.Run] does the rest; a node that is not run must be closed.
 func New(config Config) (_ *Node, err error) {
+	if config.HashKernel != "" {
+		if err := poseidon.Use(poseidon.Kernel(config.HashKernel)); err != nil {
+			return nil, err
+		}
+	}
 	if err := poseidon.SelfTest(); err != nil {
 		return nil, fmt.Errorf("hash kernel %s: %w", poseidon.Active(), err)
 	}
