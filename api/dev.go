@@ -5,6 +5,9 @@ import "github.com/cairn-chain/cairn/types"
 // DevelopmentChainID is the only chain id on which the dev_ methods exist.
 const DevelopmentChainID = 31337
 
+// DevelopmentMnemonic is the publicly known BIP-39 sentence whose keys own a development chain's coins.
+const DevelopmentMnemonic = "test test test test test test test test test test test junk"
+
 // Methods of development chains.
 var (
 	DevMine = define[DevMineParams, Quantity]("dev_mine",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
@@ -32,7 +33,7 @@ type devSettings struct {
 
 func newDev() *cobra.Command {
 	settings := devSettings{
-		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: node.DevelopmentMnemonic,
+		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
 		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
 	}
 	return withSettings(&cobra.Command{
@@ -123,7 +124,7 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 		ChainID  uint64               `json:"chainId"`
 		DataDir  string               `json:"dataDir"`
 		Accounts []developmentAccount `json:"accounts"`
-	}{url(n.RPCAddr()), url(n.AdminAddr()), node.DevelopmentChainID, dir, accounts}
+	}{url(n.RPCAddr()), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", version)
 		for i, a := range accounts {

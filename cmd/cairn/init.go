@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
@@ -42,7 +43,7 @@ func newInit() *cobra.Command {
 			if !command.Flags().Changed("chain-id") {
 				n.ChainID = defaultChainIDs[n.Network]
 			}
-			if n.ChainID == node.DevelopmentChainID {
+			if n.ChainID == api.DevelopmentChainID {
 				return output.Usage(fmt.Errorf("chain id %d is that of `cairn dev`", n.ChainID))
 			}
 			var err error

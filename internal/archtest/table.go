@@ -50,7 +50,7 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "internal/protocol/params", "types", "crypto"},
+	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	"internal/testkit":  {"..."},
 	"internal/e2e":      {"..."},

@@ -11,12 +11,6 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// DevelopmentChainID is the chain on which development accounts and the dev_ methods exist.
-const DevelopmentChainID = api.DevelopmentChainID
-
-// DevelopmentMnemonic is the publicly known sentence whose keys own a development chain's coins.
-const DevelopmentMnemonic = "test test test test test test test test test test test junk"
-
 const (
 	developmentBalance  = 10_000 * types.CoinUnits
 	treasuryBalance     = 100_000_000 * types.CoinUnits
@@ -57,7 +51,7 @@ func NewDevelopment(mnemonic string, count int) (*Development, error) {
 // Genesis is the development chain's genesis at a time in Unix seconds.
 func (d *Development) Genesis(time uint64) types.Genesis {
 	g := types.Genesis{
-		ChainID: DevelopmentChainID, Network: types.Regtest, Time: time, BaseFee: params.DefaultMinBaseFee,
+		ChainID: api.DevelopmentChainID, Network: types.Regtest, Time: time, BaseFee: params.DefaultMinBaseFee,
 		Parameters: params.Default(d.Producer.PublicKey()),
 	}
 	for _, key := range d.Accounts {

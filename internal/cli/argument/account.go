@@ -14,11 +14,9 @@ import (
 // ErrBadAccount is what resolving an account fails with, wrapped.
 var ErrBadAccount = errors.New("bad account")
 
-// The development accounts are known as dev0 to dev9 on chain id 31337: the first ten of this public mnemonic.
-const (
-	DevelopmentMnemonic = "test test test test test test test test test test test junk"
-	developmentPrefix   = "dev"
-)
+// developmentPrefix begins the names of the development accounts, dev0 to dev9: the first ten of api.DevelopmentMnemonic,
+// on chain id 31337.
+const developmentPrefix = "dev"
 
 // Chain is what an account depends on of the chain that it is meant for.
 type Chain struct {
@@ -118,6 +116,6 @@ func developmentIndex(text string) (uint32, bool) {
 }
 
 func developmentKey(index uint32) (crypto.PrivateKey, error) {
-	secret, err := keystore.NewSecret(DevelopmentMnemonic, types.Regtest, index)
+	secret, err := keystore.NewSecret(api.DevelopmentMnemonic, types.Regtest, index)
 	return secret.Key, err
 }
