@@ -13,11 +13,15 @@ var rows = map[string][]string{
 
 	// Public: what an application developer imports.
 	"codec":   {},
-	"crypto":  {},
+	"crypto":  {"crypto/internal/lanes"},
 	"jsonrpc": {},
 	"types":   {"codec", "crypto"},
 	"api":     {"jsonrpc", "types"},
 	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
+
+	// Inside crypto: vector code.
+	"crypto/internal/lanes":              {},
+	"crypto/internal/lanes/internal/gen": {},
 
 	// The protocol: deterministic, a function of values.
 	"internal/proof/poseidon":              {},
@@ -77,4 +81,10 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 var sharedModules = map[string][]string{
 	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
 	"github.com/spf13/pflag": {"internal/cli/...", "internal/node/...", "internal/config"},
+	// One curve, scalars handed from one to the other.
+	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr": {"crypto/..."},
+	// What the processor can do, asked by each vector code.
+	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/poseidon"},
 }
