@@ -65,17 +65,33 @@ func (t table) heightBounds(h types.Height) (lower, upper []byte) {
 	return lower, kv.PrefixEnd(lower)
 }
 
-// withHeight is a row under a 32-byte name and a height.
-func (t table) withHeight(name [32]byte, h types.Height) []byte {
-	return binary.BigEndian.AppendUint64(t.key(name[:]), uint64(h))
+// accountRow is the row of an account at a height.
+func accountRow(account types.Account, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(tableAccounts.key(account[:]), uint64(h))
 }
 
-// parseWithHeight takes a key that withHeight made apart.
-func parseWithHeight(key []byte) (name [32]byte, h types.Height, err error) {
-	if len(key) != 1+32+8 {
-		return name, 0, fmt.Errorf("%w: key %x has %d bytes, not 41", ErrCorrupt, key, len(key))
+// historyPrefix begins the rows of a state key's history, and no others: its length comes before the key, as storage
+// keys are of any length.
+func historyPrefix(key []byte) []byte {
+	row := make([]byte, 0, 3+len(key)+8) // with room for a height
+	return append(binary.BigEndian.AppendUint16(append(row, byte(tableHistory)), uint16(len(key))), key...)
+}
+
+// historyRow is the row of a state key at the height of a block that wrote it.
+func historyRow(key []byte, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(historyPrefix(key), uint64(h))
+}
+
+// heightAtEnd is the height that the key of an account's or a state key's row ends with.
+func heightAtEnd(key []byte) (types.Height, error) {
+	long := 1 + 32 + 8
+	if len(key) > 2 && table(key[0]) == tableHistory {
+		long = 3 + int(binary.BigEndian.Uint16(key[1:])) + 8
 	}
-	return [32]byte(key[1:33]), types.Height(binary.BigEndian.Uint64(key[33:])), nil
+	if len(key) != long {
+		return 0, fmt.Errorf("%w: key %x has %d bytes, not %d", ErrCorrupt, key, len(key), long)
+	}
+	return types.Height(binary.BigEndian.Uint64(key[long-8:])), nil
 }
 
 func encodeHeight(h types.Height) []byte { return binary.BigEndian.AppendUint64(nil, uint64(h)) }
@@ -133,29 +149,23 @@ func decodeIndices(row []byte) ([]uint32, error) {
 
 // leafRow is what the state tree needs of a state key, and what proofs show of it.
 type leafRow struct {
-	leaf, valueHash poseidon.Digest
-	key             []byte
+	leaf poseidon.Digest
+	key  []byte
 }
 
 func (l leafRow) encode() []byte {
-	leaf, valueHash := l.leaf.Bytes(), l.valueHash.Bytes()
-	row := make([]byte, 0, 64+len(l.key))
-	return append(append(append(row, leaf[:]...), valueHash[:]...), l.key...)
+	leaf := l.leaf.Bytes()
+	return append(append(make([]byte, 0, len(leaf)+len(l.key)), leaf[:]...), l.key...)
 }
 
 // decodeLeafRow decodes what encode gives; the key aliases row.
 func decodeLeafRow(row []byte) (l leafRow, err error) {
-	if len(row) <= 64 {
+	if len(row) <= 32 {
 		return l, fmt.Errorf("%w: a leaf's row of %d bytes", ErrCorrupt, len(row))
 	}
-	if l.leaf, err = parseDigest(row[:32]); err != nil {
-		return l, err
-	}
-	if l.valueHash, err = parseDigest(row[32:64]); err != nil {
-		return l, err
-	}
-	l.key = row[64:]
-	return l, nil
+	l.key = row[32:]
+	l.leaf, err = parseDigest(row[:32])
+	return l, err
 }
 
 func parseDigest(b []byte) (poseidon.Digest, error) {

@@ -28,7 +28,7 @@ var (
 )
 
 // format is the version of the rows' layout.
-const format = 1
+const format = 2
 
 // Options of a store.
 type Options struct {

@@ -86,7 +86,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"another schedule":     {set(keySchedule, make([]byte, 32)), ErrOtherSchedule},
 		"no schedule":          {remove(keySchedule), ErrCorrupt},
-		"another format":       {set(keyFormat, []byte{0, 0, 0, 2}), ErrOtherFormat},
+		"another format":       {set(keyFormat, []byte{0, 0, 0, format + 1}), ErrOtherFormat},
 		"no format":            {remove(keyFormat), ErrCorrupt},
 		"no genesis":           {remove(keyGenesis), ErrCorrupt},
 		"a broken genesis":     {set(keyGenesis, []byte{1}), ErrCorrupt},
