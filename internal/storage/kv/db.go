@@ -29,7 +29,7 @@ var (
 // Sizes where [Options] leave them open.
 const (
 	DefaultCacheBytes    = 256 << 20
-	DefaultMemTableBytes = 64 << 20
+	DefaultMemTableBytes = 16 << 20
 )
 
 // Options of a database. The zero value is ready to use.
@@ -104,9 +104,9 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		EventListener:               &pebble.EventListener{DataCorruption: db.noteDamage},
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
-		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       24,
+		MemTableStopWritesThreshold: 16,
+		L0CompactionThreshold:       16,
+		L0StopWritesThreshold:       64,
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
 		FormatMajorVersion:          pebble.FormatNewest,
