@@ -128,8 +128,10 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	}
 	putLeaves(b, e.Leaves)
 	putItems(b, tableReceipts, h, e.Receipts)
+	var key []byte
 	for _, w := range writes {
-		setOrDelete(b, tableState.key(w.Key), w.New)
+		key = tableState.appendKey(key[:0], w.Key)
+		setOrDelete(b, key, w.New)
 	}
 	putItems(b, tableTransactions, h, e.Block.Transactions)
 	if err := index.ids(set); err != nil {
@@ -137,7 +139,8 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	}
 	if h > 0 { // nothing comes before block 0
 		for _, w := range writes {
-			b.Set(historyRow(w.Key, h), w.Old)
+			key = appendHistoryRow(key[:0], w.Key, h)
+			b.Set(key, w.Old)
 		}
 	}
 	return nil
@@ -190,13 +193,16 @@ func checkLeaves(writes []types.Access, leaves []tree.LeafChange) error {
 
 // putLeaves writes the leaves of the state tree that change.
 func putLeaves(b *kv.Batch, leaves []tree.LeafChange) {
-	for _, leaf := range leaves {
-		var row []byte
+	var key, row []byte
+	for i := range leaves {
+		leaf := &leaves[i]
+		row = row[:0]
 		if !leaf.Deleted {
-			row = leafRow{leaf.Leaf, leaf.Key}.encode()
+			row = leafRow{leaf.Leaf, leaf.Key}.appendTo(row)
 		}
 		path := leaf.Path.Bytes()
-		setOrDelete(b, tableLeaves.key(path[:]), row)
+		key = tableLeaves.appendKey(key[:0], path[:])
+		setOrDelete(b, key, row)
 	}
 }
 

@@ -107,3 +107,10 @@ func FuzzDecodeRuns(f *testing.F) {
 		requireDecoded(t, row, err, func() []byte { return types.EncodeAccesses(accesses) })
 	})
 }
+
+func encodeIndices(indices []uint32) (row []byte) {
+	for _, i := range indices {
+		row = appendIndex(row, i)
+	}
+	return row
+}

@@ -155,8 +155,10 @@ func (b indexed) ids(put func(key, value []byte) error) error {
 		order[i] = newConcern((*[32]byte)(&b.receipts[i].Transaction), uint32(i))
 	}
 	slices.SortFunc(order, concern.compare)
+	var key, row []byte
 	for _, c := range order {
-		if err := put(tableIDs.key(c.name[:]), Position{b.height, c.index}.encode()); err != nil {
+		key, row = tableIDs.appendKey(key[:0], c.name[:]), Position{b.height, c.index}.appendTo(row[:0])
+		if err := put(key, row); err != nil {
 			return err
 		}
 	}
@@ -166,19 +168,18 @@ func (b indexed) ids(put func(key, value []byte) error) error {
 // accounts gives the rows that find an account's transactions, ascending.
 func (b indexed) accounts(put func(key, value []byte) error) error {
 	concerned := b.concerned()
-	for len(concerned) > 0 {
-		account := *concerned[0].name
-		n := 1
-		for n < len(concerned) && *concerned[n].name == account {
-			n++
+	var key, row []byte
+	for i, c := range concerned {
+		last := i+1 == len(concerned) || *concerned[i+1].name != *c.name
+		if last || concerned[i+1].index != c.index { // once, if sender and recipient are one
+			row = appendIndex(row, c.index)
 		}
-		indices := make([]uint32, 0, 4)
-		for _, c := range concerned[:n] {
-			indices = append(indices, c.index)
-		}
-		concerned = concerned[n:]
-		if err := put(accountRow(account, b.height), encodeIndices(slices.Compact(indices))); err != nil {
-			return err
+		if last {
+			key = appendAccountRow(key[:0], (*types.Account)(c.name), b.height)
+			if err := put(key, row); err != nil {
+				return err
+			}
+			row = row[:0]
 		}
 	}
 	return nil

@@ -44,7 +44,10 @@ var (
 )
 
 // key is the table's row with this name.
-func (t table) key(name []byte) []byte { return append([]byte{byte(t)}, name...) }
+func (t table) key(name []byte) []byte { return t.appendKey(nil, name) }
+
+// appendKey appends what key gives to a buffer.
+func (t table) appendKey(dst, name []byte) []byte { return append(append(dst, byte(t)), name...) }
 
 // atHeight is the row of a height.
 func (t table) atHeight(h types.Height) []byte {
@@ -67,19 +70,28 @@ func (t table) heightBounds(h types.Height) (lower, upper []byte) {
 
 // accountRow is the row of an account at a height.
 func accountRow(account types.Account, h types.Height) []byte {
-	return binary.BigEndian.AppendUint64(tableAccounts.key(account[:]), uint64(h))
+	return appendAccountRow(nil, &account, h)
+}
+
+// appendAccountRow appends what accountRow gives to a buffer.
+func appendAccountRow(dst []byte, account *types.Account, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(tableAccounts.appendKey(dst, account[:]), uint64(h))
 }
 
 // historyPrefix begins the rows of a state key's history, and no others: its length comes before the key, as storage
 // keys are of any length.
-func historyPrefix(key []byte) []byte {
-	row := make([]byte, 0, 3+len(key)+8) // with room for a height
-	return append(binary.BigEndian.AppendUint16(append(row, byte(tableHistory)), uint16(len(key))), key...)
+func historyPrefix(key []byte) []byte { return appendHistoryPrefix(nil, key) }
+
+func appendHistoryPrefix(dst, key []byte) []byte {
+	return append(binary.BigEndian.AppendUint16(append(dst, byte(tableHistory)), uint16(len(key))), key...)
 }
 
 // historyRow is the row of a state key at the height of a block that wrote it.
-func historyRow(key []byte, h types.Height) []byte {
-	return binary.BigEndian.AppendUint64(historyPrefix(key), uint64(h))
+func historyRow(key []byte, h types.Height) []byte { return appendHistoryRow(nil, key, h) }
+
+// appendHistoryRow appends what historyRow gives to a buffer.
+func appendHistoryRow(dst, key []byte, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(appendHistoryPrefix(dst, key), uint64(h))
 }
 
 // heightAtEnd is the height that the key of an account's or a state key's row ends with.
@@ -111,8 +123,10 @@ type Position struct {
 
 const positionBytes = 8 + 4
 
-func (p Position) encode() []byte {
-	return binary.BigEndian.AppendUint32(encodeHeight(p.Height), p.Index)
+func (p Position) encode() []byte { return p.appendTo(nil) }
+
+func (p Position) appendTo(dst []byte) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(p.Height)), p.Index)
 }
 
 func decodePosition(row []byte) (Position, error) {
@@ -124,14 +138,8 @@ func decodePosition(row []byte) (Position, error) {
 	}, nil
 }
 
-// encodeIndices is the value of an account's row: the indices, ascending.
-func encodeIndices(indices []uint32) []byte {
-	row := make([]byte, 0, 4*len(indices))
-	for _, i := range indices {
-		row = binary.BigEndian.AppendUint32(row, i)
-	}
-	return row
-}
+// appendIndex appends an index to the value of an account's row, which ascends.
+func appendIndex(row []byte, index uint32) []byte { return binary.BigEndian.AppendUint32(row, index) }
 
 func decodeIndices(row []byte) ([]uint32, error) {
 	if len(row) == 0 || len(row)%4 != 0 {
@@ -153,9 +161,11 @@ type leafRow struct {
 	key  []byte
 }
 
-func (l leafRow) encode() []byte {
+func (l leafRow) encode() []byte { return l.appendTo(nil) }
+
+func (l leafRow) appendTo(dst []byte) []byte {
 	leaf := l.leaf.Bytes()
-	return append(append(make([]byte, 0, len(leaf)+len(l.key)), leaf[:]...), l.key...)
+	return append(append(dst, leaf[:]...), l.key...)
 }
 
 // decodeLeafRow decodes what encode gives; the key aliases row.

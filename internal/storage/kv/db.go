@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -105,7 +106,7 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
 		MemTableStopWritesThreshold: 16,
-		L0CompactionThreshold:       16,
+		L0CompactionThreshold:       10,
 		L0StopWritesThreshold:       64,
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
@@ -118,6 +119,8 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	if options.MemTableBytes > 0 {
 		o.MemTableSize = uint64(options.MemTableBytes)
 	}
+	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = 16 << 10
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits a key: about 1 % false positives
