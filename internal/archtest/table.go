@@ -49,7 +49,8 @@ var rows = map[string][]string{
 	// The wiring and the commands.
 	"internal/config":       {},
 	"internal/node":         {"..."},
-	"internal/cli":          {"client", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/cli/..."},
+	"internal/bench":        {"client", "api", "types", "crypto"},
+	"internal/cli":          {"client", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},
