@@ -57,6 +57,9 @@ var rows = map[string][]string{
 	"internal/cli/terminal": {},
 	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
+	// Measurements; bench/peers is a module of its own.
+	"bench/peers": {"client", "internal/bench"},
+
 	"internal/testkit":  {"..."},
 	"internal/e2e":      {"..."},
 	"internal/archtest": {},
