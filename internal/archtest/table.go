@@ -45,6 +45,7 @@ var rows = map[string][]string{
 	// What the world talks to.
 	"internal/server/rpc":   {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin": {"types"},
+	"internal/server/front": {},
 
 	// The wiring and the commands.
 	"internal/config":       {},
@@ -55,7 +56,7 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/node", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/peers": {"client", "internal/bench"},
