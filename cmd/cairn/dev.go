@@ -29,12 +29,13 @@ type devSettings struct {
 	RPCAddr   string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
 	AdminAddr string        `setting:"admin-addr" usage:"address of health and readiness; port 0 picks one"`
 	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	httpSettings
 }
 
 func newDev() *cobra.Command {
 	settings := devSettings{
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
-		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
+		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, httpSettings: defaultHTTP(),
 	}
 	return withSettings(&cobra.Command{
 		Use:   "dev",
@@ -51,6 +52,10 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return output.Usage(err)
 	}
+	http, err := settings.httpSettings.config()
+	if err != nil {
+		return err
+	}
 	dir := settings.DataDir
 	if settings.Ephemeral {
 		dir = ""
@@ -62,7 +67,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	n, err := node.New(node.Config{
-		Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
+		HTTP: http, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, Development: development,
 		Log: newLogger(command.ErrOrStderr()), OnBlock: blockLines(command.ErrOrStderr()),
 	})
@@ -124,7 +129,7 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 		ChainID  uint64               `json:"chainId"`
 		DataDir  string               `json:"dataDir"`
 		Accounts []developmentAccount `json:"accounts"`
-	}{url(n.RPCAddr()), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
+	}{n.RPCURL(), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", version)
 		for i, a := range accounts {

@@ -29,12 +29,13 @@ type nodeSettings struct {
 	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
 	HashKernel  string        `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	httpSettings
 }
 
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async",
+		AdminAddr: defaultAdminAddr, Journal: "async", httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -64,7 +65,7 @@ func runPrimary(command *cobra.Command, settings nodeSettings) error {
 		ChainID     uint64 `json:"chainId"`
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
-	}{url(n.RPCAddr()), url(n.AdminAddr()), n.Genesis().ChainID, hash.String(), settings.DataDir}
+	}{n.RPCURL(), url(n.AdminAddr()), n.Genesis().ChainID, hash.String(), settings.DataDir}
 	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin + "/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},
@@ -102,8 +103,12 @@ func (s nodeSettings) config() (node.Config, error) {
 	if err != nil {
 		return node.Config{}, err
 	}
+	http, err := s.httpSettings.config()
+	if err != nil {
+		return node.Config{}, err
+	}
 	return node.Config{
-		Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
+		HTTP: http, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, HashKernel: s.HashKernel,
 	}, nil
 }
