@@ -1,6 +1,10 @@
 package types
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+
+	"github.com/cairn-chain/cairn/codec"
+)
 
 // NewMerkleRoot is the Merkle tree hash of RFC 6962 §2.1 with SHA-256 over the leaves: SHA256(00 ‖ leaf) of one,
 // SHA256(01 ‖ left ‖ right) of more, where left is over the largest power of two below their number; SHA256("") of none.
@@ -9,7 +13,8 @@ func NewMerkleRoot(leaves [][]byte) MerkleRoot {
 	case 0:
 		return sha256.Sum256(nil)
 	case 1:
-		return sha256.Sum256(append([]byte{0}, leaves[0]...))
+		var room [256]byte // nearly always enough
+		return sha256.Sum256(append(append(room[:0], 0), leaves[0]...))
 	}
 	split := 1
 	for split*2 < len(leaves) {
@@ -35,8 +40,11 @@ func TransactionsRoot(ids []TxID) MerkleRoot {
 // ReceiptsRoot is a header's receipts_root: over the encoded receipts.
 func ReceiptsRoot(receipts []Receipt) MerkleRoot {
 	leaves := make([][]byte, len(receipts))
+	e := codec.NewEncoder(128 * len(receipts))
 	for i, r := range receipts {
-		leaves[i] = r.Encode()
+		start := e.Len()
+		r.EncodeTo(e)
+		leaves[i] = e.Data()[start:] // stays as it is when the encoder goes on to another buffer
 	}
 	return NewMerkleRoot(leaves)
 }

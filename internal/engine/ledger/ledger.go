@@ -25,6 +25,7 @@ type Ledger struct {
 	tip      atomic.Pointer[Tip]
 
 	producing sync.Mutex
+	expected  int // transactions of the next block: as many as the last one had
 
 	// treeLock keeps proofs and commits apart; it is never held over disk writes.
 	treeLock sync.RWMutex
@@ -227,6 +228,8 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 	}
 	defer view.Close()
 	run := exec.Begin(tip.Parameters, view, seed)
+	run.Reserve(l.expected)
+	included := make([]*types.VerifiedTx, 0, l.expected)
 	if tip.Override {
 		if err := run.Override(); err != nil {
 			return exec.Result{}, nil, err
@@ -239,12 +242,17 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		}
 		switch _, err := run.Apply(tx); {
 		case err == nil:
-			txs = append(txs, *tx.Signed())
+			included = append(included, tx)
 		case exec.IsInvalid(err):
 			batch.Transactions.SkipSender()
 		default:
 			return exec.Result{}, nil, fmt.Errorf("execute %s: %w", tx.ID(), err)
 		}
+	}
+	l.expected = len(included)
+	txs = make([]types.SignedTransaction, len(included))
+	for i, tx := range included {
+		txs[i] = *tx.Signed()
 	}
 	result, err = run.Finish()
 	return result, txs, err

@@ -18,7 +18,7 @@ func Call(p types.Parameters, parent state.Reader, seed types.Header, tx types.T
 		return Outcome{}, err
 	}
 	run := Begin(p, parent, seed)
-	sender, err := readSender(run.state.Get, tx.Sender)
+	sender, err := peekSender(run.state, tx.Sender)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -30,18 +30,31 @@ type Sender struct {
 
 // ReadSender reads what [CheckAt] needs from a committed state.
 func ReadSender(r state.Reader, a types.Account) (Sender, error) {
-	return readSender(r.Get, a)
+	record, err := r.Get(state.AccountKey(a))
+	if err != nil {
+		return Sender{}, err
+	}
+	contract, err := r.Get(state.ContractKey(types.ContractID(a)))
+	if err != nil {
+		return Sender{}, err
+	}
+	return newSender(record, contract)
 }
 
-func readSender(get func([]byte) ([]byte, error), a types.Account) (Sender, error) {
-	record, err := get(state.AccountKey(a))
+// peekSender is ReadSender from a block in progress, without listing what was read.
+func peekSender(o *state.Overlay, a types.Account) (Sender, error) {
+	record, err := o.Peek(state.AccountKey(a))
 	if err != nil {
 		return Sender{}, err
 	}
-	contract, err := get(state.ContractKey(types.ContractID(a)))
+	contract, err := o.Peek(state.ContractKey(types.ContractID(a)))
 	if err != nil {
 		return Sender{}, err
 	}
+	return newSender(record, contract)
+}
+
+func newSender(record, contract []byte) (Sender, error) {
 	account, err := state.DecodeAccount(record)
 	return Sender{Account: account, IsContract: len(contract) > 0}, err
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -19,6 +20,7 @@ type Run struct {
 	reasons  []Reason
 	bytes    int
 	burned   types.Amount
+	listed   bool // what every block with transactions lists
 }
 
 // Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
@@ -56,6 +58,13 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header) *Run {
 // that every node agreed on outside the chain, for a producer's key that was lost.
 func (r *Run) Override() error { return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode()) }
 
+// Reserve makes room for n transactions, about as many as are expected. The result does not depend on it.
+func (r *Run) Reserve(n int) {
+	r.ids = slices.Grow(r.ids, n)
+	r.receipts = slices.Grow(r.receipts, n)
+	r.reasons = slices.Grow(r.reasons, n)
+}
+
 // GasLeft is the gas that the block has left for further transactions.
 func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
 
@@ -69,7 +78,7 @@ func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	if err := CheckStatic(r.env, signed); err != nil {
 		return types.Receipt{}, err
 	}
-	sender, err := readSender(r.state.Peek, signed.Sender)
+	sender, err := peekSender(r.state, signed.Sender)
 	if err != nil {
 		return types.Receipt{}, err
 	}
@@ -114,30 +123,35 @@ func (r *Run) execute(tx *types.Transaction) (Outcome, error) {
 
 // listAccesses records the keys that a block with transactions, and each transaction, lists whatever its gas allows.
 func (r *Run) listAccesses(tx *types.Transaction) error {
-	keys := [][]byte{
-		state.SupplyKey(), state.ParametersKey(), state.AccountKey(tx.Sender),
-		state.ContractKey(types.ContractID(tx.Sender)), state.AccountKey(r.env.Parameters.FeeRecipient),
+	var err error
+	list := func(key []byte) {
+		if err == nil {
+			_, err = r.state.Get(key)
+		}
 	}
+	if !r.listed {
+		list(state.SupplyKey())
+		list(state.ParametersKey())
+		list(state.AccountKey(r.env.Parameters.FeeRecipient))
+		r.listed = true
+	}
+	list(state.AccountKey(tx.Sender))
+	list(state.ContractKey(types.ContractID(tx.Sender)))
 	switch p := tx.Payload.(type) {
 	case types.Transfer:
 		if p.Amount > 0 {
-			keys = append(keys, state.AccountKey(p.To))
+			list(state.AccountKey(p.To))
 		}
 	case types.Deploy:
 		id := types.NewContractID(tx.Sender, tx.Nonce)
-		keys = append(keys, state.ContractKey(id))
+		list(state.ContractKey(id))
 		if p.Amount > 0 {
-			keys = append(keys, state.AccountKey(types.Account(id)))
+			list(state.AccountKey(types.Account(id)))
 		}
 	case types.Call:
-		keys = append(keys, state.ContractKey(p.Contract))
+		list(state.ContractKey(p.Contract))
 	}
-	for _, key := range keys {
-		if _, err := r.state.Get(key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // charge takes the whole gas from the sender and uses the nonce. Nothing that follows can undo it.

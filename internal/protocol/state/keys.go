@@ -20,15 +20,23 @@ func SupplyKey() []byte { return []byte{byte(DomainChain), 0} }
 func ParametersKey() []byte { return []byte{byte(DomainChain), 1} }
 
 // AccountKey is the key of an account's [Account].
-func AccountKey(a types.Account) []byte { return key(DomainAccount, a[:], nil) }
+func AccountKey(a types.Account) []byte {
+	k := make([]byte, 1+len(a)) // of constant size and inlined: on the stack of a caller that does not keep it
+	k[0] = byte(DomainAccount)
+	copy(k[1:], a[:])
+	return k
+}
 
 // ContractKey is the key of a contract's [Contract].
-func ContractKey(id types.ContractID) []byte { return key(DomainContract, id[:], nil) }
+func ContractKey(id types.ContractID) []byte {
+	k := make([]byte, 1+len(id))
+	k[0] = byte(DomainContract)
+	copy(k[1:], id[:])
+	return k
+}
 
 // StorageKey is the key of a value in a contract's storage.
-func StorageKey(id types.ContractID, k []byte) []byte { return key(DomainStorage, id[:], k) }
-
-func key(d Domain, id, rest []byte) []byte {
-	k := make([]byte, 0, 1+len(id)+len(rest))
-	return append(append(append(k, byte(d)), id...), rest...)
+func StorageKey(id types.ContractID, name []byte) []byte {
+	k := make([]byte, 0, 1+len(id)+len(name))
+	return append(append(append(k, byte(DomainStorage)), id[:]...), name...)
 }

@@ -22,6 +22,7 @@ type Overlay struct {
 }
 
 type entry struct {
+	key      []byte
 	old, now []byte
 	listed   bool // false while the key was only peeked at
 }
@@ -73,12 +74,13 @@ func (o *Overlay) entry(key []byte) (*entry, error) {
 	if e, ok := o.entries[string(key)]; ok {
 		return e, nil
 	}
-	old, err := o.parent.Get(key)
+	own := []byte(string(key)) // callers' keys need not be on the heap
+	old, err := o.parent.Get(own)
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{old: old, now: old}
-	o.entries[string(key)] = e
+	e := &entry{key: own, old: old, now: old}
+	o.entries[string(own)] = e
 	return e, nil
 }
 
@@ -99,11 +101,10 @@ func (o *Overlay) Seal() { o.journal = o.journal[:0] }
 // Accesses lists what was read or written, ascending by key, each key once with its value in the committed state and now.
 func (o *Overlay) Accesses() []types.Access {
 	accesses := make([]types.Access, 0, len(o.entries))
-	for key, e := range o.entries {
-		if !e.listed {
-			continue
+	for _, e := range o.entries {
+		if e.listed {
+			accesses = append(accesses, types.Access{Key: e.key, Old: e.old, New: e.now})
 		}
-		accesses = append(accesses, types.Access{Key: []byte(key), Old: e.old, New: e.now})
 	}
 	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
 	return accesses

@@ -154,7 +154,14 @@ func newWalker(n *nodes, s *share) walker {
 }
 
 // leafChanges are the writes among items.
-func leafChanges(items []item) (changes []LeafChange) {
+func leafChanges(items []item) []LeafChange {
+	n := 0
+	for i := range items {
+		if items[i].changed {
+			n++
+		}
+	}
+	changes := make([]LeafChange, 0, n)
 	for i := range items {
 		if it := &items[i]; it.changed {
 			changes = append(changes, LeafChange{
