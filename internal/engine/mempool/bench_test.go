@@ -2,9 +2,12 @@ package mempool
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -80,4 +83,87 @@ func BenchmarkVerify(b *testing.B) {
 		types.VerifySignatures(txs)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batchSize), "ns/tx")
+}
+
+// stubbedVerify is types.VerifySignatures with its results known beforehand, so that a benchmark shows the pool alone.
+func stubbedVerify(b *testing.B, encoded [][]byte) verifyFunc {
+	known := make(map[types.Signature]*types.VerifiedTx, len(encoded))
+	for part := range slices.Chunk(encoded, batchSize) {
+		txs := make([]types.SignedTransaction, len(part))
+		for i := range part {
+			tx, err := types.DecodeSignedTransaction(part[i])
+			if err != nil {
+				b.Fatal(err)
+			}
+			txs[i] = tx
+		}
+		for _, tx := range types.VerifySignatures(txs) {
+			known[tx.Signed().Signature] = tx
+		}
+	}
+	return func(txs []types.SignedTransaction) []*types.VerifiedTx {
+		verified := make([]*types.VerifiedTx, len(txs))
+		for i := range txs {
+			verified[i] = known[txs[i].Signature]
+		}
+		return verified
+	}
+}
+
+// BenchmarkPool adds 20,000 transfers of 64 senders, 100 at a time and without the cost of signatures, takes them all
+// from Best, and resets the pool after the block of them. The time is for one transaction.
+func BenchmarkPool(b *testing.B) {
+	const n, size, senders = 20_000, 100, 64
+	encoded := signedTransfers(n, senders)
+	verify := stubbedVerify(b, encoded)
+	var adding, ordering, resetting time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		c := newChain()
+		p, err := newPool(Options{Journal: b.TempDir() + "/journal"}, c.head(), verify)
+		if err != nil {
+			b.Fatal(err)
+		}
+		records := make(map[int]state.Account)
+		for i := range senders {
+			records[i] = state.Account{Balance: rich / 2, Nonce: uint64((n - i + senders - 1) / senders)}
+		}
+		b.StartTimer()
+		start := time.Now()
+		for part := range slices.Chunk(encoded, size) {
+			for _, r := range p.AddMany(b.Context(), part, "test") {
+				if r.Err != nil {
+					b.Fatal(r.Err)
+				}
+			}
+		}
+		adding += time.Since(start)
+		start = time.Now()
+		best := p.Best(testBaseFee)
+		for range n {
+			if best.Next() == nil {
+				b.Fatal("too few")
+			}
+		}
+		ordering += time.Since(start)
+		accesses := c.block(records)
+		start = time.Now()
+		if err := p.Reset(c.head(), accesses); err != nil {
+			b.Fatal(err)
+		}
+		resetting += time.Since(start)
+		b.StopTimer()
+		if p.Stats().Count != 0 {
+			b.Fatal("the block included all")
+		}
+		if err := p.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	per := float64(b.N * n)
+	b.ReportMetric(float64(adding)/per, "add-ns/tx")
+	b.ReportMetric(float64(ordering)/per, "best-ns/tx")
+	b.ReportMetric(float64(resetting)/per, "reset-ns/tx")
 }
