@@ -33,8 +33,10 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 	p.mu.Unlock()
 	now := p.opts.Now()
 	candidates := make([]*candidate, len(encoded))
+	room := make([]candidate, len(encoded))
 	for i, b := range encoded {
-		candidates[i] = decode(env, b, now)
+		candidates[i] = &room[i]
+		room[i].decode(env, b, now)
 	}
 	b := &batch{candidates: candidates}
 	p.screen(b)
@@ -100,9 +102,15 @@ func (p *Pool) commit(b *batch) {
 	p.writing.RLock()
 	defer p.writing.RUnlock()
 	if p.journal != nil {
-		records := make([][]byte, len(waiting))
+		size := 0
+		for _, c := range waiting {
+			size += recordPrefix + c.size
+		}
+		room, records := make([]byte, 0, size), make([][]byte, len(waiting))
 		for i, c := range waiting {
-			records[i] = encodeRecord(c.added, c.verified)
+			start := len(room)
+			room = appendRecord(room, c.added, c.verified)
+			records[i] = room[start:]
 		}
 		err := p.journal.Append(records...)
 		p.requestRewrite()
@@ -183,8 +191,7 @@ func (b *batch) readAccount(head Head, c *candidate) {
 // transaction.
 const recordPrefix = 8
 
-func encodeRecord(added time.Time, tx *types.VerifiedTx) []byte {
-	b := make([]byte, 0, recordPrefix+len(tx.Encoded()))
+func appendRecord(b []byte, added time.Time, tx *types.VerifiedTx) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(added.UnixNano()))
 	return append(b, tx.Encoded()...)
 }

@@ -62,8 +62,8 @@ func (r *replay) take(payload []byte) {
 	if added.After(now) {
 		added = now // in the future it would never expire
 	}
-	c := decode(r.pool.head.Env, encoded, added)
-	c.restored = true
+	c := &candidate{restored: true}
+	c.decode(r.pool.head.Env, encoded, added)
 	if c.err == nil && now.Sub(added) >= r.pool.opts.Expiry {
 		c.err = errExpired
 	}
@@ -166,7 +166,7 @@ func (p *Pool) payloads() iter.Seq[[]byte] {
 	p.mu.Unlock()
 	return func(yield func([]byte) bool) {
 		for _, r := range records {
-			if !yield(encodeRecord(r.added, r.tx)) {
+			if !yield(appendRecord(nil, r.added, r.tx)) {
 				return
 			}
 		}

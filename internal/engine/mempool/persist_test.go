@@ -212,7 +212,7 @@ func TestReplayJudgesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		verified := types.VerifySignatures([]types.SignedTransaction{tx})[0]
-		return encodeRecord(c.now().Add(-age), verified)
+		return appendRecord(nil, c.now().Add(-age), verified)
 	}
 	forged := record(transfer(1, 0, 100, 5), 0)
 	forged[len(forged)-1] ^= 1

@@ -36,20 +36,19 @@ type reserve struct {
 }
 
 // decode reads a candidate and checks what needs no account. It takes a copy of encoded.
-func decode(env exec.Env, encoded []byte, now time.Time) *candidate {
-	c := &candidate{size: len(encoded), added: now}
+func (c *candidate) decode(env exec.Env, encoded []byte, now time.Time) {
+	c.size, c.added = len(encoded), now
 	if len(encoded) > types.MaxTransactionBytes {
 		c.err = fmt.Errorf("%w: %d bytes, at most %d", ErrMalformed, len(encoded), types.MaxTransactionBytes)
-		return c
+		return
 	}
 	tx, err := types.DecodeSignedTransaction(slices.Clone(encoded))
 	if err != nil {
 		c.err = fmt.Errorf("%w: %w", ErrMalformed, err)
-		return c
+		return
 	}
 	c.tx, c.id = tx, types.TransactionID(encoded)
 	c.err = c.checkStatic(env)
-	return c
 }
 
 // checkStatic is exec.CheckStatic with the lowest base fee that the parameters allow: what cannot pay the present one

@@ -107,7 +107,8 @@ func TestCallersShareBatches(t *testing.T) {
 		t.Helper()
 		candidates := make([]*candidate, n)
 		for i := range candidates {
-			candidates[i] = decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			candidates[i] = new(candidate)
+			candidates[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
 		}
 		g := &group{results: make([]*types.VerifiedTx, n), done: make(chan struct{})}
 		g.left.Store(int64(n))
@@ -263,7 +264,8 @@ func TestQueueIsBounded(t *testing.T) {
 		l := newLane(r.verify, 1, 1, test.items, test.bytes)
 		candidates := make([]*candidate, 4)
 		for i := range candidates {
-			candidates[i] = decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			candidates[i] = new(candidate)
+			candidates[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
 		}
 		g := &group{results: make([]*types.VerifiedTx, 3), done: make(chan struct{})}
 		g.left.Store(3)
