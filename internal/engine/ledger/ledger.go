@@ -5,7 +5,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,9 +27,10 @@ type Ledger struct {
 	expected  int // transactions of the next block: as many as the last one had
 
 	// treeLock keeps proofs and commits apart; it is never held over disk writes.
-	treeLock sync.RWMutex
-	tree     *tree.Tree
-	treeHead types.Header
+	treeLock  sync.RWMutex
+	tree      *tree.Tree
+	treeHead  types.Header
+	treeMoved chan struct{} // closed when the tree goes to another block
 }
 
 // Tip is the head with what judges the block after it.
@@ -99,7 +99,7 @@ var ErrRoot = errors.New("the state tree's root is not the head's state root")
 // state tree from the flat state and checks its root against the head. A genesis of another chain is refused
 // (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made.
 func Open(store *chain.Store, genesis *types.Genesis, override *Override) (*Ledger, error) {
-	l := &Ledger{store: store, override: override}
+	l := &Ledger{store: store, override: override, treeMoved: make(chan struct{})}
 	if override != nil {
 		if err := params.Check(override.Parameters); err != nil {
 			return nil, fmt.Errorf("the parameters of the override: %w", err)
@@ -264,6 +264,8 @@ func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
 	defer l.treeLock.Unlock()
 	l.tree.Commit(change)
 	l.treeHead = head
+	close(l.treeMoved)
+	l.treeMoved = make(chan struct{})
 }
 
 // TreeSize is the number of leaves of the state tree: the keys that have a value at the head.
@@ -318,7 +320,7 @@ func (l *Ledger) Prove(key []byte) (Proof, error) {
 }
 
 // proveAtHead makes the proof of a key without what the store knows, and returns the state that it is for. Store and
-// tree go to the next block one right after the other; who comes between looks again.
+// tree go to the next block one right after the other; who comes between waits for the tree.
 func (l *Ledger) proveAtHead(key []byte) (*chain.State, Proof, error) {
 	for {
 		view, err := l.store.StateAt(l.store.Head().Header.Height)
@@ -328,11 +330,14 @@ func (l *Ledger) proveAtHead(key []byte) (*chain.State, Proof, error) {
 		l.treeLock.RLock()
 		head := l.treeHead
 		if head.Height != view.Height() {
+			moved, behind := l.treeMoved, l.store.Head().Header.Height != head.Height
 			l.treeLock.RUnlock()
 			if err := view.Close(); err != nil {
 				return nil, Proof{}, err
 			}
-			runtime.Gosched()
+			if behind {
+				<-moved
+			}
 			continue
 		}
 		merkle, err := l.tree.Prove(key, func(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil })
