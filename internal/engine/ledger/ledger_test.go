@@ -255,6 +255,47 @@ func TestProve(t *testing.T) {
 	}
 }
 
+// TestProveWhileBlocksAreMade asks for proofs all the time: each is of a block that is on disk, and valid under its root.
+func TestProveWhileBlocksAreMade(t *testing.T) {
+	store, db := openStore(t, kv.NewCrashDisk())
+	defer closeStore(t, store, db)
+	g := testGenesis(t)
+	l, err := Open(store, &g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := state.AccountKey(types.Account{9})
+	built, proven := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		defer func() { proven <- n }()
+		for {
+			proof, err := l.Prove(key)
+			if err == nil {
+				err = proof.Merkle.Verify(proof.StateRoot, key, proof.Value)
+			}
+			header, headerErr := store.Header(proof.Height)
+			if err := errors.Join(err, headerErr); err != nil || header.Header.StateRoot != proof.StateRoot {
+				t.Errorf("a proof at block %d: %v", proof.Height, err)
+				return
+			}
+			n++
+			select {
+			case <-built:
+				return
+			default:
+			}
+		}
+	}()
+	for nonce := range uint64(30) {
+		build(t, l, transfer(t, "alice", nonce, types.Account{9}, 7))
+	}
+	close(built)
+	if <-proven == 0 {
+		t.Error("nothing was proven")
+	}
+}
+
 func TestRewind(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
