@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -102,6 +103,9 @@ func parseRef(text []byte) (BlockRef, error) {
 	if len(text) == 0 || text[0] != '"' {
 		height, err := strconv.ParseUint(string(text), 10, 64)
 		return AtHeight(types.Height(height)), err
+	}
+	if last := len(text) - 1; last > 0 && text[last] == '"' && !bytes.ContainsAny(text[1:last], `"\`) {
+		return ParseBlockRef(string(text[1:last]))
 	}
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil {

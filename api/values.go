@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func (q Quantity) append(b []byte) []byte {
 // MarshalText renders the quantity as [Quantity.String] does.
 func (q Quantity) MarshalText() ([]byte, error) { return q.append(make([]byte, 0, 18)), nil }
 
+// AppendJSON implements [jsonrpc.Appender].
+func (q Quantity) AppendJSON(dst []byte) []byte { return append(q.append(append(dst, '"')), '"') }
+
 // UnmarshalText parses what [ParseQuantity] does.
 func (q *Quantity) UnmarshalText(text []byte) error {
 	v, err := ParseQuantity(string(text))
@@ -72,31 +76,34 @@ func (q *Quantity) UnmarshalText(text []byte) error {
 type Data []byte
 
 // ParseData parses data; its digits may be of either case.
-func ParseData(s string) (Data, error) {
-	digits, ok := strings.CutPrefix(s, "0x")
+func ParseData(s string) (Data, error) { return parseData([]byte(s)) }
+
+func parseData(text []byte) (Data, error) {
+	digits, ok := bytes.CutPrefix(text, []byte("0x"))
 	if !ok {
 		return nil, ErrBadData
 	}
-	b, err := hex.DecodeString(digits)
-	if err != nil {
+	b := make([]byte, hex.DecodedLen(len(digits)))
+	if _, err := hex.Decode(b, digits); err != nil {
 		return nil, ErrBadData
 	}
 	return b, nil
 }
 
 // String is the data as JSON carries it, without quotes.
-func (d Data) String() string { return string(d.append()) }
+func (d Data) String() string { return string(d.append(make([]byte, 0, 2+2*len(d)))) }
 
-func (d Data) append() []byte {
-	return hex.AppendEncode(append(make([]byte, 0, 2+2*len(d)), '0', 'x'), d)
-}
+func (d Data) append(b []byte) []byte { return hex.AppendEncode(append(b, '0', 'x'), d) }
 
 // MarshalText renders the data as [Data.String] does; no data is 0x.
-func (d Data) MarshalText() ([]byte, error) { return d.append(), nil }
+func (d Data) MarshalText() ([]byte, error) { return d.append(make([]byte, 0, 2+2*len(d))), nil }
+
+// AppendJSON implements [jsonrpc.Appender].
+func (d Data) AppendJSON(dst []byte) []byte { return append(d.append(append(dst, '"')), '"') }
 
 // UnmarshalText parses what [ParseData] does.
 func (d *Data) UnmarshalText(text []byte) error {
-	v, err := ParseData(string(text))
+	v, err := parseData(text)
 	if err == nil {
 		*d = v
 	}

@@ -57,6 +57,11 @@ func (b Bytes32[M]) Compare(other Bytes32[M]) int { return bytes.Compare(b[:], o
 // MarshalText renders the value as [Bytes32.String] does.
 func (b Bytes32[M]) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
+// AppendText appends the value as [Bytes32.String] has it.
+func (b Bytes32[M]) AppendText(dst []byte) ([]byte, error) {
+	return hex.AppendEncode(append(dst, '0', 'x'), b[:]), nil
+}
+
 // UnmarshalText parses 64 hex digits of either case, with or without the prefix 0x.
 func (b *Bytes32[M]) UnmarshalText(text []byte) error {
 	v, err := parseHex32(string(text))

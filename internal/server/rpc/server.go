@@ -42,7 +42,7 @@ type Ledger interface {
 
 // Pool is what waits for a block: a *mempool.Pool.
 type Pool interface {
-	Add(ctx context.Context, encoded []byte, source string) (types.TxID, error)
+	AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 	Get(types.TxID) (*types.VerifiedTx, bool)
 	NextNonce(types.Account) (uint64, error)
 	Stats() mempool.Stats
@@ -191,6 +191,17 @@ func bind[P, R any](s *Server, m api.Method[P, R], handle func(context.Context, 
 	})}
 }
 
+// bindGroup binds a method whose consecutive calls in a batch are handled together.
+func bindGroup[P, R any](s *Server, m api.Method[P, R], handle func(context.Context, []P) []jsonrpc.Outcome[R]) method {
+	return method{m.Declaration, jsonrpc.NewGroupMethod(m.Name, func(ctx context.Context, params []P) []jsonrpc.Outcome[R] {
+		outcomes := handle(ctx, params)
+		for i := range outcomes {
+			outcomes[i].Err = s.public(outcomes[i].Err)
+		}
+		return outcomes
+	})}
+}
+
 // methods is the dispatch table.
 func (s *Server) methods() []method {
 	methods := []method{
@@ -214,7 +225,7 @@ func (s *Server) methods() []method {
 		bind(s, api.GetTransactionsByAddress, s.getTransactionsByAddress),
 		bind(s, api.ListRecentTransactions, s.listRecentTransactions),
 
-		bind(s, api.SendRawTransaction, s.sendRawTransaction),
+		bindGroup(s, api.SendRawTransaction, s.sendRawTransactions),
 		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync),
 		bind(s, api.Call, s.call),
 		bind(s, api.EstimateGas, s.estimateGas),

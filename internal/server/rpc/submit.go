@@ -26,12 +26,22 @@ const (
 	estimateReserve = 20
 )
 
-func (s *Server) sendRawTransaction(ctx context.Context, p api.RawTransactionParams) (types.TxID, error) {
-	id, err := s.pool.Add(ctx, p.Transaction, sourceOf(ctx))
-	if err == nil {
-		return id, nil
+// sendRawTransactions sends the transactions of consecutive calls: their signatures are verified together and they
+// reach the pool's journal in one write.
+func (s *Server) sendRawTransactions(ctx context.Context, calls []api.RawTransactionParams) []jsonrpc.Outcome[types.TxID] {
+	encoded := make([][]byte, len(calls))
+	for i, p := range calls {
+		encoded[i] = p.Transaction
 	}
-	return types.TxID{}, s.refusal(p.Transaction, err)
+	outcomes := make([]jsonrpc.Outcome[types.TxID], len(calls))
+	for i, r := range s.pool.AddMany(ctx, encoded, sourceOf(ctx)) {
+		if r.Err == nil {
+			outcomes[i].Result = r.ID
+		} else {
+			outcomes[i].Err = s.refusal(encoded[i], r.Err)
+		}
+	}
+	return outcomes
 }
 
 // refusal is what a client is told of a transaction that the pool refused.
@@ -84,8 +94,9 @@ func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactio
 	ctx, cancel := context.WithTimeout(ctx, receiptWait)
 	defer cancel()
 	id := types.TransactionID(p.Transaction)
-	if _, err := s.sendRawTransaction(ctx, p); err != nil && !errors.Is(err, api.ErrAlreadyKnown) {
-		return api.Receipt{}, err
+	sent := s.sendRawTransactions(ctx, []api.RawTransactionParams{p})[0]
+	if sent.Err != nil && !errors.Is(sent.Err, api.ErrAlreadyKnown) {
+		return api.Receipt{}, sent.Err
 	}
 	for {
 		head := s.chain.Head().Header.Height

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -158,8 +159,12 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 // brokenPool fails in a way that no client may be told.
 type brokenPool struct{ Pool }
 
-func (brokenPool) Add(context.Context, []byte, string) (types.TxID, error) {
-	return types.TxID{}, errors.New("open /secret/path: permission denied")
+func (brokenPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
+	results := make([]mempool.Result, len(encoded))
+	for i := range results {
+		results[i].Err = errors.New("open /secret/path: permission denied")
+	}
+	return results
 }
 
 func TestUnexpectedErrorsAreIncidents(t *testing.T) {
@@ -216,8 +221,12 @@ func (stuckChain) WaitHeight(ctx context.Context, _ types.Height) error {
 // acceptingPool takes every transaction.
 type acceptingPool struct{ Pool }
 
-func (acceptingPool) Add(_ context.Context, encoded []byte, _ string) (types.TxID, error) {
-	return types.TransactionID(encoded), nil
+func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
+	results := make([]mempool.Result, len(encoded))
+	for i := range results {
+		results[i].ID = types.TransactionID(encoded[i])
+	}
+	return results
 }
 
 func TestWaitingEnds(t *testing.T) {
@@ -349,23 +358,58 @@ func TestLeastGasIsFoundByBisection(t *testing.T) {
 	}
 }
 
-// sourcePool remembers where a transaction came from.
-type sourcePool struct {
-	acceptingPool
-	source *string
+// recordingPool remembers where transactions came from and how many at a time.
+type recordingPool struct {
+	Pool
+	source string
+	counts []int
 }
 
-func (p sourcePool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
-	*p.source = source
-	return p.acceptingPool.Add(ctx, encoded, source)
+func (p *recordingPool) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	p.source, p.counts = source, append(p.counts, len(encoded))
+	return p.Pool.AddMany(ctx, encoded, source)
 }
 
 func TestPoolIsToldTheSource(t *testing.T) {
 	c := newTestChain(t)
-	var source string
-	c.server.pool = sourcePool{acceptingPool{c.pool}, &source}
+	pool := &recordingPool{Pool: c.pool}
+	c.server.pool = pool
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{})))
-	if source != "192.0.2.1" { // httptest's client
-		t.Errorf("got %q", source)
+	if pool.source != "192.0.2.1" { // httptest's client
+		t.Errorf("got %q", pool.source)
+	}
+}
+
+// Transactions that follow each other in a batch reach the pool together; each is answered for itself.
+func TestBatchIsSentTogether(t *testing.T) {
+	c := newTestChain(t)
+	pool := &recordingPool{Pool: c.pool}
+	c.server.pool = pool
+	var want []string
+	body := []byte{'['}
+	send := func(tx types.SignedTransaction) {
+		body = fmt.Appendf(body, `{"jsonrpc":"2.0","id":%d,"method":"svc_sendRawTransaction","params":["%s"]},`, len(want), encoded(tx))
+	}
+	for nonce := range uint64(3) {
+		tx := c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1})
+		send(tx)
+		want = append(want, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":"%s"}`, nonce, tx.ID()))
+	}
+	forged := c.sign(bob, 0, types.Transfer{})
+	forged.Signature[0] ^= 1
+	send(forged)
+	want = append(want, `{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"the signature is not valid for the sender","data":{"reason":"bad_signature"}}}`)
+	body = append(body, `{"jsonrpc":"2.0","id":4,"method":"svc_chainId"},`...)
+	want = append(want, `{"jsonrpc":"2.0","id":4,"result":"0x7a69"}`)
+	last := c.sign(alice, 3, types.Transfer{To: account(bob), Amount: 1})
+	send(last)
+	want = append(want, fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"result":"%s"}`, last.ID()))
+	body[len(body)-1] = ']'
+
+	if got := string(c.server.rpc.Serve(t.Context(), body)); got != "["+strings.Join(want, ",")+"]" {
+		t.Errorf("got  %s\nwant [%s]", got, strings.Join(want, ","))
+	}
+	if !slices.Equal(pool.counts, []int{4, 1}) {
+		t.Errorf("the pool was given %v", pool.counts)
 	}
 }
