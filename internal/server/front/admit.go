@@ -36,6 +36,9 @@ type refusal struct {
 	count    *atomic.Uint64
 }
 
+// ends reports whether the connection ends with the refusal, whatever is still to be read.
+func (r *refusal) ends() bool { return r.status == 413 || r.status == 503 }
+
 // drainSeconds is when a client that meets a closing or full server should try again.
 const drainSeconds = "5"
 

@@ -29,7 +29,7 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	if refused != nil {
 		refused.count.Add(1)
 		whole := c.end-c.start-size >= length
-		last = last || !whole || refused.status == http.StatusServiceUnavailable
+		last = last || !whole || refused.ends()
 		ok := c.refuse(refused, who.origin, last)
 		c.start += size + min(length, c.end-c.start-size)
 		return ok && !last

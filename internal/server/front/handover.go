@@ -185,7 +185,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		return
 	case refused != nil:
 		refused.count.Add(1)
-		if r.ContentLength != 0 || refused.status == http.StatusServiceUnavailable {
+		if refused.ends() || r.ContentLength > maxSkipped {
 			w.Header().Set("Connection", "close")
 		}
 		if refused.name != "" {
@@ -223,6 +223,9 @@ func (s *Server) preflight(header http.Header) {
 	header.Set("Access-Control-Allow-Headers", "Content-Type, Authorization")
 	header.Set("Access-Control-Max-Age", "86400")
 }
+
+// maxSkipped is the size in bytes of a refused request's body that net/http reads for the sake of the connection.
+const maxSkipped = 64 << 10
 
 const (
 	// encodedCalls and encodedCallBytes are what a compressed body costs, which is not looked into here: so many calls, or

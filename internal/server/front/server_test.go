@@ -1,0 +1,271 @@
+package front
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// post is a request with the body and further fields.
+func post(body string, fields ...string) string {
+	return strings.Replace(with(fields...), "Length: 2", "Length: "+strconv.Itoa(len(body)), 1) + body
+}
+
+const goodKey = "a-key-that-is-long-enough"
+
+func write(t *testing.T, name, content string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Both ways answer every request alike.
+func TestBothWaysAreEqual(t *testing.T) {
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	protected := Config{
+		MaxRequestBytes: 100, APIKeyFile: write(t, "keys", "me:"+goodKey+"\n", 0o600), Origins: []string{"https://app.example"},
+		Hosts: []string{"localhost"}, Proxies: loopback,
+	}
+	bearer := "Authorization: Bearer " + goodKey
+	for name, test := range map[string]struct {
+		config Config
+		text   string
+		status int
+		body   string
+		header string // that must be there
+		value  string
+	}{
+		"a call":            {Config{}, post("{}"), 200, "127.0.0.1 {}", "Content-Type", "application/json"},
+		"a notification":    {Config{}, post("notify"), 204, "", "", ""},
+		"an empty body":     {Config{}, post(""), 200, "127.0.0.1 ", "", ""},
+		"a closing client":  {Config{}, post("{}", "Connection: close"), 200, "127.0.0.1 {}", "", ""},
+		"another Host":      {Config{}, strings.Replace(post("{}"), "localhost", "evil.example", 1), 403, "This server does not answer to that Host.\n", "", ""},
+		"an address Host":   {Config{}, strings.Replace(post("{}"), "localhost", "[::1]:8777", 1), 200, "127.0.0.1 {}", "", ""},
+		"a key":             {protected, post("{}", bearer), 200, "127.0.0.1 {}", "", ""},
+		"a scheme in upper": {protected, post("{}", strings.Replace(bearer, "Bearer", "BEARER", 1)), 200, "127.0.0.1 {}", "", ""},
+		"no key":            {protected, post("{}"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer"},
+		"a wrong key":       {protected, post("{}", bearer+"x"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer"},
+		"another scheme":    {protected, post("{}", "Authorization: Basic "+goodKey), 401, "An API key or a token is needed.\n", "", ""},
+		"an address that is not listed": {protected, strings.Replace(post("{}", bearer), "localhost", "127.0.0.1", 1), 403,
+			"This server does not answer to that Host.\n", "", ""},
+		"a large body":   {protected, post(strings.Repeat("x", 101), bearer), 413, "The request is larger than 100 bytes.\n", "", ""},
+		"a page":         {protected, post("{}", bearer, "Origin: https://app.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin", "https://app.example"},
+		"another page":   {protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin", ""},
+		"a refused page": {protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n", "Access-Control-Allow-Origin", "https://app.example"},
+		"behind a proxy": {protected, post("{}", bearer, "X-Forwarded-For: 6.6.6.6, 203.0.113.7"), 200, "203.0.113.7 {}", "", ""},
+		"behind two":     {protected, post("{}", bearer, "X-Forwarded-For: 203.0.113.7, 127.0.0.1"), 200, "203.0.113.7 {}", "", ""},
+		"an IPv6 client": {protected, post("{}", bearer, "X-Forwarded-For: 2001:db8:1:2:3:4:5:6"), 200, "2001:db8:1:2::/64 {}", "", ""},
+		"a broken list":  {protected, post("{}", bearer, "X-Forwarded-For: 1.2.3.4, unknown"), 200, "127.0.0.1 {}", "", ""},
+		"a lie":          {Config{}, post("{}", "X-Forwarded-For: 1.2.3.4"), 200, "127.0.0.1 {}", "", ""},
+		"an empty rate":  {Config{Rate: Rate{1e-9, 1}, Proxies: loopback}, post("[{},{}]", "X-Forwarded-For: 1.2.3.4"), 200, "1.2.3.4 [{},{}]", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, way := range []struct {
+				name string
+				text string
+			}{{"loop", test.text}, {"net/http", strings.Replace(test.text, "\r\n\r\n", "\r\n"+odd+"\r\n\r\n", 1)}} {
+				s, address := start(t, test.config)
+				c := dial(t, address)
+				c.send(way.text)
+				got := c.read()
+				if got.status != test.status || got.body != test.body || test.header != "" && got.header.Get(test.header) != test.value {
+					t.Errorf("%s: %+v", way.name, got)
+				}
+				closes := test.status == 413 || strings.Contains(way.text, "Connection: close")
+				if way.name == "loop" && got.close != closes {
+					t.Errorf("%s: closes %v", way.name, got.close)
+				}
+				if handed := s.Stats().Handed == 1; handed != (way.name == "net/http") {
+					t.Errorf("%s: handed over %v", way.name, handed)
+				}
+			}
+		})
+	}
+}
+
+// A malformed request ends the connection with 400 wherever it comes, and what follows it is never answered.
+func TestMalformedRequestsEndBothWays(t *testing.T) {
+	smuggled := "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for name, bad := range map[string]string{
+		"bare LF":                strings.Replace(plain, "localhost\r\n", "localhost\n", 1),
+		"length and chunked":     with("Transfer-Encoding: chunked"),
+		"two equal lengths":      with("Content-Length: 2"),
+		"obs-fold":               with("A: b", " c"),
+		"space before the colon": with("A : b"),
+		"two Hosts":              with("Host: localhost"),
+		"request line":           "GET\r\n\r\n",
+		"no Host":                "GET / HTTP/1.1\r\n\r\n",
+		"ends in bare LF":        "GET / HTTP/1.1\r\nHost: localhost\r\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, before := range []string{"", post("{}"), post("{}", odd)} {
+				s, address := start(t, Config{})
+				c := dial(t, address)
+				c.send(before + bad + "{}" + smuggled)
+				if before != "" {
+					if got := c.read(); got.status != 200 {
+						t.Fatalf("the request before: %+v", got)
+					}
+				}
+				if got := c.read(); got.status != 400 || !got.close {
+					t.Errorf("after %q: %+v", before, got)
+				}
+				c.ended()
+				if s.Stats().Malformed != 1 {
+					t.Errorf("after %q: %+v", before, s.Stats())
+				}
+			}
+		})
+	}
+}
+
+// However net/http's reads are cut, a checked connection gives good requests unchanged and none of a bad one's end.
+func TestCheckedConnInPieces(t *testing.T) {
+	good := post("{}", odd) + post("[1]") + post("")
+	for _, test := range []struct{ text, want string }{
+		{good, good},
+		{good + with("A : b") + post("{}"), good + strings.TrimSuffix(with("A : b"), "\n") + string(poison)},
+		{good + "GET / HTTP/1.1\nHost: a\r\n\r\n", good + "GET / HTTP/1.1" + string(poison)},
+	} {
+		for size := 1; size < len(test.text); size++ {
+			c := &checkedConn{conn: &conn{server: prepare(t, Config{})}, ahead: []byte(test.text)}
+			c.conn.Conn = eofConn{}
+			var got bytes.Buffer
+			if _, err := io.CopyBuffer(struct{ io.Writer }{&got}, struct{ io.Reader }{c}, make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != test.want {
+				t.Fatalf("in pieces of %d: %q", size, got.String())
+			}
+		}
+	}
+}
+
+type eofConn struct{ net.Conn }
+
+func (eofConn) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestPipelineAndKeepAlive(t *testing.T) {
+	s, address := start(t, Config{})
+	c := dial(t, address)
+	large := strings.Repeat("x", 3*inSize)
+	c.send(post("{}") + post(large) + post("notify") + post("[]") + post("{1}", odd) + post("{2}"))
+	for _, want := range []string{"127.0.0.1 {}", "127.0.0.1 " + large, "", "127.0.0.1 []", "127.0.0.1 {1}", "127.0.0.1 {2}"} {
+		if got := c.read(); got.body != want {
+			t.Fatalf("%+v, not %q", got, want)
+		}
+	}
+	if got := s.Stats(); got.Open != 1 || got.Handed != 1 || got.Requests != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The client may send byte by byte.
+func TestBytewise(t *testing.T) {
+	_, address := start(t, Config{})
+	c := dial(t, address)
+	for _, b := range []byte(post("{}")) {
+		c.send(string(b))
+	}
+	if got := c.read(); got.body != "127.0.0.1 {}" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLargeAnswersAreCompressed(t *testing.T) {
+	_, address := start(t, Config{})
+	c := dial(t, address)
+	large := strings.Repeat("x", minGzip)
+	c.send(post(large, "Accept-Encoding: gzip") + post("{}", "Accept-Encoding: gzip") + post(large))
+	got := c.read()
+	unzipped, err := gzip.NewReader(strings.NewReader(got.body))
+	if err != nil || got.header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("%v: %+v", err, got.header)
+	}
+	if body, err := io.ReadAll(unzipped); err != nil || string(body) != "127.0.0.1 "+large {
+		t.Errorf("%v: %d bytes", err, len(body))
+	}
+	for _, want := range []string{"{}", large} {
+		if got := c.read(); got.header.Get("Content-Encoding") != "" || got.body != "127.0.0.1 "+want {
+			t.Errorf("%+v", got.header)
+		}
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	_, address := start(t, Config{Origins: []string{"https://app.example"}, APIKeyFile: write(t, "keys", "me:"+goodKey, 0o600)})
+	ask := func(origin string) string {
+		return "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + origin + "\r\nAccess-Control-Request-Method: POST\r\n\r\n"
+	}
+	c := dial(t, address)
+	c.send(ask("https://app.example"))
+	if got := c.read(); got.status != 204 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+		got.header.Get("Access-Control-Allow-Headers") != "Content-Type, Authorization" {
+		t.Errorf("%+v", got)
+	}
+	c.send(ask("https://evil.example"))
+	if got := c.read(); got.status != 401 || got.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An upgraded connection is the handler's; a page of another origin gets none.
+func TestUpgrade(t *testing.T) {
+	s, address := start(t, Config{})
+	upgrade := func(origin string) string {
+		return "GET /ws HTTP/1.1\r\nHost: localhost:1\r\nConnection: Upgrade\r\nUpgrade: echo\r\nOrigin: " + origin + "\r\n\r\n"
+	}
+	c := dial(t, address)
+	c.send(upgrade("http://LOCALHOST:1") + "hello\n\n")
+	if got := c.read(); got.status != 101 {
+		t.Fatalf("%+v", got)
+	}
+	if line, err := c.reader.ReadString('\n'); line != "hello\n" || err != nil {
+		t.Errorf("%q, %v", line, err)
+	}
+	_ = c.Close()
+	c = dial(t, address)
+	c.send(upgrade("https://evil.example"))
+	if got := c.read(); got.status != 403 || s.Stats().ForbiddenOrigin != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	for _, field := range []string{"A: b", odd} {
+		s := prepare(t, Config{Rate: Rate{0.5, 3}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		now := time.Now() // stands still; deadlines are counted from it
+		s.now = func() time.Time { return now }
+		address := serve(t, s)
+		c := dial(t, address)
+		for i, test := range []struct {
+			body, from string
+			status     int
+			wait       string
+		}{
+			{"{}", "1.1.1.1", 200, ""}, {"[{},{},{},{}]", "1.1.1.1", 200, ""}, // 3 − 1 − 4 = −2
+			{"{}", "1.1.1.1", 429, "6"}, {"{}", "1.1.1.2", 200, ""},
+			{"{}", "2001:db8::1", 200, ""}, {"[{},{}]", "2001:db8::2", 200, ""}, {"{}", "2001:db8:0:0:f::", 429, "2"}, {"{}", "2001:db8:0:1::", 200, ""},
+			{"[{},{},{},{}]", "127.0.0.1", 200, ""}, {"{}", "127.0.0.1", 200, ""}, // loopback
+		} {
+			c.send(post(test.body, field, "X-Forwarded-For: "+test.from))
+			if got := c.read(); got.status != test.status || got.header.Get("Retry-After") != test.wait {
+				t.Fatalf("%s: request %d: %+v", field, i, got)
+			}
+		}
+		if s.Stats().RateLimited != 2 {
+			t.Errorf("%+v", s.Stats())
+		}
+	}
+}
