@@ -162,7 +162,7 @@ func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []
 	if s.requestContext != nil {
 		ctx = s.requestContext(ctx)
 	}
-	return append(dst, s.rpc.Serve(ctx, body)...)
+	return s.rpc.Append(ctx, body, dst)
 }
 
 // ServeHTTP implements http.Handler.
