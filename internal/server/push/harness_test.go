@@ -1,0 +1,336 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// memory is a chain in memory, and what a node answers from it.
+type memory struct {
+	rpc *jsonrpc.Server
+
+	mu      sync.Mutex
+	headers []types.SignedHeader
+	events  map[types.Height][]api.Event
+	state   api.SyncState
+	oldest  types.Height
+	changed chan struct{}
+}
+
+func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
+	t.Helper()
+	m := &memory{headers: make([]types.SignedHeader, 1), events: map[types.Height][]api.Event{}, changed: make(chan struct{})}
+	var err error
+	m.rpc, err = jsonrpc.NewServer(jsonrpc.Options{}, append(methods,
+		jsonrpc.NewMethod(api.Subscribe.Name, Subscribe), jsonrpc.NewMethod(api.Unsubscribe.Name, Unsubscribe))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// append makes the next block. What it waits for is in here alone: nothing of the server's.
+func (m *memory) append(events ...api.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := m.headers[len(m.headers)-1]
+	h := types.SignedHeader{Header: types.Header{Height: last.Header.Height + 1, Parent: last.Header.Hash(), Timestamp: last.Header.Timestamp + 1}}
+	for i := range events {
+		events[i].BlockHeight, events[i].LogIndex = h.Header.Height, uint32(i)
+		events[i].Cursor = string(rune('a'+h.Header.Height)) + string(rune('a'+i))
+	}
+	m.headers, m.events[h.Header.Height] = append(m.headers, h), events
+	m.tell()
+}
+
+// revert takes blocks back, and makes the next one another.
+func (m *memory) revert(to types.Height) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.headers = append([]types.SignedHeader{}, m.headers[:to+1]...)
+	m.tell()
+}
+
+func (m *memory) setState(state api.SyncState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state
+}
+
+func (m *memory) tell() {
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+func (m *memory) Head() types.SignedHeader {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.headers[len(m.headers)-1]
+}
+
+func (m *memory) HeadHash() types.BlockHash { return m.Head().Header.Hash() }
+
+func (m *memory) OldestHeight() types.Height {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.oldest
+}
+
+func (m *memory) Header(h types.Height) (types.SignedHeader, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case h >= types.Height(len(m.headers)):
+		return types.SignedHeader{}, chain.ErrNotFound
+	case h < m.oldest:
+		return types.SignedHeader{}, chain.ErrPruned
+	}
+	return m.headers[h], nil
+}
+
+func (m *memory) WaitHead(ctx context.Context, seen types.BlockHash) error {
+	for {
+		m.mu.Lock()
+		hash, changed := m.headers[len(m.headers)-1].Header.Hash(), m.changed
+		m.mu.Unlock()
+		if hash != seen {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *memory) Serve(ctx context.Context, _ string, body []byte) []byte {
+	return m.rpc.Serve(ctx, body)
+}
+
+func (m *memory) Block(h types.Height) (*api.Block, error) {
+	header, err := m.Header(h)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, nil
+	}
+	return &api.Block{Height: h, Hash: header.Header.Hash(), ParentHash: header.Header.Parent}, err
+}
+
+func (m *memory) Events(h types.Height) ([]api.Event, error) {
+	if _, err := m.Header(h); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]api.Event{}, m.events[h]...), nil
+}
+
+func (m *memory) EventPosition(cursor string) (types.Height, uint32, error) {
+	if len(cursor) != 2 {
+		return 0, 0, api.ErrBadCursor
+	}
+	return types.Height(cursor[0] - 'a'), uint32(cursor[1] - 'a'), nil
+}
+
+func (m *memory) SyncStatus() api.SyncStatus {
+	head := m.Head().Header.Height
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return api.SyncStatus{State: m.state, LocalHeight: head}
+}
+
+// pipes are a network without sockets, whose writes wait until they are read.
+type pipes struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.accepted:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.accepted <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// site is a server on a network of its own. Its time is that of the bubble in which the test runs (testing/synctest):
+// it passes when nothing else can happen.
+type site struct {
+	*Server
+	chain *memory
+	http  *http.Client
+}
+
+// serve runs test with a server in a bubble; when test has returned everything that it started must end.
+func serve(t *testing.T, config Config, test func(t *testing.T, s *site), methods ...jsonrpc.Method) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t, methods...)
+		config.Chain, config.Source, config.Pending = m, m, NewPending()
+		network := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
+		transport := &http.Transport{DialContext: network.dial}
+		s := &site{Server: New(config), chain: m, http: &http.Client{Transport: transport}}
+		server := &http.Server{Handler: s.Server, ErrorLog: log.New(io.Discard, "", 0)}
+		ended := make(chan error)
+		go func() { ended <- server.Serve(network) }()
+		test(t, s)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if stats := s.Stats(); stats.Clients != 0 || stats.Subscriptions != 0 {
+			t.Errorf("left after the shutdown: %+v", stats)
+		}
+		transport.CloseIdleConnections()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		<-ended
+	})
+}
+
+// client is the other end of a connection.
+type client struct {
+	t  testing.TB
+	ws *websocket.Conn
+}
+
+func (s *site) connect(t testing.TB) *client {
+	t.Helper()
+	ws, _, err := websocket.Dial(t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &client{t, ws}
+}
+
+func (c *client) close() { _ = c.ws.CloseNow() }
+
+type answer struct {
+	ID     int
+	Result json.RawMessage
+	Error  *jsonrpc.Error
+	Method string
+	Params struct {
+		Subscription string
+		Result       json.RawMessage
+	}
+}
+
+func (c *client) write(method string, id int, params ...any) {
+	c.t.Helper()
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	if err == nil {
+		err = c.ws.Write(c.t.Context(), websocket.MessageText, body)
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
+}
+
+func (c *client) read() (a answer, err error) {
+	_, text, err := c.ws.Read(c.t.Context())
+	if err != nil {
+		return a, err
+	}
+	return a, json.NewDecoder(bytes.NewReader(text)).Decode(&a)
+}
+
+// call makes a call whose answer comes next.
+func (c *client) call(method string, params ...any) answer {
+	c.t.Helper()
+	c.write(method, 7, params...)
+	a, err := c.read()
+	if err != nil || a.ID != 7 {
+		c.t.Errorf("answer %+v, %v", a, err)
+	}
+	return a
+}
+
+func (c *client) subscribe(params ...any) {
+	c.t.Helper()
+	if a := c.call("svc_subscribe", params...); a.Error != nil {
+		c.t.Errorf("subscribe %v: %v %v", params, a.Error, a.Error.Data)
+	}
+}
+
+// next is the next notification.
+func next[R any](c *client) (result R) {
+	c.t.Helper()
+	a, err := c.read()
+	if err == nil && a.Method != "svc_subscription" {
+		c.t.Errorf("got %+v", a)
+	}
+	if err == nil {
+		err = json.Unmarshal(a.Params.Result, &result)
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
+	return result
+}
+
+// heights reads blocks and checks that they are these, in order.
+func (c *client) heights(from, to types.Height) {
+	c.t.Helper()
+	for h := from; h <= to; h++ {
+		if block := next[api.Block](c); block.Height != h {
+			c.t.Errorf("block %d, want %d", block.Height, h)
+			return
+		}
+	}
+}
+
+// reason reads on until the connection is closed, and returns how.
+func (c *client) reason() websocket.CloseError {
+	for {
+		if _, err := c.read(); err != nil {
+			var closed websocket.CloseError
+			if !errors.As(err, &closed) {
+				c.t.Errorf("closed without a reason: %v", err)
+			}
+			return closed
+		}
+	}
+}
+
+// pass lets virtual time go by.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}

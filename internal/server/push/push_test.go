@@ -1,0 +1,458 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestThousandSubscribers has 1,000 subscribers of whom 100 stop reading: blocks are made without waiting for anyone, the
+// others get every one in order, and those who stopped are closed and told why.
+func TestThousandSubscribers(t *testing.T) {
+	const subscribers, stopping, blocks = 1000, 100, 30
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		var reading, stopped sync.WaitGroup
+		resume, clients := make(chan struct{}), make([]*client, subscribers)
+		for i := range clients {
+			c := s.connect(t)
+			clients[i] = c
+			c.subscribe("newBlocks")
+			if i >= stopping {
+				reading.Go(func() { c.heights(1, blocks) })
+				continue
+			}
+			stopped.Go(func() {
+				c.heights(1, 2)
+				<-resume
+				closed := c.reason()
+				if closed.Code != websocket.StatusPolicyViolation || !regexp.MustCompile(`^slow reader: 28 messages behind$`).MatchString(closed.Reason) {
+					t.Errorf("closed with %v", closed)
+				}
+			})
+		}
+		begun := time.Now()
+		for range blocks {
+			s.chain.append()
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("making blocks waited for %s", took)
+		}
+		reading.Wait()
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("those who read waited for %s", took)
+		}
+		pass(s.config.WriteTimeout)
+		if stats := s.Stats(); stats.Dropped != stopping || stats.Sent < subscribers*2 {
+			t.Errorf("%+v", stats)
+		}
+		close(resume)
+		stopped.Wait()
+		s.chain.append()
+		for _, c := range clients[stopping:] {
+			c.heights(blocks+1, blocks+1)
+			c.close()
+		}
+	})
+}
+
+// TestStuckReaderIsCut has a client that never reads again: its connection ends all the same.
+func TestStuckReaderIsCut(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		c.subscribe("newBlocks", map[string]any{"from_block": 0})
+		pass(s.config.WriteTimeout + 10*time.Second) // the time that the close handshake has
+		if stats := s.Stats(); stats.Clients != 0 || stats.Dropped != 1 {
+			t.Errorf("%+v", stats)
+		}
+		c.close()
+	})
+}
+
+func TestResumeSeesEachHeightOnce(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		for range 70 {
+			s.chain.append()
+		}
+		at := types.Height(0)
+		for range 5 {
+			c := s.connect(t)
+			c.subscribe("newBlocks", map[string]any{"from_block": at})
+			s.chain.append() // while history is sent
+			c.heights(at, at+14)
+			at += 15
+			c.close()
+		}
+	})
+}
+
+func TestSubscriberGoesOnAfterTheNewHead(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("newBlocks")
+		for range 5 {
+			s.chain.append()
+		}
+		c.heights(1, 5)
+		s.chain.revert(2)
+		synctest.Wait()
+		s.chain.append()
+		s.chain.append()
+		c.heights(3, 4)
+	})
+}
+
+func event(contract byte, name string, topics ...types.Digest) api.Event {
+	e := api.Event{ContractID: types.ContractID{contract}, EventName: name}
+	for _, topic := range topics {
+		e.Topics = append(e.Topics, topic[:])
+	}
+	return e
+}
+
+func TestEvents(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		s.chain.append(event(1, "Transfer", types.Digest{1}, types.Digest{2}), event(2, "Transfer", types.Digest{1}, types.Digest{3}))
+		s.chain.append()
+		s.chain.append(event(1, "Approval", types.Digest{4}), event(1, "Transfer", types.Digest{1}, types.Digest{3}))
+		for name, tc := range map[string]struct {
+			filter map[string]any
+			want   []string // cursors
+		}{
+			"all":                {map[string]any{"from_block": 0}, []string{"ba", "bb", "da", "db", "ea"}},
+			"new ones":           {nil, []string{"ea"}},
+			"of a contract":      {map[string]any{"from_block": 1, "contract_id": types.ContractID{2}}, []string{"bb"}},
+			"of a name":          {map[string]any{"from_block": 0, "event_name": "Approval"}, []string{"da"}},
+			"with topics":        {map[string]any{"from_block": 0, "topics": []any{nil, types.Digest{3}}}, []string{"bb", "db"}},
+			"after a cursor":     {map[string]any{"cursor": "bb"}, []string{"da", "db", "ea"}},
+			"after one in block": {map[string]any{"cursor": "da", "contract_id": types.ContractID{1}}, []string{"db", "ea"}},
+		} {
+			if height := s.chain.Head().Header.Height; height > 3 {
+				s.chain.revert(3)
+			}
+			c := s.connect(t)
+			if tc.filter == nil {
+				c.subscribe("events")
+			} else {
+				c.subscribe("events", tc.filter)
+			}
+			s.chain.append(event(1, "Later"))
+			for _, want := range tc.want {
+				if got := next[api.Event](c); got.Cursor != want {
+					t.Errorf("%s: event %s, want %s", name, got.Cursor, want)
+				}
+			}
+			c.close()
+		}
+	})
+}
+
+func TestPendingTransactions(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		s.config.Pending.Add(types.TxID{1}) // before anyone asks
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("newPendingTransactions")
+		for i := byte(2); i < 200; i++ {
+			s.config.Pending.Add(types.TxID{i})
+		}
+		for i := byte(2); i < 200; i++ {
+			if got := next[types.TxID](c); got != (types.TxID{i}) {
+				t.Fatalf("got %s, want %d", got, i)
+			}
+		}
+	})
+}
+
+// TestPendingTransactionsThatAreLost has a client that reads more slowly than the ring goes round.
+func TestPendingTransactionsThatAreLost(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("newPendingTransactions")
+		for i := range pendingKept + 2*pendingBatch {
+			s.config.Pending.Add(types.TxID{byte(i), byte(i >> 8), byte(i >> 16)})
+			if i == 0 {
+				synctest.Wait() // the first is on its way, and stuck
+			}
+		}
+		closed := c.reason()
+		if closed.Code != websocket.StatusPolicyViolation || !regexp.MustCompile(`^slow reader: \d+ messages behind$`).MatchString(closed.Reason) {
+			t.Errorf("closed with %v", closed)
+		}
+	})
+}
+
+func TestSyncStatus(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		s.chain.setState(api.StateProducing)
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("syncStatus")
+		if got := next[api.SyncStatus](c); got.State != api.StateProducing || got.LocalHeight != 0 {
+			t.Errorf("first %+v", got)
+		}
+		begun := time.Now()
+		for range 10 {
+			s.chain.append()
+		}
+		if got := next[api.SyncStatus](c); got.LocalHeight != 10 || time.Since(begun) != statusInterval {
+			t.Errorf("then %+v after %s", got, time.Since(begun))
+		}
+		pass(5 * statusInterval)
+		s.chain.setState(api.StateHalted)
+		if got := next[api.SyncStatus](c); got.State != api.StateHalted {
+			t.Errorf("at last %+v", got)
+		}
+	})
+}
+
+func TestRefusedSubscriptions(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		s.chain.append()
+		s.chain.append()
+		s.chain.oldest = 1
+		c := s.connect(t)
+		defer c.close()
+		for name, tc := range map[string]struct {
+			params []any
+			want   *jsonrpc.Error
+		}{
+			"no topic":             {nil, jsonrpc.NewError(-32602, "", "reason", "missing")},
+			"unknown topic":        {[]any{"proofs"}, jsonrpc.NewError(-32602, "", "reason", "unknown_topic")},
+			"above the head":       {[]any{"newBlocks", map[string]any{"from_block": 4}}, api.ErrAboveHead},
+			"pruned":               {[]any{"newBlocks", map[string]any{"from_block": 0}}, api.ErrPruned},
+			"events pruned":        {[]any{"events", map[string]any{"cursor": "aa"}}, api.ErrPruned},
+			"bad cursor":           {[]any{"events", map[string]any{"cursor": "x"}}, api.ErrBadCursor},
+			"cursor and height":    {[]any{"events", map[string]any{"cursor": "ba", "from_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"contract of blocks":   {[]any{"newBlocks", map[string]any{"contract_id": types.ContractID{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"height of pending":    {[]any{"newPendingTransactions", map[string]any{"from_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"unknown member":       {[]any{"events", map[string]any{"to_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"name of sync status":  {[]any{"syncStatus", map[string]any{"event_name": ""}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"topics of newBlocks":  {[]any{"newBlocks", map[string]any{"topics": []any{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"cursor of newBlocks":  {[]any{"newBlocks", map[string]any{"cursor": "ba"}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"topics of wrong type": {[]any{"events", map[string]any{"topics": "0x"}}, jsonrpc.NewError(-32602, "", "reason", "wrong_type")},
+		} {
+			if a := c.call("svc_subscribe", tc.params...); !errors.Is(a.Error, tc.want) {
+				t.Errorf("%s: %+v, want %v %v", name, a.Error, tc.want, tc.want.Data)
+			}
+		}
+		if stats := s.Stats(); stats.Subscriptions != 0 {
+			t.Errorf("%+v", stats)
+		}
+	})
+}
+
+func TestSubscriptionsOfAConnection(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c, other := s.connect(t), s.connect(t)
+		defer c.close()
+		defer other.close()
+		for i := range api.MaxSubscriptions {
+			if a := c.call("svc_subscribe", "newBlocks"); string(a.Result) != strconv.Quote(api.Quantity(i+1).String()) {
+				t.Errorf("subscription %d: %+v", i, a)
+			}
+		}
+		if a := c.call("svc_subscribe", "newBlocks"); !errors.Is(a.Error, api.ErrSubscriptions) {
+			t.Errorf("one too many: %+v", a)
+		}
+		if a := other.call("svc_unsubscribe", "0x1"); string(a.Result) != "false" {
+			t.Errorf("another's: %+v", a)
+		}
+		for i := range api.MaxSubscriptions - 1 {
+			if a := c.call("svc_unsubscribe", api.Quantity(i+1)); string(a.Result) != "true" {
+				t.Errorf("unsubscribe %d: %+v", i+1, a)
+			}
+		}
+		if a := c.call("svc_unsubscribe", "0x1"); string(a.Result) != "false" {
+			t.Errorf("twice: %+v", a)
+		}
+		s.chain.append()
+		if a, err := c.read(); err != nil || a.Params.Subscription != "0x10" {
+			t.Errorf("%+v, %v", a, err)
+		}
+		if stats := s.Stats(); stats.Subscriptions != 1 || stats.Clients != 2 {
+			t.Errorf("%+v", stats)
+		}
+	})
+}
+
+func TestNotOverHTTP(t *testing.T) {
+	want := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}
+	if _, err := Subscribe(t.Context(), api.SubscribeParams{Topic: api.TopicBlocks}); !errors.Is(err, want) {
+		t.Error(err)
+	}
+	if _, err := Unsubscribe(t.Context(), api.UnsubscribeParams{ID: 1}); !errors.Is(err, want) {
+		t.Error(err)
+	}
+}
+
+// TestCalls makes more calls at once than are answered at once: the answers come as they are ready.
+func TestCalls(t *testing.T) {
+	// Made in the bubble, before the handlers are called.
+	var running *sync.WaitGroup
+	var release chan struct{}
+	wait := jsonrpc.NewMethod("wait", func(context.Context, struct{}) (bool, error) {
+		running.Done()
+		<-release
+		return true, nil
+	})
+	quick := jsonrpc.NewMethod("quick", func(context.Context, struct{}) (bool, error) { return true, nil })
+	serve(t, Config{MaxCalls: 4}, func(t *testing.T, s *site) {
+		running, release = new(sync.WaitGroup), make(chan struct{})
+		running.Add(4)
+		c := s.connect(t)
+		defer c.close()
+		for id := range 3 {
+			c.write("wait", id)
+		}
+		c.write("quick", 3)
+		if a, err := c.read(); err != nil || a.ID != 3 {
+			t.Errorf("first %+v, %v", a, err)
+		}
+		c.write("wait", 4)
+		running.Wait()
+		c.write("quick", 5) // is read, but not answered while four wait
+		synctest.Wait()
+		close(release)
+		seen := map[int]bool{}
+		for range 5 {
+			a, err := c.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[a.ID] = true
+		}
+		if len(seen) != 5 {
+			t.Errorf("answers to %v", seen)
+		}
+	}, wait, quick)
+}
+
+func TestShutdownSaysGoingAway(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		c.subscribe("newBlocks")
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			if closed := c.reason(); closed.Code != websocket.StatusGoingAway {
+				t.Errorf("closed with %v", closed)
+			}
+		})
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		reading.Wait()
+		if _, response, err := websocket.Dial(t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http}); err == nil || response.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// TestSilentPeer has one client that answers pings, because it reads, and one that does not.
+func TestSilentPeer(t *testing.T) {
+	serve(t, Config{PingInterval: time.Second, PongTimeout: time.Second}, func(t *testing.T, s *site) {
+		alive, silent := s.connect(t), s.connect(t)
+		var reading sync.WaitGroup
+		reading.Go(func() { _, _ = alive.read() })
+		pass(time.Minute)
+		if stats := s.Stats(); stats.Clients != 1 {
+			t.Errorf("%+v", stats)
+		}
+		s.chain.append()
+		alive.close()
+		silent.close()
+		reading.Wait()
+	})
+}
+
+func TestHandshake(t *testing.T) {
+	allowed := func(r *http.Request) bool { return r.Header.Get("Origin") == "http://good" }
+	dial := func(t *testing.T, s *site, origin string) int {
+		ws, response, err := websocket.Dial(t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http, HTTPHeader: http.Header{"Origin": {origin}}})
+		if err == nil {
+			_ = ws.CloseNow()
+		}
+		synctest.Wait()
+		return response.StatusCode
+	}
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		if status := dial(t, s, "http://node"); status != http.StatusSwitchingProtocols {
+			t.Errorf("its own host: %d", status)
+		}
+		if status := dial(t, s, "http://good"); status != http.StatusForbidden {
+			t.Errorf("another host: %d", status)
+		}
+	})
+	serve(t, Config{CheckOrigin: allowed, MaxConnections: 1}, func(t *testing.T, s *site) {
+		if status := dial(t, s, "http://bad"); status != http.StatusForbidden {
+			t.Errorf("a bad host: %d", status)
+		}
+		if status := dial(t, s, "http://good"); status != http.StatusSwitchingProtocols {
+			t.Errorf("a good host: %d", status)
+		}
+	})
+	serve(t, Config{MaxConnections: 1}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		if status := dial(t, s, "http://node"); status != http.StatusServiceUnavailable {
+			t.Errorf("one too many: %d", status)
+		}
+	})
+}
+
+func TestMessagesThatAreNone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kind websocket.MessageType
+		size int
+		want websocket.StatusCode
+	}{
+		"binary":    {websocket.MessageBinary, 5, websocket.StatusUnsupportedData},
+		"too large": {websocket.MessageText, 1001, websocket.StatusMessageTooBig},
+	} {
+		serve(t, Config{MaxRequestBytes: 1000}, func(t *testing.T, s *site) {
+			c := s.connect(t)
+			defer c.close()
+			go func() { _ = c.ws.Write(t.Context(), tc.kind, make([]byte, tc.size)) }()
+			if closed := c.reason(); closed.Code != tc.want {
+				t.Errorf("%s: closed with %v", name, closed)
+			}
+		})
+	}
+}
+
+// FuzzSubscribe feeds parameters to a connection's svc_subscribe: each is answered, and what is accepted is counted.
+func FuzzSubscribe(f *testing.F) {
+	for _, seed := range []string{
+		`["newBlocks"]`, `["newBlocks",{"from_block":0}]`, `["events",{"topics":[null,"0x00"],"cursor":"ba"}]`,
+		`["syncStatus",{}]`, `{"topic":"newPendingTransactions"}`, `["events",{"contract_id":null}]`, `[1]`, `["proofs",[]]`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, params string) {
+		m := newMemory(t)
+		s := New(Config{Chain: m, Source: m, Pending: NewPending()})
+		c := newConnection(t.Context(), s, "")
+		defer c.cancel()
+		begun := &call{connection: c}
+		body := `{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":` + params + `}`
+		if answer := m.Serve(context.WithValue(t.Context(), callKey{}, begun), "", []byte(body)); answer == nil && len(begun.begun) > 0 {
+			t.Errorf("%s is not answered", params)
+		}
+		if len(begun.begun) != len(c.subscriptions) || s.Stats().Subscriptions != uint64(len(begun.begun)) {
+			t.Errorf("%s: %d begun, %d kept", params, len(begun.begun), len(c.subscriptions))
+		}
+	})
+}
