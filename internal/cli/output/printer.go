@@ -20,8 +20,9 @@ func New(out, err io.Writer, asJSON bool) *Printer { return &Printer{out: out, e
 // JSON reports whether results are written as JSON.
 func (p *Printer) JSON() bool { return p.json }
 
-// Result writes a command's result, once: result as JSON for programs, or what people writes. The JSON of a result must
-// not depend on who reads it, so that people sees nothing that programs do not.
+// Result writes a command's result, once, or each of a command that goes on, on a line: result as JSON for programs, or
+// what people writes. The JSON of a result must not depend on who reads it, so that people sees nothing that programs
+// do not.
 func (p *Printer) Result(result any, people func(*Text)) error {
 	var buffer bytes.Buffer
 	if p.json {

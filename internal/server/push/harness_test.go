@@ -121,8 +121,8 @@ func (m *memory) WaitHead(ctx context.Context, seen types.BlockHash) error {
 	}
 }
 
-func (m *memory) Serve(ctx context.Context, _ string, body []byte) []byte {
-	return m.rpc.Serve(ctx, body)
+func (m *memory) Append(ctx context.Context, _ string, body, dst []byte) []byte {
+	return append(dst, m.rpc.Serve(ctx, body)...)
 }
 
 func (m *memory) Block(h types.Height) (*api.Block, error) {

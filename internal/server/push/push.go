@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -124,7 +125,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The request's context ends with the handshake; its values go on.
-	c := newConnection(context.WithoutCancel(r.Context()), s, r.RemoteAddr)
+	c := newConnection(context.WithoutCancel(r.Context()), s, hostOf(r.RemoteAddr))
 	if !s.add(c) {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "The node takes no more connections at present.", http.StatusServiceUnavailable)
@@ -137,6 +138,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	c.serve(ws)
+}
+
+// hostOf is a remote address without its port.
+func hostOf(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote // no port: a transport without one, such as a Unix socket
+	}
+	return host
 }
 
 // add takes a connection in unless there are too many.

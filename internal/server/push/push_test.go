@@ -448,7 +448,7 @@ func FuzzSubscribe(f *testing.F) {
 		defer c.cancel()
 		begun := &call{connection: c}
 		body := `{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":` + params + `}`
-		if answer := m.Serve(context.WithValue(t.Context(), callKey{}, begun), "", []byte(body)); answer == nil && len(begun.begun) > 0 {
+		if answer := m.Append(context.WithValue(t.Context(), callKey{}, begun), "", []byte(body), nil); len(answer) == 0 && len(begun.begun) > 0 {
 			t.Errorf("%s is not answered", params)
 		}
 		if len(begun.begun) != len(c.subscriptions) || s.Stats().Subscriptions != uint64(len(begun.begun)) {

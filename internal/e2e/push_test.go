@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again: the client connects anew by
+// itself, and gets each height once, each the child of the one before.
+func TestSubscriberMissesNoBlock(t *testing.T) {
+	const lives, blocksPerLife = 4, 10
+	dir := initialize(t)
+	var address atomic.Value // of the node, which has another port each time
+	live := func() *process {
+		node := start(t, "node", "--data-dir", dir, "--block-time", "50ms")
+		address.Store(strings.TrimPrefix(node.RPC, "http://"))
+		return node
+	}
+	node := live()
+	c, err := client.New("http://node", client.WithTransport(&http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address.Load().(string))
+		},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+
+	last := api.Block{}
+	for block, err := range c.SubscribeBlocks(ctx, new(types.Height)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if block.Height > 0 && (block.Height != last.Height+1 || block.ParentHash != last.Hash) {
+			t.Fatalf("block %d on %s after block %d with the hash %s", block.Height, block.ParentHash, last.Height, last.Hash)
+		}
+		last = block
+		if block.Height == lives*blocksPerLife {
+			break
+		}
+		if block.Height%blocksPerLife == 0 && block.Height > 0 {
+			node.Kill()
+			node = live()
+		}
+	}
+	if last.Height != lives*blocksPerLife {
+		t.Errorf("the last block is %d", last.Height)
+	}
+}
+
+// TestWatch follows a development chain with the command.
+func TestWatch(t *testing.T) {
+	node := startDev(t, "--ephemeral", "--block-time", "50ms")
+	u := newUser(t).of(node)
+	r := u.run("watch", "blocks", "--from", "0", "--count", "3")
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if r.code != 0 || len(lines) != 3 || !strings.HasPrefix(lines[0], "0  ") || !strings.HasPrefix(lines[2], "2  ") {
+		t.Errorf("blocks: %s", r)
+	}
+	var status api.SyncStatus
+	u.succeeds(&status, "watch", "sync", "--count", "1")
+	if status.State != api.StateProducing || !status.Synced {
+		t.Errorf("sync status %+v", status)
+	}
+	u.fails(exitFailed, "watch", "blocks", "--from", "1000000")
+}
