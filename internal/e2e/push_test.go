@@ -26,7 +26,7 @@ func TestSubscriberMissesNoBlock(t *testing.T) {
 		return node
 	}
 	node := live()
-	c, err := client.New("http://node", client.WithTransport(&http.Transport{
+	c, err := client.New("http://127.0.0.1", client.WithTransport(&http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, address.Load().(string))
 		},

@@ -123,3 +123,26 @@ func balances(st *State) (all [toyAccounts]state.Account, err error) {
 	}
 	return all, nil
 }
+
+func TestWaitHead(t *testing.T) {
+	s, c := newStore(t, Options{}, 2)
+	must(t, s.WaitHead(context.Background(), types.BlockHash{}))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	requireIs(t, "a wait that is given up", s.WaitHead(ctx, s.HeadHash()), context.Canceled)
+	wait := func() <-chan error {
+		woken, seen := make(chan error, 1), s.HeadHash()
+		go func() { woken <- s.WaitHead(context.Background(), seen) }()
+		return woken
+	}
+	woken := wait()
+	must(t, s.Append(c.next(t, rand.New(rand.NewPCG(7, 8)), 1)))
+	must(t, <-woken)
+	woken = wait()
+	_, err := s.Rewind(1)
+	must(t, err)
+	must(t, <-woken)
+	woken = wait()
+	must(t, s.Close())
+	requireIs(t, "a wait when the store is closed", <-woken, ErrClosed)
+}
