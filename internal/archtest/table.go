@@ -40,7 +40,9 @@ var rows = map[string][]string{
 
 	// What the world talks to.
 	"internal/server/rpc":   {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/server/admin": {"types"},
+	"internal/server/admin": {},
+
+	"internal/server/telemetry": {},
 
 	// The wiring and the commands.
 	"internal/config":       {},
