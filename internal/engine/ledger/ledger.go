@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -70,6 +71,24 @@ type Block struct {
 	Hash     types.BlockHash
 	Included []types.TxID
 	Accesses []types.Access // what its execution read and wrote
+	Timings  Timings
+}
+
+// Timings are when the making of a block began and how long each phase of it took.
+type Timings struct {
+	Start   time.Time
+	Execute time.Duration // ordering and executing transactions, with the roots of the header
+	Tree    time.Duration // the state tree: preparing the change and making it the current version
+	Seal    time.Duration // signing
+	Append  time.Duration // storing, until the block is on disk
+}
+
+// lap returns the time since *from and moves *from to now.
+func lap(from *time.Time) time.Duration {
+	now := time.Now()
+	took := now.Sub(*from)
+	*from = now
+	return took
 }
 
 // ErrRoot is the fault of a state tree whose root is not the head's.
@@ -164,27 +183,35 @@ func (l *Ledger) Store() *chain.Store { return l.store }
 func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
+	now := time.Now()
+	timings := Timings{Start: now}
 	result, txs, err := l.execute(batch)
 	if err != nil {
 		return Block{}, err
 	}
+	timings.Execute = lap(&now)
 	change, err := l.tree.Prepare(result.Accesses, parallel)
 	if err != nil {
 		return Block{}, err
 	}
 	result.Header.StateRoot = change.Root()
+	timings.Tree = lap(&now)
 	hash := result.Header.Hash()
 	signature, err := seal(hash)
 	if err != nil {
 		return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
 	}
-	if err := l.commit(entry(result, signature, txs, change), change); err != nil {
-		return Block{}, err
+	timings.Seal = lap(&now)
+	if err := l.store.Append(entry(result, signature, txs, change)); err != nil {
+		return Block{}, fmt.Errorf("append block %d: %w", result.Header.Height, err)
 	}
+	timings.Append = lap(&now)
+	l.commitTree(change, result.Header)
+	timings.Tree += lap(&now)
 	return Block{
 		Header: types.SignedHeader{Header: result.Header, Signature: signature}, Hash: hash,
-		Included: result.IDs, Accesses: result.Accesses,
-	}, nil
+		Included: result.IDs, Accesses: result.Accesses, Timings: timings,
+	}, l.publish()
 }
 
 // execute applies a batch's transactions while the block has room.
@@ -223,16 +250,19 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 	return result, txs, err
 }
 
-// commit appends the entry and makes the change the tree's current version.
-func (l *Ledger) commit(e chain.Entry, change *tree.Change) error {
-	if err := l.store.Append(e); err != nil {
-		return fmt.Errorf("append block %d: %w", e.Block.Header.Height, err)
-	}
+// commitTree makes the change the tree's current version, that of the store's head.
+func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
 	l.treeLock.Lock()
+	defer l.treeLock.Unlock()
 	l.tree.Commit(change)
-	l.treeHead = e.Block.Header
-	l.treeLock.Unlock()
-	return l.publish()
+	l.treeHead = head
+}
+
+// TreeSize is the number of leaves of the state tree: the keys that have a value at the head.
+func (l *Ledger) TreeSize() (leaves int) {
+	l.treeLock.RLock()
+	defer l.treeLock.RUnlock()
+	return l.tree.Len()
 }
 
 // Rewind takes the chain back to an earlier block and forgets the later ones: development chains only.
@@ -251,10 +281,7 @@ func (l *Ledger) Rewind(height types.Height) error {
 	if change.Root() != head.StateRoot {
 		return fmt.Errorf("%w: %s after going back to block %d", ErrRoot, change.Root(), height)
 	}
-	l.treeLock.Lock()
-	l.tree.Commit(change)
-	l.treeHead = head
-	l.treeLock.Unlock()
+	l.commitTree(change, head)
 	return l.publish()
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func testKey(t *testing.T, name string) crypto.PrivateKey {
+func testKey(t testing.TB, name string) crypto.PrivateKey {
 	t.Helper()
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
@@ -24,7 +24,7 @@ func testKey(t *testing.T, name string) crypto.PrivateKey {
 	return key
 }
 
-func testGenesis(t *testing.T) types.Genesis {
+func testGenesis(t testing.TB) types.Genesis {
 	t.Helper()
 	g := types.Genesis{
 		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10,
@@ -37,7 +37,7 @@ func testGenesis(t *testing.T) types.Genesis {
 	return g
 }
 
-func openStore(t *testing.T, disk *kv.CrashDisk) (*chain.Store, *kv.DB) {
+func openStore(t testing.TB, disk *kv.CrashDisk) (*chain.Store, *kv.DB) {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: disk.FS()})
 	if err != nil {
@@ -50,7 +50,7 @@ func openStore(t *testing.T, disk *kv.CrashDisk) (*chain.Store, *kv.DB) {
 	return store, db
 }
 
-func closeStore(t *testing.T, store *chain.Store, db *kv.DB) {
+func closeStore(t testing.TB, store *chain.Store, db *kv.DB) {
 	t.Helper()
 	if err := errors.Join(store.Close(), db.Close()); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,14 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	}
 	fresh := types.Account{9}
 	invalid := transfer(t, "bob", 5, fresh, 1)
+	leaves := l.TreeSize()
 	block := build(t, l, transfer(t, "alice", 0, fresh, 7), invalid, transfer(t, "alice", 1, fresh, 8))
+	if l.TreeSize() != leaves+2 { // the recipient's and the fee recipient's
+		t.Errorf("the tree has %d leaves, before two new accounts %d", l.TreeSize(), leaves)
+	}
+	if took := block.Timings; took.Start.IsZero() || min(took.Execute, took.Tree, took.Seal, took.Append) <= 0 {
+		t.Errorf("timings %+v", took)
+	}
 	if len(block.Included) != 2 || !block.Header.VerifySignature() {
 		t.Fatalf("included %v, signature %v", block.Included, block.Header.VerifySignature())
 	}

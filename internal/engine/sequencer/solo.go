@@ -31,6 +31,10 @@ type Clock interface {
 
 // Solo is the engine of a chain with one producer.
 type Solo struct {
+	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the engine's
+	// loop, so it must not wait, and is set before Run.
+	OnBlock func(ledger.Block)
+
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
 	key    crypto.PrivateKey
@@ -152,6 +156,9 @@ func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
 	}
 	if err := s.pool.Reset(Head(s.ledger), block.Accesses); err != nil {
 		return ledger.Block{}, fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
+	}
+	if s.OnBlock != nil {
+		s.OnBlock(block)
 	}
 	return block, nil
 }
