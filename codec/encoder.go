@@ -10,7 +10,10 @@ type Encoder struct {
 // NewEncoder returns an encoder whose buffer has room for size bytes.
 func NewEncoder(size int) *Encoder { return &Encoder{buf: make([]byte, 0, size)} }
 
-// Data returns what was encoded so far. The encoder keeps the buffer: encode no more after using it.
+// Reset forgets what was encoded and keeps the buffer: what Data returned is overwritten.
+func (e *Encoder) Reset() { e.buf = e.buf[:0] }
+
+// Data returns what was encoded so far. The encoder keeps the buffer: encode no more while it is in use.
 func (e *Encoder) Data() []byte { return e.buf }
 
 // Len is the number of bytes encoded so far.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/cairn-chain/cairn/crypto/internal/lanes"
 	"github.com/consensys/gnark-crypto/ecc"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
@@ -29,12 +30,25 @@ type SignedMessage struct {
 	Signature [64]byte
 }
 
-// VerifyBatch says of each item whether its signature is valid, exactly as [Verify] does, but up to
-// three times as fast: BIP-340 batch verification with a multi-exponentiation. A batch that fails
-// is bisected: one bad signature adds about the cost of the batch if it has 512 items, twice that if
-// it has 64, and a batch of nothing but bad ones costs about twice as much as Verify for each. It
-// keeps one core busy: callers with more split their items, 64 to 512 a call.
+// VerifyBatch says of each item whether its signature is valid, exactly as [Verify] does, but several
+// times as fast. It keeps one core busy: callers with more split their items, 64 to 512 a call.
+//
+// Where there are vector lanes ([Lanes]) it takes eight items at a time, each decided by itself: bad
+// ones cost no more than good ones, but for those that lanes cannot settle, which cost a scalar
+// verification more (only who knows the key's secret can make one, and it is hardly ever valid).
+//
+// Elsewhere it is BIP-340 batch verification with a multi-exponentiation. A batch that fails is
+// bisected: one bad signature adds about the cost of the batch if it has 512 items, twice that if
+// it has 64, and a batch of nothing but bad ones costs about twice as much as Verify for each.
 func VerifyBatch(items []SignedMessage) []bool {
+	if Lanes() {
+		valid := make([]bool, len(items))
+		for from := 0; from < len(items); from += lanes.Count {
+			to := min(from+lanes.Count, len(items))
+			verifyLanes(valid[from:to], items[from:to])
+		}
+		return valid
+	}
 	valid := make([]bool, 0, len(items))
 	for chunk := range slices.Chunk(items, maxBatch) {
 		valid = append(valid, verifyChunk(chunk)...)

@@ -61,6 +61,14 @@ func TapTweakPublicKey(internal [32]byte) ([32]byte, error) {
 
 // Verify says whether sig is a valid BIP-340 signature of msg, of any length, by the x-only key pub.
 func Verify(pub [32]byte, msg []byte, sig [64]byte) bool {
+	if Lanes() {
+		return verifyLane(pub, msg, sig)
+	}
+	return verifyScalar(pub, msg, sig)
+}
+
+// verifyScalar is Verify in portable code, which settles what the lanes leave.
+func verifyScalar(pub [32]byte, msg []byte, sig [64]byte) bool {
 	var p secp256k1.G1Affine
 	var r fp.Element
 	var s fr.Element

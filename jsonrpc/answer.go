@@ -15,17 +15,15 @@ type answer struct {
 	err    *Error
 }
 
-// openAnswer reads one valid JSON value as an answer to a Client's call.
-func openAnswer(raw []byte) (answer, error) {
+// openAnswer reads a message as an answer to a Client's call.
+func openAnswer(e *envelope) (answer, error) {
 	bad := func(what string) (answer, error) {
 		return answer{}, fmt.Errorf("%w: %s", ErrBadAnswer, what)
 	}
-	if raw[0] != '{' {
-		return bad("it is not an object")
-	}
-	e, once := openEnvelope(raw)
 	switch {
-	case !once:
+	case !e.object:
+		return bad("it is not an object")
+	case e.twice:
 		return bad("a member is there twice")
 	case !e.isVersion():
 		return bad("it is not of JSON-RPC 2.0")

@@ -111,11 +111,14 @@ func (c *Client) Call(ctx context.Context, method string, params []any, result a
 	if err != nil {
 		return err
 	}
-	text, err := c.post(ctx, request)
+	received, err := c.post(ctx, request, 1)
 	if err != nil {
 		return err
 	}
-	a, err := openAnswer(text)
+	if received.batch {
+		return fmt.Errorf("%w: it is not an object", ErrBadAnswer)
+	}
+	a, err := openAnswer(&received.envelopes[0])
 	if err != nil {
 		return err
 	}
@@ -168,16 +171,16 @@ func (c *Client) batch(ctx context.Context, calls []BatchCall) ([]*answer, error
 		}
 		position[requests[i].ID] = i
 	}
-	text, err := c.post(ctx, requests)
+	received, err := c.post(ctx, requests, len(calls)+1)
 	if err != nil {
 		return nil, err
 	}
-	if text[0] != '[' {
-		return nil, refusedBatch(text)
+	if !received.batch {
+		return nil, refusedBatch(&received.envelopes[0])
 	}
 	answers := make([]*answer, len(calls))
-	for raw := range elements(text) {
-		a, err := openAnswer(raw)
+	for i := range received.envelopes {
+		a, err := openAnswer(&received.envelopes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -193,9 +196,9 @@ func (c *Client) batch(ctx context.Context, calls []BatchCall) ([]*answer, error
 	return answers, nil
 }
 
-// refusedBatch returns the error that the object text answers a whole batch with.
-func refusedBatch(text []byte) error {
-	a, err := openAnswer(text)
+// refusedBatch returns the error that the message e answers a whole batch with.
+func refusedBatch(e *envelope) error {
+	a, err := openAnswer(e)
 	if err != nil {
 		return err
 	}
@@ -237,11 +240,11 @@ func (c *Client) newCall(method string, params []any) (call, error) {
 			return call{}, fmt.Errorf("jsonrpc: method %q: encode parameter %d: %w", method, i, err)
 		}
 	}
-	return call{Version: string(versionText), ID: c.lastID.Add(1), Method: method, Params: encoded}, nil
+	return call{Version: versionText, ID: c.lastID.Add(1), Method: method, Params: encoded}, nil
 }
 
-// post sends message and returns the text of the response: one valid JSON value, without space around it.
-func (c *Client) post(ctx context.Context, message any) ([]byte, error) {
+// post sends message and returns the response taken apart into its first messages, at most as many as most says.
+func (c *Client) post(ctx context.Context, message any, most int) (*document, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return nil, fmt.Errorf("jsonrpc: encode the request: %w", err)
@@ -274,11 +277,11 @@ func (c *Client) post(ctx context.Context, message any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if !json.Valid(text) {
+	received := new(document)
+	if received.read(text, most, 0, maxAnswerDepth) != nil {
 		return nil, fmt.Errorf("%w: it is not JSON", ErrBadAnswer)
 	}
-	whole := cursor{text: text}
-	return whole.value(), nil
+	return received, nil
 }
 
 func statusError(response *http.Response) error {

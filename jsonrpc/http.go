@@ -59,17 +59,20 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		refusal.write(w)
 		return
 	}
-	answers := newReply(s.options.MaxResponseBytes)
-	defer answers.free()
-	s.serve(s.options.RequestContext(r.Context()), body.Bytes(), answers)
-	if answers.buffer.Len() == 0 {
+	buffer := answerBuffers.Get().(*[]byte)
+	defer answerBuffers.Put(buffer)
+	answer := s.Append(s.options.RequestContext(r.Context()), body.Bytes(), (*buffer)[:0])
+	if cap(answer) <= maxPooledBytes {
+		*buffer = answer
+	}
+	if len(answer) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(answers.buffer.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	// An error here means that the client has gone: there is nobody left to tell.
-	_, _ = w.Write(answers.buffer.Bytes())
+	_, _ = w.Write(answer)
 }
 
 // A refusal is the answer to what is no proper request at all.

@@ -1,98 +1,182 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/json"
 )
 
-var (
-	nullText    = []byte("null")
-	versionText = []byte("2.0")
-)
+const versionText = "2.0"
+
+var nullText = []byte("null")
 
 // An envelope is a message of JSON-RPC 2.0 taken apart: the texts of the members it defines, nil for those absent.
+// It aliases the text it was read from.
 type envelope struct {
-	version, id, method, params, result, err []byte
+	// id is echoed byte for byte; nil makes a call a notification, which is not answered.
+	id                                   []byte
+	version, method, params, result, err []byte
+	// arguments are the elements or members of params.
+	arguments span
+	object    bool // whether it is an object at all
+	twice     bool // whether a member that JSON-RPC defines is there twice
+	invalid   *Error
 }
 
-// openEnvelope takes the valid JSON object raw apart. Members that JSON-RPC does not define are passed over; the
-// result is false when one that it defines is there twice.
-func openEnvelope(raw []byte) (envelope, bool) {
-	var e envelope
-	once := true
-	for name, value := range members(raw) {
-		var field *[]byte
-		switch string(name) {
-		case "jsonrpc":
-			field = &e.version
-		case "id":
-			field = &e.id
-		case "method":
-			field = &e.method
-		case "params":
-			field = &e.params
-		case "result":
-			field = &e.result
-		case "error":
-			field = &e.err
-		default:
-			continue
-		}
-		once = once && *field == nil
-		*field = value
+// An argument is one element of params, or one member with its name, quotes and escapes included.
+type argument struct{ name, value []byte }
+
+// A span is a part of a document's arguments.
+type span struct{ from, to int }
+
+// member is the field for the member of that name, nil when JSON-RPC does not define one.
+func (e *envelope) member(name []byte) *[]byte {
+	switch string(name) {
+	case "jsonrpc":
+		return &e.version
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.err
 	}
-	return e, once
+	return nil
 }
 
 // isVersion reports whether the envelope says that it is of JSON-RPC 2.0.
 func (e *envelope) isVersion() bool {
-	return isString(e.version) && bytes.Equal(stringText(e.version), versionText)
+	return isString(e.version) && string(stringText(e.version)) == versionText
 }
 
-// A request is one call. It aliases the body it was read from.
-type request struct {
-	// id is echoed byte for byte; nil makes the request a notification, which is not answered.
-	id     []byte
-	method string
-	// params is an array or object, nil when left out.
-	params []byte
-}
-
-// openRequest reads one valid JSON value as a request. With an error the request's id is the one to answer to: its
-// own as far as it has a usable one, null otherwise (section 5: null when the id could not be detected).
-func openRequest(raw []byte) (request, *Error) {
-	invalid := func(id []byte, message, reason string) (request, *Error) {
-		if id == nil {
-			id = nullText
+// judge sets invalid unless the envelope is a call. Then id is the one to answer to: its own as far as it has a usable
+// one, null otherwise (section 5: null when the id could not be detected).
+func (e *envelope) judge() {
+	refuse := func(id []byte, message, reason string) {
+		if e.id = id; id == nil {
+			e.id = nullText
 		}
-		return request{id: id}, NewError(CodeInvalidRequest, message, "reason", reason)
+		e.invalid = NewError(CodeInvalidRequest, message, "reason", reason)
 	}
-	if raw[0] != '{' {
-		return invalid(nil, "a call is an object", "not_an_object")
-	}
-	e, once := openEnvelope(raw)
 	switch {
+	case !e.object:
+		refuse(nil, "a call is an object", "not_an_object")
 	case e.id != nil && !isID(e.id):
-		return invalid(nil, "id is a string, a number or null", "bad_id")
-	case !once:
-		return invalid(nil, "a member of the call is there twice", "duplicate_member")
+		refuse(nil, "id is a string, a number or null", "bad_id")
+	case e.twice:
+		refuse(nil, "a member of the call is there twice", "duplicate_member")
 	case !e.isVersion():
-		return invalid(e.id, `jsonrpc is "2.0"`, "bad_version")
+		refuse(e.id, `jsonrpc is "2.0"`, "bad_version")
 	case !isString(e.method):
-		return invalid(e.id, "method is a string", "bad_method")
+		refuse(e.id, "method is a string", "bad_method")
 	case e.params != nil && e.params[0] != '[' && e.params[0] != '{':
-		return invalid(e.id, "params is an array or an object", "bad_params")
+		refuse(e.id, "params is an array or an object", "bad_params")
 	}
-	return request{id: e.id, method: string(stringText(e.method)), params: e.params}, nil
-}
-
-func isString(raw []byte) bool {
-	return len(raw) > 0 && raw[0] == '"'
 }
 
 // isID reports whether the valid JSON value raw may be an id: a string, a number or null.
 func isID(raw []byte) bool {
 	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' || raw[0] == 'n'
+}
+
+// A document is a text taken apart into the messages that it holds: one, or a batch.
+type document struct {
+	scanner
+	batch     bool
+	count     int        // of messages
+	envelopes []envelope // of the first messages
+	arguments []argument // of all of them
+	// mostArguments is how many arguments of a message are kept.
+	mostArguments int
+}
+
+// read takes text apart, keeping at most the given numbers of messages and of arguments of each. Text that is not one
+// JSON value, in UTF-8 and not nested too deeply, is an error.
+func (d *document) read(text []byte, mostMessages, mostArguments, depth int) *Error {
+	d.scanner = scanner{text: text, limit: depth}
+	d.count, d.mostArguments = 0, mostArguments
+	d.envelopes, d.arguments = d.envelopes[:0], d.arguments[:0]
+	if d.batch = d.token() == '['; !d.batch {
+		d.message()
+	} else {
+		d.enter()
+		for first := true; d.more(']', first); first = false {
+			if d.count < mostMessages {
+				d.message()
+			} else {
+				d.count++
+				d.value()
+			}
+		}
+	}
+	d.end()
+	return d.err()
+}
+
+// given is what the call e brings along.
+func (d *document) given(e *envelope) given {
+	return given{id: e.id, arguments: d.arguments[e.arguments.from:e.arguments.to]}
+}
+
+// forget drops what refers to the text, for the document to be used again.
+func (d *document) forget() {
+	clear(d.envelopes)
+	clear(d.arguments)
+	d.scanner = scanner{}
+}
+
+// message passes a value and takes it apart.
+func (d *document) message() {
+	d.count++
+	d.envelopes = append(d.envelopes, envelope{})
+	e := &d.envelopes[len(d.envelopes)-1]
+	if e.object = d.token() == '{'; !e.object {
+		d.value()
+		return
+	}
+	d.enter()
+	for first := true; d.more('}', first); first = false {
+		name := d.key()
+		if name == nil {
+			return
+		}
+		field := e.member(stringText(name))
+		if field == nil {
+			d.value()
+			continue
+		}
+		e.twice = e.twice || *field != nil
+		if field == &e.params {
+			*field = d.parameters(e)
+		} else {
+			*field = d.value()
+		}
+	}
+}
+
+// parameters passes the value of params and keeps its first arguments.
+func (d *document) parameters(e *envelope) []byte {
+	c := d.token()
+	if c != '[' && c != '{' {
+		return d.value()
+	}
+	start, from := d.at, len(d.arguments)
+	closing := c + 2 // in ASCII
+	d.enter()
+	for first := true; d.more(closing, first); first = false {
+		var a argument
+		if c == '{' {
+			a.name = d.key()
+		}
+		a.value = d.value()
+		if len(d.arguments)-from < d.mostArguments {
+			d.arguments = append(d.arguments, a)
+		}
+	}
+	e.arguments = span{from, len(d.arguments)}
+	return d.text[start:d.at]
 }
 
 // A call is a request on its way out.

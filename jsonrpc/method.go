@@ -7,14 +7,25 @@ import (
 	"reflect"
 )
 
-// A Method is a name, the parameters it takes, and the function that answers. NewMethod makes one.
+// A Method is a name, the parameters it takes, and the function that answers. NewMethod and NewGroupMethod make one.
 type Method struct {
 	name   string
 	params []param
 	result reflect.Type
-	call   func(ctx context.Context, params []byte) (any, error)
 	err    error
+	// One of these is set.
+	call  func(ctx context.Context, r *reply, c given) error
+	group func(ctx context.Context, calls []given) (answers, error)
 }
+
+// given is what a call brings along.
+type given struct {
+	id        []byte // nil of a notification
+	arguments []argument
+}
+
+// answers write the answer of the i-th call of a group, or return its error.
+type answers func(r *reply, i int) error
 
 // NewMethod returns the method name that decodes its parameters into P and answers with what fn returns.
 //
@@ -24,15 +35,104 @@ type Method struct {
 // interface or json.RawMessage. Unknown and repeated members of objects are errors at every level. Interfaces decode
 // numbers as float64: where a parameter may be of several types, take json.RawMessage or a type that implements
 // json.Unmarshaler. If UnmarshalJSON fails with an *Error, the client is told that, with the parameter's name added as
-// data.param; of any other error it is told only that the parameter is malformed.
+// data.param; of any other error it is told only that the parameter is malformed. UnmarshalJSON and UnmarshalText must
+// not keep or change the text they are given.
 //
-// A result is encoded by encoding/json without HTML escapes; nil is answered as null. fn may be called by many
-// goroutines at once.
+// A result that is an Appender appends itself, any other is encoded by encoding/json without HTML escapes; nil is
+// answered as null. fn may be called by many goroutines at once.
 //
 // What is wrong with P is reported by NewServer.
 func NewMethod[P, R any](name string, fn func(context.Context, P) (R, error)) Method {
+	m := newMethod[P, R](name, fn != nil)
+	if m.err != nil {
+		return m
+	}
+	frames := framePool[P, R](m.params)
+	m.call = func(ctx context.Context, r *reply, c given) error {
+		f := frames.Get().(*frame[P, R]) // lost when fn panics
+		err := f.call(ctx, r, c, fn)
+		f.reset()
+		frames.Put(f)
+		return err
+	}
+	return m
+}
+
+func (f *frame[P, R]) call(ctx context.Context, r *reply, c given, fn func(context.Context, P) (R, error)) (err error) {
+	if invalid := bind(f.fields, c.arguments); invalid != nil {
+		return invalid
+	}
+	if f.result, err = fn(ctx, f.params); err != nil || c.id == nil {
+		return err
+	}
+	return r.result(c.id, f.encode)
+}
+
+// An Outcome is what became of one call of a group: a result, or an error.
+type Outcome[R any] struct {
+	Result R
+	Err    error
+}
+
+// NewGroupMethod returns a method like that of NewMethod whose consecutive calls in a batch, notifications among them,
+// are handed to fn together, those with unusable parameters left out. A call that stands alone is a group of one. fn
+// returns one Outcome for each element of params, in their order; the answers stand where the calls did. If fn panics,
+// all calls of the group fail. The limit of a response holds before a group begins, and for each of its answers: a
+// group that was begun is carried out whole, also where some of its answers find no room any more.
+func NewGroupMethod[P, R any](name string, fn func(ctx context.Context, params []P) []Outcome[R]) Method {
+	m := newMethod[P, R](name, fn != nil)
+	if m.err != nil {
+		return m
+	}
+	frames := framePool[P, R](m.params)
+	m.group = func(ctx context.Context, calls []given) (answers, error) {
+		f := frames.Get().(*frame[P, R])
+		defer frames.Put(f)
+		defer f.reset()
+		invalid := make([]*Error, len(calls))
+		params := make([]P, 0, len(calls))
+		for i, c := range calls {
+			f.reset()
+			if invalid[i] = bind(f.fields, c.arguments); invalid[i] == nil {
+				params = append(params, f.params)
+			}
+		}
+		outcomes, err := together(ctx, params, fn)
+		if err != nil {
+			return nil, err
+		}
+		next := 0
+		return func(r *reply, i int) error {
+			if invalid[i] != nil {
+				return invalid[i]
+			}
+			outcome := &outcomes[next]
+			next++
+			if outcome.Err != nil || calls[i].id == nil {
+				return outcome.Err
+			}
+			return r.result(calls[i].id, encoderOf(&outcome.Result))
+		}, nil
+	}
+	return m
+}
+
+// together calls fn unless there is nothing to call it for.
+func together[P, R any](ctx context.Context, params []P, fn func(context.Context, []P) []Outcome[R]) ([]Outcome[R], error) {
+	if len(params) == 0 {
+		return nil, nil
+	}
+	outcomes := fn(ctx, params)
+	if len(outcomes) != len(params) {
+		return nil, fmt.Errorf("jsonrpc: %d outcomes of %d calls", len(outcomes), len(params))
+	}
+	return outcomes, nil
+}
+
+// newMethod returns a method without its function, which is there or not.
+func newMethod[P, R any](name string, hasFunction bool) Method {
 	m := Method{name: name, result: reflect.TypeFor[R]()}
-	if name == "" || fn == nil {
+	if name == "" || !hasFunction {
 		m.err = errors.New("a method needs a name and a function")
 		return m
 	}
@@ -46,14 +146,6 @@ func NewMethod[P, R any](name string, fn func(context.Context, P) (R, error)) Me
 			m.err = fmt.Errorf("parameter %q: %w", p.Name, m.err)
 			return m
 		}
-	}
-	params := m.params
-	m.call = func(ctx context.Context, raw []byte) (any, error) {
-		var p P
-		if err := bind(params, raw, reflect.ValueOf(&p).Elem()); err != nil {
-			return nil, err
-		}
-		return fn(ctx, p)
 	}
 	return m
 }

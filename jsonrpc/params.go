@@ -60,73 +60,64 @@ func paramsOf(t reflect.Type) ([]param, error) {
 	return params, nil
 }
 
-// bind decodes raw, a valid JSON array or object or nil for no parameters, into the parameter struct dst.
-func bind(params []param, raw []byte, dst reflect.Value) *Error {
-	values := make([][]byte, len(params))
-	var err *Error
-	switch {
-	case raw == nil:
-	case raw[0] == '[':
-		err = byPosition(params, raw, values)
-	default:
-		err = byName(params, raw, values)
+// A field is a variable for a parameter, the value that a call gives for it, nil when absent, and what decodes that.
+type field struct {
+	*param
+	raw    []byte
+	into   any // pointer to the variable
+	decode decoder
+}
+
+// bind decodes the arguments, which are by position or by name, into the variables of the parameters.
+func bind(fields []field, arguments []argument) *Error {
+	for i, a := range arguments {
+		if a.name != nil {
+			i = slices.IndexFunc(fields, func(f field) bool { return f.Name == string(stringText(a.name)) })
+		}
+		switch {
+		case i < 0:
+			name := string(stringText(a.name))
+			return InvalidParam(name, fmt.Sprintf("there is no parameter %q", name), "reason", "unknown")
+		case i == len(fields):
+			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("there are more parameters than %d", i),
+				"reason", "too_many", "max", i)
+		case fields[i].raw != nil:
+			name := fields[i].Name
+			return InvalidParam(name, fmt.Sprintf("parameter %q is there twice", name), "reason", "duplicate")
+		}
+		fields[i].raw = a.value
 	}
-	if err != nil {
-		return err
-	}
-	for i, p := range params {
-		if err := p.decode(values[i], dst.Field(p.field)); err != nil {
+	for i := range fields {
+		if err := fields[i].take(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// byPosition sets values to the elements of the array raw.
-func byPosition(params []param, raw []byte, values [][]byte) *Error {
-	i := 0
-	for value := range elements(raw) {
-		if i == len(params) {
-			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("there are more parameters than %d", i),
-				"reason", "too_many", "max", i)
-		}
-		values[i] = value
-		i++
-	}
-	return nil
-}
-
-// byName sets values to the members of the object raw that have the parameters' names.
-func byName(params []param, raw []byte, values [][]byte) *Error {
-	for name, value := range members(raw) {
-		i := slices.IndexFunc(params, func(p param) bool { return p.Name == string(name) })
-		if i < 0 {
-			return InvalidParam(string(name), fmt.Sprintf("there is no parameter %q", name), "reason", "unknown")
-		}
-		if values[i] != nil {
-			return InvalidParam(params[i].Name, fmt.Sprintf("parameter %q is there twice", name), "reason", "duplicate")
-		}
-		values[i] = value
-	}
-	return nil
-}
-
-// decode sets dst to the value raw, nil for an absent one.
-func (p *param) decode(raw []byte, dst reflect.Value) *Error {
-	null := raw != nil && raw[0] == 'n'
+// take sets the variable to the given value.
+func (f *field) take() *Error {
+	null := f.raw != nil && f.raw[0] == 'n'
 	switch {
-	case p.Optional && (raw == nil || null):
+	case f.Optional && (f.raw == nil || null):
 		return nil
-	case raw == nil:
-		return InvalidParam(p.Name, fmt.Sprintf("parameter %q is missing", p.Name), "reason", "missing")
-	case null && !p.shape.nullable:
-		return InvalidParam(p.Name, fmt.Sprintf("parameter %q must not be null", p.Name), "reason", "missing")
+	case f.raw == nil:
+		return InvalidParam(f.Name, fmt.Sprintf("parameter %q is missing", f.Name), "reason", "missing")
+	case null && !f.shape.nullable:
+		return InvalidParam(f.Name, fmt.Sprintf("parameter %q must not be null", f.Name), "reason", "missing")
 	}
-	if err := p.shape.check(&cursor{text: raw}, p.Name); err != nil {
+	if f.decode != nil {
+		if done, err := f.decode(f.raw); err != nil {
+			return f.refusal(err)
+		} else if done {
+			return nil
+		}
+	}
+	if err := f.shape.check(&scanner{text: f.raw, limit: maxDepth}, f.Name); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, dst.Addr().Interface()); err != nil {
-		return p.refusal(err)
+	if err := json.Unmarshal(f.raw, f.into); err != nil {
+		return f.refusal(err)
 	}
 	return nil
 }

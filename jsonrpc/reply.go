@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/json"
 	"sync"
 )
@@ -11,54 +10,59 @@ const maxPooledBytes = 1 << 20
 
 // A reply collects what answers one body.
 type reply struct {
-	buffer  bytes.Buffer
+	out     []byte
+	start   int // of the answer in out
 	encoder *json.Encoder
 	batch   bool
 	// spent counts the bytes produced, the discarded ones too: they were work as well.
 	spent, limit int
 }
 
-var replies = sync.Pool{New: func() any {
-	r := new(reply)
-	r.encoder = json.NewEncoder(&r.buffer)
-	r.encoder.SetEscapeHTML(false)
-	return r
+// Write appends to the answer, for the encoder.
+func (r *reply) Write(text []byte) (int, error) {
+	r.out = append(r.out, text...)
+	return len(text), nil
+}
+
+// An exchange is a body taken apart and what answers it.
+type exchange struct {
+	document
+	reply
+	clock clock
+}
+
+var exchanges = sync.Pool{New: func() any {
+	x := new(exchange)
+	x.encoder = json.NewEncoder(&x.reply)
+	x.encoder.SetEscapeHTML(false)
+	return x
 }}
 
-// newReply returns an empty reply that takes limit bytes. free gives it back.
-func newReply(limit int) *reply {
-	r := replies.Get().(*reply)
-	r.buffer.Reset()
-	r.batch, r.spent, r.limit = false, 0, limit
-	return r
+// newExchange returns an exchange whose answer of at most limit bytes is appended to dst. free gives it back.
+func newExchange(dst []byte, limit int) *exchange {
+	x := exchanges.Get().(*exchange)
+	x.out, x.start, x.reply.batch, x.spent, x.reply.limit = dst, len(dst), false, 0, limit
+	return x
 }
 
-func (r *reply) free() {
-	if r.buffer.Cap() <= maxPooledBytes {
-		replies.Put(r)
-	}
-}
-
-// clone returns a copy of the whole reply, nil for an empty one.
-func (r *reply) clone() []byte {
-	if r.buffer.Len() == 0 {
-		return nil
-	}
-	return bytes.Clone(r.buffer.Bytes())
+func (x *exchange) free() {
+	x.forget()
+	x.out = nil
+	exchanges.Put(x)
 }
 
 func (r *reply) openBatch() {
 	r.batch = true
-	r.buffer.WriteByte('[')
+	r.out = append(r.out, '[')
 }
 
 // closeBatch ends a batch; when it had notifications only, nothing is left of it.
 func (r *reply) closeBatch() {
-	if r.buffer.Len() == 1 {
-		r.buffer.Reset()
+	if len(r.out) == r.start+1 {
+		r.out = r.out[:r.start]
 		return
 	}
-	r.buffer.WriteByte(']')
+	r.out = append(r.out, ']')
 }
 
 // full reports whether there is no room for another answer.
@@ -68,47 +72,62 @@ func (r *reply) limitError() *Error {
 	return limitError("the response is too large", "response_size", r.limit)
 }
 
-// append writes the answer to the call id: value as its member result or error. On an error, one of encoding or of
-// size, nothing is written.
-func (r *reply) append(id []byte, member string, value any) (err error) {
-	start := r.buffer.Len()
+// result answers the call id with what encode appends. On an error, one of encoding or of size, nothing is written; a
+// panic of encode is such an error.
+func (r *reply) result(id []byte, encode func(*reply) error) error {
+	return r.append(id, `,"result":`, encode)
+}
+
+// error answers the call id with e, as result does.
+func (r *reply) error(id []byte, e *Error) error {
+	return r.append(id, `,"error":`, func(r *reply) error { return r.encode(e) })
+}
+
+func (r *reply) append(id []byte, member string, encode func(*reply) error) (err error) {
+	start := len(r.out)
 	defer func() {
 		if err != nil {
-			r.buffer.Truncate(start)
+			r.out = r.out[:start]
 		}
 	}()
-	if err := r.write(id, member, value); err != nil {
+	defer catch(&err)
+	if err := r.write(id, member, encode); err != nil {
 		return err
 	}
-	if r.spent += r.buffer.Len() - start; r.spent > r.limit {
+	if r.spent += len(r.out) - start; r.spent > r.limit {
 		return r.limitError()
 	}
 	return nil
 }
 
-// appendSmall writes an error of this package's own making, whatever has been spent. What it could fail with would be
-// a fault in this package.
-func (r *reply) appendSmall(id []byte, e *Error) {
-	if err := r.write(id, "error", e); err != nil {
+// small answers the call id with an error of this package's own making, whatever has been spent. What it could fail
+// with would be a fault in this package.
+func (r *reply) small(id []byte, e *Error) {
+	if err := r.write(id, `,"error":`, func(r *reply) error { return r.encode(e) }); err != nil {
 		panic("jsonrpc: an error of its own does not encode: " + err.Error())
 	}
 }
 
-// write writes one response object. A panic of a MarshalJSON is an error like any other.
-func (r *reply) write(id []byte, member string, value any) (err error) {
-	defer catch(&err)
-	if r.batch && r.buffer.Len() > 1 {
-		r.buffer.WriteByte(',')
+// write writes one response object.
+func (r *reply) write(id []byte, member string, encode func(*reply) error) error {
+	if r.batch && len(r.out) > r.start+1 {
+		r.out = append(r.out, ',')
 	}
-	r.buffer.WriteString(`{"jsonrpc":"2.0","id":`)
-	r.buffer.Write(id)
-	r.buffer.WriteString(`,"`)
-	r.buffer.WriteString(member)
-	r.buffer.WriteString(`":`)
+	r.out = append(r.out, `{"jsonrpc":"2.0","id":`...)
+	r.out = append(r.out, id...)
+	r.out = append(r.out, member...)
+	if err := encode(r); err != nil {
+		return err
+	}
+	r.out = append(r.out, '}')
+	return nil
+}
+
+// encode appends value as encoding/json has it, without HTML escapes.
+func (r *reply) encode(value any) error {
 	if err := r.encoder.Encode(value); err != nil {
 		return err
 	}
-	r.buffer.Truncate(r.buffer.Len() - 1) // Encode ends with a newline
-	r.buffer.WriteByte('}')
+	r.out = r.out[:len(r.out)-1] // Encode ends with a newline
 	return nil
 }

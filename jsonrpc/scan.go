@@ -2,157 +2,298 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"iter"
+	"math/bits"
 	"unicode/utf8"
 )
 
-// maxDepth is how many arrays and objects may enclose a value in a request. encoding/json alone would go to 10,000.
-const maxDepth = 64
+const (
+	// maxDepth is how many arrays and objects may enclose a value in a request.
+	maxDepth = 64
+	// maxAnswerDepth is the same for what a Client is answered: what encoding/json takes.
+	maxAnswerDepth = 10_000
+)
 
-// checkDocument returns an error unless text is one JSON value (RFC 8259) in valid UTF-8 that is not nested too deeply.
-func checkDocument(text []byte) *Error {
-	if !utf8.Valid(text) {
-		return NewError(CodeParse, "the request is not valid UTF-8", "reason", "bad_utf8")
-	}
-	if tooDeep(text) {
-		return NewError(CodeParse, "the request is nested too deeply", "reason", "too_deep", "limit", maxDepth)
-	}
-	if json.Valid(text) {
+// A scanner walks a JSON text from its beginning and checks what it passes: the grammar of RFC 8259, UTF-8, and how
+// deeply values are nested. The walk ends at the first fault: from then on more is false and nothing is passed.
+type scanner struct {
+	text  []byte
+	at    int // of a fault: the byte that is wrong, or the end of the text
+	limit int // how many arrays and objects may enclose a value
+	depth int
+	fault fault
+}
+
+type fault uint8
+
+const (
+	noFault fault = iota
+	badSyntax
+	badUTF8
+	tooDeep
+)
+
+// err is what a client is told of the fault, nil when there is none.
+func (s *scanner) err() *Error {
+	switch s.fault {
+	case noFault:
 		return nil
-	}
-	e := NewError(CodeParse, "the request is not one valid JSON document", "reason", "bad_json")
-	var raw json.RawMessage
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(text, &raw), &syntax) {
-		return e.with("offset", syntax.Offset)
-	}
-	return e
-}
-
-// tooDeep reports whether more than maxDepth brackets are open somewhere in text, which need not be valid JSON.
-func tooDeep(text []byte) bool {
-	depth := 0
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '"':
-			i = stringEnd(text, i)
-			continue
-		case '[', '{':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case ']', '}':
-			depth--
-		}
-		i++
-	}
-	return false
-}
-
-// stringEnd returns the index after the string that begins at text[start], len(text) when it does not end.
-func stringEnd(text []byte, start int) int {
-	for i := start + 1; ; {
-		quote := bytes.IndexByte(text[i:], '"')
-		if quote < 0 {
-			return len(text)
-		}
-		i += quote + 1
-		// The quote is part of the string when an odd number of backslashes stands before it.
-		escapes := i - 2
-		for text[escapes] == '\\' {
-			escapes--
-		}
-		if (i-2-escapes)%2 == 0 {
-			return i
-		}
+	case badUTF8:
+		return NewError(CodeParse, "the request is not valid UTF-8", "reason", "bad_utf8")
+	case tooDeep:
+		return NewError(CodeParse, "the request is nested too deeply", "reason", "too_deep", "limit", s.limit)
+	default:
+		// As encoding/json counts: the bytes read when the fault was clear.
+		return NewError(CodeParse, "the request is not one valid JSON document", "reason", "bad_json",
+			"offset", min(s.at+1, len(s.text)))
 	}
 }
 
-// A cursor walks a JSON text that was found valid before.
-type cursor struct {
-	text []byte
-	at   int
+// unexpected ends the walk at the byte that comes next.
+func (s *scanner) unexpected() {
+	s.fault = badSyntax
+	if r, size := utf8.DecodeRune(s.text[s.at:]); r == utf8.RuneError && size == 1 {
+		s.fault = badUTF8
+	}
 }
 
-// peek returns the first byte of the next token.
-func (c *cursor) peek() byte {
-	for isSpace(c.text[c.at]) {
-		c.at++
+// token passes space and returns the byte that follows it, 0 at the end of the text.
+func (s *scanner) token() byte {
+	for ; s.at < len(s.text); s.at++ {
+		if c := s.text[s.at]; c > ' ' || !isSpace(c) {
+			return c
+		}
 	}
-	return c.text[c.at]
+	return 0
+}
+
+// end ends the walk: nothing but space may follow.
+func (s *scanner) end() {
+	if s.fault == noFault && (s.token() != 0 || s.at < len(s.text)) {
+		s.unexpected()
+	}
 }
 
 // enter passes the bracket that opens an array or object.
-func (c *cursor) enter() {
-	c.peek()
-	c.at++
+func (s *scanner) enter() {
+	if s.depth++; s.depth > s.limit {
+		s.fault = tooDeep
+		return
+	}
+	s.at++
 }
 
-// more reports whether another element or member follows, having passed the comma before it or the closing bracket.
-func (c *cursor) more() bool {
-	switch c.peek() {
-	case ',':
-		c.at++
-		return true
-	case ']', '}':
-		c.at++
+// more reports whether another element or member follows, having passed the comma before it unless it is the first.
+// Otherwise it has passed the closing bracket.
+func (s *scanner) more(closing byte, first bool) bool {
+	if s.fault != noFault {
 		return false
 	}
-	return true
+	switch c := s.token(); {
+	case c == closing:
+		s.at++
+		s.depth--
+		return false
+	case first:
+		return true
+	case c == ',':
+		s.at++
+		return true
+	}
+	s.unexpected()
+	return false
 }
 
-// key passes a member's name with its colon and returns the name, without escapes.
-func (c *cursor) key() []byte {
-	name := stringText(c.value())
-	c.peek()
-	c.at++
+// key passes a member's name with its colon and returns the name as it stands there, nil on a fault.
+func (s *scanner) key() []byte {
+	if s.token() != '"' {
+		s.unexpected()
+		return nil
+	}
+	start := s.at
+	s.str()
+	if s.fault != noFault {
+		return nil
+	}
+	name := s.text[start:s.at]
+	if s.token() != ':' {
+		s.unexpected()
+		return nil
+	}
+	s.at++
 	return name
 }
 
-// value passes one value and returns its text, without the space around it.
-func (c *cursor) value() []byte {
-	first := c.peek()
-	start := c.at
-	switch first {
-	case '"':
-		c.at = stringEnd(c.text, start)
-	case '[', '{':
-		c.at = containerEnd(c.text, start)
-	default:
-		for c.at < len(c.text) && !endsScalar(c.text[c.at]) {
-			c.at++
-		}
+// value passes one value and returns its text, without the space around it; nil on a fault.
+func (s *scanner) value() []byte {
+	if s.fault != noFault {
+		return nil
 	}
-	return c.text[start:c.at]
+	c := s.token()
+	start := s.at
+	switch c {
+	case '"':
+		s.str()
+	case '{':
+		s.enter()
+		for first := true; s.more('}', first); first = false {
+			s.key()
+			s.value()
+		}
+	case '[':
+		s.enter()
+		for first := true; s.more(']', first); first = false {
+			s.value()
+		}
+	case 't':
+		s.word("true")
+	case 'f':
+		s.word("false")
+	case 'n':
+		s.word("null")
+	default:
+		s.number()
+	}
+	if s.fault != noFault {
+		return nil
+	}
+	return s.text[start:s.at]
 }
 
-// containerEnd returns the index after the array or object that begins at text[start].
-func containerEnd(text []byte, start int) int {
-	depth := 0
-	for i := start; ; {
-		switch text[i] {
-		case '"':
-			i = stringEnd(text, i)
-			continue
-		case '[', '{':
-			depth++
-		case ']', '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
+func (s *scanner) word(word string) {
+	for i := range len(word) {
+		if s.at == len(s.text) || s.text[s.at] != word[i] {
+			s.unexpected()
+			return
 		}
-		i++
+		s.at++
 	}
+}
+
+// number passes a number (RFC 8259, section 6).
+func (s *scanner) number() {
+	if s.next('-') {
+		s.at++
+	}
+	if s.next('0') {
+		s.at++
+	} else {
+		s.digits()
+	}
+	if s.fault == noFault && s.next('.') {
+		s.at++
+		s.digits()
+	}
+	if s.fault == noFault && (s.next('e') || s.next('E')) {
+		s.at++
+		if s.next('+') || s.next('-') {
+			s.at++
+		}
+		s.digits()
+	}
+}
+
+func (s *scanner) next(c byte) bool { return s.at < len(s.text) && s.text[s.at] == c }
+
+// digits passes one digit or more.
+func (s *scanner) digits() {
+	start := s.at
+	for s.at < len(s.text) && s.text[s.at]-'0' <= 9 {
+		s.at++
+	}
+	if s.at == start {
+		s.unexpected()
+	}
+}
+
+// str passes a string (RFC 8259, section 7).
+func (s *scanner) str() {
+	s.at++
+	for {
+		for len(s.text)-s.at >= 8 {
+			if stop := notPlain(binary.LittleEndian.Uint64(s.text[s.at:])); stop != 0 {
+				s.at += bits.TrailingZeros64(stop) / 8
+				break
+			}
+			s.at += 8
+		}
+		if s.at == len(s.text) {
+			s.unexpected()
+			return
+		}
+		switch c := s.text[s.at]; {
+		case c == '"':
+			s.at++
+			return
+		case c == '\\':
+			if s.escape(); s.fault != noFault {
+				return
+			}
+		case c < ' ':
+			s.unexpected()
+			return
+		case c < utf8.RuneSelf:
+			s.at++
+		default:
+			r, size := utf8.DecodeRune(s.text[s.at:])
+			if r == utf8.RuneError && size == 1 {
+				s.fault = badUTF8
+				return
+			}
+			s.at += size
+		}
+	}
+}
+
+// notPlain has the highest bit set of the first (lowest) byte of eight that is a quote, a backslash, a control
+// character or not ASCII, and is 0 when there is none. Bits above that one mean nothing: a borrow may have set them.
+// (Bit Twiddling Hacks, "Determine if a word has a byte less than n".)
+func notPlain(word uint64) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := word^ones*'"', word^ones*'\\'
+	return (word | (word-ones*' ')&^word | (quote-ones)&^quote | (backslash-ones)&^backslash) & tops
+}
+
+// escape passes a backslash and what it escapes.
+func (s *scanner) escape() {
+	s.at++
+	if s.at == len(s.text) {
+		s.unexpected()
+		return
+	}
+	switch s.text[s.at] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		s.at++
+	case 'u':
+		s.at++
+		for range 4 {
+			if s.at == len(s.text) || !isHex(s.text[s.at]) {
+				s.unexpected()
+				return
+			}
+			s.at++
+		}
+	default:
+		s.unexpected()
+	}
+}
+
+func isHex(c byte) bool {
+	return c-'0' <= 9 || c|0x20-'a' <= 5
 }
 
 func isSpace(b byte) bool {
 	return b == ' ' || b == '\t' || b == '\n' || b == '\r'
 }
 
-func endsScalar(b byte) bool {
-	return b == ',' || b == ']' || b == '}' || isSpace(b)
+func isString(raw []byte) bool {
+	return len(raw) > 0 && raw[0] == '"'
+}
+
+// isPlain reports whether the valid JSON value raw is a string without escapes.
+func isPlain(raw []byte) bool {
+	return isString(raw) && bytes.IndexByte(raw, '\\') < 0
 }
 
 // stringText returns what the JSON string raw says; raw is valid, with its quotes.
@@ -165,28 +306,4 @@ func stringText(raw []byte) []byte {
 		panic("jsonrpc: a string of a valid document does not decode: " + err.Error())
 	}
 	return []byte(text)
-}
-
-// elements yields the text of each element of the valid JSON array raw.
-func elements(raw []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		c := cursor{text: raw}
-		for c.enter(); c.more(); {
-			if !yield(c.value()) {
-				return
-			}
-		}
-	}
-}
-
-// members yields the name and the text of each member of the valid JSON object raw.
-func members(raw []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(name, value []byte) bool) {
-		c := cursor{text: raw}
-		for c.enter(); c.more(); {
-			if !yield(c.key(), c.value()) {
-				return
-			}
-		}
-	}
 }

@@ -1,6 +1,8 @@
 package jsonrpc
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -8,7 +10,9 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Options are a Server's limits and hooks. Zero values mean the defaults.
@@ -24,8 +28,13 @@ type Options struct {
 	// which the log has it. The default logs to slog.Default under a random id.
 	Incident func(ctx context.Context, method string, err error) string
 	// RequestContext derives the context of all calls of one HTTP request, for what they share. The default changes
-	// nothing. Serve does not call it.
+	// nothing. Serve and Append do not call it.
 	RequestContext func(context.Context) context.Context
+	// Observe is told of each call after it was answered or, a notification, made: its method, "" when there is no
+	// such method or the call is invalid; the code it failed with, 0 when it did not; and how long it took. The calls
+	// of a group take equal parts of the group's time. A body that is refused as a whole is told of once. The default
+	// observes nothing.
+	Observe func(method string, code int, took time.Duration)
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -58,10 +67,12 @@ func logIncident(ctx context.Context, method string, err error) string {
 
 // A Server answers calls of its methods. It is safe for concurrent use.
 type Server struct {
-	options  Options
-	methods  map[string]*Method
-	http     http.Handler
-	draining atomic.Bool
+	options Options
+	methods map[string]*Method
+	// mostParams is how many parameters the method with the most has.
+	mostParams int
+	http       http.Handler
+	draining   atomic.Bool
 }
 
 // NewServer returns a server of the given methods. A name given twice, a method whose parameters cannot be decoded and
@@ -73,7 +84,7 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 	}
 	s := &Server{options: options, methods: make(map[string]*Method, len(methods))}
 	for _, m := range methods {
-		if m.err == nil && m.call == nil {
+		if m.err == nil && m.call == nil && m.group == nil {
 			m.err = errors.New("a method is made by NewMethod")
 		}
 		if m.err == nil && s.methods[m.name] != nil {
@@ -83,6 +94,7 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 			return nil, fmt.Errorf("jsonrpc: method %q: %w", m.name, m.err)
 		}
 		s.methods[m.name] = &m
+		s.mostParams = max(s.mostParams, len(m.params))
 	}
 	if s.http, err = compressed(http.HandlerFunc(s.post)); err != nil {
 		return nil, err
@@ -91,84 +103,151 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 }
 
 // Serve answers one body: a call, a notification or a batch. It returns nil when there is nothing to answer. The calls
-// of a batch are made one after the other, in their order; those that a limit cuts off are not made at all. A panic in
-// a handler is answered as an internal error, but not one in a goroutine that the handler started.
+// of a batch are made one after the other, in their order, but for those of NewGroupMethod; those that a limit cuts off
+// are not made at all. A panic in a handler is answered as an internal error, but not one in a goroutine that the
+// handler started.
 //
 // Whoever calls Serve bounds the body; ServeHTTP does.
 func (s *Server) Serve(ctx context.Context, body []byte) []byte {
-	r := newReply(s.options.MaxResponseBytes)
-	defer r.free()
-	s.serve(ctx, body, r)
-	return r.clone()
+	buffer := answerBuffers.Get().(*[]byte)
+	defer answerBuffers.Put(buffer)
+	answer := s.Append(ctx, body, (*buffer)[:0])
+	if cap(answer) <= maxPooledBytes {
+		*buffer = answer
+	}
+	if len(answer) == 0 {
+		return nil
+	}
+	return bytes.Clone(answer)
 }
 
-func (s *Server) serve(ctx context.Context, body []byte, r *reply) {
-	if err := checkDocument(body); err != nil {
-		s.fail(ctx, r, request{id: nullText}, err)
-		return
-	}
-	c := cursor{text: body}
-	if c.peek() != '[' {
-		s.answer(ctx, r, c.value())
-		return
-	}
-	s.batch(ctx, r, c.value())
-}
+var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-func (s *Server) batch(ctx context.Context, r *reply, raw []byte) {
-	count := 0
-	for range elements(raw) {
-		if count++; count > s.options.MaxBatch {
-			s.fail(ctx, r, request{id: nullText}, limitError("the batch has too many calls", "batch_size", s.options.MaxBatch))
-			return
-		}
+// Append appends what Serve answers to dst and returns the extended dst: of the same length when there is nothing to
+// answer. It neither keeps nor changes body.
+func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
+	x := newExchange(dst, s.options.MaxResponseBytes)
+	defer x.free()
+	x.clock.start(s.options.Observe)
+	// One argument more than any method takes is enough to see that there are too many.
+	if err := x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth); err != nil {
+		s.refuse(ctx, x, err)
+		return x.out
 	}
-	if count == 0 {
-		s.fail(ctx, r, request{id: nullText}, NewError(CodeInvalidRequest, "the batch is empty", "reason", "empty_batch"))
-		return
-	}
-	r.openBatch()
-	for call := range elements(raw) {
-		s.answer(ctx, r, call)
-	}
-	r.closeBatch()
-}
-
-// answer makes the call raw, a valid JSON value, and appends what answers it, nothing for a notification.
-func (s *Server) answer(ctx context.Context, r *reply, raw []byte) {
-	req, invalid := openRequest(raw)
-	if invalid != nil {
-		s.fail(ctx, r, req, invalid)
-		return
-	}
-	result, err := s.call(ctx, r, req)
 	switch {
-	case req.id == nil && err != nil:
-		// Nobody is told, but what is unexpected must be logged.
-		s.publicError(ctx, req.method, err)
-	case req.id == nil:
-	case err != nil:
-		s.fail(ctx, r, req, err)
+	case !x.document.batch:
+		s.calls(ctx, x)
+	case x.count > s.options.MaxBatch:
+		s.refuse(ctx, x, limitError("the batch has too many calls", "batch_size", s.options.MaxBatch))
+	case x.count == 0:
+		s.refuse(ctx, x, NewError(CodeInvalidRequest, "the batch is empty", "reason", "empty_batch"))
 	default:
-		if err := r.append(req.id, "result", result); err != nil {
-			s.fail(ctx, r, req, err)
+		x.openBatch()
+		s.calls(ctx, x)
+		x.closeBatch()
+	}
+	return x.out
+}
+
+// refuse answers a body as a whole.
+func (s *Server) refuse(ctx context.Context, x *exchange, err *Error) {
+	s.conclude(ctx, x, nullText, nil, err)
+	x.clock.observe("", err.Code)
+}
+
+// calls makes the calls of x in their order.
+func (s *Server) calls(ctx context.Context, x *exchange) {
+	for i := range x.envelopes {
+		x.envelopes[i].judge()
+	}
+	for rest := x.envelopes; len(rest) > 0; {
+		m := s.find(&rest[0])
+		if m == nil || m.group == nil {
+			s.call(ctx, x, m, &rest[0])
+			rest = rest[1:]
+			continue
 		}
+		count := 1
+		for count < len(rest) && s.find(&rest[count]) == m {
+			count++
+		}
+		s.group(ctx, x, m, rest[:count])
+		rest = rest[count:]
 	}
 }
 
-// call runs the method that req names.
-func (s *Server) call(ctx context.Context, r *reply, req request) (result any, err error) {
-	m := s.methods[req.method]
-	switch {
-	case m == nil:
-		return nil, NewError(CodeMethodNotFound, "the method does not exist", "method", req.method)
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case req.id != nil && r.full():
-		return nil, r.limitError()
+// find returns the method that a call names, nil when there is none or the call is invalid.
+func (s *Server) find(e *envelope) *Method {
+	if e.invalid != nil {
+		return nil
 	}
+	return s.methods[string(stringText(e.method))]
+}
+
+// call makes the call e of the method m, which is nil when there is none, and answers it unless it is a notification.
+func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) {
+	var err error
+	switch {
+	case e.invalid != nil:
+		err = e.invalid
+	case m == nil:
+		err = NewError(CodeMethodNotFound, "the method does not exist", "method", string(stringText(e.method)))
+	default:
+		if err = s.ready(ctx, x, e); err == nil {
+			err = m.callSafely(ctx, &x.reply, x.given(e))
+		}
+	}
+	code := s.conclude(ctx, x, e.id, m, err)
+	x.clock.observe(m.observed(), code)
+}
+
+// callSafely is call with a panic as an error.
+func (m *Method) callSafely(ctx context.Context, r *reply, c given) (err error) {
 	defer catch(&err)
-	return m.call(ctx, req.params)
+	return m.call(ctx, r, c)
+}
+
+// ready returns an error when there is no time or no room for the call e.
+func (s *Server) ready(ctx context.Context, x *exchange, e *envelope) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e.id != nil && x.full() {
+		return x.limitError()
+	}
+	return nil
+}
+
+// group makes consecutive calls of the method m together and answers them.
+func (s *Server) group(ctx context.Context, x *exchange, m *Method, calls []envelope) {
+	refused := make([]error, len(calls))
+	made := make([]given, 0, len(calls))
+	for i := range calls {
+		if refused[i] = s.ready(ctx, x, &calls[i]); refused[i] == nil {
+			made = append(made, x.given(&calls[i]))
+		}
+	}
+	answers, err := m.groupSafely(ctx, made)
+	var failed error
+	if err != nil {
+		failed = s.publicError(ctx, m.name, err) // one incident
+	}
+	codes, next := make([]int, len(calls)), 0
+	for i := range calls {
+		err := cmp.Or(refused[i], failed)
+		if err == nil {
+			err = answers(&x.reply, next)
+			next++
+		}
+		codes[i] = s.conclude(ctx, x, calls[i].id, m, err)
+	}
+	x.clock.observe(m.name, codes...)
+}
+
+// groupSafely is group with a panic as an error.
+func (m *Method) groupSafely(ctx context.Context, calls []given) (a answers, err error) {
+	defer catch(&err)
+	return m.group(ctx, calls)
 }
 
 // catch turns a panic of the function that defers it into an error.
@@ -178,11 +257,30 @@ func catch(err *error) {
 	}
 }
 
-// fail answers req with err, or with what kept err from being encoded.
-func (s *Server) fail(ctx context.Context, r *reply, req request, err error) {
-	if err := r.append(req.id, "error", s.publicError(ctx, req.method, err)); err != nil {
-		r.appendSmall(req.id, s.publicError(ctx, req.method, err))
+// conclude answers the call id with err unless that is nil, a notification's to the log only, and returns the code of
+// what it has answered. A result has been written before.
+func (s *Server) conclude(ctx context.Context, x *exchange, id []byte, m *Method, err error) int {
+	if err == nil {
+		return 0
 	}
+	public := s.publicError(ctx, m.observed(), err)
+	if id == nil {
+		return public.Code
+	}
+	// What keeps an error from being encoded is answered instead.
+	if err := x.reply.error(id, public); err != nil {
+		public = s.publicError(ctx, m.observed(), err)
+		x.small(id, public)
+	}
+	return public.Code
+}
+
+// observed is the name under which calls are observed, "" of no method.
+func (m *Method) observed() string {
+	if m == nil {
+		return ""
+	}
+	return m.name
 }
 
 // publicError returns what a client may be told of err, and logs the rest.

@@ -86,38 +86,41 @@ func decodesItself(t reflect.Type) bool {
 	return p.Implements(jsonUnmarshalerType) || p.Implements(textUnmarshalerType)
 }
 
-// check passes one value of the parameter param and returns an error when it has not the shape s. A value of another
-// JSON type than s expects is left to the decoder to refuse, but what is in it must still be without repetition.
-func (s *shape) check(c *cursor, param string) *Error {
+// check passes one value of the parameter param, known to be valid, and returns an error when it has not the shape s. A
+// value of another JSON type than s expects is left to the decoder to refuse, but what is in it must still be without
+// repetition.
+func (s *shape) check(text *scanner, param string) *Error {
 	for s.pointer {
 		s = s.element
 	}
-	switch c.peek() {
+	switch text.token() {
 	case '{':
-		return s.checkObject(c, param)
+		return s.checkObject(text, param)
 	case '[':
 		element := s.element
 		if element == nil {
 			element = anyShape
 		}
-		for c.enter(); c.more(); {
-			if c.peek() == 'n' && !element.nullable {
+		text.enter()
+		for first := true; text.more(']', first); first = false {
+			if text.token() == 'n' && !element.nullable {
 				return InvalidParam(param, fmt.Sprintf("parameter %q must not hold null", param), "reason", "wrong_type")
 			}
-			if err := element.check(c, param); err != nil {
+			if err := element.check(text, param); err != nil {
 				return err
 			}
 		}
 	default:
-		c.value()
+		text.value()
 	}
 	return nil
 }
 
-func (s *shape) checkObject(c *cursor, param string) *Error {
+func (s *shape) checkObject(text *scanner, param string) *Error {
 	seen := make(map[string]struct{})
-	for c.enter(); c.more(); {
-		name := string(c.key())
+	text.enter()
+	for first := true; text.more('}', first); first = false {
+		name := string(stringText(text.key()))
 		if _, twice := seen[name]; twice {
 			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is there twice", name, param),
 				"reason", "duplicate", "member", name)
@@ -134,7 +137,7 @@ func (s *shape) checkObject(c *cursor, param string) *Error {
 		if member == nil {
 			member = anyShape
 		}
-		if err := member.check(c, param); err != nil {
+		if err := member.check(text, param); err != nil {
 			return err
 		}
 	}

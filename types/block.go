@@ -120,8 +120,7 @@ func (b Block) Encode() []byte {
 	e.Fixed(b.Signature[:])
 	e.U64(uint64(len(b.Transactions)))
 	for _, tx := range b.Transactions {
-		tx.encode(e)
-		e.Fixed(tx.Signature[:])
+		tx.EncodeTo(e)
 	}
 	return e.Data()
 }

@@ -35,6 +35,12 @@ const NativeTransfer = "NativeTransfer"
 // Encode is bincode(Receipt): a leaf of the receipts root.
 func (r Receipt) Encode() []byte {
 	e := codec.NewEncoder(128)
+	r.EncodeTo(e)
+	return e.Data()
+}
+
+// EncodeTo appends what Encode gives.
+func (r Receipt) EncodeTo(e *codec.Encoder) {
 	e.Fixed(r.Transaction[:])
 	e.U8(uint8(r.Status))
 	e.U64(uint64(r.GasUsed))
@@ -47,7 +53,6 @@ func (r Receipt) Encode() []byte {
 	for _, log := range r.Logs {
 		log.encode(e)
 	}
-	return e.Data()
 }
 
 func (l Log) encode(e *codec.Encoder) {

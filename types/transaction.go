@@ -199,9 +199,14 @@ func (t Transaction) Encode() []byte {
 // Encode is bincode(SignedTransaction): the transaction's bytes, then the signature's 64.
 func (t SignedTransaction) Encode() []byte {
 	e := codec.NewEncoder(256)
+	t.EncodeTo(e)
+	return e.Data()
+}
+
+// EncodeTo appends what Encode gives.
+func (t SignedTransaction) EncodeTo(e *codec.Encoder) {
 	t.encode(e)
 	e.Fixed(t.Signature[:])
-	return e.Data()
 }
 
 // DecodeTransaction decodes an unsigned transaction of at most [MaxTransactionBytes]. Byte fields alias b.

@@ -31,12 +31,13 @@ type devSettings struct {
 	LogLevel  string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
 	LogFormat string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	httpSettings
 }
 
 func newDev() *cobra.Command {
 	settings := devSettings{
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
-		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text",
+		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", httpSettings: defaultHTTP(),
 	}
 	return withSettings(&cobra.Command{
 		Use:   "dev",
@@ -53,6 +54,10 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return output.Usage(err)
 	}
+	http, err := settings.httpSettings.config()
+	if err != nil {
+		return err
+	}
 	dir := settings.DataDir
 	if settings.Ephemeral {
 		dir = ""
@@ -68,7 +73,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	n, err := node.New(node.Config{
-		Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
+		HTTP: http, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, Development: development,
 		Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})
@@ -130,7 +135,7 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 		ChainID  uint64               `json:"chainId"`
 		DataDir  string               `json:"dataDir"`
 		Accounts []developmentAccount `json:"accounts"`
-	}{url(n.RPCAddr()), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
+	}{n.RPCURL(), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", version)
 		for i, a := range accounts {

@@ -33,12 +33,13 @@ type nodeSettings struct {
 	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
 	HashKernel  string        `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	httpSettings
 }
 
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", LogLevel: "warn", LogFormat: "text", TraceEvery: 100,
+		AdminAddr: defaultAdminAddr, Journal: "async", LogLevel: "warn", LogFormat: "text", TraceEvery: 100, httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -70,7 +71,7 @@ func runPrimary(command *cobra.Command, settings nodeSettings) error {
 		ChainID     uint64 `json:"chainId"`
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
-	}{url(n.RPCAddr()), url(n.AdminAddr()), n.Genesis().ChainID, hash.String(), settings.DataDir}
+	}{n.RPCURL(), url(n.AdminAddr()), n.Genesis().ChainID, hash.String(), settings.DataDir}
 	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin + "/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},
@@ -110,8 +111,12 @@ func (s nodeSettings) config() (node.Config, error) {
 	if err != nil {
 		return node.Config{}, err
 	}
+	http, err := s.httpSettings.config()
+	if err != nil {
+		return node.Config{}, err
+	}
 	return node.Config{
-		Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
+		HTTP: http, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, HashKernel: s.HashKernel,
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil

@@ -96,7 +96,7 @@ type ready struct {
 
 // writeReadyFile writes the file whole or not at all: a script may be polling for it.
 func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) error {
-	content, err := json.MarshalIndent(ready{url(n.RPCAddr()), url(n.AdminAddr()), os.Getpid(), accounts}, "", "  ")
+	content, err := json.MarshalIndent(ready{n.RPCURL(), url(n.AdminAddr()), os.Getpid(), accounts}, "", "  ")
 	if err != nil {
 		return err
 	}

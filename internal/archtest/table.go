@@ -13,11 +13,15 @@ var rows = map[string][]string{
 
 	// Public: what an application developer imports.
 	"codec":   {},
-	"crypto":  {},
+	"crypto":  {"crypto/internal/lanes"},
 	"jsonrpc": {},
 	"types":   {"codec", "crypto"},
 	"api":     {"jsonrpc", "types"},
 	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
+
+	// Inside crypto: vector code.
+	"crypto/internal/lanes":              {},
+	"crypto/internal/lanes/internal/gen": {},
 
 	// The protocol: deterministic, a function of values.
 	"internal/proof/poseidon":              {},
@@ -39,20 +43,24 @@ var rows = map[string][]string{
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.
-	"internal/server/rpc":   {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/server/admin": {},
-
+	"internal/server/rpc":       {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/admin":     {},
+	"internal/server/front":     {},
 	"internal/server/telemetry": {},
 
 	// The wiring and the commands.
 	"internal/config":       {},
 	"internal/node":         {"..."},
-	"internal/cli":          {"client", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/cli/..."},
+	"internal/bench":        {"client", "api", "types", "crypto"},
+	"internal/cli":          {"client", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/node", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/node", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+
+	// Measurements; bench/peers is a module of its own.
+	"bench/peers": {"client", "internal/bench"},
 
 	"internal/testkit":  {"..."},
 	"internal/e2e":      {"..."},
@@ -79,4 +87,10 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 var sharedModules = map[string][]string{
 	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
 	"github.com/spf13/pflag": {"internal/cli/...", "internal/node/...", "internal/config"},
+	// One curve, scalars handed from one to the other.
+	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr": {"crypto/..."},
+	// What the processor can do, asked by each vector code.
+	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/poseidon"},
 }

@@ -52,7 +52,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.newKeys(), a.newSend(), a.newConfigure(),
-		a.newAccount(), a.newTx(), a.newBlock(), a.newFees(), a.newMempool(), a.newStatus(), a.newRPC(),
+		a.newAccount(), a.newTx(), a.newBlock(), a.newFees(), a.newMempool(), a.newStatus(), a.newRPC(), a.newBench(),
 		newCompletion(),
 	)
 	return root

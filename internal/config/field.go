@@ -23,15 +23,23 @@ func fieldsOf(settings any) []field {
 	if pointer.Kind() != reflect.Pointer || pointer.Elem().Kind() != reflect.Struct {
 		panic(fmt.Sprintf("config: settings are a pointer to a struct, not %T", settings))
 	}
-	structure := pointer.Elem()
+	return fieldsIn(pointer.Elem())
+}
+
+// fieldsIn returns the settings of a struct, those of embedded structs included.
+func fieldsIn(structure reflect.Value) []field {
 	var fields []field
 	for i := range structure.NumField() {
-		tag := structure.Type().Field(i).Tag
-		name, ok := tag.Lookup("setting")
+		declared := structure.Type().Field(i)
+		if declared.Anonymous {
+			fields = append(fields, fieldsIn(structure.Field(i))...)
+			continue
+		}
+		name, ok := declared.Tag.Lookup("setting")
 		if !ok {
 			continue
 		}
-		f := field{name: name, usage: tag.Get("usage"), value: structure.Field(i).Addr().Interface()}
+		f := field{name: name, usage: declared.Tag.Get("usage"), value: structure.Field(i).Addr().Interface()}
 		f.expects() // panics here rather than when a user errs
 		fields = append(fields, f)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -37,6 +38,7 @@ type Config struct {
 	Key         crypto.PrivateKey // of the producer
 	BlockTime   time.Duration     // sequencer.Instant, sequencer.Manual, or the interval
 	RPCAddr     string
+	HTTP        front.Config // limits and protection of the public server; the node sets what it serves
 	AdminAddr   string
 	Override    *ledger.Override
 	Retention   uint64 // blocks kept behind the head, 0 for all
@@ -63,6 +65,7 @@ type Node struct {
 	sequencer *sequencer.Solo
 	rpc       *rpc.Server
 	telemetry *telemetry.Telemetry
+	front     *front.Server
 	listeners struct{ rpc, admin net.Listener }
 }
 
@@ -115,6 +118,9 @@ func New(config Config) (_ *Node, err error) {
 	if n.rpc, err = n.newRPCServer(); err != nil {
 		return nil, err
 	}
+	if n.front, err = n.newFront(); err != nil {
+		return nil, err
+	}
 	if n.listeners.rpc, err = net.Listen("tcp", config.RPCAddr); err != nil {
 		return nil, err
 	}
@@ -160,6 +166,14 @@ func StoredGenesis(dir string) (*types.Genesis, error) {
 func (n *Node) RPCAddr() net.Addr   { return n.listeners.rpc.Addr() }
 func (n *Node) AdminAddr() net.Addr { return n.listeners.admin.Addr() }
 
+// RPCURL is where JSON-RPC is served.
+func (n *Node) RPCURL() string {
+	if n.front.TLS() {
+		return "https://" + n.RPCAddr().String()
+	}
+	return "http://" + n.RPCAddr().String()
+}
+
 // Genesis is the chain's genesis.
 func (n *Node) Genesis() types.Genesis { return n.store.Genesis() }
 
@@ -168,9 +182,8 @@ const shutdownTime = 10 * time.Second
 // Run serves and makes blocks until ctx ends or a part fails, and closes the node.
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
-	servers := []*http.Server{
-		n.serve(group, n.listeners.rpc, n.rpc), n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler())),
-	}
+	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
+	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler()))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.sequencer.Run(producing) })
@@ -178,7 +191,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error {
 		<-running.Done()
-		return n.stop(servers, stopProducing)
+		return n.stop(adminServer, stopProducing)
 	})
 	return errors.Join(group.Wait(), n.Close())
 }
@@ -204,20 +217,21 @@ func (n *Node) prune(ctx context.Context) error {
 
 // stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
 // receipt may still get it.
-func (n *Node) stop(servers []*http.Server, stopProducing func()) error {
+func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 	defer stopProducing()
-	n.rpc.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
-	for _, server := range servers {
-		if err := server.Shutdown(ctx); err != nil {
-			n.config.Log.Warn("connections were cut", "error", err)
-			_ = server.Close() // they were given their time
-		}
+	if err := n.front.Shutdown(ctx); err != nil {
+		n.config.Log.Warn("connections were cut", "error", err)
+	}
+	if err := adminServer.Shutdown(ctx); err != nil {
+		n.config.Log.Warn("connections of the admin address were cut", "error", err)
+		_ = adminServer.Close() // they were given their time
 	}
 	return nil
 }
 
+// serve serves the admin address.
 func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.Handler) *http.Server {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,

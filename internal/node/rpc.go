@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 
 	"github.com/cairn-chain/cairn/api"
@@ -16,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -24,7 +26,7 @@ import (
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Version: n.config.Version,
-		Mode: api.ModePrimary, Limits: jsonrpc.Options{Incident: logIncidents(n.config.Log)},
+		Mode: api.ModePrimary, Limits: jsonrpc.Options{Incident: logIncidents(n.config.Log), Observe: n.telemetry.Observe},
 	}
 	if o := n.config.Override; o != nil {
 		config.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
@@ -33,6 +35,16 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}
 	}
 	return rpc.New(config)
+}
+
+// newFront makes the public server: JSON-RPC, and what else is reachable on its address.
+func (n *Node) newFront() (*front.Server, error) {
+	config := n.config.HTTP
+	config.RPC, config.Log = n.rpc, n.config.Log
+	mux := http.NewServeMux() // further paths of the public address go here
+	mux.Handle("/", n.rpc)
+	config.Fallback = mux
+	return front.New(config)
 }
 
 // logIncidents logs an error that no client may see under an id that the client is told.

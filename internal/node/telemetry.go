@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
@@ -37,6 +38,7 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	telemetry.Register(t, func() *Node { return n }, nodeMetrics()...)
 	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
 	telemetry.Register(t, n.db.Metrics, storeMetrics()...)
+	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
 	if n.config.DataDir != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
 	}
@@ -129,6 +131,22 @@ func storeMetrics() []telemetry.Metric[kv.Metrics] {
 		telemetry.Counter("store_compactions_total", "Compactions.", func(m metrics) int64 { return m.Compactions }),
 		telemetry.Gauge("store_compaction_debt_bytes", "Estimate of what is to be compacted.", func(m metrics) uint64 { return m.CompactionDebtBytes }),
 		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.", func(m metrics) int { return m.ReadAmplification }),
+	}
+}
+
+func frontMetrics() []telemetry.Metric[front.Stats] {
+	type stats = front.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("http_connections", "Open connections to the public address.", func(s stats) int { return s.Open }),
+		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 { return s.Requests }),
+		telemetry.Counter("http_handed_over_total", "Connections that went over to the general HTTP server.", func(s stats) uint64 { return s.Handed }),
+		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(s stats) map[string]uint64 {
+			return map[string]uint64{
+				"rate_limited": s.RateLimited, "unauthorized": s.Unauthorized, "too_large": s.TooLarge,
+				"too_many_connections": s.TooManyConnections, "timeout": s.Timeouts, "forbidden_host": s.ForbiddenHost,
+				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining,
+			}
+		}),
 	}
 }
 

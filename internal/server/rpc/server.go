@@ -105,9 +105,10 @@ type Server struct {
 	chainID uint64
 	tips    tipCache
 
-	rpc      *jsonrpc.Server
-	document api.Document
-	mux      *http.ServeMux
+	rpc            *jsonrpc.Server
+	requestContext func(context.Context) context.Context // nil: changes nothing
+	document       api.Document
+	mux            *http.ServeMux
 }
 
 // New returns a server. The chain must have its genesis.
@@ -119,6 +120,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, developer: c.Developer, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
+		requestContext: c.Limits.RequestContext,
 	}
 	s.tips.limit = maxCachedTips
 	methods := s.methods()
@@ -151,6 +153,16 @@ func (s *Server) route() error {
 		_, _ = w.Write(document)
 	})
 	return nil
+}
+
+// Append appends to dst what answers a body of JSON-RPC that came from source, nothing for notifications. All calls of
+// the body share what Config.Limits.RequestContext makes.
+func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []byte {
+	ctx = context.WithValue(ctx, sourceKey{}, source)
+	if s.requestContext != nil {
+		ctx = s.requestContext(ctx)
+	}
+	return append(dst, s.rpc.Serve(ctx, body)...)
 }
 
 // ServeHTTP implements http.Handler.

@@ -3,6 +3,8 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"sync"
 
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -57,47 +59,96 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 // disk and the head; after an error or a crash the store has all of it or nothing. An entry that does not fit is
 // [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store is opened
 // anew.
-func (s *Store) Append(e Entry) error {
+func (s *Store) Append(e Entry) error { return s.AppendAsync(e)() }
+
+// AppendAsync is Append in two: it writes the block, and wait returns once that is on disk, with Append's result. Only
+// then is the block the head; until then readers see the head before, and every other write, and Close, waits. So
+// between the two the caller has the time that the disk takes, and must call wait, once or more, on any goroutine.
+func (s *Store) AppendAsync(e Entry) (wait func() error) {
 	s.writing.Lock()
-	defer s.writing.Unlock()
+	written, err := s.writeNext(e)
+	if err != nil {
+		s.writing.Unlock()
+		return func() error { return err }
+	}
+	return sync.OnceValue(func() error {
+		defer s.writing.Unlock()
+		return s.settle(written())
+	})
+}
+
+// writeNext writes the block after the head and returns what waits for the disk. The caller holds s.writing.
+func (s *Store) writeNext(e Entry) (written func() error, err error) {
 	v, err := s.writable()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch h := e.Block.Header; {
 	case v.empty:
-		return fmt.Errorf("%w: the store is empty", ErrBadEntry)
+		return nil, fmt.Errorf("%w: the store is empty", ErrBadEntry)
 	case h.Height != v.head.Header.Height+1:
-		return fmt.Errorf("%w: block %d after %d", ErrBadEntry, h.Height, v.head.Header.Height)
+		return nil, fmt.Errorf("%w: block %d after %d", ErrBadEntry, h.Height, v.head.Header.Height)
 	case h.Parent != v.hash:
-		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
+		return nil, fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
 	}
-	b := s.db.NewBatch(1 << 20)
+	b := s.db.NewBatch(4096 + rowBytes*len(e.Block.Transactions))
 	if err := v.putBlock(b, e); err != nil {
-		return errors.Join(err, b.Discard())
+		return nil, errors.Join(err, b.Discard())
 	}
-	return s.commit(b, true)
+	return s.db.CommitAsync(b), nil
 }
 
-// putBlock writes all rows of a block and makes it the head.
+// rowBytes estimates what a batch takes for a transaction: its bytes and the rows that follow from it.
+const rowBytes = 1 << 10
+
+// putBlock writes all rows of a block and makes it the head. Rows go into the batch in the order of their keys, table
+// by table: the database sorts a large batch, and finds one in order at once.
 func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	if err := checkLists(e); err != nil {
 		return err
 	}
+	writes := types.Writes(e.Accesses)
+	if err := checkLeaves(writes, e.Leaves); err != nil {
+		return err
+	}
 	h := e.Block.Header.Height
-	b.Set(tableHeaders.atHeight(h), e.Block.Signed().Encode())
-	putItems(b, tableTransactions, h, encodeAll(e.Block.Transactions))
-	putItems(b, tableReceipts, h, encodeAll(e.Receipts))
-	putAccesses(b, h, e.Accesses)
 	index := indexed{h, e.Block.Header.Hash(), e.Block.Transactions, e.Receipts}
 	set := func(key, value []byte) error { b.Set(key, value); return nil }
-	if err := index.rows(set); err != nil {
+	if err := index.accounts(set); err != nil {
 		return err
 	}
-	if err := putState(b, h, e); err != nil {
+	if err := v.putCodes(b, h, e.Codes); err != nil {
 		return err
 	}
-	for hash, code := range e.Codes {
+	b.Set(tableHeaders.atHeight(h), e.Block.Signed().Encode())
+	putAccesses(b, h, e.Accesses)
+	b.Set(keyHead, encodeHeight(h))
+	if err := index.ofHash(set); err != nil {
+		return err
+	}
+	putLeaves(b, e.Leaves)
+	putItems(b, tableReceipts, h, e.Receipts)
+	var key []byte
+	for _, w := range writes {
+		key = tableState.appendKey(key[:0], w.Key)
+		setOrDelete(b, key, w.New)
+	}
+	putItems(b, tableTransactions, h, e.Block.Transactions)
+	if err := index.ids(set); err != nil {
+		return err
+	}
+	if h > 0 { // nothing comes before block 0
+		for _, w := range writes {
+			key = appendHistoryRow(key[:0], w.Key, h)
+			b.Set(key, w.Old)
+		}
+	}
+	return nil
+}
+
+// putCodes writes the codes that the store does not have.
+func (v *view) putCodes(b *kv.Batch, h types.Height, codes map[types.CodeHash][]byte) error {
+	for hash, code := range codes {
 		key := tableCodes.key(hash[:])
 		_, err := v.snapshot.Get(key)
 		switch {
@@ -107,16 +158,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 			return err
 		}
 	}
-	b.Set(keyHead, encodeHeight(h))
 	return nil
-}
-
-func encodeAll[T interface{ Encode() []byte }](items []T) [][]byte {
-	encoded := make([][]byte, len(items))
-	for i, item := range items {
-		encoded[i] = item.Encode()
-	}
-	return encoded
 }
 
 // checkLists refuses lists that do not belong together.
@@ -133,33 +175,35 @@ func checkLists(e Entry) error {
 	return nil
 }
 
-// putState writes the state after the block, the leaves of its tree, and what it replaced.
-func putState(b *kv.Batch, h types.Height, e Entry) error {
-	writes := types.Writes(e.Accesses)
-	if len(writes) != len(e.Leaves) {
-		return fmt.Errorf("%w: %d writes, %d leaves", ErrBadEntry, len(writes), len(e.Leaves))
+// checkLeaves refuses leaves that are not of the written keys, which are in another order: it compares sums of hashes
+// that nobody outside can foresee.
+func checkLeaves(writes []types.Access, leaves []tree.LeafChange) error {
+	if len(writes) != len(leaves) {
+		return fmt.Errorf("%w: %d writes, %d leaves", ErrBadEntry, len(writes), len(leaves))
 	}
-	old := make(map[string][]byte, len(writes))
-	for _, w := range writes {
-		old[string(w.Key)] = w.Old
-		setOrDelete(b, tableState.key(w.Key), w.New)
+	seed, difference := maphash.MakeSeed(), uint64(0)
+	for i := range writes {
+		difference += maphash.Bytes(seed, writes[i].Key) - maphash.Bytes(seed, leaves[i].Key)
 	}
-	for _, leaf := range e.Leaves {
-		before, written := old[string(leaf.Key)]
-		if !written {
-			return fmt.Errorf("%w: a leaf of key %x, which is not written", ErrBadEntry, leaf.Key)
-		}
-		path := leaf.Path.Bytes()
-		if h > 0 { // nothing comes before block 0
-			b.Set(tableHistory.withHeight(path, h), before)
-		}
-		var row []byte
-		if !leaf.Deleted {
-			row = leafRow{leaf.Leaf, leaf.ValueHash, leaf.Key}.encode()
-		}
-		setOrDelete(b, tableLeaves.key(path[:]), row)
+	if difference != 0 {
+		return fmt.Errorf("%w: the leaves are not of the keys that are written", ErrBadEntry)
 	}
 	return nil
+}
+
+// putLeaves writes the leaves of the state tree that change.
+func putLeaves(b *kv.Batch, leaves []tree.LeafChange) {
+	var key, row []byte
+	for i := range leaves {
+		leaf := &leaves[i]
+		row = row[:0]
+		if !leaf.Deleted {
+			row = leafRow{leaf.Leaf, leaf.Key}.appendTo(row)
+		}
+		path := leaf.Path.Bytes()
+		key = tableLeaves.appendKey(key[:0], path[:])
+		setOrDelete(b, key, row)
+	}
 }
 
 // setOrDelete writes a row of state, where an empty value is absence.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -137,18 +136,16 @@ func (c *checker) lists(h types.Height, header types.Header, index indexed) {
 // history checks that the state as it is read at a block and before it has the values of the block's accesses.
 func (c *checker) history(h types.Height, accesses []types.Access) error {
 	after := State{c.view, h}
-	paths := tree.Paths(keysOf(accesses))
-	for i, a := range accesses {
-		path := paths[i].Bytes()
+	for _, a := range accesses {
 		switch {
 		case h == 0 && len(a.Old) > 0:
 			c.add(inBlock(h), "state key %x had a value before", a.Key)
 		case h > 0 && a.Changed():
-			if err := c.expect(h, tableHistory.withHeight(path, h), a.Old); err != nil {
+			if err := c.expect(h, historyRow(a.Key, h), a.Old); err != nil {
 				return err
 			}
 		}
-		value, err := after.get(path, a.Key)
+		value, err := after.Get(a.Key)
 		if err != nil {
 			return err
 		}

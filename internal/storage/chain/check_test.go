@@ -176,15 +176,15 @@ func TestCheckNames(t *testing.T) {
 			"transaction IDs: a row of block 500, which is not kept",
 		},
 		"an account's row too many": {
-			func(b *kv.Batch) { b.Set(tableAccounts.withHeight([32]byte{1}, 5), encodeIndices([]uint32{0})) },
+			func(b *kv.Batch) { b.Set(accountRow(types.Account{1}, 5), encodeIndices([]uint32{0})) },
 			"block 5: a row too many in the table of accounts",
 		},
 		"history too much": {
-			func(b *kv.Batch) { b.Set(tableHistory.withHeight([32]byte{1}, 5), nil) },
+			func(b *kv.Batch) { b.Set(historyRow([]byte{1}, 5), nil) },
 			"block 5: a row too many in the table of history",
 		},
 		"history of the genesis": {
-			func(b *kv.Batch) { b.Set(tableHistory.withHeight(accountPath, 0), nil) },
+			func(b *kv.Batch) { b.Set(historyRow(state.AccountKey(account), 0), nil) },
 			"block 0: a row too many in the table of history",
 		},
 		"code that no contract has": {func(b *kv.Batch) {

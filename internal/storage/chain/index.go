@@ -59,9 +59,9 @@ func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]
 			if before == (Position{}) {
 				return it.Last()
 			}
-			return it.SeekLT(append(tableAccounts.withHeight(account, before.Height), 0))
+			return it.SeekLT(append(accountRow(account, before.Height), 0))
 		}, func(key, row []byte) ([]Position, error) {
-			_, h, err := parseWithHeight(key)
+			h, err := heightAtEnd(key)
 			if err != nil {
 				return nil, err
 			}
@@ -133,61 +133,101 @@ type indexed struct {
 }
 
 // rows calls put for each index row of the block. Key and value are valid during the call only. It is the one place
-// that says which rows there are: they are written, deleted and checked by it.
+// that says which rows there are: they are written, deleted and checked by its parts.
 func (b indexed) rows(put func(key, value []byte) error) error {
-	if err := put(tableHashes.key(b.hash[:]), encodeHeight(b.height)); err != nil {
-		return err
-	}
-	for i, r := range b.receipts {
-		if err := put(tableIDs.key(r.Transaction[:]), Position{b.height, uint32(i)}.encode()); err != nil {
-			return err
-		}
-	}
-	concerned := b.concerned()
-	for len(concerned) > 0 {
-		account := concerned[0].account
-		var indices []uint32
-		for len(concerned) > 0 && concerned[0].account == account {
-			indices = append(indices, concerned[0].index)
-			concerned = concerned[1:]
-		}
-		if err := put(tableAccounts.withHeight(account, b.height), encodeIndices(indices)); err != nil {
+	for _, part := range []func(put func(key, value []byte) error) error{b.accounts, b.ofHash, b.ids} {
+		if err := part(put); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type concern struct {
-	account types.Account
-	index   uint32
+// ofHash gives the row that finds the block by its hash.
+func (b indexed) ofHash(put func(key, value []byte) error) error {
+	return put(tableHashes.key(b.hash[:]), encodeHeight(b.height))
 }
 
-// concerned lists which account is concerned by which transaction, ascending, each pair once.
+// ids gives the rows that find transactions by their hashes, ascending.
+func (b indexed) ids(put func(key, value []byte) error) error {
+	order := make([]concern, len(b.receipts))
+	for i := range b.receipts {
+		order[i] = newConcern((*[32]byte)(&b.receipts[i].Transaction), uint32(i))
+	}
+	slices.SortFunc(order, concern.compare)
+	var key, row []byte
+	for _, c := range order {
+		key, row = tableIDs.appendKey(key[:0], c.name[:]), Position{b.height, c.index}.appendTo(row[:0])
+		if err := put(key, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accounts gives the rows that find an account's transactions, ascending.
+func (b indexed) accounts(put func(key, value []byte) error) error {
+	concerned := b.concerned()
+	var key, row []byte
+	for i, c := range concerned {
+		last := i+1 == len(concerned) || *concerned[i+1].name != *c.name
+		if last || concerned[i+1].index != c.index { // once, if sender and recipient are one
+			row = appendIndex(row, c.index)
+		}
+		if last {
+			key = appendAccountRow(key[:0], (*types.Account)(c.name), b.height)
+			if err := put(key, row); err != nil {
+				return err
+			}
+			row = row[:0]
+		}
+	}
+	return nil
+}
+
+// concern is a name and the index of a transaction that has or concerns it.
+type concern struct {
+	prefix uint64 // of the name: comparing it decides nearly always
+	index  uint32
+	name   *[32]byte
+}
+
+func newConcern(name *[32]byte, index uint32) concern {
+	return concern{binary.BigEndian.Uint64(name[:]), index, name}
+}
+
+func (c concern) compare(other concern) int {
+	if c.prefix != other.prefix {
+		return cmp.Compare(c.prefix, other.prefix)
+	}
+	return cmp.Or(bytes.Compare(c.name[:], other.name[:]), cmp.Compare(c.index, other.index))
+}
+
+// concerned lists which account is concerned by which transaction, ascending; a pair may come twice.
 func (b indexed) concerned() []concern {
 	pairs := make([]concern, 0, 2*len(b.txs))
-	for i, tx := range b.txs {
-		add := func(a types.Account) { pairs = append(pairs, concern{a, uint32(i)}) }
-		add(tx.Sender)
+	for i := range b.txs {
+		tx := &b.txs[i]
+		add := func(a *[32]byte) { pairs = append(pairs, newConcern(a, uint32(i))) }
+		add((*[32]byte)(&tx.Sender))
 		switch p := tx.Payload.(type) {
 		case types.Transfer:
-			add(p.To)
+			add((*[32]byte)(&p.To))
 		case types.Deploy:
-			add(types.Account(types.NewContractID(tx.Sender, tx.Nonce)))
+			id := types.NewContractID(tx.Sender, tx.Nonce)
+			add((*[32]byte)(&id))
 		case types.Call:
-			add(types.Account(p.Contract))
+			add((*[32]byte)(&p.Contract))
 		}
 		for _, log := range b.receipts[i].Logs {
 			if log.Contract.IsZero() && log.Name == types.NativeTransfer && len(log.Topics) == 2 {
-				add(log.Topics[0])
-				add(log.Topics[1])
+				add(&log.Topics[0])
+				add(&log.Topics[1])
 			}
 		}
 	}
-	slices.SortFunc(pairs, func(a, b concern) int {
-		return cmp.Or(bytes.Compare(a.account[:], b.account[:]), cmp.Compare(a.index, b.index))
-	})
-	return slices.Compact(pairs)
+	slices.SortFunc(pairs, concern.compare)
+	return pairs
 }
 
 // readIndexed reads what a kept block's index rows follow from.

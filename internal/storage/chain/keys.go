@@ -44,7 +44,10 @@ var (
 )
 
 // key is the table's row with this name.
-func (t table) key(name []byte) []byte { return append([]byte{byte(t)}, name...) }
+func (t table) key(name []byte) []byte { return t.appendKey(nil, name) }
+
+// appendKey appends what key gives to a buffer.
+func (t table) appendKey(dst, name []byte) []byte { return append(append(dst, byte(t)), name...) }
 
 // atHeight is the row of a height.
 func (t table) atHeight(h types.Height) []byte {
@@ -65,17 +68,42 @@ func (t table) heightBounds(h types.Height) (lower, upper []byte) {
 	return lower, kv.PrefixEnd(lower)
 }
 
-// withHeight is a row under a 32-byte name and a height.
-func (t table) withHeight(name [32]byte, h types.Height) []byte {
-	return binary.BigEndian.AppendUint64(t.key(name[:]), uint64(h))
+// accountRow is the row of an account at a height.
+func accountRow(account types.Account, h types.Height) []byte {
+	return appendAccountRow(nil, &account, h)
 }
 
-// parseWithHeight takes a key that withHeight made apart.
-func parseWithHeight(key []byte) (name [32]byte, h types.Height, err error) {
-	if len(key) != 1+32+8 {
-		return name, 0, fmt.Errorf("%w: key %x has %d bytes, not 41", ErrCorrupt, key, len(key))
+// appendAccountRow appends what accountRow gives to a buffer.
+func appendAccountRow(dst []byte, account *types.Account, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(tableAccounts.appendKey(dst, account[:]), uint64(h))
+}
+
+// historyPrefix begins the rows of a state key's history, and no others: its length comes before the key, as storage
+// keys are of any length.
+func historyPrefix(key []byte) []byte { return appendHistoryPrefix(nil, key) }
+
+func appendHistoryPrefix(dst, key []byte) []byte {
+	return append(binary.BigEndian.AppendUint16(append(dst, byte(tableHistory)), uint16(len(key))), key...)
+}
+
+// historyRow is the row of a state key at the height of a block that wrote it.
+func historyRow(key []byte, h types.Height) []byte { return appendHistoryRow(nil, key, h) }
+
+// appendHistoryRow appends what historyRow gives to a buffer.
+func appendHistoryRow(dst, key []byte, h types.Height) []byte {
+	return binary.BigEndian.AppendUint64(appendHistoryPrefix(dst, key), uint64(h))
+}
+
+// heightAtEnd is the height that the key of an account's or a state key's row ends with.
+func heightAtEnd(key []byte) (types.Height, error) {
+	long := 1 + 32 + 8
+	if len(key) > 2 && table(key[0]) == tableHistory {
+		long = 3 + int(binary.BigEndian.Uint16(key[1:])) + 8
 	}
-	return [32]byte(key[1:33]), types.Height(binary.BigEndian.Uint64(key[33:])), nil
+	if len(key) != long {
+		return 0, fmt.Errorf("%w: key %x has %d bytes, not %d", ErrCorrupt, key, len(key), long)
+	}
+	return types.Height(binary.BigEndian.Uint64(key[long-8:])), nil
 }
 
 func encodeHeight(h types.Height) []byte { return binary.BigEndian.AppendUint64(nil, uint64(h)) }
@@ -95,8 +123,10 @@ type Position struct {
 
 const positionBytes = 8 + 4
 
-func (p Position) encode() []byte {
-	return binary.BigEndian.AppendUint32(encodeHeight(p.Height), p.Index)
+func (p Position) encode() []byte { return p.appendTo(nil) }
+
+func (p Position) appendTo(dst []byte) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(p.Height)), p.Index)
 }
 
 func decodePosition(row []byte) (Position, error) {
@@ -108,14 +138,8 @@ func decodePosition(row []byte) (Position, error) {
 	}, nil
 }
 
-// encodeIndices is the value of an account's row: the indices, ascending.
-func encodeIndices(indices []uint32) []byte {
-	row := make([]byte, 0, 4*len(indices))
-	for _, i := range indices {
-		row = binary.BigEndian.AppendUint32(row, i)
-	}
-	return row
-}
+// appendIndex appends an index to the value of an account's row, which ascends.
+func appendIndex(row []byte, index uint32) []byte { return binary.BigEndian.AppendUint32(row, index) }
 
 func decodeIndices(row []byte) ([]uint32, error) {
 	if len(row) == 0 || len(row)%4 != 0 {
@@ -133,29 +157,25 @@ func decodeIndices(row []byte) ([]uint32, error) {
 
 // leafRow is what the state tree needs of a state key, and what proofs show of it.
 type leafRow struct {
-	leaf, valueHash poseidon.Digest
-	key             []byte
+	leaf poseidon.Digest
+	key  []byte
 }
 
-func (l leafRow) encode() []byte {
-	leaf, valueHash := l.leaf.Bytes(), l.valueHash.Bytes()
-	row := make([]byte, 0, 64+len(l.key))
-	return append(append(append(row, leaf[:]...), valueHash[:]...), l.key...)
+func (l leafRow) encode() []byte { return l.appendTo(nil) }
+
+func (l leafRow) appendTo(dst []byte) []byte {
+	leaf := l.leaf.Bytes()
+	return append(append(dst, leaf[:]...), l.key...)
 }
 
 // decodeLeafRow decodes what encode gives; the key aliases row.
 func decodeLeafRow(row []byte) (l leafRow, err error) {
-	if len(row) <= 64 {
+	if len(row) <= 32 {
 		return l, fmt.Errorf("%w: a leaf's row of %d bytes", ErrCorrupt, len(row))
 	}
-	if l.leaf, err = parseDigest(row[:32]); err != nil {
-		return l, err
-	}
-	if l.valueHash, err = parseDigest(row[32:64]); err != nil {
-		return l, err
-	}
-	l.key = row[64:]
-	return l, nil
+	l.key = row[32:]
+	l.leaf, err = parseDigest(row[:32])
+	return l, err
 }
 
 func parseDigest(b []byte) (poseidon.Digest, error) {

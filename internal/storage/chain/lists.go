@@ -16,35 +16,31 @@ import (
 // runBytes is the size at which a run ends; it is about that of the store's blocks.
 const runBytes = 16 << 10
 
-// splitRuns cuts n items into runs that end once they have runBytes, and calls put for each.
-func splitRuns(n int, size func(i int) int, put func(from, to int)) {
-	from, held := 0, 0
-	for i := range n {
-		held += size(i)
-		if held >= runBytes || i == n-1 {
-			put(from, i+1)
-			from, held = i+1, 0
+// putItems writes a list of items.
+func putItems[T interface{ EncodeTo(*codec.Encoder) }](b *kv.Batch, t table, h types.Height, items []T) {
+	item, run, from := codec.NewEncoder(1<<10), codec.NewEncoder(runBytes+1<<10), 0
+	for i := range items {
+		item.Reset()
+		items[i].EncodeTo(item)
+		run.Bytes(item.Data())
+		if run.Len() >= runBytes || i == len(items)-1 {
+			b.Set(t.at(h, uint32(from)), run.Data())
+			run.Reset()
+			from = i + 1
 		}
 	}
 }
 
-// putItems writes a list of encoded items.
-func putItems(b *kv.Batch, t table, h types.Height, items [][]byte) {
-	splitRuns(len(items), func(i int) int { return len(items[i]) }, func(from, to int) {
-		e := codec.NewEncoder(runBytes + 1<<10)
-		for _, item := range items[from:to] {
-			e.Bytes(item)
-		}
-		b.Set(t.at(h, uint32(from)), e.Data())
-	})
-}
-
 // putAccesses writes a block's accesses.
 func putAccesses(b *kv.Batch, h types.Height, accesses []types.Access) {
-	size := func(i int) int { return len(accesses[i].Key) + len(accesses[i].Old) + len(accesses[i].New) }
-	splitRuns(len(accesses), size, func(from, to int) {
-		b.Set(tableAccesses.at(h, uint32(from)), types.EncodeAccesses(accesses[from:to]))
-	})
+	from, held := 0, 0
+	for i, a := range accesses {
+		held += len(a.Key) + len(a.Old) + len(a.New)
+		if held >= runBytes || i == len(accesses)-1 {
+			b.Set(tableAccesses.at(h, uint32(from)), types.EncodeAccesses(accesses[from:i+1]))
+			from, held = i+1, 0
+		}
+	}
 }
 
 // splitItems takes a run of encoded items apart; they alias row.

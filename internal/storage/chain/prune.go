@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -69,8 +68,8 @@ func deleteBlock(b *kv.Batch, r kv.Reader, h types.Height) error {
 		if err := index.rows(remove); err != nil {
 			return err
 		}
-		for _, path := range tree.Paths(keysOf(types.Writes(accesses))) {
-			b.Delete(tableHistory.withHeight(path.Bytes(), h))
+		for _, w := range types.Writes(accesses) {
+			b.Delete(historyRow(w.Key, h))
 		}
 		b.Delete(tableHeaders.atHeight(h))
 	}

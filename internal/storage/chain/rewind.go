@@ -127,7 +127,7 @@ func newLeaves(paths []poseidon.Digest, values [][]byte) []leafRow {
 	poseidon.Leaves(digests, pairs)
 	leaves := make([]leafRow, len(paths))
 	for i := range leaves {
-		leaves[i] = leafRow{leaf: digests[i], valueHash: hashes[i]}
+		leaves[i] = leafRow{leaf: digests[i]}
 	}
 	return leaves
 }

@@ -51,17 +51,8 @@ func (st *State) Close() error { return st.view.release() }
 
 // Get returns the value under a state key, nil where there is none.
 func (st *State) Get(key []byte) ([]byte, error) {
-	var path [32]byte
-	if st.height < st.view.head.Header.Height { // reading at the head hashes nothing
-		path = tree.Path(key).Bytes()
-	}
-	return st.get(path, key)
-}
-
-// get is Get for a key whose path is known, or not asked for because the state is the head's.
-func (st *State) get(path [32]byte, key []byte) ([]byte, error) {
 	if st.height < st.view.head.Header.Height {
-		value, replaced, err := st.replaced(path)
+		value, replaced, err := st.replaced(key)
 		if err != nil || replaced {
 			return value, err
 		}
@@ -73,10 +64,10 @@ func (st *State) get(path [32]byte, key []byte) ([]byte, error) {
 	return value, err
 }
 
-// replaced returns the value that the first block above the state's height to write the path replaced, and whether
+// replaced returns the value that the first block above the state's height to write the key replaced, and whether
 // there is such a block.
-func (st *State) replaced(path [32]byte) (value []byte, found bool, err error) {
-	it, err := st.view.snapshot.NewIter(tableHistory.withHeight(path, st.height+1), kv.PrefixEnd(tableHistory.key(path[:])))
+func (st *State) replaced(key []byte) (value []byte, found bool, err error) {
+	it, err := st.view.snapshot.NewIter(historyRow(key, st.height+1), kv.PrefixEnd(historyPrefix(key)))
 	if err != nil {
 		return nil, false, err
 	}
@@ -101,7 +92,14 @@ func (st *State) ValueHashAt(path poseidon.Digest) (poseidon.Digest, error) {
 		return poseidon.Digest{}, fmt.Errorf("leaf %x: %w", name, notFound(err))
 	}
 	leaf, err := decodeLeafRow(row)
-	return leaf.valueHash, err
+	if err != nil {
+		return poseidon.Digest{}, err
+	}
+	value, err := st.view.snapshot.Get(tableState.key(leaf.key))
+	if err != nil {
+		return poseidon.Digest{}, fmt.Errorf("state key %x: %w", leaf.key, missing(err))
+	}
+	return poseidon.Hash(poseidon.TagValue, value), nil
 }
 
 // Leaves walks over the leaves of a state tree, ascending by path.

@@ -36,7 +36,36 @@ func (b *Batch) note(err error) {
 
 // Commit applies the batch and ends it. With sync it returns only when the batch is on disk; without, a crash may
 // lose the batch and those after it, never one before it. An error is [ErrFailed].
-func (db *DB) Commit(b *Batch, sync bool) (err error) {
+func (db *DB) Commit(b *Batch, sync bool) error {
+	if sync {
+		return db.CommitAsync(b)()
+	}
+	if err := db.apply(b, func() error { return db.pebble.Apply(b.pebble, pebble.NoSync) }); err != nil {
+		return err
+	}
+	return b.pebble.Close()
+}
+
+// CommitAsync applies the batch: reads find it at once. wait ends it and returns what Commit with sync does, when the
+// batch is on disk; it is called once, on any goroutine.
+func (db *DB) CommitAsync(b *Batch) (wait func() error) {
+	err := db.apply(b, func() error { return db.pebble.ApplyNoSyncWait(b.pebble, pebble.Sync) })
+	if err != nil {
+		return func() error { return err }
+	}
+	return func() error {
+		if err := b.pebble.SyncWait(); err != nil {
+			err = fmt.Errorf("%w: %w", ErrFailed, err)
+			db.failed.CompareAndSwap(nil, &err)
+			return err
+		}
+		return b.pebble.Close()
+	}
+}
+
+// apply calls f, which applies the batch. One that failed is not closed, which would let it be used again: the log may
+// still read it.
+func (db *DB) apply(b *Batch, f func() error) (err error) {
 	if earlier := db.failed.Load(); earlier != nil {
 		return errors.Join(*earlier, b.Discard())
 	}
@@ -49,17 +78,13 @@ func (db *DB) Commit(b *Batch, sync bool) (err error) {
 		case nil:
 		case fatal:
 			err = fmt.Errorf("%w: %w", ErrFailed, fault)
-			db.failed.Store(&err)
+			db.failed.CompareAndSwap(nil, &err)
 		default:
 			panic(fault)
 		}
 	}()
-	options := pebble.NoSync
-	if sync {
-		options = pebble.Sync
-	}
-	if err := db.pebble.Apply(b.pebble, options); err != nil {
+	if err := f(); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
-	return b.pebble.Close()
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -29,7 +30,7 @@ var (
 // Sizes where [Options] leave them open.
 const (
 	DefaultCacheBytes    = 256 << 20
-	DefaultMemTableBytes = 64 << 20
+	DefaultMemTableBytes = 16 << 20
 )
 
 // Options of a database. The zero value is ready to use.
@@ -104,9 +105,9 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		EventListener:               &pebble.EventListener{DataCorruption: db.noteDamage},
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
-		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       24,
+		MemTableStopWritesThreshold: 16,
+		L0CompactionThreshold:       10,
+		L0StopWritesThreshold:       64,
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
 		FormatMajorVersion:          pebble.FormatNewest,
@@ -118,6 +119,8 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	if options.MemTableBytes > 0 {
 		o.MemTableSize = uint64(options.MemTableBytes)
 	}
+	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = 16 << 10
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits a key: about 1 % false positives

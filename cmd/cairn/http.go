@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/server/front"
+)
+
+// defaultRate is the limit of an address that is not loopback: so many calls a second, and twice as many at once.
+const defaultRate = 200
+
+// httpSettings are the settings of the public HTTP server.
+type httpSettings struct {
+	TLSCert        string        `setting:"tls-cert" usage:"certificate (PEM) of JSON-RPC over TLS, with --tls-key"`
+	TLSKey         string        `setting:"tls-key" usage:"private key (PEM) of the certificate"`
+	APIKeyFile     string        `setting:"api-key-file" usage:"file of API keys, one name:key a line; calls without one are refused"`
+	JWTSecretFile  string        `setting:"jwt-secret-file" usage:"file with the secret (64 hex digits) of HS256 tokens; calls without one are refused"`
+	RateLimit      uint64        `setting:"rate-limit" usage:"calls a second that an address may make, twice as many at once; 0: any number"`
+	MaxConnections uint64        `setting:"max-connections" usage:"connections of JSON-RPC that may be open at a time"`
+	PerAddress     uint64        `setting:"max-connections-per-address" usage:"connections that one address may have open"`
+	RequestTime    time.Duration `setting:"request-time" usage:"what answering one request may take"`
+	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
+	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
+	TrustedProxy   []string      `setting:"trusted-proxy" usage:"address or network of a proxy whose X-Forwarded-For is believed; may be repeated"`
+}
+
+func defaultHTTP() httpSettings {
+	return httpSettings{RateLimit: defaultRate, MaxConnections: 10_000, PerAddress: 256, RequestTime: 30 * time.Second}
+}
+
+// config checks the settings.
+func (s httpSettings) config() (front.Config, error) {
+	const most = 1 << 20
+	switch {
+	case s.MaxConnections < 1 || s.MaxConnections > most || s.PerAddress < 1 || s.PerAddress > most:
+		return front.Config{}, output.Usage(fmt.Errorf("--max-connections and --max-connections-per-address are from 1 to %d", most))
+	case s.RateLimit > most:
+		return front.Config{}, output.Usage(fmt.Errorf("--rate-limit is at most %d", most))
+	case s.RequestTime < time.Second:
+		return front.Config{}, output.Usage(errors.New("--request-time is at least 1s"))
+	}
+	proxies := make([]netip.Prefix, len(s.TrustedProxy))
+	for i, text := range s.TrustedProxy {
+		proxy, err := netip.ParsePrefix(text)
+		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
+			proxy, err = address.Prefix(address.BitLen())
+		}
+		if err != nil {
+			return front.Config{}, output.Usage(fmt.Errorf("--trusted-proxy: %q is no address and no network", text))
+		}
+		proxies[i] = proxy
+	}
+	return front.Config{
+		MaxConnections: int(s.MaxConnections), MaxConnectionsPerAddress: int(s.PerAddress), Budget: s.RequestTime,
+		Rate:            front.Rate{PerSecond: float64(s.RateLimit), Burst: 2 * float64(s.RateLimit)},
+		CertificateFile: s.TLSCert, KeyFile: s.TLSKey, APIKeyFile: s.APIKeyFile, JWTSecretFile: s.JWTSecretFile,
+		Origins: s.CORSOrigin, Hosts: s.AllowedHost, Proxies: proxies,
+	}, nil
+}

@@ -1,0 +1,9 @@
+//go:build !amd64 || purego
+
+package lanes
+
+// Available says whether the processor has what Decide needs.
+func Available() bool { return false }
+
+// Decide decides the equations; without vector kernels it leaves all unsettled.
+func Decide(*[Count]Equation) Verdict { return Verdict{Unsettled: 0xff} }

@@ -1,0 +1,96 @@
+package crypto
+
+import (
+	"encoding/hex"
+	"errors"
+	"sync"
+
+	"github.com/cairn-chain/cairn/crypto/internal/lanes"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+// lanesOff is set by UseLanes.
+var lanesOff bool
+
+// Lanes says whether signatures are verified eight at a time in AVX-512 lanes; at first they are where the processor
+// allows it and a self-test passes.
+func Lanes() bool { return !lanesOff && lanesWork() }
+
+// UseLanes chooses whether signatures are verified in AVX-512 lanes or by the portable code, which accepts exactly the
+// same ones. It must not run while another goroutine verifies. It returns an error, and changes nothing, if lanes are
+// asked for where they are not available.
+func UseLanes(on bool) error {
+	if on && !lanesWork() {
+		return errors.New("crypto: this processor or build does not verify in lanes")
+	}
+	lanesOff = !on
+	return nil
+}
+
+// lanesWork says whether lanes are available and decide a known signature as they should, in each lane: it is vector 1
+// of BIP-340, as it is in one half of the lanes and with another message in the other half.
+var lanesWork = sync.OnceValue(func() bool {
+	if !lanes.Available() {
+		return false
+	}
+	known := func(s string) []byte {
+		b, _ := hex.DecodeString(s) // a wrong constant would fail the test below
+		return b
+	}
+	pub := [32]byte(known("dff1d77f2a671c5f36183726db2341be58feae1da2deced843240f7b502ba659"))
+	msg := known("243f6a8885a308d313198a2e03707344a4093822299f31d0082efa98ec4e6c89")
+	sig := [64]byte(known("6896bd60eeae296db48a229ff71dfe071bde413e6d43f917dc8dcf8c78de3341" +
+		"8906d11ac976abccb20b091292bff4ea897efcb639ea871cfa95f6de339e4b0a"))
+	for _, want := range []uint8{0x55, 0xaa} {
+		var equations [lanes.Count]lanes.Equation
+		for i := range equations {
+			message := msg
+			if want>>i&1 == 0 {
+				message = pub[:]
+			}
+			if !setEquation(&equations[i], pub, message, sig) {
+				return false
+			}
+		}
+		if lanes.Decide(&equations) != (lanes.Verdict{Holds: want}) {
+			return false
+		}
+	}
+	return true
+})
+
+// setEquation sets q to what a signature claims; false means that s is not below the group order.
+func setEquation(q *lanes.Equation, pub [32]byte, msg []byte, sig [64]byte) bool {
+	var s fr.Element
+	if s.SetBytesCanonical(sig[32:]) != nil {
+		return false
+	}
+	*q = lanes.Equation{P: pub, R: [32]byte(sig[:32]), S: s, E: challenge(pub, msg, sig)}
+	return true
+}
+
+// verifyLanes sets valid for at most as many items as there are lanes. Lanes without an item, or with one whose s is too
+// large, have the equation of zeros, which is no point's.
+func verifyLanes(valid []bool, items []SignedMessage) {
+	var equations [lanes.Count]lanes.Equation
+	for i := range items {
+		setEquation(&equations[i], items[i].PublicKey, items[i].Message[:], items[i].Signature)
+	}
+	verdict := lanes.Decide(&equations)
+	for i := range items {
+		valid[i] = verdict.Holds>>i&1 == 1
+		if verdict.Unsettled>>i&1 == 1 {
+			valid[i] = verifyScalar(items[i].PublicKey, items[i].Message[:], items[i].Signature)
+		}
+	}
+}
+
+// verifyLane is verifyScalar in one lane, the others empty: still a few times as fast.
+func verifyLane(pub [32]byte, msg []byte, sig [64]byte) bool {
+	var equations [lanes.Count]lanes.Equation
+	if !setEquation(&equations[0], pub, msg, sig) {
+		return false
+	}
+	verdict := lanes.Decide(&equations)
+	return verdict.Holds&1 == 1 || verdict.Unsettled&1 == 1 && verifyScalar(pub, msg, sig)
+}

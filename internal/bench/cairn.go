@@ -1,0 +1,285 @@
+package bench
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// feeHeadroom is the max fee of a load's transfers in base fees: 39 full blocks in a row raise it that far.
+	feeHeadroom = 100
+	// setupBatch is how many calls a request of the preparation has.
+	setupBatch = 100
+)
+
+// senderTag makes the senders' keys out of their source's.
+var senderTag = crypto.NewTag("cairn/bench/sender")
+
+// Cairn is a Cairn node as a target. Its senders' keys are a function of who funds them: what one run leaves in their
+// accounts, the next one uses.
+type Cairn struct {
+	client  *client.Client
+	chainID uint64
+	senders []cairnSender
+	readers []types.Account // whose balances are read
+	gas     types.Gas
+	maxFee  types.Amount
+}
+
+type cairnSender struct {
+	signer  client.Signer
+	account types.Account
+	nonce   uint64
+}
+
+// PrepareCairn readies the senders of a plan on a node's chain. They are funded from treasury or, where that is nil,
+// by a development chain itself (dev_fund); on another chain only reads are possible without a treasury, of accounts
+// that had a part in recent transactions. Note is told of what takes time.
+func PrepareCairn(ctx context.Context, c *client.Client, plan Plan, treasury *crypto.PrivateKey, note func(string)) (*Cairn, error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+	chainID, err := c.ChainID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &Cairn{client: c, chainID: chainID}
+	if treasury == nil && chainID != api.DevelopmentChainID {
+		if plan.Load != Reads {
+			return nil, errors.New("transfers need coins on a chain that is not for development: say whose to send")
+		}
+		return t, t.findReaders(ctx)
+	}
+	if err := t.makeSenders(plan.Senders, treasury); err != nil {
+		return nil, err
+	}
+	if err := t.quote(ctx); err != nil {
+		return nil, err
+	}
+	need := types.Amount(1) // so that there is an account to read
+	if plan.Load != Reads {
+		if need, err = t.need(plan.PerSender); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.fund(ctx, need, treasury, note)
+}
+
+// makeSenders derives the senders' keys: tagged("cairn/bench/sender", source's key ‖ index), the source of a
+// development chain being no secret.
+func (t *Cairn) makeSenders(count int, treasury *crypto.PrivateKey) error {
+	var source [32]byte
+	if treasury != nil {
+		source = treasury.Bytes()
+	}
+	for i := range count {
+		key, err := crypto.NewPrivateKey(senderTag.Hash(source[:], fmt.Appendf(nil, "%d", i)))
+		if err != nil {
+			return err
+		}
+		signer := client.NewSigner(key)
+		t.senders = append(t.senders, cairnSender{signer: signer, account: signer.Account()})
+		t.readers = append(t.readers, signer.Account())
+	}
+	return nil
+}
+
+// findReaders takes the accounts of recent transactions, and the producer's.
+func (t *Cairn) findReaders(ctx context.Context) error {
+	parameters, err := t.client.Parameters(ctx)
+	if err != nil {
+		return err
+	}
+	recent, err := t.client.RecentTransactions(ctx, api.MaxRecentTransactions)
+	if err != nil {
+		return err
+	}
+	t.readers = []types.Account{types.Account(parameters.Producer)}
+	for _, tx := range recent {
+		t.readers = append(t.readers, tx.From, tx.To)
+	}
+	return nil
+}
+
+// quote asks what a transfer costs.
+func (t *Cairn) quote(ctx context.Context) error {
+	price, err := t.client.GasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	t.maxFee = max(types.Amount(price.BaseFee)*feeHeadroom, types.Amount(price.SuggestedMaxFee))
+	// To an account that is new, from one that can pay: the most that a transfer takes.
+	var newcomer types.Account = senderTag.Hash([]byte("newcomer"))
+	parameters, err := t.client.Parameters(ctx)
+	if err != nil {
+		return err
+	}
+	t.gas, err = t.client.EstimateGas(ctx, types.Transaction{
+		Version: types.TransactionVersion, ChainID: t.chainID, Sender: types.Account(parameters.Producer),
+		Payload: client.Transfer(newcomer, 1),
+	})
+	return err
+}
+
+// need is what a sender of count transfers must have.
+func (t *Cairn) need(count int) (types.Amount, error) {
+	each, err := t.transfer(0, 0).Cost()
+	if err != nil {
+		return 0, err
+	}
+	return types.Gas(count).Cost(each)
+}
+
+// fund reads the senders' nonces and balances, and gives those who have less than need what they lack.
+func (t *Cairn) fund(ctx context.Context, need types.Amount, treasury *crypto.PrivateKey, note func(string)) error {
+	var poor []int
+	var lacks []types.Amount
+	for from := 0; from < len(t.senders); from += setupBatch {
+		var batch client.Batch
+		part := t.senders[from:min(from+setupBatch, len(t.senders))]
+		balances := make([]client.Pending[api.Quantity], len(part))
+		nonces := make([]client.Pending[api.Quantity], len(part))
+		for i, s := range part {
+			balances[i] = client.Add(&batch, api.GetBalance, api.GetBalanceParams{Account: s.account.String()})
+			nonces[i] = client.Add(&batch, api.GetTransactionCount,
+				api.GetTransactionCountParams{Account: s.account.String(), Block: api.Pending()})
+		}
+		if err := batch.Send(ctx, t.client); err != nil {
+			return err
+		}
+		for i := range part {
+			balance, err := balances[i].Result()
+			if err != nil {
+				return err
+			}
+			nonce, err := nonces[i].Result()
+			if err != nil {
+				return err
+			}
+			part[i].nonce = uint64(nonce)
+			if have := types.Amount(balance); have < need {
+				poor, lacks = append(poor, from+i), append(lacks, need-have)
+			}
+		}
+	}
+	if len(poor) == 0 {
+		return nil
+	}
+	note(fmt.Sprintf("funding %d senders", len(poor)))
+	id, err := t.pay(ctx, poor, lacks, treasury)
+	if err != nil {
+		return fmt.Errorf("fund the senders: %w", err)
+	}
+	// One account pays for all, so the last transfer is included last.
+	receipt, err := t.client.WaitReceipt(ctx, id)
+	if err != nil {
+		return fmt.Errorf("fund the senders: %w", err)
+	}
+	return client.Failure(receipt)
+}
+
+// pay sends amounts to senders, and returns the last transfer's hash.
+func (t *Cairn) pay(ctx context.Context, to []int, amounts []types.Amount, treasury *crypto.PrivateKey) (last types.TxID, err error) {
+	var nonce uint64
+	if treasury != nil {
+		if nonce, err = t.client.Nonce(ctx, treasury.PublicKey(), api.Pending()); err != nil {
+			return last, err
+		}
+	}
+	for from := 0; from < len(to); from += setupBatch {
+		var batch client.Batch
+		var answers []client.Pending[types.TxID]
+		for i := from; i < min(from+setupBatch, len(to)); i++ {
+			account := t.senders[to[i]].account
+			if treasury == nil {
+				answers = append(answers, client.Add(&batch, api.DevFund,
+					api.DevFundParams{Account: account.String(), Amount: api.Quantity(amounts[i])}))
+				continue
+			}
+			signed, err := client.NewSigner(*treasury).Sign(types.Transaction{
+				Version: types.TransactionVersion, ChainID: t.chainID, Sender: treasury.PublicKey(), Nonce: nonce + uint64(i),
+				GasLimit: t.gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: client.Transfer(account, amounts[i]),
+			})
+			if err != nil {
+				return last, err
+			}
+			answers = append(answers, client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()}))
+		}
+		if err := batch.Send(ctx, t.client); err != nil {
+			return last, err
+		}
+		for _, answer := range answers {
+			if last, err = answer.Result(); err != nil {
+				return last, err
+			}
+		}
+	}
+	return last, nil
+}
+
+// transfer is a sender's index-th transfer: of one unit to another sender.
+func (t *Cairn) transfer(sender, index int) types.Transaction {
+	s := t.senders[sender]
+	to := t.senders[(sender+1+index)%len(t.senders)].account
+	return types.Transaction{
+		Version: types.TransactionVersion, ChainID: t.chainID, Sender: s.account, Nonce: s.nonce + uint64(index),
+		GasLimit: t.gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: client.Transfer(to, 1),
+	}
+}
+
+// Transfer implements [Target].
+func (t *Cairn) Transfer(sender, index int) (Call, error) {
+	signed, err := t.senders[sender].signer.Sign(t.transfer(sender, index))
+	if err != nil {
+		return Call{}, err
+	}
+	encoded := signed.Encode()
+	id := [32]byte(types.TransactionID(encoded))
+	return NewCall(api.SendRawTransaction.Name, `["0x`+hex.EncodeToString(encoded)+`"]`, &id), nil
+}
+
+// Read implements [Target].
+func (t *Cairn) Read(number int) Call {
+	return NewCall(api.GetBalance.Name, `["`+t.readers[number%len(t.readers)].String()+`"]`, nil)
+}
+
+// Judge implements [Target].
+func (t *Cairn) Judge(e CallError) Verdict {
+	reason := func(e *client.Error) any { return e.Data["reason"] }
+	switch {
+	case e.Code == api.CodeAlreadyKnown:
+		return Known
+	case e.Code == api.CodeMempoolFull, e.Code == api.CodeNonce && e.Data.Reason == reason(api.ErrNonceTooHigh):
+		return TryAgain
+	}
+	return Refused
+}
+
+// Height implements [Chain].
+func (t *Cairn) Height(ctx context.Context) (uint64, error) {
+	height, err := t.client.BlockNumber(ctx)
+	return uint64(height), err
+}
+
+// BlockTransactions implements [Chain].
+func (t *Cairn) BlockTransactions(ctx context.Context, height uint64) ([][32]byte, error) {
+	block, err := t.client.BlockByNumber(ctx, api.AtHeight(types.Height(height)), false)
+	if err != nil {
+		return nil, err
+	}
+	if block == nil {
+		return nil, fmt.Errorf("the node has no block %d any more", height)
+	}
+	hashes := make([][32]byte, len(block.Transactions.Hashes))
+	for i, hash := range block.Transactions.Hashes {
+		hashes[i] = hash
+	}
+	return hashes, nil
+}

@@ -1,0 +1,225 @@
+package front
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// peer is the other end of a connection: a client or a proxy.
+type peer struct {
+	place  netip.Addr
+	source string
+	proxy  bool // whose X-Forwarded-For is believed
+}
+
+// client is whoever a request comes from, after the server has let it in.
+type client struct {
+	place  netip.Addr
+	source string
+	key    *key   // with a rate of its own, or nil
+	origin string // that the answer allows to read it, or empty
+}
+
+// refusal is the answer to a request that is not let in.
+type refusal struct {
+	status   int
+	sentence string
+	name     string // of a further field, or empty
+	value    string
+	count    *atomic.Uint64
+}
+
+// drainSeconds is when a client that meets a closing or full server should try again.
+const drainSeconds = "5"
+
+// admit decides whether a request is answered. Both ways of answering ask it, once for each request, before its body
+// is read.
+func (s *Server) admit(h *head, p *peer, now time.Time) (client, *refusal) {
+	c := s.clientOf(h, p)
+	c.origin = s.allowOrigin(h.origin)
+	switch {
+	case s.draining.Load():
+		return c, &refusal{503, "The server is shutting down.", "Retry-After", drainSeconds, &s.counts.draining}
+	case !s.allowHost(h.host):
+		return c, &refusal{403, "This server does not answer to that Host.", "", "", &s.counts.forbiddenHost}
+	case h.upgrade && !s.sameOrigin(h, c.origin):
+		return c, &refusal{403, "Pages of that origin may not connect.", "", "", &s.counts.forbiddenOrigin}
+	}
+	known, authorized := s.authorize(h.authorization)
+	c.key = known
+	if wait := s.take(c, now); wait > 0 {
+		seconds := strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10)
+		return c, &refusal{429, "Too many calls.", "Retry-After", seconds, &s.counts.rateLimited}
+	}
+	switch {
+	case !authorized:
+		return c, &refusal{401, "An API key or a token is needed.", "WWW-Authenticate", "Bearer", &s.counts.unauthorized}
+	case h.length > int64(s.config.MaxRequestBytes):
+		return c, &refusal{413, "The request is larger than " + strconv.Itoa(s.config.MaxRequestBytes) + " bytes.", "", "", &s.counts.tooLarge}
+	}
+	return c, nil
+}
+
+// clientOf is the peer, or whom a trusted proxy names: the last address of X-Forwarded-For that is no trusted proxy.
+func (s *Server) clientOf(h *head, p *peer) client {
+	c := client{place: p.place, source: p.source}
+	if !p.proxy || len(h.forwarded) == 0 {
+		return c
+	}
+	hops := strings.Split(string(h.forwarded), ",")
+	for _, hop := range slices.Backward(hops) {
+		address, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break // whoever wrote this is not believed about those before it either
+		}
+		c.place = place(address)
+		c.source = sourceText(c.place)
+		if !s.isProxy(address) {
+			break
+		}
+	}
+	return c
+}
+
+func (s *Server) isProxy(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	return slices.ContainsFunc(s.config.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// sourceText names a place: an IPv4 address, or an IPv6 network.
+func sourceText(place netip.Addr) string {
+	if place.Is6() {
+		return place.String() + "/64"
+	}
+	return place.String()
+}
+
+// authorize finds the API key or the token of an Authorization field. The key is returned where it has a rate.
+func (s *Server) authorize(authorization []byte) (*key, bool) {
+	if s.keys == nil && s.jwtSecret == nil {
+		return nil, true
+	}
+	const scheme = "bearer "
+	if len(authorization) <= len(scheme) || !is(authorization[:len(scheme)], scheme) {
+		return nil, false
+	}
+	credentials := authorization[len(scheme):]
+	if s.keys != nil {
+		if k := (*s.keys.get())[sha256.Sum256(credentials)]; k != nil {
+			if k.rate.PerSecond == 0 {
+				return nil, true
+			}
+			return k, true
+		}
+	}
+	if s.jwtSecret != nil {
+		return nil, checkJWT(string(credentials), *s.jwtSecret.get(), s.now)
+	}
+	return nil, false
+}
+
+// take takes one call from the client's rate and returns how long it must wait where there is none left.
+func (s *Server) take(c client, now time.Time) time.Duration {
+	switch {
+	case c.key != nil:
+		return c.key.take(now, 1)
+	case s.limits(c):
+		return s.buckets.take(c.place, now, 1)
+	}
+	return 0
+}
+
+// spend takes what a body costs beyond the call that take took.
+func (s *Server) spend(c client, calls int) {
+	switch {
+	case calls <= 1:
+	case c.key != nil:
+		c.key.spend(float64(calls - 1))
+	case s.limits(c):
+		s.buckets.spend(c.place, float64(calls-1))
+	}
+}
+
+func (s *Server) limits(c client) bool { return s.buckets != nil && !c.place.IsLoopback() }
+
+// allowOrigin is what Access-Control-Allow-Origin says to a page of the origin, empty where it says nothing.
+func (s *Server) allowOrigin(origin []byte) string {
+	if len(origin) == 0 {
+		return ""
+	}
+	for _, allowed := range s.config.Origins {
+		if allowed == "*" {
+			return "*"
+		}
+		if allowed == string(origin) {
+			return allowed
+		}
+	}
+	return ""
+}
+
+// sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS: a page of this very host, of
+// an origin that is allowed, or what is no page.
+func (s *Server) sameOrigin(h *head, allowed string) bool {
+	if len(h.origin) == 0 || allowed != "" {
+		return true
+	}
+	origin, err := url.Parse(string(h.origin))
+	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, string(h.host))
+}
+
+// allowHost reports whether the server answers to the name: a page whose name was pointed at this address after it was
+// loaded (DNS rebinding) sends its own. A request without a name is of no browser.
+func (s *Server) allowHost(host []byte) bool {
+	if !s.checkHost || len(host) == 0 {
+		return true
+	}
+	if s.hosts[string(host)] {
+		return true
+	}
+	name := hostName(string(host))
+	if s.hosts[name] {
+		return true
+	}
+	if len(s.config.Hosts) > 0 {
+		return false
+	}
+	_, err := netip.ParseAddr(name) // a literal address cannot be rebound
+	return err == nil || strings.HasSuffix(name, ".localhost")
+}
+
+// hostName is a Host without its port, in lower case.
+func hostName(host string) string {
+	if inside, ok := strings.CutPrefix(host, "["); ok {
+		name, _, _ := strings.Cut(inside, "]")
+		return strings.ToLower(name)
+	}
+	name, _, _ := strings.Cut(host, ":")
+	return strings.ToLower(name)
+}
+
+// meter counts what a body of JSON-RPC costs: a batch as many calls as it has objects, of which each call is one.
+type meter struct {
+	first   byte // that is no space
+	objects int
+}
+
+func (m *meter) add(b []byte) {
+	if m.first == 0 {
+		if rest := bytes.TrimLeft(b, " \t\r\n"); len(rest) > 0 {
+			m.first = rest[0]
+		}
+	}
+	if m.first == '[' {
+		m.objects += bytes.Count(b, []byte{'{'})
+	}
+}
+
+func (m *meter) calls() int { return max(1, m.objects) }

@@ -1,0 +1,201 @@
+package front
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// headRoom is what an answer's head may take: it is written into the same buffer before the body.
+	headRoom = 1 << 10
+	// minGzip is the size in bytes from which an answer is compressed for a client that takes it.
+	minGzip = 16 << 10
+)
+
+// answer reads the body of a simple request, whose head is the first size bytes of the buffer, and answers it. It
+// returns whether the connection goes on.
+func (c *conn) answer(h *head, size int) (goesOn bool) {
+	s := c.server
+	now := s.now()
+	who, refused := s.admit(h, &c.peer, now)
+	length, last, compress := int(h.length), h.close, h.gzip
+	if refused != nil {
+		refused.count.Add(1)
+		whole := c.end-c.start-size >= length
+		last = last || !whole || refused.status == http.StatusServiceUnavailable
+		ok := c.refuse(refused, who.origin, last)
+		c.start += size + min(length, c.end-c.start-size)
+		return ok && !last
+	}
+	body, err := c.readBody(size, length) // moves the buffer: h is not valid any more
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	var m meter
+	m.add(body)
+	s.spend(who, m.calls())
+	s.counts.requests.Add(1)
+
+	out := *buffers.Get().(*[]byte)
+	if cap(out) < headRoom {
+		out = make([]byte, headRoom)
+	}
+	ctx := &budget{Context: s.context, deadline: now.Add(s.config.Budget)}
+	out = s.config.RPC.Append(ctx, who.source, body, out[:headRoom])
+	ctx.end()
+	c.start += size + length
+	coding := ""
+	if compress && len(out)-headRoom >= minGzip {
+		out, coding = compressed(out), "gzip"
+	}
+	last = last || s.draining.Load()
+	ok := c.write(out, responseHead{status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last})
+	putBuffer(out)
+	return ok && !last
+}
+
+// readBody reads until the body is in the buffer too.
+func (c *conn) readBody(size, length int) ([]byte, error) {
+	if whole := size + length; c.end-c.start < whole {
+		if err := c.setReadDeadline(bodyTime(int64(length))); err != nil {
+			return nil, err
+		}
+		for c.end-c.start < whole {
+			if err := c.fill(whole); err != nil {
+				return nil, unexpected(err)
+			}
+		}
+	}
+	return c.in[c.start+size : c.start+size+length], nil
+}
+
+// refuse answers with a sentence of text.
+func (c *conn) refuse(r *refusal, origin string, last bool) bool {
+	out := make([]byte, headRoom, headRoom+len(r.sentence)+1)
+	out = append(append(out, r.sentence...), '\n')
+	ok := c.write(out, responseHead{
+		status: r.status, contentType: "text/plain; charset=utf-8", origin: origin, name: r.name, value: r.value, last: last,
+	})
+	if ok && last {
+		c.linger()
+	}
+	return ok
+}
+
+// responseHead is what an answer says before its body.
+type responseHead struct {
+	status      int
+	contentType string
+	coding      string
+	origin      string
+	name, value string // of a further field, or empty
+	last        bool   // the connection ends with the answer
+}
+
+// write writes an answer, whose body begins headRoom bytes into out, at once.
+func (c *conn) write(out []byte, h responseHead) bool {
+	now := c.server.now()
+	var room [headRoom]byte
+	text := h.append(room[:0], len(out)-headRoom, now)
+	from := headRoom - len(text)
+	copy(out[from:], text)
+	if c.writeUntil.Sub(now) < writeTimeout-deadlineSlack {
+		c.writeUntil = now.Add(writeTimeout)
+		if c.SetWriteDeadline(c.writeUntil) != nil {
+			return false
+		}
+	}
+	_, err := c.Conn.Write(out[from:])
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.server.counts.timeouts.Add(1)
+	}
+	return err == nil
+}
+
+// append appends the head of an answer with a body of length bytes.
+func (h *responseHead) append(b []byte, length int, now time.Time) []byte {
+	if length == 0 {
+		h.status, h.contentType = http.StatusNoContent, ""
+	}
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(h.status), 10)
+	b = append(b, ' ')
+	b = append(b, http.StatusText(h.status)...)
+	b = append(b, "\r\nDate: "...)
+	b = append(b, httpDate(now)...)
+	if length > 0 {
+		b = append(b, "\r\nContent-Type: "...)
+		b = append(b, h.contentType...)
+		b = append(b, "\r\nContent-Length: "...)
+		b = strconv.AppendInt(b, int64(length), 10)
+	}
+	if h.coding != "" {
+		b = appendField(b, "Content-Encoding", h.coding)
+	}
+	if h.origin != "" {
+		b = appendField(b, "Access-Control-Allow-Origin", h.origin)
+		b = appendField(b, "Vary", "Origin")
+	}
+	if h.name != "" {
+		b = appendField(b, h.name, h.value)
+	}
+	if h.last {
+		b = appendField(b, "Connection", "close")
+	}
+	return append(b, "\r\n\r\n"...)
+}
+
+func appendField(b []byte, name, value string) []byte {
+	b = append(append(b, "\r\n"...), name...)
+	return append(append(b, ": "...), value...)
+}
+
+// dateText is the Date field of one second.
+type dateText struct {
+	second int64
+	text   string
+}
+
+var lastDate atomic.Pointer[dateText]
+
+// httpDate formats the time as RFC 9110 5.6.7 says, once a second.
+func httpDate(now time.Time) string {
+	if d := lastDate.Load(); d != nil && d.second == now.Unix() {
+		return d.text
+	}
+	d := &dateText{now.Unix(), now.UTC().Format(http.TimeFormat)}
+	lastDate.Store(d)
+	return d.text
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic("front: gzip refuses its level: " + err.Error())
+	}
+	return w
+}}
+
+// compressed returns an answer with its body compressed, and gives the buffer of the plain one back.
+func compressed(out []byte) []byte {
+	var to bytes.Buffer
+	to.Grow(headRoom + len(out)/4)
+	to.Write(out[:headRoom])
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	w.Reset(&to)
+	_, err := w.Write(out[headRoom:])
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic("front: a buffer refuses bytes: " + err.Error())
+	}
+	putBuffer(out)
+	return to.Bytes()
+}

@@ -1,0 +1,84 @@
+package front
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// RPC answers bodies of JSON-RPC.
+type RPC interface {
+	// Append appends to dst what answers the body, nothing for notifications. source says where it comes from: an
+	// IPv4 address or an IPv6 network.
+	Append(ctx context.Context, source string, body, dst []byte) []byte
+}
+
+// Config is what a Server serves and what it protects itself with. The zero value of a limit is its default.
+type Config struct {
+	RPC      RPC          // answers the plain POST /
+	Fallback http.Handler // answers all else; RemoteAddr of its requests is the source without a port
+	Log      *slog.Logger
+
+	MaxRequestBytes          int           // of a body; 5 MiB
+	MaxConnections           int           // open at a time; 10,000
+	MaxConnectionsPerAddress int           // 256; loopback and proxies have no such limit
+	Rate                     Rate          // of calls an address; the zero value: no limit. Loopback has none
+	Budget                   time.Duration // that answering a request may take; 30 s
+
+	CertificateFile, KeyFile string         // PEM, for TLS; both or none
+	APIKeyFile               string         // as the operators' page describes; empty: no keys
+	JWTSecretFile            string         // 32 bytes in hex; empty: no tokens
+	Origins                  []string       // that browsers may call from (CORS), or "*"
+	Hosts                    []string       // that requests may name, or "*"; none: local names on a loopback listener, else any
+	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed
+}
+
+// The timeouts of a connection.
+const (
+	headTimeout  = 10 * time.Second // from the first byte of a request to the end of its head; also for TLS
+	bodyTimeout  = 10 * time.Second // for a body, and more by its size:
+	bodyRate     = 128 << 10        // bytes a second that a body must come with
+	bodyMax      = time.Minute
+	idleTimeout  = 2 * time.Minute
+	writeTimeout = 2 * time.Minute // to take an answer
+)
+
+// bodyTime is how long a body of the given size may take; size is negative where it is not known.
+func bodyTime(size int64) time.Duration {
+	if size < 0 {
+		return bodyMax
+	}
+	return min(bodyMax, bodyTimeout+time.Duration(size/bodyRate)*time.Second)
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.RPC == nil || c.Fallback == nil {
+		return c, errors.New("front: a server needs an RPC and a fallback")
+	}
+	if c.MaxRequestBytes < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 || c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
+		return c, errors.New("front: a limit is negative")
+	}
+	if c.Rate.PerSecond > 0 && c.Rate.Burst < 1 {
+		return c, errors.New("front: a rate needs a burst of at least 1")
+	}
+	if (c.CertificateFile == "") != (c.KeyFile == "") {
+		return c, errors.New("TLS needs both a certificate and its key")
+	}
+	for _, origin := range c.Origins {
+		if origin != "*" && !strings.Contains(origin, "://") {
+			return c, fmt.Errorf("%q is no origin such as https://app.example.org", origin)
+		}
+	}
+	c.Log = cmp.Or(c.Log, slog.Default())
+	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
+	c.MaxConnections = cmp.Or(c.MaxConnections, 10_000)
+	c.MaxConnectionsPerAddress = cmp.Or(c.MaxConnectionsPerAddress, 256)
+	c.Budget = cmp.Or(c.Budget, 30*time.Second)
+	return c, nil
+}

@@ -1,0 +1,256 @@
+package front
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The states of a connection. Only an idle one may be closed under its loop.
+const (
+	stateIdle = iota
+	stateActive
+	stateClosed
+)
+
+const (
+	// inSize is the size of the buffer that a connection reads into; it grows with a larger request.
+	inSize = 4 << 10
+	// maxPooled is the size of the largest buffer that is kept.
+	maxPooled = 256 << 10
+	// deadlineSlack is how much later than asked a deadline may be moved: moving one for each request would cost more
+	// than parsing it.
+	deadlineSlack = time.Second
+	// lingerTime and lingerBytes bound what is read of a request that was refused, so that the client gets to read why
+	// before the kernel resets the connection.
+	lingerTime  = 500 * time.Millisecond
+	lingerBytes = 256 << 10
+)
+
+var errShutDown = errors.New("front: the server is shutting down")
+
+// buffers hold those of requests and answers.
+var buffers = sync.Pool{New: func() any { b := make([]byte, inSize); return &b }}
+
+func putBuffer(b []byte) {
+	if cap(b) <= maxPooled {
+		b = b[:cap(b)]
+		buffers.Put(&b)
+	}
+}
+
+// conn is a connection of a client.
+type conn struct {
+	net.Conn
+	server *Server
+	peer   peer
+	state  atomic.Int32
+	closed sync.Once
+
+	in         []byte // in[start:end] is read and not yet used; nil while nothing is
+	start, end int
+
+	readUntil  time.Time // the deadline of an idle connection that is set; zero where another one is
+	writeUntil time.Time // the deadline of writing that is set
+}
+
+// Close ends the connection and forgets it.
+func (c *conn) Close() (err error) {
+	c.closed.Do(func() {
+		err = c.Conn.Close()
+		c.server.forget(c)
+	})
+	return err
+}
+
+// CloseWrite tells the client that nothing follows (net/http does so before it closes).
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// startTLS makes the connection one of TLS.
+func (c *conn) startTLS() bool {
+	secured := tls.Server(c.Conn, c.server.tls)
+	if secured.SetDeadline(c.server.now().Add(headTimeout)) != nil || secured.HandshakeContext(c.server.context) != nil {
+		return false
+	}
+	c.Conn = secured
+	return secured.SetDeadline(time.Time{}) == nil
+}
+
+// loop answers requests until the connection ends. It returns true, with the request in the buffer, when one comes that
+// net/http must answer.
+func (c *conn) loop() (handOver bool) {
+	defer c.releaseIn()
+	for {
+		h, size, err := c.readHead()
+		if err != nil {
+			c.fail(err)
+			return false
+		}
+		if !h.simple {
+			return c.Conn.SetDeadline(time.Time{}) == nil
+		}
+		if !c.answer(&h, size) {
+			return false
+		}
+		if c.start == c.end {
+			c.start, c.end = 0, 0
+			if len(c.in) > maxPooled {
+				c.in = nil
+			}
+		}
+		c.state.Store(stateIdle)
+		if c.server.draining.Load() {
+			return false
+		}
+	}
+}
+
+// readHead reads until a head is in the buffer and parses it. The head points into the buffer.
+func (c *conn) readHead() (h head, size int, err error) {
+	if c.start < c.end && !c.begin() {
+		return h, 0, errShutDown
+	}
+	if c.start == c.end {
+		if err := c.waitForRequest(); err != nil {
+			return h, 0, err
+		}
+	}
+	timed := false
+	for scanned := 0; ; {
+		unread := c.in[c.start:c.end]
+		if size, err = headEnd(unread, scanned); err != nil {
+			return h, 0, err
+		}
+		if size > 0 {
+			h, err = parseHead(unread[:size])
+			return h, size, err
+		}
+		scanned = lastLine(unread)
+		if !timed {
+			timed = true
+			if err := c.setReadDeadline(headTimeout); err != nil {
+				return h, 0, err
+			}
+		}
+		if err := c.fill(maxHeadBytes + 1); err != nil {
+			return h, 0, unexpected(err)
+		}
+	}
+}
+
+// lastLine is where the line begins that is not complete: what headEnd need not look at again comes before it.
+func lastLine(b []byte) int {
+	for i := len(b); i > 0; i-- {
+		if b[i-1] == '\n' {
+			return i
+		}
+	}
+	return 0
+}
+
+// waitForRequest waits for the first byte of a request. The connection is active from then on.
+func (c *conn) waitForRequest() error {
+	if now := c.server.now(); c.readUntil.Sub(now) < idleTimeout-deadlineSlack {
+		c.readUntil = now.Add(idleTimeout)
+		if err := c.SetReadDeadline(c.readUntil); err != nil {
+			return err
+		}
+	}
+	if c.in == nil {
+		c.in = *buffers.Get().(*[]byte)
+	}
+	n, err := c.Conn.Read(c.in)
+	c.end = n
+	if n == 0 {
+		if err == nil {
+			return io.ErrNoProgress
+		}
+		return io.EOF // a client that goes, or stays away, between requests does nothing wrong
+	}
+	if !c.begin() {
+		return errShutDown
+	}
+	return nil
+}
+
+// begin makes an idle connection active, unless the server has closed it.
+func (c *conn) begin() bool { return c.state.CompareAndSwap(stateIdle, stateActive) }
+
+// setReadDeadline sets a deadline for what has begun.
+func (c *conn) setReadDeadline(in time.Duration) error {
+	c.readUntil = time.Time{}
+	return c.SetReadDeadline(c.server.now().Add(in))
+}
+
+// fill reads more, into a buffer that holds up to want unread bytes. It grows as bytes come, not as they are announced.
+func (c *conn) fill(want int) error {
+	if c.end == len(c.in) {
+		unread := c.in[c.start:c.end]
+		if c.start > 0 && len(unread) < len(c.in)/2 {
+			c.end = copy(c.in, unread)
+		} else {
+			grown := make([]byte, max(len(unread)+1, min(2*len(c.in), want)))
+			c.end = copy(grown, unread)
+			putBuffer(c.in)
+			c.in = grown
+		}
+		c.start = 0
+	}
+	n, err := c.Conn.Read(c.in[c.end:])
+	c.end += n
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+// unexpected is the error of a stream that ends within a request.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// fail answers a request that cannot be read, where the client may still hear it.
+func (c *conn) fail(err error) {
+	switch {
+	case errors.Is(err, errMalformed):
+		c.server.counts.malformed.Add(1)
+		c.refuse(&refusal{status: 400, sentence: "The request is malformed."}, "", true)
+	case errors.Is(err, errHeadTooLarge):
+		c.server.counts.tooLarge.Add(1)
+		c.refuse(&refusal{status: 431, sentence: "The request's header is too large."}, "", true)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.server.counts.timeouts.Add(1)
+	}
+}
+
+// linger lets the client read the last answer before the connection closes on what it still sends.
+func (c *conn) linger() {
+	if c.CloseWrite() != nil || c.setReadDeadline(lingerTime) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // whatever it was
+}
+
+// releaseIn gives the buffer back, unless there is something in it for net/http.
+func (c *conn) releaseIn() {
+	if c.in != nil && c.start == c.end {
+		putBuffer(c.in)
+		c.in = nil
+	}
+}

@@ -1,0 +1,166 @@
+package front
+
+import (
+	"bytes"
+	"strings"
+)
+
+// seenFields are the fields of a head that may not come twice, or that it must have.
+type seenFields struct{ host, length, json, forwarded, authorization bool }
+
+// setField takes over what a field says. A field that only net/http knows what to do with makes the request not simple.
+func (h *head) setField(name, value []byte, seen *seenFields) error {
+	switch len(name) {
+	case len("Host"):
+		if is(name, "host") {
+			return h.setHost(value, seen)
+		}
+	case len("Origin"):
+		switch {
+		case is(name, "origin"):
+			h.simple = h.simple && h.origin == nil && len(value) <= maxOrigin
+			h.origin = value
+		case is(name, "expect"):
+			h.simple = false
+		}
+	case len("Upgrade"):
+		switch {
+		case is(name, "upgrade"):
+			h.upgrade = true
+		case is(name, "trailer"):
+			h.simple = false
+		}
+	case len("Connection"):
+		if is(name, "connection") {
+			h.setConnection(value)
+		}
+	case len("Content-Type"):
+		if is(name, "content-type") {
+			h.simple = h.simple && !seen.json && isPlainJSON(value)
+			seen.json = true
+		}
+	case len("Authorization"):
+		if is(name, "authorization") {
+			if seen.authorization {
+				return errMalformed
+			}
+			seen.authorization, h.authorization = true, value
+		}
+	case len("Content-Length"):
+		if is(name, "content-length") {
+			return h.setLength(value, seen)
+		}
+	case len("Accept-Encoding"):
+		switch {
+		case is(name, "accept-encoding"):
+			h.gzip = h.gzip || acceptsGzip(value)
+		case is(name, "x-forwarded-for"):
+			h.simple = h.simple && !seen.forwarded // net/http joins several
+			seen.forwarded, h.forwarded = true, value
+		}
+	case len("Content-Encoding"):
+		if is(name, "content-encoding") {
+			h.simple = h.simple && is(value, "identity")
+		}
+	case len("Transfer-Encoding"):
+		if is(name, "transfer-encoding") {
+			if h.chunked || !is(value, "chunked") {
+				return errMalformed
+			}
+			h.chunked = true
+		}
+	}
+	return nil
+}
+
+func (h *head) setHost(value []byte, seen *seenFields) error {
+	if seen.host {
+		return errMalformed
+	}
+	seen.host, h.host = true, value
+	for _, c := range value {
+		if !isAlphanumeric(c) && strings.IndexByte("-._:[]", c) < 0 {
+			h.simple = false // net/http judges it
+		}
+	}
+	return nil
+}
+
+func (h *head) setLength(value []byte, seen *seenFields) error {
+	if seen.length || len(value) == 0 || len(value) > maxLengthDigits {
+		return errMalformed
+	}
+	for _, c := range value {
+		if !isDigit(c) {
+			return errMalformed
+		}
+		h.length = h.length*10 + int64(c-'0')
+	}
+	seen.length = true
+	return nil
+}
+
+func (h *head) setConnection(value []byte) {
+	switch {
+	case is(value, "close"):
+		h.close = true
+	case !is(value, "keep-alive"):
+		h.simple = false
+	}
+}
+
+// maxOrigin is the length of an Origin that an answer may repeat; no name of a host is longer than 253.
+const maxOrigin = 300
+
+// isPlainJSON reports whether the value is one of those that JSON-RPC clients send. net/http parses any other.
+func isPlainJSON(value []byte) bool {
+	return is(value, "application/json") || is(value, "application/json; charset=utf-8") || is(value, "application/json;charset=utf-8")
+}
+
+// acceptsGzip reports whether an Accept-Encoding lists gzip without a weight of 0. A false no costs only bytes, so any
+// weight counts as one.
+func acceptsGzip(value []byte) bool {
+	for coding := range bytes.SplitSeq(value, []byte{','}) {
+		if is(bytes.Trim(coding, " \t"), "gzip") {
+			return true
+		}
+	}
+	return false
+}
+
+// is compares without regard to the case of ASCII letters; lower is in lower case.
+func is(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isAlphanumeric(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// tokenBytes are the characters of a token (RFC 9110 5.6.2).
+var tokenBytes = func() (table [256]bool) {
+	for c := range table {
+		table[c] = isAlphanumeric(byte(c)) || strings.IndexByte("!#$%&'*+-.^_`|~", byte(c)) >= 0
+	}
+	return table
+}()
+
+func isToken(b []byte) bool {
+	for _, c := range b {
+		if !tokenBytes[c] {
+			return false
+		}
+	}
+	return len(b) > 0
+}

@@ -1,0 +1,271 @@
+package front
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// handedListener hands connections to net/http as if they had just come in.
+type handedListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *handedListener) hand(c *conn) {
+	checked := &checkedConn{conn: c, ahead: c.in[c.start:c.end]}
+	select {
+	case l.conns <- checked:
+	case <-l.closed:
+		_ = c.Close() // the server has ended
+	}
+}
+
+// Accept implements net.Listener.
+func (l *handedListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *handedListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *handedListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// poison is no part of any request that net/http would accept: NUL is allowed neither in a request line nor in a field.
+var poison = []byte("\x00\r\n\x00\r\n\r\n")
+
+// checkedConn is a connection that was handed over. It holds every head that net/http reads from it to the rules of
+// parseHead, by following where each begins; a bad one is poisoned before its end, so that net/http answers 400.
+type checkedConn struct {
+	*conn
+	ahead []byte // was read before the connection was handed over
+
+	head     []byte // what has come of a head; empty within a body
+	body     int64  // bytes of the body that are still to come
+	raw      bool   // what follows cannot be told apart: net/http is told to end the connection after this request
+	poisoned []byte // to be read instead of what the client sent; nil where all is well
+	bad      bool
+}
+
+// Read implements net.Conn. net/http reads from one goroutine at a time.
+func (c *checkedConn) Read(p []byte) (n int, err error) {
+	if c.bad {
+		if len(c.poisoned) == 0 {
+			return 0, io.EOF
+		}
+		n = copy(p, c.poisoned)
+		c.poisoned = c.poisoned[n:]
+		return n, nil
+	}
+	if len(c.ahead) > 0 {
+		n = copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+	} else if n, err = c.Conn.Read(p); n == 0 {
+		return 0, err
+	}
+	if good := c.check(p[:n]); good < n {
+		c.server.counts.malformed.Add(1)
+		c.bad, c.poisoned = true, poison
+		if good == 0 {
+			return c.Read(p)
+		}
+		return good, nil
+	}
+	return n, err
+}
+
+// check follows the requests in b and returns how much of it may be read: all, or what comes before the last byte of
+// a line that makes a head bad.
+func (c *checkedConn) check(b []byte) int {
+	for done := 0; done < len(b); {
+		rest := b[done:]
+		if c.raw {
+			return len(b)
+		}
+		if c.body > 0 {
+			n := min(c.body, int64(len(rest)))
+			c.body -= n
+			done += int(n)
+			continue
+		}
+		before := len(c.head)
+		from := lastLine(c.head)
+		c.head = append(c.head, rest[:min(len(rest), maxHeadBytes+1-before)]...)
+		size, err := headEnd(c.head, from)
+		if err == nil && size == 0 {
+			return len(b)
+		}
+		var h head
+		if err == nil {
+			h, err = parseHead(c.head[:size])
+		}
+		if err != nil {
+			return done + max(0, c.badAt(size)-before)
+		}
+		done += size - before
+		c.head, c.body, c.raw = c.head[:0], h.length, h.chunked || h.upgrade
+	}
+	return len(b)
+}
+
+// badAt is where in the collected head the poison goes: before the last line feed that belongs to it, so that net/http
+// has not seen the head's end yet.
+func (c *checkedConn) badAt(size int) int {
+	if size > 0 {
+		return size - 1
+	}
+	for i, b := range c.head {
+		if b == '\n' && (i == 0 || c.head[i-1] != '\r') {
+			return i
+		}
+	}
+	return len(c.head) - 1
+}
+
+// newFallback is the net/http server of what is handed over.
+func (s *Server) newFallback() *http.Server {
+	return &http.Server{
+		Handler: http.HandlerFunc(s.serveFallback), ReadHeaderTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeadBytes, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return s.context },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, peerKey{}, &c.(*checkedConn).peer)
+		},
+	}
+}
+
+type peerKey struct{}
+
+// headOf is what admit must know of a request that net/http read.
+func headOf(r *http.Request) head {
+	return head{
+		host: []byte(r.Host), authorization: []byte(r.Header.Get("Authorization")), origin: []byte(r.Header.Get("Origin")),
+		forwarded: []byte(strings.Join(r.Header.Values("X-Forwarded-For"), ",")), length: r.ContentLength,
+		chunked: len(r.TransferEncoding) > 0, upgrade: r.Header.Get("Upgrade") != "",
+	}
+}
+
+// serveFallback is what every request passes on its way to the fallback.
+func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
+	now := s.now()
+	h := headOf(r)
+	if h.chunked || h.upgrade {
+		w.Header().Set("Connection", "close") // see checkedConn; an answer that upgrades says otherwise
+	}
+	body := &countedBody{ReadCloser: r.Body, control: http.NewResponseController(w), encoded: r.Header.Get("Content-Encoding") != ""}
+	if r.ContentLength != 0 {
+		if err := body.control.SetReadDeadline(now.Add(bodyTime(r.ContentLength))); err != nil {
+			panic(http.ErrAbortHandler) // the connection is gone
+		}
+		body.timed = true
+	}
+	peer, _ := r.Context().Value(peerKey{}).(*peer)
+	who, refused := s.admit(&h, peer, now)
+	s.allow(w.Header(), who.origin)
+	switch {
+	case who.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
+		(refused == nil || refused.status == http.StatusUnauthorized): // browsers ask without credentials
+		s.preflight(w.Header())
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case refused != nil:
+		refused.count.Add(1)
+		if r.ContentLength != 0 || refused.status == http.StatusServiceUnavailable {
+			w.Header().Set("Connection", "close")
+		}
+		if refused.name != "" {
+			w.Header().Set(refused.name, refused.value)
+		}
+		http.Error(w, refused.sentence, refused.status)
+		return
+	}
+	ctx := r.Context()
+	if !h.upgrade {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, now.Add(s.config.Budget))
+		defer cancel()
+	}
+	r = r.WithContext(ctx)
+	r.RemoteAddr = who.source
+	if r.Method == http.MethodPost {
+		body.spend = func(calls int) { s.spend(who, calls) }
+	}
+	r.Body = body
+	s.config.Fallback.ServeHTTP(w, r)
+}
+
+// allow lets a page of the origin read the answer (Fetch standard, CORS).
+func (s *Server) allow(header http.Header, origin string) {
+	if origin != "" {
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Add("Vary", "Origin")
+	}
+}
+
+// preflight tells a browser what a page may send.
+func (s *Server) preflight(header http.Header) {
+	header.Set("Access-Control-Allow-Methods", "POST, GET")
+	header.Set("Access-Control-Allow-Headers", "Content-Type, Authorization")
+	header.Set("Access-Control-Max-Age", "86400")
+}
+
+const (
+	// encodedCalls and encodedCallBytes are what a compressed body costs, which is not looked into here: so many calls, or
+	// one for so many bytes, whichever is more.
+	encodedCalls     = 100
+	encodedCallBytes = 8
+)
+
+// countedBody counts what a body costs as it is read, and lifts the deadline of reading at its end: the same deadline
+// would end the handler's context.
+type countedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	spend   func(calls int) // nil where calls are not counted
+	timed   bool
+	encoded bool
+	meter   meter
+	bytes   int
+}
+
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.meter.add(p[:n])
+	b.bytes += n
+	if err != nil {
+		if b.timed {
+			b.timed = false
+			if failed := b.control.SetReadDeadline(time.Time{}); failed != nil && err == io.EOF {
+				err = failed
+			}
+		}
+		if b.spend != nil {
+			b.spend(b.calls())
+			b.spend = nil
+		}
+	}
+	return n, err
+}
+
+func (b *countedBody) calls() int {
+	if b.encoded {
+		return max(encodedCalls, b.bytes/encodedCallBytes)
+	}
+	return b.meter.calls()
+}

@@ -1,0 +1,145 @@
+package front
+
+import (
+	"bytes"
+	"errors"
+)
+
+const (
+	// maxHeadBytes and maxFields bound a request's head: its line and its fields.
+	maxHeadBytes = 16 << 10
+	maxFields    = 100
+	// maxLengthDigits keeps a Content-Length within an int64.
+	maxLengthDigits = 18
+)
+
+var (
+	errMalformed    = errors.New("front: the request is malformed")
+	errHeadTooLarge = errors.New("front: the request's head is too large")
+)
+
+// head is what the server must know of a request before it reads the body. Its slices point into what was parsed.
+type head struct {
+	method, target []byte
+	host           []byte
+	authorization  []byte
+	origin         []byte
+	forwarded      []byte // X-Forwarded-For
+	length         int64  // of the body in bytes; 0 where there is none
+	chunked        bool   // the length is not known before the end
+	upgrade        bool   // the client wants another protocol
+	close          bool   // the client wants the connection to end with the answer
+	gzip           bool   // the client accepts a compressed answer
+	old            bool   // HTTP/1.0 or another version than 1.1
+	simple         bool   // the loop of this package may answer it
+}
+
+// headEnd looks for the end of a head in b, of which the first from bytes were looked at before. It returns the head's
+// size, or 0 when the end is not there yet. A line feed without a carriage return is malformed (RFC 9112 2.2 lets a
+// server take it, and where a proxy does not, the two disagree about where a request ends).
+func headEnd(b []byte, from int) (int, error) {
+	for at := from; ; {
+		next := bytes.IndexByte(b[at:], '\n')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+		if at < 2 || b[at-2] != '\r' {
+			return 0, errMalformed
+		}
+		if at > maxHeadBytes {
+			return 0, errHeadTooLarge
+		}
+		if at == 2 || b[at-3] == '\n' {
+			return at, nil
+		}
+	}
+	if len(b) > maxHeadBytes {
+		return 0, errHeadTooLarge
+	}
+	return 0, nil
+}
+
+// parseHead parses a whole head as headEnd found it, more strictly than RFC 9112 asks: what two servers in a row could
+// understand differently is malformed.
+func parseHead(b []byte) (head, error) {
+	var h head
+	line, rest := cutLine(b)
+	if err := h.parseRequestLine(line); err != nil {
+		return head{}, err
+	}
+	var seen seenFields
+	for fields := 0; ; fields++ {
+		if line, rest = cutLine(rest); len(line) == 0 {
+			break
+		}
+		if fields == maxFields {
+			return head{}, errHeadTooLarge
+		}
+		name, value, err := parseField(line)
+		if err != nil {
+			return head{}, err
+		}
+		if err := h.setField(name, value, &seen); err != nil {
+			return head{}, err
+		}
+	}
+	switch {
+	case seen.length && h.chunked, // the classic of request smuggling
+		!seen.host && !h.old, // RFC 9112 3.2
+		h.chunked && h.old:   // RFC 9112 6.1
+		return head{}, errMalformed
+	}
+	h.simple = h.simple && seen.length && seen.json && !h.chunked && !h.upgrade
+	return h, nil
+}
+
+// cutLine splits off the first line, without its CRLF. Every line of a head that headEnd found ends with one.
+func cutLine(b []byte) (line, rest []byte) {
+	end := bytes.IndexByte(b, '\n')
+	if end < 1 {
+		return nil, nil
+	}
+	return b[:end-1], b[end+1:]
+}
+
+// versionSize is the length of "HTTP/1.1".
+const versionSize = 8
+
+// parseRequestLine parses "POST / HTTP/1.1". Only a line of exactly two single spaces is one.
+func (h *head) parseRequestLine(line []byte) error {
+	first := bytes.IndexByte(line, ' ')
+	last := bytes.LastIndexByte(line, ' ')
+	if first < 1 || last <= first+1 || len(line)-last-1 != versionSize {
+		return errMalformed
+	}
+	h.method, h.target = line[:first], line[first+1:last]
+	version := line[last+1:]
+	if !isToken(h.method) || !bytes.HasPrefix(version, []byte("HTTP/")) || !isDigit(version[5]) || version[6] != '.' || !isDigit(version[7]) {
+		return errMalformed
+	}
+	for _, c := range h.target {
+		if c <= ' ' || c >= 0x7f {
+			return errMalformed
+		}
+	}
+	h.old = version[5] != '1' || version[7] != '1'
+	h.simple = !h.old && string(h.method) == "POST" && string(h.target) == "/"
+	return nil
+}
+
+// parseField splits "Name: value". A line that begins with a space continues the one before (obs-fold), which is
+// obsolete and refused, as is a space before the colon (RFC 9112 5.1, 5.2).
+func parseField(line []byte) (name, value []byte, err error) {
+	colon := bytes.IndexByte(line, ':')
+	if colon < 1 || !isToken(line[:colon]) {
+		return nil, nil, errMalformed
+	}
+	value = bytes.Trim(line[colon+1:], " \t")
+	for _, c := range value {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return nil, nil, errMalformed
+		}
+	}
+	return line[:colon], value, nil
+}

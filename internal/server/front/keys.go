@@ -1,0 +1,155 @@
+package front
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// minKeySize is the length in bytes of the shortest API key or JWT secret that is no invitation to guess.
+const minKeySize = 16
+
+// A key is one line of the file of API keys.
+type key struct {
+	name string
+	rate Rate // of all who use the key together; 0: they are limited by address, like anyone
+
+	mu     sync.Mutex
+	bucket bucket
+}
+
+// keys are API keys by the SHA-256 of their secret. To look up a digest tells someone who measures time nothing of the
+// secret: they cannot choose digests.
+type keys map[[sha256.Size]byte]*key
+
+// readKeys reads a file of API keys: `name:key` or `name:sha256:digest` a line, and after a space `rate=N` where
+// the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are skipped.
+func readKeys(file string) (keys, error) {
+	content, err := readSecret(file)
+	if err != nil {
+		return nil, err
+	}
+	all := keys{}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		k, digest, err := parseKey(line)
+		if err == nil && all[digest] != nil {
+			err = errors.New("the key is there twice")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", file, number, err)
+		}
+		all[digest] = k
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no keys", file)
+	}
+	return all, nil
+}
+
+func parseKey(line string) (*key, [sha256.Size]byte, error) {
+	fields := strings.Fields(line)
+	name, secret, ok := strings.Cut(fields[0], ":")
+	if !ok || name == "" || len(fields) > 2 {
+		return nil, [32]byte{}, errors.New("this is not name:key, with rate=N after a space")
+	}
+	k := &key{name: name}
+	if len(fields) == 2 {
+		text, ok := strings.CutPrefix(fields[1], "rate=")
+		rate, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil || !(rate >= 1) || math.IsInf(rate, 1) {
+			return nil, [32]byte{}, errors.New("what follows the key is not rate=N with N of at least 1")
+		}
+		k.rate = Rate{PerSecond: rate, Burst: 2 * rate}
+	}
+	if text, ok := strings.CutPrefix(secret, "sha256:"); ok {
+		digest, err := hex.DecodeString(text)
+		if err != nil || len(digest) != sha256.Size {
+			return nil, [32]byte{}, errors.New("sha256: is followed by 64 hex digits")
+		}
+		return k, [32]byte(digest), nil
+	}
+	if len(secret) < minKeySize {
+		return nil, [32]byte{}, fmt.Errorf("the key has less than %d characters", minKeySize)
+	}
+	return k, sha256.Sum256([]byte(secret)), nil
+}
+
+// take takes cost calls from the key's own rate, where it has one.
+func (k *key) take(now time.Time, cost float64) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.bucket.take(k.rate, now, cost)
+}
+
+func (k *key) spend(cost float64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.bucket.spend(cost)
+}
+
+// readSecret reads a file that only its owner may read.
+func readSecret(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s may be read by others than its owner: chmod 600 it", file)
+	}
+	if info.Size() > 1<<20 {
+		return nil, fmt.Errorf("%s is larger than 1 MiB", file)
+	}
+	return os.ReadFile(file)
+}
+
+// readJWTSecret reads the secret of HS256 tokens: 32 bytes in hex, 0x or not (the form of Ethereum's engine API).
+func readJWTSecret(file string) ([]byte, error) {
+	content, err := readSecret(file)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(string(content)), "0x"))
+	if err != nil || len(secret) != 32 {
+		return nil, fmt.Errorf("%s is not 64 hex digits", file)
+	}
+	return secret, nil
+}
+
+// issuedWithin is how far a token's time of issue may be from now where it does not say when it expires.
+const issuedWithin = time.Minute
+
+// checkJWT reports whether a token (RFC 7519) is signed with the secret (HS256) and of now: it has not expired, or,
+// without an expiry, it was issued within a minute.
+func checkJWT(token string, secret []byte, now func() time.Time) bool {
+	var claims jwt.RegisteredClaims
+	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return secret, nil },
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithTimeFunc(now))
+	switch {
+	case err != nil:
+		return false
+	case claims.ExpiresAt != nil:
+		return true
+	case claims.IssuedAt == nil:
+		return false
+	}
+	return now().Sub(claims.IssuedAt.Time).Abs() <= issuedWithin
+}

@@ -1,0 +1,280 @@
+package front
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats are counts since the start, but for Open.
+type Stats struct {
+	Open     int    // connections
+	Requests uint64 // let in and answered by the loop of this package
+	Handed   uint64 // connections that went over to net/http
+
+	// Refused, by cause.
+	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining uint64
+}
+
+type counts struct {
+	requests, handed, rateLimited, unauthorized, tooLarge, tooManyConnections, timeouts, forbiddenHost, forbiddenOrigin,
+	malformed, draining atomic.Uint64
+}
+
+// Server is the public HTTP server.
+type Server struct {
+	config    Config
+	now       func() time.Time
+	keys      *watched[keys]
+	jwtSecret *watched[[]byte]
+	tls       *tls.Config
+	buckets   *buckets        // nil where addresses have no limit
+	hosts     map[string]bool // that are answered to
+	checkHost bool
+	fallback  *http.Server
+	handed    handedListener
+	counts    counts
+
+	context  context.Context // of all requests
+	cancel   context.CancelFunc
+	draining atomic.Bool
+	running  sync.WaitGroup // the loops of connections, not what net/http runs
+
+	mu       sync.Mutex // opening and closing connections, nothing within a connection
+	listener net.Listener
+	conns    map[*conn]struct{}
+	byPlace  map[netip.Addr]int
+}
+
+// New returns a server, after it has read the files that config names.
+func New(config Config) (*Server, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: config, now: time.Now, conns: map[*conn]struct{}{}, byPlace: map[netip.Addr]int{}}
+	if config.APIKeyFile != "" {
+		s.keys, err = watch(config.Log, func() (keys, error) { return readKeys(config.APIKeyFile) }, config.APIKeyFile)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if config.JWTSecretFile != "" {
+		s.jwtSecret, err = watch(config.Log, func() ([]byte, error) { return readJWTSecret(config.JWTSecretFile) }, config.JWTSecretFile)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if config.CertificateFile != "" {
+		if s.tls, err = tlsConfig(config); err != nil {
+			return nil, err
+		}
+	}
+	if config.Rate.PerSecond > 0 {
+		s.buckets = newBuckets(config.Rate)
+	}
+	s.hosts = map[string]bool{}
+	for _, host := range config.Hosts {
+		s.hosts[hostName(host)] = true
+	}
+	s.context, s.cancel = context.WithCancel(context.Background())
+	s.handed = handedListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	s.fallback = s.newFallback()
+	return s, nil
+}
+
+// TLS reports whether the server speaks TLS.
+func (s *Server) TLS() bool { return s.tls != nil }
+
+// Stats returns the counts. It is cheap enough to be asked every second.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	open := len(s.conns)
+	s.mu.Unlock()
+	c := &s.counts
+	return Stats{
+		Open: open, Requests: c.requests.Load(), Handed: c.handed.Load(), RateLimited: c.rateLimited.Load(), Unauthorized: c.unauthorized.Load(),
+		TooLarge: c.tooLarge.Load(), TooManyConnections: c.tooManyConnections.Load(), Timeouts: c.timeouts.Load(),
+		ForbiddenHost: c.forbiddenHost.Load(), ForbiddenOrigin: c.forbiddenOrigin.Load(), Malformed: c.malformed.Load(), Draining: c.draining.Load(),
+	}
+}
+
+// setHosts decides which names are answered to: those of the settings, or those that cannot be rebound where only this
+// machine can reach the listener.
+func (s *Server) setHosts(address net.Addr) {
+	if s.hosts["*"] {
+		return
+	}
+	at, err := netip.ParseAddrPort(address.String())
+	local := err == nil && at.Addr().Unmap().IsLoopback()
+	s.checkHost = local || len(s.config.Hosts) > 0
+	if len(s.config.Hosts) == 0 {
+		s.hosts["localhost"] = true
+	}
+}
+
+// maxAcceptPause bounds the pauses after a failed accept, such as for want of file descriptors.
+const maxAcceptPause = time.Second
+
+// Serve accepts connections until Shutdown, after which it returns nil, or until the listener fails for good. It is to
+// be called once.
+func (s *Server) Serve(listener net.Listener) error {
+	s.setHosts(listener.Addr())
+	s.mu.Lock()
+	s.listener = listener
+	s.mu.Unlock()
+	failed := make(chan error, 1)
+	go func() { failed <- s.fallback.Serve(&s.handed) }()
+	defer func() { <-failed }() // it ends when Shutdown closes the listener of what is handed over
+	pause := time.Duration(0)
+	for {
+		netConn, err := listener.Accept()
+		if s.draining.Load() {
+			if err == nil {
+				_ = netConn.Close() // nobody has heard of it
+			}
+			return nil
+		}
+		if err != nil {
+			var temporary interface{ Temporary() bool }
+			if !errors.As(err, &temporary) || !temporary.Temporary() {
+				_ = s.handed.Close() // never fails
+				return err
+			}
+			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
+			s.config.Log.Warn("a connection could not be accepted", "error", err)
+			select {
+			case <-time.After(pause):
+			case <-s.context.Done():
+			}
+			continue
+		}
+		pause = 0
+		if c := s.open(netConn); c != nil {
+			go s.serve(c)
+		}
+	}
+}
+
+var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " + drainSeconds + "\r\n\r\n")
+
+// open registers a connection, or refuses it where there are too many.
+func (s *Server) open(netConn net.Conn) *conn {
+	p := s.peerOf(netConn.RemoteAddr())
+	c := &conn{Conn: netConn, server: s, peer: p}
+	s.mu.Lock()
+	bounded := p.place.IsValid() && !p.place.IsLoopback() && !p.proxy
+	full := s.draining.Load() || len(s.conns) >= s.config.MaxConnections || bounded && s.byPlace[p.place] >= s.config.MaxConnectionsPerAddress
+	if !full {
+		s.conns[c] = struct{}{}
+		s.byPlace[p.place]++
+		s.running.Add(1)
+	}
+	s.mu.Unlock()
+	if !full {
+		return c
+	}
+	s.counts.tooManyConnections.Add(1)
+	if s.tls == nil {
+		// A new connection's send buffer is empty, so this does not wait; whether it arrives is no concern.
+		_ = netConn.SetWriteDeadline(s.now().Add(time.Second))
+		_, _ = netConn.Write(fullAnswer)
+	}
+	_ = netConn.Close() // it was refused
+	return nil
+}
+
+func (s *Server) peerOf(address net.Addr) peer {
+	at, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return peer{source: address.String()} // a transport without addresses
+	}
+	p := place(at.Addr())
+	return peer{place: p, source: sourceText(p), proxy: s.isProxy(at.Addr())}
+}
+
+// forget is the end of a connection.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.byPlace[c.peer.place]--; s.byPlace[c.peer.place] <= 0 {
+		delete(s.byPlace, c.peer.place)
+	}
+}
+
+// serve runs a connection until it ends or is handed over.
+func (s *Server) serve(c *conn) {
+	defer s.running.Done()
+	defer func() {
+		if value := recover(); value != nil {
+			s.config.Log.Error("a connection's loop panicked", "panic", value, "stack", string(debug.Stack()))
+			_ = c.Close() // there is nothing left to say
+		}
+	}()
+	if s.tls != nil && !c.startTLS() {
+		_ = c.Close() // no request can be read
+		return
+	}
+	if c.loop() {
+		s.counts.handed.Add(1)
+		s.handed.hand(c)
+		return
+	}
+	_ = c.Close() // all that was to be written is written
+}
+
+// Drain makes the server refuse new requests from now on, with 503 and Retry-After.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Shutdown refuses new connections and requests, closes idle connections at once, and waits for running requests until
+// ctx ends; then it cuts them and returns ctx's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.Drain()
+	defer s.cancel()
+	s.mu.Lock()
+	if s.listener != nil {
+		_ = s.listener.Close() // its owner may have closed it
+	}
+	var idle []*conn
+	for c := range s.conns {
+		if c.state.CompareAndSwap(stateIdle, stateClosed) {
+			idle = append(idle, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range idle {
+		_ = c.Conn.Close() // its loop notices and ends the connection
+	}
+	ended := make(chan struct{})
+	go func() { s.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	_ = s.handed.Close() // never fails
+	err := s.fallback.Shutdown(ctx)
+	if err == nil && ctx.Err() == nil {
+		return nil
+	}
+	s.cancel()
+	s.mu.Lock()
+	left := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		left = append(left, c)
+	}
+	s.mu.Unlock()
+	for _, c := range left {
+		_ = c.Conn.Close() // it was given its time
+	}
+	<-ended
+	_ = s.fallback.Close() // likewise
+	return errors.Join(ctx.Err(), err)
+}
