@@ -62,6 +62,8 @@ var rows = map[string][]string{
 	// Measurements; bench/peers is a module of its own.
 	"bench/peers": {"client", "internal/bench"},
 
+	"deploy": {}, // files for operators; its test runs a node
+
 	"internal/testkit":  {"..."},
 	"internal/e2e":      {"..."},
 	"internal/archtest": {},
@@ -69,6 +71,7 @@ var rows = map[string][]string{
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
+	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},
 	"internal/server/rpc":       {"internal/storage/kv"},

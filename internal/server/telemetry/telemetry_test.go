@@ -1,8 +1,8 @@
 package telemetry
 
 import (
-	"context"
 	"compress/gzip"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
