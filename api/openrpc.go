@@ -10,7 +10,7 @@ import (
 
 // ContractVersion is the version of this contract, as semantic versioning counts: what is added raises the minor
 // number. A method's meaning never changes and a field never disappears.
-const ContractVersion = "1.0.0"
+const ContractVersion = "1.1.0"
 
 // Discover is the method that gives the document of the methods a node serves (OpenRPC 1.x, "Service Discovery").
 var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")
@@ -72,6 +72,9 @@ func NewDocument(served []Declaration) Document {
 			Result: ContentDescriptor{Name: "result", Schema: s.of(m.Result)},
 			Errors: m.Errors,
 		})
+	}
+	if slices.ContainsFunc(served, func(m Declaration) bool { return m.Name == Subscribe.Name }) {
+		s.of(reflect.TypeFor[Event]()) // what is only ever sent in notifications
 	}
 	slices.SortFunc(d.Methods, func(a, b DocumentMethod) int { return strings.Compare(a.Name, b.Name) })
 	return d

@@ -38,6 +38,7 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[SyncState]():        choice(StateProducing, StateSyncing, StateFollowing, StateHolding, StateHalted),
 	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusUnknown),
 	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
+	reflect.TypeFor[Topic]():            choice(Topics()...),
 	reflect.TypeFor[Document](): {"", Schema{
 		"$ref": "https://raw.githubusercontent.com/open-rpc/meta-schema/master/schema.json"}},
 }

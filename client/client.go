@@ -29,11 +29,17 @@ type Client struct {
 	rpc     *jsonrpc.Client
 	chainID atomic.Pointer[uint64] // once the node has told
 	wait    func(context.Context, time.Duration) error
+
+	webSocket string // URL of subscriptions
+	handshake http.Client
+	token     string
 }
 
 type options struct {
-	rpc  []jsonrpc.ClientOption
-	wait func(context.Context, time.Duration) error
+	rpc       []jsonrpc.ClientOption
+	wait      func(context.Context, time.Duration) error
+	token     string
+	transport *http.Transport
 }
 
 // An Option changes what [New] returns.
@@ -42,12 +48,18 @@ type Option func(*options)
 // WithToken sends token as a bearer token (RFC 6750) with every request: an API key or a JWT, where the node asks for
 // one.
 func WithToken(token string) Option {
-	return func(o *options) { o.rpc = append(o.rpc, jsonrpc.WithToken(token)) }
+	return func(o *options) {
+		o.token = token
+		o.rpc = append(o.rpc, jsonrpc.WithToken(token))
+	}
 }
 
 // WithTransport sends requests through transport, for instance one with certificates of its own.
 func WithTransport(transport *http.Transport) Option {
-	return func(o *options) { o.rpc = append(o.rpc, jsonrpc.WithTransport(transport)) }
+	return func(o *options) {
+		o.transport = transport
+		o.rpc = append(o.rpc, jsonrpc.WithTransport(transport))
+	}
 }
 
 // WithWait replaces how the client passes the time between two polls: wait returns after the duration, or with the
@@ -66,7 +78,17 @@ func New(url string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rpc: rpc, wait: o.wait}, nil
+	webSocket, err := webSocketURL(url)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{rpc: rpc, wait: o.wait, webSocket: webSocket, token: o.token}
+	if o.transport != nil {
+		c.handshake.Transport = o.transport
+	}
+	// A redirect would carry the token elsewhere.
+	c.handshake.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c, nil
 }
 
 // Close closes the connections that no call is using. A later call opens new ones.

@@ -43,7 +43,8 @@ var rows = map[string][]string{
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.
-	"internal/server/rpc":       {"api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/rpc":       {"internal/server/push", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin":     {},
 	"internal/server/front":     {},
 	"internal/server/telemetry": {},
@@ -88,8 +89,9 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 
 // sharedModules are the modules that more than one package may import, and which; any other has one importing package.
 var sharedModules = map[string][]string{
-	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
-	"github.com/spf13/pflag": {"internal/cli/...", "internal/node/...", "internal/config"},
+	"github.com/coder/websocket": {"client", "internal/server/push"}, // the two ends
+	"github.com/spf13/cobra":     {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
+	"github.com/spf13/pflag":     {"internal/cli/...", "internal/node/...", "internal/config"},
 	// One curve, scalars handed from one to the other.
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},

@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -66,6 +67,8 @@ type Node struct {
 	rpc       *rpc.Server
 	telemetry *telemetry.Telemetry
 	front     *front.Server
+	push      *push.Server
+	pending   *push.Pending
 	listeners struct{ rpc, admin net.Listener }
 }
 
@@ -101,7 +104,8 @@ func New(config Config) (_ *Node, err error) {
 	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override); err != nil {
 		return nil, err
 	}
-	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log}
+	n.pending = push.NewPending()
+	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log, OnAccepted: n.pending.Add}
 	if config.DataDir != "" {
 		options.Journal = filepath.Join(config.DataDir, journalFile)
 	}
@@ -118,6 +122,7 @@ func New(config Config) (_ *Node, err error) {
 	if n.rpc, err = n.newRPCServer(); err != nil {
 		return nil, err
 	}
+	n.push = n.newPush()
 	if n.front, err = n.newFront(); err != nil {
 		return nil, err
 	}
@@ -221,6 +226,9 @@ func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 	defer stopProducing()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
+	if err := n.push.Shutdown(ctx); err != nil {
+		n.config.Log.Warn("WebSocket connections were cut", "error", err)
+	}
 	if err := n.front.Shutdown(ctx); err != nil {
 		n.config.Log.Warn("connections were cut", "error", err)
 	}

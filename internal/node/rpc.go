@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"net/http"
 	"sync"
 
 	"github.com/cairn-chain/cairn/api"
@@ -40,10 +39,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 // newFront makes the public server: JSON-RPC, and what else is reachable on its address.
 func (n *Node) newFront() (*front.Server, error) {
 	config := n.config.HTTP
-	config.RPC, config.Log = n.rpc, n.config.Log
-	mux := http.NewServeMux() // further paths of the public address go here
-	mux.Handle("/", n.rpc)
-	config.Fallback = mux
+	config.RPC, config.Fallback, config.Log = n.rpc, n.public(), n.config.Log
 	return front.New(config)
 }
 

@@ -49,6 +49,9 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 	results := make([]Result, len(candidates))
 	for i, c := range candidates {
 		results[i] = Result{ID: c.id, Err: c.err}
+		if c.err == nil && p.opts.OnAccepted != nil {
+			p.opts.OnAccepted(c.id)
+		}
 	}
 	return results
 }

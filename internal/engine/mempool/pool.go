@@ -26,6 +26,9 @@ type Options struct {
 	// SyncJournal makes Add wait until its transaction is durable, not only written.
 	SyncJournal bool
 
+	// OnAccepted, unless nil, is told of each transaction that Add takes, once it is in the pool. It must not wait.
+	OnAccepted func(types.TxID)
+
 	Now func() time.Time // time.Now
 	FS  journal.FS       // journal.OS{}
 	Log *slog.Logger     // discards

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -167,11 +167,7 @@ func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	source, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		source = r.RemoteAddr // no port: a transport without one, such as a Unix socket
-	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sourceKey{}, source)))
+	s.mux.ServeHTTP(w, r.WithContext(withSource(r.Context(), r.RemoteAddr)))
 }
 
 type sourceKey struct{}
@@ -226,6 +222,9 @@ func (s *Server) methods() []method {
 		bind(s, api.GetMempoolStats, s.getMempoolStats),
 		bind(s, api.GetFeeMarket, s.getFeeMarket),
 		bind(s, api.GetFeeHistory, s.getFeeHistory),
+
+		bind(s, api.Subscribe, push.Subscribe),
+		bind(s, api.Unsubscribe, push.Unsubscribe),
 
 		bind(s, api.Discover, s.discover),
 	}

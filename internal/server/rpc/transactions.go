@@ -314,15 +314,21 @@ func cursor(p chain.Position) string {
 	return hex.EncodeToString(b[:])
 }
 
-func parseCursor(text string) (chain.Position, error) {
+// parsePosition reads what cursor gives; false for anything else.
+func parsePosition(text string) (p chain.Position, ok bool) {
 	var b [cursorBytes]byte
-	if len(text) == 2*cursorBytes {
-		if _, err := hex.Decode(b[:], []byte(text)); err == nil {
-			p := chain.Position{Height: types.Height(binary.BigEndian.Uint64(b[:])), Index: binary.BigEndian.Uint32(b[8:])}
-			if p != (chain.Position{}) {
-				return p, nil
-			}
-		}
+	if len(text) != 2*cursorBytes {
+		return p, false
+	}
+	if _, err := hex.Decode(b[:], []byte(text)); err != nil {
+		return p, false
+	}
+	return chain.Position{Height: types.Height(binary.BigEndian.Uint64(b[:])), Index: binary.BigEndian.Uint32(b[8:])}, true
+}
+
+func parseCursor(text string) (chain.Position, error) {
+	if p, ok := parsePosition(text); ok && p != (chain.Position{}) {
+		return p, nil
 	}
 	return chain.Position{}, withData(api.ErrBadCursor, "param", "page", "member", "before")
 }

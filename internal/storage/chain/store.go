@@ -296,3 +296,22 @@ func (s *Store) WaitHeight(ctx context.Context, h types.Height) error {
 		}
 	}
 }
+
+// WaitHead returns when the head is another block than the one with the hash seen, or with the context's error, or
+// [ErrClosed]. Unlike [Store.WaitHeight] it also tells of a head that was taken back.
+func (s *Store) WaitHead(ctx context.Context, seen types.BlockHash) error {
+	for {
+		v := s.view.Load()
+		switch {
+		case v == nil:
+			return ErrClosed
+		case v.hash != seen:
+			return nil
+		}
+		select {
+		case <-v.superseded:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Methods of a WebSocket connection. Over HTTP they do not exist.
+var (
+	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
+		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus.",
+		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrPruned)
+	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
+		"Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id.")
+)
+
+// Notification is the method of the messages that a subscription sends, with [NotificationParams].
+const Notification = "svc_subscription"
+
+// MaxSubscriptions bounds the subscriptions of one connection.
+const MaxSubscriptions = 16
+
+// Topic is what a subscription is about.
+type Topic string
+
+// The topics.
+const (
+	TopicBlocks     Topic = "newBlocks"              // *[Block] with hashes, each height once and in order
+	TopicPending    Topic = "newPendingTransactions" // types.TxID of each transaction that the mempool accepts
+	TopicEvents     Topic = "events"                 // [Event], in the chain's order
+	TopicSyncStatus Topic = "syncStatus"             // [SyncStatus], now and when it changes, once a second at most
+)
+
+// Topics lists the topics.
+func Topics() []Topic { return []Topic{TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus} }
+
+// SubscribeParams are the parameters of [Subscribe].
+type SubscribeParams struct {
+	Topic  Topic              `json:"topic" doc:"what to send"`
+	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
+}
+
+// SubscriptionFilter narrows a subscription. Only events have other members than from_block, and only they and newBlocks
+// have that.
+type SubscriptionFilter struct {
+	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"of newBlocks and events: the first height to send, at most one above the head; by default what comes next"`
+	ContractID *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
+	EventName  *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
+	Topics     []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
+	Cursor     string            `json:"cursor,omitempty" doc:"of events: the cursor of the last item seen, instead of from_block"`
+}
+
+// Matches reports whether an event has the contract, name and topics that the filter asks for.
+func (f *SubscriptionFilter) Matches(e *Event) bool {
+	if f.ContractID != nil && *f.ContractID != e.ContractID || f.EventName != nil && *f.EventName != e.EventName ||
+		len(f.Topics) > len(e.Topics) {
+		return false
+	}
+	for i, want := range f.Topics {
+		if want != nil && string(want[:]) != string(e.Topics[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// UnsubscribeParams are the parameters of [Unsubscribe].
+type UnsubscribeParams struct {
+	ID Quantity `json:"id" doc:"the subscription's id"`
+}
+
+// NotificationParams are the parameters of a [Notification]; R is what the subscription's topic sends.
+type NotificationParams[R any] struct {
+	Subscription Quantity `json:"subscription"`
+	Result       R        `json:"result"`
+}
+
+// Event is a log of an included transaction: what a subscription to [TopicEvents] sends.
+type Event struct {
+	ContractID       types.ContractID `json:"contract_id" doc:"the contract that emitted it; zero for a payment made by code"`
+	EventName        string           `json:"event_name" doc:"the event's name"`
+	Data             Data             `json:"data" doc:"the event's data"`
+	BlockHeight      types.Height     `json:"block_height" doc:"the height of its block"`
+	TransactionHash  types.TxID       `json:"tx_hash" doc:"the transaction's hash"`
+	LogIndex         uint32           `json:"log_index" doc:"its place among the block's events"`
+	Topics           []Data           `json:"topics" doc:"SHA-256 of the event's name, then its own topics"`
+	TransactionIndex uint32           `json:"transaction_index" doc:"the transaction's place in the block"`
+	Cursor           string           `json:"cursor" doc:"where what comes after it begins"`
+}
+
+// ErrSubscriptions: the connection has as many subscriptions as it may, data.limit.
+var ErrSubscriptions = jsonrpc.NewError(jsonrpc.CodeLimit, "the connection has too many subscriptions",
+	"reason", "subscriptions", "limit", MaxSubscriptions)

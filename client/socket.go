@@ -1,0 +1,166 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// maxMessage bounds a message of the node in bytes: its largest answer.
+	maxMessage = 64 << 20
+	// handshakeTime bounds making a connection and each call over it, pingInterval is the time between two questions
+	// whether the node is still there, which it has handshakeTime to answer.
+	handshakeTime = 30 * time.Second
+	pingInterval  = 30 * time.Second
+)
+
+// socket is a WebSocket connection to the node. Its calls and reads belong to one goroutine.
+type socket struct {
+	ws     *websocket.Conn
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+	lastID uint64
+}
+
+// webSocketURL is the endpoint for WebSocket of the node at an http or https URL.
+func webSocketURL(address string) (string, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	parsed.Scheme = strings.Replace(parsed.Scheme, "http", "ws", 1)
+	return parsed.JoinPath("ws").String(), nil
+}
+
+// dial connects. The error wraps ErrUnreachable, and a *StatusError where the node refuses.
+func (c *Client) dial(ctx context.Context) (*socket, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	header := http.Header{}
+	if c.token != "" {
+		header.Set("Authorization", "Bearer "+c.token)
+	}
+	ws, response, err := websocket.Dial(ctx, c.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header})
+	if err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // what can be read of it is for people
+		status := &StatusError{Status: response.StatusCode, Message: strings.TrimSpace(string(text))}
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	ws.SetReadLimit(maxMessage)
+	s := &socket{ws: ws}
+	var pinging context.Context
+	pinging, s.cancel = context.WithCancel(context.Background())
+	s.tasks.Go(func() { s.ping(pinging) })
+	return s, nil
+}
+
+// ping cuts the connection when the node no longer answers: a read would wait for ever.
+func (s *socket) ping(ctx context.Context) {
+	ticker := time.NewTicker(pingInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		asking, cancel := context.WithTimeout(ctx, handshakeTime)
+		err := s.ws.Ping(asking)
+		cancel()
+		if err != nil {
+			_ = s.ws.CloseNow() // the reader sees that
+			return
+		}
+	}
+}
+
+func (s *socket) close() {
+	s.cancel()
+	_ = s.ws.CloseNow() // the node needs no farewell
+	s.tasks.Wait()
+}
+
+// message is an answer or a notification.
+type message struct {
+	ID     *uint64         `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *Error          `json:"error"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+func (s *socket) read(ctx context.Context) (m message, err error) {
+	_, text, err := s.ws.Read(ctx)
+	if err != nil {
+		return m, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("%w: %w", ErrBadAnswer, err)
+	}
+	return m, nil
+}
+
+// call calls a method before there are subscriptions, and decodes its answer into result.
+func (s *socket) call(ctx context.Context, method string, params []any, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	s.lastID++
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.lastID, "method": method, "params": params})
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if err := s.ws.Write(ctx, websocket.MessageText, body); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	m, err := s.read(ctx)
+	switch {
+	case err != nil:
+		return err
+	case m.Error != nil:
+		return m.Error
+	case m.ID == nil || *m.ID != s.lastID:
+		return fmt.Errorf("%w: it is not that of %s", ErrBadAnswer, method)
+	}
+	if err := json.Unmarshal(m.Result, result); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrBadAnswer, method, err)
+	}
+	return nil
+}
+
+// notification waits for the next notification and decodes its parameters.
+func (s *socket) notification(ctx context.Context, params any) error {
+	m, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if m.Method != api.Notification {
+		return fmt.Errorf("%w: it is no notification", ErrBadAnswer)
+	}
+	if err := json.Unmarshal(m.Params, params); err != nil {
+		return fmt.Errorf("%w: notification: %w", ErrBadAnswer, err)
+	}
+	return nil
+}
+
+// nextHeight is the height of the block after the head.
+func (s *socket) nextHeight(ctx context.Context) (*types.Height, error) {
+	var head api.Quantity
+	err := s.call(ctx, api.BlockNumber.Name, []any{}, &head)
+	next := types.Height(head) + 1
+	return &next, err
+}

@@ -1,0 +1,20 @@
+package node
+
+import (
+	"net/http"
+
+	"github.com/cairn-chain/cairn/internal/server/push"
+)
+
+// newPush makes the server of /ws.
+func (n *Node) newPush() *push.Server {
+	return push.New(push.Config{Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log})
+}
+
+// public is what the public address serves beside POST /.
+func (n *Node) public() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/ws", n.push)
+	mux.Handle("/", n.rpc)
+	return mux
+}

@@ -1,0 +1,210 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/api"
+)
+
+// connection is one client.
+type connection struct {
+	server *Server
+	remote string
+	ws     *websocket.Conn // set before anything else runs
+
+	// ctx ends when the connection has: reads and writes under way are cut. work ends before, when closing begins:
+	// nothing new is read from the chain or written.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   context.Context
+	finish context.CancelFunc
+
+	opened  chan struct{} // closed when ws is set
+	writing chan struct{} // holds one token while a message is written
+	tasks   sync.WaitGroup
+	closing sync.Once
+
+	received atomic.Uint64 // messages
+	busy     atomic.Bool   // whether reading waits for a call to end
+
+	mu            sync.Mutex // guards what follows
+	subscriptions map[api.Quantity]*subscription
+	lastID        api.Quantity
+}
+
+func newConnection(ctx context.Context, s *Server, remote string) *connection {
+	c := &connection{
+		server: s, remote: remote, opened: make(chan struct{}), writing: make(chan struct{}, 1),
+		subscriptions: make(map[api.Quantity]*subscription),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.work, c.finish = context.WithCancel(c.ctx)
+	return c
+}
+
+// serve reads messages until the connection ends, and returns when all that it started has ended.
+func (c *connection) serve(ws *websocket.Conn) {
+	c.ws = ws
+	close(c.opened)
+	ws.SetReadLimit(c.server.config.MaxRequestBytes)
+	c.tasks.Go(c.ping)
+	c.read()
+	c.closing.Do(func() { // after close, if that has begun
+		c.finish()
+		_ = ws.CloseNow() // it has ended or is broken
+	})
+	c.cancel()
+	c.tasks.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server.subscriptions.Add(-uint64(len(c.subscriptions)))
+}
+
+// read answers messages, a bounded number at once; while that many are being answered nothing is read.
+func (c *connection) read() {
+	slots := make(chan struct{}, c.server.config.MaxCalls)
+	for {
+		kind, body, err := c.ws.Read(c.ctx)
+		if err != nil {
+			return // the client has gone, was dropped, or broke the protocol: the library has told it
+		}
+		if kind != websocket.MessageText {
+			c.close(websocket.StatusUnsupportedData, "messages are text")
+			return
+		}
+		c.received.Add(1)
+		c.busy.Store(true)
+		select {
+		case slots <- struct{}{}:
+		case <-c.work.Done():
+			return
+		}
+		c.busy.Store(false)
+		c.tasks.Go(func() {
+			defer func() { <-slots }()
+			c.answer(body)
+		})
+	}
+}
+
+// call is one message on its way. What it subscribes to begins after its answer, so that the client knows the id first.
+type call struct {
+	connection *connection
+	begun      []*subscription
+}
+
+type callKey struct{}
+
+func (c *connection) answer(body []byte) {
+	call := &call{connection: c}
+	answer := c.server.config.Source.Serve(context.WithValue(c.work, callKey{}, call), c.remote, body)
+	if answer != nil && !c.send(answer) {
+		return
+	}
+	for _, s := range call.begun {
+		c.tasks.Go(func() { c.end(s.run(s.ctx)) })
+	}
+}
+
+// send writes one message of several parts and reports whether the connection is still good. Messages wait for one
+// another here, at most one of each subscription and call. The client that does not take one in time is dropped.
+func (c *connection) send(parts ...[]byte) bool {
+	select {
+	case c.writing <- struct{}{}:
+	case <-c.work.Done():
+		return false
+	}
+	defer func() { <-c.writing }()
+	if c.work.Err() != nil {
+		return false
+	}
+	slow := time.AfterFunc(c.server.config.WriteTimeout, c.drop)
+	defer slow.Stop()
+	if err := c.write(parts); err != nil {
+		c.cancel()
+		return false
+	}
+	return true
+}
+
+// write writes the parts as fragments of one message: a part may be shared with other connections.
+func (c *connection) write(parts [][]byte) error {
+	if len(parts) == 1 {
+		return c.ws.Write(c.ctx, websocket.MessageText, parts[0])
+	}
+	w, err := c.ws.Writer(c.ctx, websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// drop closes the connection of a client that does not read.
+func (c *connection) drop() {
+	c.dropBehind(c.behind())
+}
+
+func (c *connection) dropBehind(messages uint64) {
+	c.server.dropped.Add(1)
+	c.close(websocket.StatusPolicyViolation, fmt.Sprintf("slow reader: %d messages behind", messages))
+}
+
+// behind counts what the subscriptions have not sent yet.
+func (c *connection) behind() (messages uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.subscriptions {
+		messages += s.behind()
+	}
+	return messages
+}
+
+// close ends the connection with a code and a reason of at most 123 bytes. A message that is being written may still
+// get through for 5 s, so that the reason can follow it; then the connection is cut.
+func (c *connection) close(code websocket.StatusCode, reason string) {
+	c.closing.Do(func() {
+		c.finish()
+		select {
+		case <-c.opened:
+			_ = c.ws.Close(code, reason) // the peer may be gone already
+		case <-c.ctx.Done():
+		}
+		c.cancel()
+	})
+}
+
+// ping closes the connection when the peer no longer answers. Where it cannot be asked or heard, because a message is
+// being written or reading waits for calls, its silence says nothing.
+func (c *connection) ping() {
+	ticker := time.NewTicker(c.server.config.PingInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-c.work.Done():
+			return
+		}
+		if len(c.writing) > 0 || c.busy.Load() {
+			continue
+		}
+		received := c.received.Load()
+		ctx, cancel := context.WithTimeout(c.work, c.server.config.PongTimeout)
+		err := c.ws.Ping(ctx)
+		cancel()
+		if err != nil && len(c.writing) == 0 && !c.busy.Load() && c.received.Load() == received {
+			c.close(websocket.StatusPolicyViolation, "no answer to a ping")
+			return
+		}
+	}
+}

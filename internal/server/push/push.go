@@ -1,0 +1,187 @@
+// Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, pending transactions and
+// the sync status.
+//
+// A subscription is a cursor and not a queue: it pulls what comes next from the chain or the ring of pending
+// transactions and writes it, so history and what is live are one path, and a client that reads slowly costs no memory.
+// Nothing that makes blocks or accepts transactions ever waits for a client: they only wake who waits for them.
+package push
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Chain tells how far the chain is: a *chain.Store.
+type Chain interface {
+	Head() types.SignedHeader
+	HeadHash() types.BlockHash
+	OldestHeight() types.Height
+	Header(types.Height) (types.SignedHeader, error)
+	// WaitHead returns when the head is another block than the one seen.
+	WaitHead(ctx context.Context, seen types.BlockHash) error
+}
+
+// Source answers calls and renders what is sent: a *rpc.Server.
+type Source interface {
+	// Serve answers the body of a call or batch from a remote address; nil where there is nothing to answer.
+	Serve(ctx context.Context, remote string, body []byte) []byte
+	// Block renders a block with hashes; nil where there is none.
+	Block(types.Height) (*api.Block, error)
+	// Events are all events of a block in their order; nil where there is none.
+	Events(types.Height) ([]api.Event, error)
+	// EventPosition is the block and the index in it that an event's cursor stands for.
+	EventPosition(cursor string) (height types.Height, index uint32, err error)
+	SyncStatus() api.SyncStatus
+}
+
+// Config is what a Server serves, and its limits; zero limits are the defaults.
+type Config struct {
+	Chain   Chain
+	Source  Source
+	Pending *Pending
+	Log     *slog.Logger
+
+	// CheckOrigin decides on a handshake by its Origin header. The default lets browsers in from the node's own host
+	// only; programs send no Origin.
+	CheckOrigin func(*http.Request) bool
+
+	MaxConnections  int           // 10,000
+	MaxRequestBytes int64         // of one message: 5 MiB
+	MaxCalls        int           // messages of one connection that are answered at once: 4
+	WriteTimeout    time.Duration // that one message may take until the client is dropped: 20 s
+	PingInterval    time.Duration // 30 s
+	PongTimeout     time.Duration // 20 s
+}
+
+func (c Config) withDefaults() Config {
+	c.MaxConnections = cmp.Or(c.MaxConnections, 10_000)
+	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
+	c.MaxCalls = cmp.Or(c.MaxCalls, 4)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 20*time.Second)
+	c.PingInterval = cmp.Or(c.PingInterval, 30*time.Second)
+	c.PongTimeout = cmp.Or(c.PongTimeout, 20*time.Second)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Stats are a Server's numbers.
+type Stats struct {
+	Clients       uint64 // connections at present
+	Subscriptions uint64 // of them
+	Dropped       uint64 // connections that were closed because their client did not read, ever
+	Sent          uint64 // notifications, ever
+}
+
+// Server is the http.Handler of the WebSocket endpoint.
+type Server struct {
+	config Config
+	blocks *cache[[]byte]
+	events *cache[[]renderedEvent]
+
+	subscriptions, dropped, sent atomic.Uint64
+
+	mu          sync.Mutex // guards what follows
+	closing     bool
+	connections map[*connection]struct{}
+	ended       sync.WaitGroup // one for each connection
+}
+
+// New returns a server.
+func New(config Config) *Server {
+	s := &Server{config: config.withDefaults(), connections: make(map[*connection]struct{})}
+	s.blocks = newCache(config.Chain, s.renderBlock)
+	s.events = newCache(config.Chain, s.renderEvents)
+	return s
+}
+
+// Stats returns the present numbers.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	clients := len(s.connections)
+	s.mu.Unlock()
+	return Stats{
+		Clients: uint64(clients), Subscriptions: s.subscriptions.Load(), Dropped: s.dropped.Load(), Sent: s.sent.Load(),
+	}
+}
+
+// ServeHTTP makes a WebSocket connection of a request and serves it until it ends. It refuses with 403 (the origin), 426
+// (no handshake) and 503 (too many connections, or shutting down).
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if check := s.config.CheckOrigin; check != nil && !check(r) {
+		http.Error(w, "The origin is not allowed.", http.StatusForbidden)
+		return
+	}
+	// The request's context ends with the handshake; its values go on.
+	c := newConnection(context.WithoutCancel(r.Context()), s, r.RemoteAddr)
+	if !s.add(c) {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "The node takes no more connections at present.", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.remove(c)
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: s.config.CheckOrigin != nil})
+	if err != nil {
+		c.cancel()
+		return // Accept has answered
+	}
+	c.serve(ws)
+}
+
+// add takes a connection in unless there are too many.
+func (s *Server) add(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing || len(s.connections) >= s.config.MaxConnections {
+		return false
+	}
+	s.connections[c] = struct{}{}
+	s.ended.Add(1)
+	return true
+}
+
+func (s *Server) remove(c *connection) {
+	s.mu.Lock()
+	delete(s.connections, c)
+	s.mu.Unlock()
+	s.ended.Done()
+}
+
+// Shutdown refuses new connections, closes those that there are as going away (1001), and returns when they have ended.
+// When ctx ends first they are cut, and the error is the context's.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	for c := range s.connections {
+		go c.close(websocket.StatusGoingAway, "the node is shutting down")
+	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		s.ended.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.connections {
+		c.cancel()
+	}
+	s.mu.Unlock()
+	<-ended
+	return ctx.Err()
+}

@@ -1,0 +1,299 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// statusInterval is the time between two notifications of the sync status.
+const statusInterval = time.Second
+
+// pendingBatch is how many hashes a subscription takes out of the ring at once.
+const pendingBatch = 64
+
+// subscription is one of a connection.
+type subscription struct {
+	connection *connection
+	ctx        context.Context
+	cancel     context.CancelFunc
+	prefix     []byte        // of a notification: all before the result
+	next       atomic.Uint64 // what it sends next: a height, or a position in the ring
+	run        func(context.Context) error
+	behind     func() uint64 // how many messages, or blocks of events, there are from next on
+}
+
+var suffix = []byte("}}")
+
+// Subscribe answers svc_subscribe. The context is that of a message on a connection of a [Server]; in another the method
+// does not exist.
+func Subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
+	call, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return 0, onlyHere(api.Subscribe.Name)
+	}
+	c := call.connection
+	s := &subscription{connection: c}
+	if err := c.server.prepare(s, p); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.subscriptions) >= api.MaxSubscriptions {
+		return 0, api.ErrSubscriptions
+	}
+	c.lastID++
+	s.ctx, s.cancel = context.WithCancel(c.work)
+	s.prefix = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"subscription":%q,"result":`, api.Notification, c.lastID)
+	c.subscriptions[c.lastID] = s
+	c.server.subscriptions.Add(1)
+	call.begun = append(call.begun, s)
+	return c.lastID, nil
+}
+
+// Unsubscribe answers svc_unsubscribe, as [Subscribe] does. A message that is on its way may still come.
+func Unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
+	call, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return false, onlyHere(api.Unsubscribe.Name)
+	}
+	c := call.connection
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.subscriptions[p.ID]
+	if ok {
+		s.cancel()
+		delete(c.subscriptions, p.ID)
+		c.server.subscriptions.Add(^uint64(0))
+	}
+	return ok, nil
+}
+
+func onlyHere(method string) error {
+	return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "the method exists over WebSocket only", "method", method)
+}
+
+// prepare sets up what a subscription sends, and from where on.
+func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
+	if err := checkMembers(p); err != nil {
+		return err
+	}
+	switch p.Topic {
+	case api.TopicBlocks:
+		sub.behind = sub.blocksBehind
+		sub.run = func(ctx context.Context) error { return sub.follow(ctx, sub.sendBlock) }
+		return s.begin(sub, p.Filter.FromBlock)
+	case api.TopicEvents:
+		return s.prepareEvents(sub, p.Filter)
+	case api.TopicPending:
+		sub.next.Store(s.config.Pending.end())
+		sub.behind = func() uint64 { return s.config.Pending.end() - sub.next.Load() }
+		sub.run = sub.sendPending
+	case api.TopicSyncStatus:
+		sub.behind = func() uint64 { return 1 }
+		sub.run = sub.sendStatus
+	default:
+		return jsonrpc.InvalidParam("topic", "there is no such topic", "reason", "unknown_topic", "topics", api.Topics())
+	}
+	return nil
+}
+
+// checkMembers refuses members of the filter that the topic does not have.
+func checkMembers(p api.SubscribeParams) error {
+	f := p.Filter
+	chained, events := p.Topic == api.TopicBlocks || p.Topic == api.TopicEvents, p.Topic == api.TopicEvents
+	for _, m := range []struct {
+		name       string
+		given, has bool
+	}{
+		{"from_block", f.FromBlock != nil, chained && f.Cursor == ""},
+		{"contract_id", f.ContractID != nil, events},
+		{"event_name", f.EventName != nil, events},
+		{"topics", f.Topics != nil, events},
+		{"cursor", f.Cursor != "", events},
+	} {
+		if m.given && !m.has {
+			return jsonrpc.InvalidParam("filter", "the filter has a member that does not go with the topic or with another member",
+				"reason", "unknown", "member", m.name)
+		}
+	}
+	return nil
+}
+
+func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) error {
+	from, after := f.FromBlock, int64(-1)
+	if f.Cursor != "" {
+		height, index, err := s.config.Source.EventPosition(f.Cursor)
+		if err != nil {
+			return err
+		}
+		from, after = &height, int64(index)
+	}
+	first := types.Height(0)
+	if from != nil {
+		first = *from
+	}
+	sub.behind = sub.blocksBehind
+	sub.run = func(ctx context.Context) error {
+		return sub.follow(ctx, func(height types.Height) error {
+			events, err := s.events.get(height)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				seen := height == first && int64(e.event.LogIndex) <= after
+				if !seen && f.Matches(&e.event) && !sub.notify(ctx, e.json) {
+					return context.Canceled
+				}
+			}
+			return nil
+		})
+	}
+	return s.begin(sub, from)
+}
+
+// begin sets a subscription to a height, or to the next block.
+func (s *Server) begin(sub *subscription, from *types.Height) error {
+	next := s.config.Chain.Head().Header.Height + 1
+	if from != nil {
+		if *from > next {
+			return jsonrpc.NewError(api.ErrAboveHead.Code, api.ErrAboveHead.Message, "reason", api.ErrAboveHead.Data["reason"],
+				"param", "filter", "max", next)
+		}
+		if oldest := s.config.Chain.OldestHeight(); *from < oldest {
+			return jsonrpc.NewError(api.ErrPruned.Code, api.ErrPruned.Message, "reason", api.ErrPruned.Data["reason"],
+				"oldestHeight", oldest)
+		}
+		next = *from
+	}
+	sub.next.Store(uint64(next))
+	return nil
+}
+
+func (s *subscription) blocksBehind() uint64 {
+	head := uint64(s.connection.server.config.Chain.Head().Header.Height)
+	return max(head+1, s.next.Load()) - s.next.Load()
+}
+
+// follow sends one height after another, and waits at the head. When a development chain is taken back it goes on after
+// the head as it is then.
+func (s *subscription) follow(ctx context.Context, send func(types.Height) error) error {
+	follows := s.connection.server.config.Chain
+	for ctx.Err() == nil {
+		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
+		head := follows.Head().Header.Height
+		next := types.Height(s.next.Load())
+		switch {
+		case next > head+1:
+			s.next.Store(uint64(head) + 1)
+		case next == head+1:
+			if err := follows.WaitHead(ctx, seen); err != nil {
+				return err
+			}
+		default:
+			err := send(next)
+			if errors.Is(err, errGone) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			s.next.Store(uint64(next) + 1)
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *subscription) sendBlock(height types.Height) error {
+	block, err := s.connection.server.blocks.get(height)
+	if err == nil && !s.notify(s.ctx, block) {
+		err = context.Canceled
+	}
+	return err
+}
+
+// notify sends one result unless the subscription has ended, and reports whether it may go on.
+func (s *subscription) notify(ctx context.Context, result []byte) bool {
+	if ctx.Err() != nil || !s.connection.send(s.prefix, result, suffix) {
+		return false
+	}
+	s.connection.server.sent.Add(1)
+	return true
+}
+
+// sendPending sends the hashes of accepted transactions. There is no history of them: who falls behind the ring is
+// dropped, and so knows that some are missing.
+func (s *subscription) sendPending(ctx context.Context) error {
+	ring := s.connection.server.config.Pending
+	ids := make([]types.TxID, pendingBatch)
+	for {
+		n, arrived, kept := ring.read(s.next.Load(), ids)
+		if !kept {
+			s.connection.drop()
+			return context.Canceled
+		}
+		for _, id := range ids[:n] {
+			if !s.notify(ctx, fmt.Appendf(nil, "%q", id)) {
+				return context.Canceled
+			}
+			s.next.Add(1)
+		}
+		if n > 0 {
+			continue
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// sendStatus sends the sync status now, and when it has changed since, which it does with each block.
+func (s *subscription) sendStatus(ctx context.Context) error {
+	ticker := time.NewTicker(statusInterval)
+	defer ticker.Stop()
+	var last []byte
+	for {
+		status, err := json.Marshal(s.connection.server.config.Source.SyncStatus())
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(status, last) {
+			if !s.notify(ctx, status) {
+				return context.Canceled
+			}
+			last = status
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// end closes the connection when a subscription cannot go on: its client must know that there is a gap.
+func (c *connection) end(err error) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+	case errors.Is(err, chain.ErrClosed):
+		c.close(websocket.StatusGoingAway, "the node is shutting down")
+	case errors.Is(err, chain.ErrPruned):
+		c.close(websocket.StatusPolicyViolation, "slow reader: the next block is pruned")
+	default:
+		c.server.config.Log.Error("subscription failed", "remote", c.remote, "error", err)
+		c.close(websocket.StatusInternalError, "the subscription failed")
+	}
+}

@@ -1,0 +1,60 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Serve answers one body as ServeHTTP does, for another transport. remote is the client's address.
+func (s *Server) Serve(ctx context.Context, remote string, body []byte) []byte {
+	return s.rpc.Serve(withSource(ctx, remote), body)
+}
+
+func withSource(ctx context.Context, remote string) context.Context {
+	source, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		source = remote // no port: a transport without one, such as a Unix socket
+	}
+	return context.WithValue(ctx, sourceKey{}, source)
+}
+
+// Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
+func (s *Server) Block(height types.Height) (*api.Block, error) { return s.block(height, false) }
+
+// Events are all events of a block in their order; nil where there is none, chain.ErrPruned where it is no longer kept.
+func (s *Server) Events(height types.Height) ([]api.Event, error) {
+	receipts, err := s.chain.Receipts(height)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	events := []api.Event{}
+	for i, receipt := range receipts {
+		for _, log := range receipt.Logs {
+			index := uint32(len(events))
+			l := newLog(log, height, index)
+			events = append(events, api.Event{
+				ContractID: l.Address, EventName: l.EventName, Data: l.Data, BlockHeight: height,
+				TransactionHash: receipt.Transaction, LogIndex: index, Topics: l.Topics, TransactionIndex: uint32(i),
+				Cursor: cursor(chain.Position{Height: height, Index: index}),
+			})
+		}
+	}
+	return events, nil
+}
+
+// EventPosition is the block and the index in it that an event's cursor stands for.
+func (s *Server) EventPosition(text string) (types.Height, uint32, error) {
+	p, ok := parsePosition(text)
+	if !ok {
+		return 0, 0, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
+	}
+	return p.Height, p.Index, nil
+}
