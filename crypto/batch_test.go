@@ -31,7 +31,7 @@ func signedMessages(t testing.TB, n int) []SignedMessage {
 func verifySingly(items []SignedMessage) []bool {
 	valid := make([]bool, len(items))
 	for i, item := range items {
-		valid[i] = Verify(item.PublicKey, item.Message[:], item.Signature)
+		valid[i] = verifyScalar(item.PublicKey, item.Message[:], item.Signature)
 	}
 	return valid
 }
@@ -78,6 +78,10 @@ func corruptions(t testing.TB) []corruption {
 }
 
 func TestVerifyBatchFindsEachCorruption(t *testing.T) {
+	withVerifiers(t, testVerifyBatchFindsEachCorruption)
+}
+
+func testVerifyBatchFindsEachCorruption(t *testing.T) {
 	good := signedMessages(t, 2*minBatch)
 	for _, c := range corruptions(t) {
 		for _, at := range []int{0, 5, len(good) - 1} {
@@ -92,7 +96,9 @@ func TestVerifyBatchFindsEachCorruption(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchSizes(t *testing.T) {
+func TestVerifyBatchSizes(t *testing.T) { withVerifiers(t, testVerifyBatchSizes) }
+
+func testVerifyBatchSizes(t *testing.T) {
 	all := signedMessages(t, maxBatch+2)
 	for _, n := range []int{0, 1, 2, 3, minBatch - 1, minBatch, minBisect - 1, minBisect, 64, 65, 66, 511, 512, maxBatch, maxBatch + 1, maxBatch + 2} {
 		valid := VerifyBatch(all[:n])
@@ -120,7 +126,9 @@ func TestVerifyBatchSizes(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchVectors(t *testing.T) {
+func TestVerifyBatchVectors(t *testing.T) { withVerifiers(t, testVerifyBatchVectors) }
+
+func testVerifyBatchVectors(t *testing.T) {
 	var items []SignedMessage
 	var want []bool
 	for _, v := range bip340Vectors(t) {
@@ -148,6 +156,10 @@ func TestVerifyBatchVectors(t *testing.T) {
 // TestVerifyBatchErrorsDoNotCancel has pairs of bad signatures whose defects are opposite, so that
 // they would pass together if all coefficients were equal.
 func TestVerifyBatchErrorsDoNotCancel(t *testing.T) {
+	withVerifiers(t, testVerifyBatchErrorsDoNotCancel)
+}
+
+func testVerifyBatchErrorsDoNotCancel(t *testing.T) {
 	good := signedMessages(t, 2*minBisect)
 	for _, pair := range [][2]int{{0, 1}, {2, 3}, {0, minBisect}, {1, 2*minBisect - 1}} {
 		items := slices.Clone(good)
@@ -191,7 +203,9 @@ func TestSettleSubtracts(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchDuplicates(t *testing.T) {
+func TestVerifyBatchDuplicates(t *testing.T) { withVerifiers(t, testVerifyBatchDuplicates) }
+
+func testVerifyBatchDuplicates(t *testing.T) {
 	good := signedMessages(t, 1)[0]
 	bad := good
 	bad.Message[0] ^= 1
@@ -208,7 +222,9 @@ func TestVerifyBatchDuplicates(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchIsVerifyForEach(t *testing.T) {
+func TestVerifyBatchIsVerifyForEach(t *testing.T) { withVerifiers(t, testVerifyBatchIsVerifyForEach) }
+
+func testVerifyBatchIsVerifyForEach(t *testing.T) {
 	all := signedMessages(t, 2*minBisect+10)
 	ways := corruptions(t)
 	rapid.Check(t, func(rt *rapid.T) {

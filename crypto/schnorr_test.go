@@ -33,7 +33,9 @@ func notOnCurve(t testing.TB) [32]byte {
 	return [32]byte{}
 }
 
-func TestVerifyVectors(t *testing.T) {
+func TestVerifyVectors(t *testing.T) { withVerifiers(t, testVerifyVectors) }
+
+func testVerifyVectors(t *testing.T) {
 	for _, v := range bip340Vectors(t) {
 		if got := Verify(v.public, v.message, v.sig); got != v.valid {
 			t.Errorf("vector %s (%s): %v", v.index, v.comment, got)
@@ -42,7 +44,9 @@ func TestVerifyVectors(t *testing.T) {
 }
 
 // TestVerifyRefusesEveryChange flips each bit of a valid triple, one at a time.
-func TestVerifyRefusesEveryChange(t *testing.T) {
+func TestVerifyRefusesEveryChange(t *testing.T) { withVerifiers(t, testVerifyRefusesEveryChange) }
+
+func testVerifyRefusesEveryChange(t *testing.T) {
 	key := mustKey(t, TaggedHash("key"))
 	message := TaggedHash("message")
 	sig, err := key.Sign(message[:], [32]byte{})
@@ -148,12 +152,16 @@ func FuzzVerify(f *testing.F) {
 		}
 		item := SignedMessage{[32]byte(triple[:32]), [32]byte(triple[32:64]), [64]byte(triple[64:])}
 		want := verifyWithBtcec(item.PublicKey, item.Message, item.Signature)
-		if got := Verify(item.PublicKey, item.Message[:], item.Signature); got != want {
-			t.Fatalf("Verify says %v, btcec %v: %x", got, want, triple)
-		}
-		for i, got := range VerifyBatch(append(others[:len(others):len(others)], item)) {
-			if i < len(others) && !got || i == len(others) && got != want {
-				t.Fatalf("VerifyBatch says %v of %d, btcec of the last %v: %x", got, i, want, triple)
+		defer useLanes(t, Lanes())
+		for _, on := range verifiers() {
+			useLanes(t, on)
+			if got := Verify(item.PublicKey, item.Message[:], item.Signature); got != want {
+				t.Fatalf("Verify (lanes %v) says %v, btcec %v: %x", on, got, want, triple)
+			}
+			for i, got := range VerifyBatch(append(others[:len(others):len(others)], item)) {
+				if i < len(others) && !got || i == len(others) && got != want {
+					t.Fatalf("VerifyBatch (lanes %v) says %v of %d, btcec of the last %v: %x", on, got, i, want, triple)
+				}
 			}
 		}
 	})

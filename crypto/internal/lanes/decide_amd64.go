@@ -231,7 +231,7 @@ func (w *work) compare(equations *[Count]Equation, v *Verdict) {
 	}
 }
 
-// toField converts a number.
+// toField converts a number below p.
 func toField(w words) (e fp.Element) {
 	var b [fp.Bytes]byte
 	for i, word := range w {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
-	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
@@ -64,58 +63,109 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestFieldKernels(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	p := fp.Modulus()
-	value := func(e *element, lane int) *big.Int {
-		v := new(big.Int)
-		for i := 4; i >= 0; i-- {
-			v.Lsh(v, 52).Add(v, new(big.Int).SetUint64(e[i][lane]))
-		}
-		return v
+// TestDecideExceptions has small and special logarithms of P, e and s, in all combinations: a lane may be unsettled, but
+// what is settled must be right, also beside it. R is that of the equation, right if its y is even.
+func TestDecideExceptions(t *testing.T) {
+	special := []fr.Element{lambda, *new(fr.Element).Neg(&lambda), scalar(words{3: 1 << 56}), scalar(words{2: 1})}
+	for i := int64(-9); i <= 9; i++ {
+		special = append(special, *new(fr.Element).SetInt64(i))
 	}
-	toBig := func(w words) *big.Int {
-		v := new(big.Int)
-		for i := 3; i >= 0; i-- {
-			v.Lsh(v, 64).Add(v, new(big.Int).SetUint64(w[i]))
+	var all []Equation
+	var want []bool
+	for _, k := range special {
+		if k.IsZero() {
+			continue
 		}
-		return v
-	}
-	limb := func() uint64 {
-		switch r.IntN(4) {
-		case 0:
-			return mask52
-		case 1:
-			return 0
-		case 2:
-			return uint64(r.IntN(3))
-		}
-		return r.Uint64() & mask52
-	}
-	check := func(name string, got *element, lane int, want *big.Int) {
-		t.Helper()
-		for i := range got {
-			if bound := uint64(1) << 52; got[i][lane] >= bound || i == 4 && got[i][lane] >= 1<<49 {
-				t.Fatalf("%s: limb %d is %#x", name, i, got[i][lane])
+		k, x := even(k)
+		for _, e := range special {
+			for _, s := range special {
+				q := Equation{P: x, S: s, E: e}
+				var r fr.Element
+				holds := false
+				if r.Sub(&s, r.Mul(&e, &k)); !r.IsZero() {
+					p := times(&r)
+					q.R = p.X.Bytes()
+					holds = p.Y.Bits()[0]&1 == 0
+				} else {
+					q.R = x
+				}
+				all, want = append(all, q), append(want, holds)
 			}
 		}
-		if g := toBig(got.lane(lane)); g.Cmp(want.Mod(want, p)) != 0 {
-			t.Fatalf("%s in lane %d: %x, want %x", name, lane, g, want)
-		}
 	}
-	for range 5000 {
-		var x, y, product, power element
-		for i := range x {
-			for j := range x[i] {
-				x[i][j], y[i][j] = limb(), limb()
+	settled, unsettled := 0, 0
+	for len(all) >= Count {
+		v := Decide((*[Count]Equation)(all))
+		for i := range Count {
+			if v.Unsettled>>i&1 == 1 {
+				unsettled++
+				if v.Holds>>i&1 == 1 {
+					t.Errorf("both settled and not: %+v", all[i])
+				}
+				continue
+			}
+			settled++
+			if v.Holds>>i&1 == 1 != want[i] {
+				t.Errorf("%+v: %v", all[i], !want[i])
 			}
 		}
-		multiply(&product, &x, &y)
-		square(&power, &x, 3)
-		for lane := range Count {
-			a := value(&x, lane)
-			check("multiply", &product, lane, new(big.Int).Mul(a, value(&y, lane)))
-			check("square", &power, lane, new(big.Int).Exp(a, big.NewInt(8), p))
+		all, want = all[Count:], want[Count:]
+	}
+	if settled < 1000 || unsettled < 100 {
+		t.Errorf("%d settled, %d not", settled, unsettled)
+	}
+}
+
+// TestDecideUnsettled leaves unsettled what must be: e = 0 and R infinite.
+func TestDecideUnsettled(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	good := equation(randomScalar(r), randomScalar(r), randomScalar(r))
+	p, e := randomScalar(r), randomScalar(r)
+	noE := equation(p, fr.Element{}, randomScalar(r))
+	infinite := equation(p, e, randomScalar(r))
+	p, _ = even(p)
+	infinite.S.Mul(&e, &p)
+	for at := range Count {
+		for name, q := range map[string]Equation{"e = 0": noE, "R infinite": infinite} {
+			var equations [Count]Equation
+			for i := range equations {
+				equations[i] = good
+			}
+			equations[at] = q
+			if v := Decide(&equations); v != (Verdict{Holds: 0xff &^ (1 << at), Unsettled: 1 << at}) {
+				t.Errorf("%s in lane %d: %+v", name, at, v)
+			}
+		}
+	}
+}
+
+// TestDecideRefuses has keys and R that are no points or not below the modulus, and R with odd y.
+func TestDecideRefuses(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	good := equation(randomScalar(r), randomScalar(r), randomScalar(r))
+	overflow := [32]byte(new(big.Int).Add(modulus, big.NewInt(1)).Bytes()) // 1 is on the curve
+	for name, change := range map[string]func(*Equation){
+		"P is 0":        func(q *Equation) { q.P = [32]byte{} },
+		"P is 5":        func(q *Equation) { q.P = [32]byte{31: 5} },
+		"P is p + 1":    func(q *Equation) { q.P = overflow },
+		"R is 0":        func(q *Equation) { q.R = [32]byte{} },
+		"R is p + 1":    func(q *Equation) { q.R = overflow },
+		"R is no point": func(q *Equation) { q.R = [32]byte{31: 5} },
+		"R is odd": func(q *Equation) { // (−s)·G − (−e)·P = −R
+			q.S.Neg(&q.S)
+			q.E.Neg(&q.E)
+		},
+		"all is 0": func(q *Equation) { *q = Equation{} },
+	} {
+		for at := range Count {
+			var equations [Count]Equation
+			for i := range equations {
+				equations[i] = good
+			}
+			change(&equations[at])
+			if v := Decide(&equations); v != (Verdict{Holds: 0xff &^ (1 << at)}) {
+				t.Errorf("%s in lane %d: %+v", name, at, v)
+			}
 		}
 	}
 }

@@ -5,8 +5,8 @@ package lanes
 import "golang.org/x/sys/cpu"
 
 // element is eight field elements: limb i of that in lane j is element[i][j], of 52 bits; the value is Σ limb·2^(52i).
-// Kernels take limbs below 2^52 and give reduced elements: also limb 4 below 2^49. That is a value below 2^257, not
-// always the least.
+// Kernels take limbs below 2^52 and give reduced elements: also limb 4 at most 2^48 + 2^12. That is a value just above
+// 2^256 at most, not always the least.
 type element [5][Count]uint64
 
 // point is eight points in Jacobian coordinates: x = X/Z², y = Y/Z³.
@@ -16,7 +16,7 @@ type point struct{ X, Y, Z element }
 type row [8]uint64
 
 // Available says whether the processor has what Decide needs, and the operating system saves its registers.
-func Available() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512IFMA }
+func Available() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA }
 
 // multiply sets dst to x·y; they may be the same.
 //

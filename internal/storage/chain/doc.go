@@ -12,8 +12,9 @@
 //	x  transaction ID           height, index
 //	a  account, height          indices of the block's transactions that concern the account, u32 each, ascending
 //	s  state key                value at the head
-//	p  path of a state key      leaf digest, value hash, state key
-//	y  path, height             the value that the block at that height replaced; empty: there was none
+//	p  path of a state key      leaf digest, state key
+//	y  length u16, state key,   the value that the block at that height replaced; empty: there was none
+//	   height
 //	c  code hash                height of the block that brought the code, code
 //
 // The value of a key after block H is that of its first y row above H, else that of its s row. Only kept blocks have

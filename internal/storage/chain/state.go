@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -101,44 +100,6 @@ func (st *State) ValueHashAt(path poseidon.Digest) (poseidon.Digest, error) {
 	}
 	return poseidon.Hash(poseidon.TagValue, value), nil
 }
-
-// Leaves walks over the leaves of a state tree, ascending by path.
-type Leaves struct {
-	it      *kv.Iter
-	started bool
-}
-
-// Leaves returns a walk over the leaves of the state, which must be that of the head at the time it was made. The
-// caller closes it before the state.
-func (st *State) Leaves() (*Leaves, error) {
-	if err := st.atHead(); err != nil {
-		return nil, err
-	}
-	it, err := st.view.snapshot.NewIter(tableLeaves.bounds())
-	return &Leaves{it: it}, err
-}
-
-// Next returns the next leaf, and false after the last one: what tree.Load takes.
-func (l *Leaves) Next() (tree.Leaf, bool, error) {
-	ok := false
-	if l.started {
-		ok = l.it.Next()
-	} else {
-		l.started, ok = true, l.it.First()
-	}
-	if !ok {
-		return tree.Leaf{}, false, l.it.Err()
-	}
-	path, err := parseDigest(l.it.Key()[1:])
-	if err != nil {
-		return tree.Leaf{}, false, err
-	}
-	row, err := decodeLeafRow(l.it.Value())
-	return tree.Leaf{Path: path, Digest: row.leaf}, err == nil, err
-}
-
-// Close ends the walk.
-func (l *Leaves) Close() error { return l.it.Close() }
 
 // atHead refuses a state below the head of its view, of which no leaves are kept.
 func (st *State) atHead() error {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -285,6 +286,66 @@ func TestLeaves(t *testing.T) {
 	_, err = st.ValueHashAt(tree.Path(state.SupplyKey()))
 	requireIs(t, "a value hash below the head", err, ErrPruned)
 	must(t, st.Close())
+}
+
+// TestLeavesOfMany walks over more leaves than are read at once: to the end, not to the end, and into damage.
+func TestLeavesOfMany(t *testing.T) {
+	s, _ := newStore(t, Options{}, 1)
+	const many = 9*leavesAtOnce + 5 // more than is read ahead
+	b := s.db.NewBatch(0)
+	lower, upper := tableLeaves.bounds()
+	b.DeleteRange(lower, upper)
+	leafAt := func(i uint32) tree.Leaf { return tree.Leaf{Path: poseidon.Digest{i}, Digest: poseidon.Digest{i, i}} }
+	for i := range uint32(many) {
+		leaf := leafAt(i)
+		path := leaf.Path.Bytes()
+		b.Set(tableLeaves.key(path[:]), leafRow{leaf.Digest, []byte("key")}.encode())
+	}
+	must(t, s.commit(b, true))
+	walk := func(limit int) (got []tree.Leaf, err error) {
+		t.Helper()
+		st, err := s.StateAt(1)
+		must(t, err)
+		leaves, err := st.Leaves()
+		must(t, err)
+		for len(got) < limit {
+			leaf, more, nextErr := leaves.Next()
+			if !more {
+				err = nextErr
+				break
+			}
+			got = append(got, leaf)
+		}
+		must(t, leaves.Close())
+		must(t, st.Close())
+		return got, err
+	}
+	for _, limit := range []int{0, 1, leavesAtOnce, many, many + 1} {
+		got, err := walk(limit)
+		if err != nil || len(got) != min(limit, many) {
+			t.Fatalf("at most %d of %d leaves: %d, %v", limit, many, len(got), err)
+		}
+		seen := make(map[tree.Leaf]bool)
+		for i, leaf := range got {
+			before := leaf.Path.Bytes()
+			if i > 0 {
+				last := got[i-1].Path.Bytes()
+				if bytes.Compare(last[:], before[:]) >= 0 {
+					t.Fatalf("leaf %d does not ascend", i)
+				}
+			}
+			seen[leaf] = true
+		}
+		if limit >= many && !seen[leafAt(many-1)] {
+			t.Error("a leaf is missing")
+		}
+	}
+	b = s.db.NewBatch(0)
+	last := leafAt(many - 1).Path.Bytes()
+	b.Set(tableLeaves.key(last[:]), []byte("damage"))
+	must(t, s.commit(b, true))
+	_, err := walk(many + 1)
+	requireIs(t, "a walk over a damaged row", err, ErrCorrupt)
 }
 
 func TestRewindToTheHeadChangesNothing(t *testing.T) {

@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -54,7 +55,11 @@ func (db *DB) CommitAsync(b *Batch) (wait func() error) {
 		return func() error { return err }
 	}
 	return func() error {
-		if err := b.pebble.SyncWait(); err != nil {
+		since := time.Now()
+		err := b.pebble.SyncWait()
+		db.syncs.Add(1)
+		db.syncNanos.Add(int64(time.Since(since)))
+		if err != nil {
 			err = fmt.Errorf("%w: %w", ErrFailed, err)
 			db.failed.CompareAndSwap(nil, &err)
 			return err

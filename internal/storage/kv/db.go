@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -37,8 +38,9 @@ const (
 type Options struct {
 	FS         FS    // zero: the disk
 	CacheBytes int64 // of the block cache; 0: [DefaultCacheBytes]
-	// MemTableBytes is how much is written before a sorted file is made of it; 0: [DefaultMemTableBytes]. Up to four
-	// such tables are in memory.
+	// MemTableBytes is how much is written before a sorted file is made of it; 0: [DefaultMemTableBytes]. A batch that
+	// needs half of it gets a file of its own and is cheapest when its rows are in order. Up to sixteen times as much
+	// waits in memory for its files.
 	MemTableBytes int
 	Logger        *slog.Logger // nil: slog.Default(). Routine news is at debug level
 }
@@ -56,6 +58,8 @@ type DB struct {
 	pebble *pebble.DB
 	lock   *pebble.Lock
 	failed atomic.Pointer[error]
+
+	stalls, syncs, syncNanos atomic.Int64 // for Metrics
 }
 
 // Open opens the database in a directory and creates both where there are none. It returns [ErrLocked] when the
@@ -98,15 +102,20 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// pebbleOptions are tuned for one synced batch of some 100,000 rows a second and reads from few levels.
+// pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file, and
+// for reads of single rows, which the filters keep from most files. What is in level 0 is soon written again: compressing
+// it is for nothing.
 func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS: files, Lock: db.lock, Logger: logger{options.Logger},
-		EventListener:               &pebble.EventListener{DataCorruption: db.noteDamage},
+		EventListener: &pebble.EventListener{
+			DataCorruption:  db.noteDamage,
+			WriteStallBegin: func(pebble.WriteStallBeginInfo) { db.stalls.Add(1) },
+		},
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
 		MemTableStopWritesThreshold: 16,
-		L0CompactionThreshold:       10,
+		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       64,
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
@@ -120,7 +129,7 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		o.MemTableSize = uint64(options.MemTableBytes)
 	}
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
-	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression } // and below
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = 16 << 10
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits a key: about 1 % false positives
@@ -156,25 +165,32 @@ func (db *DB) NewIter(lower, upper []byte) (*Iter, error) { return newIter(db.pe
 // disk keeps what was overwritten since.
 func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot()} }
 
-// Metrics are a database's vital signs.
+// Metrics are a database's vital signs. What is counted is since it was opened.
 type Metrics struct {
 	DiskBytes           uint64 // in all files
+	WALBytes            uint64 // in the log: written, but not in a table yet
 	MemTableBytes       uint64
 	CacheBytes          int64
 	CacheHits           int64
 	CacheMisses         int64
 	Compactions         int64
-	CompactionDebtBytes uint64 // estimate of what is to be compacted
-	ReadAmplification   int    // levels that a read may have to ask
+	Flushes             int64
+	CompactionDebtBytes uint64        // estimate of what is to be compacted
+	ReadAmplification   int           // levels that a read may have to ask
+	WriteStalls         int64         // how often writing had to wait for flushes or compactions
+	Syncs               int64         // batches that were waited for until they were on disk
+	SyncTime            time.Duration // spent on that in all
 }
 
 // Metrics returns the present figures.
 func (db *DB) Metrics() Metrics {
 	m := db.pebble.Metrics()
 	return Metrics{
-		DiskBytes: m.DiskSpaceUsage(), MemTableBytes: m.MemTable.Size, CacheBytes: m.BlockCache.Size,
-		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses, Compactions: m.Compact.Count,
+		DiskBytes: m.DiskSpaceUsage(), WALBytes: m.WAL.Size, MemTableBytes: m.MemTable.Size,
+		CacheBytes: m.BlockCache.Size, CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
+		Compactions: m.Compact.Count, Flushes: m.Flush.Count,
 		CompactionDebtBytes: m.Compact.EstimatedDebt, ReadAmplification: m.ReadAmp(),
+		WriteStalls: db.stalls.Load(), Syncs: db.syncs.Load(), SyncTime: time.Duration(db.syncNanos.Load()),
 	}
 }
 

@@ -47,7 +47,9 @@ func (i *Iter) Key() []byte { return i.pebble.Key() }
 // nil and Close returns why.
 func (i *Iter) Value() []byte {
 	value, err := i.pebble.ValueAndErr()
-	i.err = errors.Join(i.err, readError(err))
+	if err != nil {
+		i.err = errors.Join(i.err, readError(err))
+	}
 	return value
 }
 

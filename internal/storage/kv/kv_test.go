@@ -397,8 +397,19 @@ func TestMetrics(t *testing.T) {
 	db := open(t, "db", Options{FS: Memory()})
 	defer closeDB(t, db)
 	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), bytes.Repeat([]byte("1"), 1<<16)) })
-	if m := db.Metrics(); m.DiskBytes == 0 || m.MemTableBytes == 0 {
-		t.Errorf("after a write: %+v", m)
+	m := db.Metrics()
+	if m.DiskBytes == 0 || m.MemTableBytes == 0 || m.WALBytes == 0 || m.Syncs != 1 || m.SyncTime <= 0 || m.Flushes != 0 {
+		t.Errorf("after a synced write: %+v", m)
+	}
+	large := db.NewBatch(0)
+	for i := range 100_000 {
+		large.Set(fmt.Appendf(nil, "key %06d, one of so many that the batch gets a file of its own", i), nil)
+	}
+	if err := errors.Join(db.Commit(large, false), db.pebble.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if m := db.Metrics(); m.Flushes == 0 || m.Syncs != 1 {
+		t.Errorf("after a large write: %+v", m)
 	}
 }
 

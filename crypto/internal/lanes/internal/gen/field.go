@@ -55,8 +55,8 @@ func (a *assembly) zero(r ...reg) {
 }
 
 // multiply sets dst to x·y, changed by adjust (if not nil) before the last reduction. The limbs of x and y must be
-// below 2^52, those of the result are, and the highest of them is below 2^49: the form in which all elements are
-// stored, called reduced.
+// below 2^52, those of the result are, and the highest of them is at most 2^48 + 2^12: the form in which all
+// elements are stored, called reduced.
 func (a *assembly) multiply(dst, x, y element, adjust func(t []reg)) {
 	l, r := zs(0, limbs), zs(5, limbs)
 	lo, hi := zs(10, 9), zs(19, 9) // columns 0…8 and 1…9

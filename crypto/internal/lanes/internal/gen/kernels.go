@@ -7,7 +7,7 @@ func file() []byte {
 	a.squareKernel()
 	a.doubleKernel()
 	a.addKernel()
-	a.selectKernel()
+	a.chooseKernel()
 	a.fetchKernel()
 	return a.bytes()
 }
@@ -137,8 +137,8 @@ func (a *assembly) addKernel() {
 	a.end()
 }
 
-// selectKernel sets each lane of x and y to that of the entry which index says, counted from 1; 0 gives the first.
-func (a *assembly) selectKernel() {
+// chooseKernel sets each lane of x and y to that of the entry which index says, counted from 1; 0 gives the first.
+func (a *assembly) chooseKernel() {
 	const entries = 8
 	a.function("choose", "x, y *element, xs, ys *[8]element, index *[8]uint64", 40, 0)
 	a.op("MOVQ x+0(FP), DI")

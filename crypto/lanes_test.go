@@ -1,0 +1,137 @@
+package crypto
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto/internal/lanes"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+// verifiers are the settings of UseLanes that work here.
+func verifiers() []bool {
+	if lanesWork() {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+func useLanes(t testing.TB, on bool) {
+	t.Helper()
+	if err := UseLanes(on); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withVerifiers runs a test with the portable code, and with lanes where there are any.
+func withVerifiers(t *testing.T, f func(*testing.T)) {
+	defer useLanes(t, Lanes())
+	for _, on := range verifiers() {
+		useLanes(t, on)
+		t.Run(fmt.Sprintf("lanes=%v", on), f)
+	}
+}
+
+func TestUseLanes(t *testing.T) {
+	if lanesWork() != lanes.Available() {
+		t.Error("the self-test fails")
+	}
+	if Lanes() != lanesWork() {
+		t.Error("lanes are not the default where they are available")
+	}
+	defer useLanes(t, Lanes())
+	useLanes(t, false)
+	if Lanes() {
+		t.Error("lanes are in use though switched off")
+	}
+	if err := UseLanes(true); (err == nil) != lanes.Available() || Lanes() != lanes.Available() {
+		t.Errorf("switched on: %v, %v", err, Lanes())
+	}
+}
+
+// TestVerifyInEveryLane puts each vector and each corruption in each place of a group of eight, and of a second that
+// is not full.
+func TestVerifyInEveryLane(t *testing.T) { withVerifiers(t, testVerifyInEveryLane) }
+
+func testVerifyInEveryLane(t *testing.T) {
+	good := signedMessages(t, lanes.Count+3)
+	check := func(name string, item SignedMessage, want bool) {
+		t.Helper()
+		for at := range good {
+			items := slices.Clone(good)
+			items[at] = item
+			for i, valid := range VerifyBatch(items) {
+				if valid != (want || i != at) {
+					t.Errorf("%s at %d: item %d is %v", name, at, i, valid)
+				}
+			}
+		}
+	}
+	for _, v := range bip340Vectors(t) {
+		if len(v.message) == 32 {
+			check("vector "+v.index, SignedMessage{v.public, [32]byte(v.message), v.sig}, v.valid)
+		}
+	}
+	for _, c := range corruptions(t) {
+		item := good[0]
+		c.apply(t, &item, 77)
+		check(c.name, item, false)
+	}
+}
+
+// TestVerifyWithKeysOfSmallSecrets has what only the key's owner can make: sums that meet themselves or zero on the
+// way. For each secret it takes honest signatures, R infinite (s = e·d), and s which make the sum in front of its last
+// digit that digit's point or the negative.
+func TestVerifyWithKeysOfSmallSecrets(t *testing.T) {
+	withVerifiers(t, testVerifyWithKeysOfSmallSecrets)
+}
+
+func testVerifyWithKeysOfSmallSecrets(t *testing.T) {
+	order := fr.Modulus()
+	lambda, _ := new(big.Int).SetString("5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72", 16)
+	secrets := []*big.Int{lambda, new(big.Int).Sub(order, lambda), new(big.Int).Sub(order, big.NewInt(1)), new(big.Int).Lsh(big.NewInt(1), 248)}
+	for i := int64(1); i <= 9; i++ {
+		secrets = append(secrets, big.NewInt(i))
+	}
+	var items []SignedMessage
+	for _, secret := range secrets {
+		key := mustKey(t, [32]byte(secret.FillBytes(make([]byte, 32))))
+		message := TaggedHash("message", secret.Bytes())
+		sig, err := key.Sign(message[:], [32]byte{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		item := SignedMessage{key.PublicKey(), message, sig}
+		items = append(items, item)
+		var d, ed, top fr.Element
+		if _, odd := baseMultiply(&key.secret().scalar); odd {
+			t.Fatal("the key's point is odd")
+		}
+		scalar := key.secret().scalar.Bytes()
+		d.SetBytes(scalar[:])
+		// The nonce's x stays, so that e does.
+		e := challenge(item.PublicKey, item.Message[:], item.Signature)
+		ed.Mul(&e, &d)
+		for _, digit := range []int64{0, 1, -1, 2, 64, 127, -127} {
+			top.SetBigInt(new(big.Int).Lsh(big.NewInt(2), 248))
+			var s fr.Element
+			s.SetInt64(digit)
+			s.Mul(&s, &top).Add(&s, &ed)
+			bytes := s.Bytes()
+			copy(item.Signature[32:], bytes[:])
+			items = append(items, item)
+		}
+	}
+	want := make([]bool, len(items))
+	for i, item := range items {
+		want[i] = verifyWithBtcec(item.PublicKey, item.Message, item.Signature)
+		if got := Verify(item.PublicKey, item.Message[:], item.Signature); got != want[i] {
+			t.Errorf("item %d: %v, btcec %v", i, got, want[i])
+		}
+	}
+	if got := VerifyBatch(items); !slices.Equal(got, want) {
+		t.Errorf("%v, btcec %v", got, want)
+	}
+}
