@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
@@ -39,6 +40,7 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
 	telemetry.Register(t, n.db.Metrics, storeMetrics()...)
 	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
+	telemetry.Register(t, func() push.Stats { return n.push.Stats() }, pushMetrics()...)
 	if n.config.DataDir != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
 	}
@@ -130,6 +132,11 @@ func storeMetrics() []telemetry.Metric[kv.Metrics] {
 		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.", func(m metrics) int64 { return m.CacheMisses }),
 		telemetry.Counter("store_compactions_total", "Compactions.", func(m metrics) int64 { return m.Compactions }),
 		telemetry.Gauge("store_compaction_debt_bytes", "Estimate of what is to be compacted.", func(m metrics) uint64 { return m.CompactionDebtBytes }),
+		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.", func(m metrics) uint64 { return m.WALBytes }),
+		telemetry.Counter("store_flushes_total", "Tables written out of memory.", func(m metrics) int64 { return m.Flushes }),
+		telemetry.Counter("store_write_stalls_total", "Times that writing waited for flushes or compactions.", func(m metrics) int64 { return m.WriteStalls }),
+		telemetry.Counter("store_syncs_total", "Batches that were waited for until they were on disk.", func(m metrics) int64 { return m.Syncs }),
+		telemetry.Counter("store_sync_seconds_total", "Time spent on that.", func(m metrics) float64 { return m.SyncTime.Seconds() }),
 		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.", func(m metrics) int { return m.ReadAmplification }),
 	}
 }
@@ -147,6 +154,16 @@ func frontMetrics() []telemetry.Metric[front.Stats] {
 				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining,
 			}
 		}),
+	}
+}
+
+func pushMetrics() []telemetry.Metric[push.Stats] {
+	type stats = push.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("push_clients", "WebSocket connections.", func(s stats) uint64 { return s.Clients }),
+		telemetry.Gauge("push_subscriptions", "Subscriptions of them.", func(s stats) uint64 { return s.Subscriptions }),
+		telemetry.Counter("push_sent_total", "Notifications sent.", func(s stats) uint64 { return s.Sent }),
+		telemetry.Counter("push_dropped_total", "Connections closed because their client did not read.", func(s stats) uint64 { return s.Dropped }),
 	}
 }
 
