@@ -24,6 +24,10 @@ lint: ## check formatting, vet and staticcheck
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	sh scripts/fuzz.sh $(FUZZTIME)
 
+alerts: ## test the alert rules (needs promtool, which Debian has in its package prometheus)
+	promtool check rules deploy/alerts.yml
+	promtool test rules deploy/alerts_test.yml
+
 crash: ## kill a loaded node KILLS times in a row and check that it loses nothing
 	go test ./internal/e2e -run Crash -count 1 -timeout 30m -v -kills $(KILLS)
 
@@ -34,4 +38,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build test race lint fuzz crash bench generate
+.PHONY: help build test race lint fuzz alerts crash bench generate

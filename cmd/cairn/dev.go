@@ -27,7 +27,9 @@ type devSettings struct {
 	Accounts  uint64        `setting:"accounts" usage:"number of funded accounts"`
 	Mnemonic  string        `setting:"mnemonic" usage:"BIP-39 sentence of the accounts"`
 	RPCAddr   string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
-	AdminAddr string        `setting:"admin-addr" usage:"address of health and readiness; port 0 picks one"`
+	AdminAddr string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
+	LogLevel  string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
+	LogFormat string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	httpSettings
 }
@@ -35,7 +37,7 @@ type devSettings struct {
 func newDev() *cobra.Command {
 	settings := devSettings{
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
-		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, httpSettings: defaultHTTP(),
+		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", httpSettings: defaultHTTP(),
 	}
 	return withSettings(&cobra.Command{
 		Use:   "dev",
@@ -66,10 +68,14 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return err
 	}
+	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
+	if err != nil {
+		return err
+	}
 	n, err := node.New(node.Config{
 		HTTP: http, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, Development: development,
-		Log: newLogger(command.ErrOrStderr()), OnBlock: blockLines(command.ErrOrStderr()),
+		Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})
 	if err != nil {
 		return err

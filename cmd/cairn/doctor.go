@@ -86,7 +86,7 @@ func checkProcessor() finding {
 const minOpenFiles = 12_000
 
 func checkFiles() finding {
-	limit, err := openFilesLimit()
+	limit, err := node.OpenFilesLimit()
 	if err != nil {
 		return finding{Check: "open files", State: stateWarning, Detail: "the limit is not known: " + err.Error()}
 	}
@@ -129,7 +129,7 @@ func checkFile(name string, read func() error) finding {
 const minFreeDisk = 20 << 30
 
 func checkDisk(dir string) finding {
-	free, err := freeDisk(dir)
+	_, free, err := node.Disk(dir)
 	if err != nil {
 		return finding{"disk", stateProblem, err.Error(), "check the directory's permissions"}
 	}

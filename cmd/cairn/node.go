@@ -22,11 +22,15 @@ type nodeSettings struct {
 	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
 	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
-	AdminAddr   string        `setting:"admin-addr" usage:"address of health and readiness; port 0 picks one"`
+	AdminAddr   string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
 	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
 	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
 	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
 	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
+	LogLevel    string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
+	LogFormat   string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
+	OTLP        string        `setting:"otlp-endpoint" usage:"URL of an OpenTelemetry collector that traces are sent to (OTLP over HTTP)"`
+	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
 	HashKernel  string        `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	httpSettings
@@ -35,7 +39,7 @@ type nodeSettings struct {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", LogLevel: "warn", LogFormat: "text", TraceEvery: 100, httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -50,7 +54,9 @@ func runPrimary(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	nodeConfig.Log = newLogger(command.ErrOrStderr())
+	if nodeConfig.Log, err = newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat); err != nil {
+		return err
+	}
 	n, err := node.New(nodeConfig)
 	if err != nil {
 		return err
@@ -85,6 +91,8 @@ func (s nodeSettings) config() (node.Config, error) {
 		return node.Config{}, output.Usage(fmt.Errorf("this version runs as primary only, not as %q", s.Mode))
 	case s.Journal != "async" && s.Journal != "sync":
 		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
+	case s.OTLP != "" && s.TraceEvery == 0:
+		return node.Config{}, output.Usage(errors.New("--trace-every is at least 1"))
 	case s.CacheMiB > 1<<20:
 		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
 	}
@@ -110,6 +118,7 @@ func (s nodeSettings) config() (node.Config, error) {
 	return node.Config{
 		HTTP: http, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, HashKernel: s.HashKernel,
+		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil
 }
 

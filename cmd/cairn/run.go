@@ -57,15 +57,22 @@ func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Comm
 	})
 }
 
-// newLogger logs to the standard error: warnings and errors, and what else CAIRN_LOG_LEVEL asks for.
-func newLogger(to io.Writer) *slog.Logger {
-	level := slog.LevelWarn
-	if text := os.Getenv(envPrefix + "LOG_LEVEL"); text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			_, _ = fmt.Fprintf(to, "CAIRN_LOG_LEVEL: %v\n", err) // the log goes to the same place
-		}
+// newLogger logs to the standard error what is at least of a level: debug, info, warn or error, as text or json.
+func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
+	var options slog.HandlerOptions
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, output.Usage(fmt.Errorf("--log-level is debug, info, warn or error, not %q", level))
 	}
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+	options.Level = least
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(to, &options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(to, &options)), nil
+	default:
+		return nil, output.Usage(fmt.Errorf("--log-format is text or json, not %q", format))
+	}
 }
 
 // run runs a node until the context ends. The ready file is written first: the listeners are open since the node was

@@ -43,10 +43,11 @@ var rows = map[string][]string{
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.
-	"internal/server/push":  {"api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc":   {"internal/server/push", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/server/admin": {"types"},
-	"internal/server/front": {},
+	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/rpc":       {"internal/server/push", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/admin":     {},
+	"internal/server/front":     {},
+	"internal/server/telemetry": {},
 
 	// The wiring and the commands.
 	"internal/config":       {},
@@ -62,6 +63,8 @@ var rows = map[string][]string{
 	// Measurements; bench/peers is a module of its own.
 	"bench/peers": {"client", "internal/bench"},
 
+	"deploy": {}, // files for operators; its test runs a node
+
 	"internal/testkit":  {"..."},
 	"internal/e2e":      {"..."},
 	"internal/archtest": {},
@@ -69,6 +72,7 @@ var rows = map[string][]string{
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
+	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},
 	"internal/server/rpc":       {"internal/storage/kv"},

@@ -25,6 +25,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -48,6 +49,9 @@ type Config struct {
 	Development *Development
 	Log         *slog.Logger
 
+	TraceEndpoint string // URL of an OpenTelemetry collector; empty for no traces
+	TraceEvery    uint64 // one of how many calls is traced
+
 	// OnBlock, unless nil, is told of each block from the start on, with the number of its transactions.
 	OnBlock func(header types.SignedHeader, txs int)
 }
@@ -61,6 +65,7 @@ type Node struct {
 	pool      *mempool.Pool
 	sequencer *sequencer.Solo
 	rpc       *rpc.Server
+	telemetry *telemetry.Telemetry
 	front     *front.Server
 	push      *push.Server
 	pending   *push.Pending
@@ -110,6 +115,9 @@ func New(config Config) (_ *Node, err error) {
 	n.sequencer = sequencer.New(n.ledger, n.pool, config.Key, systemClock{}, config.BlockTime)
 	if config.Development != nil {
 		n.sequencer.ContinueTime()
+	}
+	if n.telemetry, err = n.newTelemetry(); err != nil {
+		return nil, err
 	}
 	if n.rpc, err = n.newRPCServer(); err != nil {
 		return nil, err
@@ -180,7 +188,7 @@ const shutdownTime = 10 * time.Second
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready))
+	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler()))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.sequencer.Run(producing) })
@@ -279,6 +287,9 @@ func (n *Node) Close() error {
 	}
 	if n.listeners.admin != nil {
 		_ = n.listeners.admin.Close()
+	}
+	if n.telemetry != nil {
+		n.closeTelemetry()
 	}
 	if n.pool != nil {
 		errs = append(errs, n.pool.Close())

@@ -46,6 +46,7 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 	// The pool may have changed while signatures were verified; what is refused now is not written.
 	p.screen(b)
 	p.commit(b)
+	p.counts.add(candidates)
 
 	results := make([]Result, len(candidates))
 	for i, c := range candidates {

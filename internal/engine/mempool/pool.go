@@ -78,6 +78,7 @@ type Head struct {
 type Pool struct {
 	opts     Options
 	verifier *verifier
+	counts   *counts
 	changed  chan struct{}
 
 	journal *journal.Journal // nil without one
@@ -115,6 +116,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	p := &Pool{
 		opts:       opts,
 		verifier:   newVerifier(opts.Now, verify),
+		counts:     newCounts(),
 		changed:    make(chan struct{}, 1),
 		rewrite:    make(chan struct{}, 1),
 		done:       make(chan struct{}),
@@ -234,6 +236,14 @@ type Stats struct {
 	Oldest       time.Duration // age of the oldest transaction, 0 without one
 	Journal      error         // why the journal takes nothing at present
 	JournalBytes int64
+
+	// Since the start, without the transactions that the journal brought.
+	Accepted uint64            // by Add
+	Refused  map[string]uint64 // by Add, by a word for the reason; every word is there
+
+	// Since the start.
+	SignaturesGood, SignaturesBad uint64 // verified, a transaction of the journal too
+	SignatureBatches              uint64 // in which they were verified
 }
 
 // Stats returns the pool's present numbers.
@@ -250,6 +260,10 @@ func (p *Pool) Stats() Stats {
 	if p.journal != nil {
 		s.Journal, s.JournalBytes = p.journal.Err(), p.journal.Size()
 	}
+	s.Accepted, s.Refused = p.counts.accepted.Load(), p.counts.refusedByReason()
+	signatures := &p.verifier.counts
+	s.SignaturesGood, s.SignaturesBad = signatures.good.Load(), signatures.bad.Load()
+	s.SignatureBatches = signatures.batches.Load()
 	return s
 }
 

@@ -33,6 +33,7 @@ type verifier struct {
 	now     func() time.Time
 	honest  *lane
 	suspect *lane
+	counts  signatureCounts
 
 	mu       sync.Mutex
 	suspects map[string]time.Time // source → its last bad signature
@@ -41,12 +42,11 @@ type verifier struct {
 }
 
 func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
-	return &verifier{
-		now:      now,
-		honest:   newLane(verify, runtime.GOMAXPROCS(0), batchSize, queueItems, queueBytes),
-		suspect:  newLane(verify, 1, 1, suspectQueue, queueBytes),
-		suspects: make(map[string]time.Time),
-	}
+	v := &verifier{now: now, suspects: make(map[string]time.Time)}
+	counted := v.counts.counting(verify)
+	v.honest = newLane(counted, runtime.GOMAXPROCS(0), batchSize, queueItems, queueBytes)
+	v.suspect = newLane(counted, 1, 1, suspectQueue, queueBytes)
+	return v
 }
 
 // verify sets verified or err of every candidate.

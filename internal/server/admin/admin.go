@@ -1,17 +1,19 @@
-// Package admin serves what an operator's tools ask: is the process alive, and may it be sent traffic. It listens on an
-// address of its own and takes no lock of the chain.
+// Package admin serves what an operator's tools ask: is the process alive, may it be sent traffic, how does it do. It
+// listens on an address of its own, and health and readiness take no lock of the chain.
 package admin
 
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/pprof"
 )
 
 // Ready reports whether the node serves what it should, and if not, why.
 type Ready func() (ok bool, reason string)
 
-// New returns the handler of the admin address: /health answers 200 while the process runs, /ready 200 or 503.
-func New(ready Ready) http.Handler {
+// New returns the handler of the admin address: /health answers 200 while the process runs, /ready 200 or 503, /metrics
+// what metrics serves, /debug/pprof/ the profiles of net/http/pprof.
+func New(ready Ready, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, status{Status: "ok"})
@@ -23,6 +25,12 @@ func New(ready Ready) http.Handler {
 		}
 		answer(w, http.StatusOK, status{Status: "ready"})
 	})
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // and the named profiles: heap, goroutine, …
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return mux
 }
 

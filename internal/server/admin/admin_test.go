@@ -3,12 +3,13 @@ package admin
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
 func TestHealthAndReadiness(t *testing.T) {
 	ready, reason := true, ""
-	handler := New(func() (bool, string) { return ready, reason })
+	handler := New(func() (bool, string) { return ready, reason }, http.NotFoundHandler())
 	check := func(method, path string, code int, body string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -24,4 +25,19 @@ func TestHealthAndReadiness(t *testing.T) {
 	check(http.MethodGet, "/ready", 503, `{"status":"not ready","reason":"halted"}`)
 	check(http.MethodPost, "/ready", 405, "")
 	check(http.MethodGet, "/other", 404, "")
+}
+
+func TestMetricsAndProfiles(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })
+	handler := New(func() (bool, string) { return true, "" }, metrics)
+	for path, part := range map[string]string{
+		"/metrics": "metrics", "/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile",
+		"/debug/pprof/cmdline": "admin",
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != 200 || !strings.Contains(w.Body.String(), part) {
+			t.Errorf("GET %s: %d %.200s", path, w.Code, w.Body)
+		}
+	}
 }

@@ -1,0 +1,273 @@
+// Package deploy has what an operator installs beside the program. Its test holds the files to what a node exports.
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"go.yaml.in/yaml/v2"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// scrape runs a node, makes it answer one good and one bad call and a block, and returns the labels of each series' name
+// that its /metrics has. Series of a histogram have the names that queries use.
+func scrape(t *testing.T) map[string][]string {
+	t.Helper()
+	development, err := node.NewDevelopment(api.DevelopmentMnemonic, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	genesis := development.Genesis(uint64(time.Now().Unix()))
+	made := make(chan struct{}, 1)
+	n, err := node.New(node.Config{
+		DataDir: t.TempDir(), Genesis: &genesis, Key: development.Producer, BlockTime: 10 * time.Millisecond,
+		RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Development: development, Log: slog.New(slog.DiscardHandler),
+		OnBlock: func(types.SignedHeader, int) {
+			select {
+			case made <- struct{}{}:
+			default:
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	<-made
+	for _, method := range []string{"svc_chainId", "svc_noSuchMethod"} {
+		body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":[]}`)
+		response, err := http.Post(n.RPCURL(), "application/json", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	response, err := http.Get("http://" + n.AdminAddr().String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	return parse(t, response.Body)
+}
+
+func parse(t *testing.T, exposition io.Reader) map[string][]string {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(exposition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string][]string{}
+	for name, family := range families {
+		for _, metric := range family.Metric {
+			var names []string
+			for _, pair := range metric.Label {
+				names = append(names, pair.GetName())
+			}
+			switch family.GetType() {
+			case dto.MetricType_HISTOGRAM:
+				labels[name+"_sum"], labels[name+"_count"] = names, names
+				labels[name+"_bucket"] = append(slices.Clone(names), "le")
+			case dto.MetricType_SUMMARY:
+				labels[name+"_sum"], labels[name+"_count"] = names, names
+				labels[name] = append(slices.Clone(names), "quantile")
+			default:
+				labels[name] = names
+			}
+		}
+	}
+	return labels
+}
+
+var (
+	metricName = regexp.MustCompile(`\b(?:cairn|go|process)_[a-z0-9_]+\b|\bup\b`)
+	// A series with its matchers, and the lists after by and legends' labels.
+	series   = regexp.MustCompile(`\b((?:cairn|go|process)_[a-z0-9_]+)\{([^}]*)\}`)
+	matcher  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"`)
+	grouping = regexp.MustCompile(`\bby \(([^)]*)\)`)
+	legend   = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?([a-z_]+)\s*\}\}`)
+)
+
+// target is what Prometheus adds to every series.
+var target = []string{"instance", "job"}
+
+// check reports the mistakes of a query.
+func check(t *testing.T, exported map[string][]string, where, query, caption string) {
+	t.Helper()
+	for _, mistake := range mistakes(exported, query, caption) {
+		t.Errorf("%s: %s", where, mistake)
+	}
+}
+
+// mistakes compares a query, and the labels that its caption names, with what is exported.
+func mistakes(exported map[string][]string, query, caption string) (found []string) {
+	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	offered := slices.Clone(target)
+	for _, name := range metricName.FindAllString(query, -1) {
+		labels, ok := exported[name]
+		if !ok && name != "up" { // Prometheus' own
+			report("no node exports %s", name)
+		}
+		offered = append(offered, labels...)
+	}
+	for _, match := range series.FindAllStringSubmatch(query, -1) {
+		for _, label := range matcher.FindAllStringSubmatch(match[2], -1) {
+			if !slices.Contains(append(exported[match[1]], target...), label[1]) {
+				report("%s has no label %s", match[1], label[1])
+			}
+		}
+	}
+	var named []string
+	for _, list := range grouping.FindAllStringSubmatch(query, -1) {
+		for label := range strings.SplitSeq(list[1], ",") {
+			named = append(named, strings.TrimSpace(label))
+		}
+	}
+	for _, label := range legend.FindAllStringSubmatch(caption, -1) {
+		named = append(named, label[1])
+	}
+	for _, label := range named {
+		if !slices.Contains(offered, label) {
+			report("nothing in %q has a label %s", query, label)
+		}
+	}
+	return found
+}
+
+// rules is a file of Prometheus' alert rules.
+type rules struct {
+	Groups []struct {
+		Rules []struct {
+			Alert, Expr string
+			Labels      map[string]string
+			Annotations map[string]string
+		}
+	}
+}
+
+func readRules(t *testing.T) rules {
+	t.Helper()
+	content, err := os.ReadFile("alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r rules
+	if err := yaml.Unmarshal(content, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// dashboard is the part of Grafana's format that queries.
+type dashboard struct {
+	Panels []struct {
+		Title   string
+		Targets []struct{ Expr, LegendFormat string }
+	}
+}
+
+func TestQueriesAskForWhatIsExported(t *testing.T) {
+	exported := scrape(t)
+	content, err := os.ReadFile("grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d dashboard
+	if err := json.Unmarshal(content, &d); err != nil {
+		t.Fatal(err)
+	}
+	queries := 0
+	for _, panel := range d.Panels {
+		for _, target := range panel.Targets {
+			check(t, exported, "panel "+panel.Title, target.Expr, target.LegendFormat)
+			queries++
+		}
+	}
+	if queries < 50 {
+		t.Errorf("the dashboard has %d queries", queries)
+	}
+	for _, group := range readRules(t).Groups {
+		for _, rule := range group.Rules {
+			check(t, exported, "alert "+rule.Alert, rule.Expr, rule.Annotations["summary"])
+			if rule.Annotations["action"] == "" || rule.Labels["severity"] == "" {
+				t.Errorf("alert %s says not what to do, or how urgent it is", rule.Alert)
+			}
+		}
+	}
+	checkDocumented(t, exported)
+}
+
+// checkDocumented compares the operators' page with what is exported: every metric and alert, and no other.
+func checkDocumented(t *testing.T, exported map[string][]string) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]bool{}
+	for _, name := range regexp.MustCompile("`(cairn_[a-z0-9_]+)").FindAllStringSubmatch(string(page), -1) {
+		described[name[1]] = true
+	}
+	family := regexp.MustCompile(`_(bucket|sum|count)$`)
+	names := map[string]bool{}
+	for name := range exported {
+		if base := family.ReplaceAllString(name, ""); exported[base+"_bucket"] != nil {
+			name = base
+		}
+		names[name] = true
+		if strings.HasPrefix(name, "cairn_") && !described[name] {
+			t.Errorf("docs/operators.md does not describe %s", name)
+		}
+	}
+	for name := range described {
+		if !names[name] {
+			t.Errorf("docs/operators.md describes %s, which is not exported", name)
+		}
+	}
+	for _, group := range readRules(t).Groups {
+		for _, rule := range group.Rules {
+			if !strings.Contains(string(page), "`"+rule.Alert+"`") {
+				t.Errorf("docs/operators.md does not name the alert %s", rule.Alert)
+			}
+		}
+	}
+}
+
+func TestMistakesAreFound(t *testing.T) {
+	exported := map[string][]string{"cairn_height": nil, "cairn_errors_total": {"code"}}
+	for query, want := range map[string]bool{
+		`cairn_height`: true, `rate(cairn_errors_total{code="1"}[5m])`: true, `sum by (code) (cairn_errors_total)`: true,
+		`cairn_hight`: false, `cairn_height{code="1"}`: false, `sum by (method) (cairn_errors_total)`: false,
+	} {
+		if got := len(mistakes(exported, query, "")) == 0; got != want {
+			t.Errorf("%s: fine is %v", query, got)
+		}
+	}
+	if len(mistakes(exported, "cairn_height", "{{code}}")) == 0 {
+		t.Error("a legend of a label that is not there passes")
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package node
+
+import "errors"
+
+var errUnknown = errors.New("not known on this system")
+
+// OpenFilesLimit is how many files the process may have open.
+func OpenFilesLimit() (uint64, error) { return 0, errUnknown }
+
+// Disk tells the size of the directory's file system in bytes, and how much of it is left for this user.
+func Disk(string) (size, free uint64, err error) { return 0, 0, errUnknown }

@@ -1,0 +1,193 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+)
+
+// The phases of making a block, in their order.
+const (
+	phaseExecute = "execute"
+	phaseTree    = "tree"
+	phaseSeal    = "seal"
+	phaseAppend  = "append"
+)
+
+// newTelemetry makes what observes the node. Its parts are there already; the RPC server is not.
+func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
+	config := telemetry.Config{
+		Version: n.config.Version, Phases: []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
+		Traces: telemetry.Traces{Endpoint: n.config.TraceEndpoint, Every: n.config.TraceEvery, ChainID: n.store.Genesis().ChainID},
+	}
+	for _, d := range api.Declarations() {
+		config.Methods = append(config.Methods, d.Name)
+	}
+	t, err := telemetry.New(config)
+	if err != nil {
+		return nil, err
+	}
+	telemetry.Register(t, n.ledger.Tip, tipMetrics()...)
+	telemetry.Register(t, func() *Node { return n }, nodeMetrics()...)
+	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
+	telemetry.Register(t, n.db.Metrics, storeMetrics()...)
+	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
+	telemetry.Register(t, func() push.Stats { return n.push.Stats() }, pushMetrics()...)
+	if n.config.DataDir != "" {
+		telemetry.Register(t, n.disk, diskMetrics()...)
+	}
+	n.sequencer.OnBlock = observeBlocks(t, n.sequencer.BlockTime)
+	return t, nil
+}
+
+// closeTelemetry sends the last traces. A collector that is away is no reason to fail.
+func (n *Node) closeTelemetry() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := n.telemetry.Close(ctx); err != nil {
+		n.config.Log.Warn("traces are lost", "error", err)
+	}
+}
+
+// observeBlocks is a sequencer.Solo's OnBlock.
+func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(ledger.Block) {
+	var last time.Time
+	return func(b ledger.Block) {
+		timings := b.Timings
+		observed := telemetry.Block{
+			Height: uint64(b.Header.Header.Height), Transactions: len(b.Included), Gas: uint64(b.Header.Header.GasUsed), Start: timings.Start,
+			Phases: []telemetry.Phase{
+				{Name: phaseExecute, Took: timings.Execute}, {Name: phaseTree, Took: timings.Tree},
+				{Name: phaseSeal, Took: timings.Seal}, {Name: phaseAppend, Took: timings.Append},
+			},
+		}
+		if interval := blockTime(); interval > 0 && !last.IsZero() {
+			observed.Late = max(0, timings.Start.Sub(last)-interval)
+		}
+		last = timings.Start
+		t.Block(observed)
+	}
+}
+
+func tipMetrics() []telemetry.Metric[*ledger.Tip] {
+	type tip = *ledger.Tip
+	return []telemetry.Metric[tip]{
+		telemetry.Gauge("head_height", "Height of the newest block.", func(t tip) uint64 { return uint64(t.Header.Header.Height) }),
+		telemetry.Gauge("head_time_seconds", "Timestamp of the newest block, in Unix seconds.", func(t tip) uint64 { return t.Header.Header.Timestamp }),
+		telemetry.Gauge("head_gas_used", "Gas used by the newest block.", func(t tip) uint64 { return uint64(t.Header.Header.GasUsed) }),
+		telemetry.Gauge("gas_limit", "Gas limit of the next block.", func(t tip) uint64 { return uint64(t.Parameters.GasLimit) }),
+		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.", func(t tip) uint64 { return uint64(t.Env.BaseFee) }),
+	}
+}
+
+func nodeMetrics() []telemetry.Metric[*Node] {
+	return []telemetry.Metric[*Node]{
+		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(n *Node) map[string]int {
+			states := map[string]int{string(sequencer.Producing): 0, string(sequencer.Holding): 0, string(sequencer.Halted): 0}
+			states[string(n.sequencer.Status().State)] = 1
+			return states
+		}),
+		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(n *Node) float64 {
+			return max(0, n.sequencer.BlockTime().Seconds())
+		}),
+		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
+	}
+}
+
+func poolMetrics() []telemetry.Metric[mempool.Stats] {
+	type stats = mempool.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("mempool_transactions", "Pending transactions.", func(s stats) int { return s.Count }),
+		telemetry.Gauge("mempool_held_transactions", "Pending transactions that cannot be executed yet.", func(s stats) int { return s.Held }),
+		telemetry.Gauge("mempool_bytes", "Size of the pending transactions.", func(s stats) int { return s.Bytes }),
+		telemetry.Gauge("mempool_gas", "Sum of the pending transactions' gas limits.", func(s stats) uint64 { return uint64(s.Gas) }),
+		telemetry.Gauge("mempool_oldest_seconds", "Age of the oldest pending transaction, 0 without one.", func(s stats) float64 { return s.Oldest.Seconds() }),
+		telemetry.Gauge("mempool_pressure", "1 while the pool is nearly full and refuses cheap transactions.", func(s stats) int { return oneIf(s.BackPressure) }),
+		telemetry.Counter("mempool_accepted_total", "Transactions that clients sent and the pool took.", func(s stats) uint64 { return s.Accepted }),
+		telemetry.Counters("mempool_refused_total", "Transactions that clients sent and the pool refused, by reason.", "reason", func(s stats) map[string]uint64 { return s.Refused }),
+		telemetry.Gauge("mempool_journal_bytes", "Size of the file of pending transactions.", func(s stats) int64 { return s.JournalBytes }),
+		telemetry.Gauge("mempool_journal_failed", "1 while the file of pending transactions takes nothing.", func(s stats) int { return oneIf(s.Journal != nil) }),
+		telemetry.Counters("signatures_total", "Signatures that were checked, by what was found.", "result", func(s stats) map[string]uint64 {
+			return map[string]uint64{"good": s.SignaturesGood, "bad": s.SignaturesBad}
+		}),
+		telemetry.Counter("signature_batches_total", "Batches in which signatures were checked.", func(s stats) uint64 { return s.SignatureBatches }),
+	}
+}
+
+func storeMetrics() []telemetry.Metric[kv.Metrics] {
+	type metrics = kv.Metrics
+	return []telemetry.Metric[metrics]{
+		telemetry.Gauge("store_disk_bytes", "Size of the database's files.", func(m metrics) uint64 { return m.DiskBytes }),
+		telemetry.Gauge("store_memtable_bytes", "Size of the tables that are written to, in memory.", func(m metrics) uint64 { return m.MemTableBytes }),
+		telemetry.Gauge("store_cache_bytes", "Size of the database's cache in use.", func(m metrics) int64 { return m.CacheBytes }),
+		telemetry.Counter("store_cache_hits_total", "Blocks of files found in the cache.", func(m metrics) int64 { return m.CacheHits }),
+		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.", func(m metrics) int64 { return m.CacheMisses }),
+		telemetry.Counter("store_compactions_total", "Compactions.", func(m metrics) int64 { return m.Compactions }),
+		telemetry.Gauge("store_compaction_debt_bytes", "Estimate of what is to be compacted.", func(m metrics) uint64 { return m.CompactionDebtBytes }),
+		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.", func(m metrics) uint64 { return m.WALBytes }),
+		telemetry.Counter("store_flushes_total", "Tables written out of memory.", func(m metrics) int64 { return m.Flushes }),
+		telemetry.Counter("store_write_stalls_total", "Times that writing waited for flushes or compactions.", func(m metrics) int64 { return m.WriteStalls }),
+		telemetry.Counter("store_syncs_total", "Batches that were waited for until they were on disk.", func(m metrics) int64 { return m.Syncs }),
+		telemetry.Counter("store_sync_seconds_total", "Time spent on that.", func(m metrics) float64 { return m.SyncTime.Seconds() }),
+		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.", func(m metrics) int { return m.ReadAmplification }),
+	}
+}
+
+func frontMetrics() []telemetry.Metric[front.Stats] {
+	type stats = front.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("http_connections", "Open connections to the public address.", func(s stats) int { return s.Open }),
+		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 { return s.Requests }),
+		telemetry.Counter("http_handed_over_total", "Connections that went over to the general HTTP server.", func(s stats) uint64 { return s.Handed }),
+		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(s stats) map[string]uint64 {
+			return map[string]uint64{
+				"rate_limited": s.RateLimited, "unauthorized": s.Unauthorized, "too_large": s.TooLarge,
+				"too_many_connections": s.TooManyConnections, "timeout": s.Timeouts, "forbidden_host": s.ForbiddenHost,
+				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining,
+			}
+		}),
+	}
+}
+
+func pushMetrics() []telemetry.Metric[push.Stats] {
+	type stats = push.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("push_clients", "WebSocket connections.", func(s stats) uint64 { return s.Clients }),
+		telemetry.Gauge("push_subscriptions", "Subscriptions of them.", func(s stats) uint64 { return s.Subscriptions }),
+		telemetry.Counter("push_sent_total", "Notifications sent.", func(s stats) uint64 { return s.Sent }),
+		telemetry.Counter("push_dropped_total", "Connections closed because their client did not read.", func(s stats) uint64 { return s.Dropped }),
+	}
+}
+
+// diskSpace is the file system of the data directory.
+type diskSpace struct{ size, free uint64 }
+
+func (n *Node) disk() diskSpace {
+	size, free, err := Disk(n.config.DataDir)
+	if err != nil {
+		n.config.Log.Debug("the size of the disk is not known", "error", err)
+	}
+	return diskSpace{size, free}
+}
+
+func diskMetrics() []telemetry.Metric[diskSpace] {
+	return []telemetry.Metric[diskSpace]{
+		telemetry.Gauge("disk_size_bytes", "Size of the data directory's file system, 0 where it is not known.", func(d diskSpace) uint64 { return d.size }),
+		telemetry.Gauge("disk_free_bytes", "Space left on the data directory's file system for the node's user.", func(d diskSpace) uint64 { return d.free }),
+	}
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,169 @@
+// Package telemetry shows what a node does: metrics for Prometheus to collect, and traces for an OpenTelemetry
+// collector. It knows no part of the node: the wiring hands it the functions that read them.
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// namespace begins the name of every metric of this program.
+const namespace = "cairn"
+
+// UnknownMethod is the label of calls of a method that does not exist: what clients make up is no label.
+const UnknownMethod = "unknown"
+
+// Config says what to observe.
+type Config struct {
+	Version string
+	Methods []string // names of the RPC methods, the values of the label method
+	Phases  []string // of making a block, the values of the label phase
+	Traces  Traces
+	Log     *slog.Logger
+}
+
+// Telemetry collects what happens in a node. Its methods may be called concurrently.
+type Telemetry struct {
+	registry *prometheus.Registry
+	log      *slog.Logger
+	tracer   *tracer // nil: no traces
+
+	calls      map[string]prometheus.Observer // by method, complete from the start: reading needs no lock
+	callErrors *prometheus.CounterVec
+
+	phases       map[string]prometheus.Observer
+	blockTotal   prometheus.Histogram
+	blockLate    prometheus.Histogram
+	transactions prometheus.Counter
+	gas          prometheus.Counter
+}
+
+// Buckets in seconds: calls from 25 µs on, since most reads take less than 100 µs; blocks from half a millisecond on.
+var (
+	callBuckets  = []float64{25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10, 30}
+	blockBuckets = []float64{0.5e-3, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10}
+)
+
+// New returns a telemetry with the metrics of the process, of calls and of blocks. An error is one of the traces'
+// settings.
+func New(config Config) (*Telemetry, error) {
+	t := &Telemetry{registry: prometheus.NewRegistry(), log: config.Log}
+	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels say which program runs.",
+	}, []string{"version", "goversion"})
+	info.WithLabelValues(config.Version, runtime.Version()).Set(1)
+	t.registry.MustRegister(info)
+	t.registerCalls(config.Methods)
+	t.registerBlocks(config.Phases)
+	var err error
+	t.tracer, err = newTracer(config)
+	return t, err
+}
+
+func (t *Telemetry) registerCalls(methods []string) {
+	calls := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "rpc_call_duration_seconds", Help: "Time to answer a call, by method.", Buckets: callBuckets,
+	}, []string{"method"})
+	t.callErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "rpc_errors_total", Help: "Calls answered with an error, by JSON-RPC error code.",
+	}, []string{"code"})
+	t.registry.MustRegister(calls, t.callErrors)
+	t.calls = map[string]prometheus.Observer{}
+	for _, method := range append([]string{UnknownMethod}, methods...) {
+		t.calls[method] = calls.WithLabelValues(method)
+	}
+}
+
+func (t *Telemetry) registerBlocks(phases []string) {
+	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "block_phase_duration_seconds", Help: "Time of each phase of making a block.", Buckets: blockBuckets,
+	}, []string{"phase"})
+	t.phases = map[string]prometheus.Observer{}
+	for _, phase := range phases {
+		t.phases[phase] = durations.WithLabelValues(phase)
+	}
+	t.blockTotal = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "block_duration_seconds", Help: "Time to make a block, of all phases.", Buckets: blockBuckets,
+	})
+	t.blockLate = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "block_late_seconds", Help: "How much later than the interval after the block before a block was begun.", Buckets: blockBuckets,
+	})
+	t.transactions = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "block_transactions_total", Help: "Transactions in blocks made since the start.",
+	})
+	t.gas = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "block_gas_total", Help: "Gas used by blocks made since the start.",
+	})
+	t.registry.MustRegister(durations, t.blockTotal, t.blockLate, t.transactions, t.gas)
+}
+
+// Observe takes note of a call that was answered: jsonrpc.Options.Observe. A code of 0 is success.
+func (t *Telemetry) Observe(method string, code int, took time.Duration) {
+	call, ok := t.calls[method]
+	if !ok {
+		method, call = UnknownMethod, t.calls[UnknownMethod]
+	}
+	call.Observe(took.Seconds())
+	if code != 0 {
+		t.callErrors.WithLabelValues(strconv.Itoa(code)).Inc() // codes are the program's own, not the client's
+	}
+	if t.tracer != nil {
+		t.tracer.call(method, code, took)
+	}
+}
+
+// Block is a block that was made.
+type Block struct {
+	Height       uint64
+	Transactions int
+	Gas          uint64
+	Start        time.Time
+	Late         time.Duration // of the start, after the block before and the interval
+	Phases       []Phase       // in their order, without gaps
+}
+
+// Phase is a part of making a block.
+type Phase struct {
+	Name string // one of [Config].Phases
+	Took time.Duration
+}
+
+// Block takes note of a block that was made.
+func (t *Telemetry) Block(b Block) {
+	var total time.Duration
+	for _, phase := range b.Phases {
+		t.phases[phase.Name].Observe(phase.Took.Seconds())
+		total += phase.Took
+	}
+	t.blockTotal.Observe(total.Seconds())
+	t.blockLate.Observe(b.Late.Seconds())
+	t.transactions.Add(float64(b.Transactions))
+	t.gas.Add(float64(b.Gas))
+	if t.tracer != nil {
+		t.tracer.block(b)
+	}
+}
+
+// Handler serves the metrics in the formats of Prometheus.
+func (t *Telemetry) Handler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelError), MaxRequestsInFlight: 4,
+	})
+}
+
+// Close sends the traces that wait, until ctx ends.
+func (t *Telemetry) Close(ctx context.Context) error {
+	if t.tracer == nil {
+		return nil
+	}
+	return t.tracer.close(ctx)
+}
