@@ -18,3 +18,11 @@ func (n *Node) public() http.Handler {
 	mux.Handle("/", n.rpc)
 	return mux
 }
+
+// public is what the public address serves beside POST /.
+func (n *Node) public() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/ws", n.push)
+	mux.Handle("/", n.rpc)
+	return mux
+}

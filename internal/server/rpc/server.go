@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -167,7 +167,11 @@ func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mux.ServeHTTP(w, r.WithContext(withSource(r.Context(), r.RemoteAddr)))
+	source, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		source = r.RemoteAddr // no port: a transport without one, such as a Unix socket
+	}
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sourceKey{}, source)))
 }
 
 type sourceKey struct{}
