@@ -6,17 +6,12 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/push"
 )
 
-// newPush makes the server of /ws.
+// newPush makes the server of /ws. Front has checked the origin of what it hands over.
 func (n *Node) newPush() *push.Server {
-	return push.New(push.Config{Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log})
-}
-
-// public is what the public address serves beside POST /.
-func (n *Node) public() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/ws", n.push)
-	mux.Handle("/", n.rpc)
-	return mux
+	return push.New(push.Config{
+		Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log,
+		CheckOrigin: func(*http.Request) bool { return true },
+	})
 }
 
 // public is what the public address serves beside POST /.

@@ -103,8 +103,8 @@ type callKey struct{}
 
 func (c *connection) answer(body []byte) {
 	call := &call{connection: c}
-	answer := c.server.config.Source.Serve(context.WithValue(c.work, callKey{}, call), c.remote, body)
-	if answer != nil && !c.send(answer) {
+	answer := c.server.config.Source.Append(context.WithValue(c.work, callKey{}, call), c.remote, body, nil)
+	if len(answer) > 0 && !c.send(answer) {
 		return
 	}
 	for _, s := range call.begun {

@@ -34,8 +34,8 @@ type Chain interface {
 
 // Source answers calls and renders what is sent: a *rpc.Server.
 type Source interface {
-	// Serve answers the body of a call or batch from a remote address; nil where there is nothing to answer.
-	Serve(ctx context.Context, remote string, body []byte) []byte
+	// Append appends to dst what answers a body of JSON-RPC that came from a source: an address without its port.
+	Append(ctx context.Context, source string, body, dst []byte) []byte
 	// Block renders a block with hashes; nil where there is none.
 	Block(types.Height) (*api.Block, error)
 	// Events are all events of a block in their order; nil where there is none.

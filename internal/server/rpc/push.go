@@ -3,24 +3,20 @@ package rpc
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Serve answers one body as ServeHTTP does, for another transport. remote is the client's address.
-func (s *Server) Serve(ctx context.Context, remote string, body []byte) []byte {
-	return s.rpc.Serve(withSource(ctx, remote), body)
+// subscribe and unsubscribe exist on connections of package push only.
+func (s *Server) subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
+	return push.Subscribe(ctx, p)
 }
 
-func withSource(ctx context.Context, remote string) context.Context {
-	source, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		source = remote // no port: a transport without one, such as a Unix socket
-	}
-	return context.WithValue(ctx, sourceKey{}, source)
+func (s *Server) unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
+	return push.Unsubscribe(ctx, p)
 }
 
 // Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.

@@ -238,8 +238,8 @@ func (s *Server) methods() []method {
 		bind(s, api.GetFeeMarket, s.getFeeMarket),
 		bind(s, api.GetFeeHistory, s.getFeeHistory),
 
-		bind(s, api.Subscribe, push.Subscribe),
-		bind(s, api.Unsubscribe, push.Unsubscribe),
+		bind(s, api.Subscribe, s.subscribe),
+		bind(s, api.Unsubscribe, s.unsubscribe),
 
 		bind(s, api.Discover, s.discover),
 	}
