@@ -31,8 +31,8 @@ alerts: ## test the alert rules (needs promtool, which Debian has in its package
 crash: ## kill a loaded node KILLS times in a row and check that it loses nothing
 	go test ./internal/e2e -run Crash -count 1 -timeout 30m -v -kills $(KILLS)
 
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchtime 1s ./...
+bench: ## measure against geth and anvil and as the state grows, into bench/results.md (an hour)
+	sh scripts/bench.sh
 
 generate: ## rewrite generated code and vectors
 	go generate ./...

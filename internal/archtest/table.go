@@ -61,7 +61,8 @@ var rows = map[string][]string{
 	"cmd/cairn":             {"internal/node", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
-	"bench/peers": {"client", "internal/bench"},
+	"bench/growth": {"types", "crypto", "internal/engine/ledger", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/peers":  {"client", "internal/bench"},
 
 	"deploy": {}, // files for operators; its test runs a node
 

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	databaseDir   = "db" // where a node keeps the database of its data directory
+	senders       = 10_000
+	senderBalance = 1_000 * types.CoinUnits
+	newAccounts   = 200_000 // in a block that only makes accounts
+)
+
+// account is the i-th account that the measurements make.
+func account(i int) (a types.Account) {
+	return sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("account"), uint64(i)))
+}
+
+// grown is a chain on disk whose state is made as large as is asked. It is measured between two openings of its store.
+type grown struct {
+	dir      string
+	producer crypto.PrivateKey
+	keys     []crypto.PrivateKey // of the senders
+	accounts int                 // made so far, besides the genesis's
+}
+
+// newGrown starts a network in a directory, whose genesis funds the senders.
+func newGrown(dir string) (*grown, error) {
+	g := &grown{dir: dir}
+	var allocations []types.Allocation
+	for i := range senders + 1 {
+		key, err := crypto.NewPrivateKey(sha256.Sum256(fmt.Appendf(nil, "growth %d", i)))
+		if err != nil {
+			return nil, err
+		}
+		if i == senders {
+			g.producer = key
+			break
+		}
+		g.keys = append(g.keys, key)
+		allocations = append(allocations, types.Allocation{Account: key.PublicKey(), Balance: senderBalance})
+	}
+	_, err := node.InitNetwork(dir, node.NewNetwork{
+		Network: types.Regtest, ChainID: 4242, Time: uint64(time.Now().Unix()), Key: g.producer, Allocations: allocations,
+	})
+	return g, err
+}
+
+// opened is the chain's store and what is needed to append to it.
+type opened struct {
+	db    *kv.DB
+	store *chain.Store
+}
+
+func (g *grown) open() (*opened, error) {
+	db, err := kv.Open(filepath.Join(g.dir, databaseDir), kv.Options{})
+	if err != nil {
+		return nil, err
+	}
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &opened{db, store}, nil
+}
+
+func (o *opened) close() error { return errors.Join(o.store.Close(), o.db.Close()) }
+
+// ledger opens the ledger over the store; on an empty store it makes the genesis block.
+func (g *grown) ledger(o *opened) (*ledger.Ledger, error) {
+	genesis, err := node.ReadGenesis(filepath.Join(g.dir, node.GenesisFile))
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Open(o.store, &genesis, nil)
+}
+
+// loadTree is the tree of the store's head.
+func (o *opened) loadTree() (*tree.Tree, error) {
+	view, err := o.store.StateAt(o.store.Head().Header.Height)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close()
+	leaves, err := view.Leaves()
+	if err != nil {
+		return nil, err
+	}
+	defer leaves.Close()
+	return tree.Load(leaves.Next, parallel)
+}
+
+// grow makes accounts until the state has size leaves. No transaction makes so many: the blocks are written past the
+// execution, and only state and tree are sound.
+func (g *grown) grow(o *opened, t *tree.Tree, size int) error {
+	for t.Len() < size {
+		accesses := make([]types.Access, min(newAccounts, size-t.Len()))
+		for i := range accesses {
+			record := state.Account{Balance: 1 + types.Amount(g.accounts)}
+			accesses[i] = types.Access{Key: state.AccountKey(account(g.accounts)), New: record.Encode()}
+			g.accounts++
+		}
+		if err := o.appendWrites(t, accesses); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendWrites makes a block of writes: root, one durable batch, commit.
+func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) error {
+	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	change, err := t.Prepare(accesses, parallel)
+	if err != nil {
+		return err
+	}
+	header := o.store.Head().Header
+	header.Parent, header.Height, header.Timestamp = o.store.HeadHash(), header.Height+1, header.Timestamp+1
+	header.StateRoot = change.Root()
+	if err := o.store.Append(chain.Entry{
+		Block: types.Block{Header: header}, Accesses: accesses, Leaves: change.Leaves(),
+	}); err != nil {
+		return err
+	}
+	t.Commit(change)
+	return nil
+}
+
+// updates are writes to count different accounts.
+func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, error) {
+	view, err := o.store.StateAt(o.store.Head().Header.Height)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close()
+	chosen := map[int]bool{}
+	var accesses []types.Access
+	for len(accesses) < min(count, g.accounts) {
+		i := r.IntN(g.accounts)
+		if chosen[i] {
+			continue
+		}
+		chosen[i] = true
+		key := state.AccountKey(account(i))
+		old, err := view.Get(key)
+		if err != nil {
+			return nil, err
+		}
+		record := state.Account{Balance: 1 + types.Amount(r.Uint64N(1<<40)), Nonce: 1}
+		accesses = append(accesses, types.Access{Key: key, Old: old, New: record.Encode()})
+	}
+	return accesses, nil
+}
+
+// transfers are signed transfers by the senders in turn, from their next nonces on, to accounts drawn from all.
+func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
+	view, err := o.store.StateAt(o.store.Head().Header.Height)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close()
+	txs := make([]types.SignedTransaction, count)
+	nonces := make([]uint64, min(count, senders))
+	for i := range nonces {
+		value, err := view.Get(state.AccountKey(g.keys[i].PublicKey()))
+		if err != nil {
+			return nil, err
+		}
+		record, err := state.DecodeAccount(value)
+		if err != nil {
+			return nil, err
+		}
+		nonces[i] = record.Nonce
+	}
+	recipients := make([]types.Account, count)
+	for i := range recipients {
+		recipients[i] = account(r.IntN(max(g.accounts, 1)))
+	}
+	errs := make([]error, count)
+	parallel(count, func(i int) {
+		key := g.keys[i%senders]
+		txs[i], errs[i] = types.Sign(types.Transaction{
+			Version: types.TransactionVersion, ChainID: 4242, Sender: key.PublicKey(), Nonce: nonces[i%senders] + uint64(i/senders),
+			GasLimit: params.Schedule1.IntrinsicTransfer + params.Schedule1.NewAccount, MaxFeePerGas: params.DefaultMaxBaseFee,
+			MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: recipients[i], Amount: 1},
+		}, key, [32]byte{})
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	b := &batch{}
+	for part := range slices.Chunk(txs, 512) {
+		b.txs = append(b.txs, types.VerifySignatures(part)...)
+	}
+	return b, nil
+}
+
+// batch gives transactions to the ledger in their order.
+type batch struct{ txs []*types.VerifiedTx }
+
+// Next implements [ledger.Transactions].
+func (b *batch) Next() *types.VerifiedTx {
+	if len(b.txs) == 0 {
+		return nil
+	}
+	tx := b.txs[0]
+	b.txs = b.txs[1:]
+	return tx
+}
+
+// SkipSender implements [ledger.Transactions]: a transaction that is not valid shows in the block's length.
+func (b *batch) SkipSender() {}
+
+// build makes a block of transfers with the ledger and returns the time that it took.
+func (g *grown) build(l *ledger.Ledger, b *batch) (time.Duration, error) {
+	count := len(b.txs)
+	runtime.GC() // what was signed is not the block's garbage
+	start := time.Now()
+	block, err := l.Build(ledger.Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: b},
+		func(hash types.BlockHash) (types.Signature, error) { return g.producer.Sign(hash[:], [32]byte{}) })
+	took := time.Since(start)
+	if err == nil && len(block.Included) != count {
+		err = fmt.Errorf("%d of %d transfers were included", len(block.Included), count)
+	}
+	return took, err
+}
+
+// parallel runs f(0) … f(n − 1) on all cores.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	workers.Wait()
+}

@@ -1,0 +1,224 @@
+// Command growth measures what a block costs against the size of the state and against its transactions, a start
+// against the size of the state, and a node's memory at rest. It writes tables in Markdown to the standard output, and
+// the curves as SVG.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are the size of the measurements.
+type settings struct {
+	binary, directory, plots string
+	runs                     int
+	sizes                    []int // of the state, in leaves, ascending
+	rest                     int   // the size at which a node's memory is measured
+	perBlock                 []int // transactions in a block
+	blockSize                int   // transactions in the blocks of the curve over sizes
+}
+
+func main() {
+	s := settings{}
+	sizes := flag.String("sizes", "20000,31623,100000,316228,1000000,3162278,8400000,10000000,31622777", "sizes of the state, in leaves, ascending")
+	perBlock := flag.String("transactions", "100,316,1000,3162,10000,31623", "transactions in a block")
+	flag.IntVar(&s.rest, "rest", 1_000_000, "the size, one of them, at which memory at rest and blocks of several lengths are measured")
+	flag.IntVar(&s.blockSize, "block", 10_000, "transactions in the blocks that are measured at each size")
+	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
+	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
+	flag.StringVar(&s.plots, "plots", "docs", "directory of the plots")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if s.sizes, err = numbers(*sizes); err == nil {
+		s.perBlock, err = numbers(*perBlock)
+	}
+	if err == nil {
+		err = measure(ctx, s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "growth:", err)
+		os.Exit(1)
+	}
+}
+
+func numbers(list string) (values []int, err error) {
+	for field := range strings.SplitSeq(list, ",") {
+		value, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// result is what was measured at one size of the state.
+type result struct {
+	leaves        int
+	start         time.Duration // opening the store and rebuilding the tree
+	update, block time.Duration // medians
+}
+
+func measure(ctx context.Context, s settings) (err error) {
+	dir, err := os.MkdirTemp(s.directory, "cairn-growth-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	g, err := newGrown(filepath.Join(dir, "chain"))
+	if err != nil {
+		return err
+	}
+	if err := g.begin(); err != nil {
+		return err
+	}
+	var results []result
+	var lengths []point
+	var atRest string
+	for _, size := range s.sizes {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Fprintf(os.Stderr, "%d leaves\n", size)
+		r, err := g.at(s, size)
+		if err != nil {
+			return fmt.Errorf("%d leaves: %w", size, err)
+		}
+		results = append(results, r)
+		if size != s.rest {
+			continue
+		}
+		if lengths, err = g.byLength(s); err != nil {
+			return err
+		}
+		if atRest, err = memoryAtRest(ctx, s.binary, g.dir, dir); err != nil {
+			return err
+		}
+	}
+	return write(s, results, lengths, atRest)
+}
+
+// begin makes the genesis block.
+func (g *grown) begin() error {
+	o, err := g.open()
+	if err != nil {
+		return err
+	}
+	_, err = g.ledger(o)
+	return errors.Join(err, o.close())
+}
+
+// at grows the state to a size and measures there.
+func (g *grown) at(s settings, size int) (result, error) {
+	o, err := g.open()
+	if err != nil {
+		return result{}, err
+	}
+	r, err := g.updatesAt(s, o, size)
+	if err = errors.Join(err, o.close()); err != nil {
+		return r, err
+	}
+	start := time.Now()
+	if o, err = g.open(); err != nil {
+		return r, err
+	}
+	l, err := g.ledger(o)
+	if err != nil {
+		return r, errors.Join(err, o.close())
+	}
+	r.start = time.Since(start)
+	var blocks []time.Duration
+	random := rand.New(rand.NewPCG(2, uint64(size)))
+	for range s.runs {
+		var b *batch
+		var took time.Duration
+		if b, err = g.transfers(o, random, s.blockSize); err == nil {
+			took, err = g.build(l, b)
+		}
+		if err != nil {
+			break
+		}
+		blocks = append(blocks, took)
+	}
+	if err = errors.Join(err, o.close()); err != nil {
+		return r, err
+	}
+	r.block = median(blocks)
+	return r, nil
+}
+
+// updatesAt grows the state to a size and measures 10,000 updates of it, from the new values to the synced disk.
+func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
+	t, err := o.loadTree()
+	if err != nil {
+		return result{}, err
+	}
+	if err := g.grow(o, t, size); err != nil {
+		return result{}, err
+	}
+	random := rand.New(rand.NewPCG(1, uint64(size)))
+	var took []time.Duration
+	for range s.runs {
+		accesses, err := g.updates(o, random, 10_000)
+		if err != nil {
+			return result{}, err
+		}
+		start := time.Now()
+		if err := o.appendWrites(t, accesses); err != nil {
+			return result{}, err
+		}
+		took = append(took, time.Since(start))
+	}
+	return result{leaves: t.Len(), update: median(took)}, nil
+}
+
+// byLength measures blocks of several lengths.
+func (g *grown) byLength(s settings) (points []point, err error) {
+	o, err := g.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, o.close()) }()
+	l, err := g.ledger(o)
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(3, 0))
+	for _, length := range s.perBlock {
+		var took []time.Duration
+		for range s.runs {
+			b, err := g.transfers(o, random, length)
+			if err != nil {
+				return nil, err
+			}
+			each, err := g.build(l, b)
+			if err != nil {
+				return nil, err
+			}
+			took = append(took, each)
+		}
+		points = append(points, point{float64(length), milliseconds(median(took))})
+	}
+	return points, nil
+}
+
+func median(times []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[len(sorted)/2]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Measures, and writes bench/results.md and the plots in docs/: Cairn against geth and anvil under the same load, and
+# what blocks cost as the state grows. Takes about an hour; nothing else should run. No figure makes it fail.
+# BENCH_PEERS and BENCH_GROWTH are flags for the two programs, e.g. BENCH_PEERS='-rounds 1' for a short look. Peers that
+# cannot be installed are left out. BENCH_CACHE is where they are installed once.
+set -eu
+cd "$(dirname "$0")/.."
+
+geth_version=v1.17.8
+anvil_version=1.7.1
+cache=${BENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cairn-bench}
+mkdir -p "$cache"
+export CGO_ENABLED=0
+
+geth=$cache/geth-$geth_version/geth
+if [ ! -x "$geth" ]; then
+	echo "building geth $geth_version" >&2
+	GOBIN=$(dirname "$geth") go install "github.com/ethereum/go-ethereum/cmd/geth@$geth_version" || geth=
+fi
+
+if [ ! -d "$cache/anvil-$anvil_version" ]; then
+	echo "installing anvil $anvil_version" >&2
+	npm install --prefix "$cache/anvil-$anvil_version" --no-audit --no-fund --ignore-scripts "@foundry-rs/anvil@$anvil_version" >&2 ||
+		rm -rf "$cache/anvil-$anvil_version"
+fi
+# The package holds nothing but a pointer to the one with the system's binary.
+anvil=$(find "$cache/anvil-$anvil_version" -path '*/bin/anvil' -type f -perm -u+x ! -path '*/.bin/*' 2>/dev/null | head -n 1)
+
+go build -trimpath -o bin/cairn ./cmd/cairn
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
+{
+	echo "# Measurements"
+	echo
+	echo "Written by \`make bench\`; do not edit. Only ratios of one run should be trusted."
+	echo
+	echo "- date: $(date -u +%Y-%m-%d)"
+	echo "- commit: $(git describe --always --dirty)"
+	echo "- machine: $(uname -sm), $(getconf _NPROCESSORS_ONLN) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1), $(awk '/^MemTotal/ {printf "%d GiB", $2 / 1048576}' /proc/meminfo 2>/dev/null)"
+	echo "- peers: ${geth:+geth $geth_version }${anvil:+anvil $anvil_version}"
+	echo
+	echo "## Against peers"
+	echo
+} >"$results"
+root=$PWD
+# shellcheck disable=SC2086 # flags are words
+(cd bench/peers && go run . -cairn "$root/bin/cairn" -geth "$geth" -anvil "$anvil" ${BENCH_PEERS:-}) >>"$results"
+{
+	echo
+	echo "## Growth"
+	echo
+} >>"$results"
+# shellcheck disable=SC2086
+go run ./bench/growth -cairn bin/cairn -plots docs ${BENCH_GROWTH:-} >>"$results"
+{
+	echo
+	echo "![What a block costs against the size of the state](../docs/growth-state.svg)"
+	echo "![What a block costs against its transfers](../docs/growth-block.svg)"
+} >>"$results"
+cp "$results" bench/results.md
