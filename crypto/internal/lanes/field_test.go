@@ -105,7 +105,7 @@ func sub(x *big.Int, ys ...*big.Int) *big.Int {
 
 func TestMultiplyAndSquare(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 3000 {
+	for range 800 {
 		// All limbs below 2^52, more than what reduced elements have.
 		x, y := edgeElement(r, mask52), edgeElement(r, mask52)
 		var product, power element
@@ -126,7 +126,7 @@ func TestMultiplyAndSquare(t *testing.T) {
 // TestDoubleAndAdd holds the kernels to their formulas over numbers that are no points, with the largest limbs.
 func TestDoubleAndAdd(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 2000 {
+	for range 400 {
 		p := point{edgeElement(r, largestTop), edgeElement(r, largestTop), edgeElement(r, largestTop)}
 		x, y := edgeElement(r, largestTop), edgeElement(r, largestTop)
 		doubled, sum := p, point{}
@@ -170,7 +170,7 @@ func TestDoubleAndAdd(t *testing.T) {
 
 func TestLane(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for range 3000 {
+	for range 800 {
 		e := edgeElement(r, largestTop)
 		for lane := range Count {
 			w := e.lane(lane)
@@ -236,7 +236,7 @@ func TestSplitAndRecode(t *testing.T) {
 	for i := range uint(256) {
 		edges = append(edges, scalar(wordsOf(new(big.Int).Lsh(big.NewInt(1), i))))
 	}
-	for i := range 3000 {
+	for i := range 800 {
 		k := randomScalar(r)
 		if i < len(edges) {
 			k = edges[i]
