@@ -115,7 +115,7 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
 		MemTableStopWritesThreshold: 16,
-		L0CompactionThreshold:       8,
+		L0CompactionThreshold:       16,
 		L0StopWritesThreshold:       64,
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
