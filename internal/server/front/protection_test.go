@@ -441,8 +441,10 @@ func TestWatchedFiles(t *testing.T) {
 		t.Error("the files are looked at all the time")
 	}
 	now = now.Add(2 * checkInterval)
-	if serial() != 2 || serial() != 2 || loads != 2 {
-		t.Errorf("serial %d after %d loads", serial(), loads)
+	for range 2 {
+		if serial() != 2 || loads != 2 {
+			t.Errorf("serial %d after %d loads", serial(), loads)
+		}
 	}
 	if err := os.WriteFile(keyFile, []byte("no key"), 0o600); err != nil {
 		t.Fatal(err)

@@ -229,7 +229,7 @@ func (s *Server) methods() []method {
 		bind(s, api.GetTransactionsByAddress, s.getTransactionsByAddress),
 		bind(s, api.ListRecentTransactions, s.listRecentTransactions),
 
-		bindGroup(s, api.SendRawTransaction, s.sendRawTransactions),
+		bindGroup(s, api.SendRawTransaction, s.sendRawTransaction),
 		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync),
 		bind(s, api.Call, s.call),
 		bind(s, api.EstimateGas, s.estimateGas),

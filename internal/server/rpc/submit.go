@@ -26,9 +26,9 @@ const (
 	estimateReserve = 20
 )
 
-// sendRawTransactions sends the transactions of consecutive calls: their signatures are verified together and they
+// sendRawTransaction sends the transactions of consecutive calls: their signatures are verified together and they
 // reach the pool's journal in one write.
-func (s *Server) sendRawTransactions(ctx context.Context, calls []api.RawTransactionParams) []jsonrpc.Outcome[types.TxID] {
+func (s *Server) sendRawTransaction(ctx context.Context, calls []api.RawTransactionParams) []jsonrpc.Outcome[types.TxID] {
 	encoded := make([][]byte, len(calls))
 	for i, p := range calls {
 		encoded[i] = p.Transaction
@@ -94,7 +94,7 @@ func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactio
 	ctx, cancel := context.WithTimeout(ctx, receiptWait)
 	defer cancel()
 	id := types.TransactionID(p.Transaction)
-	sent := s.sendRawTransactions(ctx, []api.RawTransactionParams{p})[0]
+	sent := s.sendRawTransaction(ctx, []api.RawTransactionParams{p})[0]
 	if sent.Err != nil && !errors.Is(sent.Err, api.ErrAlreadyKnown) {
 		return api.Receipt{}, sent.Err
 	}
