@@ -13,6 +13,7 @@ import (
 // Limits of signature verification. They bound what waits, not what is verified in a second.
 const (
 	batchSize   = 512      // signatures verified together: more gain little
+	gather      = 8        // signatures that cost hardly more than one (crypto.VerifyBatch)
 	queueItems  = 32_768   // about a second's work of one core
 	queueBytes  = 64 << 20 // of transactions waiting for verification
 	suspectTime = time.Minute
@@ -130,6 +131,7 @@ type lane struct {
 	filled *sync.Cond
 	queue  []item
 	bytes  int
+	busy   int // workers that verify
 	closed bool
 	ended  sync.WaitGroup
 }
@@ -225,6 +227,7 @@ func (l *lane) work() {
 		}
 		clear(items)
 		clear(txs)
+		l.finish()
 	}
 }
 
@@ -232,7 +235,8 @@ func (l *lane) work() {
 func (l *lane) take(items []item) []item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.queue) == 0 && !l.closed {
+	// A few items are left to gather while another worker verifies: together they cost little more than one.
+	for !l.closed && (len(l.queue) == 0 || l.busy > 0 && len(l.queue) < gather) {
 		l.filled.Wait()
 	}
 	n := min(len(l.queue), l.size)
@@ -242,7 +246,16 @@ func (l *lane) take(items []item) []item {
 	}
 	clear(l.queue[:n])
 	l.queue = l.queue[n:]
+	l.busy++
 	return items
+}
+
+// finish says that a worker has verified what it took.
+func (l *lane) finish() {
+	l.mu.Lock()
+	l.busy--
+	l.filled.Broadcast()
+	l.mu.Unlock()
 }
 
 func (l *lane) close() {
