@@ -40,7 +40,7 @@ type worker struct {
 	submissions map[[32]byte]*submission
 
 	next    int       // of requests
-	again   []request // refused for now; they come first
+	again   []request // refused, and worth another try; they come first
 	conn    *conn
 	broken  int
 	latency *hdrhistogram.Histogram // of requests, in ns
