@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // Limits of signature verification. They bound what waits, not what is verified in a second.
 const (
 	batchSize   = 512      // signatures verified together: more gain little
-	gather      = 8        // signatures that cost hardly more than one (crypto.VerifyBatch)
 	queueItems  = 32_768   // about a second's work of one core
 	queueBytes  = 64 << 20 // of transactions waiting for verification
 	suspectTime = time.Minute
@@ -45,8 +45,12 @@ type verifier struct {
 func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 	v := &verifier{now: now, suspects: make(map[string]time.Time)}
 	counted := v.counts.counting(verify)
-	v.honest = newLane(counted, runtime.GOMAXPROCS(0), batchSize, queueItems, queueBytes)
-	v.suspect = newLane(counted, 1, 1, suspectQueue, queueBytes)
+	gather := 1
+	if crypto.Lanes() {
+		gather = 8 // a group of vector lanes, which costs hardly more than one signature
+	}
+	v.honest = newLane(counted, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
+	v.suspect = newLane(counted, 1, 1, 1, suspectQueue, queueBytes)
 	return v
 }
 
@@ -123,6 +127,7 @@ func (v *verifier) close() {
 // lane is a bounded queue of transactions and the goroutines that verify them, up to size together.
 type lane struct {
 	verifyBatch verifyFunc
+	gather      int // items that a worker waits for while another one verifies
 	size        int
 	maxItems    int
 	maxBytes    int
@@ -151,8 +156,8 @@ type group struct {
 	done    chan struct{}
 }
 
-func newLane(verify verifyFunc, workers, size, maxItems, maxBytes int) *lane {
-	l := &lane{verifyBatch: verify, size: size, maxItems: maxItems, maxBytes: maxBytes}
+func newLane(verify verifyFunc, workers, gather, size, maxItems, maxBytes int) *lane {
+	l := &lane{verifyBatch: verify, gather: gather, size: size, maxItems: maxItems, maxBytes: maxBytes}
 	l.filled = sync.NewCond(&l.mu)
 	for range workers {
 		l.ended.Go(l.work)
@@ -235,8 +240,7 @@ func (l *lane) work() {
 func (l *lane) take(items []item) []item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// A few items are left to gather while another worker verifies: together they cost little more than one.
-	for !l.closed && (len(l.queue) == 0 || l.busy > 0 && len(l.queue) < gather) {
+	for !l.closed && (len(l.queue) == 0 || l.busy > 0 && len(l.queue) < l.gather) {
 		l.filled.Wait()
 	}
 	n := min(len(l.queue), l.size)

@@ -100,7 +100,7 @@ func TestBatchIsScreenedInTurn(t *testing.T) {
 // TestCallersShareBatches lets callers queue up while the worker is busy.
 func TestCallersShareBatches(t *testing.T) {
 	r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
-	l := newLane(r.verify, 1, batchSize, queueItems, queueBytes)
+	l := newLane(r.verify, 1, 1, batchSize, queueItems, queueBytes)
 	defer l.close()
 	var groups []*group
 	call := func(n int) {
@@ -261,7 +261,7 @@ func TestQueueIsBounded(t *testing.T) {
 	size := len(transfer(1, 0, 100, 5))
 	for _, test := range []struct{ items, bytes int }{{2, 1 << 20}, {100, 2*size + size/2}} {
 		r := &recorder{entered: make(chan struct{}), gate: make(chan struct{})}
-		l := newLane(r.verify, 1, 1, test.items, test.bytes)
+		l := newLane(r.verify, 1, 1, 1, test.items, test.bytes)
 		candidates := make([]*candidate, 4)
 		for i := range candidates {
 			candidates[i] = new(candidate)
