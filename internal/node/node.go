@@ -226,6 +226,7 @@ func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 	defer stopProducing()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
+	n.front.Drain()
 	if err := n.push.Shutdown(ctx); err != nil {
 		n.config.Log.Warn("WebSocket connections were cut", "error", err)
 	}

@@ -69,9 +69,11 @@ func New(l *ledger.Ledger, pool *mempool.Pool, key crypto.PrivateKey, clock Cloc
 // Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
 // the block is on disk, and only a new start tells.
 func (s *Solo) Run(ctx context.Context) error {
-	last := s.clock.Now()
+	last, blockTime := s.clock.Now(), s.BlockTime()
 	for {
-		blockTime := s.BlockTime()
+		if changed := s.BlockTime(); changed != blockTime { // an interval begins when it is set, not at the last block
+			last, blockTime = s.clock.Now(), changed
+		}
 		var tick <-chan time.Time
 		var ready <-chan struct{}
 		switch {
@@ -98,7 +100,6 @@ func (s *Solo) Run(ctx context.Context) error {
 			}
 		case <-ready:
 		case <-s.changed:
-			last = s.clock.Now()
 		case r := <-s.requests:
 			err := r.do()
 			r.done <- err
