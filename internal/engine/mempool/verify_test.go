@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -134,6 +135,46 @@ func TestCallersShareBatches(t *testing.T) {
 	if got := r.take(); !slices.Equal(got, []int{1, 43}) {
 		t.Fatalf("batches of %v", got)
 	}
+}
+
+// TestFewSignaturesLinger sends few at a time to a lane that would rather verify eight together.
+func TestFewSignaturesLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		l := newLane(r.verify, 2, 8, batchSize, queueItems, queueBytes)
+		defer l.close()
+		took := func(n int) time.Duration {
+			t.Helper()
+			start := time.Now()
+			batch := make([]*candidate, n)
+			for i := range batch {
+				batch[i] = new(candidate)
+				batch[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			}
+			l.verify(t.Context(), batch)
+			for _, c := range batch {
+				if c.err != nil {
+					t.Error(c.err)
+				}
+			}
+			synctest.Wait() // for the worker to wait again
+			return time.Since(start)
+		}
+		for _, step := range []struct {
+			what string
+			n    int
+			want time.Duration
+		}{
+			{"a lone sender does not wait", 1, 0},
+			{"eight together do not either", 8, 0},
+			{"one after eight waits for others", 1, lingerTime},
+			{"and is a lone sender then", 1, 0},
+		} {
+			if got := took(step.n); got != step.want {
+				t.Errorf("%s: took %v, want %v; batches of %v", step.what, got, step.want, r.take())
+			}
+		}
+	})
 }
 
 // TestBatchesAreBounded verifies 1,100 at once in batches of at most 512.
