@@ -20,7 +20,15 @@ func (s Signer) Account() types.Account { return s.key.PublicKey() }
 
 // Sign signs a transaction whose sender is the signer's account.
 func (s Signer) Sign(tx types.Transaction) (types.SignedTransaction, error) {
-	var aux [32]byte
+	return types.Sign(tx, s.key, randomness())
+}
+
+// SignAll signs transactions whose sender is the signer's account, several times as fast as one by one.
+func (s Signer) SignAll(txs []types.Transaction) ([]types.SignedTransaction, error) {
+	return types.SignAll(txs, s.key, randomness())
+}
+
+func randomness() (aux [32]byte) {
 	_, _ = rand.Read(aux[:]) // never fails (crypto/rand)
-	return types.Sign(tx, s.key, aux)
+	return aux
 }

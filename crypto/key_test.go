@@ -244,6 +244,36 @@ func TestTapTweakAgreesOnBothSides(t *testing.T) {
 	})
 }
 
+func TestSignAllSignsAsSignDoes(t *testing.T) {
+	key := mustKey(t, TaggedHash("key"))
+	for _, n := range []int{0, 1, 8, 9} {
+		messages := make([][32]byte, n)
+		for i := range messages {
+			messages[i] = TaggedHash("message", []byte{byte(i)})
+		}
+		signatures, err := key.SignAll(messages, TaggedHash("aux"))
+		if err != nil || len(signatures) != n {
+			t.Fatalf("%d messages: %d signatures, %v", n, len(signatures), err)
+		}
+		for i, message := range messages {
+			if want, err := key.Sign(message[:], TaggedHash("aux")); err != nil || signatures[i] != want {
+				t.Errorf("signature %d of %d: got %x, want %x, %v", i, n, signatures[i], want, err)
+			}
+		}
+	}
+}
+
+func BenchmarkSignAll(b *testing.B) {
+	key := mustKey(b, TaggedHash("key"))
+	messages := make([][32]byte, 64)
+	for b.Loop() {
+		if _, err := key.SignAll(messages, messages[0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(64*b.N), "ns/signature")
+}
+
 func BenchmarkSign(b *testing.B) {
 	key := mustKey(b, TaggedHash("key"))
 	message := TaggedHash("message")

@@ -274,3 +274,20 @@ func Sign(t Transaction, key crypto.PrivateKey, aux [32]byte) (SignedTransaction
 	signature, err := key.Sign(message[:], aux)
 	return SignedTransaction{Transaction: t, Signature: signature}, err
 }
+
+// SignAll signs transactions of one sender as [Sign] does, several times as fast.
+func SignAll(txs []Transaction, key crypto.PrivateKey, aux [32]byte) ([]SignedTransaction, error) {
+	messages := make([][32]byte, len(txs))
+	for i := range txs {
+		messages[i] = txs[i].SigningHash()
+	}
+	signatures, err := key.SignAll(messages, aux)
+	if err != nil {
+		return nil, err
+	}
+	signed := make([]SignedTransaction, len(txs))
+	for i, signature := range signatures {
+		signed[i] = SignedTransaction{Transaction: txs[i], Signature: signature}
+	}
+	return signed, nil
+}

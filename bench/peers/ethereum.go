@@ -117,8 +117,20 @@ func (e *ethereum) await(ctx context.Context, hash common.Hash) error {
 	}
 }
 
-// Transfer implements [bench.Target]: one wei to another sender (EIP-1559).
-func (e *ethereum) Transfer(sender, index int) (bench.Call, error) {
+// Transfers implements [bench.Target].
+func (e *ethereum) Transfers(sender, first, count int) (calls []bench.Call, err error) {
+	for i := range count {
+		call, err := e.transfer(sender, first+i)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+// transfer is a sender's index-th: one wei to another sender (EIP-1559).
+func (e *ethereum) transfer(sender, index int) (bench.Call, error) {
 	to := e.senders[(sender+1+index)%len(e.senders)]
 	tx, err := types.SignNewTx(e.keys[sender], e.signer, &types.DynamicFeeTx{
 		ChainID: e.chainID, Nonce: e.nonces[sender] + uint64(index), GasTipCap: big.NewInt(1_000_000_000),

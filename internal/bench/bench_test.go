@@ -119,10 +119,13 @@ func (n *toyNode) BlockTransactions(_ context.Context, height uint64) ([][32]byt
 	return n.blocks[height-1], nil
 }
 
-func (n *toyNode) Transfer(sender, index int) (Call, error) {
-	tx := fmt.Sprintf("%d:%d", sender, index)
-	hash := hashOf(tx)
-	return NewCall("send", `["`+tx+`"]`, &hash), nil
+func (n *toyNode) Transfers(sender, first, count int) (calls []Call, err error) {
+	for i := range count {
+		tx := fmt.Sprintf("%d:%d", sender, first+i)
+		hash := hashOf(tx)
+		calls = append(calls, NewCall("send", `["`+tx+`"]`, &hash))
+	}
+	return calls, nil
 }
 
 func (n *toyNode) Read(number int) Call { return NewCall("read", `["`+strconv.Itoa(number)+`"]`, nil) }

@@ -57,7 +57,7 @@ func PrepareCairn(ctx context.Context, c *client.Client, plan Plan, treasury *cr
 		}
 		return t, t.findReaders(ctx)
 	}
-	if err := t.makeSenders(plan.Senders, treasury); err != nil {
+	if err := t.makeSenders(plan.FirstSender, plan.Senders, treasury); err != nil {
 		return nil, err
 	}
 	if err := t.quote(ctx); err != nil {
@@ -74,12 +74,12 @@ func PrepareCairn(ctx context.Context, c *client.Client, plan Plan, treasury *cr
 
 // makeSenders derives the senders' keys: tagged("cairn/bench/sender", source's key ‖ index), the source of a
 // development chain being no secret.
-func (t *Cairn) makeSenders(count int, treasury *crypto.PrivateKey) error {
+func (t *Cairn) makeSenders(first, count int, treasury *crypto.PrivateKey) error {
 	var source [32]byte
 	if treasury != nil {
 		source = treasury.Bytes()
 	}
-	for i := range count {
+	for i := first; i < first+count; i++ {
 		key, err := crypto.NewPrivateKey(senderTag.Hash(source[:], fmt.Appendf(nil, "%d", i)))
 		if err != nil {
 			return err
@@ -234,15 +234,23 @@ func (t *Cairn) transfer(sender, index int) types.Transaction {
 	}
 }
 
-// Transfer implements [Target].
-func (t *Cairn) Transfer(sender, index int) (Call, error) {
-	signed, err := t.senders[sender].signer.Sign(t.transfer(sender, index))
-	if err != nil {
-		return Call{}, err
+// Transfers implements [Target].
+func (t *Cairn) Transfers(sender, first, count int) ([]Call, error) {
+	txs := make([]types.Transaction, count)
+	for i := range txs {
+		txs[i] = t.transfer(sender, first+i)
 	}
-	encoded := signed.Encode()
-	id := [32]byte(types.TransactionID(encoded))
-	return NewCall(api.SendRawTransaction.Name, `["0x`+hex.EncodeToString(encoded)+`"]`, &id), nil
+	signed, err := t.senders[sender].signer.SignAll(txs)
+	if err != nil {
+		return nil, err
+	}
+	calls := make([]Call, count)
+	for i := range signed {
+		encoded := signed[i].Encode()
+		id := [32]byte(types.TransactionID(encoded))
+		calls[i] = NewCall(api.SendRawTransaction.Name, `["0x`+hex.EncodeToString(encoded)+`"]`, &id)
+	}
+	return calls, nil
 }
 
 // Read implements [Target].

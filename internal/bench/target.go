@@ -30,8 +30,8 @@ type Chain interface {
 // Target is a chain that a load can be prepared for, with its senders' accounts.
 type Target interface {
 	Chain
-	// Transfer is a sender's index-th transfer, signed. It is called from several goroutines.
-	Transfer(sender, index int) (Call, error)
+	// Transfers are count transfers of a sender from its first-th on, signed. It is called from several goroutines.
+	Transfers(sender, first, count int) ([]Call, error)
 	// Read is the reading of a balance: that of an account chosen by a number.
 	Read(number int) Call
 	// Judge says what the error of a call means.
@@ -59,6 +59,8 @@ const (
 const (
 	// readsPerTransfer is the share of reads in a mixed load: most of what wallets ask are balances.
 	readsPerTransfer = 9
+	// signedTogether is how many transfers of a sender are asked for at a time.
+	signedTogether = 64
 	// readsPerConnection is how many different reads a connection repeats.
 	readsPerConnection = 1000
 )
@@ -67,6 +69,7 @@ const (
 type Plan struct {
 	Load        Load
 	Connections int
+	FirstSender int // the number of the first sender: runs that overlap use different ones
 	Senders     int
 	PerSender   int // transfers of each sender
 }
@@ -84,7 +87,7 @@ func (p Plan) Check() error {
 		return fmt.Errorf("unknown load %q: it is %s, %s or %s", p.Load, Transfers, Reads, Mixed)
 	case p.Connections < 1 || p.Connections > MaxConnections:
 		return fmt.Errorf("the number of connections is 1 to %d", MaxConnections)
-	case p.Senders < 1 || p.PerSender < 1 || p.Senders > MaxTransfers/p.PerSender:
+	case p.FirstSender < 0 || p.Senders < 1 || p.PerSender < 1 || p.Senders > MaxTransfers/p.PerSender:
 		return fmt.Errorf("senders and transfers of each are at least 1, and %d together at most", MaxTransfers)
 	}
 	return nil
@@ -132,19 +135,26 @@ func (p Plan) queue(ctx context.Context, target Target, connection int) ([]Call,
 		read(readsPerConnection)
 		return calls, nil
 	}
-	for index := range p.PerSender {
+	for first := 0; first < p.PerSender; first += signedTogether {
+		count := min(signedTogether, p.PerSender-first)
+		var turns [][]Call // by sender
 		for sender := connection; sender < p.Senders; sender += p.Connections {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if p.Load == Mixed {
-				read(readsPerTransfer)
-			}
-			call, err := target.Transfer(sender, index)
+			transfers, err := target.Transfers(sender, first, count)
 			if err != nil {
 				return nil, err
 			}
-			calls = append(calls, call)
+			turns = append(turns, transfers)
+		}
+		for i := range count {
+			for _, transfers := range turns {
+				if p.Load == Mixed {
+					read(readsPerTransfer)
+				}
+				calls = append(calls, transfers[i])
+			}
 		}
 	}
 	return calls, nil
