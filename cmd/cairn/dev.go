@@ -31,6 +31,7 @@ type devSettings struct {
 	LogLevel  string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
 	LogFormat string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	kernelSettings
 	httpSettings
 }
 
@@ -75,7 +76,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	n, err := node.New(node.Config{
 		HTTP: http, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, Development: development,
-		Log: log, OnBlock: blockLines(command.ErrOrStderr()),
+		Kernels: settings.kernelSettings.config(), Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})
 	if err != nil {
 		return err

@@ -71,10 +71,13 @@ func printFindings(printer *output.Printer, findings []finding) error {
 }
 
 func checkProcessor() finding {
-	kernel, fast := node.HashKernel()
-	f := finding{Check: "processor", State: stateOK, Detail: fmt.Sprintf("%d cores, hashing with %s", runtime.NumCPU(), kernel)}
+	kernels, fast := node.ActiveKernels()
+	f := finding{
+		Check: "processor", State: stateOK,
+		Detail: fmt.Sprintf("%d cores, hashing with %s, signatures with %s", runtime.NumCPU(), kernels.Hash, kernels.Signature),
+	}
 	if !fast {
-		f.State, f.Advice = stateWarning, "state roots take about ten times as long as with AVX-512: fine for development"
+		f.State, f.Advice = stateWarning, "state roots and signatures take several times as long as with AVX-512: fine for development"
 	}
 	if runtime.NumCPU() < 2 {
 		f.State, f.Advice = stateWarning, "signatures and execution share one core: give the node two"

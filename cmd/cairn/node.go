@@ -31,9 +31,19 @@ type nodeSettings struct {
 	LogFormat   string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	OTLP        string        `setting:"otlp-endpoint" usage:"URL of an OpenTelemetry collector that traces are sent to (OTLP over HTTP)"`
 	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
-	HashKernel  string        `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	kernelSettings
 	httpSettings
+}
+
+// kernelSettings choose code for the processor.
+type kernelSettings struct {
+	HashKernel      string `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
+	SignatureKernel string `setting:"signature-kernel" usage:"code that verifies signatures: avx512 or portable, both with the same result (default the fastest)"`
+}
+
+func (s kernelSettings) config() node.Kernels {
+	return node.Kernels{Hash: s.HashKernel, Signature: s.SignatureKernel}
 }
 
 func newNode() *cobra.Command {
@@ -117,7 +127,7 @@ func (s nodeSettings) config() (node.Config, error) {
 	}
 	return node.Config{
 		HTTP: http, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr,
-		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, HashKernel: s.HashKernel,
+		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, Kernels: s.kernelSettings.config(),
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil
 }

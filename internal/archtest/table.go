@@ -62,6 +62,7 @@ var rows = map[string][]string{
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/growth": {"types", "crypto", "internal/engine/ledger", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/soak":   {"client", "internal/bench"},
 	"bench/peers":  {"client", "internal/bench"},
 
 	"deploy": {}, // files for operators; its test runs a node

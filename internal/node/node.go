@@ -4,7 +4,6 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
-	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
@@ -45,7 +43,7 @@ type Config struct {
 	Retention   uint64 // blocks kept behind the head, 0 for all
 	SyncJournal bool   // answer a sent transaction only once it is synced
 	CacheBytes  int64  // of the database, 0 for its default
-	HashKernel  string // that hashes the state: avx512, avx2 or scalar; empty for the fastest
+	Kernels     Kernels
 	Development *Development
 	Log         *slog.Logger
 
@@ -80,13 +78,8 @@ const (
 
 // New opens the database and the listeners. [Node.Run] does the rest; a node that is not run must be closed.
 func New(config Config) (_ *Node, err error) {
-	if config.HashKernel != "" {
-		if err := poseidon.Use(poseidon.Kernel(config.HashKernel)); err != nil {
-			return nil, err
-		}
-	}
-	if err := poseidon.SelfTest(); err != nil {
-		return nil, fmt.Errorf("hash kernel %s: %w", poseidon.Active(), err)
+	if err := config.Kernels.use(); err != nil {
+		return nil, err
 	}
 	n := &Node{config: config}
 	defer func() {
@@ -311,8 +304,3 @@ func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d
 
 // ErrLocked is the error of a data directory that another process uses.
 var ErrLocked = kv.ErrLocked
-
-// HashKernel is the name of the code that hashes the state, and whether it is the fastest there is.
-func HashKernel() (name string, fastest bool) {
-	return string(poseidon.Active()), poseidon.Active() == poseidon.AVX512
-}

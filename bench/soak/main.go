@@ -1,0 +1,166 @@
+// Command soak sends transfers to a node of a development chain at a steady rate for a long time, and prints for each
+// window of it what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does
+// not level off is a leak. It fails if a call was refused or an accepted transfer is in no block.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/bench"
+)
+
+// settings say what is sent, and where to.
+type settings struct {
+	url, metrics         string
+	rate                 float64 // transfers a second
+	duration, window     time.Duration
+	connections, senders int
+	batch                int
+}
+
+// settleTime is how long a window's transfers may take to be in a block after the last was sent.
+const settleTime = 30 * time.Second
+
+func main() {
+	var s settings
+	flag.StringVar(&s.url, "rpc-url", "http://127.0.0.1:8777", "URL of the node's JSON-RPC")
+	flag.StringVar(&s.metrics, "metrics-url", "http://127.0.0.1:8778/metrics", "URL of the node's metrics")
+	flag.Float64Var(&s.rate, "rate", 10_000, "transfers a second")
+	flag.DurationVar(&s.duration, "duration", time.Hour, "how long to send")
+	flag.DurationVar(&s.window, "window", time.Minute, "what a line of the table is about")
+	flag.IntVar(&s.connections, "connections", 16, "connections")
+	flag.IntVar(&s.senders, "senders", 400, "accounts that send in a window")
+	flag.IntVar(&s.batch, "batch", 100, "calls in a request")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := s.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+// window is a part of the run, prepared while the one before it is sent.
+type window struct {
+	target *bench.Cairn
+	plan   bench.Plan
+	calls  [][]bench.Call
+	err    error
+}
+
+// outcome is what became of a window.
+type outcome struct {
+	report bench.Report
+	held   held
+	err    error
+}
+
+// run sends window after window without a pause between them: while one is sent, the next is signed, and the
+// one before waits for its blocks.
+func (s settings) run(ctx context.Context) error {
+	c, err := client.New(s.url)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	count := int(s.duration / s.window)
+	fmt.Printf("%d windows of %v, %.0f transfers a second in requests of %d over %d connections\n\n%s\n",
+		count, s.window, s.rate, s.batch, s.connections, header)
+	outcomes := make(chan chan outcome, count)
+	go s.send(ctx, c, count, outcomes)
+	var failures []error
+	var number int
+	for pending := range outcomes {
+		o := <-pending
+		number++
+		if o.err != nil {
+			failures = append(failures, fmt.Errorf("window %d: %w", number, o.err))
+			break
+		}
+		fmt.Println(o.line(number))
+		if lost := o.lost(); lost != nil {
+			failures = append(failures, fmt.Errorf("window %d: %w", number, lost))
+		}
+	}
+	return errors.Join(append(failures, ctx.Err())...)
+}
+
+// send starts each window when the one before it has been sent, and says where its outcome will be.
+func (s settings) send(ctx context.Context, c *client.Client, count int, outcomes chan<- chan outcome) {
+	defer close(outcomes)
+	next := s.prepare(ctx, c, 0)
+	start := time.Now()
+	for i := range count {
+		w := next
+		result := make(chan outcome, 1)
+		outcomes <- result
+		if w.err != nil {
+			result <- outcome{err: w.err}
+			return
+		}
+		go func() { result <- s.measure(ctx, w) }()
+		if i+1 < count {
+			next = s.prepare(ctx, c, i+1)
+		}
+		select {
+		case <-time.After(time.Until(start.Add(time.Duration(i+1) * s.window))):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// prepare signs the transfers of a window. Three sets of senders take turns, so that a set's last transfers are in
+// blocks, and its nonces known, when it is used again.
+func (s settings) prepare(ctx context.Context, c *client.Client, number int) window {
+	w := window{plan: bench.Plan{
+		Load: bench.Transfers, Connections: s.connections, FirstSender: number % 3 * s.senders, Senders: s.senders,
+		PerSender: int(s.rate * s.window.Seconds() / float64(s.senders)),
+	}}
+	if w.target, w.err = bench.PrepareCairn(ctx, c, w.plan, nil, func(string) {}); w.err == nil {
+		w.calls, w.err = bench.Prepare(ctx, w.target, w.plan, nil)
+	}
+	return w
+}
+
+func (s settings) measure(ctx context.Context, w window) (o outcome) {
+	o.report, o.err = bench.Run(ctx, w.target, w.plan, w.calls, bench.Options{
+		URL: s.url, Batch: s.batch, Rate: s.rate, Settle: settleTime,
+	})
+	if o.err == nil {
+		o.held, o.err = scrape(ctx, s.metrics)
+	}
+	return o
+}
+
+// header is the head of the table whose lines are [outcome.line].
+const header = `| window | included | request p50 / p99 ms | inclusion p50 / p99 ms | memory MB | heap MB | goroutines | handles | disk MB | height |
+|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
+
+func (o outcome) line(number int) string {
+	r, h := o.report, o.held
+	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |", number, r.Inclusion.Included,
+		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99,
+		h["process_resident_memory_bytes"]/1e6, h["go_memstats_heap_alloc_bytes"]/1e6, h["go_goroutines"], h["process_open_fds"],
+		h["cairn_store_disk_bytes"]/1e6, h["cairn_head_height"])
+}
+
+// lost returns an error unless every transfer was accepted and is in a block.
+func (o outcome) lost() error {
+	if len(o.report.Errors) > 0 {
+		e := o.report.Errors[0]
+		return fmt.Errorf("%d calls were answered with %s: %s", e.Count, e.Code, e.Example)
+	}
+	if i := o.report.Inclusion; i.Included != i.Accepted {
+		return fmt.Errorf("%d transfers were accepted and %d are in blocks", i.Accepted, i.Included)
+	}
+	return nil
+}
