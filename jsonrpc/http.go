@@ -59,6 +59,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		refusal.write(w)
 		return
 	}
+	if r.Header.Get("Content-Encoding") != "" {
+		s.options.Decompressed(r.Context(), body.Bytes())
+	}
 	buffer := answerBuffers.Get().(*[]byte)
 	defer answerBuffers.Put(buffer)
 	answer := s.Append(s.options.RequestContext(r.Context()), body.Bytes(), (*buffer)[:0])

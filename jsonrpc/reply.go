@@ -1,12 +1,16 @@
 package jsonrpc
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 )
 
 // maxPooledBytes is the largest buffer that is kept for the next request.
 const maxPooledBytes = 1 << 20
+
+// unaskedBytes may answer a body before Options.Room is asked.
+const unaskedBytes = 16 << 10
 
 // A reply collects what answers one body.
 type reply struct {
@@ -16,6 +20,11 @@ type reply struct {
 	batch   bool
 	// spent counts the bytes produced, the discarded ones too: they were work as well.
 	spent, limit int
+
+	room    int // bytes that may answer the body, as askRoom said last
+	busy    bool
+	askRoom func(ctx context.Context, bytes int) int
+	ctx     context.Context
 }
 
 // Write appends to the answer, for the encoder.
@@ -42,12 +51,13 @@ var exchanges = sync.Pool{New: func() any {
 func newExchange(dst []byte, limit int) *exchange {
 	x := exchanges.Get().(*exchange)
 	x.out, x.start, x.reply.batch, x.spent, x.reply.limit = dst, len(dst), false, 0, limit
+	x.room, x.busy = unaskedBytes, false
 	return x
 }
 
 func (x *exchange) free() {
 	x.forget()
-	x.out = nil
+	x.out, x.ctx, x.askRoom = nil, nil, nil
 	exchanges.Put(x)
 }
 
@@ -66,9 +76,12 @@ func (r *reply) closeBatch() {
 }
 
 // full reports whether there is no room for another answer.
-func (r *reply) full() bool { return r.spent >= r.limit }
+func (r *reply) full() bool { return r.busy || r.spent >= r.limit }
 
 func (r *reply) limitError() *Error {
+	if r.busy {
+		return NewError(CodeLimit, "the server has no memory for a larger response at present", "reason", "busy")
+	}
 	return limitError("the response is too large", "response_size", r.limit)
 }
 
@@ -94,10 +107,20 @@ func (r *reply) append(id []byte, member string, encode func(*reply) error) (err
 	if err := r.write(id, member, encode); err != nil {
 		return err
 	}
-	if r.spent += len(r.out) - start; r.spent > r.limit {
+	if r.spent += len(r.out) - start; r.spent > r.limit || !r.fits() {
 		return r.limitError()
 	}
 	return nil
+}
+
+// fits reports whether there is memory for the answer as it is now.
+func (r *reply) fits() bool {
+	size := len(r.out) - r.start
+	if size > r.room && !r.busy {
+		room := r.askRoom(r.ctx, size)
+		r.room, r.busy = max(r.room, room), room < size
+	}
+	return size <= r.room
 }
 
 // small answers the call id with an error of this package's own making, whatever has been spent. What it could fail

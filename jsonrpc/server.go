@@ -30,6 +30,13 @@ type Options struct {
 	// RequestContext derives the context of all calls of one HTTP request, for what they share. The default changes
 	// nothing. Serve and Append do not call it.
 	RequestContext func(context.Context) context.Context
+	// Room is asked, before an answer goes beyond 16 KiB and again as it grows, how many bytes in all may answer this
+	// body: at least the given number or, where there is no memory for them, less. Then the call that needs them and
+	// those after it are answered with a limit error. It must not wait. The default has room for anything.
+	Room func(ctx context.Context, bytes int) int
+	// Decompressed is told of the body of an HTTP request that came compressed, before its calls are made. The default
+	// ignores it.
+	Decompressed func(ctx context.Context, body []byte)
 	// Observe is told of each call after it was answered or, a notification, made: its method, "" when there is no
 	// such method or the call is invalid; the code it failed with, 0 when it did not; and how long it took. The calls
 	// of a group take equal parts of the group's time. A body that is refused as a whole is told of once. The default
@@ -52,6 +59,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Incident == nil {
 		o.Incident = logIncident
+	}
+	if o.Room == nil {
+		o.Room = func(_ context.Context, bytes int) int { return bytes }
+	}
+	if o.Decompressed == nil {
+		o.Decompressed = func(context.Context, []byte) {}
 	}
 	if o.RequestContext == nil {
 		o.RequestContext = func(ctx context.Context) context.Context { return ctx }
@@ -124,9 +137,11 @@ func (s *Server) Serve(ctx context.Context, body []byte) []byte {
 var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Append appends what Serve answers to dst and returns the extended dst: of the same length when there is nothing to
-// answer. It neither keeps nor changes body.
+// answer. It neither keeps nor changes body. Where ctx has ended with an Error as its cause, no call is made and each is
+// answered with that.
 func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	x := newExchange(dst, s.options.MaxResponseBytes)
+	x.ctx, x.askRoom = ctx, s.options.Room
 	defer x.free()
 	x.clock.start(s.options.Observe)
 	// One argument more than any method takes is enough to see that there are too many.
@@ -209,8 +224,8 @@ func (m *Method) callSafely(ctx context.Context, r *reply, c given) (err error) 
 
 // ready returns an error when there is no time or no room for the call e.
 func (s *Server) ready(ctx context.Context, x *exchange, e *envelope) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if e.id != nil && x.full() {
 		return x.limitError()

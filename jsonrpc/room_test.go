@@ -1,0 +1,103 @@
+package jsonrpc_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// Room is asked as the answer grows, and what it has no room for is answered with an error; no call is made after that.
+func TestRoom(t *testing.T) {
+	const none, some, much = 10 << 10, 20 << 10, 40 << 10
+	var asked []int
+	room := 0
+	s := newServer(t, jsonrpc.Options{Room: func(_ context.Context, bytes int) int {
+		asked = append(asked, bytes)
+		return room
+	}})
+	busy := func(id string) string {
+		return failure(id, -32040, "the server has no memory for a larger response at present", `{"reason":"busy"}`)
+	}
+	sized := func(id string, bytes int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"size","params":[%d],"id":%s}`, bytes, id)
+	}
+	full := func(id string, bytes int) string { return result(id, `"`+strings.Repeat("x", bytes)+`"`) }
+	frame := len(full("1", 0))
+	for _, test := range []struct {
+		name  string
+		room  int
+		body  string
+		want  string
+		asked []int
+	}{
+		{"small", 0, sized("1", none), full("1", none), nil},
+		{"room", 2 * some, sized("1", some), full("1", some), []int{some + frame}},
+		{"exact", some + frame, sized("1", some), full("1", some), []int{some + frame}},
+		{"no room", some + frame - 1, sized("1", some), busy("1"), []int{some + frame}},
+		{"asked once", much, "[" + sized("1", some) + "," + sized("2", 1) + "]", "[" + full("1", some) + "," + full("2", 1) + "]", []int{1 + some + frame}},
+		{"as it grows", some + frame + 1, "[" + sized("1", some) + "," + sized("2", 1) + "," + sized("3", 1) + "]",
+			"[" + full("1", some) + "," + busy("2") + "," + busy("3") + "]", []int{1 + some + frame, 1 + some + frame + 1 + frame + 1}},
+		{"the rest is refused", 0, "[" + sized("1", 5) + "," + sized("2", some) + "," + sized("3", 5) + "]",
+			"[" + full("1", 5) + "," + busy("2") + "," + busy("3") + "]", []int{1 + frame + 5 + 1 + some + frame}},
+	} {
+		asked, room = nil, test.room
+		prefix := strings.Repeat("p", 2*some) // what dst holds before is no part of the answer
+		got := string(s.Append(context.Background(), []byte(test.body), []byte(prefix)))
+		if got != prefix+test.want || !slices.Equal(asked, test.asked) {
+			t.Errorf("%s: asked for %v, want %v; %.100s", test.name, asked, test.asked, got[len(prefix):])
+		}
+	}
+}
+
+// Calls of a context that has ended are answered with its cause where that is an Error.
+func TestCauseAnswersCalls(t *testing.T) {
+	s := newServer(t, jsonrpc.Options{})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(jsonrpc.NewError(jsonrpc.CodeLimit, "too many calls", "reason", "rate"))
+	call := `{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":7}`
+	want := failure("7", -32040, "too many calls", `{"reason":"rate"}`)
+	if got := string(s.Serve(ctx, []byte(call))); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := string(s.Serve(ctx, []byte("["+call+"]"))); got != "["+want+"]" {
+		t.Errorf("%s", got)
+	}
+}
+
+// Decompressed is told of compressed bodies alone, before their calls are made.
+func TestDecompressed(t *testing.T) {
+	var told []string
+	s := newServer(t, jsonrpc.Options{Decompressed: func(_ context.Context, body []byte) { told = append(told, string(body)) }})
+	call := `{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":7}`
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write([]byte(call)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		body, encoding string
+		want           []string
+	}{{call, "", nil}, {zipped.String(), "gzip", []string{call}}, {"no gzip", "gzip", nil}} {
+		told = nil
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(test.body))
+		r.Header.Set("Content-Type", "application/json")
+		if test.encoding != "" {
+			r.Header.Set("Content-Encoding", test.encoding)
+		}
+		s.ServeHTTP(httptest.NewRecorder(), r)
+		if !slices.Equal(told, test.want) {
+			t.Errorf("%q: told of %q", test.encoding, told)
+		}
+	}
+}
