@@ -13,6 +13,9 @@ import (
 // defaultRate is the limit of an address that is not loopback: so many calls a second, and twice as many at once.
 const defaultRate = 200
 
+// minRequestMemory is in MiB. A quarter of it, which one address may have, is room for the largest body, compressed.
+const minRequestMemory = 128
+
 // httpSettings are the settings of the public HTTP server.
 type httpSettings struct {
 	TLSCert        string        `setting:"tls-cert" usage:"certificate (PEM) of JSON-RPC over TLS, with --tls-key"`
@@ -22,6 +25,7 @@ type httpSettings struct {
 	RateLimit      uint64        `setting:"rate-limit" usage:"calls a second that an address may make, twice as many at once; 0: any number"`
 	MaxConnections uint64        `setting:"max-connections" usage:"connections of JSON-RPC that may be open at a time"`
 	PerAddress     uint64        `setting:"max-connections-per-address" usage:"connections that one address may have open"`
+	RequestMemory  uint64        `setting:"request-memory-mib" usage:"MiB that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
 	RequestTime    time.Duration `setting:"request-time" usage:"what answering one request may take"`
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
 	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
@@ -29,7 +33,7 @@ type httpSettings struct {
 }
 
 func defaultHTTP() httpSettings {
-	return httpSettings{RateLimit: defaultRate, MaxConnections: 10_000, PerAddress: 256, RequestTime: 30 * time.Second}
+	return httpSettings{RateLimit: defaultRate, MaxConnections: 10_000, PerAddress: 256, RequestMemory: 512, RequestTime: 30 * time.Second}
 }
 
 // config checks the settings.
@@ -40,6 +44,8 @@ func (s httpSettings) config() (front.Config, error) {
 		return front.Config{}, output.Usage(fmt.Errorf("--max-connections and --max-connections-per-address are from 1 to %d", most))
 	case s.RateLimit > most:
 		return front.Config{}, output.Usage(fmt.Errorf("--rate-limit is at most %d", most))
+	case s.RequestMemory < minRequestMemory || s.RequestMemory > most:
+		return front.Config{}, output.Usage(fmt.Errorf("--request-memory-mib is from %d to %d", minRequestMemory, most))
 	case s.RequestTime < time.Second:
 		return front.Config{}, output.Usage(errors.New("--request-time is at least 1s"))
 	}
@@ -55,7 +61,7 @@ func (s httpSettings) config() (front.Config, error) {
 		proxies[i] = proxy
 	}
 	return front.Config{
-		MaxConnections: int(s.MaxConnections), MaxConnectionsPerAddress: int(s.PerAddress), Budget: s.RequestTime,
+		MaxMemory: int64(s.RequestMemory) << 20, MaxConnections: int(s.MaxConnections), MaxConnectionsPerAddress: int(s.PerAddress), Budget: s.RequestTime,
 		Rate:            front.Rate{PerSecond: float64(s.RateLimit), Burst: 2 * float64(s.RateLimit)},
 		CertificateFile: s.TLSCert, KeyFile: s.TLSKey, APIKeyFile: s.APIKeyFile, JWTSecretFile: s.JWTSecretFile,
 		Origins: s.CORSOrigin, Hosts: s.AllowedHost, Proxies: proxies,

@@ -1,8 +1,10 @@
 package node
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 )
 
@@ -11,6 +13,7 @@ func (n *Node) newPush() *push.Server {
 	return push.New(push.Config{
 		Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log,
 		CheckOrigin: func(*http.Request) bool { return true },
+		Ticket:      func(ctx context.Context) push.Ticket { return front.NewTicket(ctx) },
 	})
 }
 

@@ -25,7 +25,9 @@ import (
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Version: n.config.Version,
-		Mode: api.ModePrimary, Limits: jsonrpc.Options{Incident: logIncidents(n.config.Log), Observe: n.telemetry.Observe},
+		Mode: api.ModePrimary, Limits: jsonrpc.Options{
+			Incident: logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
+		},
 	}
 	if o := n.config.Override; o != nil {
 		config.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}

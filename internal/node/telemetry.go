@@ -145,13 +145,14 @@ func frontMetrics() []telemetry.Metric[front.Stats] {
 	type stats = front.Stats
 	return []telemetry.Metric[stats]{
 		telemetry.Gauge("http_connections", "Open connections to the public address.", func(s stats) int { return s.Open }),
+		telemetry.Gauge("http_memory_bytes", "Memory that the larger requests and answers hold, of the public address.", func(s stats) int64 { return s.Memory }),
 		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 { return s.Requests }),
 		telemetry.Counter("http_handed_over_total", "Connections that went over to the general HTTP server.", func(s stats) uint64 { return s.Handed }),
 		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(s stats) map[string]uint64 {
 			return map[string]uint64{
 				"rate_limited": s.RateLimited, "unauthorized": s.Unauthorized, "too_large": s.TooLarge,
 				"too_many_connections": s.TooManyConnections, "timeout": s.Timeouts, "forbidden_host": s.ForbiddenHost,
-				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining,
+				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining, "busy": s.Busy,
 			}
 		}),
 	}

@@ -33,11 +33,21 @@ type refusal struct {
 	sentence string
 	name     string // of a further field, or empty
 	value    string
-	count    *atomic.Uint64
+	count    *atomic.Uint64 // or nil
+}
+
+// counted counts the refusal.
+func (r *refusal) counted() {
+	if r.count != nil {
+		r.count.Add(1)
+	}
 }
 
 // ends reports whether the connection ends with the refusal, whatever is still to be read.
 func (r *refusal) ends() bool { return r.status == 413 || r.status == 503 }
+
+// errBusy refuses a request whose body no memory was found for. What counts it is its ticket.
+var errBusy = refusal{503, "The server is busy: it has no memory for a request of that size at present.", "Retry-After", memorySeconds, nil}
 
 // drainSeconds is when a client that meets a closing or full server should try again.
 const drainSeconds = "5"
@@ -142,11 +152,10 @@ func (s *Server) take(c client, now time.Time) time.Duration {
 // spend takes what a body costs beyond the call that take took.
 func (s *Server) spend(c client, calls int) {
 	switch {
-	case calls <= 1:
 	case c.key != nil:
-		c.key.spend(float64(calls - 1))
+		c.key.spend(float64(calls))
 	case s.limits(c):
-		s.buckets.spend(c.place, float64(calls-1))
+		s.buckets.spend(c.place, float64(calls))
 	}
 }
 

@@ -26,31 +26,36 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	now := s.now()
 	who, refused := s.admit(h, &c.peer, now)
 	length, last, compress := int(h.length), h.close, h.gzip
+	ctx := &budget{Context: s.context, ticket: Ticket{server: s, who: who}}
+	defer ctx.end()
+	if refused == nil && !ctx.ticket.Reserve(s.context, length) {
+		refused = &errBusy
+	}
 	if refused != nil {
-		refused.count.Add(1)
+		refused.counted()
 		whole := c.end-c.start-size >= length
 		last = last || !whole || refused.ends()
 		ok := c.refuse(refused, who.origin, last)
 		c.start += size + min(length, c.end-c.start-size)
 		return ok && !last
 	}
-	body, err := c.readBody(size, length) // moves the buffer: h is not valid any more
-	if err != nil {
-		c.fail(err)
-		return false
+	if c.end-c.start < size+length {
+		if err := c.readBody(size, length); err != nil { // moves the buffer: h is not valid any more
+			c.fail(err)
+			return false
+		}
+		now = s.now()
 	}
-	var m meter
-	m.add(body)
-	s.spend(who, m.calls())
+	body := c.in[c.start+size : c.start+size+length]
+	ctx.ticket.chargeBody(body)
 	s.counts.requests.Add(1)
 
 	out := *buffers.Get().(*[]byte)
 	if cap(out) < headRoom {
 		out = make([]byte, headRoom)
 	}
-	ctx := &budget{Context: s.context, deadline: now.Add(s.config.Budget)}
+	ctx.deadline = now.Add(s.config.Budget)
 	out = s.config.RPC.Append(ctx, who.source, body, out[:headRoom])
-	ctx.end()
 	c.start += size + length
 	coding := ""
 	if compress && len(out)-headRoom >= minGzip {
@@ -63,18 +68,21 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 }
 
 // readBody reads until the body is in the buffer too.
-func (c *conn) readBody(size, length int) ([]byte, error) {
-	if whole := size + length; c.end-c.start < whole {
-		if err := c.setReadDeadline(bodyTime(int64(length))); err != nil {
-			return nil, err
-		}
-		for c.end-c.start < whole {
-			if err := c.fill(whole); err != nil {
-				return nil, unexpected(err)
+func (c *conn) readBody(size, length int) error {
+	c.readUntil = time.Time{}
+	begin, allowed := c.server.now(), time.Duration(0)
+	for whole := size + length; c.end-c.start < whole; {
+		if most := bodyTime(c.end - c.start - size); most != allowed {
+			allowed = most
+			if err := c.SetReadDeadline(begin.Add(allowed)); err != nil {
+				return err
 			}
 		}
+		if err := c.fill(whole); err != nil {
+			return unexpected(err)
+		}
 	}
-	return c.in[c.start+size : c.start+size+length], nil
+	return nil
 }
 
 // refuse answers with a sentence of text.

@@ -11,6 +11,7 @@ import (
 type budget struct {
 	context.Context // of the server
 	deadline        time.Time
+	ticket          Ticket
 
 	mu       sync.Mutex
 	waitable context.Context // with a timer, once someone has asked for Done
@@ -43,11 +44,20 @@ func (b *budget) Err() error {
 	return nil
 }
 
-// end releases what Done started. The context must not be used afterwards by whoever waits for it.
+// Value implements context.Context.
+func (b *budget) Value(key any) any {
+	if key == (ticketKey{}) {
+		return &b.ticket
+	}
+	return b.Context.Value(key)
+}
+
+// end releases what Done started and what the ticket holds. The context must not be used afterwards by whoever waits for it.
 func (b *budget) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.cancel != nil {
 		b.cancel()
 	}
+	b.ticket.Release()
 }

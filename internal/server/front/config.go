@@ -26,6 +26,7 @@ type Config struct {
 	Log      *slog.Logger
 
 	MaxRequestBytes          int           // of a body; 5 MiB
+	MaxMemory                int64         // bytes of bodies and answers of all requests, but for FreeBytes of each; 512 MiB
 	MaxConnections           int           // open at a time; 10,000
 	MaxConnectionsPerAddress int           // 256; loopback and proxies have no such limit
 	Rate                     Rate          // of calls an address; the zero value: no limit. Loopback has none
@@ -42,26 +43,23 @@ type Config struct {
 // The timeouts of a connection.
 const (
 	headTimeout  = 10 * time.Second // from the first byte of a request to the end of its head; also for TLS
-	bodyTimeout  = 10 * time.Second // for a body, and more by its size:
+	bodyTimeout  = 10 * time.Second // for a body, and more by what of it has come:
 	bodyRate     = 128 << 10        // bytes a second that a body must come with
-	bodyMax      = time.Minute
 	idleTimeout  = 2 * time.Minute
 	writeTimeout = 2 * time.Minute // to take an answer
 )
 
-// bodyTime is how long a body of the given size may take; size is negative where it is not known.
-func bodyTime(size int64) time.Duration {
-	if size < 0 {
-		return bodyMax
-	}
-	return min(bodyMax, bodyTimeout+time.Duration(size/bodyRate)*time.Second)
+// bodyTime is how long after its beginning more of a body must come, of which so many bytes have: a client that sends
+// nothing does not hold the memory of a large body for as long as that could take.
+func bodyTime(come int) time.Duration {
+	return bodyTimeout + time.Duration(come/bodyRate)*time.Second
 }
 
 func (c Config) withDefaults() (Config, error) {
 	if c.RPC == nil || c.Fallback == nil {
 		return c, errors.New("front: a server needs an RPC and a fallback")
 	}
-	if c.MaxRequestBytes < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 || c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
+	if c.MaxRequestBytes < 0 || c.MaxMemory < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 || c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
 		return c, errors.New("front: a limit is negative")
 	}
 	if c.Rate.PerSecond > 0 && c.Rate.Burst < 1 {
@@ -77,6 +75,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
+	c.MaxMemory = cmp.Or(c.MaxMemory, 512<<20)
 	c.MaxConnections = cmp.Or(c.MaxConnections, 10_000)
 	c.MaxConnectionsPerAddress = cmp.Or(c.MaxConnectionsPerAddress, 256)
 	c.Budget = cmp.Or(c.Budget, 30*time.Second)

@@ -104,7 +104,8 @@ func (c *conn) loop() (handOver bool) {
 		}
 		if c.start == c.end {
 			c.start, c.end = 0, 0
-			if len(c.in) > maxPooled {
+			if len(c.in) > FreeBytes { // what the request held is given back
+				putBuffer(c.in)
 				c.in = nil
 			}
 		}

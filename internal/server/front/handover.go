@@ -162,20 +162,26 @@ func headOf(r *http.Request) head {
 
 // serveFallback is what every request passes on its way to the fallback.
 func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
-	now := s.now()
 	h := headOf(r)
 	if h.chunked || h.upgrade {
 		w.Header().Set("Connection", "close") // see checkedConn; an answer that upgrades says otherwise
 	}
+	peer, _ := r.Context().Value(peerKey{}).(*peer)
+	who, refused := s.admit(&h, peer, s.now())
+	ticket := &Ticket{server: s, who: who}
+	defer ticket.Release()
 	body := &countedBody{ReadCloser: r.Body, control: http.NewResponseController(w), encoded: r.Header.Get("Content-Encoding") != ""}
+	if refused == nil {
+		if most, extra := s.mostBody(r.ContentLength, body.encoded); !ticket.reserve(r.Context(), most, extra) {
+			refused = &errBusy
+		}
+	}
 	if r.ContentLength != 0 {
-		if err := body.control.SetReadDeadline(now.Add(bodyTime(r.ContentLength))); err != nil {
+		body.begin = s.now()
+		if body.setDeadline() != nil {
 			panic(http.ErrAbortHandler) // the connection is gone
 		}
-		body.timed = true
 	}
-	peer, _ := r.Context().Value(peerKey{}).(*peer)
-	who, refused := s.admit(&h, peer, now)
 	s.allow(w.Header(), who.origin)
 	switch {
 	case who.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
@@ -184,7 +190,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case refused != nil:
-		refused.count.Add(1)
+		refused.counted()
 		if refused.ends() || r.ContentLength > maxSkipped {
 			w.Header().Set("Connection", "close")
 		}
@@ -194,16 +200,16 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, refused.sentence, refused.status)
 		return
 	}
-	ctx := r.Context()
+	ctx := ticket.Context(r.Context())
 	if !h.upgrade {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, now.Add(s.config.Budget))
+		ctx, cancel = context.WithDeadline(ctx, s.now().Add(s.config.Budget))
 		defer cancel()
 	}
 	r = r.WithContext(ctx)
 	r.RemoteAddr = who.source
 	if r.Method == http.MethodPost {
-		body.spend = func(calls int) { s.spend(who, calls) }
+		body.ticket = ticket
 	}
 	r.Body = body
 	s.config.Fallback.ServeHTTP(w, r)
@@ -228,19 +234,34 @@ func (s *Server) preflight(header http.Header) {
 const maxSkipped = 64 << 10
 
 const (
-	// encodedCalls and encodedCallBytes are what a compressed body costs, which is not looked into here: so many calls, or
-	// one for so many bytes, whichever is more.
+	// encodedCalls and encodedCallBytes are what a compressed body costs at least, for the work of decompressing it: so many
+	// calls, or one for so many bytes, whichever is more. What is in it is charged when that is known.
 	encodedCalls     = 100
 	encodedCallBytes = 8
 )
 
-// countedBody counts what a body costs as it is read, and lifts the deadline of reading at its end: the same deadline
-// would end the handler's context.
+// mostBody is how large a body may become once it is decompressed, where its length is negative if that is not known, and
+// what decompressing it takes.
+func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
+	switch {
+	case length == 0:
+		return 0, 0
+	case encoded:
+		return int64(s.config.MaxRequestBytes), decompressing + max(length, 0)
+	case length < 0:
+		return int64(s.config.MaxRequestBytes), 0
+	}
+	return length, 0
+}
+
+// countedBody counts what a body costs as it is read, and moves the deadline of reading as it comes. At its end it lifts
+// the deadline: the same one would end the handler's context.
 type countedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	spend   func(calls int) // nil where calls are not counted
-	timed   bool
+	ticket  *Ticket       // nil where calls are not counted
+	begin   time.Time     // of reading; zero where there is no deadline
+	allowed time.Duration // for what is to come next
 	encoded bool
 	meter   meter
 	bytes   int
@@ -251,19 +272,29 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.meter.add(p[:n])
 	b.bytes += n
-	if err != nil {
-		if b.timed {
-			b.timed = false
-			if failed := b.control.SetReadDeadline(time.Time{}); failed != nil && err == io.EOF {
-				err = failed
-			}
-		}
-		if b.spend != nil {
-			b.spend(b.calls())
-			b.spend = nil
+	if err == nil {
+		return n, b.setDeadline()
+	}
+	if !b.begin.IsZero() {
+		b.begin = time.Time{}
+		if failed := b.control.SetReadDeadline(time.Time{}); failed != nil && err == io.EOF {
+			err = failed
 		}
 	}
+	if b.ticket != nil {
+		b.ticket.charge(b.calls())
+	}
 	return n, err
+}
+
+// setDeadline sets when more of the body must have come.
+func (b *countedBody) setDeadline() error {
+	allowed := bodyTime(b.bytes)
+	if b.begin.IsZero() || allowed == b.allowed {
+		return nil
+	}
+	b.allowed = allowed
+	return b.control.SetReadDeadline(b.begin.Add(allowed))
 }
 
 func (b *countedBody) calls() int {

@@ -13,19 +13,20 @@ import (
 	"time"
 )
 
-// Stats are counts since the start, but for Open.
+// Stats are counts since the start, but for Open and Memory.
 type Stats struct {
 	Open     int    // connections
+	Memory   int64  // bytes that bodies and answers hold at present, of Config.MaxMemory
 	Requests uint64 // let in and answered by the loop of this package
 	Handed   uint64 // connections that went over to net/http
 
 	// Refused, by cause.
-	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining uint64
+	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining, Busy uint64
 }
 
 type counts struct {
 	requests, handed, rateLimited, unauthorized, tooLarge, tooManyConnections, timeouts, forbiddenHost, forbiddenOrigin,
-	malformed, draining atomic.Uint64
+	malformed, draining, busy atomic.Uint64
 }
 
 // Server is the public HTTP server.
@@ -41,6 +42,7 @@ type Server struct {
 	fallback  *http.Server
 	handed    handedListener
 	counts    counts
+	memory    *memory
 
 	context  context.Context // of all requests
 	cancel   context.CancelFunc
@@ -59,7 +61,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, now: time.Now, conns: map[*conn]struct{}{}, byPlace: map[netip.Addr]int{}}
+	s := &Server{config: config, now: time.Now, memory: newMemory(config.MaxMemory), conns: map[*conn]struct{}{}, byPlace: map[netip.Addr]int{}}
 	if config.APIKeyFile != "" {
 		s.keys, err = watch(config.Log, func() (keys, error) { return readKeys(config.APIKeyFile) }, config.APIKeyFile)
 		if err != nil {
@@ -103,6 +105,7 @@ func (s *Server) Stats() Stats {
 		Open: open, Requests: c.requests.Load(), Handed: c.handed.Load(), RateLimited: c.rateLimited.Load(), Unauthorized: c.unauthorized.Load(),
 		TooLarge: c.tooLarge.Load(), TooManyConnections: c.tooManyConnections.Load(), Timeouts: c.timeouts.Load(),
 		ForbiddenHost: c.forbiddenHost.Load(), ForbiddenOrigin: c.forbiddenOrigin.Load(), Malformed: c.malformed.Load(), Draining: c.draining.Load(),
+		Busy: c.busy.Load(), Memory: s.memory.used.Load(),
 	}
 }
 

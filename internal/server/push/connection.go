@@ -1,8 +1,11 @@
 package push
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
 // connection is one client.
@@ -52,7 +56,7 @@ func newConnection(ctx context.Context, s *Server, remote string) *connection {
 func (c *connection) serve(ws *websocket.Conn) {
 	c.ws = ws
 	close(c.opened)
-	ws.SetReadLimit(c.server.config.MaxRequestBytes)
+	ws.SetReadLimit(int64(c.server.config.MaxRequestBytes))
 	c.tasks.Go(c.ping)
 	c.read()
 	c.closing.Do(func() { // after close, if that has begun
@@ -70,27 +74,87 @@ func (c *connection) serve(ws *websocket.Conn) {
 func (c *connection) read() {
 	slots := make(chan struct{}, c.server.config.MaxCalls)
 	for {
-		kind, body, err := c.ws.Read(c.ctx)
-		if err != nil {
-			return // the client has gone, was dropped, or broke the protocol: the library has told it
-		}
-		if kind != websocket.MessageText {
-			c.close(websocket.StatusUnsupportedData, "messages are text")
+		ticket := c.server.config.Ticket(c.ctx)
+		body, ok := c.receive(ticket)
+		if !ok {
+			ticket.Release()
 			return
 		}
 		c.received.Add(1)
 		c.busy.Store(true)
+		wait := ticket.Take(body)
 		select {
 		case slots <- struct{}{}:
 		case <-c.work.Done():
+			ticket.Release()
+			return
+		}
+		c.tasks.Go(func() {
+			defer func() { <-slots }()
+			defer ticket.Release()
+			c.answer(ticket, body, wait)
+		})
+		if wait > 0 && !c.pause(min(wait, refusedPause)) {
 			return
 		}
 		c.busy.Store(false)
-		c.tasks.Go(func() {
-			defer func() { <-slots }()
-			c.answer(body)
-		})
 	}
+}
+
+const (
+	// unreservedBytes of a message are read before memory is reserved for it.
+	unreservedBytes = 16 << 10
+	// refusedPause bounds how long nothing is read after a message whose client has no calls left: to refuse them takes
+	// work too.
+	refusedPause = time.Second
+)
+
+// pause lets time go by and reports whether the connection is still good.
+func (c *connection) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.work.Done():
+		return false
+	}
+}
+
+// receive reads a message. It reports false where the connection has ended, or must.
+func (c *connection) receive(ticket Ticket) ([]byte, bool) {
+	kind, message, err := c.ws.Reader(c.ctx)
+	if err != nil {
+		return nil, false // the client has gone, was dropped, or broke the protocol: the library has told it
+	}
+	if kind != websocket.MessageText {
+		c.close(websocket.StatusUnsupportedData, "messages are text")
+		return nil, false
+	}
+	slow := time.AfterFunc(c.server.config.MessageTimeout, func() {
+		c.close(websocket.StatusPolicyViolation, "the message took too long")
+	})
+	defer slow.Stop()
+	body, err := io.ReadAll(io.LimitReader(message, unreservedBytes))
+	if err != nil {
+		return nil, false
+	}
+	if len(body) < unreservedBytes {
+		return body, true
+	}
+	c.busy.Store(true)
+	reserved := ticket.Reserve(c.work, c.server.config.MaxRequestBytes)
+	c.busy.Store(false)
+	if !reserved {
+		c.close(websocket.StatusTryAgainLater, "the node has no memory for a message of that size at present")
+		return nil, false
+	}
+	all := bytes.NewBuffer(body)
+	if _, err := all.ReadFrom(message); err != nil {
+		return nil, false
+	}
+	ticket.Shrink(all.Len())
+	return all.Bytes(), true
 }
 
 // call is one message on its way. What it subscribes to begins after its answer, so that the client knows the id first.
@@ -101,9 +165,16 @@ type call struct {
 
 type callKey struct{}
 
-func (c *connection) answer(body []byte) {
+// answer answers a message, where there is something to wait for by refusing its calls.
+func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 	call := &call{connection: c}
-	answer := c.server.config.Source.Append(context.WithValue(c.work, callKey{}, call), c.remote, body, nil)
+	ctx := context.WithValue(ticket.Context(c.work), callKey{}, call)
+	if wait > 0 {
+		refused, cancel := context.WithCancelCause(ctx)
+		cancel(jsonrpc.NewError(jsonrpc.CodeLimit, "too many calls", "reason", "rate", "retryAfterSeconds", math.Ceil(wait.Seconds())))
+		ctx = refused
+	}
+	answer := c.server.config.Source.Append(ctx, c.remote, body, nil)
 	if len(answer) > 0 && !c.send(answer) {
 		return
 	}

@@ -56,9 +56,14 @@ type Config struct {
 	// only; programs send no Origin.
 	CheckOrigin func(*http.Request) bool
 
+	// Ticket returns what a message may cost, where ctx is of the request that its connection began with. The default
+	// lets everything in.
+	Ticket func(ctx context.Context) Ticket
+
 	MaxConnections  int           // 10,000
-	MaxRequestBytes int64         // of one message: 5 MiB
+	MaxRequestBytes int           // of one message: 5 MiB
 	MaxCalls        int           // messages of one connection that are answered at once: 4
+	MessageTimeout  time.Duration // from the first byte of a message to its end: 1 min
 	WriteTimeout    time.Duration // that one message may take until the client is dropped: 20 s
 	PingInterval    time.Duration // 30 s
 	PongTimeout     time.Duration // 20 s
@@ -68,14 +73,41 @@ func (c Config) withDefaults() Config {
 	c.MaxConnections = cmp.Or(c.MaxConnections, 10_000)
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
 	c.MaxCalls = cmp.Or(c.MaxCalls, 4)
+	c.MessageTimeout = cmp.Or(c.MessageTimeout, time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 20*time.Second)
 	c.PingInterval = cmp.Or(c.PingInterval, 30*time.Second)
 	c.PongTimeout = cmp.Or(c.PongTimeout, 20*time.Second)
+	if c.Ticket == nil {
+		c.Ticket = func(context.Context) Ticket { return free{} }
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return c
 }
+
+// Ticket is what one message may cost: a *front.Ticket. It is released when the message is answered.
+type Ticket interface {
+	// Take takes the calls of a message from its client's rate. It takes none and returns how long to wait where there is
+	// none left.
+	Take(body []byte) time.Duration
+	// Reserve takes memory for a message of so many bytes, and reports whether there was some in time.
+	Reserve(ctx context.Context, bytes int) bool
+	// Shrink gives back what a message takes less.
+	Shrink(bytes int)
+	// Context is ctx with the ticket.
+	Context(ctx context.Context) context.Context
+	Release()
+}
+
+// free is a ticket of a server without limits.
+type free struct{}
+
+func (free) Take([]byte) time.Duration                   { return 0 }
+func (free) Reserve(context.Context, int) bool           { return true }
+func (free) Shrink(int)                                  {}
+func (free) Context(ctx context.Context) context.Context { return ctx }
+func (free) Release()                                    {}
 
 // Stats are a Server's numbers.
 type Stats struct {
