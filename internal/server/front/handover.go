@@ -193,6 +193,8 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		refused.counted()
 		if refused.ends() || r.ContentLength > maxSkipped {
 			w.Header().Set("Connection", "close")
+			// net/http reads on before it answers; whether it is told how long makes no difference to a connection that ends.
+			_ = body.control.SetReadDeadline(s.now().Add(lingerTime))
 		}
 		if refused.name != "" {
 			w.Header().Set(refused.name, refused.value)

@@ -1,0 +1,385 @@
+package front
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// ticketFrom is a ticket of an address.
+func ticketFrom(s *Server, address string) *Ticket {
+	return &Ticket{server: s, who: client{place: netip.MustParseAddr(address)}}
+}
+
+// Whatever is reserved, grows, shrinks and ends in any order, the sum stays within the bound and a place within its
+// share, what is refused takes nothing, and in the end nothing is held.
+func TestMemoryStaysWithinItsBound(t *testing.T) {
+	const limit = 8 << 20
+	places := []string{"192.0.2.1", "192.0.2.2", "2001:db8::1", "127.0.0.1"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := &Server{memory: newMemory(limit)}
+		over, cancel := context.WithCancel(context.Background())
+		cancel() // nothing waits
+		var tickets []*Ticket
+		held := map[*Ticket]int64{} // by the model
+		check := func() {
+			var all int64
+			ofPlace := map[netip.Addr]int64{}
+			for ticket, n := range held {
+				if ticket.held != n {
+					t.Fatalf("a ticket holds %d, want %d", ticket.held, n)
+				}
+				all += n
+				ofPlace[ticket.who.place] += n
+			}
+			if used := s.memory.used.Load(); used != all || all > limit {
+				t.Fatalf("%d in use, of tickets %d, bound %d", used, all, limit)
+			}
+			for place, n := range ofPlace {
+				if !place.IsLoopback() && n > limit/placeShare {
+					t.Fatalf("%v holds %d", place, n)
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"reserve": func(t *rapid.T) {
+				ticket := ticketFrom(s, rapid.SampledFrom(places).Draw(t, "place"))
+				body := rapid.Int64Range(0, 3<<20).Draw(t, "body")
+				if ticket.reserve(over, body, 0) {
+					if body > FreeBytes {
+						held[ticket] = 2 * body
+					}
+					tickets = append(tickets, ticket)
+				} else {
+					ticket.Release()
+				}
+			},
+			"answer": func(t *rapid.T) {
+				if len(tickets) == 0 {
+					return
+				}
+				ticket := rapid.SampledFrom(tickets).Draw(t, "ticket")
+				had, size := max(FreeBytes, ticket.answer), rapid.IntRange(1, 3<<20).Draw(t, "size")
+				got := int64(ticket.room(size))
+				if got < had {
+					t.Fatalf("room for %d, had %d", got, had)
+				}
+				if got >= int64(size) != (got > had || had >= int64(size)) {
+					t.Fatalf("room for %d of %d, had %d", got, size, had)
+				}
+				held[ticket] += got - had
+			},
+			"shrink": func(t *rapid.T) {
+				if len(tickets) == 0 {
+					return
+				}
+				ticket := rapid.SampledFrom(tickets).Draw(t, "ticket")
+				body := rapid.Int64Range(0, 3<<20).Draw(t, "body")
+				ticket.Shrink(int(body))
+				if held[ticket] > 0 {
+					held[ticket] = min(held[ticket], 2*body)
+				}
+			},
+			"release": func(t *rapid.T) {
+				if len(tickets) == 0 {
+					return
+				}
+				i := rapid.IntRange(0, len(tickets)-1).Draw(t, "ticket")
+				tickets[i].Release()
+				delete(held, tickets[i])
+				tickets = append(tickets[:i], tickets[i+1:]...)
+			},
+			"": func(*rapid.T) { check() },
+		})
+		for _, ticket := range tickets {
+			ticket.Release()
+			ticket.Release() // once is enough
+		}
+		if used := s.memory.used.Load(); used != 0 || len(s.memory.places) != 0 {
+			t.Fatalf("%d in use in the end, by %d places", used, len(s.memory.places))
+		}
+	})
+}
+
+// Who waits for memory gets it in turn, a large body too, and is refused when its time is up.
+func TestMemoryIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{memory: newMemory(4 << 20)}
+		holder := ticketFrom(s, "127.0.0.1")
+		if !holder.Reserve(t.Context(), 1<<20) {
+			t.Fatal("an empty memory has no room")
+		}
+		start := time.Now()
+		var order []string
+		var mu sync.Mutex
+		wait := func(name string, body int) {
+			go func() {
+				ticket := ticketFrom(s, "127.0.0.1")
+				defer ticket.Release()
+				got := ticket.Reserve(t.Context(), body)
+				mu.Lock()
+				defer mu.Unlock()
+				if !got {
+					name += " refused after " + time.Since(start).String()
+				}
+				order = append(order, name)
+			}()
+			synctest.Wait()
+		}
+		wait("large", 2<<20)
+		wait("small", 100<<10) // there is room for it, but large came first
+		if len(order) != 0 {
+			t.Errorf("%q did not wait", order)
+		}
+		time.Sleep(memoryWait / 2)
+		holder.Release()
+		synctest.Wait()
+		if got := strings.Join(order, ", "); got != "large, small" {
+			t.Errorf("served: %s", got)
+		}
+		if !holder.Reserve(t.Context(), 2<<20) {
+			t.Fatal("no room")
+		}
+		order, start = nil, time.Now()
+		wait("late", 1<<20)
+		time.Sleep(memoryWait)
+		synctest.Wait()
+		if got := strings.Join(order, ", "); got != "late refused after "+memoryWait.String() || s.counts.busy.Load() != 1 {
+			t.Errorf("%s; %d counted", got, s.counts.busy.Load())
+		}
+		wait("never", 3<<20) // would not fit into an empty memory: no wait
+		if len(order) != 2 {
+			t.Error("what can never fit waits")
+		}
+		holder.Release()
+	})
+}
+
+// One address that takes all it may leaves room for others, who do not wait behind it.
+func TestOnePlaceLeavesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{memory: newMemory(16 << 20)}
+		greedy, other := ticketFrom(s, "192.0.2.1"), ticketFrom(s, "192.0.2.2")
+		if !greedy.Reserve(t.Context(), 2<<20) {
+			t.Fatal("no room for a whole share")
+		}
+		go func() {
+			more := ticketFrom(s, "192.0.2.1")
+			defer more.Release()
+			if more.Reserve(t.Context(), 1<<20) {
+				t.Error("a place has more than its share")
+			}
+		}()
+		synctest.Wait()
+		if !other.Reserve(t.Context(), 2<<20) {
+			t.Error("another place has no room")
+		}
+		time.Sleep(memoryWait)
+		synctest.Wait()
+		greedy.Release()
+		other.Release()
+	})
+}
+
+// counting answers each body with as many bytes as its first four say, and follows how many bytes beyond the free ones
+// are in flight.
+type counting struct {
+	now, most atomic.Int64
+}
+
+func (c *counting) add(n int) func() {
+	n = max(0, n-FreeBytes)
+	now := c.now.Add(int64(n))
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	return func() { c.now.Add(-int64(n)) }
+}
+
+func (c *counting) Append(ctx context.Context, _ string, body, dst []byte) []byte {
+	defer c.add(len(body))()
+	size := int(binary.LittleEndian.Uint32(body))
+	if Room(ctx, size) < size {
+		return append(dst, "busy"...)
+	}
+	defer c.add(size)()
+	return append(dst, make([]byte, size)...)
+}
+
+func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	_, _ = w.Write(c.Append(r.Context(), "", body, nil))
+}
+
+// sized is a request of a body whose answer has the given size.
+func sized(body, answer int, fields ...string) string {
+	text := make([]byte, body)
+	binary.LittleEndian.PutUint32(text, uint32(answer))
+	return post(string(text), fields...)
+}
+
+// However many requests come on both ways, what they take together stays within the bound, and each is answered or told
+// that the server is busy.
+func TestRequestsStayWithinTheBound(t *testing.T) {
+	const limit = 4 << 20
+	rpc := &counting{}
+	s, address := start(t, Config{RPC: rpc, Fallback: rpc, MaxMemory: limit})
+	var clients sync.WaitGroup
+	var whole, busy atomic.Int64
+	for i := range 12 {
+		field := []string{"A: b", odd}[i%2]
+		c := dial(t, address)
+		clients.Go(func() {
+			for j := range 8 {
+				body, answer := (i*37+j*101)%700<<10+4, (i*53+j*71)%900<<10+1
+				if _, err := io.WriteString(c.Conn, sized(body, answer, field)); err != nil {
+					t.Error(err)
+					return
+				}
+				r, err := http.ReadResponse(c.reader, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := io.ReadAll(r.Body)
+				switch {
+				case err != nil || r.StatusCode != 200:
+					t.Errorf("%d, %v", r.StatusCode, err)
+					return
+				case len(got) == answer:
+					whole.Add(1)
+				case string(got) == "busy":
+					busy.Add(1)
+				default:
+					t.Errorf("%d bytes of %d", len(got), answer)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if most := rpc.most.Load(); most > limit {
+		t.Errorf("%d bytes at a time, bound %d", most, limit)
+	}
+	if whole.Load() == 0 || whole.Load()+busy.Load() != 12*8 {
+		t.Errorf("%d whole, %d busy", whole.Load(), busy.Load())
+	}
+	if got := s.Stats(); got.Memory != 0 || got.Busy != uint64(busy.Load()) {
+		t.Errorf("%+v, of answers %d", got, busy.Load())
+	}
+}
+
+// A body without memory is refused on both ways, in full or in chunks; a small one never is.
+func TestBusy(t *testing.T) {
+	rpc := &counting{}
+	s, address := start(t, Config{RPC: rpc, Fallback: rpc, MaxMemory: 1 << 20})
+	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, text := range []string{sized(600<<10, 0)[:200], sized(600<<10, 0, odd)[:200], chunked, sized(100, 0, "Content-Encoding: gzip")} {
+		c := dial(t, address)
+		c.send(text)
+		got := c.read()
+		if got.status != 503 || got.header.Get("Retry-After") != memorySeconds || !strings.Contains(got.body, "busy") || !got.close {
+			t.Errorf("%.60q: %+v", text, got)
+		}
+		c.ended()
+	}
+	for _, field := range []string{"A: b", odd} {
+		c := dial(t, address)
+		c.send(sized(FreeBytes, 10, field))
+		if got := c.read(); got.status != 200 || len(got.body) != 10 {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := s.Stats(); got.Busy != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What a request has held is given back with its connection's buffer.
+func TestIdleConnectionsHoldLittle(t *testing.T) {
+	s := prepare(t, Config{})
+	c := s.open(&scripted{pieces: []string{post(strings.Repeat("x", 3*FreeBytes))}, now: time.Now()})
+	c.loop()
+	if cap(c.in) > FreeBytes || s.Stats().Memory != 0 {
+		t.Errorf("%d bytes, %+v", cap(c.in), s.Stats())
+	}
+}
+
+// A compressed body costs what is in it.
+func TestCompressedBatchesCostTheirCalls(t *testing.T) {
+	const calls = 600
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := io.WriteString(w, "["+strings.Repeat("{},", calls-1)+"{}]"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	decompressing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		packed, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		plain, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return // charged for the attempt
+		}
+		body, err := io.ReadAll(plain)
+		if err != nil {
+			t.Error(err)
+		}
+		Decompressed(r.Context(), body)
+	})
+	for _, test := range []struct {
+		body string
+		cost float64
+	}{{zipped.String(), calls}, {"no gzip", encodedCalls}} {
+		s := prepare(t, Config{RPC: echo{}, Fallback: decompressing, Rate: Rate{1, 1000}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		now := time.Now()
+		s.now = func() time.Time { return now }
+		c := dial(t, serve(t, s))
+		c.send(post(test.body, "Content-Encoding: gzip", "X-Forwarded-For: 192.0.2.1"))
+		c.read()
+		place := netip.MustParseAddr("192.0.2.1")
+		if left := s.buckets.shard(place).byPlace[place].Value.(*addressBucket).tokens; left != 1000-test.cost {
+			t.Errorf("it cost %v, want %v", 1000-left, test.cost)
+		}
+	}
+}
+
+// A ticket of a message takes its calls from the rate of the client whom the connection belongs to, and keeps them apart.
+func TestTickets(t *testing.T) {
+	s := prepare(t, Config{Rate: Rate{1, 4}})
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	of := ticketFrom(s, "192.0.2.1").Context(t.Context())
+	for _, test := range []struct {
+		body string
+		wait time.Duration
+	}{{"{}", 0}, {"[{},{},{},{}]", 0}, {"{}", 2 * time.Second}} { // 4 − 1 − 4 = −1
+		if wait := NewTicket(of).Take([]byte(test.body)); wait != test.wait {
+			t.Errorf("%s: %v", test.body, wait)
+		}
+	}
+	if s.Stats().RateLimited != 1 {
+		t.Errorf("%+v", s.Stats())
+	}
+	if Room(t.Context(), 1<<30) != 1<<30 {
+		t.Error("what is no request of a server has a bound")
+	}
+}

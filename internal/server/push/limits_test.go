@@ -1,0 +1,163 @@
+package push
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// desk gives out tickets for a number of calls and of bytes.
+type desk struct {
+	mu       sync.Mutex
+	calls    int
+	bytes    int
+	released int
+}
+
+type deskTicket struct {
+	*desk
+	held int
+}
+
+func (d *desk) ticket(context.Context) Ticket { return &deskTicket{desk: d} }
+
+func (t *deskTicket) Take(body []byte) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls < 1 {
+		return 3 * time.Second
+	}
+	t.calls -= max(1, strings.Count(string(body), `"jsonrpc"`))
+	return 0
+}
+
+func (t *deskTicket) Reserve(_ context.Context, bytes int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if bytes > t.bytes {
+		return false
+	}
+	t.bytes, t.held = t.bytes-bytes, bytes
+	return true
+}
+
+func (t *deskTicket) Shrink(bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bytes, t.held = t.bytes+t.held-bytes, bytes
+}
+
+func (t *deskTicket) Context(ctx context.Context) context.Context { return ctx }
+
+func (t *deskTicket) Release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bytes, t.held, t.released = t.bytes+t.held, 0, t.released+1
+}
+
+var length = jsonrpc.NewMethod("length", func(_ context.Context, p struct {
+	Text string `json:"text"`
+}) (int, error) {
+	return len(p.Text), nil
+})
+
+// Each message takes its calls from the rate of its client. One too many is answered with an error that names its id,
+// and nothing is read for a while.
+func TestMessagesAreRateLimited(t *testing.T) {
+	d := &desk{calls: 3}
+	serve(t, Config{Ticket: d.ticket}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		if a := c.call("length", "abc"); string(a.Result) != "3" {
+			t.Errorf("%+v", a)
+		}
+		batch := `[{"jsonrpc":"2.0","id":1,"method":"length","params":["a"]},{"jsonrpc":"2.0","id":2,"method":"length","params":["b"]}]`
+		if err := c.ws.Write(t.Context(), websocket.MessageText, []byte(batch)); err != nil {
+			t.Fatal(err)
+		}
+		if _, text, err := c.ws.Read(t.Context()); err != nil || !strings.Contains(string(text), `"id":2,"result":1`) {
+			t.Errorf("%s, %v", text, err)
+		}
+		a := c.call("length", "abc")
+		if want := jsonrpc.NewError(jsonrpc.CodeLimit, "", "reason", "rate"); a.Error == nil || !a.Error.Is(want) || a.Error.Data["retryAfterSeconds"] != 3.0 {
+			t.Errorf("%+v", a)
+		}
+		d.mu.Lock()
+		d.calls = 1
+		d.mu.Unlock()
+		start := time.Now()
+		if a := c.call("length", "abc"); string(a.Result) != "3" || time.Since(start) < refusedPause {
+			t.Errorf("%+v after %v", a, time.Since(start))
+		}
+		c.close()
+		synctest.Wait()
+		if d.released != 5 { // four messages, and one that did not come
+			t.Errorf("%d tickets released", d.released)
+		}
+	}, length)
+}
+
+// A large message needs memory, which it gives back but for its size, and then that; where there is none the client is
+// told to come again.
+func TestMessagesTakeMemory(t *testing.T) {
+	const limit = 100 << 10
+	d := &desk{calls: 100, bytes: limit}
+	serve(t, Config{Ticket: d.ticket, MaxRequestBytes: limit}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		large := strings.Repeat("x", 2*unreservedBytes)
+		if a := c.call("length", large); string(a.Result) != "32768" {
+			t.Errorf("%+v", a)
+		}
+		synctest.Wait()
+		if d.bytes != limit {
+			t.Errorf("%d bytes are left", d.bytes)
+		}
+		d.bytes = limit - 1
+		if a := c.call("length", "small"); string(a.Result) != "5" {
+			t.Errorf("%+v", a)
+		}
+		closed := make(chan websocket.CloseError)
+		go func() { closed <- c.reason() }()
+		// The close may come before the message has gone out.
+		_ = c.ws.Write(t.Context(), websocket.MessageText, []byte(`["`+large+`"]`))
+		if got := <-closed; got.Code != websocket.StatusTryAgainLater {
+			t.Errorf("%+v", got)
+		}
+	}, length)
+}
+
+// A message that does not end is cut, and its memory is free again.
+func TestMessagesEndInTime(t *testing.T) {
+	d := &desk{calls: 100, bytes: 5 << 20}
+	const timeout = 45 * time.Second // not when a ping is due
+	serve(t, Config{Ticket: d.ticket, MessageTimeout: timeout}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		w, err := c.ws.Writer(t.Context(), websocket.MessageText)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := w.Write([]byte(strings.Repeat(" ", 2*unreservedBytes))); err != nil {
+			t.Fatal(err)
+		}
+		if closed := c.reason(); closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the message took too long" {
+			t.Errorf("%+v", closed)
+		}
+		if took := time.Since(start); took < timeout || took > 2*timeout {
+			t.Errorf("after %v", took)
+		}
+		synctest.Wait()
+		if d.bytes != 5<<20 {
+			t.Errorf("%d bytes are left", d.bytes)
+		}
+	}, length)
+}
