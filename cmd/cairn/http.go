@@ -16,7 +16,7 @@ const defaultRate = 200
 // minRequestMemory is in MiB. A quarter of it, which one address may have, is room for the largest body, compressed.
 const minRequestMemory = 128
 
-// httpSettings are the settings of the public HTTP server.
+// httpSettings are the settings of the HTTP servers.
 type httpSettings struct {
 	TLSCert        string        `setting:"tls-cert" usage:"certificate (PEM) of JSON-RPC over TLS, with --tls-key"`
 	TLSKey         string        `setting:"tls-key" usage:"private key (PEM) of the certificate"`
@@ -29,6 +29,7 @@ type httpSettings struct {
 	RequestTime    time.Duration `setting:"request-time" usage:"what answering one request may take"`
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
 	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
+	AdminHost      []string      `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
 	TrustedProxy   []string      `setting:"trusted-proxy" usage:"address or network of a proxy whose X-Forwarded-For is believed; may be repeated"`
 }
 

@@ -39,6 +39,7 @@ type Config struct {
 	RPCAddr     string
 	HTTP        front.Config // limits and protection of the public server; the node sets what it serves
 	AdminAddr   string
+	AdminHosts  []string // names that the admin address answers to beside local names and addresses, or "*"
 	Override    *ledger.Override
 	Retention   uint64 // blocks kept behind the head, 0 for all
 	SyncJournal bool   // answer a sent transaction only once it is synced
@@ -181,7 +182,7 @@ const shutdownTime = 10 * time.Second
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler()))
+	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), front.NewHosts(n.config.AdminHosts, true).Allow))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.sequencer.Run(producing) })

@@ -12,8 +12,9 @@ import (
 type Ready func() (ok bool, reason string)
 
 // New returns the handler of the admin address: /health answers 200 while the process runs, /ready 200 or 503, /metrics
-// what metrics serves, /debug/pprof/ the profiles of net/http/pprof.
-func New(ready Ready, metrics http.Handler) http.Handler {
+// what metrics serves, /debug/pprof/ the profiles of net/http/pprof. A Host that allowHost does not allow is answered 403:
+// no web page is to read profiles under a name that was pointed here.
+func New(ready Ready, metrics http.Handler, allowHost func(host string) bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, status{Status: "ok"})
@@ -31,7 +32,13 @@ func New(ready Ready, metrics http.Handler) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !allowHost(r.Host) {
+			http.Error(w, "This address does not answer to that Host: see --admin-host.", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 type status struct {

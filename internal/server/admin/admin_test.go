@@ -7,9 +7,11 @@ import (
 	"testing"
 )
 
+func anyHost(string) bool { return true }
+
 func TestHealthAndReadiness(t *testing.T) {
 	ready, reason := true, ""
-	handler := New(func() (bool, string) { return ready, reason }, http.NotFoundHandler())
+	handler := New(func() (bool, string) { return ready, reason }, http.NotFoundHandler(), anyHost)
 	check := func(method, path string, code int, body string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -29,7 +31,7 @@ func TestHealthAndReadiness(t *testing.T) {
 
 func TestMetricsAndProfiles(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })
-	handler := New(func() (bool, string) { return true, "" }, metrics)
+	handler := New(func() (bool, string) { return true, "" }, metrics, anyHost)
 	for path, part := range map[string]string{
 		"/metrics": "metrics", "/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile",
 		"/debug/pprof/cmdline": "admin",
@@ -39,5 +41,23 @@ func TestMetricsAndProfiles(t *testing.T) {
 		if w.Code != 200 || !strings.Contains(w.Body.String(), part) {
 			t.Errorf("GET %s: %d %.200s", path, w.Code, w.Body)
 		}
+	}
+}
+
+// A forbidden Host reads nothing, whatever it asks for.
+func TestHost(t *testing.T) {
+	handler := New(func() (bool, string) { return true, "" }, http.NotFoundHandler(), func(host string) bool { return host == "node:1" })
+	for host, code := range map[string]int{"node:1": 200, "evil.example": 403, "": 403} {
+		for _, path := range []string{"/health", "/ready", "/debug/pprof/cmdline"} {
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+			r.Host = host
+			if handler.ServeHTTP(w, r); w.Code != code || code == 403 && !strings.Contains(w.Body.String(), "--admin-host") {
+				t.Errorf("%q %s: %d %s", host, path, w.Code, w.Body)
+			}
+		}
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	if handler.ServeHTTP(w, r); w.Code != 403 { // of example.com
+		t.Errorf("%d", w.Code)
 	}
 }

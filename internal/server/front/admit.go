@@ -60,7 +60,7 @@ func (s *Server) admit(h *head, p *peer, now time.Time) (client, *refusal) {
 	switch {
 	case s.draining.Load():
 		return c, &refusal{503, "The server is shutting down.", "Retry-After", drainSeconds, &s.counts.draining}
-	case !s.allowHost(h.host):
+	case s.checkHost && !s.hosts.Allow(string(h.host)):
 		return c, &refusal{403, "This server does not answer to that Host.", "", "", &s.counts.forbiddenHost}
 	case h.upgrade && !s.sameOrigin(h, c.origin):
 		return c, &refusal{403, "Pages of that origin may not connect.", "", "", &s.counts.forbiddenOrigin}
@@ -185,36 +185,6 @@ func (s *Server) sameOrigin(h *head, allowed string) bool {
 	}
 	origin, err := url.Parse(string(h.origin))
 	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, string(h.host))
-}
-
-// allowHost reports whether the server answers to the name: a page whose name was pointed at this address after it was
-// loaded (DNS rebinding) sends its own. A request without a name is of no browser.
-func (s *Server) allowHost(host []byte) bool {
-	if !s.checkHost || len(host) == 0 {
-		return true
-	}
-	if s.hosts[string(host)] {
-		return true
-	}
-	name := hostName(string(host))
-	if s.hosts[name] {
-		return true
-	}
-	if len(s.config.Hosts) > 0 {
-		return false
-	}
-	_, err := netip.ParseAddr(name) // a literal address cannot be rebound
-	return err == nil || strings.HasSuffix(name, ".localhost")
-}
-
-// hostName is a Host without its port, in lower case.
-func hostName(host string) string {
-	if inside, ok := strings.CutPrefix(host, "["); ok {
-		name, _, _ := strings.Cut(inside, "]")
-		return strings.ToLower(name)
-	}
-	name, _, _ := strings.Cut(host, ":")
-	return strings.ToLower(name)
 }
 
 // meter counts what a body of JSON-RPC costs: a batch as many calls as it has objects, of which each call is one.

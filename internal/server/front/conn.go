@@ -21,8 +21,6 @@ const (
 const (
 	// inSize is the size of the buffer that a connection reads into; it grows with a larger request.
 	inSize = 4 << 10
-	// maxPooled is the size of the largest buffer that is kept.
-	maxPooled = 256 << 10
 	// deadlineSlack is how much later than asked a deadline may be moved: moving one for each request would cost more
 	// than parsing it.
 	deadlineSlack = time.Second
@@ -38,7 +36,7 @@ var errShutDown = errors.New("front: the server is shutting down")
 var buffers = sync.Pool{New: func() any { b := make([]byte, inSize); return &b }}
 
 func putBuffer(b []byte) {
-	if cap(b) <= maxPooled {
+	if cap(b) <= FreeBytes { // whoever gets it next may need no more
 		b = b[:cap(b)]
 		buffers.Put(&b)
 	}

@@ -36,8 +36,8 @@ type Server struct {
 	keys      *watched[keys]
 	jwtSecret *watched[[]byte]
 	tls       *tls.Config
-	buckets   *buckets        // nil where addresses have no limit
-	hosts     map[string]bool // that are answered to
+	buckets   *buckets // nil where addresses have no limit
+	hosts     Hosts
 	checkHost bool
 	fallback  *http.Server
 	handed    handedListener
@@ -82,10 +82,7 @@ func New(config Config) (*Server, error) {
 	if config.Rate.PerSecond > 0 {
 		s.buckets = newBuckets(config.Rate)
 	}
-	s.hosts = map[string]bool{}
-	for _, host := range config.Hosts {
-		s.hosts[hostName(host)] = true
-	}
+	s.hosts = NewHosts(config.Hosts, len(config.Hosts) == 0)
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.handed = handedListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s.fallback = s.newFallback()
@@ -109,18 +106,12 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// setHosts decides which names are answered to: those of the settings, or those that cannot be rebound where only this
-// machine can reach the listener.
+// setHosts decides whether names are checked: where there are some in the settings, or only this machine can reach the
+// listener.
 func (s *Server) setHosts(address net.Addr) {
-	if s.hosts["*"] {
-		return
-	}
 	at, err := netip.ParseAddrPort(address.String())
 	local := err == nil && at.Addr().Unmap().IsLoopback()
 	s.checkHost = local || len(s.config.Hosts) > 0
-	if len(s.config.Hosts) == 0 {
-		s.hosts["localhost"] = true
-	}
 }
 
 // maxAcceptPause bounds the pauses after a failed accept, such as for want of file descriptors.
