@@ -1,12 +1,14 @@
 package mempool
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -166,4 +168,67 @@ func BenchmarkPool(b *testing.B) {
 	b.ReportMetric(float64(adding)/per, "add-ns/tx")
 	b.ReportMetric(float64(ordering)/per, "best-ns/tx")
 	b.ReportMetric(float64(resetting)/per, "reset-ns/tx")
+}
+
+// BenchmarkReplace replaces the first transaction of a run of 1,024 under the pool's lock: by one that leaves the
+// floors of the others alone, and by one that changes all of them. "settle" judges the run anew instead.
+func BenchmarkReplace(b *testing.B) {
+	p := openPool(b, newChain(), Options{})
+	for _, r := range p.AddMany(b.Context(), signedTransfers(1024, 1), "test") {
+		if r.Err != nil {
+			b.Fatal(r.Err)
+		}
+	}
+	s := p.senders[account(0)]
+	another := func() *entry {
+		e := *s.run[0]
+		return &e
+	}
+	alike, lower := []*entry{another(), another()}, []*entry{another(), another()}
+	lower[0].tx = types.VerifySignatures([]types.SignedTransaction{decoded(b, transfer(0, 0, 90, 4))})[0]
+	for _, bench := range []struct {
+		name    string
+		entries []*entry
+	}{{"alike", alike}, {"lower", lower}} {
+		b.Run(bench.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				p.replace(s, bench.entries[i%2], s.run[0])
+			}
+		})
+		b.Run(bench.name+"/settle", func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				s.run = slices.Clone(s.run)
+				s.run[0] = bench.entries[i%2]
+				p.settle(s)
+			}
+		})
+	}
+}
+
+func decoded(b *testing.B, encoded []byte) types.SignedTransaction {
+	tx, err := types.DecodeSignedTransaction(encoded)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return tx
+}
+
+// BenchmarkEvictionOrder builds the order of evictions of 200,000 senders of one transaction each, which is what the
+// first lack of room after a block costs under the pool's lock.
+func BenchmarkEvictionOrder(b *testing.B) {
+	p := openPool(b, newChain(), Options{})
+	verified := types.VerifySignatures([]types.SignedTransaction{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})
+	for i := range uint64(200_000) {
+		var a types.Account
+		binary.LittleEndian.PutUint64(a[:], i)
+		s := newSender(a, exec.Sender{})
+		tx := verified[i%2]
+		s.run = []*entry{{tx: tx, sender: s, sequence: i, floor: feeCaps{types.Amount(100 + i*i%977), types.Amount(i * 31 % 89)}}}
+		p.senders[a] = s
+	}
+	for b.Loop() {
+		p.forgetOrder()
+		p.evictionOrder()
+	}
+	clear(p.senders)
 }

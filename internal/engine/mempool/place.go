@@ -125,6 +125,25 @@ func raised(fee, old types.Amount) bool {
 	return overflow == 0 && uint64(fee) >= least
 }
 
+// replace puts an entry at its nonce in the run instead of another one. What [Pool.locate] found payable is the whole
+// run, so nothing that follows has to be judged anew, and floors change only up to one that stays as it was.
+func (p *Pool) replace(s *sender, e, old *entry) {
+	i := int(e.nonce - s.state.Nonce)
+	s.run = slices.Clone(s.run) // snapshots share the old one
+	s.run[i] = e
+	s.spent = s.spent - old.cost + e.cost
+	e.floor = s.runFloor(i, e.fees())
+	for j := i + 1; j < len(s.run); j++ {
+		floor := s.runFloor(j, s.run[j].fees())
+		if floor == s.run[j].floor {
+			break
+		}
+		s.run[j].floor = floor
+	}
+	p.promote(s) // the replacement may cost less
+	p.publish(s)
+}
+
 // insert puts a verified candidate into the pool, evicting what has to go for it.
 func (p *Pool) insert(s *sender, c *candidate) error {
 	at, err := p.locate(s, c, reserve{})
@@ -147,9 +166,7 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 	i, inHeld := s.findHeld(e.nonce)
 	switch {
 	case at.executable && e.nonce < s.next():
-		s.run = slices.Clone(s.run) // snapshots share the old one
-		s.run[e.nonce-s.state.Nonce] = e
-		p.settle(s)
+		p.replace(s, e, at.replaced)
 	case at.executable:
 		if inHeld {
 			s.held = slices.Delete(s.held, i, i+1)
