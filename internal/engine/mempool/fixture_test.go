@@ -256,11 +256,15 @@ func checkInvariants(t testReporter, p *Pool) {
 				count++
 			}
 		}
-		if s.planned != 0 || p.order == nil && s.orderIndex != -1 || p.order != nil && p.order.senders[s.orderIndex] != s {
-			t.Fatalf("sender %v is ordered wrongly", a)
+		for i := range p.order {
+			h := &p.order[i]
+			if at := s.orderIndex[i]; s.planned != 0 || h.slots[at] != h.slotOf(s) || at > 0 && h.Less(at, (at-1)/2) {
+				t.Fatalf("sender %v is ordered wrongly", a)
+			}
 		}
 	}
-	if u != p.usage || gas != p.gas || count != len(p.byID) || count != p.arrivals.Len() || executable != len(p.runs) {
+	if u != p.usage || gas != p.gas || count != len(p.byID) || count != p.arrivals.Len() || executable != len(p.runs) ||
+		p.order[byPriority].Len() != len(p.senders) || p.order[byMaxFee].Len() != len(p.senders) {
 		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.usage)
 	}
 	if !u.fits(&p.opts) {

@@ -100,6 +100,9 @@ func (p *Pool) sortArrivals() {
 		e.arrival = p.arrivals.PushBack(e)
 	}
 	p.sequence = uint64(len(entries))
+	for _, s := range p.senders {
+		p.order.update(s)
+	}
 }
 
 // needsRewrite reports whether the journal is too long for what is alive, or has failed.

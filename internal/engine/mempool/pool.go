@@ -72,9 +72,9 @@ type Head struct {
 //
 // Its memory is bounded: about 1 KiB for each of MaxTransactions beside the MaxBytes of their encodings, which it holds
 // at most twice (code and arguments as received and as verified), queueBytes in each of the two lanes that wait for
-// signatures, and maxSuspects sources. Under the lock an operation costs O(log senders) for each transaction that it adds or evicts, and
-// a replacement or a change of account at most one sender's NonceWindow + HeldPerSender; the eviction order, O(senders),
-// is built at most once a block.
+// signatures, and maxSuspects sources. Under the lock an operation costs O(log senders) for each transaction that it adds
+// or evicts, and a change of account at most one sender's NonceWindow + HeldPerSender; a replacement copies the pointers
+// of a run and follows its floors.
 type Pool struct {
 	opts     Options
 	verifier *verifier
@@ -100,7 +100,7 @@ type Pool struct {
 	runs       [][]*entry // of every sender with something executable, in no order; see Best
 	usage      usage
 	gas        types.Gas
-	order      *evictionOrder // nil while not needed
+	order      evictionOrder
 	pressure   bool
 	lastReset  time.Time
 	interval   time.Duration // between the last two blocks

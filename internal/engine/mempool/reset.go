@@ -80,7 +80,6 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head = head
 	p.generation++
-	p.forgetOrder()
 	if head.Env.Parameters != parameters {
 		changed = slices.Collect(maps.Values(p.senders))
 		for _, s := range changed {

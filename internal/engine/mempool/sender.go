@@ -67,13 +67,13 @@ type sender struct {
 	held  []*entry     // the others, ascending by nonce
 
 	runIndex int // in Pool.runs; −1 while run is empty
-	// In the eviction order: the place, −1 outside, and how many of the last transactions a plan would evict.
-	orderIndex int
+	// In the eviction order: the place in each heap, −1 outside, and how many of the last transactions a plan would evict.
+	orderIndex [2]int
 	planned    int
 }
 
 func newSender(a types.Account, account exec.Sender) *sender {
-	return &sender{account: a, state: account, runIndex: -1, orderIndex: -1}
+	return &sender{account: a, state: account, runIndex: -1, orderIndex: [2]int{-1, -1}}
 }
 
 // next is the nonce after the run.
