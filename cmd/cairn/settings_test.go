@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every level and format that is documented logs what is of its level and above, in its form; others are refused.
+func TestNewLogger(t *testing.T) {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	for name, least := range levels {
+		for _, format := range []string{"text", "json"} {
+			var to bytes.Buffer
+			log, err := newLogger(&to, name, format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			logged := 0
+			for _, level := range levels {
+				log.Log(context.Background(), level, "a message", "number", 7)
+				if level >= least {
+					logged++
+				}
+			}
+			lines := strings.Split(strings.TrimSuffix(to.String(), "\n"), "\n")
+			if len(lines) != logged {
+				t.Errorf("%s: %d lines, want %d", name, len(lines), logged)
+			}
+			for _, line := range lines {
+				var object struct {
+					Level, Msg string
+					Number     int
+				}
+				if err := json.Unmarshal([]byte(line), &object); (err == nil) != (format == "json") {
+					t.Errorf("%s: %s", format, line)
+				}
+				if format == "json" && (object.Msg != "a message" || object.Number != 7 || object.Level == "") ||
+					format == "text" && !strings.HasSuffix(line, `msg="a message" number=7`) {
+					t.Errorf("%s: %s", format, line)
+				}
+			}
+		}
+	}
+	for _, bad := range [][2]string{{"loud", "text"}, {"", "text"}, {"info", "xml"}, {"info", ""}} {
+		if _, err := newLogger(&bytes.Buffer{}, bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "--log-") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// The settings of the HTTP servers are held to their bounds, on each side.
+func TestHTTPSettings(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*httpSettings)
+		ok     bool
+	}{
+		{"the defaults", func(*httpSettings) {}, true},
+		{"no connections", func(s *httpSettings) { s.MaxConnections = 0 }, false},
+		{"too many connections", func(s *httpSettings) { s.MaxConnections = 1<<20 + 1 }, false},
+		{"no connection an address", func(s *httpSettings) { s.PerAddress = 0 }, false},
+		{"any rate", func(s *httpSettings) { s.RateLimit = 0 }, true},
+		{"a rate without bound", func(s *httpSettings) { s.RateLimit = 1<<20 + 1 }, false},
+		{"a second a request", func(s *httpSettings) { s.RequestTime = time.Second }, true},
+		{"less", func(s *httpSettings) { s.RequestTime = time.Second - 1 }, false},
+		{"the least memory", func(s *httpSettings) { s.RequestMemory = minRequestMemory }, true},
+		{"less memory", func(s *httpSettings) { s.RequestMemory = minRequestMemory - 1 }, false},
+		{"more memory than there is", func(s *httpSettings) { s.RequestMemory = 1<<20 + 1 }, false},
+		{"a proxy", func(s *httpSettings) { s.TrustedProxy = []string{"10.0.0.0/8", "::1"} }, true},
+		{"no proxy", func(s *httpSettings) { s.TrustedProxy = []string{"proxy.example"} }, false},
+	} {
+		settings := defaultHTTP()
+		test.change(&settings)
+		if _, err := settings.config(); (err == nil) != test.ok {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	settings := defaultHTTP()
+	settings.TrustedProxy = []string{"10.0.0.0/8", "::1"}
+	config, err := settings.config()
+	if err != nil || config.MaxMemory != 512<<20 || config.Rate.PerSecond != defaultRate || config.Rate.Burst != 2*defaultRate ||
+		!slices.Equal(config.Proxies, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}) {
+		t.Errorf("%+v, %v", config, err)
+	}
+}
