@@ -1,55 +1,97 @@
 package crypto
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
-// witnessVersion is the version of taproot outputs (BIP-341), the first 5-bit group of an address.
-const witnessVersion = 1
+const (
+	// witnessVersion is the version of taproot outputs (BIP-341), the first 5-bit group of an address.
+	witnessVersion = 1
+	programBytes   = 32
+)
 
 // EncodeAddress returns the bech32m address (BIP-350) of the 32-byte witness program, version 1.
 // hrp is the network's human-readable part: lower-case printable ASCII, 1 to 30 characters, which
 // the longest address of 90 characters leaves.
 func EncodeAddress(hrp string, program [32]byte) string {
-	groups, err := bech32.ConvertBits(program[:], 8, 5, true)
-	if err != nil {
-		panic("crypto: " + err.Error()) // cannot be: padding is allowed
+	text := make([]byte, 0, maxBech32)
+	text = append(append(text, hrp...), '1')
+	c := checksumOf(hrp)
+	put := func(group byte) {
+		c = c.add(group)
+		text = append(text, bech32Charset[group])
 	}
-	address, err := bech32.EncodeM(hrp, append([]byte{witnessVersion}, groups...))
-	if err != nil {
-		panic("crypto: " + err.Error()) // cannot be: every group is below 32
+	put(witnessVersion)
+	waiting, bits := uint(0), 0
+	for _, b := range program {
+		waiting, bits = waiting<<8|uint(b), bits+8
+		for ; bits >= 5; bits -= 5 {
+			put(byte(waiting >> (bits - 5) & 31))
+		}
 	}
-	return address
+	put(byte(waiting << (5 - bits) & 31))
+	for range checksumLength {
+		c = c.add(0)
+	}
+	c ^= bech32mChecksum
+	for at := topGroup; at >= 0; at -= 5 {
+		text = append(text, bech32Charset[c>>at&31])
+	}
+	return string(text)
 }
 
 // DecodeAddress is the inverse of EncodeAddress: it accepts bech32m with witness version 1 and a
 // 32-byte program only, of at most 90 characters, all lower-case or (as BIP-173 says) all
 // upper-case. hrp comes back in lower case; whether it is the right network's the caller checks.
 func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
-	hrp, groups, encoding, err := bech32.DecodeGeneric(addr)
+	hrp, data, err := splitBech32(addr)
 	if err != nil {
-		// The library's text would tell the checksum that fits the mistyped address.
-		var mismatch bech32.ErrInvalidChecksum
-		if errors.As(err, &mismatch) {
-			err = errors.New("checksum does not match")
-		}
 		return "", program, fmt.Errorf("crypto: address: %w", err)
 	}
-	if encoding != bech32.VersionM {
-		return "", program, errors.New("crypto: address: not bech32m")
+	var room [maxBech32]byte
+	if err := decodeGroups(&room, data); err != nil {
+		return "", program, fmt.Errorf("crypto: address: %w", err)
 	}
-	if len(groups) == 0 || groups[0] != witnessVersion {
+	c := checksumOf(hrp).addAll(room[:len(data)])
+	groups := room[:len(data)-checksumLength]
+	switch {
+	case c == bech32Checksum:
+		return "", program, errors.New("crypto: address: not bech32m")
+	case c != bech32mChecksum:
+		// Which checksum would fit the mistyped address is not told (BIP-173).
+		return "", program, errors.New("crypto: address: checksum does not match")
+	case len(groups) == 0 || groups[0] != witnessVersion:
 		return "", program, errors.New("crypto: address: witness version is not 1")
 	}
-	decoded, err := bech32.ConvertBits(groups[1:], 5, 8, false)
-	if err != nil {
+	if err := checkProgram(groups[1:]); err != nil {
 		return "", program, fmt.Errorf("crypto: address: %w", err)
 	}
-	if len(decoded) != len(program) {
-		return "", program, fmt.Errorf("crypto: address: witness program of %d bytes, not %d", len(decoded), len(program))
+	return hrp, joinGroups(room[1:]), nil
+}
+
+// checkProgram refuses groups that are not of a program's length, or whose last bits, which are of no byte, are more
+// than zeros or a group.
+func checkProgram(groups []byte) error {
+	padding := 5 * len(groups) % 8
+	if padding > 4 || padding > 0 && groups[len(groups)-1]&(1<<padding-1) != 0 {
+		return errors.New("invalid incomplete group")
 	}
-	return hrp, [32]byte(decoded), nil
+	if size := 5 * len(groups) / 8; size != programBytes {
+		return fmt.Errorf("witness program of %d bytes, not %d", size, programBytes)
+	}
+	return nil
+}
+
+// joinGroups joins the groups that a program begins with; those after it fill up the last eight, which are five bytes.
+func joinGroups(groups []byte) (program [programBytes]byte) {
+	var joined [programBytes + 8]byte
+	for i := 0; i < programBytes; i += 5 {
+		g := groups[i/5*8:][:8]
+		eight := uint64(g[0])<<35 | uint64(g[1])<<30 | uint64(g[2])<<25 | uint64(g[3])<<20 |
+			uint64(g[4])<<15 | uint64(g[5])<<10 | uint64(g[6])<<5 | uint64(g[7])
+		binary.BigEndian.PutUint64(joined[i:], eight<<24) // the three bytes too many are overwritten
+	}
+	return [programBytes]byte(joined[:])
 }

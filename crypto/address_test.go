@@ -2,6 +2,9 @@ package crypto
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -116,6 +119,133 @@ func TestDecodeAddressFindsTypos(t *testing.T) {
 	}
 }
 
+// plainDecode decodes an address with another implementation of bech32.
+func plainDecode(addr string) (hrp string, program [32]byte, err error) {
+	hrp, groups, encoding, err := bech32.DecodeGeneric(addr)
+	var mismatch bech32.ErrInvalidChecksum
+	switch {
+	case errors.As(err, &mismatch):
+		return "", program, errors.New("crypto: address: checksum does not match")
+	case err != nil:
+		return "", program, fmt.Errorf("crypto: address: %w", err)
+	case encoding != bech32.VersionM:
+		return "", program, errors.New("crypto: address: not bech32m")
+	case len(groups) == 0 || groups[0] != 1:
+		return "", program, errors.New("crypto: address: witness version is not 1")
+	}
+	decoded, err := bech32.ConvertBits(groups[1:], 5, 8, false)
+	if err != nil {
+		return "", program, fmt.Errorf("crypto: address: %w", err)
+	}
+	if len(decoded) != 32 {
+		return "", program, fmt.Errorf("crypto: address: witness program of %d bytes, not 32", len(decoded))
+	}
+	return hrp, [32]byte(decoded), nil
+}
+
+// checkDecode compares DecodeAddress with plainDecode, errors included.
+func checkDecode(t *testing.T, addr string) {
+	t.Helper()
+	hrp, program, err := DecodeAddress(addr)
+	wantHRP, wantProgram, wantErr := plainDecode(addr)
+	if hrp != wantHRP || program != wantProgram || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+		t.Fatalf("%q: %q, %x, %v; the other decoder %q, %x, %v", addr, hrp, program, err, wantHRP, wantProgram, wantErr)
+	}
+}
+
+// encodeGroups encodes groups of 5 bits with the checksum of version.
+func encodeGroups(t testing.TB, hrp string, groups []byte, version bech32.Version) string {
+	encode := bech32.EncodeM
+	if version == bech32.Version0 {
+		encode = bech32.Encode
+	}
+	address, err := encode(hrp, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// TestDecodeAddressLikeThePlainOne decodes strings with right checksums of all lengths, paddings and cases, and what comes
+// of changing any of their characters.
+func TestDecodeAddressLikeThePlainOne(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	hrps := []string{"a", "bc", "bcrt", "x1y", "1", "11", "~!z", strings.Repeat("h", 30)}
+	for count := range 80 {
+		groups := make([]byte, count)
+		for i := range groups {
+			groups[i] = byte(random.IntN(32))
+		}
+		if count > 0 && random.IntN(4) > 0 {
+			groups[0] = witnessVersion
+		}
+		for _, last := range []byte{0, 1, 16, 31} {
+			if count > 1 {
+				groups[count-1] = last
+			}
+			for _, version := range []bech32.Version{bech32.Version0, bech32.VersionM} {
+				address := encodeGroups(t, hrps[random.IntN(len(hrps))], groups, version)
+				checkDecode(t, address)
+				checkDecode(t, strings.ToUpper(address))
+				changed := []byte(address)
+				changed[random.IntN(len(changed))] = byte(random.IntN(256))
+				checkDecode(t, string(changed))
+			}
+		}
+	}
+	address := EncodeAddress("bcrt", TaggedHash("every character"))
+	for i := range len(address) {
+		for c := range 256 {
+			changed := []byte(address)
+			changed[i] = byte(c)
+			checkDecode(t, string(changed))
+		}
+		checkDecode(t, address[:i])
+		checkDecode(t, address[i:])
+	}
+}
+
+func TestEncodeAddressLikeThePlainOne(t *testing.T) {
+	for i := range 100 {
+		program := TaggedHash("program", []byte{byte(i)})
+		groups, err := bech32.ConvertBits(program[:], 8, 5, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hrp := range []string{"bc", "tb", "bcrt", "1", strings.Repeat("z", 30)} {
+			want := encodeGroups(t, hrp, append([]byte{witnessVersion}, groups...), bech32.VersionM)
+			if got := EncodeAddress(hrp, program); got != want {
+				t.Fatalf("%s, not %s", got, want)
+			}
+		}
+	}
+}
+
+func TestDecodeAddressAllocatesNothing(t *testing.T) {
+	address := EncodeAddress("bcrt", TaggedHash("allocations"))
+	if n := testing.AllocsPerRun(100, func() { _, _, _ = DecodeAddress(address) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkDecodeAddress(b *testing.B) {
+	address := EncodeAddress("bcrt", TaggedHash("benchmark"))
+	for b.Loop() {
+		if _, _, err := DecodeAddress(address); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeAddressPlain(b *testing.B) {
+	address := EncodeAddress("bcrt", TaggedHash("benchmark"))
+	for b.Loop() {
+		if _, _, err := plainDecode(address); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func FuzzDecodeAddress(f *testing.F) {
 	vectors := readVectors[bip350Vectors](f, "bip350.json")
 	for _, v := range vectors.Valid {
@@ -125,7 +255,9 @@ func FuzzDecodeAddress(f *testing.F) {
 		f.Add(v.Address)
 	}
 	f.Add(EncodeAddress("bcrt", [32]byte{}))
+	f.Add(encodeGroups(f, "bc", []byte{1, 2, 3}, bech32.VersionM))
 	f.Fuzz(func(t *testing.T, address string) {
+		checkDecode(t, address)
 		hrp, program, err := DecodeAddress(address)
 		if err != nil {
 			if hrp != "" || program != [32]byte{} {
