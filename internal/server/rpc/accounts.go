@@ -55,25 +55,12 @@ func (s *Server) accountAt(text string, block api.BlockRef) (record state.Accoun
 	if err != nil {
 		return record, err
 	}
-	view, err := s.stateAt(block)
-	if err != nil {
-		return record, err
-	}
-	value, err := view.Get(state.AccountKey(account))
-	if err := errors.Join(err, view.Close()); err != nil {
-		return record, err
-	}
-	return state.DecodeAccount(value)
-}
-
-// stateAt opens the state that the parameter block names.
-func (s *Server) stateAt(block api.BlockRef) (*chain.State, error) {
 	head := s.chain.Head().Header.Height
-	view, err := s.chain.StateAt(block.Resolve(head))
+	record, err = s.chain.Account(block.Resolve(head), account)
 	if errors.Is(err, chain.ErrAboveHead) {
-		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
+		err = withData(api.ErrAboveHead, "param", "block", "max", head)
 	}
-	return view, err
+	return record, err
 }
 
 func (s *Server) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {

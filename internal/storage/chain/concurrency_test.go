@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func TestReadersBesideWriters(t *testing.T) {
 	for range 3 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if err := readConsistently(s); err != nil {
+				if err := errors.Join(readConsistently(s), readAccounts(s)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -106,6 +107,32 @@ func readConsistently(s *Store) error {
 	after, err := balances(st)
 	if err == nil && before != after {
 		err = errors.New("a state changed while it was open")
+	}
+	return errors.Join(err, st.Close())
+}
+
+// readAccounts compares accounts read by themselves with the whole state, where no block came or went meanwhile.
+func readAccounts(s *Store) error {
+	head, hash := s.Head().Header.Height, s.HeadHash()
+	var each [toyAccounts]state.Account
+	for i := range each {
+		var err error
+		if each[i], err = s.Account(head, toyAccount(i)); errors.Is(err, ErrAboveHead) {
+			return nil // it was taken back
+		} else if err != nil {
+			return err
+		}
+	}
+	st, err := s.StateAt(head)
+	if errors.Is(err, ErrAboveHead) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	all, err := balances(st)
+	if err == nil && all != each && s.HeadHash() == hash {
+		err = fmt.Errorf("accounts at %d: %v, in its state %v", head, each, all)
 	}
 	return errors.Join(err, st.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 	"pgregory.net/rapid"
@@ -40,6 +41,7 @@ func TestModel(t *testing.T) {
 				stop()
 				s, stop = openUntil(t, fs, Options{Retention: retention})
 			default:
+				requireAccounts(t, s, head, c.head().state) // and leave them in memory
 				must(t, s.Append(c.next(t, r, rapid.IntRange(0, 12).Draw(t, "transactions"))))
 			}
 		}
@@ -68,9 +70,24 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 		}
 		must(t, err)
 		requireState(t, st, b.state, c)
+		requireAccounts(t, s, h, b.state)
 		must(t, st.Close())
 	}
 	requireLists(t, s, c, oldest, r)
+}
+
+// requireAccounts compares accounts read by themselves, which come from disk or from memory.
+func requireAccounts(t tester, s *Store, h types.Height, want memory) {
+	t.Helper()
+	for i := range toyAccounts + 1 { // the last does not exist
+		record, err := state.DecodeAccount(want[string(state.AccountKey(toyAccount(i)))])
+		must(t, err)
+		for range 2 {
+			if got, err := s.Account(h, toyAccount(i)); err != nil || got != record {
+				t.Fatalf("account %d at %d: %v, %v, want %v", i, h, got, err, record)
+			}
+		}
+	}
 }
 
 // requireBlock compares all that is asked for by a block's height or hash, or a transaction's ID or position.

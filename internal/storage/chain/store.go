@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -41,17 +42,19 @@ type Store struct {
 	db      *kv.DB
 	options Options
 
-	genesis atomic.Pointer[types.Genesis]
-	view    atomic.Pointer[view] // nil once closed
-	pruning sync.Mutex           // held by Prune and Rewind as a whole; taken before writing
-	writing sync.Mutex           // held from a batch's making to its view's publication
-	failed  error                // of a batch whose fate is unknown; under writing
+	genesis  atomic.Pointer[types.Genesis]
+	view     atomic.Pointer[view] // nil once closed
+	accounts accountCache
+	pruning  sync.Mutex // held by Prune and Rewind as a whole; taken before writing
+	writing  sync.Mutex // held from a batch's making to its view's publication
+	failed   error      // of a batch whose fate is unknown; under writing
 }
 
 // view is the store at one head: what every read sees from its first row to its last.
 type view struct {
 	snapshot   *kv.Snapshot
-	empty      bool // nothing below is set
+	number     uint64 // of all views of the store, in their order
+	empty      bool   // nothing below is set
 	head       types.SignedHeader
 	hash       types.BlockHash
 	oldest     types.Height
@@ -64,6 +67,7 @@ type view struct {
 // for one of another layout.
 func Open(db *kv.DB, options Options) (*Store, error) {
 	s := &Store{db: db, options: options}
+	s.accounts.seed = maphash.MakeSeed()
 	v, err := newView(db)
 	if err != nil {
 		return nil, err
@@ -205,6 +209,7 @@ func (s *Store) settle(err error) error {
 		s.failed = err
 		return err
 	}
+	v.number = s.view.Load().number + 1
 	return s.publish(v)
 }
 

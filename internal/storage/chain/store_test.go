@@ -358,12 +358,16 @@ func TestRewindToTheHeadChangesNothing(t *testing.T) {
 
 func TestClosedStore(t *testing.T) {
 	s, c := newStore(t, Options{}, 1)
+	_, err := s.Account(1, toyAccount(0))
+	must(t, err)
 	must(t, s.Close())
 	must(t, s.Close())
-	_, err := s.Header(0)
+	_, err = s.Header(0)
 	requireIs(t, "Header", err, ErrClosed)
 	_, err = s.StateAt(0)
 	requireIs(t, "StateAt", err, ErrClosed)
+	_, err = s.Account(1, toyAccount(0)) // it is in memory
+	requireIs(t, "Account", err, ErrClosed)
 	requireIs(t, "Append", s.Append(c.next(t, rand.New(rand.NewPCG(1, 1)), 1)), ErrClosed)
 	requireIs(t, "Init", s.Init(c.genesis, c.blocks[0].Entry), ErrClosed)
 	requireIs(t, "Prune", s.Prune(context.Background()), ErrClosed)
