@@ -48,7 +48,7 @@ func (e *envelope) member(name []byte) *[]byte {
 
 // isVersion reports whether the envelope says that it is of JSON-RPC 2.0.
 func (e *envelope) isVersion() bool {
-	return isString(e.version) && string(stringText(e.version)) == versionText
+	return string(e.version) == `"`+versionText+`"` || isString(e.version) && string(stringText(e.version)) == versionText
 }
 
 // judge sets invalid unless the envelope is a call. Then id is the one to answer to: its own as far as it has a usable
@@ -142,7 +142,10 @@ func (d *document) message() {
 		if name == nil {
 			return
 		}
-		field := e.member(stringText(name))
+		field := e.member(name[1 : len(name)-1])
+		if field == nil && !isPlain(name) {
+			field = e.member(stringText(name))
+		}
 		if field == nil {
 			d.value()
 			continue

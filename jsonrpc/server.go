@@ -143,7 +143,7 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	x := newExchange(dst, s.options.MaxResponseBytes)
 	x.ctx, x.askRoom = ctx, s.options.Room
 	defer x.free()
-	x.clock.start(s.options.Observe)
+	x.clock.begin(s.options.Observe)
 	// One argument more than any method takes is enough to see that there are too many.
 	if err := x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth); err != nil {
 		s.refuse(ctx, x, err)

@@ -38,7 +38,7 @@ func (b *budget) Err() error {
 	if err := b.Context.Err(); err != nil {
 		return err
 	}
-	if !time.Now().Before(b.deadline) {
+	if time.Until(b.deadline) <= 0 {
 		return context.DeadlineExceeded
 	}
 	return nil
