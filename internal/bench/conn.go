@@ -19,6 +19,8 @@ const (
 	answerTimeout = 30 * time.Second
 	// lastAnswerTimeout is how long an answer may take that is under way when the run ends.
 	lastAnswerTimeout = 2 * time.Second
+	// deadlineSlack is how much less an answer may get: moving the deadline for each costs more than parsing one.
+	deadlineSlack = time.Second
 	// maxAnswer bounds an answer's header and body, in bytes.
 	maxAnswer = 64 << 20
 	readSize  = 16 << 10
@@ -30,9 +32,10 @@ var errAnswer = errors.New("the answer is no HTTP/1.1 response with a body of kn
 // it reuses.
 type conn struct {
 	net.Conn
-	buffer []byte // what was read of the present answer
-	body   []byte // of a chunked answer
-	close  bool   // the server closes the connection after the present answer
+	buffer []byte    // what was read of the present answer
+	body   []byte    // of a chunked answer
+	close  bool      // the server closes the connection after the present answer
+	until  time.Time // the deadline that is set
 }
 
 // dial connects to the node, with TLS for https. The end of ctx cuts short what the connection waits for.
@@ -56,8 +59,11 @@ func dial(ctx context.Context, node *url.URL) (*conn, error) {
 
 // roundTrip writes a request and returns the answer's status and body. The body is valid until the next call.
 func (c *conn) roundTrip(wire []byte) (status int, body []byte, err error) {
-	if err := c.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return 0, nil, err
+	if now := time.Now(); c.until.Sub(now) < answerTimeout-deadlineSlack {
+		c.until = now.Add(answerTimeout)
+		if err := c.SetDeadline(c.until); err != nil {
+			return 0, nil, err
+		}
 	}
 	if _, err := c.Write(wire); err != nil {
 		return 0, nil, err
