@@ -131,13 +131,23 @@ type BlockTransactions struct {
 
 // MarshalJSON renders an array of hashes or of objects.
 func (t BlockTransactions) MarshalJSON() ([]byte, error) {
-	switch {
-	case t.Full != nil:
+	if t.Full != nil {
 		return json.Marshal(t.Full)
-	case t.Hashes == nil:
-		return []byte("[]"), nil
 	}
-	return json.Marshal(t.Hashes)
+	// By hand: a block has tens of thousands.
+	text := make([]byte, 0, len("[]")+len(t.Hashes)*(len(`"0x",`)+2*len(types.TxID{})))
+	text = append(text, '[')
+	for i, hash := range t.Hashes {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		var err error
+		if text, err = hash.AppendText(append(text, '"')); err != nil {
+			return nil, err
+		}
+		text = append(text, '"')
+	}
+	return append(text, ']'), nil
 }
 
 // UnmarshalJSON decodes what [BlockTransactions.MarshalJSON] gives; an empty array is no hashes.
