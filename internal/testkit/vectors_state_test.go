@@ -233,7 +233,7 @@ func TestTreeEqualsDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.Commit(change)
+		tr.Commit(change, inTurn)
 		committed := asMap(records[:n+1])
 		if want := stateRoot(committed); tr.Root() != want {
 			t.Fatalf("root of %d records is %s, naively %x", n+1, tr.Root(), want)

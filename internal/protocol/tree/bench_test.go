@@ -73,7 +73,7 @@ func BenchmarkBlock(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					tr.Commit(c)
+					tr.Commit(c, workers)
 				}
 			})
 		}

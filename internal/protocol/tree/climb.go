@@ -43,7 +43,7 @@ func (c *climb) pair() [2]poseidon.Digest {
 
 // run does the climbs level by level, the deepest first, so that a climb finds the digests of its node's children
 // in place, and so that each level is hashed in bulk.
-func run(climbs [][]climb, parallel Parallel) {
+func run(climbs []climb, parallel Parallel) {
 	order, level := byDepth(climbs)
 	active := make([]*climb, 0, len(order))
 	for depth := pathBits - 1; depth >= 0; depth-- {
@@ -82,23 +82,26 @@ func step(climbs []*climb) {
 }
 
 // byDepth sorts climbs by the depth that they begin at: those of depth d are order[level[d]:level[d+1]].
-func byDepth(climbs [][]climb) (order []*climb, level [pathBits + 1]int) {
-	for _, list := range climbs {
-		for i := range list {
-			level[list[i].next+1]++
-		}
+func byDepth(climbs []climb) (order []*climb, level [pathBits + 1]int) {
+	for i := range climbs {
+		level[climbs[i].next+1]++
 	}
 	for d := range pathBits {
 		level[d+1] += level[d]
 	}
-	order = make([]*climb, level[pathBits])
+	order = make([]*climb, len(climbs))
 	free := level
-	for _, list := range climbs {
-		for i := range list {
-			d := list[i].next
-			order[free[d]] = &list[i]
-			free[d]++
-		}
+	for i := range climbs {
+		d := climbs[i].next
+		order[free[d]] = &climbs[i]
+		free[d]++
 	}
 	return order, level
+}
+
+// inOrder is the Parallel of one goroutine.
+func inOrder(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
 }

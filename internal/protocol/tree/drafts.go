@@ -2,16 +2,21 @@ package tree
 
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
-// drafts are the inner nodes and leaves of a version that are yet to be stored. How many there may be is known
-// beforehand, so that they keep their addresses and digests can be computed in place.
+// drafts are the inner nodes and leaves of a version that are yet to be stored: those of each part, which name each other
+// by their indices in the share, and those above, to which the root of part i has the index of the i-th after their own.
 type drafts struct {
-	inners []draftInner
-	leaves []draftLeaf
-	shares []share
+	parts []partDrafts
+	above *share
+}
+
+// partDrafts are the drafts of a part.
+type partDrafts struct {
+	*share
+	root ref // of the part's next version
 }
 
 // draftInner is the contents of an inner node and where it goes: over a node of the version before or, if none, into
-// a new one. Until it is stored, others refer to a new one by draftBit and the draft's index.
+// a new one. Until it is stored, others refer to a new one by draftBit and the draft's index in its share.
 type draftInner struct {
 	inner
 	stored ref
@@ -23,37 +28,13 @@ type draftLeaf struct {
 	stored ref
 }
 
-// share is a range of drafts that one walk fills from its start.
+// share is what one walk drafts. How much that may be is known beforehand, so that drafts keep their addresses and
+// digests can be computed in place.
 type share struct {
 	inners      []draftInner
 	leaves      []draftLeaf
-	firstInner  int // indices among all drafts
-	firstLeaf   int
 	innersTaken int
 	leavesTaken int
-}
-
-// newDrafts makes the drafts of the walk over the parts of ps and of the walk above them, whose share is the last.
-func newDrafts(ps *parts) *drafts {
-	inners, leaves := ps.above, 0
-	for i := range ps.list {
-		inners += ps.list[i].inners
-		leaves += ps.list[i].leaves
-	}
-	d := &drafts{inners: make([]draftInner, inners), leaves: make([]draftLeaf, leaves)}
-	inners, leaves = 0, 0
-	add := func(moreInners, moreLeaves int) {
-		s := share{firstInner: inners, firstLeaf: leaves}
-		inners += moreInners
-		leaves += moreLeaves
-		s.inners, s.leaves = d.inners[s.firstInner:inners], d.leaves[s.firstLeaf:leaves]
-		d.shares = append(d.shares, s)
-	}
-	for i := range ps.list {
-		add(ps.list[i].inners, ps.list[i].leaves)
-	}
-	add(ps.above, 0)
-	return d
 }
 
 // inner adds an inner node that goes over the stored one that is given, unless that is none.
@@ -62,7 +43,7 @@ func (s *share) inner(over ref) (ref, *inner) {
 	d.stored = over
 	r := over
 	if r == none {
-		r = draftBit | ref(s.firstInner+s.innersTaken)
+		r = draftBit | ref(s.innersTaken)
 	}
 	s.innersTaken++
 	return r, &d.inner
@@ -71,45 +52,65 @@ func (s *share) inner(over ref) (ref, *inner) {
 // leaf adds a leaf.
 func (s *share) leaf(path *poseidon.Digest) ref {
 	s.leaves[s.leavesTaken].path = *path
-	r := leafBit | draftBit | ref(s.firstLeaf+s.leavesTaken)
+	r := leafBit | draftBit | ref(s.leavesTaken)
 	s.leavesTaken++
 	return r
 }
 
-// store stores all drafts in n.
-func (d *drafts) store(n *nodes) {
-	for i := range d.shares {
-		s := &d.shares[i]
-		for j := range s.inners[:s.innersTaken] {
-			if draft := &s.inners[j]; draft.stored == none {
-				draft.stored = n.newInner()
-			}
-		}
-		for j := range s.leaves[:s.leavesTaken] {
-			draft := &s.leaves[j]
-			draft.stored = n.newLeaf(&draft.path)
+// store stores all drafts in n and returns where the version's root, which may be a draft, was stored.
+func (d *drafts) store(n *nodes, root ref, parallel Parallel) ref {
+	for i := range d.parts {
+		d.parts[i].allocate(n)
+	}
+	d.above.allocate(n)
+	inPieces(len(d.parts), 1, parallel, func(i, _ int) { d.parts[i].write(n, d.parts[i].storedRef) })
+	d.above.write(n, d.storedRef)
+	return d.storedRef(root)
+}
+
+// storedRef is where the node is that the drafts above the parts name so.
+func (d *drafts) storedRef(r ref) ref {
+	i := int(r &^ (leafBit | draftBit))
+	if r&draftBit == 0 || i < len(d.above.inners) {
+		return d.above.storedRef(r)
+	}
+	p := &d.parts[i-len(d.above.inners)]
+	return p.storedRef(p.root)
+}
+
+// allocate finds a place for each draft that goes over none.
+func (s *share) allocate(n *nodes) {
+	for i := range s.inners[:s.innersTaken] {
+		if draft := &s.inners[i]; draft.stored == none {
+			draft.stored = n.newInner()
 		}
 	}
-	for i := range d.shares {
-		s := &d.shares[i]
-		for j := range s.inners[:s.innersTaken] {
-			draft := &s.inners[j]
-			for side, child := range draft.child {
-				draft.child[side] = d.storedRef(child)
-			}
-			*n.inner(draft.stored) = draft.inner
+	for i := range s.leaves[:s.leavesTaken] {
+		draft := &s.leaves[i]
+		draft.stored = n.newLeaf(&draft.path)
+	}
+}
+
+// write writes the inner nodes to their places, with their children's.
+func (s *share) write(n *nodes, storedRef func(ref) ref) {
+	for i := range s.inners[:s.innersTaken] {
+		draft := &s.inners[i]
+		in := n.inner(draft.stored)
+		in.digest, in.depth = draft.digest, draft.depth
+		for side, child := range draft.child {
+			in.child[side] = storedRef(child)
 		}
 	}
 }
 
-// storedRef is the ref of a node, and for a draft where it was stored.
-func (d *drafts) storedRef(r ref) ref {
+// storedRef is the ref of a node, and for a draft of the share where it was stored.
+func (s *share) storedRef(r ref) ref {
 	switch i := r &^ (leafBit | draftBit); {
 	case r&draftBit == 0:
 		return r
 	case r.isLeaf():
-		return d.leaves[i].stored
+		return s.leaves[i].stored
 	default:
-		return d.inners[i].stored
+		return s.inners[i].stored
 	}
 }

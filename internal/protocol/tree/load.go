@@ -36,13 +36,13 @@ func Load(next func() (Leaf, bool, error), parallel Parallel) (*Tree, error) {
 			return nil, err
 		}
 		if len(l.climbs) >= loadBatch {
-			run([][]climb{l.climbs}, parallel)
+			run(l.climbs, parallel)
 			l.climbs = l.climbs[:0]
 		}
 	}
 	root := l.fold(-1)
 	l.attach(&t.current.digest, 0, &root)
-	run([][]climb{l.climbs}, parallel)
+	run(l.climbs, parallel)
 	t.current.root = root.node
 	t.current.leaves = t.nodes.leaves.inUse()
 	return t, nil

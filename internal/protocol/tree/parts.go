@@ -1,9 +1,10 @@
 package tree
 
-// A walk is cut into parts of at most partItems items, or of a partShare-th of all if that is more.
+// A walk is cut into parts of at most partItems items, or of a partShare-th of all if that is more: large enough for
+// vector lanes to be full, small enough for a core's cache and to share the work out evenly.
 const (
-	partItems = 64
-	partShare = 64
+	partItems = 128
+	partShare = 16
 )
 
 // parts are the subtrees that a walk is cut into, so that they can be walked side by side.
@@ -24,7 +25,19 @@ type part struct {
 	inners int   // at most so many nodes and leaves does the walk make
 	leaves int
 	walker walker
-	now    subtree // the next version of old
+	now    subtree // the next version of old, with all digests below it
+}
+
+// prepare makes the next version of the part, unless an item is wrong.
+func (p *part) prepare(n *nodes) {
+	p.survey(n)
+	if p.wrong != nil {
+		return
+	}
+	p.walker = newWalker(n, p.inners, p.leaves)
+	p.now = p.walker.visit(p.old, p.pos, p.items)
+	run(p.walker.climbs, inOrder)
+	p.walker.climbs = nil
 }
 
 // isPart reports whether s, with items below it, is not cut further.
@@ -47,43 +60,81 @@ func (p *parts) cut(s subtree, pos int, items []item) {
 	}
 }
 
-// take gives the parts one by one, in the order in which they were cut.
-func (p *parts) take() *part {
+// take gives the parts one by one, in the order in which they were cut, and their next versions: with drafts for roots
+// they are as the walk above names them.
+func (p *parts) take() (*part, subtree) {
+	part := &p.list[p.taken]
+	now := part.now
+	if now.node&draftBit != 0 {
+		now.node = now.node&leafBit | draftBit | ref(p.above+p.taken)
+	}
 	p.taken++
-	return &p.list[p.taken-1]
+	return part, now
 }
+
+// abreast is how many items a survey looks up side by side: each waits for memory at every node, together they wait
+// once.
+const abreast = 8
 
 // survey looks every item up: whether it is there as it says, and which nodes its write replaces. An insertion makes
 // at most one node more.
 func (p *part) survey(n *nodes) {
 	var last *item // that is a write
-	for i := range p.items {
-		it := &p.items[i]
-		shared := -1 // nodes down to this depth are counted
-		if last != nil {
-			shared = commonBits(&last.path, &it.path)
-		}
-		passed, present := 0, false
-		if r := p.old.node; r != none {
-			for !r.isLeaf() {
-				in := n.inner(r)
-				if int(in.depth) > shared {
-					passed++
-				}
-				r = in.child[bit(&it.path, int(in.depth))]
+	for low := 0; low < len(p.items); low += abreast {
+		group := p.items[low:min(low+abreast, len(p.items))]
+		var shared [abreast]int // with the write before; nodes down to this depth are counted
+		for i := range group {
+			shared[i] = -1
+			if last != nil {
+				shared[i] = commonBits(&last.path, &group[i].path)
 			}
-			present = *n.leaf(r) == it.path
+			if group[i].changed {
+				last = &group[i]
+			}
 		}
-		if present != it.before && p.wrong == nil {
-			p.wrong = it
-		}
-		if it.changed {
-			last = it
-			p.inners += passed
-			if !it.before {
-				p.inners++
-				p.leaves++
+		passed, found := n.lookUp(p.old.node, group, &shared)
+		for i := range group {
+			it := &group[i]
+			if found[i] != it.before && p.wrong == nil {
+				p.wrong = it
+			}
+			if it.changed {
+				p.inners += passed[i]
+				if !it.before {
+					p.inners++
+					p.leaves++
+				}
 			}
 		}
 	}
+}
+
+// lookUp looks at most abreast items up in the subtree r: how many nodes deeper than a depth each passes, and whether
+// it is there.
+func (n *nodes) lookUp(r ref, items []item, deeper *[abreast]int) (passed [abreast]int, found [abreast]bool) {
+	if r == none {
+		return passed, found
+	}
+	var at [abreast]ref
+	for i := range items {
+		at[i] = r
+	}
+	for descending := !r.isLeaf(); descending; {
+		descending = false
+		for i := range items {
+			if at[i].isLeaf() {
+				continue
+			}
+			in := n.inner(at[i])
+			if int(in.depth) > deeper[i] {
+				passed[i]++
+			}
+			at[i] = in.child[bit(&items[i].path, int(in.depth))]
+			descending = true
+		}
+	}
+	for i := range items {
+		found[i] = *n.leaf(at[i]) == items[i].path
+	}
+	return passed, found
 }

@@ -95,7 +95,8 @@ func sorted(items []item) ([]item, error) {
 	return out, nil
 }
 
-// prepare is Prepare for items in any order.
+// prepare is Prepare for items in any order. Parts are made whole, one after the other on each core, so that what a
+// part touches stays in that core's cache; what is above them is little.
 func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	base := &t.current
 	items, err := sorted(items)
@@ -107,21 +108,13 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	if len(items) > 0 {
 		ps.cut(root, 0, items)
 	}
-	each := func(f func(p *part)) {
-		inPieces(len(ps.list), 1, parallel, func(i, _ int) { f(&ps.list[i]) })
-	}
-	each(func(p *part) { p.survey(&t.nodes) })
-	for _, p := range ps.list {
-		if it := p.wrong; it != nil {
+	inPieces(len(ps.list), 1, parallel, func(i, _ int) { ps.list[i].prepare(&t.nodes) })
+	for i := range ps.list {
+		if it := ps.list[i].wrong; it != nil {
 			return nil, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, it.key, it.before)
 		}
 	}
-	ds := newDrafts(ps)
-	for i := range ps.list {
-		ps.list[i].walker = newWalker(&t.nodes, &ds.shares[i])
-	}
-	each(func(p *part) { p.now = p.walker.visit(p.old, p.pos, p.items) })
-	top := newWalker(&t.nodes, &ds.shares[len(ps.list)])
+	top := newWalker(&t.nodes, ps.above, 0)
 	top.parts = ps
 	if len(items) > 0 {
 		root = top.visit(root, 0, items)
@@ -131,26 +124,30 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	c := &Change{
 		tree:    t,
 		version: version{number: base.number + 1, root: root.node, leaves: base.leaves},
-		drafts:  ds,
+		drafts:  &drafts{above: top.drafts},
 		leaves:  leafChanges(items),
 		record:  top.record,
+		removed: top.removed,
 	}
 	top.attach(&c.version.digest, 0, &root)
-	climbs := [][]climb{top.climbs}
-	c.removed = top.removed
 	for i := range ps.list {
-		climbs = append(climbs, ps.list[i].walker.climbs)
-		c.removed = append(c.removed, ps.list[i].walker.removed...)
+		p := &ps.list[i]
+		c.drafts.parts = append(c.drafts.parts, partDrafts{share: p.walker.drafts, root: p.now.node})
+		c.removed = append(c.removed, p.walker.removed...)
 	}
-	run(climbs, parallel)
+	run(top.climbs, parallel)
 	for i := range items {
 		c.version.leaves += present(items[i].after) - present(items[i].before)
 	}
 	return c, nil
 }
 
-func newWalker(n *nodes, s *share) walker {
-	return walker{builder: builder{nodes: n, climbs: make([]climb, 0, len(s.inners))}, drafts: s}
+// newWalker returns a walker that makes at most so many nodes and leaves.
+func newWalker(n *nodes, inners, leaves int) walker {
+	return walker{
+		builder: builder{nodes: n, climbs: make([]climb, 0, inners)},
+		drafts:  &share{inners: make([]draftInner, inners), leaves: make([]draftLeaf, leaves)},
+	}
 }
 
 // leafChanges are the writes among items.

@@ -73,15 +73,14 @@ func (t *Tree) Prepare(accesses []types.Access, parallel Parallel) (*Change, err
 }
 
 // Commit makes c the current version. It panics when c was not prepared from this tree's current version.
-func (t *Tree) Commit(c *Change) {
+func (t *Tree) Commit(c *Change, parallel Parallel) {
 	if c.tree != t || c.version.number != t.current.number+1 {
 		panic("tree: commit of a change that does not follow the current version")
 	}
-	c.drafts.store(&t.nodes)
+	c.version.root = c.drafts.store(&t.nodes, c.version.root, parallel)
 	for _, r := range c.removed {
 		t.nodes.free(r)
 	}
-	c.version.root = c.drafts.storedRef(c.version.root)
 	t.current = c.version
 	c.drafts, c.removed = nil, nil
 }

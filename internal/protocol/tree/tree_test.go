@@ -84,7 +84,7 @@ func TestVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.Commit(c)
+		tr.Commit(c, workers)
 		if got := tr.Root().String(); got != step.root || c.Root() != tr.Root() {
 			t.Errorf("root of %d: %s, want %s", tr.Len(), got, step.root)
 		}
@@ -120,7 +120,7 @@ func TestAgainstModel(t *testing.T) {
 			if r.IntN(4) == 0 {
 				continue
 			}
-			tr.Commit(c)
+			tr.Commit(c, workers)
 			m, root = next, nextRoot
 			checkNodes(t, tr)
 			if tr.Len() != len(m) || tr.current.digest != root {
@@ -217,7 +217,7 @@ func TestBatchOfMany(t *testing.T) {
 			} else if i == 1 && !reflect.DeepEqual(w, witness) {
 				t.Fatalf("%s: another witness", name)
 			}
-			tr.Commit(c)
+			tr.Commit(c, workers)
 			checkNodes(t, tr)
 		}
 	}
@@ -233,7 +233,7 @@ func TestPrepareErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.Commit(c)
+	tr.Commit(c, workers)
 	there := base
 	there.Old = base.New
 	for _, test := range []struct {
@@ -283,10 +283,10 @@ func TestCommitPanics(t *testing.T) {
 				t.Errorf("%s: no panic", name)
 			}
 		}()
-		tr.Commit(c)
+		tr.Commit(c, workers)
 	}
 	one, two := prepare(1), prepare(2)
-	tr.Commit(one)
+	tr.Commit(one, workers)
 	mustPanic("committed", one)
 	mustPanic("prepared from an older version", two)
 	tr = &Tree{}
@@ -339,7 +339,7 @@ func TestLongestPaths(t *testing.T) {
 				t.Fatal(err)
 			}
 			m = m.apply([]item{it})
-			tr.Commit(c)
+			tr.Commit(c, workers)
 			checkNodes(t, tr)
 			if tr.current.digest != m.root() {
 				t.Fatalf("order %d: wrong root", order)

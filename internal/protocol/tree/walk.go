@@ -30,9 +30,9 @@ type entry struct {
 func (w *walker) visit(s subtree, pos int, items []item) subtree {
 	switch {
 	case w.parts != nil && w.parts.isPart(&s, items):
-		p := w.parts.take()
+		p, now := w.parts.take()
 		w.record.add(&p.walker.record)
-		return p.now
+		return now
 	case s.node == none:
 		w.record.shape(ShapeEmpty)
 		return w.replaceLeaf(s, items)
