@@ -143,7 +143,7 @@ func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) error {
 	}); err != nil {
 		return err
 	}
-	t.Commit(change)
+	t.Commit(change, parallel)
 	return nil
 }
 

@@ -262,7 +262,7 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
 	l.treeLock.Lock()
 	defer l.treeLock.Unlock()
-	l.tree.Commit(change)
+	l.tree.Commit(change, parallel)
 	l.treeHead = head
 	close(l.treeMoved)
 	l.treeMoved = make(chan struct{})
