@@ -35,7 +35,7 @@ func (p *part) prepare(n *nodes) {
 		return
 	}
 	p.walker = newWalker(n, p.inners, p.leaves)
-	p.now = p.walker.visit(p.old, p.pos, p.items)
+	p.now = p.walker.visit(&p.old, p.pos, p.items)
 	run(p.walker.climbs, inOrder)
 	p.walker.climbs = nil
 }
@@ -52,7 +52,8 @@ func (p *parts) cut(s subtree, pos int, items []item) {
 		return
 	}
 	p.above++
-	depth, children := p.nodes.open(&s, pos, items)
+	var children [2]subtree
+	depth := p.nodes.open(&s, pos, items, &children)
 	for i, half := range halve(items, depth) {
 		if len(half) > 0 {
 			p.cut(children[i], depth+1, half)

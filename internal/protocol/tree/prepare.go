@@ -117,7 +117,7 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	top := newWalker(&t.nodes, ps.above, 0)
 	top.parts = ps
 	if len(items) > 0 {
-		root = top.visit(root, 0, items)
+		root = top.visit(&root, 0, items)
 	} else {
 		top.untouched(&root, 0, false)
 	}

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"slices"
 	"sort"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -26,10 +25,10 @@ type entry struct {
 }
 
 // visit makes the next version of s, a subtree of the version before that stands at depth pos, with all of items
-// below pos; there is at least one.
-func (w *walker) visit(s subtree, pos int, items []item) subtree {
+// below pos; there is at least one. Subtrees are handed over by address: this is called for every node.
+func (w *walker) visit(s *subtree, pos int, items []item) subtree {
 	switch {
-	case w.parts != nil && w.parts.isPart(&s, items):
+	case w.parts != nil && w.parts.isPart(s, items):
 		p, now := w.parts.take()
 		w.record.add(&p.walker.record)
 		return now
@@ -38,53 +37,64 @@ func (w *walker) visit(s subtree, pos int, items []item) subtree {
 		return w.replaceLeaf(s, items)
 	case s.node.isLeaf():
 		path := w.nodes.leaf(s.node)
-		if slices.ContainsFunc(items, func(it item) bool { return it.path == *path }) {
+		if containsPath(items, path) {
 			w.record.shape(ShapeOwn)
 		} else {
 			w.record.other(path, &s.digest)
 		}
 		return w.replaceLeaf(s, items)
 	}
-	depth, old := w.nodes.open(&s, pos, items)
+	var old, now [2]subtree
+	depth := w.nodes.open(s, pos, items, &old)
 	for range depth - pos {
 		w.record.shape(ShapeBranch)
 	}
-	now, changed := w.visitChildren(old, depth, items)
+	changed := w.visitChildren(&old, &now, depth, items)
 	for range depth - pos {
 		w.record.shape(ShapeEmpty)
 	}
 	if !changed {
-		return s
+		return *s
 	}
 	var replaces ref
 	if int(w.nodes.inner(s.node).depth) == depth {
 		replaces = s.node
 	}
-	return w.join(replaces, depth, now, &items[0].path)
+	return w.join(replaces, depth, &now, &items[0].path)
+}
+
+func containsPath(items []item, path *poseidon.Digest) bool {
+	for i := range items {
+		if items[i].path == *path {
+			return true
+		}
+	}
+	return false
 }
 
 // open finds the depth, at least pos, of the node at which items first part from each other or from s, whose
-// topmost stored node is at that depth or deeper, and the children there.
-func (n *nodes) open(s *subtree, pos int, items []item) (depth int, children [2]subtree) {
+// topmost stored node is at that depth or deeper, and sets the children there, which are empty before.
+func (n *nodes) open(s *subtree, pos int, items []item, children *[2]subtree) (depth int) {
 	in := n.inner(s.node)
 	if depth = int(in.depth); pos < depth {
 		path := n.someLeaf(s.node)
 		depth = min(depth, commonBits(&items[0].path, path), commonBits(&items[len(items)-1].path, path))
 		if depth < int(in.depth) {
 			children[bit(path, depth)] = *s // the rest of the chain, and nothing beside it
-			return depth, children
+			return depth
 		}
 	}
 	for i := range children {
-		children[i] = subtree{node: in.child[i], digest: in.digest[i], at: depth + 1}
+		c := &children[i]
+		c.node, c.digest, c.at = in.child[i], in.digest[i], depth+1
 	}
-	return depth, children
+	return depth
 }
 
 // join is the subtree with the two children at depth+1, in place of the stored node that is given unless it is none.
 // path is one that begins as all in the subtree do, down to depth. A subtree whose other half is empty stands for
 // both, wherever it is.
-func (w *walker) join(replaces ref, depth int, children [2]subtree, path *poseidon.Digest) subtree {
+func (w *walker) join(replaces ref, depth int, children *[2]subtree, path *poseidon.Digest) subtree {
 	for i := range children {
 		if children[i].node == none {
 			if replaces != none {
@@ -103,15 +113,17 @@ func (w *walker) join(replaces ref, depth int, children [2]subtree, path *poseid
 	return subtree{node: r, made: in, path: path, changed: true}
 }
 
-// visitChildren visits those children of a node at the given depth that items lie below: the left one first.
-func (w *walker) visitChildren(old [2]subtree, depth int, items []item) (now [2]subtree, changed bool) {
+// visitChildren visits those children of a node at the given depth that items lie below, the left one first, and sets
+// the children's next versions.
+func (w *walker) visitChildren(old, now *[2]subtree, depth int, items []item) (changed bool) {
 	w.record.shape(ShapeBranch)
-	now = old
 	halves := halve(items, depth)
 	for i, half := range halves {
 		if len(half) > 0 {
-			now[i] = w.visit(old[i], depth+1, half)
+			now[i] = w.visit(&old[i], depth+1, half)
 			changed = changed || now[i].changed
+		} else {
+			now[i] = old[i]
 		}
 	}
 	for i, half := range halves {
@@ -120,17 +132,23 @@ func (w *walker) visitChildren(old [2]subtree, depth int, items []item) (now [2]
 			w.untouched(&old[i], depth+1, emptied)
 		}
 	}
-	return now, changed
+	return changed
 }
 
 // halve splits items, sorted and equal in the bits before depth, by the bit at depth.
 func halve(items []item, depth int) [2][]item {
+	if len(items) == 1 { // below the top of the tree
+		if bit(&items[0].path, depth) == 0 {
+			return [2][]item{items, nil}
+		}
+		return [2][]item{nil, items}
+	}
 	i := sort.Search(len(items), func(i int) bool { return bit(&items[i].path, depth) == 1 })
 	return [2][]item{items[:i], items[i:]}
 }
 
 // replaceLeaf makes the next version of s, which is a leaf or empty.
-func (w *walker) replaceLeaf(s subtree, items []item) subtree {
+func (w *walker) replaceLeaf(s *subtree, items []item) subtree {
 	w.entries = w.entries[:0]
 	var old entry
 	if s.node != none {
@@ -165,7 +183,7 @@ func (w *walker) replaceLeaf(s subtree, items []item) subtree {
 		w.entries = append(w.entries, old)
 	}
 	if !changed {
-		return s
+		return *s
 	}
 	return w.build(w.entries)
 }
@@ -185,7 +203,7 @@ func (w *walker) build(entries []entry) subtree {
 	depth := commonBits(entries[0].path, entries[len(entries)-1].path)
 	i := sort.Search(len(entries), func(i int) bool { return bit(entries[i].path, depth) == 1 })
 	children := [2]subtree{w.build(entries[:i]), w.build(entries[i:])}
-	return w.join(none, depth, children, entries[0].path)
+	return w.join(none, depth, &children, entries[0].path)
 }
 
 // untouched records a subtree at depth pos with no access below it. It is opened when its sibling had leaves and
