@@ -136,7 +136,7 @@ func storeMetrics() []telemetry.Metric[kv.Metrics] {
 		telemetry.Counter("store_flushes_total", "Tables written out of memory.", func(m metrics) int64 { return m.Flushes }),
 		telemetry.Counter("store_write_stalls_total", "Times that writing waited for flushes or compactions.", func(m metrics) int64 { return m.WriteStalls }),
 		telemetry.Counter("store_syncs_total", "Batches that were waited for until they were on disk.", func(m metrics) int64 { return m.Syncs }),
-		telemetry.Counter("store_sync_seconds_total", "Time spent on that.", func(m metrics) float64 { return m.SyncTime.Seconds() }),
+		telemetry.Counter("store_sync_seconds_total", "Time from handing those over to their being on disk.", func(m metrics) float64 { return m.SyncTime.Seconds() }),
 		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.", func(m metrics) int { return m.ReadAmplification }),
 	}
 }

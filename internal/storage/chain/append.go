@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"sync"
 
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -59,43 +58,26 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 // disk and the head; after an error or a crash the store has all of it or nothing. An entry that does not fit is
 // [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store is opened
 // anew.
-func (s *Store) Append(e Entry) error { return s.AppendAsync(e)() }
-
-// AppendAsync is Append in two: it writes the block, and wait returns once that is on disk, with Append's result. Only
-// then is the block the head; until then readers see the head before, and every other write, and Close, waits. So
-// between the two the caller has the time that the disk takes, and must call wait, once or more, on any goroutine.
-func (s *Store) AppendAsync(e Entry) (wait func() error) {
+func (s *Store) Append(e Entry) error {
 	s.writing.Lock()
-	written, err := s.writeNext(e)
-	if err != nil {
-		s.writing.Unlock()
-		return func() error { return err }
-	}
-	return sync.OnceValue(func() error {
-		defer s.writing.Unlock()
-		return s.settle(written())
-	})
-}
-
-// writeNext writes the block after the head and returns what waits for the disk. The caller holds s.writing.
-func (s *Store) writeNext(e Entry) (written func() error, err error) {
+	defer s.writing.Unlock()
 	v, err := s.writable()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch h := e.Block.Header; {
 	case v.empty:
-		return nil, fmt.Errorf("%w: the store is empty", ErrBadEntry)
+		return fmt.Errorf("%w: the store is empty", ErrBadEntry)
 	case h.Height != v.head.Header.Height+1:
-		return nil, fmt.Errorf("%w: block %d after %d", ErrBadEntry, h.Height, v.head.Header.Height)
+		return fmt.Errorf("%w: block %d after %d", ErrBadEntry, h.Height, v.head.Header.Height)
 	case h.Parent != v.hash:
-		return nil, fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
+		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
 	}
 	b := s.db.NewBatch(4096 + rowBytes*len(e.Block.Transactions))
 	if err := v.putBlock(b, e); err != nil {
-		return nil, errors.Join(err, b.Discard())
+		return errors.Join(err, b.Discard())
 	}
-	return s.db.CommitAsync(b), nil
+	return s.commit(b, true)
 }
 
 // rowBytes estimates what a batch takes for a transaction: its bytes and the rows that follow from it.

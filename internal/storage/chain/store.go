@@ -196,11 +196,8 @@ func read[T any](s *Store, f func(v *view) (T, error)) (T, error) {
 }
 
 // commit writes a batch and publishes the view after it. The caller holds s.writing.
-func (s *Store) commit(b *kv.Batch, sync bool) error { return s.settle(s.db.Commit(b, sync)) }
-
-// settle publishes the view after a batch, unless writing it failed. The caller holds s.writing.
-func (s *Store) settle(err error) error {
-	if err != nil {
+func (s *Store) commit(b *kv.Batch, sync bool) error {
+	if err := s.db.Commit(b, sync); err != nil {
 		s.failed = err
 		return err
 	}

@@ -377,25 +377,3 @@ func TestClosedStore(t *testing.T) {
 		t.Error("a closed store shows a head")
 	}
 }
-
-// TestAppendAsync requires that a block is the head, and can be waited for, when it is on disk and not before.
-func TestAppendAsync(t *testing.T) {
-	s, c := newStore(t, Options{}, 2)
-	before := s.Head()
-	e := c.next(t, rand.New(rand.NewPCG(5, 6)), 7)
-	wait := s.AppendAsync(e)
-	if s.Head() != before {
-		t.Error("the head moved before the block was waited for")
-	}
-	if _, err := s.Block(e.Block.Header.Height); !errors.Is(err, ErrNotFound) {
-		t.Errorf("the block is there before it was waited for: %v", err)
-	}
-	must(t, wait())
-	must(t, wait())
-	if s.Head() != e.Block.Signed() {
-		t.Error("the block is not the head")
-	}
-	must(t, s.Append(c.next(t, rand.New(rand.NewPCG(7, 8)), 7)))
-	requireIs(t, "AppendAsync", s.AppendAsync(e)(), ErrBadEntry)
-	requireSound(t, s)
-}

@@ -106,7 +106,7 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 		Parent: c.genesis.Digest(), Timestamp: c.genesis.Time,
 		StateRoot: change.Root(), WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
 	}
-	c.tree.Commit(change)
+	c.tree.Commit(change, serial)
 	if len(c.blocks) > 0 {
 		before := c.head()
 		h.Height, h.Parent = before.Block.Header.Height+1, before.Block.Header.Hash()
@@ -157,7 +157,7 @@ func (c *toyChain) rewind(t tester, h types.Height, undo []types.Access) {
 	t.Helper()
 	change, err := c.tree.Prepare(undo, serial)
 	must(t, err)
-	c.tree.Commit(change)
+	c.tree.Commit(change, serial)
 	c.blocks = c.blocks[:h+1]
 	if root := c.head().Block.Header.StateRoot; c.tree.Root() != root {
 		t.Fatalf("after rewinding to %d the tree has the root %s, want %s", h, c.tree.Root(), root)

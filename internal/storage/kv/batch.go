@@ -38,39 +38,22 @@ func (b *Batch) note(err error) {
 // Commit applies the batch and ends it. With sync it returns only when the batch is on disk; without, a crash may
 // lose the batch and those after it, never one before it. An error is [ErrFailed].
 func (db *DB) Commit(b *Batch, sync bool) error {
+	options, since := pebble.NoSync, time.Now()
 	if sync {
-		return db.CommitAsync(b)()
+		options = pebble.Sync
 	}
-	if err := db.apply(b, func() error { return db.pebble.Apply(b.pebble, pebble.NoSync) }); err != nil {
+	if err := db.apply(b, options); err != nil {
 		return err
+	}
+	if sync {
+		db.syncs.Add(1)
+		db.syncNanos.Add(int64(time.Since(since)))
 	}
 	return b.pebble.Close()
 }
 
-// CommitAsync applies the batch: reads find it at once. wait ends it and returns what Commit with sync does, when the
-// batch is on disk; it is called once, on any goroutine.
-func (db *DB) CommitAsync(b *Batch) (wait func() error) {
-	err := db.apply(b, func() error { return db.pebble.ApplyNoSyncWait(b.pebble, pebble.Sync) })
-	if err != nil {
-		return func() error { return err }
-	}
-	return func() error {
-		since := time.Now()
-		err := b.pebble.SyncWait()
-		db.syncs.Add(1)
-		db.syncNanos.Add(int64(time.Since(since)))
-		if err != nil {
-			err = fmt.Errorf("%w: %w", ErrFailed, err)
-			db.failed.CompareAndSwap(nil, &err)
-			return err
-		}
-		return b.pebble.Close()
-	}
-}
-
-// apply calls f, which applies the batch. One that failed is not closed, which would let it be used again: the log may
-// still read it.
-func (db *DB) apply(b *Batch, f func() error) (err error) {
+// apply applies the batch. One that failed is not closed, which would let it be used again: the log may still read it.
+func (db *DB) apply(b *Batch, options *pebble.WriteOptions) (err error) {
 	if earlier := db.failed.Load(); earlier != nil {
 		return errors.Join(*earlier, b.Discard())
 	}
@@ -88,7 +71,7 @@ func (db *DB) apply(b *Batch, f func() error) (err error) {
 			panic(fault)
 		}
 	}()
-	if err := f(); err != nil {
+	if err := db.pebble.Apply(b.pebble, options); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
 	return nil

@@ -179,7 +179,7 @@ type Metrics struct {
 	ReadAmplification   int           // levels that a read may have to ask
 	WriteStalls         int64         // how often writing had to wait for flushes or compactions
 	Syncs               int64         // batches that were waited for until they were on disk
-	SyncTime            time.Duration // spent on that in all
+	SyncTime            time.Duration // from handing those over to their being on disk, in all
 }
 
 // Metrics returns the present figures.
