@@ -121,33 +121,49 @@ func (g *grown) grow(o *opened, t *tree.Tree, size int) error {
 			accesses[i] = types.Access{Key: state.AccountKey(account(g.accounts)), New: record.Encode()}
 			g.accounts++
 		}
-		if err := o.appendWrites(t, accesses); err != nil {
+		sortByKey(accesses)
+		if _, err := o.appendWrites(t, accesses); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// appendWrites makes a block of writes: root, one durable batch, commit.
-func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) error {
-	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+// phases are the times that a block of writes takes.
+type phases struct {
+	root   time.Duration // from its writes, in order, to the state root
+	store  time.Duration // until it is on disk
+	commit time.Duration // until the tree in memory is its state's
+}
+
+func (p phases) all() time.Duration { return p.root + p.store + p.commit }
+
+// appendWrites makes a block of writes, ascending by key.
+func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) (took phases, err error) {
+	begun := time.Now()
 	change, err := t.Prepare(accesses, parallel)
 	if err != nil {
-		return err
+		return took, err
 	}
 	header := o.store.Head().Header
 	header.Parent, header.Height, header.Timestamp = o.store.HeadHash(), header.Height+1, header.Timestamp+1
 	header.StateRoot = change.Root()
+	rooted := time.Now()
 	if err := o.store.Append(chain.Entry{
 		Block: types.Block{Header: header}, Accesses: accesses, Leaves: change.Leaves(),
 	}); err != nil {
-		return err
+		return took, err
 	}
+	stored := time.Now()
 	t.Commit(change, parallel)
-	return nil
+	return phases{rooted.Sub(begun), stored.Sub(rooted), time.Since(stored)}, nil
 }
 
-// updates are writes to count different accounts.
+func sortByKey(accesses []types.Access) {
+	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+}
+
+// updates are writes to count different accounts, ascending by key.
 func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, error) {
 	view, err := o.store.StateAt(o.store.Head().Header.Height)
 	if err != nil {
@@ -170,6 +186,7 @@ func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, err
 		record := state.Account{Balance: 1 + types.Amount(r.Uint64N(1<<40)), Nonce: 1}
 		accesses = append(accesses, types.Access{Key: key, Old: old, New: record.Encode()})
 	}
+	sortByKey(accesses)
 	return accesses, nil
 }
 

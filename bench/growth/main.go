@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 )
 
 // settings are the size of the measurements.
@@ -27,6 +30,7 @@ type settings struct {
 	rest                     int   // the size at which a node's memory is measured
 	perBlock                 []int // transactions in a block
 	blockSize                int   // transactions in the blocks of the curve over sizes
+	sustainedAt, sustained   int   // at this size, so many blocks of updates are made one right after the other
 }
 
 func main() {
@@ -35,6 +39,8 @@ func main() {
 	perBlock := flag.String("transactions", "100,316,1000,3162,10000,31623", "transactions in a block")
 	flag.IntVar(&s.rest, "rest", 1_000_000, "the size, one of them, at which memory at rest and blocks of several lengths are measured")
 	flag.IntVar(&s.blockSize, "block", 10_000, "transactions in the blocks that are measured at each size")
+	flag.IntVar(&s.sustainedAt, "sustained-at", 8_400_000, "the size, one of them, at which blocks of updates are made one right after the other")
+	flag.IntVar(&s.sustained, "sustained", 300, "how many of those")
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
@@ -68,9 +74,12 @@ func numbers(list string) (values []int, err error) {
 
 // result is what was measured at one size of the state.
 type result struct {
-	leaves        int
-	start         time.Duration // opening the store and rebuilding the tree
-	update, block time.Duration // medians
+	leaves int
+	start  time.Duration // opening the store and rebuilding the tree
+	update phases        // of 10,000 updates: the run of the median in all
+	block  time.Duration // of transfers: median
+	disk   uint64        // bytes of the database
+	steady *steady       // nil but at one size
 }
 
 func measure(ctx context.Context, s settings) (err error) {
@@ -157,11 +166,11 @@ func (g *grown) at(s settings, size int) (result, error) {
 	if err = errors.Join(err, o.close()); err != nil {
 		return r, err
 	}
-	r.block = median(blocks)
+	r.block = quantile(blocks, 0.5, itself)
 	return r, nil
 }
 
-// updatesAt grows the state to a size and measures 10,000 updates of it, from the new values to the synced disk.
+// updatesAt grows the state to a size and measures updates of it, from the new values to the synced disk.
 func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
 	t, err := o.loadTree()
 	if err != nil {
@@ -170,20 +179,34 @@ func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
 	if err := g.grow(o, t, size); err != nil {
 		return result{}, err
 	}
+	r := result{leaves: t.Len()}
 	random := rand.New(rand.NewPCG(1, uint64(size)))
-	var took []time.Duration
-	for range s.runs {
-		accesses, err := g.updates(o, random, 10_000)
-		if err != nil {
-			return result{}, err
-		}
-		start := time.Now()
-		if err := o.appendWrites(t, accesses); err != nil {
-			return result{}, err
-		}
-		took = append(took, time.Since(start))
+	took, err := g.update(o, t, random, s.runs)
+	if err != nil {
+		return r, err
 	}
-	return result{leaves: t.Len(), update: median(took)}, nil
+	r.update = quantile(took, 0.5, phases.all)
+	if size == s.sustainedAt && s.sustained > 0 {
+		r.steady, err = g.steady(o, t, random, s.sustained)
+	}
+	r.disk = o.db.Metrics().DiskBytes
+	return r, err
+}
+
+// update makes blocks of updates, one right after the other.
+func (g *grown) update(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (took []phases, err error) {
+	for range blocks {
+		accesses, err := g.updates(o, random, updatesPerBlock)
+		if err != nil {
+			return nil, err
+		}
+		each, err := o.appendWrites(t, accesses)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, each)
+	}
+	return took, nil
 }
 
 // byLength measures blocks of several lengths.
@@ -211,14 +234,17 @@ func (g *grown) byLength(s settings) (points []point, err error) {
 			}
 			took = append(took, each)
 		}
-		points = append(points, point{float64(length), milliseconds(median(took))})
+		points = append(points, point{float64(length), milliseconds(quantile(took, 0.5, itself))})
 	}
 	return points, nil
 }
 
-func median(times []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[len(sorted)/2]
+// quantile is the element below which a share q of all lies, by the times that by gives.
+func quantile[T any](all []T, q float64, by func(T) time.Duration) T {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(by(a), by(b)) })
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
+
+func itself(d time.Duration) time.Duration { return d }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

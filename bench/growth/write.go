@@ -11,13 +11,19 @@ import (
 func write(s settings, results []result, lengths []point, atRest string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Medians of %d runs in one process, on disk.\n\n"+
-		"| leaves of the state | 10,000 updates: root and synced commit, ms | a block of %d transfers, ms | start, s |\n|---|---|---|---|\n",
-		s.runs, s.blockSize)
+		"| leaves of the state | %d updates: root and synced commit, ms | of it the root | of it the disk | a block of %d transfers, ms | start, s | database, MiB |\n"+
+		"|---|---|---|---|---|---|---|\n", s.runs, updatesPerBlock, s.blockSize)
 	var updates, blocks []point
 	for _, r := range results {
-		fmt.Fprintf(&text, "| %d | %.1f | %.1f | %.2f |\n", r.leaves, milliseconds(r.update), milliseconds(r.block), r.start.Seconds())
-		updates = append(updates, point{float64(r.leaves), milliseconds(r.update)})
+		fmt.Fprintf(&text, "| %d | %.1f | %.1f | %.1f | %.1f | %.2f | %d |\n", r.leaves, milliseconds(r.update.all()),
+			milliseconds(r.update.root), milliseconds(r.update.store), milliseconds(r.block), r.start.Seconds(), r.disk>>20)
+		updates = append(updates, point{float64(r.leaves), milliseconds(r.update.all())})
 		blocks = append(blocks, point{float64(r.leaves), milliseconds(r.block)})
+	}
+	for _, r := range results {
+		if r.steady != nil {
+			text.WriteString(r.steady.table(r.leaves))
+		}
 	}
 	if len(lengths) > 0 {
 		fmt.Fprintf(&text, "\n| transfers in a block, %d leaves | ms | µs a transfer |\n|---|---|---|\n", s.rest)

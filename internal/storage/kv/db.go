@@ -169,6 +169,8 @@ func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot()} }
 type Metrics struct {
 	DiskBytes           uint64 // in all files
 	WALBytes            uint64 // in the log: written, but not in a table yet
+	LoggedBytes         uint64 // to the log
+	WrittenBytes        uint64 // to the log and to tables, by flushes and compactions
 	MemTableBytes       uint64
 	CacheBytes          int64
 	CacheHits           int64
@@ -185,7 +187,9 @@ type Metrics struct {
 // Metrics returns the present figures.
 func (db *DB) Metrics() Metrics {
 	m := db.pebble.Metrics()
+	tables := m.Total() // whose flushed bytes count the log, too
 	return Metrics{
+		LoggedBytes: m.WAL.BytesWritten, WrittenBytes: tables.TableBytesFlushed + tables.TableBytesCompacted,
 		DiskBytes: m.DiskSpaceUsage(), WALBytes: m.WAL.Size, MemTableBytes: m.MemTable.Size,
 		CacheBytes: m.BlockCache.Size, CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 		Compactions: m.Compact.Count, Flushes: m.Flush.Count,

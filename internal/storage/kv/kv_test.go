@@ -398,7 +398,8 @@ func TestMetrics(t *testing.T) {
 	defer closeDB(t, db)
 	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), bytes.Repeat([]byte("1"), 1<<16)) })
 	m := db.Metrics()
-	if m.DiskBytes == 0 || m.MemTableBytes == 0 || m.WALBytes == 0 || m.Syncs != 1 || m.SyncTime <= 0 || m.Flushes != 0 {
+	if m.DiskBytes == 0 || m.MemTableBytes == 0 || m.WALBytes == 0 || m.Syncs != 1 || m.SyncTime <= 0 || m.Flushes != 0 ||
+		m.LoggedBytes < 1<<16 || m.WrittenBytes != m.LoggedBytes {
 		t.Errorf("after a synced write: %+v", m)
 	}
 	large := db.NewBatch(0)
@@ -408,7 +409,7 @@ func TestMetrics(t *testing.T) {
 	if err := errors.Join(db.Commit(large, false), db.pebble.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	if m := db.Metrics(); m.Flushes == 0 || m.Syncs != 1 {
+	if m := db.Metrics(); m.Flushes == 0 || m.Syncs != 1 || m.WrittenBytes <= m.LoggedBytes {
 		t.Errorf("after a large write: %+v", m)
 	}
 }

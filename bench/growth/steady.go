@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+)
+
+// updatesPerBlock is how many accounts a block of updates writes.
+const updatesPerBlock = 10_000
+
+// steady is what blocks of updates cost when each follows the one before at once, for so long that the database's
+// flushes and compactions are part of it.
+type steady struct {
+	blocks            []phases
+	written           uint64 // bytes to log and tables, by all blocks
+	logged            uint64 // of them to the log: each row once
+	readAmplification int    // at the end
+	stalls            int64
+}
+
+// steady makes so many blocks of updates.
+func (g *grown) steady(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (*steady, error) {
+	before := o.db.Metrics()
+	took, err := g.update(o, t, random, blocks)
+	if err != nil {
+		return nil, err
+	}
+	after := o.db.Metrics()
+	return &steady{
+		blocks: took, written: after.WrittenBytes - before.WrittenBytes, logged: after.LoggedBytes - before.LoggedBytes,
+		readAmplification: after.ReadAmplification, stalls: after.WriteStalls - before.WriteStalls,
+	}, nil
+}
+
+// table writes the figures in Markdown.
+func (s *steady) table(leaves int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "\n%d blocks of %d updates one right after the other, %d leaves:\n\n", len(s.blocks), updatesPerBlock, leaves)
+	text.WriteString("| | median | p99 | longest |\n|---|---|---|---|\n")
+	for _, row := range []struct {
+		name string
+		of   func(phases) time.Duration
+	}{
+		{"root and synced commit, ms", phases.all},
+		{"root, ms", func(p phases) time.Duration { return p.root }},
+		{"synced commit, ms", func(p phases) time.Duration { return p.store }},
+	} {
+		fmt.Fprintf(&text, "| %s |", row.name)
+		for _, q := range []float64{0.5, 0.99, 1} {
+			fmt.Fprintf(&text, " %.1f |", milliseconds(row.of(quantile(s.blocks, q, row.of))))
+		}
+		text.WriteString("\n")
+	}
+	per := float64(len(s.blocks)) * (1 << 20)
+	fmt.Fprintf(&text, "\nA block's rows take %.1f MiB in the log; %.1f MiB a block were written in all, compaction included. "+
+		"At the end a read may ask %d levels; writing stalled %d times.\n",
+		float64(s.logged)/per, float64(s.written)/per, s.readAmplification, s.stalls)
+	return text.String()
+}
