@@ -98,7 +98,10 @@ func (s *share) write(n *nodes, storedRef func(ref) ref) {
 		in := n.inner(draft.stored)
 		in.digest, in.depth = draft.digest, draft.depth
 		for side, child := range draft.child {
-			in.child[side] = storedRef(child)
+			if child&draftBit != 0 {
+				child = storedRef(child)
+			}
+			in.child[side] = child
 		}
 	}
 }
