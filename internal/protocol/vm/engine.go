@@ -127,7 +127,7 @@ const (
 // The stack global holds the frames left in its upper 32 bits and the slots left in its lower, each as a signed number:
 // a function's entry subtracts its frame from both at once and traps when either went below 0.
 const (
-	fullStack    uint64 = MaxFrames<<32 | MaxSlots
+	fullStack           = MaxFrames<<32 | MaxSlots
 	overflowMask uint64 = 1<<63 | 1<<31
 )
 

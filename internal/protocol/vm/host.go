@@ -9,7 +9,7 @@ import (
 var schedule = &params.Schedule1
 
 // ValueType is the type of a WebAssembly value, as the binary format writes it.
-type ValueType byte
+type ValueType = byte
 
 // The value types. Contracts have no floats.
 const (

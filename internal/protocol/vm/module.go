@@ -1,13 +1,32 @@
 package vm
 
-import "github.com/cairn-chain/cairn/types"
+import (
+	"bytes"
+	"slices"
+	"strings"
 
-// InitFunction is the export that runs once, in the deploy; it cannot be called otherwise.
-const InitFunction = "init"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Limits of a module (docs/protocol.md, "Modules"); bounds of the parser are in contractBounds.
+const (
+	maxPages         = 256
+	maxTableElements = 2_500
+)
+
+var contractBounds = bounds{functions: 5_000, body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256}
+
+// Exports that mean something by their name.
+const (
+	InitFunction  = "init"       // runs once, in the deploy; it cannot be called otherwise
+	memoryExport  = "memory"     // must be there
+	reentrantMark = "_reentrant" // the contract may be entered while it is on the call stack
+	privatePrefix = "_"          // exports of such names cannot be called
+)
 
 // Module is a module that [Check] accepted. It is immutable and safe for concurrent use.
 type Module struct {
-	code         []byte
+	size         int
 	instrumented []byte
 	deployGas    types.Gas
 	pages        uint32
@@ -17,11 +36,116 @@ type Module struct {
 	reentrant    bool
 }
 
+// Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear in
+// the length of the code: the result has at most ten times its length and 64 KiB.
+func Check(code []byte) (*Module, error) {
+	if len(code) > types.MaxCodeBytes {
+		return nil, &Refused{reasonSize, types.MaxCodeBytes}
+	}
+	p, err := parse(code, contractBounds)
+	if err != nil {
+		return nil, err
+	}
+	if reason, offset := p.checkContract(); reason != "" {
+		return nil, &Refused{reason, offset}
+	}
+	memory := &p.memories[0]
+	memory.most = min(memory.most, maxPages)
+	m := &Module{
+		size: len(code), instrumented: p.assemble(),
+		deployGas: schedule.Deploy + schedule.DeployMeteredBlock*types.Gas(p.weight),
+		pages:     memory.least, maxPages: memory.most,
+		callable: make(map[string]struct{}),
+	}
+	_, m.hasInit = p.names[InitFunction]
+	_, m.reentrant = p.names[reentrantMark]
+	for _, e := range p.exports {
+		if e.name != InitFunction && !strings.HasPrefix(e.name, privatePrefix) && p.isProcedure(e) {
+			m.callable[e.name] = struct{}{}
+		}
+	}
+	return m, nil
+}
+
+// checkContract applies the rules of contracts that parsing has not, and says which is broken and where.
+func (p *parsed) checkContract() (Reason, int) {
+	for _, i := range p.imports {
+		if reason := p.checkImport(&i); reason != "" {
+			return reason, i.offset
+		}
+	}
+	end := len(p.code)
+	if p.start >= 0 {
+		return reasonStart, end
+	}
+	if len(p.memories) == 0 {
+		return reasonNoMemory, end
+	}
+	memory := p.memories[0]
+	switch {
+	case memory.least > maxPages:
+		return reasonPages, end
+	case memory.bounded && memory.most > maxPages:
+		return reasonMaxPages, end
+	case p.dataEnd > uint64(memory.least)<<16:
+		return reasonData, end
+	}
+	var table limits
+	if len(p.tables) > 0 {
+		table = p.tables[0]
+	}
+	switch {
+	case table.least > maxTableElements:
+		return reasonTableSize, end
+	case p.elementEnd > uint64(table.least):
+		return reasonElement, end
+	}
+	return p.checkExports(), end
+}
+
+func (p *parsed) checkImport(i *importEntry) Reason {
+	if i.kind != functionKind {
+		return reasonImportNot
+	}
+	function := slices.IndexFunc(Functions[:], func(f HostFunction) bool { return f.Name == i.name })
+	if i.module != HostModule || function < 0 {
+		return reasonImportUnknown
+	}
+	want, got := &Functions[function], &p.types[i.typeIndex]
+	if want.Result != got.result || !bytes.Equal(want.Params, got.params) {
+		return reasonImportType
+	}
+	return ""
+}
+
+func (p *parsed) checkExports() Reason {
+	memory, ok := p.names[memoryExport]
+	if !ok || p.exports[memory].kind != memoryKind {
+		return reasonMemoryExport
+	}
+	if init, ok := p.names[InitFunction]; ok && !p.isProcedure(p.exports[init]) {
+		return reasonInit
+	}
+	if mark, ok := p.names[reentrantMark]; ok && !p.isProcedure(p.exports[mark]) {
+		return reasonReentrant
+	}
+	return ""
+}
+
+// isProcedure reports whether an export is a function of type () → ().
+func (p *parsed) isProcedure(e exportEntry) bool {
+	if e.kind != functionKind {
+		return false
+	}
+	t := p.functionTypeOf(e.index)
+	return len(t.params) == 0 && t.result == 0
+}
+
 // DeployGas is what a deploy of this code takes in execution, before init runs.
 func (m *Module) DeployGas() types.Gas { return m.deployGas }
 
 // CodeSize is the length in bytes of the code as submitted.
-func (m *Module) CodeSize() int { return len(m.code) }
+func (m *Module) CodeSize() int { return m.size }
 
 // Pages is the initial size of the memory in pages of 64 KiB.
 func (m *Module) Pages() uint32 { return m.pages }
@@ -43,12 +167,3 @@ func (m *Module) Reentrant() bool { return m.reentrant }
 
 // Instrumented is the module rewritten for an engine; the same code always gives the same bytes. It must not be changed.
 func (m *Module) Instrumented() []byte { return m.instrumented }
-
-// Refused says why code is no contract.
-type Refused struct {
-	Reason Reason
-	Offset int // in bytes, where it shows
-}
-
-// Reason is the rule that a module breaks, in words.
-type Reason string

@@ -1,0 +1,126 @@
+package vm
+
+// assemble writes the module anew with what is added to it. Custom sections are left out.
+func (p *parsed) assemble() []byte {
+	add := newAdded(p)
+	out := make([]byte, 0, len(p.code)+len(p.bodies)+512)
+	out = append(out, p.code[:8]...)
+
+	types := append(p.copyOf(typeSection), functionForm, 0, 0)
+	types = append(types, functionForm, 1, I64, 1, I64)
+	types = append(types, functionForm, 1, I32, 1, I32)
+	out = appendSection(out, typeSection, len(p.types)+3, types)
+
+	imports := p.copyOf(importSection)
+	imports = appendU32(append(appendName(appendName(imports, EngineModule), RefillName), functionKind), add.refillType)
+	imports = appendU32(append(appendName(appendName(imports, EngineModule), GrowName), functionKind), add.growType)
+	out = appendSection(out, importSection, len(p.imports)+addedImports, imports)
+
+	functions := p.copyOf(functionSection)
+	functions = appendU32(functions, add.emptyType) // settle
+	functions = appendU32(functions, add.growType)
+	functions = appendU32(functions, add.emptyType) // reset
+	out = appendSection(out, functionSection, p.bodyCount+3, functions)
+
+	out = p.appendTableAndMemory(out)
+
+	globals := p.copyOf(globalSection)
+	globals = append(globals, I64, 1, opI64Const, 0, opEnd)
+	globals = append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
+	out = appendSection(out, globalSection, p.ownGlobals()+2, globals)
+	out = appendSection(out, exportSection, len(p.exports)+3, p.appendExports(nil, &add))
+	if p.start >= 0 {
+		start := appendU32(nil, p.moved(uint32(p.start)))
+		out = append(appendU32(append(out, startSection), uint32(len(start))), start...)
+	}
+	if p.elementCount > 0 {
+		out = appendSection(out, elementSection, p.elementCount, p.elements)
+	}
+	out = appendSection(out, codeSection, p.bodyCount+3, p.appendAddedBodies(p.bodies, &add))
+	if p.dataCount > 0 {
+		out = appendSection(out, dataSection, p.dataCount, p.contents[dataSection])
+	}
+	return out
+}
+
+// copyOf gives the entries of a section with room for those that are added.
+func (p *parsed) copyOf(section int) []byte {
+	return append(make([]byte, 0, len(p.contents[section])+64), p.contents[section]...)
+}
+
+// appendTableAndMemory writes what the module declares, not what it imports. The memory may grow by a page more than
+// its maximum: that is kept by [Module.Grow], and leaves an engine a page to undo the growth.
+func (p *parsed) appendTableAndMemory(out []byte) []byte {
+	if p.contents[tableSection] != nil {
+		out = appendSection(out, tableSection, len(p.tables), p.contents[tableSection])
+	}
+	if p.contents[memorySection] != nil && len(p.memories) > 0 {
+		memory := p.memories[0]
+		content := appendU32([]byte{1}, memory.least)
+		out = appendSection(out, memorySection, 1, appendU32(content, min(memory.most+1, unlimitedPages)))
+	}
+	return out
+}
+
+// ownGlobals is how many globals the module declares.
+func (p *parsed) ownGlobals() (n int) {
+	for _, g := range p.globals {
+		if g.initial != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *parsed) appendExports(out []byte, add *added) []byte {
+	for _, e := range p.exports {
+		index := e.index
+		if e.kind == functionKind {
+			index = p.moved(index)
+		}
+		out = appendU32(append(appendName(out, GuestPrefix+e.name), e.kind), index)
+	}
+	out = appendU32(append(appendName(out, GasName), globalKind), add.gas)
+	out = appendU32(append(appendName(out, StackName), globalKind), add.stack)
+	return appendU32(append(appendName(out, ResetName), functionKind), add.resetFunction)
+}
+
+// appendAddedBodies writes the functions that are added: settle, grow and reset.
+func (p *parsed) appendAddedBodies(out []byte, add *added) []byte {
+	settle := appendU32([]byte{0, opGlobalGet}, add.gas)
+	settle = appendU32(append(settle, opCall), add.refill)
+	settle = appendU32(append(settle, opGlobalSet), add.gas)
+	out = appendBody(out, append(settle, opEnd))
+
+	// memory.grow of 0 is memory.size; without a memory nothing calls this.
+	grow := []byte{0, opUnreachable, opEnd}
+	if len(p.memories) > 0 {
+		grow = []byte{0, opLocalGet, 0, opIf, I32, opLocalGet, 0, opCall}
+		grow = append(appendU32(grow, add.grow), opElse, opMemorySize, 0, opEnd, opEnd)
+	}
+	out = appendBody(out, grow)
+
+	reset := []byte{0}
+	for i, g := range p.globals {
+		if g.mutable && g.initial != nil {
+			reset = appendU32(append(append(reset, g.initial...), opGlobalSet), uint32(i))
+		}
+	}
+	reset = appendS64(append(reset, opI64Const), fullStack)
+	reset = appendU32(append(reset, opGlobalSet), add.stack)
+	return appendBody(out, append(reset, opEnd))
+}
+
+func appendBody(out, body []byte) []byte {
+	return append(appendU32(out, uint32(len(body))), body...)
+}
+
+func appendSection(out []byte, id byte, count int, content []byte) []byte {
+	number := appendU32(nil, uint32(count))
+	out = appendU32(append(out, id), uint32(len(number)+len(content)))
+	return append(append(out, number...), content...)
+}
+
+func appendName(out []byte, name string) []byte {
+	return append(appendU32(out, uint32(len(name))), name...)
+}

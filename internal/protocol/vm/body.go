@@ -1,0 +1,402 @@
+package vm
+
+import "slices"
+
+// frameSlots is what a function's frame has beside params, locals and operands.
+const frameSlots = 4
+
+// anyType is the type of an operand in dead code: the Unknown of the specification's algorithm.
+const anyType ValueType = 0
+
+// control is an open block, or the function itself.
+type control struct {
+	opcode byte
+	result ValueType // 0: none
+	height int       // of the operand stack below it
+	dead   bool      // the rest of it cannot be reached
+}
+
+// body validates the body of a function by the algorithm in the appendix of WebAssembly Core 1.0, and rewrites it on
+// the way (rewrite.go). One body serves all functions of a module, one after the other, to keep its memory.
+type body struct {
+	*parsed
+	functionType functionType
+	locals       []ValueType // params and declared locals
+	operands     []ValueType
+	controls     []control
+	highest      int // largest number of operands
+	metered      int // metered blocks
+	rewriter
+}
+
+// readBodies reads the code section.
+func (p *parsed) readBodies(n int) {
+	if n != len(p.functions)-p.imported {
+		p.refuse(reasonCodeCount)
+	}
+	b := &body{parsed: p, rewriter: newRewriter(p)}
+	p.bodies = make([]byte, 0, 3*(p.end-p.at))
+	sectionEnd := p.end
+	for i := range n {
+		size := p.u32()
+		if size > p.bounds.body {
+			p.refuse(reasonBodyBytes)
+		}
+		if uint64(size) > uint64(sectionEnd-p.at) {
+			p.refuse(reasonEnd)
+		}
+		p.end = p.at + int(size)
+		b.read(*p.functionTypeOf(uint32(p.imported + i)))
+		p.end = sectionEnd
+		p.bodyCount++
+	}
+}
+
+// read validates and rewrites one code entry.
+func (b *body) read(t functionType) {
+	b.functionType = t
+	b.operands, b.controls, b.highest, b.metered = b.operands[:0], b.controls[:0], 0, 0
+	groups := b.readLocals()
+	b.push(opBlock, t.result)
+	b.begin()
+	for len(b.controls) > 0 {
+		if b.at >= b.end {
+			b.refuse(reasonBodyEnd)
+		}
+		b.step()
+	}
+	if b.at != b.end {
+		b.refuse(reasonBodySize)
+	}
+	b.parsed.weight += uint64(b.metered) * uint64(len(b.locals))
+	b.finish(groups)
+}
+
+// readLocals reads the declarations of locals and returns them as they were written.
+func (b *body) readLocals() (groups []byte) {
+	b.locals = b.locals[:0]
+	for _, t := range b.functionType.params {
+		b.locals = append(b.locals, t)
+	}
+	n, declared := b.count(), uint64(0)
+	from := b.at
+	for range n {
+		many := uint64(b.u32())
+		if declared += many; declared >= 1<<32 {
+			b.refuse(reasonLocalsOverflow)
+		}
+		if uint64(len(b.locals))+many > b.bounds.locals {
+			b.refuse(reasonLocals)
+		}
+		if b.allLocals += many; b.allLocals > b.bounds.allLocals {
+			b.refuse(reasonAllLocals)
+		}
+		t := b.valueType()
+		for range many {
+			b.locals = append(b.locals, t)
+		}
+	}
+	if uint64(len(b.locals)) > b.bounds.locals {
+		b.refuse(reasonLocals)
+	}
+	b.groups = n
+	return b.code[from:b.at]
+}
+
+// push opens a block.
+func (b *body) push(opcode byte, result ValueType) {
+	if len(b.controls) > b.bounds.nesting {
+		b.refuse(reasonNesting)
+	}
+	b.controls = append(b.controls, control{opcode: opcode, result: result, height: len(b.operands)})
+}
+
+// top is the innermost block.
+func (b *body) top() *control { return &b.controls[len(b.controls)-1] }
+
+// give pushes an operand.
+func (b *body) give(t ValueType) {
+	b.operands = append(b.operands, t)
+	b.highest = max(b.highest, len(b.operands))
+}
+
+// take pops an operand of a type, or of any, and returns its type as far as it is known.
+func (b *body) take(want ValueType) ValueType {
+	c := b.top()
+	if len(b.operands) == c.height {
+		if !c.dead {
+			b.refuse(reasonNoOperand)
+		}
+		return want
+	}
+	got := b.operands[len(b.operands)-1]
+	b.operands = b.operands[:len(b.operands)-1]
+	if got == anyType {
+		return want
+	}
+	if want != anyType && got != want {
+		b.refuse(reasonOperandType)
+	}
+	return got
+}
+
+// takeResult pops a result if there is one.
+func (b *body) takeResult(t ValueType) {
+	if t != 0 {
+		b.take(t)
+	}
+}
+
+// giveResult pushes a result if there is one.
+func (b *body) giveResult(t ValueType) {
+	if t != 0 {
+		b.give(t)
+	}
+}
+
+// leave makes the rest of the innermost block dead.
+func (b *body) leave() {
+	c := b.top()
+	b.operands = b.operands[:c.height]
+	c.dead = true
+}
+
+// close ends the innermost block and returns it.
+func (b *body) close() control {
+	c := *b.top()
+	b.takeResult(c.result)
+	if len(b.operands) != c.height {
+		b.refuse(reasonLeftOver)
+	}
+	b.controls = b.controls[:len(b.controls)-1]
+	return c
+}
+
+// label reads the index of a label and gives the type that a branch to it takes: none for a loop.
+func (b *body) label() ValueType {
+	index := b.u32()
+	if uint64(index) >= uint64(len(b.controls)) {
+		b.refuse(reasonLabel)
+	}
+	c := &b.controls[len(b.controls)-1-int(index)]
+	if c.opcode == opLoop {
+		return 0
+	}
+	return c.result
+}
+
+func (b *body) local() ValueType {
+	index := b.u32()
+	if uint64(index) >= uint64(len(b.locals)) {
+		b.refuse(reasonLocalIndex)
+	}
+	return b.locals[index]
+}
+
+func (b *body) global() *globalEntry {
+	index := b.u32()
+	if uint64(index) >= uint64(len(b.globals)) {
+		b.refuse(reasonGlobalIndex)
+	}
+	return &b.globals[index]
+}
+
+func (b *body) blockType() ValueType {
+	if b.at < b.end && b.code[b.at] == emptyBlock {
+		b.at++
+		return 0
+	}
+	return b.valueType()
+}
+
+// takeParams pops the arguments of a call. In dead code without operands left the rest of them is there by definition:
+// a type of very many params costs nothing.
+func (b *body) takeParams(params []ValueType) {
+	for _, t := range slices.Backward(params) {
+		if c := b.top(); c.dead && len(b.operands) == c.height {
+			return
+		}
+		b.take(t)
+	}
+}
+
+// reserved reads a byte that must be 0.
+func (b *body) reserved() {
+	if b.byte() != 0 {
+		b.refuse(reasonReserved)
+	}
+}
+
+func (b *body) needMemory() {
+	if len(b.memories) == 0 {
+		b.refuse(reasonMemoryIndex)
+	}
+}
+
+// step reads one instruction.
+func (b *body) step() {
+	from := b.at
+	opcode := b.code[from]
+	b.at++
+	known := &instructions[opcode]
+	if known.float && !b.bounds.floats {
+		b.refuse(reasonFloat)
+	}
+	b.cost += uint32(known.price)
+	switch known.shape {
+	case unknownInstruction:
+		b.refuse(reasonInstruction)
+	case memoryAccess:
+		b.needMemory()
+		if b.u32() > uint32(known.align) {
+			b.refuse(reasonAlignment)
+		}
+		b.u32()
+		b.typed(known)
+	case plain:
+		b.typed(known)
+	case other:
+		if known.ends {
+			b.metered++
+			b.branch(opcode, from)
+			b.settle()
+		} else {
+			b.straight(opcode, from)
+		}
+	}
+}
+
+// typed takes the operands of an instruction and gives its result.
+func (b *body) typed(known *instruction) {
+	for i := int(known.operands) - 1; i >= 0; i-- {
+		b.take(known.in[i])
+	}
+	b.giveResult(known.out)
+}
+
+// branch reads the rest of an instruction that ends a metered block.
+func (b *body) branch(opcode byte, from int) {
+	switch opcode {
+	case opUnreachable:
+		b.leave()
+	case opLoop:
+		b.push(opLoop, b.blockType())
+	case opIf:
+		t := b.blockType()
+		b.take(I32)
+		b.push(opIf, t)
+	case opElse:
+		if b.top().opcode != opIf {
+			b.refuse(reasonElse)
+		}
+		b.push(opElse, b.close().result)
+	case opEnd:
+		c := b.close()
+		if c.opcode == opIf && c.result != 0 {
+			b.refuse(reasonNoElse)
+		}
+		b.giveResult(c.result)
+	case opBr:
+		b.takeResult(b.label())
+		b.leave()
+	case opBrIf:
+		t := b.label()
+		b.take(I32)
+		b.takeResult(t)
+		b.giveResult(t)
+	case opBrTable:
+		b.branchTable()
+	case opReturn:
+		b.takeResult(b.functionType.result)
+		b.leave()
+		b.replaceReturn(from)
+	}
+}
+
+func (b *body) branchTable() {
+	n := b.u32()
+	if n > b.bounds.targets {
+		b.refuse(reasonTargets)
+	}
+	t := b.label()
+	for range n { // the last of these is the default
+		if b.label() != t {
+			b.refuse(reasonLabelTypes)
+		}
+	}
+	b.take(I32)
+	b.takeResult(t)
+	b.leave()
+}
+
+// straight reads the rest of an instruction that ends no metered block and is no plain one.
+func (b *body) straight(opcode byte, from int) {
+	switch opcode {
+	case opNop:
+	case opBlock:
+		b.push(opBlock, b.blockType())
+	case opCall:
+		index := b.functionIndex()
+		t := b.functionTypeOf(index)
+		b.takeParams(t.params)
+		b.giveResult(t.result)
+		b.replaceCall(from, index)
+	case opCallIndirect:
+		t := &b.types[b.typeIndex()]
+		b.reserved()
+		if len(b.tables) == 0 {
+			b.refuse(reasonTableIndex)
+		}
+		b.take(I32)
+		b.takeParams(t.params)
+		b.giveResult(t.result)
+	case opDrop:
+		b.take(anyType)
+	case opSelect:
+		b.take(I32)
+		b.give(b.take(b.take(anyType)))
+	case opLocalGet:
+		b.give(b.local())
+	case opLocalSet:
+		b.take(b.local())
+	case opLocalTee:
+		b.give(b.take(b.local()))
+	case opGlobalGet:
+		b.give(b.global().valueType)
+	case opGlobalSet:
+		g := b.global()
+		if !g.mutable {
+			b.refuse(reasonImmutable)
+		}
+		b.take(g.valueType)
+	case opMemorySize:
+		b.reserved()
+		b.needMemory()
+		b.give(I32)
+	case opMemoryGrow:
+		b.reserved()
+		b.needMemory()
+		b.take(I32)
+		b.give(I32)
+		b.replaceGrow(from)
+	default:
+		b.number(opcode)
+	}
+}
+
+func (b *body) number(opcode byte) {
+	switch opcode {
+	case opI32Const:
+		b.signed(32)
+		b.give(I32)
+	case opI64Const:
+		b.signed(64)
+		b.give(I64)
+	case opF32Const:
+		b.bytes(4)
+		b.give(f32)
+	case opF64Const:
+		b.bytes(8)
+		b.give(f64)
+	}
+}

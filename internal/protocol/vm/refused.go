@@ -1,0 +1,95 @@
+package vm
+
+import "fmt"
+
+// Refused says why code is no contract.
+type Refused struct {
+	Reason Reason
+	Offset int // in bytes, about where it shows
+}
+
+// Error gives the rule and the place.
+func (r *Refused) Error() string {
+	return fmt.Sprintf("module refused at byte %d: %s", r.Offset, r.Reason)
+}
+
+// Reason is the rule that a module breaks, in words.
+type Reason string
+
+// Rules of the binary format (WebAssembly Core 1.0, chapter 5).
+const (
+	reasonSize           Reason = "the code is longer than 256 KiB"
+	reasonMagic          Reason = "it does not begin with the magic number and version 1 of WebAssembly"
+	reasonEnd            Reason = "it ends inside of something"
+	reasonIntegerLong    Reason = "an integer has more bytes than its type allows"
+	reasonIntegerLarge   Reason = "an integer has bits beyond its type"
+	reasonSection        Reason = "there is no section of this number"
+	reasonSectionOrder   Reason = "a section is out of order or comes twice"
+	reasonSectionSize    Reason = "a section is longer than what it holds"
+	reasonName           Reason = "a name is not UTF-8"
+	reasonValueType      Reason = "there is no value type of this number"
+	reasonTypeForm       Reason = "a type is not the type of a function"
+	reasonResults        Reason = "a type has more than one result"
+	reasonImportKind     Reason = "there is no kind of import of this number"
+	reasonExportKind     Reason = "there is no kind of export of this number"
+	reasonElementType    Reason = "a table holds something else than functions"
+	reasonLimitsFlag     Reason = "limits begin with a flag other than 0 and 1"
+	reasonMutability     Reason = "a global's mutability is neither 0 nor 1"
+	reasonCodeCount      Reason = "functions and bodies differ in number"
+	reasonBodySize       Reason = "a body is longer than its instructions"
+	reasonBodyEnd        Reason = "a body ends before its last end"
+	reasonInstruction    Reason = "there is no instruction of this number"
+	reasonReserved       Reason = "a reserved byte is not 0"
+	reasonLocalsOverflow Reason = "a function has 2^32 locals or more"
+)
+
+// Rules of validation (chapter 3 and the algorithm in the appendix).
+const (
+	reasonTypeIndex     Reason = "there is no type of this index"
+	reasonFunctionIndex Reason = "there is no function of this index"
+	reasonTableIndex    Reason = "there is no table of this index"
+	reasonMemoryIndex   Reason = "there is no memory of this index"
+	reasonGlobalIndex   Reason = "there is no global of this index"
+	reasonLocalIndex    Reason = "there is no local of this index"
+	reasonLabel         Reason = "there is no label of this index"
+	reasonOperandType   Reason = "an operand has another type"
+	reasonNoOperand     Reason = "an operand is missing"
+	reasonLeftOver      Reason = "values are left at the end of a block"
+	reasonElse          Reason = "an else without its if"
+	reasonNoElse        Reason = "an if with a result has no else"
+	reasonLabelTypes    Reason = "the labels of a br_table differ in type"
+	reasonAlignment     Reason = "an alignment is larger than the access"
+	reasonImmutable     Reason = "a constant global is set"
+	reasonConstant      Reason = "an initial value or offset is not a constant"
+	reasonConstantType  Reason = "an initial value or offset has another type"
+	reasonLimits        Reason = "a maximum is below its minimum"
+	reasonMemorySize    Reason = "a memory of more than 65536 pages"
+	reasonMemories      Reason = "more than one memory"
+	reasonTables        Reason = "more than one table"
+	reasonExportTwice   Reason = "two exports have the same name"
+	reasonStartType     Reason = "the start function takes or gives something"
+)
+
+// Rules of contracts (docs/protocol.md, "Modules").
+const (
+	reasonFloat         Reason = "it has floats"
+	reasonStart         Reason = "it has a start function"
+	reasonImportNot     Reason = "it imports something else than functions"
+	reasonImportUnknown Reason = "it imports a function that is no host function"
+	reasonImportType    Reason = "it imports a host function with another type"
+	reasonNoMemory      Reason = "it declares no memory"
+	reasonMemoryExport  Reason = "it does not export its memory as memory"
+	reasonInit          Reason = "its export init is not a function without params and result"
+	reasonReentrant     Reason = "its export _reentrant is not a function without params and result"
+	reasonFunctions     Reason = "more than 5000 functions"
+	reasonBodyBytes     Reason = "a body of more than 32768 bytes"
+	reasonLocals        Reason = "a function with more than 100 params and locals"
+	reasonAllLocals     Reason = "more than 10000 locals in all"
+	reasonNesting       Reason = "blocks nested deeper than 128"
+	reasonTargets       Reason = "a br_table of more than 256 targets"
+	reasonPages         Reason = "an initial memory of more than 256 pages"
+	reasonMaxPages      Reason = "a maximum memory of more than 256 pages"
+	reasonTableSize     Reason = "a table of more than 2500 elements"
+	reasonData          Reason = "a data segment outside of the initial memory"
+	reasonElement       Reason = "an element segment outside of the initial table"
+)
