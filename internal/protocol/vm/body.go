@@ -78,13 +78,10 @@ func (b *body) readLocals() (groups []byte) {
 	for _, t := range b.functionType.params {
 		b.locals = append(b.locals, t)
 	}
-	n, declared := b.count(), uint64(0)
+	n := b.count()
 	from := b.at
 	for range n {
 		many := uint64(b.u32())
-		if declared += many; declared >= 1<<32 {
-			b.refuse(reasonLocalsOverflow)
-		}
 		if uint64(len(b.locals))+many > b.bounds.locals {
 			b.refuse(reasonLocals)
 		}

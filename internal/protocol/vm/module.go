@@ -37,7 +37,7 @@ type Module struct {
 }
 
 // Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear in
-// the length of the code: the result has at most ten times its length and 64 KiB.
+// the length of the code: what it writes has at most ten times its length and 384 KiB.
 func Check(code []byte) (*Module, error) {
 	if len(code) > types.MaxCodeBytes {
 		return nil, &Refused{reasonSize, types.MaxCodeBytes}

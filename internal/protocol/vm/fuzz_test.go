@@ -1,0 +1,46 @@
+package vm_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+)
+
+// Check never panics, gives the same for the same code, keeps to its bound on the output, and what it wrote is valid
+// WebAssembly by its own rules again.
+func FuzzCheck(f *testing.F) {
+	f.Add(contract().Encode())
+	for _, rule := range rules {
+		if code := rule.bad(); len(code) < 4096 {
+			f.Add(code)
+		}
+		if rule.good != nil && len(rule.good()) < 4096 {
+			f.Add(rule.good())
+		}
+	}
+	f.Fuzz(func(t *testing.T, code []byte) {
+		before := bytes.Clone(code)
+		m, err := vm.Check(code)
+		again, errAgain := vm.Check(code)
+		if !bytes.Equal(code, before) {
+			t.Fatal("the code was changed")
+		}
+		if err != nil {
+			if !errors.As(err, new(*vm.Refused)) || errAgain == nil || err.Error() != errAgain.Error() {
+				t.Fatalf("got %v, then %v", err, errAgain)
+			}
+			return
+		}
+		if !bytes.Equal(m.Instrumented(), again.Instrumented()) || m.DeployGas() != again.DeployGas() {
+			t.Fatal("the same code gives different modules")
+		}
+		if len(m.Instrumented()) > 10*len(code)+384<<10 {
+			t.Fatalf("%d bytes become %d", len(code), len(m.Instrumented()))
+		}
+		if _, err := vm.RewriteCore(m.Instrumented()); err != nil {
+			t.Fatalf("the rewritten module is not valid: %v", err)
+		}
+	})
+}
