@@ -47,7 +47,10 @@ type rewriter struct {
 	cost   uint32 // of the metered block so far
 	groups int    // how many groups of locals the function declares
 
-	charge, entry []byte // scratch
+	// What takes the price of a metered block: gas −= price; if gas < 0, settleFunction.
+	beforePrice, afterPrice []byte
+
+	charge, entry []byte // kept for their memory
 }
 
 func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
@@ -55,6 +58,12 @@ func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
 // begin begins the instructions of a body.
 func (b *body) begin() {
 	b.out, b.copied, b.run, b.alive, b.cost = b.out[:0], b.at, 0, true, 0
+	b.beforePrice = append(appendU32(append(b.beforePrice[:0], opGlobalGet), b.gas), opI64Const)
+	after := appendU32(append(b.afterPrice[:0], opI64Sub, opLocalTee), b.scratch())
+	after = appendU32(append(after, opGlobalSet), b.gas)
+	after = appendU32(append(after, opLocalGet), b.scratch())
+	after = append(after, opI64Const, 0, opI64LtS, opIf, emptyBlock)
+	b.afterPrice = append(appendU32(append(after, opCall), b.settleFunction), opEnd)
 }
 
 // copyTo takes over the code up to an offset.
@@ -85,7 +94,9 @@ func (b *body) replaceGrow(from int) {
 func (b *body) settle() {
 	b.copyTo(b.at)
 	if b.cost > 0 && b.alive {
-		b.charge = b.appendCharge(b.charge[:0])
+		b.charge = append(b.charge[:0], b.beforePrice...)
+		b.charge = appendS64(b.charge, int64(b.cost))
+		b.charge = append(b.charge, b.afterPrice...)
 		b.out = slices.Insert(b.out, b.run, b.charge...)
 	}
 	b.run, b.cost = len(b.out), 0
@@ -94,18 +105,6 @@ func (b *body) settle() {
 
 // scratch is the index of the i64 local that each function gets. Nothing in it outlives the code that sets it.
 func (b *body) scratch() uint32 { return uint32(len(b.locals)) }
-
-// appendCharge takes the price of a metered block: gas −= price; if gas < 0, settle.
-func (b *body) appendCharge(out []byte) []byte {
-	out = appendU32(append(out, opGlobalGet), b.gas)
-	out = appendS64(append(out, opI64Const), int64(b.cost))
-	out = appendU32(append(out, opI64Sub, opLocalTee), b.scratch())
-	out = appendU32(append(out, opGlobalSet), b.gas)
-	out = appendU32(append(out, opLocalGet), b.scratch())
-	out = append(out, opI64Const, 0, opI64LtS, opIf, emptyBlock)
-	out = appendU32(append(out, opCall), b.settleFunction)
-	return append(out, opEnd)
-}
 
 // finish puts the code entry together from the locals' declarations as they were written and the rewritten
 // instructions: take the frame, run the instructions in a block, give the frame back.
