@@ -1,0 +1,198 @@
+package vm_test
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/tetratelabs/wazero"
+)
+
+// count adds 1 to the number at address 0; it needs three operands and takes 12 gas.
+var count = Concat(Const(I32, 0), Const(I32, 0), Op(I32Load, 2, 0), Const(I32, 1), Op(I32Add), Op(I32Store, 2, 0))
+
+func check(t *testing.T, m *Module) *vm.Module {
+	t.Helper()
+	checked, err := vm.Check(m.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checked
+}
+
+// A function that counts and calls itself is entered exactly as often as its frame allows.
+func TestFrames(t *testing.T) {
+	tests := []struct {
+		name   string
+		params []byte
+		locals int
+		after  []byte // instructions behind the call
+		frame  int
+	}{
+		{"three operands", nil, 0, nil, 3 + 4},
+		{"locals", nil, 100, nil, 100 + 3 + 4},
+		{"params and locals", repeat(20, I32), 50, nil, 20 + 50 + 20 + 4},
+		{"operands", nil, 100, Concat(repeat(24, LocalGet, 0), repeat(24, Drop)), 100 + 24 + 4},
+		{"operands in a block", nil, 100, Concat(Op(LocalGet, 0), Op(BlockOp), []byte{I32}, repeat(5, LocalGet, 0), repeat(4, Drop), Op(End), repeat(2, Drop)), 100 + 6 + 4},
+		{"dead code", nil, 100, Concat(Op(Return), repeat(30, LocalGet, 0), repeat(30, Drop)), 100 + 30 + 4},
+		{"unknown operand in dead code", nil, 100, Concat(Op(Return), Op(Select), repeat(9, LocalGet, 0), repeat(10, Drop)), 100 + 10 + 4},
+		{"operands that nothing put there", nil, 100, Concat(Op(Return), repeat(50, I32Add), Op(Drop)), 100 + 3 + 4},
+		{"64 slots", nil, 57, nil, 64},
+		{"65 slots", nil, 58, nil, 65},
+	}
+	machine := newMachine(t, wazero.NewRuntimeConfigInterpreter())
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := Contract(1, 1)
+			self := uint32(0)
+			m.AddType(nil, 0)
+			params := m.AddType(test.params, 0)
+			arguments := repeat(len(test.params), I32Const, 0)
+			m.AddFunction(params, repeat(test.locals, I32), Concat(count, arguments, Call(self), test.after)...)
+			// The exported function needs a frame of its own if the other one takes params.
+			entry := m.AddFunction(0, nil, Concat(arguments, Call(self))...)
+			slots, frames := 65_536-len(test.params)-4, 1_023
+			if len(test.params) == 0 {
+				entry, slots, frames = self, 65_536, 1_024
+			}
+			m.Export("run", FunctionKind, entry)
+			got := machine.call(check(t, m), "run", 1<<20)
+			want := min(frames, slots/test.frame)
+			if entered := binary.LittleEndian.Uint32([]byte(got.memory[:4])); got.exit != vm.StackOverflow || got.left != 0 || int(entered) != want {
+				t.Errorf("exit %d with %d gas after %d frames, want %d", got.exit, got.left, entered, want)
+			}
+		})
+	}
+}
+
+// The frame is taken before the first metered block, and gas does not matter where it does not fit.
+func TestStackOverflowComesBeforeGas(t *testing.T) {
+	m := Contract(1, 1)
+	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)
+	m.Export("run", FunctionKind, 0)
+	machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
+	const enough = 1_024 * (12 + 5)
+	if got := machine.call(module, "run", enough); got.exit != vm.StackOverflow {
+		t.Errorf("with gas for all frames that fit: exit %d", got.exit)
+	}
+	if got := machine.call(module, "run", enough-1); got.exit != vm.OutOfGas {
+		t.Errorf("with less: exit %d", got.exit)
+	}
+}
+
+// Frames are given back however a function is left.
+func TestFramesAreGivenBack(t *testing.T) {
+	block := func(inside ...[]byte) []byte { return Concat(Op(BlockOp), []byte{Empty}, Concat(inside...), Op(End)) }
+	for name, body := range map[string][]byte{
+		"end":                   nil,
+		"return":                Op(Return),
+		"return inside blocks":  block(block(Op(Return))),
+		"br":                    block(block(Op(BrOp, 2))),
+		"br_if":                 block(Const(I32, 1), Op(BrIfOp, 1)),
+		"br_table":              block(Const(I32, 5), BrTable(1, 0)),
+		"return from an if":     Concat(Const(I32, 1), Op(IfOp), []byte{Empty}, Op(Return), Op(End)),
+		"return out of an else": Concat(Const(I32, 0), Op(IfOp), []byte{Empty}, Op(Else), Op(Return), Op(End)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Contract(1, 1)
+			m.AddType(nil, 0)
+			m.AddFunction(0, nil, Concat(body, count)...)
+			again := Concat(Op(LoopOp), []byte{Empty}, Call(0), Op(LocalGet, 0), Const(I32, 1), Op(I32Add), Op(LocalTee, 0),
+				Const(I32, 2_000), []byte{0x49 /* i32.lt_u */}, Op(BrIfOp, 0), Op(End))
+			m.Export("run", FunctionKind, m.AddFunction(0, []byte{I32}, again...))
+			if got := newMachine(t, wazero.NewRuntimeConfigInterpreter()).call(check(t, m), "run", 1<<20); got.exit != vm.Returned {
+				t.Errorf("exit %d", got.exit)
+			}
+		})
+	}
+}
+
+// memory.grow takes the price of the pages whatever it answers, and asks the host only within the declared maximum.
+func TestMemoryGrow(t *testing.T) {
+	const (
+		paid  = 4_000
+		fixed = 1 + 1 + 1 + 4 // constants, memory.grow, store
+	)
+	tests := []struct {
+		name   string
+		pages  int64
+		host   bool
+		asked  []uint32
+		answer uint32
+		price  uint64
+		exit   vm.Exit
+	}{
+		{"by none", 0, false, nil, 1, 0, vm.Returned},
+		{"to the maximum", 2, true, []uint32{2}, 1, 2 * paid, vm.Returned},
+		{"beyond the maximum", 3, true, nil, math.MaxUint32, 3 * paid, vm.Returned},
+		{"more than the host allows", 1, false, []uint32{1}, math.MaxUint32, paid, vm.Returned},
+		{"by more than it can pay", 1_000, true, nil, 0, 0, vm.OutOfGas},
+		{"by 2^32 - 1", -1, true, nil, 0, 0, vm.OutOfGas},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := Contract(1, 3)
+			m.AddFunction(m.AddType(nil, 0), nil, Concat(Const(I32, 0), Const(I32, test.pages), Op(MemoryGrow, 0), Op(I32Store, 2, 0))...)
+			m.Export("run", FunctionKind, 0)
+			machine := newMachine(t, wazero.NewRuntimeConfigCompiler())
+			var asked []uint32
+			machine.grown = func(pages uint32) bool {
+				asked = append(asked, pages)
+				return test.host
+			}
+			const gas = 1 << 20
+			got := machine.call(check(t, m), "run", gas)
+			if got.exit != test.exit || len(asked) != len(test.asked) || len(asked) > 0 && asked[0] != test.asked[0] {
+				t.Fatalf("exit %d, asked for %v", got.exit, asked)
+			}
+			if test.exit != vm.Returned {
+				return
+			}
+			if answer := binary.LittleEndian.Uint32([]byte(got.memory[:4])); answer != test.answer || gas-got.left != test.price+fixed {
+				t.Errorf("answers %d for %d gas, want %d for %d", answer, gas-got.left, test.answer, test.price+fixed)
+			}
+		})
+	}
+}
+
+// A guest that runs long comes back for every slice, and what it used is exact.
+func TestSlices(t *testing.T) {
+	const turns = 1_000_000
+	m := Contract(1, 1)
+	m.AddFunction(m.AddType(nil, 0), []byte{I32}, Concat(Const(I32, turns), Op(LocalSet, 0), Op(LoopOp), []byte{Empty},
+		Op(LocalGet, 0), Const(I32, 1), Op(I32Sub), Op(LocalTee, 0), Op(BrIfOp, 0), Op(End))...)
+	m.Export("run", FunctionKind, 0)
+	machine, module := newMachine(t, wazero.NewRuntimeConfigCompiler()), check(t, m)
+	const cost = 3 + 5*turns
+	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 || got.refills < cost/vm.MaxSlice-1 {
+		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
+	}
+	if got := machine.call(module, "run", cost-1); got.exit != vm.OutOfGas {
+		t.Errorf("with 1 gas less: exit %d", got.exit)
+	}
+	if got := machine.call(module, "run", math.MaxUint64); got.exit != vm.Returned || math.MaxUint64-got.left != cost {
+		t.Errorf("with all the gas there is: exit %d, used %d", got.exit, math.MaxUint64-got.left)
+	}
+}
+
+func TestGas(t *testing.T) {
+	g := vm.Gas{Left: 2_500_000}
+	if slice := g.Lend(); slice != 1_000_000 || g.Left != 1_500_000 {
+		t.Errorf("lent %d, left %d", slice, g.Left)
+	}
+	minus := func(n int64) uint64 { return uint64(-n) }
+	if !g.Return(300_000) || g.Left != 1_800_000 || !g.Return(minus(800_000)) || g.Left != 1_000_000 || !g.Return(0) {
+		t.Errorf("left %d", g.Left)
+	}
+	if slice := g.Lend(); slice != 1_000_000 || g.Left != 0 || !g.Return(minus(0)) || g.Return(minus(1)) {
+		t.Errorf("lent %d, left %d", slice, g.Left)
+	}
+	if g = (vm.Gas{Left: 5}); g.Return(minus(6)) || g.Left != 0 {
+		t.Errorf("a debt that is too high leaves %d", g.Left)
+	}
+	if g = (vm.Gas{Left: 5}); !g.Take(5) || g.Take(1) || g.Left != 0 {
+		t.Errorf("taking leaves %d", g.Left)
+	}
+}
