@@ -56,7 +56,7 @@ func (p *parsed) readBodies(n int) {
 func (b *body) read(t functionType) {
 	b.functionType = t
 	b.operands, b.controls, b.highest, b.metered = b.operands[:0], b.controls[:0], 0, 0
-	groups := b.readLocals()
+	locals := b.readLocals()
 	b.push(opBlock, t.result)
 	b.begin()
 	for len(b.controls) > 0 {
@@ -69,18 +69,17 @@ func (b *body) read(t functionType) {
 		b.refuse(reasonBodySize)
 	}
 	b.parsed.weight += uint64(b.metered) * uint64(len(b.locals))
-	b.finish(groups)
+	b.finish(locals)
 }
 
 // readLocals reads the declarations of locals and returns them as they were written.
-func (b *body) readLocals() (groups []byte) {
+func (b *body) readLocals() []byte {
 	b.locals = b.locals[:0]
 	for _, t := range b.functionType.params {
 		b.locals = append(b.locals, t)
 	}
-	n := b.count()
 	from := b.at
-	for range n {
+	for range b.count() {
 		many := uint64(b.u32())
 		if uint64(len(b.locals))+many > b.bounds.locals {
 			b.refuse(reasonLocals)
@@ -96,7 +95,6 @@ func (b *body) readLocals() (groups []byte) {
 	if uint64(len(b.locals)) > b.bounds.locals {
 		b.refuse(reasonLocals)
 	}
-	b.groups = n
 	return b.code[from:b.at]
 }
 

@@ -45,7 +45,6 @@ type rewriter struct {
 	run    int    // where in out the metered block begins
 	alive  bool   // whether the metered block can be reached
 	cost   uint32 // of the metered block so far
-	groups int    // how many groups of locals the function declares
 
 	// What takes the price of a metered block: gas −= price; if gas < 0, settleFunction.
 	beforePrice, afterPrice []byte
@@ -53,17 +52,19 @@ type rewriter struct {
 	charge, entry []byte // kept for their memory
 }
 
-func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
+func newRewriter(p *parsed) rewriter {
+	r := rewriter{added: newAdded(p)}
+	r.beforePrice = append(appendU32([]byte{opGlobalGet}, r.gas), opI64Const)
+	after := appendU32([]byte{opI64Sub, opGlobalSet}, r.gas)
+	after = appendU32(append(after, opGlobalGet), r.gas)
+	after = append(after, opI64Const, 0, opI64LtS, opIf, emptyBlock)
+	r.afterPrice = append(appendU32(append(after, opCall), r.settleFunction), opEnd)
+	return r
+}
 
 // begin begins the instructions of a body.
 func (b *body) begin() {
 	b.out, b.copied, b.run, b.alive, b.cost = b.out[:0], b.at, 0, true, 0
-	b.beforePrice = append(appendU32(append(b.beforePrice[:0], opGlobalGet), b.gas), opI64Const)
-	after := appendU32(append(b.afterPrice[:0], opI64Sub, opLocalTee), b.scratch())
-	after = appendU32(append(after, opGlobalSet), b.gas)
-	after = appendU32(append(after, opLocalGet), b.scratch())
-	after = append(after, opI64Const, 0, opI64LtS, opIf, emptyBlock)
-	b.afterPrice = append(appendU32(append(after, opCall), b.settleFunction), opEnd)
 }
 
 // copyTo takes over the code up to an offset.
@@ -103,22 +104,15 @@ func (b *body) settle() {
 	b.alive = len(b.controls) > 0 && !b.top().dead
 }
 
-// scratch is the index of the i64 local that each function gets. Nothing in it outlives the code that sets it.
-func (b *body) scratch() uint32 { return uint32(len(b.locals)) }
-
-// finish puts the code entry together from the locals' declarations as they were written and the rewritten
-// instructions: take the frame, run the instructions in a block, give the frame back.
-func (b *body) finish(groups []byte) {
+// finish puts the code entry together from the declarations of locals and the rewritten instructions: take the frame,
+// run the instructions in a block, give the frame back.
+func (b *body) finish(locals []byte) {
 	frame := int64(1<<32 | (len(b.locals) + b.highest + frameSlots))
-	e := appendU32(b.entry[:0], uint32(b.groups+1))
-	e = append(e, groups...)
-	e = append(e, 1, I64)
-	e = appendU32(append(e, opGlobalGet), b.stack)
-	e = appendS64(append(e, opI64Const), frame)
-	e = appendU32(append(e, opI64Sub, opLocalTee), b.scratch())
-	e = appendU32(append(e, opGlobalSet), b.stack)
-	e = appendU32(append(e, opLocalGet), b.scratch())
 	mask := overflowMask
+	e := appendU32(append(append(b.entry[:0], locals...), opGlobalGet), b.stack)
+	e = appendS64(append(e, opI64Const), frame)
+	e = appendU32(append(e, opI64Sub, opGlobalSet), b.stack)
+	e = appendU32(append(e, opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), int64(mask))
 	e = append(e, opI64And, opI64Const, 0, opI64Ne, opIf, emptyBlock, opUnreachable, opEnd)
 	e = append(e, opBlock, blockTypeOf(b.functionType.result))
