@@ -41,6 +41,7 @@ var rows = map[string][]string{
 	"internal/engine/ledger":          {"types", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool":         {"types", "codec", "crypto", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
+	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.

@@ -1,0 +1,298 @@
+package wasm
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// cache keeps machine code in files of a directory.
+//
+// Machine code is run as it is, so a file counts only with a tag, HMAC-SHA-256 under a key that this node drew at random:
+// it shows that this node wrote these bytes, for this module, with this build of the engine. A file that does not
+// match, for whatever reason, is removed and its module compiled again. So files need no sync: a torn one does not match.
+//
+// A file is named after the hash of the engine's build and of wazero's key, which covers the rewritten module (and so the
+// code and the protocol's version) and the features of the processor.
+//
+// It implements the interface that wazero's compiler asks, whose name is internal to wazero; see [withFiles].
+type cache struct {
+	dir   string
+	limit int64 // bytes, all files together
+	key   []byte
+	build string
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	files  map[string]*list.Element // of *cacheFile, by name
+	recent *list.List               // last used first
+	size   int64                    // bytes, all files together
+	stats  cacheStats
+}
+
+type cacheFile struct {
+	name string
+	size int64
+}
+
+// cacheStats counts what the cache did since it was opened.
+type cacheStats struct {
+	hits, misses, rejected, failed uint64
+}
+
+const (
+	cacheMagic   = "cairn machine code 1\n"
+	cacheKeyName = "key"
+	cacheSuffix  = ".code"
+	cacheTagSize = sha256.Size
+)
+
+// openCache opens the directory, making it if need be. Without a key that only this node can know nothing in it counts.
+func openCache(dir string, limit int64, build string, log *slog.Logger) (*cache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := cacheKey(dir)
+	if err != nil {
+		return nil, fmt.Errorf("key of compiled code: %w", err)
+	}
+	c := &cache{dir: dir, limit: limit, key: key, build: build, log: log, files: map[string]*list.Element{}, recent: list.New()}
+	return c, c.list()
+}
+
+// cacheKey reads the directory's key. One that others may read, or that is no key, is replaced: what was written under
+// it no longer counts.
+func cacheKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, cacheKeyName)
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular() && info.Size() == cacheTagSize && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0):
+		return os.ReadFile(path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	key := make([]byte, cacheTagSize)
+	rand.Read(key) //nolint:errcheck // crypto/rand.Read never fails
+	return key, writeFile(path, key)
+}
+
+// writeFile replaces a file at once: another process sees the old one or the new one, readable by nobody else.
+func writeFile(path string, parts ...[]byte) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	for _, part := range parts {
+		if _, err := file.Write(part); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// list finds the files that are there, and removes what a killed process left unfinished.
+func (c *cache) list() error {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	type found struct {
+		cacheFile
+		used time.Time
+	}
+	var files []found
+	for _, entry := range entries {
+		switch {
+		case strings.HasPrefix(entry.Name(), ".new-"):
+			if err := os.Remove(filepath.Join(c.dir, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		case strings.HasSuffix(entry.Name(), cacheSuffix):
+			info, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			files = append(files, found{cacheFile{entry.Name(), info.Size()}, info.ModTime()})
+		}
+	}
+	slices.SortFunc(files, func(a, b found) int { return a.used.Compare(b.used) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range files {
+		c.hold(f.name, f.size)
+	}
+	return c.makeRoom()
+}
+
+// hold puts a file first in the order of use.
+func (c *cache) hold(name string, size int64) {
+	if e, ok := c.files[name]; ok {
+		c.size += size - e.Value.(*cacheFile).size
+		e.Value.(*cacheFile).size = size
+		c.recent.MoveToFront(e)
+		return
+	}
+	c.files[name] = c.recent.PushFront(&cacheFile{name, size})
+	c.size += size
+}
+
+// makeRoom removes what was not used for longest.
+func (c *cache) makeRoom() error {
+	for c.size > c.limit {
+		if err := c.remove(c.recent.Back().Value.(*cacheFile).name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cache) remove(name string) error {
+	if e, ok := c.files[name]; ok {
+		c.size -= c.recent.Remove(e).(*cacheFile).size
+		delete(c.files, name)
+	}
+	if err := os.Remove(filepath.Join(c.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (c *cache) name(key [32]byte) string {
+	h := sha256.New()
+	h.Write([]byte(c.build))
+	h.Write(key[:])
+	return hex.EncodeToString(h.Sum(nil)) + cacheSuffix
+}
+
+func (c *cache) tag(name string, content []byte) []byte {
+	h := hmac.New(sha256.New, c.key)
+	h.Write([]byte(cacheMagic))
+	h.Write([]byte(name)) // of one length
+	h.Write(content)
+	return h.Sum(nil)
+}
+
+// Get gives wazero the machine code of a module. What is wrong with the file is a reason to compile, not to fail.
+func (c *cache) Get(key [32]byte) (io.ReadCloser, bool, error) {
+	name := c.name(key)
+	c.mu.Lock()
+	_, ok := c.files[name]
+	c.mu.Unlock()
+	if !ok {
+		c.count(func(s *cacheStats) { s.misses++ })
+		return nil, false, nil
+	}
+	content, err := c.read(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.stats.rejected++
+		c.log.Warn("compiled code is damaged and is compiled again", "file", name, "error", err)
+		if err := c.remove(name); err != nil {
+			c.stats.failed++
+			c.log.Warn("cannot remove damaged compiled code", "file", name, "error", err)
+		}
+		return nil, false, nil
+	}
+	c.stats.hits++
+	c.hold(name, int64(len(cacheMagic)+cacheTagSize+len(content)))
+	now := time.Now()
+	if err := os.Chtimes(filepath.Join(c.dir, name), now, now); err != nil { // the order of use, after a restart
+		c.stats.failed++
+		c.log.Debug("cannot mark compiled code as used", "file", name, "error", err)
+	}
+	return io.NopCloser(bytes.NewReader(content)), true, nil
+}
+
+// read returns the content of a file whose tag is right.
+func (c *cache) read(name string) ([]byte, error) {
+	file, err := os.Open(filepath.Join(c.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // open for reading only
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	const head = len(cacheMagic) + cacheTagSize
+	if info.Size() < int64(head) || info.Size() > c.limit {
+		return nil, fmt.Errorf("%d bytes", info.Size())
+	}
+	all := make([]byte, info.Size())
+	if _, err := io.ReadFull(file, all); err != nil {
+		return nil, err
+	}
+	content := all[head:]
+	if string(all[:len(cacheMagic)]) != cacheMagic || !hmac.Equal(all[len(cacheMagic):head], c.tag(name, content)) {
+		return nil, errors.New("tag does not match")
+	}
+	return content, nil
+}
+
+// Add keeps the machine code of a module. A disk that is full is no reason to fail: the code is compiled again later.
+func (c *cache) Add(key [32]byte, r io.Reader) error {
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	name, size := c.name(key), int64(len(cacheMagic)+cacheTagSize+len(content))
+	if size > c.limit {
+		return nil
+	}
+	if err := writeFile(filepath.Join(c.dir, name), []byte(cacheMagic), c.tag(name, content), content); err != nil {
+		c.failed("cannot keep compiled code", name, err)
+		return nil
+	}
+	c.mu.Lock()
+	c.hold(name, size)
+	err = c.makeRoom()
+	c.mu.Unlock()
+	if err != nil {
+		c.failed("cannot make room for compiled code", name, err)
+	}
+	return nil
+}
+
+// Delete is asked by wazero for code of another version, which never gets there: the build is part of the name.
+func (c *cache) Delete(key [32]byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.remove(c.name(key))
+}
+
+func (c *cache) failed(what, name string, err error) {
+	c.count(func(s *cacheStats) { s.failed++ })
+	c.log.Warn(what, "file", name, "error", err)
+}
+
+func (c *cache) count(f func(*cacheStats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.stats)
+}

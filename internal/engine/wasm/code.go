@@ -1,0 +1,277 @@
+package wasm
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// code is a module that the engine holds.
+type code struct {
+	engine *Engine
+	hash   types.CodeHash
+	module *vm.Module
+
+	// Under the engine's lock.
+	idle    []*instance // last used last
+	users   int         // calls, and whoever else holds it
+	evicted bool
+	size    int // bytes, about
+
+	compiling  sync.Mutex
+	ready      atomic.Bool // what follows is set
+	generation *generation
+	compiled   wazero.CompiledModule
+	image      *image // of an instance's memory; nil before the first
+}
+
+// machineCodeRatio is about how many bytes a module takes, compiled and as wazero keeps it, for one of the rewritten
+// module.
+const machineCodeRatio = 10
+
+// codeSize is about what a module takes in memory, compiled.
+func codeSize(m *vm.Module) int { return m.CodeSize() + machineCodeRatio*len(m.Instrumented()) }
+
+// compile makes the machine code, or loads it. Only one goroutine does it, others wait.
+func (c *code) compile() (err error) {
+	if c.ready.Load() {
+		return nil
+	}
+	c.compiling.Lock()
+	defer c.compiling.Unlock()
+	if c.ready.Load() {
+		return nil
+	}
+	generation, err := c.engine.enterGeneration(len(c.module.Instrumented()))
+	if err != nil {
+		return err
+	}
+	compiled, err := generation.compile(c.module.Instrumented())
+	if err != nil {
+		return errors.Join(err, generation.leave())
+	}
+	c.generation, c.compiled = generation, compiled
+	c.engine.stats.compiled.Add(1)
+	c.ready.Store(true)
+	return nil
+}
+
+// close gives back what compile made. No instance is left.
+func (c *code) close() error {
+	if !c.ready.Load() {
+		return nil
+	}
+	return errors.Join(c.compiled.Close(ctx), c.generation.leave())
+}
+
+// instantiate makes an instance.
+func (c *code) instantiate() (*instance, error) {
+	if err := c.compile(); err != nil {
+		return nil, err
+	}
+	memory, err := c.reserveMemory()
+	if err != nil {
+		return nil, err
+	}
+	i, err := c.generation.instantiate(c.compiled, memory)
+	if err != nil {
+		return nil, err
+	}
+	i.code = c
+	c.capture(memory)
+	c.engine.stats.instantiated.Add(1)
+	return i, nil
+}
+
+// reserveMemory makes room for an instance. A node that has none gives up its idle instances before it gives up.
+func (c *code) reserveMemory() (*memory, error) {
+	m, err := newMemory(c.module.Pages(), c.module.MaxPages())
+	if err == nil {
+		return m, nil
+	}
+	e := c.engine
+	e.mu.Lock()
+	var leftovers leftovers
+	for element := e.recent.Front(); element != nil; element = element.Next() {
+		for other := element.Value.(*code); len(other.idle) > 0; {
+			e.drop(other, &leftovers)
+		}
+	}
+	e.mu.Unlock()
+	if err := leftovers.close(); err != nil {
+		return nil, err
+	}
+	return newMemory(c.module.Pages(), c.module.MaxPages())
+}
+
+// capture keeps what the first instance's memory holds; all begin so.
+func (c *code) capture(m *memory) {
+	if c.engine.opts.Fresh {
+		return
+	}
+	c.compiling.Lock()
+	defer c.compiling.Unlock()
+	if c.image != nil {
+		return
+	}
+	c.image = m.capture(c.engine.written)
+	e := c.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c.size += c.image.size()
+	if !c.evicted {
+		e.bytes += c.image.size()
+	}
+}
+
+// A generation is a wazero runtime with the modules compiled in it. A runtime never forgets a function type that it has
+// seen, so after generationBytes of modules the engine begins another, and the old one is closed with its last module.
+type generation struct {
+	engine  *Engine
+	runtime wazero.Runtime
+	cache   wazero.CompilationCache
+	loaded  int // bytes of modules, ever; under the engine's lock
+	users   int // modules, and one while new modules come here; under the engine's lock
+}
+
+const generationBytes = 16 << 20
+
+// maxMemoryPages is what wazero may believe that a memory can have: one page more than any has, because a memory is
+// made short again by asking for one more.
+const maxMemoryPages = 257
+
+func (e *Engine) newGeneration() (*generation, error) {
+	config := wazero.NewRuntimeConfig() // the compiler, where wazero has one for the processor
+	if e.opts.Interpreter {
+		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	config = config.WithCoreFeatures(api.CoreFeaturesV1 | api.CoreFeatureSignExtensionOps).
+		WithMemoryLimitPages(maxMemoryPages).WithDebugInfoEnabled(false)
+	g := &generation{engine: e, users: 1}
+	if e.files != nil {
+		var ok bool
+		if g.cache, ok = withFiles(e.files); !ok {
+			return nil, errors.New("this version of wazero takes no cache but a directory")
+		}
+		config = config.WithCompilationCache(g.cache)
+	}
+	g.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := g.addHost(); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return g, nil
+}
+
+// addHost gives the runtime what modules import.
+func (g *generation) addHost() error {
+	host := g.runtime.NewHostModuleBuilder(vm.HostModule)
+	for function, row := range vm.Functions {
+		var results []api.ValueType
+		if row.Result != 0 {
+			results = []api.ValueType{api.ValueType(row.Result)}
+		}
+		params := make([]api.ValueType, len(row.Params))
+		for i, p := range row.Params {
+			params[i] = api.ValueType(p)
+		}
+		host.NewFunctionBuilder().WithGoModuleFunction(invoke(vm.Function(function)), params, results).Export(row.Name)
+	}
+	if _, err := host.Instantiate(ctx); err != nil {
+		return fmt.Errorf("host functions: %w", err)
+	}
+	i32, i64 := []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI64}
+	own := g.runtime.NewHostModuleBuilder(vm.EngineModule)
+	own.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(refill), i64, i64).Export(vm.RefillName)
+	own.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(grow), i32, i32).Export(vm.GrowName)
+	if _, err := own.Instantiate(ctx); err != nil {
+		return fmt.Errorf("functions of the engine: %w", err)
+	}
+	return nil
+}
+
+// enterGeneration gives the runtime that a module of so many bytes is to be compiled in.
+func (e *Engine) enterGeneration(bytes int) (*generation, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed
+	}
+	if e.generation.loaded+bytes > generationBytes && e.generation.loaded > 0 {
+		next, err := e.newGeneration()
+		if err != nil {
+			return nil, err
+		}
+		old := e.generation
+		e.generation = next
+		if old.users--; old.users == 0 {
+			if err := old.close(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.generation.loaded += bytes
+	e.generation.users++
+	return e.generation, nil
+}
+
+// leave undoes enterGeneration.
+func (g *generation) leave() error {
+	g.engine.mu.Lock()
+	g.users--
+	last := g.users == 0
+	g.engine.mu.Unlock()
+	if last {
+		return g.close()
+	}
+	return nil
+}
+
+func (g *generation) close() error {
+	err := g.runtime.Close(ctx)
+	if g.cache != nil {
+		err = errors.Join(err, g.cache.Close(ctx))
+	}
+	return err
+}
+
+// compile compiles, or loads from disk. The module was checked, so wazero's refusal or panic is a fault of the node.
+func (g *generation) compile(instrumented []byte) (compiled wazero.CompiledModule, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("wazero panicked compiling a checked module: %v\n%s", r, debug.Stack())
+		}
+	}()
+	compiled, err = g.runtime.CompileModule(ctx, instrumented)
+	if err != nil {
+		return nil, fmt.Errorf("wazero refuses a checked module: %w", err)
+	}
+	return compiled, nil
+}
+
+// anonymous instances can be made any number of times; nothing is run in them.
+var anonymous = wazero.NewModuleConfig().WithName("").WithStartFunctions()
+
+// instantiate makes an instance on a memory, which it closes if it fails.
+func (g *generation) instantiate(compiled wazero.CompiledModule, memory *memory) (*instance, error) {
+	module, err := g.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), compiled, anonymous)
+	if err != nil {
+		memory.Free()
+		return nil, fmt.Errorf("wazero cannot instantiate a checked module: %w", err)
+	}
+	i := &instance{Context: ctx, module: module, memory: memory, wasmMemory: module.ExportedMemory(vm.MemoryName)}
+	gas, isMutable := module.ExportedGlobal(vm.GasName).(api.MutableGlobal)
+	i.gasGlobal, i.stackGlobal, i.reset = gas, module.ExportedGlobal(vm.StackName), module.ExportedFunction(vm.ResetName)
+	if !isMutable || i.stackGlobal == nil || i.reset == nil || i.wasmMemory == nil {
+		return nil, errors.Join(errors.New("a checked module lacks what instrumentation adds"), i.close())
+	}
+	return i, nil
+}

@@ -1,0 +1,409 @@
+package wasm
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Options are an engine's settings. A zero value takes its default.
+type Options struct {
+	// Dir is the directory that machine code is kept in, made if need be; empty: it is compiled again in each process.
+	// What falls out of it is compiled again at its next call, for which the caller pays no more than for loading:
+	// DirBytes should be ample.
+	Dir      string
+	DirBytes int64 // 4 GiB
+
+	// What is kept in memory beside running instances. What falls out was not used for longest.
+	Codes       int // modules: 4,096
+	Idle        int // instances: 1,024
+	IdlePerCode int // instances of one module: 64
+	Bytes       int // of modules, machine code and instances together, about: 512 MiB
+
+	// Fresh makes every call in an instance of its own, and keeps none. The results are the same.
+	Fresh bool
+	// Interpreter runs modules in wazero's interpreter instead of compiling them: the second opinion. It implies Fresh
+	// and uses no Dir.
+	Interpreter bool
+
+	Log *slog.Logger // discards
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.DirBytes, 4<<30)
+	setDefault(&o.Codes, 4096)
+	setDefault(&o.Idle, 1024)
+	setDefault(&o.IdlePerCode, 64)
+	setDefault(&o.Bytes, 512<<20)
+	o.Fresh = o.Fresh || o.Interpreter
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Engine runs contracts. It is a [vm.Engine]; its methods may be called concurrently.
+type Engine struct {
+	opts    Options
+	files   *cache   // nil: none
+	written *pagemap // nil: not known
+	wazero  abilities
+	stats   counters
+
+	mu         sync.Mutex
+	generation *generation // that new modules are compiled in
+	codes      map[types.CodeHash]*list.Element
+	recent     *list.List // of *code, last used first
+	idle       int        // instances of all codes
+	bytes      int        // of all codes and idle instances, about
+	waiting    []*code    // to be compiled in the background
+	compiling  bool       // a goroutine does
+	closed     bool
+	background sync.WaitGroup
+}
+
+type counters struct {
+	compiled, instantiated, reused, discarded, refills atomic.Uint64
+}
+
+// Stats are what an engine holds, and what it did since it was made.
+type Stats struct {
+	Codes, Idle int // modules, and instances that wait for a call
+	Bytes       int // that they take, about
+
+	Compiled     uint64 // modules made ready: compiled, or loaded from disk
+	Loaded       uint64 // of these, loaded from disk
+	Rejected     uint64 // files of machine code that were damaged
+	Instantiated uint64 // instances made
+	Reused       uint64 // calls in an instance that had run before
+	Discarded    uint64 // instances closed after their call
+	Refills      uint64 // slices of gas handed out after the first of a call
+}
+
+var errClosed = errors.New("the contract engine is closed")
+
+var _ vm.Engine = (*Engine)(nil)
+
+// New makes an engine. It fails if the directory cannot be used or if wazero does not behave as it must.
+func New(opts Options) (*Engine, error) {
+	e := &Engine{opts: opts.withDefaults(), codes: map[types.CodeHash]*list.Element{}, recent: list.New()}
+	if build := engineBuild(); e.opts.Dir != "" && !e.opts.Interpreter {
+		if build == "" {
+			e.opts.Log.Warn("compiled code is not kept on disk: this program does not say which wazero it was built with")
+		} else if files, err := openCache(e.opts.Dir, e.opts.DirBytes, build, e.opts.Log); err != nil {
+			return nil, fmt.Errorf("compiled code: %w", err)
+		} else {
+			e.files = files
+		}
+	}
+	e.written = openPagemap()
+	var err error
+	if e.generation, err = e.newGeneration(); err == nil {
+		e.wazero, err = e.generation.test()
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// Close ends the engine. No call may be active.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	waiting := e.waiting
+	e.closed, e.waiting = true, nil
+	e.mu.Unlock()
+	e.background.Wait()
+	var err error
+	for _, c := range waiting {
+		err = errors.Join(err, e.release(c))
+	}
+
+	e.mu.Lock()
+	var leftovers leftovers
+	for e.recent.Len() > 0 {
+		e.evict(e.recent.Back().Value.(*code), &leftovers)
+	}
+	generation := e.generation
+	e.generation = nil
+	e.mu.Unlock()
+	err = errors.Join(err, leftovers.close())
+	if generation != nil {
+		err = errors.Join(err, generation.close())
+	}
+	if e.written != nil {
+		e.written.close()
+	}
+	return err
+}
+
+// Stats says what the engine holds and did.
+func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	s := Stats{Codes: e.recent.Len(), Idle: e.idle, Bytes: e.bytes}
+	e.mu.Unlock()
+	s.Compiled, s.Instantiated = e.stats.compiled.Load(), e.stats.instantiated.Load()
+	s.Reused, s.Discarded, s.Refills = e.stats.reused.Load(), e.stats.discarded.Load(), e.stats.refills.Load()
+	if e.files != nil {
+		e.files.count(func(c *cacheStats) { s.Loaded, s.Rejected = c.hits, c.rejected })
+	}
+	return s
+}
+
+// Module is [vm.Engine].Module.
+func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.Module, error) {
+	e.mu.Lock()
+	if element, ok := e.codes[hash]; ok {
+		e.recent.MoveToFront(element)
+		module := element.Value.(*code).module
+		e.mu.Unlock()
+		return module, nil
+	}
+	e.mu.Unlock()
+	binary, err := read()
+	if err != nil {
+		return nil, err
+	}
+	module, err := vm.Check(binary)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.hold(hash, module)
+	if err != nil {
+		return nil, err
+	}
+	return c.module, e.release(c)
+}
+
+// Compile compiles a module in the background, or loads its machine code, so that its first call need not wait for it.
+// It does nothing if that is done, or if too many modules wait for it: they are compiled when they are called.
+func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
+	const mostWaiting = 64
+	c, err := e.hold(hash, module)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	if c.ready.Load() || e.closed || len(e.waiting) >= mostWaiting {
+		e.mu.Unlock()
+		return e.release(c)
+	}
+	e.waiting = append(e.waiting, c)
+	if !e.compiling {
+		e.compiling = true
+		e.background.Go(e.compileWaiting)
+	}
+	e.mu.Unlock()
+	return nil
+}
+
+// compileWaiting compiles one module after the other: the machine's other cores are for blocks.
+func (e *Engine) compileWaiting() {
+	for {
+		e.mu.Lock()
+		if len(e.waiting) == 0 {
+			e.compiling = false
+			e.mu.Unlock()
+			return
+		}
+		c := e.waiting[0]
+		e.waiting = e.waiting[1:]
+		e.mu.Unlock()
+		if err := errors.Join(c.compile(), e.release(c)); err != nil { // the call that needs it meets it again
+			e.opts.Log.Error("cannot compile a contract ahead of its call", "code", c.hash, "error", err)
+		}
+	}
+}
+
+// Run is [vm.Engine].Run.
+func (e *Engine) Run(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
+	i, err := e.take(hash, module)
+	if err != nil {
+		return 0, err
+	}
+	exit, fault := i.run(function, host, gas)
+	if err := e.put(i, fault == nil); fault == nil && err != nil {
+		fault = err
+	}
+	if fault != nil {
+		return 0, fmt.Errorf("contract code %s, function %q: %w", hash, function, fault)
+	}
+	return exit, nil
+}
+
+// hold gives a module's code, as one that was used just now, and keeps it from being closed until it is released.
+func (e *Engine) hold(hash types.CodeHash, module *vm.Module) (*code, error) {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, errClosed
+	}
+	if element, ok := e.codes[hash]; ok {
+		e.recent.MoveToFront(element)
+		c := element.Value.(*code)
+		c.users++
+		e.mu.Unlock()
+		return c, nil
+	}
+	c := &code{engine: e, hash: hash, module: module, users: 1, size: codeSize(module)}
+	e.codes[hash] = e.recent.PushFront(c)
+	e.bytes += c.size
+	leftovers := e.makeRoom()
+	e.mu.Unlock()
+	return c, leftovers.close()
+}
+
+// release undoes hold. Whoever releases last what was evicted closes it.
+func (e *Engine) release(c *code) error {
+	e.mu.Lock()
+	c.users--
+	last := c.users == 0 && c.evicted
+	e.mu.Unlock()
+	if last {
+		return c.close()
+	}
+	return nil
+}
+
+// take gives an instance as it is after instantiation.
+func (e *Engine) take(hash types.CodeHash, module *vm.Module) (*instance, error) {
+	c, err := e.hold(hash, module)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	if n := len(c.idle); n > 0 {
+		i := c.idle[n-1]
+		c.idle[n-1], c.idle = nil, c.idle[:n-1]
+		e.idle--
+		e.bytes -= i.size
+		e.mu.Unlock()
+		e.stats.reused.Add(1)
+		return i, nil
+	}
+	e.mu.Unlock()
+	i, err := c.instantiate()
+	if err != nil {
+		return nil, errors.Join(err, e.release(c))
+	}
+	return i, nil
+}
+
+// put takes an instance back after its call. It is closed if it must not run again.
+func (e *Engine) put(i *instance, sound bool) error {
+	c := i.code
+	if !sound || e.opts.Fresh || !i.restore() {
+		e.stats.discarded.Add(1)
+		return errors.Join(i.close(), e.release(c))
+	}
+	e.mu.Lock()
+	var leftovers leftovers
+	if c.evicted || e.closed {
+		leftovers.instances = append(leftovers.instances, i)
+	} else {
+		c.idle = append(c.idle, i)
+		e.idle++
+		e.bytes += i.size
+		if len(c.idle) > e.opts.IdlePerCode {
+			e.drop(c, &leftovers)
+		}
+		if more := e.makeRoom(); !more.empty() {
+			leftovers.add(more)
+		}
+	}
+	c.users--
+	if c.evicted && c.users == 0 {
+		leftovers.codes = append(leftovers.codes, c)
+	}
+	e.mu.Unlock()
+	return leftovers.close()
+}
+
+// leftovers are closed after the lock is given back.
+type leftovers struct {
+	instances []*instance
+	codes     []*code
+}
+
+func (l *leftovers) empty() bool { return len(l.instances)+len(l.codes) == 0 }
+
+func (l *leftovers) add(more leftovers) {
+	l.instances, l.codes = append(l.instances, more.instances...), append(l.codes, more.codes...)
+}
+
+func (l *leftovers) close() (err error) {
+	for _, i := range l.instances {
+		i.code.engine.stats.discarded.Add(1)
+		err = errors.Join(err, i.close())
+	}
+	for _, c := range l.codes {
+		err = errors.Join(err, c.close())
+	}
+	return err
+}
+
+// makeRoom brings what is held within its bounds: first the idle instances of the module that was not used for longest,
+// then the module itself, unless it is the one used last.
+func (e *Engine) makeRoom() (l leftovers) {
+	for element := e.recent.Back(); element != nil; {
+		full := e.bytes > e.opts.Bytes || e.recent.Len() > e.opts.Codes
+		if !full && e.idle <= e.opts.Idle {
+			break
+		}
+		c := element.Value.(*code)
+		switch {
+		case len(c.idle) > 0:
+			e.drop(c, &l)
+		case full && element != e.recent.Front():
+			element = element.Prev()
+			e.evict(c, &l)
+		default:
+			element = element.Prev()
+		}
+	}
+	return l
+}
+
+// drop takes the idle instance of a code that was not used for longest.
+func (e *Engine) drop(c *code, l *leftovers) {
+	i := c.idle[0]
+	c.idle = append(c.idle[:0], c.idle[1:]...)
+	e.idle--
+	e.bytes -= i.size
+	l.instances = append(l.instances, i)
+}
+
+// evict forgets a code. It is closed now, or by the last of its users.
+func (e *Engine) evict(c *code, l *leftovers) {
+	for len(c.idle) > 0 {
+		e.drop(c, l)
+	}
+	e.recent.Remove(e.codes[c.hash])
+	delete(e.codes, c.hash)
+	e.bytes -= c.size
+	c.evicted = true
+	if c.users == 0 {
+		l.codes = append(l.codes, c)
+	}
+}
+
+// background calls into wazero have nothing to cancel: a guest's gas ends it.
+var ctx = context.Background()

@@ -1,0 +1,226 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+)
+
+// instance is a module's instance. It runs one call at a time: wazero's functions must not be entered again while they
+// run, so a nested call takes another instance.
+//
+// It is the context of its calls too, which is how a host function finds it.
+type instance struct {
+	context.Context // never done
+
+	code        *code
+	module      api.Module
+	memory      *memory
+	wasmMemory  api.Memory // the same memory, as wazero sees it
+	gasGlobal   api.MutableGlobal
+	stackGlobal api.Global
+	reset       api.Function
+	entries     []entry // last used first
+	size        int     // bytes that it keeps, about
+	above       int     // OS pages that it keeps above its initial size, about
+
+	// Of the call that runs.
+	host  vm.Host
+	gas   *vm.Gas
+	ended bool // by a host function, with exit or fault
+	exit  vm.Exit
+	fault error
+}
+
+// entry is a function of the guest as wazero calls it. It owns a stack, which stays as large as it was ever needed.
+type entry struct {
+	name     string
+	function api.Function
+}
+
+// maxEntries bounds the stacks of an instance: 0.6 MiB each at the most slots that a call may have.
+const maxEntries = 4
+
+// instanceSize is about what an instance takes, in bytes, besides its memory and its entries' stacks.
+const instanceSize = 8 << 10
+
+// errEnd unwinds the guest's stack when a host function ends the call.
+var errEnd = errors.New("the call was ended by a host function")
+
+// run calls a function. If it returns an error, the instance must not run again.
+func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
+	f := i.entry(function)
+	if f == nil {
+		return 0, errors.New("no such export")
+	}
+	i.host, i.gas, i.ended, i.exit, i.fault = host, gas, false, vm.Returned, nil
+	i.gasGlobal.Set(gas.Lend())
+	err := f.CallWithStack(i, nil)
+	i.host, i.gas = nil, nil
+
+	exit := i.exit
+	switch {
+	case i.fault != nil:
+		return 0, i.fault
+	case i.ended:
+	case err == nil:
+		if !gas.Return(i.gasGlobal.Get()) {
+			return 0, errors.New("a function returned with less than no gas")
+		}
+	case !isTrap(err):
+		return 0, err
+	case vm.Overflowed(i.stackGlobal.Get()):
+		exit = vm.StackOverflow
+	default:
+		exit = vm.Trapped
+	}
+	if exit != vm.Returned && exit != vm.Reverted {
+		gas.Left = 0
+	}
+	return exit, nil
+}
+
+// entry finds an export of the guest; nil if there is none.
+func (i *instance) entry(name string) api.Function {
+	for n, e := range i.entries {
+		if e.name == name {
+			copy(i.entries[1:], i.entries[:n])
+			i.entries[0] = e
+			return e.function
+		}
+	}
+	f := i.module.ExportedFunction(vm.GuestPrefix + name)
+	if f == nil {
+		return nil
+	}
+	if len(i.entries) < maxEntries {
+		i.entries = append(i.entries, entry{})
+	}
+	copy(i.entries[1:], i.entries)
+	i.entries[0] = entry{name, f}
+	return f
+}
+
+// traps are what wazero calls the traps of WebAssembly 1.0 without floats. Its own stack overflow is none of them: the
+// counters that instrumentation adds come first, so it would be a fault.
+var traps = map[string]bool{
+	"unreachable":                 true,
+	"out of bounds memory access": true,
+	"invalid table access":        true, // also a null element
+	"indirect call type mismatch": true,
+	"integer overflow":            true,
+	"integer divide by zero":      true,
+}
+
+// isTrap tells a trap of the guest's code from everything else that can end a call: a Go panic is recovered by wazero
+// and becomes an error like a trap.
+func isTrap(err error) bool {
+	cause := errors.Unwrap(err)
+	// The type is internal to wazero; an error of another type could have the same text.
+	return cause != nil && traps[cause.Error()] && reflect.TypeOf(cause).String() == "*wasmruntime.Error"
+}
+
+// invoke serves a host function.
+func invoke(function vm.Function) api.GoModuleFunc {
+	return func(ctx context.Context, _ api.Module, stack []uint64) {
+		i := ctx.(*instance)
+		i.takeGas(i.gasGlobal.Get())
+		exit, err := i.invoke(function, stack)
+		if err != nil || exit != vm.Returned {
+			i.end(exit, err)
+		}
+		i.gasGlobal.Set(i.gas.Lend())
+	}
+}
+
+// invoke asks the host. Its panic is a fault of the node: wazero would recover it and make it look like a trap.
+func (i *instance) invoke(function vm.Function, stack []uint64) (exit vm.Exit, err error) {
+	defer recovered(&err)
+	return i.host.Invoke(function, i.memory, stack, i.gas)
+}
+
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("host panicked: %v\n%s", r, debug.Stack())
+	}
+}
+
+// takeGas takes back what was lent to the guest, which may be a debt.
+func (i *instance) takeGas(global uint64) {
+	if !i.gas.Return(global) {
+		i.end(vm.OutOfGas, nil)
+	}
+}
+
+// end ends the call.
+func (i *instance) end(exit vm.Exit, err error) {
+	i.ended, i.exit, i.fault = true, exit, err
+	panic(errEnd)
+}
+
+// refill is [vm.RefillName]: (i64) → i64.
+func refill(ctx context.Context, _ api.Module, stack []uint64) {
+	i := ctx.(*instance)
+	i.code.engine.stats.refills.Add(1)
+	i.takeGas(stack[0])
+	stack[0] = i.gas.Lend()
+}
+
+// grow is [vm.GrowName]: (i32) → i32.
+func grow(ctx context.Context, _ api.Module, stack []uint64) {
+	i := ctx.(*instance)
+	i.takeGas(i.gasGlobal.Get())
+	pages := uint32(stack[0])
+	allowed, exit, err := i.mayGrow(pages)
+	if err != nil || exit != vm.Returned {
+		i.end(exit, err)
+	}
+	stack[0] = uint64(^uint32(0)) // -1
+	if allowed {
+		before, ok := i.wasmMemory.Grow(pages)
+		if !ok {
+			i.end(0, fmt.Errorf("memory of %d pages cannot grow by %d", i.memory.Pages(), pages))
+		}
+		stack[0] = uint64(before)
+	}
+	i.gasGlobal.Set(i.gas.Lend())
+}
+
+func (i *instance) mayGrow(pages uint32) (allowed bool, exit vm.Exit, err error) {
+	defer recovered(&err)
+	allowed, exit = i.code.module.Grow(i.memory, pages, i.host, i.gas)
+	return allowed, exit, nil
+}
+
+// restore makes the instance as it was after instantiation. If it reports false the instance must be closed.
+func (i *instance) restore() bool {
+	if err := i.reset.CallWithStack(i, nil); err != nil {
+		return false
+	}
+	below, above := i.memory.restore(i.code.image, i.code.engine.written)
+	if i.memory.size != i.memory.initial && (!i.code.engine.wazero.shrinks || !shrink(i.memory, i.wasmMemory)) {
+		return false
+	}
+	i.above = max(i.above, above)
+	i.size = instanceSize + (below+i.above)*osPage
+	for _, e := range i.entries {
+		i.size += i.code.engine.wazero.stackSize(e.function)
+	}
+	return true
+}
+
+// shrink undoes memory.grow: wazero stores the slice that it is given for one page more, whatever its length.
+func shrink(m *memory, seen api.Memory) bool {
+	m.shrinking = true
+	_, ok := seen.Grow(1)
+	m.shrinking = false
+	return ok && m.size == m.initial && seen.Size() == uint32(m.initial)
+}
+
+func (i *instance) close() error { return i.module.Close(ctx) }
