@@ -134,7 +134,7 @@ func (c *code) capture(m *memory) {
 }
 
 // A generation is a wazero runtime with the modules compiled in it. A runtime never forgets a function type that it has
-// seen, so after generationBytes of modules the engine begins another, and the old one is closed with its last module.
+// seen, so after [Engine].generationBytes of modules the engine begins another, and the old one is closed with its last module.
 type generation struct {
 	engine  *Engine
 	runtime wazero.Runtime
@@ -142,8 +142,6 @@ type generation struct {
 	loaded  int // bytes of modules, ever; under the engine's lock
 	users   int // modules, and one while new modules come here; under the engine's lock
 }
-
-const generationBytes = 16 << 20
 
 // maxMemoryPages is what wazero may believe that a memory can have: one page more than any has, because a memory is
 // made short again by asking for one more.
@@ -205,7 +203,7 @@ func (e *Engine) enterGeneration(bytes int) (*generation, error) {
 	if e.closed {
 		return nil, errClosed
 	}
-	if e.generation.loaded+bytes > generationBytes && e.generation.loaded > 0 {
+	if e.generation.loaded+bytes > e.generationBytes && e.generation.loaded > 0 {
 		next, err := e.newGeneration()
 		if err != nil {
 			return nil, err

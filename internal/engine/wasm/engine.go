@@ -62,7 +62,9 @@ type Engine struct {
 	files   *cache   // nil: none
 	written *pagemap // nil: not known
 	wazero  abilities
-	stats   counters
+	// generationBytes is how many bytes of modules a wazero runtime compiles, ever; see [generation].
+	generationBytes int
+	stats           counters
 
 	mu         sync.Mutex
 	generation *generation // that new modules are compiled in
@@ -100,7 +102,10 @@ var _ vm.Engine = (*Engine)(nil)
 
 // New makes an engine. It fails if the directory cannot be used or if wazero does not behave as it must.
 func New(opts Options) (*Engine, error) {
-	e := &Engine{opts: opts.withDefaults(), codes: map[types.CodeHash]*list.Element{}, recent: list.New()}
+	e := &Engine{
+		opts: opts.withDefaults(), generationBytes: 16 << 20,
+		codes: map[types.CodeHash]*list.Element{}, recent: list.New(),
+	}
 	if build := engineBuild(); e.opts.Dir != "" && !e.opts.Interpreter {
 		if build == "" {
 			e.opts.Log.Warn("compiled code is not kept on disk: this program does not say which wazero it was built with")

@@ -1,0 +1,374 @@
+package wasm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+)
+
+// step draws something that a guest does, valid whatever came before it.
+func step(t *rapid.T, depth int) []byte {
+	address := rapid.OneOf(
+		rapid.IntRange(0, 3*wasmPage), rapid.SampledFrom([]int{0, wasmPage - 1, wasmPage, 2*wasmPage - 4, 2 * wasmPage, -1, -4}))
+	value := rapid.IntRange(-1<<31, 1<<31-1)
+	switch kind := rapid.IntRange(0, 24).Draw(t, "step"); {
+	case kind < 4:
+		return seq(i32(address.Draw(t, "address")&0x1FFFF), i32(value.Draw(t, "value")), store8(0))
+	case kind < 6: // may be outside
+		return seq(i32(address.Draw(t, "address")), i32(value.Draw(t, "value")), store32(0))
+	case kind < 8: // writes to many pages
+		return times(3+depth, rapid.IntRange(1, 40).Draw(t, "pages"),
+			get(3+depth), i32(3001), opI32Mul, get(3+depth), store8(0))
+	case kind < 11:
+		g := rapid.IntRange(0, 2).Draw(t, "global")
+		return seq(getG(g), i64(int64(value.Draw(t, "value"))), opI64Add, setG(g))
+	case kind < 13:
+		return seq(i32(rapid.IntRange(0, 4).Draw(t, "pages")), memoryGrow(), opExtend, getG(0), opI64Add, setG(0))
+	case kind < 15: // what is in memory decides on
+		return seq(i32(address.Draw(t, "address")), load8(0), opExtend, getG(1), opI64Add, setG(1))
+	case kind < 18:
+		return seq(i32(value.Draw(t, "value")), getG(rapid.IntRange(0, 2).Draw(t, "global")), opWrap, call(0))
+	case kind == 18:
+		return seq(i32(value.Draw(t, "a")), getG(0), opWrap, opI32DivS, opDrop)
+	case kind == 19:
+		return seq(i32(rapid.IntRange(0, 3).Draw(t, "entry")), callTable())
+	case kind == 20 && rapid.Bool().Draw(t, "ends"):
+		return seq(rapid.SampledFrom([]int{opUnreachable, opReturn}).Draw(t, "end"))
+	case kind == 21 && rapid.Bool().Draw(t, "recurses"):
+		return call(1)
+	case depth < 3:
+		return seq(getG(rapid.IntRange(0, 2).Draw(t, "global")), opWrap, opIf, noResult,
+			step(t, depth+1), step(t, depth+1), opElse, step(t, depth+1), opEnd)
+	}
+	return nil
+}
+
+func drawGuest(t *rapid.T) *guest {
+	g := &guest{pages: rapid.IntRange(0, 3).Draw(t, "pages"), imports: []string{"debug"},
+		globals: []int64{7, -1, 1 << 40}, table: []int{2, 3}}
+	g.maxPages = rapid.SampledFrom([]int{0, g.pages, g.pages + 1, 256}).Draw(t, "maximum")
+	for range rapid.IntRange(0, 3).Draw(t, "segments") {
+		if bytes := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "data"); g.pages > 0 {
+			g.data = append(g.data, guestData{rapid.IntRange(0, g.pages*wasmPage-40).Draw(t, "offset"), bytes})
+		}
+	}
+	for _, export := range []string{"a", "b", "c"} {
+		// First of all shows what is there: the globals; the host sees the memory at each call.
+		steps := seq(getG(0), opWrap, getG(1), opWrap, call(0), getG(2), opWrap, i32(0), call(0))
+		for range rapid.IntRange(0, 8).Draw(t, "steps") {
+			steps = seq(steps, step(t, 0))
+		}
+		g.functions = append(g.functions, guestFunction{export: export, locals: 8, body: steps})
+	}
+	return g
+}
+
+// witness hashes all that a run shows: arguments of host calls, memory, gas.
+type witness struct {
+	host
+	trace []byte
+}
+
+func newWitness(end int) *witness {
+	w := &witness{}
+	w.serve = func(f vm.Function, m vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
+		all, ok := m.Range(0, m.Pages()*wasmPage)
+		if !ok {
+			panic("the whole memory is outside")
+		}
+		sum := sha256.Sum256(all)
+		w.trace = append(append(w.trace, byte(f)), sum[:]...)
+		for _, v := range stack {
+			w.trace = binary.BigEndian.AppendUint32(w.trace, uint32(v))
+		}
+		w.trace = binary.BigEndian.AppendUint64(w.trace, gas.Left)
+		if w.called == end {
+			return vm.Reverted, nil
+		}
+		if len(all) > 0 { // a host writes to memory too
+			all[w.called*977%len(all)]++
+		}
+		return vm.Returned, nil
+	}
+	w.grows = func(pages uint32) bool { return pages < 4 }
+	return w
+}
+
+// Whatever runs before it, a call does the same in every engine.
+func TestPooledIsFresh(t *testing.T) {
+	all := engines(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		g := drawGuest(rt)
+		calls := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 6).Draw(rt, "calls")
+		gas := rapid.SliceOfN(rapid.Uint64Range(0, 2_500_000), len(calls), len(calls)).Draw(rt, "gas")
+		ends := rapid.SliceOfN(rapid.IntRange(1, 30), len(calls), len(calls)).Draw(rt, "reverts at")
+		type outcome struct {
+			exit  vm.Exit
+			left  uint64
+			trace string
+		}
+		var want []outcome
+		for _, name := range []string{"fresh", "pooled", "interpreter", "page table unknown", "growth not undone", "machine code loaded"} {
+			c := all[name].load(t, g)
+			for i, function := range calls {
+				w := newWitness(ends[i])
+				exit, left := all[name].run(t, c, function, w, gas[i])
+				got := outcome{exit, left, string(w.trace)}
+				if name == "fresh" {
+					want = append(want, got)
+				} else if got != want[i] {
+					rt.Fatalf("call %d of %s in engine %q: exit %d with %d gas left after %d bytes of trace, fresh exit %d with %d after %d",
+						i, function, name, exit, left, len(got.trace), want[i].exit, want[i].left, len(want[i].trace))
+				}
+			}
+		}
+	})
+	if s := all["pooled"].Stats(); s.Reused == 0 || all["fresh"].Stats().Reused != 0 {
+		t.Errorf("pooled: %+v", s)
+	}
+}
+
+func TestRestoredMemoryIsTheImage(t *testing.T) {
+	for _, pageTable := range []bool{true, false} {
+		e := newEngine(t, Options{})
+		if !pageTable {
+			e.hidePageTable()
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			m, err := newMemory(2, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Free()
+			copy(m.Reallocate(2 * wasmPage)[9000:], "data")
+			image := m.capture(e.written)
+			if image.size() > 2*osPage+24*len(image.pages) {
+				rt.Fatalf("the image takes %d bytes", image.size())
+			}
+			for range rapid.IntRange(1, 4).Draw(rt, "runs") {
+				m.Reallocate(wasmPage * uint64(rapid.IntRange(2, 5).Draw(rt, "pages")))
+				for range rapid.IntRange(0, 30).Draw(rt, "writes") {
+					m.reserved[rapid.IntRange(0, m.size-1).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
+				}
+				m.restore(image, e.written)
+				for i, b := range m.reserved {
+					if want := byte(0); b != want && (i < 9000 || i >= 9004) {
+						rt.Fatalf("byte %d is %d", i, b)
+					}
+				}
+				if string(m.reserved[9000:9004]) != "data" {
+					rt.Fatal("data is lost")
+				}
+			}
+		})
+	}
+}
+
+// A host function gets pointers and lengths from the guest as they are.
+func TestRange(t *testing.T) {
+	m, err := newMemory(2, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	m.Reallocate(2 * wasmPage)
+	edge := rapid.SampledFrom([]uint32{0, 1, wasmPage, 2*wasmPage - 1, 2 * wasmPage, 2*wasmPage + 1, 4 * wasmPage, 1 << 31, 1<<32 - 1})
+	number := rapid.OneOf(edge, rapid.Uint32(), rapid.Uint32Range(0, 3*wasmPage))
+	rapid.Check(t, func(rt *rapid.T) {
+		pointer, n := number.Draw(rt, "pointer"), number.Draw(rt, "n")
+		b, ok := m.Range(pointer, n)
+		if inside := uint64(pointer)+uint64(n) <= 2*wasmPage; ok != inside || ok && (len(b) != int(n) || cap(b) != int(n)) {
+			rt.Fatalf("range %d + %d: %v with %d bytes, capacity %d", pointer, n, ok, len(b), cap(b))
+		}
+		if ok && n > 0 && &b[0] != &m.reserved[pointer] {
+			rt.Fatalf("range %d is not the guest's memory", pointer)
+		}
+	})
+}
+
+// What is held stays within its bounds, and nothing is left when an engine is closed.
+func TestNothingLeaks(t *testing.T) {
+	before := held(t)
+	e := newEngine(t, Options{Codes: 10, Idle: 12, IdlePerCode: 3, Bytes: 1 << 20})
+	e.generationBytes = 4 << 10
+	var guests []*guest
+	for i := range 30 {
+		g := body(i32(i), i32(i), store8(0), forever(i32(5*i+1), memoryGrow(), i32(-1), 0x46 /* i32.eq */, opIf, noResult, opUnreachable, opEnd))
+		g.globals = []int64{int64(i)}
+		guests = append(guests, g)
+	}
+	const runs = 10_000
+	for n := range runs {
+		c := e.load(t, guests[n*7%30*(n%3)/2]) // some often, some seldom
+		e.run(t, c, "run", &host{}, 50_000)
+		if s := e.Stats(); s.Codes > 10 || s.Idle > 12 || s.Bytes > 1<<20 {
+			t.Fatalf("after %d runs: %+v", n, s)
+		}
+	}
+	s := e.Stats()
+	if s.Instantiated < 100 || s.Reused < 100 || s.Instantiated+s.Reused != runs || s.Instantiated-s.Discarded != uint64(s.Idle) {
+		t.Errorf("after all runs: %+v", s)
+	}
+	bytes := 0
+	for element := e.recent.Front(); element != nil; element = element.Next() {
+		c := element.Value.(*code)
+		bytes += c.size
+		for _, i := range c.idle {
+			bytes += i.size
+		}
+		if c.users != 0 {
+			t.Errorf("a module has %d users", c.users)
+		}
+	}
+	if bytes != s.Bytes {
+		t.Errorf("%d bytes counted, %d there", s.Bytes, bytes)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := held(t); after.goroutines > before.goroutines || after.files > before.files || after.maps > before.maps+20 {
+		t.Errorf("held %+v before, %+v after", before, after)
+	}
+}
+
+type holding struct{ goroutines, files, maps int }
+
+// held counts what the process holds; files and maps where /proc tells.
+func held(t *testing.T) (h holding) {
+	runtime.GC() // finalizers unmap machine code
+	runtime.GC()
+	h.goroutines = runtime.NumGoroutine()
+	if entries, err := os.ReadDir("/proc/self/fd"); err == nil {
+		h.files = len(entries)
+	}
+	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
+		h.maps = strings.Count(string(maps), "\n")
+	}
+	return h
+}
+
+// A module that falls out while it runs goes on, and its instance is closed.
+func TestEvictedWhileRunning(t *testing.T) {
+	e := newEngine(t, Options{Codes: 1})
+	g := &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{
+		{export: "run", body: seq(i32(0), i32(0), call(0), i32(5), i32(5), store8(0))}}}
+	outer := e.load(t, g)
+	h := &host{serve: func(_ vm.Function, _ vm.Memory, _ []uint64, gas *vm.Gas) (vm.Exit, error) {
+		inner := e.load(t, body())
+		exit, _ := e.run(t, inner, "run", &host{}, 1000)
+		return exit, nil
+	}}
+	for range 3 {
+		if exit, _ := e.run(t, outer, "run", h, enough); exit != vm.Returned {
+			t.Errorf("exit %d", exit)
+		}
+		if s := e.Stats(); s.Codes != 1 || s.Idle != 1 {
+			t.Errorf("held: %+v", s)
+		}
+	}
+}
+
+func TestParallelRuns(t *testing.T) {
+	e := newEngine(t, Options{Codes: 3, Idle: 4, IdlePerCode: 2, Dir: t.TempDir()})
+	e.generationBytes = 1 << 10
+	var contracts []contract
+	for i := range 5 {
+		contracts = append(contracts, e.load(t, &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{
+			{export: "run", locals: 1, body: seq(times(0, 50+i, get(0), get(0), store8(0), i32(1), memoryGrow(), opDrop), memorySize(), i32(0), load8(1), call(0))},
+		}}))
+	}
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			for n := range 100 {
+				i := (worker + n) % 5
+				c := contracts[i]
+				if n%10 == 0 {
+					if err := e.Compile(c.hash, c.module); err != nil {
+						t.Error(err)
+					}
+				}
+				var seen []uint64
+				h := &host{serve: func(_ vm.Function, _ vm.Memory, stack []uint64, _ *vm.Gas) (vm.Exit, error) {
+					seen = slices.Clone(stack)
+					return vm.Returned, nil
+				}}
+				gas := vm.Gas{Left: enough}
+				exit, err := e.Run(c.hash, c.module, "run", h, &gas)
+				if err != nil || exit != vm.Returned || len(seen) != 2 || uint32(seen[0]) != uint32(51+i) || uint32(seen[1]) != 1 {
+					t.Errorf("exit %d, %v, error %v", exit, seen, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// A guest that runs as long as its gas lets it stops at each slice for whoever needs the world stopped.
+func TestCollectionBesideAnEndlessLoop(t *testing.T) {
+	e := newEngine(t, Options{})
+	c := e.load(t, body(forever()))
+	started, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		close(started)
+		gas := vm.Gas{Left: 4_000 * vm.MaxSlice}
+		if exit, err := e.Run(c.hash, c.module, "run", &host{}, &gas); err != nil || exit != vm.OutOfGas {
+			t.Errorf("exit %d, error %v", exit, err)
+		}
+	}()
+	<-started
+	for e.Stats().Refills == 0 {
+		runtime.Gosched()
+	}
+	// A collection waits for the guest's next stop a few times, and works itself; without stops it would take all slices.
+	const collections = 3
+	before := e.Stats().Refills
+	for range collections {
+		runtime.GC()
+	}
+	if slices := e.Stats().Refills - before; slices > 2_000 {
+		t.Errorf("%d collections took %d slices", collections, slices)
+	}
+	<-done
+	if refills := e.Stats().Refills; refills != 4_000 {
+		t.Errorf("%d refills of %d slices", refills, 4_000)
+	}
+}
+
+func TestCompileInTheBackground(t *testing.T) {
+	e := newEngine(t, Options{})
+	var contracts []contract
+	for i := range 100 {
+		contracts = append(contracts, e.load(t, body(i32(i), opDrop)))
+	}
+	for _, c := range contracts {
+		if err := e.Compile(c.hash, c.module); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.background.Wait()
+	if compiled := e.Stats().Compiled; compiled < 64 || compiled > 100 {
+		t.Errorf("%d modules compiled of 64 or more that waited", compiled)
+	}
+	for _, c := range contracts {
+		e.run(t, c, "run", &host{}, 1000)
+	}
+	if compiled := e.Stats().Compiled; compiled != 100 {
+		t.Errorf("%d modules compiled of 100", compiled)
+	}
+	for _, c := range contracts { // waiting or not when the engine closes
+		if err := e.Compile(c.hash, c.module); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
