@@ -115,8 +115,10 @@ func New(opts Options) (*Engine, error) {
 			e.files = files
 		}
 	}
-	e.written = openPagemap()
 	var err error
+	if e.written, err = openPagemap(); err != nil {
+		e.opts.Log.Info("calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err)
+	}
 	if e.generation, err = e.newGeneration(); err == nil {
 		e.wazero, err = e.generation.test()
 	}
