@@ -101,12 +101,14 @@ var errClosed = errors.New("the contract engine is closed")
 var _ vm.Engine = (*Engine)(nil)
 
 // New makes an engine. It fails if the directory cannot be used or if wazero does not behave as it must.
-func New(opts Options) (*Engine, error) {
+func New(opts Options) (*Engine, error) { return open(opts, engineBuild()) }
+
+func open(opts Options, build string) (*Engine, error) {
 	e := &Engine{
 		opts: opts.withDefaults(), generationBytes: 16 << 20,
 		codes: map[types.CodeHash]*list.Element{}, recent: list.New(),
 	}
-	if build := engineBuild(); e.opts.Dir != "" && !e.opts.Interpreter {
+	if e.opts.Dir != "" && !e.opts.Interpreter {
 		if build == "" {
 			e.opts.Log.Warn("compiled code is not kept on disk: this program does not say which wazero it was built with")
 		} else if files, err := openCache(e.opts.Dir, e.opts.DirBytes, build, e.opts.Log); err != nil {
