@@ -93,7 +93,7 @@ func (g *grown) ledger(o *opened) (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(o.store, &genesis, nil)
+	return ledger.Open(o.store, &genesis, nil, nil)
 }
 
 // loadTree is the tree of the store's head.

@@ -31,7 +31,7 @@ var rows = map[string][]string{
 	"internal/protocol/state":              {"types", "codec"},
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
 	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
-	"internal/protocol/exec":               {"types", "codec", "crypto", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state"},
+	"internal/protocol/exec":               {"types", "codec", "crypto", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
 	"internal/storage/kv":    {},
@@ -77,6 +77,7 @@ var rows = map[string][]string{
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
+	"internal/protocol/exec":    {"internal/testkit/wasmgen"},
 	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},

@@ -95,7 +95,7 @@ func New(config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override); err != nil {
+	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override, n.engine); err != nil {
 		return nil, err
 	}
 	n.pending = push.NewPending()

@@ -163,7 +163,7 @@ func exampleBlock(t *testing.T, committed memoryState, parent types.Header, prod
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := exec.Begin(p, committed, seed)
+	run := exec.Begin(p, committed, seed, exec.Machine{})
 	var block types.Block
 	for _, v := range batch {
 		tx, err := types.DecodeSignedTransaction(v.Signed)

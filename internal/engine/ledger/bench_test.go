@@ -30,7 +30,7 @@ func benchmarkLedger(b *testing.B) *Ledger {
 		g.Allocations = append(g.Allocations, a)
 	}
 	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
-	l, err := Open(store, &g, nil)
+	l, err := Open(store, &g, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -21,6 +22,7 @@ import (
 type Ledger struct {
 	store    *chain.Store
 	override *Override
+	engine   vm.Engine
 	tip      atomic.Pointer[Tip]
 
 	producing sync.Mutex
@@ -97,9 +99,10 @@ var ErrRoot = errors.New("the state tree's root is not the head's state root")
 
 // Open starts a chain in an empty store from its genesis, or continues the one that the store holds: it rebuilds the
 // state tree from the flat state and checks its root against the head. A genesis of another chain is refused
-// (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made.
-func Open(store *chain.Store, genesis *types.Genesis, override *Override) (*Ledger, error) {
-	l := &Ledger{store: store, override: override, treeMoved: make(chan struct{})}
+// (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made. engine runs
+// the chain's contracts.
+func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine) (*Ledger, error) {
+	l := &Ledger{store: store, override: override, engine: engine, treeMoved: make(chan struct{})}
 	if override != nil {
 		if err := params.Check(override.Parameters); err != nil {
 			return nil, fmt.Errorf("the parameters of the override: %w", err)
@@ -227,7 +230,7 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		return exec.Result{}, nil, err
 	}
 	defer view.Close()
-	run := exec.Begin(tip.Parameters, view, seed)
+	run := exec.Begin(tip.Parameters, view, seed, l.Machine())
 	run.Reserve(l.expected)
 	included := make([]*types.VerifiedTx, 0, l.expected)
 	if tip.Override {
@@ -257,6 +260,9 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 	result, err = run.Finish()
 	return result, txs, err
 }
+
+// Machine runs the contracts of the chain.
+func (l *Ledger) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
 // commitTree makes the change the tree's current version, that of the store's head.
 func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
@@ -350,7 +356,7 @@ func entry(result exec.Result, signature types.Signature, txs []types.SignedTran
 	return chain.Entry{
 		Block:    types.Block{Header: result.Header, Signature: signature, Transactions: txs},
 		IDs:      result.IDs,
-		Receipts: result.Receipts, Accesses: result.Accesses, Leaves: change.Leaves(),
+		Receipts: result.Receipts, Accesses: result.Accesses, Leaves: change.Leaves(), Codes: result.Codes,
 	}
 }
 

@@ -115,7 +115,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	store, db := openStore(t, disk)
 	g := testGenesis(t)
-	l, err := Open(store, &g, nil)
+	l, err := Open(store, &g, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := exec.Execute(g.Parameters, parent.Header, view, stored.Header, types.VerifySignatures(stored.Transactions))
+	result, err := exec.Execute(g.Parameters, parent.Header, view, stored.Header, types.VerifySignatures(stored.Transactions), exec.Machine{})
 	if err != nil || len(result.Receipts) != 2 {
 		t.Errorf("executing the stored block again: %v", err)
 	}
@@ -162,7 +162,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 
 	store, db = openStore(t, disk)
 	defer closeStore(t, store, db)
-	again, err := Open(store, &g, nil)
+	again, err := Open(store, &g, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,18 +175,18 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 func TestOpenRefusesAnotherGenesis(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
-	if _, err := Open(store, nil, nil); err == nil {
+	if _, err := Open(store, nil, nil, nil); err == nil {
 		t.Error("an empty store without a genesis was opened")
 	}
 	g := testGenesis(t)
-	if _, err := Open(store, &g, nil); err != nil {
+	if _, err := Open(store, &g, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(store, nil, nil); err != nil {
+	if _, err := Open(store, nil, nil, nil); err != nil {
 		t.Errorf("a store with a chain needs no genesis: %v", err)
 	}
 	g.Time++
-	if _, err := Open(store, &g, nil); !errors.Is(err, chain.ErrOtherGenesis) {
+	if _, err := Open(store, &g, nil, nil); !errors.Is(err, chain.ErrOtherGenesis) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -198,7 +198,7 @@ func TestOverrideHandsProductionOver(t *testing.T) {
 	g := testGenesis(t)
 	next := g.Parameters
 	next.Producer, next.MinBaseFee, next.GasLimit = testKey(t, "heir").PublicKey(), 50, 2_000_000
-	l, err := Open(store, &g, &Override{Height: 2, Parameters: next})
+	l, err := Open(store, &g, &Override{Height: 2, Parameters: next}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestOverrideHandsProductionOver(t *testing.T) {
 	}
 	bad := next
 	bad.MinBaseFee = 1
-	if _, err := Open(store, &g, &Override{Height: 9, Parameters: bad}); err == nil {
+	if _, err := Open(store, &g, &Override{Height: 9, Parameters: bad}, nil); err == nil {
 		t.Error("an override with bad parameters was taken")
 	}
 }
@@ -229,7 +229,7 @@ func TestProve(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
 	g := testGenesis(t)
-	l, err := Open(store, &g, nil)
+	l, err := Open(store, &g, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestProveWhileBlocksAreMade(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
 	g := testGenesis(t)
-	l, err := Open(store, &g, nil)
+	l, err := Open(store, &g, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestRewind(t *testing.T) {
 	store, db := openStore(t, kv.NewCrashDisk())
 	defer closeStore(t, store, db)
 	g := testGenesis(t)
-	l, err := Open(store, &g, nil)
+	l, err := Open(store, &g, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 	for crashAt := 0; ; crashAt++ {
 		disk := kv.NewCrashDisk()
 		store, db := openStore(t, disk)
-		l, err := Open(store, &g, nil)
+		l, err := Open(store, &g, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 		}
 		closeStore(t, store, db)
 		store, db = openStore(t, crashed)
-		again, err := Open(store, &g, nil)
+		again, err := Open(store, &g, nil, nil)
 		if err != nil {
 			t.Fatalf("write %d: %v", crashAt, err)
 		}

@@ -63,7 +63,7 @@ func start(t *testing.T, blockTime time.Duration) *fixture {
 	if g.Allocations[0].Account.Compare(g.Allocations[1].Account) > 0 {
 		g.Allocations[0], g.Allocations[1] = g.Allocations[1], g.Allocations[0]
 	}
-	l, err := ledger.Open(store, &g, nil)
+	l, err := ledger.Open(store, &g, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

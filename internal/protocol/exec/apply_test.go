@@ -60,12 +60,18 @@ func TestTransferCases(t *testing.T) {
 		{"to the zero account", func(tx *types.Transaction) {
 			tx.Payload = types.Transfer{Amount: 7}
 		}, types.StatusSuccess, Success, 46_000},
-		{"deploy is not active", func(tx *types.Transaction) {
-			tx.Payload = types.Deploy{Name: "n", Amount: 3}
-		}, types.StatusFailed, NotActive, 71_016},
-		{"call is not active", func(tx *types.Transaction) {
+		{"deploy of what is no module", func(tx *types.Transaction) {
+			tx.Payload, tx.GasLimit = types.Deploy{Name: "n", Amount: 3}, 96_016
+		}, types.StatusFailed, ModuleRefused, 96_016},
+		{"deploy without the gas to make the account", func(tx *types.Transaction) {
+			tx.Payload, tx.GasLimit = types.Deploy{Name: "n", Amount: 3}, 96_015
+		}, types.StatusFailed, OutOfGas, 96_015},
+		{"call of no contract", func(tx *types.Transaction) {
 			tx.Payload = types.Call{Function: "f", Amount: 3}
-		}, types.StatusFailed, NotActive, 21_016},
+		}, types.StatusFailed, NoSuchContract, 27_016},
+		{"call without the gas to look", func(tx *types.Transaction) {
+			tx.Payload, tx.GasLimit = types.Call{Function: "f"}, 27_015
+		}, types.StatusFailed, OutOfGas, 27_015},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)
@@ -235,7 +241,7 @@ func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := Call(c.params, c.state, seed, types.Transaction{
 				Version: 1, ChainID: testChainID, Sender: tc.sender, Nonce: 99, GasLimit: tc.gas, Payload: tc.payload,
-			})
+			}, Simulation{})
 			if err != nil || got.Reason != tc.want.Reason || got.GasUsed != tc.want.GasUsed {
 				t.Errorf("got %+v, %v", got, err)
 			}

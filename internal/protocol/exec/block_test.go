@@ -44,7 +44,7 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			header := built.Header
 			tc.edit(&header)
-			result, err := Execute(p, parent, committed, header, txs)
+			result, err := Execute(p, parent, committed, header, txs, Machine{})
 			if tc.want == "" {
 				if err != nil || !reflect.DeepEqual(result, built) {
 					t.Errorf("executing again gives %+v, %v", result, err)
@@ -56,13 +56,13 @@ func TestExecuteDerivesTheHeader(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Execute(p, parent, committed, built.Header, txs[:1]); !errors.Is(err, ErrHeader) {
+	if _, err := Execute(p, parent, committed, built.Header, txs[:1], Machine{}); !errors.Is(err, ErrHeader) {
 		t.Errorf("a transaction left out: %v", err)
 	}
-	if _, err := Execute(p, parent, committed, built.Header, []*types.VerifiedTx{txs[1], txs[0]}); !errors.Is(err, ErrHeader) {
+	if _, err := Execute(p, parent, committed, built.Header, []*types.VerifiedTx{txs[1], txs[0]}, Machine{}); !errors.Is(err, ErrHeader) {
 		t.Errorf("another order: %v", err)
 	}
-	if _, err := Execute(p, parent, committed, built.Header, append(txs, txs[0])); !errors.Is(err, ErrNonceTooLow) {
+	if _, err := Execute(p, parent, committed, built.Header, append(txs, txs[0]), Machine{}); !errors.Is(err, ErrNonceTooLow) {
 		t.Errorf("a transaction twice: %v", err)
 	}
 }
@@ -89,7 +89,7 @@ func TestFaultsOfTheStateAreNotInvalidity(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("disk")
-	_, err = Begin(c.params, failingState{broken}, seed).Apply(tx)
+	_, err = Begin(c.params, failingState{broken}, seed, Machine{}).Apply(tx)
 	if !errors.Is(err, broken) || IsInvalid(err) {
 		t.Errorf("got %v", err)
 	}

@@ -8,21 +8,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Call executes a transaction on a state and drops what it wrote: for calls, estimates and traces. Version, chain and
-// sizes are checked as for inclusion; nonce, fees and the balance for gas are not asked, the gas costs nothing. A
+// Simulation is how [Call] executes a transaction.
+type Simulation struct {
+	Machine
+	View   bool   // in view context: what would change the state traps
+	Tracer Tracer // nil for none
+}
+
+// Call executes a transaction on a state and drops what it wrote: for calls, views, estimates and traces. Version, chain
+// and sizes are checked as for inclusion; nonce, fees and the balance for gas are not asked, the gas costs nothing. A
 // sender that cannot pay the value ends as [InsufficientBalance].
-func Call(p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction) (Outcome, error) {
+func Call(p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation) (Outcome, error) {
 	env := Env{ChainID: seed.ChainID, Parameters: p}
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 0, 0
 	if err := CheckStatic(env, &types.SignedTransaction{Transaction: tx}); err != nil {
 		return Outcome{}, err
 	}
-	run := Begin(p, parent, seed)
+	run := Begin(p, parent, seed, s.Machine)
+	run.view, run.tracer = s.View, s.Tracer
 	sender, err := peekSender(run.state, tx.Sender)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if sender.IsContract {
+	if sender.IsContract && !s.View {
 		return Outcome{}, ErrSenderIsContract
 	}
 	if sender.Balance < tx.Payload.Value() {

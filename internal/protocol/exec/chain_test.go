@@ -39,10 +39,11 @@ func (m mapState) account(t *testing.T, a types.Account) state.Account {
 
 // testChain is a chain without disk and tree: just what exec derives.
 type testChain struct {
-	t      *testing.T
-	head   types.Header
-	params types.Parameters
-	state  mapState
+	t       *testing.T
+	head    types.Header
+	params  types.Parameters
+	state   mapState
+	machine Machine
 }
 
 func testKey(name string) crypto.PrivateKey {
@@ -120,7 +121,7 @@ func (c *testChain) begin() *Run {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return Begin(c.params, c.state, seed)
+	return Begin(c.params, c.state, seed, c.machine)
 }
 
 // block makes and commits a block of transactions that must all be valid.

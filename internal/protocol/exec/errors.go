@@ -56,9 +56,14 @@ type Reason string
 
 // The reasons of failure. The empty reason is success.
 const (
-	Success   Reason = ""
-	OutOfGas  Reason = "out_of_gas"
-	NotActive Reason = "not_active"
+	Success        Reason = ""
+	OutOfGas       Reason = "out_of_gas"
+	Trap           Reason = "trap"
+	StackOverflow  Reason = "stack_overflow"
+	Reverted       Reason = "reverted"
+	ModuleRefused  Reason = "module_refused"
+	NoSuchContract Reason = "no_such_contract"
+	NoSuchFunction Reason = "no_such_function"
 	// InsufficientBalance is a simulation's: an included transaction can pay its value.
 	InsufficientBalance Reason = "insufficient_balance"
 )

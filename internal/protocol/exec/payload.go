@@ -1,9 +1,11 @@
 package exec
 
 import (
+	"fmt"
+
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -15,6 +17,8 @@ type Outcome struct {
 	Logs    []types.Log
 	// Contract is the ID that a successful deploy created.
 	Contract *types.ContractID
+	// Detail says more about why a module was refused.
+	Detail string
 }
 
 func (o Outcome) receipt(id types.TxID) types.Receipt {
@@ -28,72 +32,58 @@ func (o Outcome) receipt(id types.TxID) types.Receipt {
 }
 
 // consumesAll reports whether a failure takes the whole gas limit; others take what was consumed up to that point.
-func (r Reason) consumesAll() bool { return r == OutOfGas }
-
-// meter is the gas that a transaction has left.
-type meter struct{ left types.Gas }
-
-// take consumes gas, and reports false and leaves nothing where there is less.
-func (m *meter) take(g types.Gas) bool {
-	if g > m.left {
-		m.left = 0
-		return false
-	}
-	m.left -= g
-	return true
-}
+func (r Reason) consumesAll() bool { return r == OutOfGas || r == Trap || r == StackOverflow }
 
 // runPayload runs a payload after its intrinsic gas and undoes its effects when it fails. An error is a fault.
 func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {
-	checkpoint := r.state.Checkpoint()
-	gas := &meter{left: tx.GasLimit - fees.IntrinsicGas(tx.Payload)}
+	x := &execution{run: r, sender: tx.Sender}
+	start := x.checkpoint()
+	gas := &vm.Gas{Left: uint64(tx.GasLimit - fees.IntrinsicGas(tx.Payload))}
 	var outcome Outcome
 	var err error
 	switch p := tx.Payload.(type) {
 	case types.Transfer:
-		outcome.Reason, err = r.transfer(gas, tx.Sender, p)
+		outcome.Reason, err = r.endow(gas, tx.Sender, p.To, p.Amount)
 	case types.Configure:
 		err = r.state.Set(state.ParametersKey(), p.Parameters.Encode())
+	case types.Deploy:
+		outcome, err = x.deploy(gas, tx, p)
+	case types.Call:
+		outcome, err = x.call(gas, tx.Sender, p)
 	default:
-		outcome.Reason = NotActive
+		err = fmt.Errorf("unknown payload %T", tx.Payload)
 	}
 	if err != nil {
 		return Outcome{}, err
 	}
-	outcome.GasUsed = tx.GasLimit - gas.left
+	outcome.GasUsed = tx.GasLimit - types.Gas(gas.Left)
 	if outcome.Reason == Success {
+		outcome.Logs = x.logs
 		return outcome, nil
 	}
-	r.state.Rollback(checkpoint)
+	x.rollback(start)
+	outcome.Contract = nil
 	if outcome.Reason.consumesAll() {
 		outcome.GasUsed = tx.GasLimit
 	}
 	return outcome, nil
 }
 
-// transfer moves value to any account; to the sender itself it moves nothing.
-func (r *Run) transfer(gas *meter, sender types.Account, p types.Transfer) (Reason, error) {
-	if p.Amount == 0 {
+// endow moves value to an account, to the sender itself nothing, and takes the gas of making the account where there is
+// none.
+func (r *Run) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
+	if value == 0 {
 		return Success, nil
 	}
-	ok, err := r.chargeNewAccount(gas, p.To)
+	entry, err := r.state.Get(state.AccountKey(to))
 	if err != nil {
 		return Success, err
 	}
-	if !ok {
+	if len(entry) == 0 && !gas.Take(uint64(schedule.NewAccount)) {
 		return OutOfGas, nil
 	}
-	if err := r.debit(sender, p.Amount); err != nil {
+	if err := r.debit(from, value); err != nil {
 		return Success, err
 	}
-	return Success, r.credit(p.To, p.Amount)
-}
-
-// chargeNewAccount takes the price of an account's first entry if a credit is about to make one.
-func (r *Run) chargeNewAccount(gas *meter, to types.Account) (enough bool, err error) {
-	entry, err := r.state.Get(state.AccountKey(to))
-	if err != nil || len(entry) > 0 {
-		return err == nil, err
-	}
-	return gas.take(params.Schedule1.NewAccount), nil
+	return Success, r.credit(to, value)
 }

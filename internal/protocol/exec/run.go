@@ -20,7 +20,11 @@ type Run struct {
 	reasons  []Reason
 	bytes    int
 	burned   types.Amount
-	listed   bool // what every block with transactions lists
+	machine  Machine
+	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
+	tracer   Tracer                    // nil but in simulations
+	view     bool                      // a simulation's call is in view context
+	listed   bool                      // what every block with transactions lists
 }
 
 // Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
@@ -29,8 +33,9 @@ type Result struct {
 	Header   types.Header
 	IDs      []types.TxID
 	Receipts []types.Receipt
-	Reasons  []Reason       // of failed transactions; Success for the others
-	Accesses []types.Access // every key that was read or written, ascending
+	Reasons  []Reason                  // of failed transactions; Success for the others
+	Accesses []types.Access            // every key that was read or written, ascending
+	Codes    map[types.CodeHash][]byte // of the contracts that the block made; nil where it made none
 }
 
 // Seed is the part of the header after parent that is known before execution. p are the parameters in the state after
@@ -48,10 +53,11 @@ func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Head
 	}, nil
 }
 
-// Begin starts the block of a seed ([Seed]) on the parent's state; p are the parameters in that state.
-func Begin(p types.Parameters, parent state.Reader, seed types.Header) *Run {
+// Begin starts the block of a seed ([Seed]) on the parent's state; p are the parameters in that state, and machine runs
+// the contracts in it.
+func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Run {
 	env := Env{ChainID: seed.ChainID, Parameters: p, BaseFee: seed.BaseFee}
-	return &Run{env: env, header: seed, state: state.NewOverlay(parent)}
+	return &Run{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
 }
 
 // Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
@@ -231,10 +237,14 @@ func (r *Run) Finish() (Result, error) {
 	if err := checkSupply(accesses); err != nil {
 		return Result{}, err
 	}
+	codes, err := r.newCodes(accesses)
+	if err != nil {
+		return Result{}, err
+	}
 	r.header.TransactionsRoot = types.TransactionsRoot(r.ids)
 	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
 	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
-	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses}, nil
+	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes}, nil
 }
 
 func (r *Run) burn() error {

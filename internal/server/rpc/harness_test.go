@@ -84,7 +84,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	}
 	genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: account(poor), Balance: 5})
 	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
-	l, err := ledger.Open(store, &genesis, nil)
+	l, err := ledger.Open(store, &genesis, nil, nil)
 	check(t, err)
 	c := &testChain{t: t, store: store, ledger: l, nextTime: genesisTime + 1, state: api.StateProducing}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())

@@ -128,6 +128,7 @@ type simulation struct {
 	state      *chain.State
 	seed       types.Header
 	tx         types.Transaction
+	how        exec.Simulation
 }
 
 // simulate decodes a transaction, signed or not, and opens the state that it runs on. The caller closes it.
@@ -143,7 +144,7 @@ func (s *Server) simulate(encoded []byte) (simulation, error) {
 		return simulation{}, err
 	}
 	view, err := s.chain.StateAt(head.Height)
-	return simulation{parameters: tip.Parameters, state: view, seed: seed, tx: tx}, err
+	return simulation{parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.ledger.Machine()}}, err
 }
 
 // decodeCall decodes bincode(Transaction) and the 0 or 64 bytes of a signature, which must be valid.
@@ -164,7 +165,7 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 func (m *simulation) run(gasLimit types.Gas) (exec.Outcome, error) {
 	tx := m.tx
 	tx.GasLimit = gasLimit
-	return exec.Call(m.parameters, m.state, m.seed, tx)
+	return exec.Call(m.parameters, m.state, m.seed, tx, m.how)
 }
 
 func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api.Data, err error) {

@@ -87,6 +87,12 @@ func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
 	})
 }
 
+// CodeSize is the length of a contract's code in bytes, or [ErrNotFound].
+func (s *Store) CodeSize(hash types.CodeHash) (int, error) {
+	code, err := s.Code(hash)
+	return len(code), err
+}
+
 func readHeader(r kv.Reader, h types.Height) (types.SignedHeader, error) {
 	row, err := r.Get(tableHeaders.atHeight(h))
 	if err != nil {

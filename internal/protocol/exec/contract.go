@@ -1,0 +1,200 @@
+package exec
+
+import (
+	"crypto/sha256"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Limits of execution beside those in types (docs/protocol.md, "Calls").
+const (
+	maxCallDepth = 32
+	maxLivePages = 1_024   // of the instances on the call stack together
+	maxDebug     = 1 << 10 // bytes of a message
+)
+
+var schedule = &params.Schedule1
+
+// execution is a payload in progress.
+type execution struct {
+	run      *Run
+	sender   types.Account
+	logs     []types.Log
+	logBytes int
+	frames   []*frame // of the calls that are active, the outermost first
+	pages    uint32   // of their memories together
+}
+
+// frame is an active call of a contract. It is the host of its instance.
+type frame struct {
+	*execution
+	id     types.ContractID
+	caller types.Account
+	value  types.Amount
+	args   []byte
+	view   bool
+	pages  uint32 // of the instance's memory
+	output []byte // of return_data or revert
+	result []byte // of the last call that it made
+}
+
+// checkpoint is what a failure goes back to.
+type checkpoint struct {
+	state          int
+	logs, logBytes int
+}
+
+func (x *execution) checkpoint() checkpoint {
+	return checkpoint{state: x.run.state.Checkpoint(), logs: len(x.logs), logBytes: x.logBytes}
+}
+
+func (x *execution) rollback(c checkpoint) {
+	x.run.state.Rollback(c.state)
+	x.logs, x.logBytes = x.logs[:c.logs], c.logBytes
+}
+
+// deploy is the payload Deploy; the ID's record is listed.
+func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (Outcome, error) {
+	r := x.run
+	id := types.NewContractID(tx.Sender, tx.Nonce)
+	if reason, err := r.endow(gas, tx.Sender, types.Account(id), p.Amount); reason != Success || err != nil {
+		return Outcome{Reason: reason}, err
+	}
+	module, err := vm.Check(p.Code)
+	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
+		return Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
+	}
+	if !gas.Take(uint64(module.DeployGas())) {
+		return Outcome{Reason: OutOfGas}, nil
+	}
+	made := contract{id: id, hash: sha256.Sum256(p.Code)}
+	record := state.Contract{CodeHash: made.hash, Deployer: tx.Sender, Height: r.header.Height, Name: p.Name}
+	if err := r.state.Set(state.ContractKey(id), record.Encode()); err != nil {
+		return Outcome{}, err
+	}
+	r.keepCode(made.hash, p.Code)
+	outcome := Outcome{Contract: &id}
+	if module.HasInit() {
+		price := callPrice(len(p.InitArgs)) + modulePrice(module.CodeSize()) + memoryPrice(module)
+		if !gas.Take(price) {
+			return Outcome{Reason: OutOfGas}, nil
+		}
+		f := &frame{execution: x, id: id, caller: tx.Sender, value: p.Amount, args: p.InitArgs}
+		outcome.Reason, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
+	}
+	return outcome, err
+}
+
+func refusal(err error) string {
+	if err == nil {
+		return "init_args are given and the module exports no init"
+	}
+	return err.Error()
+}
+
+// call is the payload Call; the contract's record is listed.
+func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outcome, error) {
+	if !gas.Take(callPrice(len(p.Args))) {
+		return Outcome{Reason: OutOfGas}, nil
+	}
+	r := x.run
+	callee, ok, err := r.lookUp(p.Contract)
+	if err != nil || !ok {
+		return Outcome{Reason: NoSuchContract}, err
+	}
+	module, ok, err := r.load(callee, gas)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case !ok:
+		return Outcome{Reason: OutOfGas}, nil
+	case !module.Callable(p.Function):
+		return Outcome{Reason: NoSuchFunction}, nil
+	}
+	if p.Amount > 0 { // listed whether or not the pages can be paid
+		if _, err := r.state.Get(state.AccountKey(types.Account(p.Contract))); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if !gas.Take(memoryPrice(module)) {
+		return Outcome{Reason: OutOfGas}, nil
+	}
+	if reason, err := r.endow(gas, sender, types.Account(p.Contract), p.Amount); reason != Success || err != nil {
+		return Outcome{Reason: reason}, err
+	}
+	f := &frame{execution: x, id: p.Contract, caller: sender, value: p.Amount, args: p.Args, view: x.run.view}
+	var outcome Outcome
+	outcome.Reason, outcome.Output, err = f.enter(callee, module, p.Function, gas)
+	return outcome, err
+}
+
+// load takes the price of a contract's code and loads it; ok is false where the gas does not suffice.
+func (r *Run) load(c contract, gas *vm.Gas) (_ *vm.Module, ok bool, err error) {
+	if r.machine.Engine == nil {
+		return nil, false, errNoMachine
+	}
+	size, err := r.codeSize(c.hash)
+	if err != nil || !gas.Take(modulePrice(size)) {
+		return nil, false, err
+	}
+	module, err := r.module(c.hash)
+	return module, err == nil, err
+}
+
+func callPrice(args int) uint64 {
+	return uint64(schedule.ContractCall) + uint64(schedule.ContractCallArgByte)*uint64(args)
+}
+
+func modulePrice(size int) uint64 { return uint64(schedule.ContractModuleByte) * uint64(size) }
+
+func memoryPrice(m *vm.Module) uint64 { return uint64(schedule.MemoryPage) * uint64(m.Pages()) }
+
+// enter runs a function of a contract whose price is paid, with all the gas, and says how it ended.
+func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, []byte, error) {
+	x := f.execution
+	if x.run.machine.Engine == nil {
+		return Success, nil, errNoMachine
+	}
+	before := gas.Left
+	if t := x.run.tracer; t != nil {
+		t.Enter(CallInfo{
+			Contract: f.id, Caller: f.caller, Function: function, Args: f.args, Value: f.value, Gas: types.Gas(before), View: f.view,
+		})
+	}
+	f.pages = module.Pages()
+	x.pages += f.pages
+	x.frames = append(x.frames, f)
+	exit, err := x.run.machine.Engine.Run(c.hash, module, function, f, gas)
+	x.frames = x.frames[:len(x.frames)-1]
+	x.pages -= f.pages
+	if err != nil {
+		return Success, nil, err
+	}
+	reason := reasonOf(exit)
+	var output []byte
+	if reason == Success || reason == Reverted {
+		output = f.output
+	}
+	if t := x.run.tracer; t != nil {
+		t.Exit(reason, output, types.Gas(before-gas.Left))
+	}
+	return reason, output, nil
+}
+
+func reasonOf(exit vm.Exit) Reason {
+	switch exit {
+	case vm.Returned:
+		return Success
+	case vm.Reverted:
+		return Reverted
+	case vm.OutOfGas:
+		return OutOfGas
+	case vm.StackOverflow:
+		return StackOverflow
+	default:
+		return Trap
+	}
+}

@@ -1,0 +1,363 @@
+package exec
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// outcome checks how the only transaction of a block ended.
+func (c *testChain) outcome(r Result, reason Reason, output string) {
+	c.t.Helper()
+	got := r.Receipts[0]
+	if r.Reasons[0] != reason || string(got.Output) != output {
+		c.t.Fatalf("ended %q with %q, want %q with %q", r.Reasons[0], got.Output, reason, output)
+	}
+	if (got.Status == types.StatusSuccess) != (reason == Success) {
+		c.t.Fatalf("status %d of %q", got.Status, reason)
+	}
+}
+
+func (c *testChain) stored(id types.ContractID, key string) string {
+	return string(c.state[string(state.StorageKey(id, []byte(key)))])
+}
+
+func (c *testChain) coins(id types.ContractID) types.Amount {
+	return c.state.account(c.t, types.Account(id)).Balance
+}
+
+func TestOutcomes(t *testing.T) {
+	c, e := withMachine(t)
+	id := c.deploy(e, "outcomes", 0, map[string]script{
+		"returns": func(g *guest) { g.write("k", "v"); g.emit("E", "d"); g.answer("first"); g.answer("last") },
+		"reverts": func(g *guest) {
+			g.write("r", "v")
+			g.emit("E", "d")
+			p, n := g.text(0, "why")
+			g.call(vm.Revert, p, n)
+		},
+		"traps":    func(g *guest) { g.write("t", "v"); g.answer("lost"); g.trap() },
+		"spends":   func(g *guest) { g.answer("lost"); g.call(vm.SHA256, 0, 1<<31, 0) },
+		"overflow": func(g *guest) { panic(ended{exit: vm.StackOverflow}) },
+		"_hidden":  func(g *guest) {},
+	})
+	for _, tc := range []struct {
+		function string
+		reason   Reason
+		output   string
+		all      bool // takes all gas
+		logs     int
+	}{
+		{"returns", Success, "last", false, 1},
+		{"reverts", Reverted, "why", false, 0},
+		{"traps", Trap, "", true, 0},
+		{"spends", OutOfGas, "", true, 0},
+		{"overflow", StackOverflow, "", true, 0},
+		{"_hidden", NoSuchFunction, "", false, 0},
+		{"init", NoSuchFunction, "", false, 0},
+		{"nowhere", NoSuchFunction, "", false, 0},
+	} {
+		t.Run(tc.function, func(t *testing.T) {
+			before := c.coins(id)
+			result := c.run(id, tc.function, func(p *types.Call) { p.Amount = 9 })
+			c.outcome(result, tc.reason, tc.output)
+			r := result.Receipts[0]
+			if (r.GasUsed == 100_000_000) != tc.all || len(r.Logs) != tc.logs {
+				t.Errorf("used %d gas, %d logs", r.GasUsed, len(r.Logs))
+			}
+			moved := c.coins(id) - before
+			if tc.reason == Success != (moved == 9) {
+				t.Errorf("%d coins moved", moved)
+			}
+		})
+	}
+	if c.stored(id, "k") != "v" || c.stored(id, "r") != "" || c.stored(id, "t") != "" {
+		t.Error("the storage is not what the successful call left")
+	}
+}
+
+func TestDeploy(t *testing.T) {
+	c, e := withMachine(t)
+	code := e.code("with init", 3, map[string]script{"init": func(g *guest) {
+		g.call(vm.ArgsRead, 0)
+		g.write("args", string(g.memory[:g.call(vm.ArgsLen)]))
+		g.answer("made with %d", g.call(vm.Value))
+	}})
+	id := types.NewContractID(account(alice), 0)
+	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + 50_000 + 250*0 + types.Gas(6_000+4+4*len(code)+3*4_000)
+	deploy := func(args string, edits ...func(*types.Transaction)) Result {
+		p := types.Deploy{Amount: 5, Name: "n", Code: code, InitArgs: []byte(args)}
+		return c.block(c.transfer(alice, append([]func(*types.Transaction){func(tx *types.Transaction) {
+			tx.Payload, tx.GasLimit = p, 10_000_000
+		}}, edits...)...))
+	}
+	result := deploy("args")
+	c.outcome(result, Success, "made with 5")
+	r := result.Receipts[0]
+	// The body is one empty function: a metered block without locals, and what init itself takes.
+	inside := types.Gas(50+1) + 50 + (15_000 + 8*4 + 64*4 + 2 + 50_000) + 50 + (50 + 3)
+	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
+		t.Errorf("contract %s, used %d, want %d; stored %q, %d coins", r.Contract, r.GasUsed, price+inside, c.stored(id, "args"), c.coins(id))
+	}
+	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
+	if want := (state.Contract{CodeHash: record.CodeHash, Deployer: account(alice), Height: 1, Name: "n"}); err != nil || record != want {
+		t.Errorf("record %+v, %v", record, err)
+	}
+	t.Run("what fails leaves nothing", func(t *testing.T) {
+		result := deploy("args", func(tx *types.Transaction) { tx.GasLimit = price + inside - 1 })
+		c.outcome(result, OutOfGas, "")
+		failed := types.NewContractID(account(alice), 1)
+		if result.Receipts[0].Contract != nil || len(result.Codes) != 0 || c.coins(failed) != 0 || c.stored(failed, "args") != "" ||
+			len(c.state[string(state.ContractKey(failed))]) != 0 {
+			t.Error("something is left")
+		}
+		if c.state.account(t, account(alice)).Nonce != 2 {
+			t.Error("the nonce was not used")
+		}
+	})
+	t.Run("arguments without init", func(t *testing.T) {
+		plain := e.code("plain", 1, map[string]script{"f": func(*guest) {}})
+		result := c.block(c.payload(alice, 10_000_000, types.Deploy{Code: plain, InitArgs: []byte{1}}))
+		c.outcome(result, ModuleRefused, "")
+	})
+	t.Run("visible in its own block", func(t *testing.T) {
+		code := e.code("same block", 1, map[string]script{"f": func(g *guest) { g.answer("here") }})
+		nonce := c.state.account(t, account(alice)).Nonce
+		next := func(tx *types.Transaction) {
+			tx.Nonce, tx.GasLimit = nonce+1, 10_000_000
+			tx.Payload = types.Call{Contract: types.NewContractID(account(alice), nonce), Function: "f"}
+		}
+		result := c.block(c.payload(alice, 10_000_000, types.Deploy{Code: code}), c.transfer(alice, next))
+		if string(result.Receipts[1].Output) != "here" {
+			t.Errorf("ended %q", result.Reasons[1])
+		}
+	})
+}
+
+func TestNestedCalls(t *testing.T) {
+	c, e := withMachine(t)
+	var inner, outer types.ContractID
+	inner = c.deploy(e, "inner", 0, map[string]script{
+		"echo": func(g *guest) {
+			g.call(vm.ArgsRead, 0)
+			g.write("caller", "set")
+			g.emit("Echo", "")
+			g.call(vm.Caller, 0x600)
+			own := types.Account(g.memory[0x600:0x620]) == types.Account(outer)
+			g.answer("%s %d %v", g.memory[:g.call(vm.ArgsLen)], g.call(vm.Value), own)
+		},
+		"revert": func(g *guest) {
+			g.write("undone", "1")
+			g.emit("Undone", "")
+			p, n := g.text(0, "no")
+			g.call(vm.Revert, p, n)
+		},
+		"trap":   func(g *guest) { g.write("undone", "1"); g.trap() },
+		"back":   func(g *guest) { g.answer("%d", g.nested(outer, "ping", 0, "")) },
+		"gas":    func(g *guest) { g.answer("%d", g.call(vm.GasLeft)) },
+		"views":  func(g *guest) { g.answer("%d", g.call(vm.IsView)) },
+		"writes": func(g *guest) { g.write("view", "1") },
+	})
+	outer = c.deploy(e, "outer", 1_000, map[string]script{
+		"echo":   func(g *guest) { g.answer("%d %s", g.nested(inner, "echo", 3, "hi"), g.result()) },
+		"revert": func(g *guest) { g.answer("%d %s", g.nested(inner, "revert", 3, ""), g.result()); g.write("goes", "on") },
+		"trap":   func(g *guest) { g.answer("%d %q", g.nested(inner, "trap", 3, ""), g.result()); g.write("goes", "on") },
+		"none":   func(g *guest) { g.answer("%d", g.nested(types.ContractID{9}, "f", 0, "")) },
+		"nofn":   func(g *guest) { g.answer("%d", g.nested(inner, "f", 0, "")) },
+		"poor":   func(g *guest) { g.answer("%d", g.nested(inner, "echo", 1<<50, "")) },
+		"back":   func(g *guest) { g.answer("%d %s", g.nested(inner, "back", 0, ""), g.result()) },
+		"self":   func(g *guest) { g.answer("%d", g.nested(outer, "ping", 0, "")) },
+		"ping":   func(g *guest) { g.answer("pong") },
+		"buffer": func(g *guest) {
+			g.nested(inner, "echo", 0, "")
+			g.nested(inner, "f", 0, "")
+			g.answer("%q", g.result())
+		},
+		"gas": func(g *guest) {
+			f, n := g.text(0x100, "gas")
+			before := g.call(vm.GasLeft)
+			code := g.call(vm.Call, g.put(0x80, inner[:]), f, n, 0, 0, 0, 12_345)
+			g.answer("%d %s %v", code, g.result(), before > g.call(vm.GasLeft))
+		},
+		"view": func(g *guest) {
+			f, n := g.text(0x100, "views")
+			code := g.call(vm.CallView, g.put(0x80, inner[:]), f, n, 0, 0, 1<<60)
+			first := g.result()
+			f, n = g.text(0x100, "writes")
+			g.answer("%d %s, %d", code, first, g.call(vm.CallView, g.put(0x80, inner[:]), f, n, 0, 0, 1<<20))
+		},
+	})
+	paid := types.Log{Name: types.NativeTransfer, Topics: [][32]byte{outer, inner}, Data: le64(3)}
+	for _, tc := range []struct {
+		function, output string
+		logs             []types.Log
+	}{
+		{"echo", "0 hi 3 true", []types.Log{paid, {Contract: inner, Name: "Echo", Data: []byte{}}}},
+		{"revert", "1 no", nil},
+		{"trap", `2 ""`, nil},
+		{"none", "3", nil},
+		{"nofn", "4", nil},
+		{"poor", "5", nil},
+		{"back", "0 6", nil},
+		{"self", "6", nil},
+		{"buffer", `""`, []types.Log{{Contract: inner, Name: "Echo", Data: []byte{}}}},
+		{"gas", "0 12295 true", nil},
+		{"view", "0 1, 2", nil},
+	} {
+		t.Run(tc.function, func(t *testing.T) {
+			supply := c.supply()
+			result := c.run(outer, tc.function)
+			c.outcome(result, Success, tc.output)
+			same := func(a, b types.Log) bool {
+				return a.Contract == b.Contract && a.Name == b.Name && slices.Equal(a.Topics, b.Topics) && bytes.Equal(a.Data, b.Data)
+			}
+			if !slices.EqualFunc(result.Receipts[0].Logs, tc.logs, same) {
+				t.Errorf("logs %+v", result.Receipts[0].Logs)
+			}
+			if c.supply() != supply {
+				t.Error("the supply changed")
+			}
+		})
+	}
+	if c.stored(inner, "undone") != "" || c.stored(inner, "view") != "" || c.stored(outer, "goes") != "on" || c.coins(inner) != 3 {
+		t.Error("the state is not what the calls that succeeded left")
+	}
+}
+
+// TestOneSixtyFourthStays forwards all gas at each of 32 levels: a level keeps ⌊L/64⌋, and the 33rd call is refused.
+func TestOneSixtyFourthStays(t *testing.T) {
+	c, e := withMachine(t)
+	var id types.ContractID
+	var depth int
+	var codes []uint64
+	id = c.deploy(e, "recursive", 0, map[string]script{
+		"_reentrant": func(*guest) {},
+		"down": func(g *guest) {
+			depth++
+			if g.gas.Left < 1_000_000 {
+				t.Error("too little gas for the test")
+			}
+			code := g.nested(id, "down", 0, "")
+			codes = append(codes, code)
+		},
+	})
+	c.outcome(c.run(id, "down"), Success, "")
+	if depth != maxCallDepth || codes[0] != codeLimits || slices.Max(codes[1:]) != 0 {
+		t.Errorf("depth %d, codes %v", depth, codes)
+	}
+}
+
+func TestTransactionLimits(t *testing.T) {
+	c, e := withMachine(t)
+	big := repeat(16 << 10)
+	id := c.deploy(e, "floods", 1_000, map[string]script{
+		"logs":      func(g *guest) { emitTimes(g, 1_024, "") },
+		"one more":  func(g *guest) { emitTimes(g, 1_025, "") },
+		"bytes":     func(g *guest) { emitTimes(g, 16, big) },
+		"byte more": func(g *guest) { emitTimes(g, 16, big); g.call(vm.Emit, 0, 1, 0, 0, 0, 0) },
+		"payment after a thousand logs": func(g *guest) {
+			emitTimes(g, 1_024, "")
+			g.call(vm.Transfer, 0, 1)
+		},
+	})
+	for function, reason := range map[string]Reason{
+		"logs": Success, "one more": Trap, "bytes": Success, "byte more": Trap, "payment after a thousand logs": Trap,
+	} {
+		c.outcome(c.run(id, function), reason, "")
+	}
+}
+
+func emitTimes(g *guest, n int, data string) {
+	for range n {
+		p, length := g.text(0x8000, data)
+		g.call(vm.Emit, 0, 0, 0, 0, p, length)
+	}
+}
+
+// TestLivePages has contracts with 250 pages call each other: four fit at a time, and what has returned does not count.
+func TestLivePages(t *testing.T) {
+	c, e := withMachine(t)
+	var id types.ContractID
+	var codes []uint64
+	deep := func(g *guest) { codes = append(codes, g.nested(id, "deep", 0, "")) }
+	code := e.code("large", 250, map[string]script{
+		"_reentrant": func(*guest) {},
+		"deep":       deep,
+		"wide": func(g *guest) {
+			for range 8 {
+				codes = append(codes, g.nested(id, "leaf", 0, ""))
+			}
+		},
+		"leaf": func(*guest) {},
+		"grow": func(g *guest) {
+			first := g.host.Grow(g.memory, 6)
+			g.answer("%v %v", first, g.host.Grow(g.memory, 1_024))
+		},
+	})
+	result := c.block(c.payload(alice, 400_000_000, types.Deploy{Code: code}))
+	id = *result.Receipts[0].Contract
+	c.outcome(c.run(id, "deep"), Success, "")
+	if !slices.Equal(codes, []uint64{codeLimits, 0, 0, 0}) {
+		t.Errorf("deep: %v", codes)
+	}
+	codes = nil
+	c.outcome(c.run(id, "wide"), Success, "")
+	if !slices.Equal(codes, make([]uint64, 8)) {
+		t.Errorf("wide: %v", codes)
+	}
+	c.outcome(c.run(id, "grow"), Success, "true false")
+}
+
+// TestViews runs what changes the state in view context: all of it traps.
+func TestViews(t *testing.T) {
+	c, e := withMachine(t)
+	id := c.deploy(e, "views", 1_000, map[string]script{
+		"reads":    func(g *guest) { g.answer("%s%d", g.read("nothing"), g.call(vm.IsView)) },
+		"writes":   func(g *guest) { g.write("k", "v") },
+		"deletes":  func(g *guest) { g.call(vm.StorageDelete, 0, 1) },
+		"emits":    func(g *guest) { g.emit("E", "") },
+		"pays":     func(g *guest) { g.call(vm.Transfer, 0, 0) },
+		"endows":   func(g *guest) { g.nested(types.ContractID{}, "f", 1, "") },
+		"calls":    func(g *guest) { g.answer("%d", g.nested(types.ContractID{}, "f", 0, "")) },
+		"_private": func(*guest) {},
+	})
+	seed, err := Seed(c.head, c.params, c.head.Timestamp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for function, want := range map[string]Outcome{
+		"reads": {Output: []byte("1")}, "writes": {Reason: Trap}, "deletes": {Reason: Trap}, "emits": {Reason: Trap},
+		"pays": {Reason: Trap}, "endows": {Reason: Trap}, "calls": {Output: []byte("3")}, "_private": {Reason: NoSuchFunction},
+	} {
+		got, err := Call(c.params, c.state, seed, types.Transaction{
+			Version: 1, ChainID: testChainID, GasLimit: 1_000_000, Payload: types.Call{Contract: id, Function: function},
+		}, Simulation{Machine: c.machine, View: true})
+		if err != nil || got.Reason != want.Reason || string(got.Output) != string(want.Output) {
+			t.Errorf("%s: %+v, %v", function, got, err)
+		}
+	}
+}
+
+// TestEngineFaultsAreNoReceipts has the engine and the codes fail.
+func TestEngineFaultsAreNoReceipts(t *testing.T) {
+	c, e := withMachine(t)
+	id := c.deploy(e, "faulty", 0, map[string]script{"f": func(*guest) { panic(ended{err: errors.New("broken")}) }})
+	call := c.payload(alice, 1_000_000, types.Call{Contract: id, Function: "f"})
+	if _, err := c.begin().Apply(call); err == nil || IsInvalid(err) {
+		t.Errorf("an engine's fault gave %v", err)
+	}
+	other := wasmgen.Contract(1, 1)
+	for hash := range e.codes {
+		e.codes[hash] = other.Encode()
+	}
+	clear(e.modules)
+	if _, err := c.begin().Apply(call); err == nil || IsInvalid(err) {
+		t.Errorf("a code of another hash gave %v", err)
+	}
+}

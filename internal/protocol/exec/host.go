@@ -1,0 +1,231 @@
+package exec
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// invocation is a host function that runs: a frame with what the engine gave it. Each function takes its whole price
+// first, then checks ranges, lengths, names and view, then looks at the state, which lists the key.
+type invocation struct {
+	*frame
+	memory vm.Memory
+	stack  []uint64
+	gas    *vm.Gas
+}
+
+// Invoke implements [vm.Host].
+func (f *frame) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
+	i := &invocation{f, memory, stack, gas}
+	t := f.run.tracer
+	if t == nil {
+		return i.dispatch(function)
+	}
+	args := append([]uint64(nil), stack[:len(vm.Functions[function].Params)]...)
+	exit, err := i.dispatch(function)
+	if err == nil && (exit == vm.Returned || exit == vm.Reverted) {
+		t.Host(function, args, types.Gas(gas.Left))
+	}
+	return exit, err
+}
+
+// Grow implements [vm.Host].
+func (f *frame) Grow(_ vm.Memory, pages uint32) bool {
+	if pages > maxLivePages || f.execution.pages+pages > maxLivePages {
+		return false
+	}
+	f.execution.pages += pages
+	f.pages += pages
+	return true
+}
+
+func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
+	price := uint64(vm.Functions[function].Price)
+	switch function {
+	case vm.ArgsLen:
+		return i.answer(price, uint64(len(i.args)))
+	case vm.ArgsRead:
+		return i.give(price, i.args, i.u32(0))
+	case vm.ReturnData:
+		return i.setOutput(price, vm.Returned)
+	case vm.Revert:
+		return i.setOutput(price, vm.Reverted)
+	case vm.StorageRead:
+		return i.storageRead(price)
+	case vm.StorageWrite:
+		return i.storageWrite()
+	case vm.StorageDelete:
+		return i.storageDelete(i.u32(0), i.u32(1), true)
+	case vm.Caller:
+		return i.give(price, i.caller[:], i.u32(0))
+	case vm.Sender:
+		return i.give(price, i.sender[:], i.u32(0))
+	case vm.Self:
+		return i.give(price, i.id[:], i.u32(0))
+	case vm.Value:
+		return i.answer(price, uint64(i.value))
+	case vm.BlockHeight:
+		return i.answer(price, uint64(i.run.header.Height))
+	case vm.BlockTime:
+		return i.answer(price, i.run.header.Timestamp)
+	case vm.ChainID:
+		return i.answer(price, i.run.header.ChainID)
+	case vm.GasLeft:
+		if !i.gas.Take(price) {
+			return vm.OutOfGas, nil
+		}
+		i.stack[0] = i.gas.Left
+		return vm.Returned, nil
+	case vm.IsView:
+		var view uint64
+		if i.view {
+			view = 1
+		}
+		return i.answer(price, view)
+	case vm.Balance:
+		return i.balance(price)
+	case vm.Transfer:
+		return i.transfer(price)
+	case vm.CodeHash:
+		return i.codeHash(price)
+	case vm.Call:
+		return i.call(nestedCall{i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), types.Amount(i.stack[5]), i.stack[6], i.view})
+	case vm.CallView:
+		return i.call(nestedCall{i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), 0, i.stack[5], true})
+	case vm.ResultLen:
+		return i.answer(price, uint64(len(i.result)))
+	case vm.ResultRead:
+		return i.give(price, i.result, i.u32(0))
+	case vm.Emit:
+		return i.emit(price)
+	case vm.Debug:
+		return i.debug(price)
+	default:
+		return i.cryptography(function, price)
+	}
+}
+
+// u32 is an argument that is an i32.
+func (i *invocation) u32(n int) uint32 { return uint32(i.stack[n]) }
+
+// copies is the price of reading from and writing to the guest's memory so many bytes.
+func copies(n uint64) uint64 {
+	per := uint64(schedule.CopyBytesPerGas)
+	return (n + per - 1) / per
+}
+
+// answer takes a price and returns a number to the guest.
+func (i *invocation) answer(price, number uint64) (vm.Exit, error) {
+	if !i.gas.Take(price) {
+		return vm.OutOfGas, nil
+	}
+	i.stack[0] = number
+	return vm.Returned, nil
+}
+
+// give takes a price and copies bytes to the guest's memory.
+func (i *invocation) give(price uint64, b []byte, out uint32) (vm.Exit, error) {
+	if !i.gas.Take(price + copies(uint64(len(b)))) {
+		return vm.OutOfGas, nil
+	}
+	target, ok := i.memory.Range(out, uint32(len(b)))
+	if !ok {
+		return vm.Trapped, nil
+	}
+	copy(target, b)
+	return vm.Returned, nil
+}
+
+// account is 32 bytes of the guest's memory.
+func (i *invocation) account(pointer uint32) (a types.Account, ok bool) {
+	b, ok := i.memory.Range(pointer, uint32(len(a)))
+	copy(a[:], b)
+	return a, ok
+}
+
+// bounded is a range of the guest's memory that is within it and within a limit.
+func (i *invocation) bounded(pointer, n, limit uint32) ([]byte, bool) {
+	if n > limit {
+		return nil, false
+	}
+	return i.memory.Range(pointer, n)
+}
+
+// name is a bounded range that is UTF-8.
+func (i *invocation) name(pointer, n, limit uint32) (string, bool) {
+	b, ok := i.bounded(pointer, n, limit)
+	return string(b), ok && utf8.Valid(b)
+}
+
+// setOutput is return_data and revert.
+func (i *invocation) setOutput(price uint64, exit vm.Exit) (vm.Exit, error) {
+	pointer, n := i.u32(0), i.u32(1)
+	if !i.gas.Take(price + copies(uint64(n))) {
+		return vm.OutOfGas, nil
+	}
+	data, ok := i.bounded(pointer, n, types.MaxArgsBytes)
+	if !ok {
+		return vm.Trapped, nil
+	}
+	i.output = append([]byte(nil), data...)
+	return exit, nil
+}
+
+func (i *invocation) emit(price uint64) (vm.Exit, error) {
+	namePointer, nameLen, topicsPointer, topicCount, dataPointer, dataLen := i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), i.u32(5)
+	bytes := uint64(nameLen) + 32*uint64(topicCount) + uint64(dataLen)
+	if !i.gas.Take(price + uint64(schedule.EmitByte)*bytes + copies(bytes)) {
+		return vm.OutOfGas, nil
+	}
+	if topicCount > types.MaxLogTopics || i.view {
+		return vm.Trapped, nil
+	}
+	name, nameOK := i.name(namePointer, nameLen, types.MaxLogNameBytes)
+	topics, topicsOK := i.memory.Range(topicsPointer, 32*topicCount)
+	data, dataOK := i.bounded(dataPointer, dataLen, types.MaxLogDataBytes)
+	if !nameOK || !topicsOK || !dataOK {
+		return vm.Trapped, nil
+	}
+	log := types.Log{Contract: i.id, Name: name, Data: append([]byte(nil), data...)}
+	for len(topics) > 0 {
+		log.Topics = append(log.Topics, [32]byte(topics))
+		topics = topics[32:]
+	}
+	return i.log(log), nil
+}
+
+// log adds a log unless the transaction has too many or too large ones.
+func (x *execution) log(log types.Log) vm.Exit {
+	bytes := len(log.Name) + 32*len(log.Topics) + len(log.Data)
+	if len(x.logs) == types.MaxTransactionLogs || x.logBytes+bytes > types.MaxTransactionLogData {
+		return vm.Trapped
+	}
+	x.logs = append(x.logs, log)
+	x.logBytes += bytes
+	return vm.Returned
+}
+
+// logTransfer is the log of a payment that a contract makes.
+func (x *execution) logTransfer(from, to types.Account, amount types.Amount) vm.Exit {
+	return x.log(types.Log{
+		Name: types.NativeTransfer, Topics: [][32]byte{from, to}, Data: binary.LittleEndian.AppendUint64(nil, uint64(amount)),
+	})
+}
+
+func (i *invocation) debug(price uint64) (vm.Exit, error) {
+	pointer, n := i.u32(0), i.u32(1)
+	if !i.gas.Take(price + copies(uint64(n))) {
+		return vm.OutOfGas, nil
+	}
+	message, ok := i.bounded(pointer, n, maxDebug)
+	if !ok {
+		return vm.Trapped, nil
+	}
+	if i.run.tracer != nil {
+		i.run.tracer.Debug(message)
+	}
+	return vm.Returned, nil
+}

@@ -1,0 +1,121 @@
+package exec
+
+import (
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// nestedCall is the arguments of host functions call and call_view.
+type nestedCall struct {
+	contract, function, functionLen, args, argsLen uint32
+	value                                          types.Amount
+	gas                                            uint64
+	view                                           bool // of the callee and all below it
+}
+
+// call is host functions call and call_view; the steps are numbered as in docs/protocol.md, "Host functions".
+func (i *invocation) call(n nestedCall) (vm.Exit, error) {
+	price := callPrice(0) + uint64(schedule.ContractCallArgByte)*uint64(n.argsLen) +
+		copies(32+uint64(n.functionLen)+uint64(n.argsLen))
+	if n.value > 0 {
+		price += uint64(schedule.CallValue)
+	}
+	if !i.gas.Take(price) { // 1
+		return vm.OutOfGas, nil
+	}
+	id, idOK := i.account(n.contract)
+	function, functionOK := i.name(n.function, n.functionLen, types.MaxFunctionBytes)
+	args, argsOK := i.bounded(n.args, n.argsLen, types.MaxArgsBytes)
+	if !idOK || !functionOK || !argsOK || n.value > 0 && i.view {
+		return vm.Trapped, nil
+	}
+	i.result = nil
+	callee := &frame{
+		execution: i.execution, id: types.ContractID(id), caller: types.Account(i.id), value: n.value,
+		args: append([]byte(nil), args...), view: n.view,
+	}
+	return i.enterNested(callee, function, n.gas)
+}
+
+// enterNested is a nested call from its second step on.
+func (i *invocation) enterNested(callee *frame, function string, limit uint64) (vm.Exit, error) {
+	if len(i.frames) >= maxCallDepth { // 2
+		return i.code(codeLimits)
+	}
+	found, ok, err := i.run.lookUp(callee.id)
+	if err != nil {
+		return vm.Trapped, err
+	}
+	if !ok { // 3
+		return i.code(codeNoContract)
+	}
+	module, ok, err := i.run.load(found, i.gas)
+	switch {
+	case err != nil:
+		return vm.Trapped, err
+	case !ok: // 4
+		return vm.OutOfGas, nil
+	case !module.Callable(function): // 5
+		return i.code(codeNoFunction)
+	case !module.Reentrant() && i.active(callee.id): // 6
+		return i.code(codeReentryRefused)
+	case i.execution.pages+module.Pages() > maxLivePages: // 7
+		return i.code(codeLimits)
+	}
+	if callee.value > 0 { // 8
+		own, err := i.run.state.Account(types.Account(i.id))
+		if err != nil {
+			return vm.Trapped, err
+		}
+		if own.Balance < callee.value {
+			return i.code(codeBalanceTooLow)
+		}
+		if _, err := i.run.state.Get(state.AccountKey(types.Account(callee.id))); err != nil { // listed from step 9 on
+			return vm.Trapped, err
+		}
+	}
+	if !i.gas.Take(memoryPrice(module)) { // 9
+		return vm.OutOfGas, nil
+	}
+	start := i.checkpoint()
+	if exit, err := i.pay(i.gas, types.Account(callee.id), callee.value); err != nil || exit != vm.Returned {
+		return exit, err
+	}
+	forwarded := vm.Gas{Left: min(limit, i.gas.Left-i.gas.Left/64)} // 10
+	i.gas.Left -= forwarded.Left
+	reason, output, err := callee.enter(found, module, function, &forwarded)
+	if err != nil {
+		return vm.Trapped, err
+	}
+	if reason != Success {
+		i.rollback(start)
+	}
+	switch reason {
+	case Success, Reverted:
+		i.gas.Left += forwarded.Left
+		i.result = output
+		if reason == Reverted {
+			return i.code(codeReverted)
+		}
+		return i.code(0)
+	default:
+		return i.code(codeFailed)
+	}
+}
+
+// active reports whether a contract is on the call stack.
+func (x *execution) active(id types.ContractID) bool {
+	for _, f := range x.frames {
+		if f.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// code answers a call.
+func (i *invocation) code(code uint64) (vm.Exit, error) {
+	i.stack[0] = code
+	return vm.Returned, nil
+}

@@ -1,0 +1,170 @@
+package exec
+
+import (
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// none is −1 as an i32.
+const none = 1<<32 - 1
+
+// Answers of transfer and call other than 0.
+const (
+	codeReverted       = 1
+	codeFailed         = 2 // trap, out of gas, stack overflow
+	codeNoContract     = 3
+	codeNoFunction     = 4
+	codeBalanceTooLow  = 5
+	codeReentryRefused = 6
+	codeLimits         = 7 // depth, memory
+)
+
+// storageKey is the state key of a name in the guest's memory.
+func (i *invocation) storageKey(pointer, n uint32) ([]byte, bool) {
+	name, ok := i.bounded(pointer, n, types.MaxStorageKeyBytes)
+	if !ok {
+		return nil, false
+	}
+	return state.StorageKey(i.id, name), true
+}
+
+func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
+	pointer, n, out, capacity := i.u32(0), i.u32(1), i.u32(2), i.u32(3)
+	if !i.gas.Take(price + uint64(schedule.StorageReadKeyByte)*uint64(n) + copies(uint64(n))) {
+		return vm.OutOfGas, nil
+	}
+	key, keyOK := i.storageKey(pointer, n)
+	target, outOK := i.memory.Range(out, capacity)
+	if !keyOK || !outOK {
+		return vm.Trapped, nil
+	}
+	value, err := i.run.state.Get(key)
+	if err != nil {
+		return vm.Trapped, err
+	}
+	copied := min(len(value), len(target))
+	if !i.gas.Take(uint64(schedule.StorageReadValueByte)*uint64(len(value)) + copies(uint64(copied))) {
+		return vm.OutOfGas, nil
+	}
+	copy(target, value)
+	i.stack[0] = uint64(len(value))
+	if len(value) == 0 {
+		i.stack[0] = none
+	}
+	return vm.Returned, nil
+}
+
+func (i *invocation) storageWrite() (vm.Exit, error) {
+	pointer, n, valuePointer, valueLen := i.u32(0), i.u32(1), i.u32(2), i.u32(3)
+	if valueLen == 0 {
+		_, valueOK := i.memory.Range(valuePointer, 0)
+		return i.storageDelete(pointer, n, valueOK)
+	}
+	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) +
+		uint64(schedule.StorageWriteValueByte)*uint64(valueLen) + copies(uint64(n)+uint64(valueLen))
+	if !i.gas.Take(price) {
+		return vm.OutOfGas, nil
+	}
+	key, keyOK := i.storageKey(pointer, n)
+	value, valueOK := i.bounded(valuePointer, valueLen, types.MaxStorageValueBytes)
+	if !keyOK || !valueOK || i.view {
+		return vm.Trapped, nil
+	}
+	old, err := i.run.state.Get(key)
+	if err != nil {
+		return vm.Trapped, err
+	}
+	further := uint64(schedule.StorageOldByte) * uint64(len(old))
+	if len(old) == 0 {
+		further = uint64(schedule.StorageNewKey)
+	}
+	if !i.gas.Take(further) {
+		return vm.OutOfGas, nil
+	}
+	return vm.Returned, i.run.state.Set(key, append([]byte(nil), value...))
+}
+
+// storageDelete deletes a value; valueOK is false where it is a write of an empty value from outside the memory.
+func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, error) {
+	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) + copies(uint64(n))
+	if !i.gas.Take(price) {
+		return vm.OutOfGas, nil
+	}
+	key, ok := i.storageKey(pointer, n)
+	if !ok || !valueOK || i.view {
+		return vm.Trapped, nil
+	}
+	old, err := i.run.state.Get(key)
+	if err != nil {
+		return vm.Trapped, err
+	}
+	if !i.gas.Take(uint64(schedule.StorageOldByte) * uint64(len(old))) {
+		return vm.OutOfGas, nil
+	}
+	return vm.Returned, i.run.state.Set(key, nil)
+}
+
+func (i *invocation) balance(price uint64) (vm.Exit, error) {
+	if !i.gas.Take(price + copies(32)) {
+		return vm.OutOfGas, nil
+	}
+	account, ok := i.account(i.u32(0))
+	if !ok {
+		return vm.Trapped, nil
+	}
+	record, err := i.run.state.Account(account)
+	i.stack[0] = uint64(record.Balance)
+	return vm.Returned, err
+}
+
+func (i *invocation) codeHash(price uint64) (vm.Exit, error) {
+	if !i.gas.Take(price + copies(64)) {
+		return vm.OutOfGas, nil
+	}
+	account, ok := i.account(i.u32(0))
+	out, outOK := i.memory.Range(i.u32(1), 32)
+	if !ok || !outOK {
+		return vm.Trapped, nil
+	}
+	found, ok, err := i.run.lookUp(types.ContractID(account))
+	i.stack[0] = 0
+	if ok {
+		copy(out, found.hash[:])
+		i.stack[0] = 1
+	}
+	return vm.Returned, err
+}
+
+func (i *invocation) transfer(price uint64) (vm.Exit, error) {
+	if !i.gas.Take(price + copies(32)) {
+		return vm.OutOfGas, nil
+	}
+	to, ok := i.account(i.u32(0))
+	if !ok || i.view {
+		return vm.Trapped, nil
+	}
+	amount := types.Amount(i.stack[1])
+	own, err := i.run.state.Account(types.Account(i.id))
+	if err != nil {
+		return vm.Trapped, err
+	}
+	i.stack[0] = 0
+	if own.Balance < amount {
+		i.stack[0] = codeBalanceTooLow
+		return vm.Returned, nil
+	}
+	return i.pay(i.gas, to, amount)
+}
+
+// pay moves an amount that the contract has, logs it, and takes the price of an account that it makes.
+func (i *invocation) pay(gas *vm.Gas, to types.Account, amount types.Amount) (vm.Exit, error) {
+	if amount == 0 {
+		return vm.Returned, nil
+	}
+	reason, err := i.run.endow(gas, types.Account(i.id), to, amount)
+	if err != nil || reason != Success {
+		return vm.OutOfGas, err
+	}
+	return i.logTransfer(types.Account(i.id), to, amount), nil
+}

@@ -1,0 +1,274 @@
+package exec
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// price of a call of the test contracts before their code runs.
+func (c *testChain) entryPrice(e *scripted, id types.ContractID, args int) types.Gas {
+	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return types.Gas(21_000 + 16*2 + 16*args + 6_000 + args + 4*len(e.codes[record.CodeHash]) + 2*4_000)
+}
+
+// hostCase is a host function with arguments: what it costs in all, what it answers, which keys it lists.
+type hostCase struct {
+	name     string
+	prepare  func(g *guest) // before the gas is looked at
+	function vm.Function
+	args     []uint64
+	price    uint64
+	answer   uint64 // in stack[0], if it has a result
+	memory   string // what is at 0x5000 then, in hex
+	lists    []string
+}
+
+var (
+	kept      = types.Account{1, 2, 3}
+	keptText  = string(kept[:])
+	storedKey = "stored" // holds "value" in the contract of the host tests
+)
+
+func hostCases(self types.ContractID) []hostCase {
+	key := func(name string) string { return string(state.StorageKey(self, []byte(name))) }
+	put := func(s string) func(*guest) { return func(g *guest) { g.put(0x100, []byte(s)) } }
+	return []hostCase{
+		{name: "args_len", function: vm.ArgsLen, price: 50, answer: 4},
+		{name: "args_read", function: vm.ArgsRead, args: []uint64{0x5000}, price: 50 + 1, memory: "61726773"},
+		{name: "return_data", function: vm.ReturnData, args: []uint64{0, 9}, price: 50 + 3},
+		{name: "storage_read", prepare: put(storedKey), function: vm.StorageRead, args: []uint64{0x100, 6, 0x5000, 100},
+			price: 4_000 + 8*6 + 2 + 16*5 + 2, answer: 5, memory: "76616c7565", lists: []string{key(storedKey)}},
+		{name: "storage_read of a part", prepare: put(storedKey), function: vm.StorageRead, args: []uint64{0x100, 6, 0x5000, 2},
+			price: 4_000 + 8*6 + 2 + 16*5 + 1, answer: 5, memory: "766100", lists: []string{key(storedKey)}},
+		{name: "storage_read of nothing", prepare: put("none"), function: vm.StorageRead, args: []uint64{0x100, 4, 0x5000, 2},
+			price: 4_000 + 8*4 + 1, answer: none, lists: []string{key("none")}},
+		{name: "storage_write of a new key", prepare: put("new"), function: vm.StorageWrite, args: []uint64{0x100, 3, 0, 10},
+			price: 15_000 + 8*3 + 64*10 + 4 + 50_000, lists: []string{key("new")}},
+		{name: "storage_write over a value", prepare: put(storedKey), function: vm.StorageWrite, args: []uint64{0x100, 6, 0, 1},
+			price: 15_000 + 8*6 + 64 + 2 + 16*5, lists: []string{key(storedKey)}},
+		{name: "storage_write of nothing", prepare: put(storedKey), function: vm.StorageWrite, args: []uint64{0x100, 6, 0, 0},
+			price: 15_000 + 8*6 + 2 + 16*5, lists: []string{key(storedKey)}},
+		{name: "storage_delete", prepare: put(storedKey), function: vm.StorageDelete, args: []uint64{0x100, 6},
+			price: 15_000 + 8*6 + 2 + 16*5, lists: []string{key(storedKey)}},
+		{name: "storage_delete of nothing", prepare: put("none"), function: vm.StorageDelete, args: []uint64{0x100, 4},
+			price: 15_000 + 8*4 + 1, lists: []string{key("none")}},
+		{name: "caller", function: vm.Caller, args: []uint64{0x5000}, price: 58, memory: hexOf(account(alice))},
+		{name: "sender", function: vm.Sender, args: []uint64{0x5000}, price: 58, memory: hexOf(account(alice))},
+		{name: "self", function: vm.Self, args: []uint64{0x5000}, price: 58, memory: hexOf(types.Account(self))},
+		{name: "value", function: vm.Value, price: 50, answer: 7},
+		{name: "block_height", function: vm.BlockHeight, price: 50, answer: 3},
+		{name: "block_time", function: vm.BlockTime, price: 50, answer: 1_003},
+		{name: "chain_id", function: vm.ChainID, price: 50, answer: testChainID},
+		{name: "gas_left", function: vm.GasLeft, price: 50},
+		{name: "is_view", function: vm.IsView, price: 50},
+		{name: "balance", prepare: put(keptText), function: vm.Balance, args: []uint64{0x100}, price: 4_008,
+			lists: []string{string(state.AccountKey(kept))}},
+		{name: "transfer to a new account", prepare: put(keptText), function: vm.Transfer, args: []uint64{0x100, 5},
+			price: 9_008 + 25_000, lists: []string{string(state.AccountKey(kept))}},
+		{name: "transfer of nothing", prepare: put(keptText), function: vm.Transfer, args: []uint64{0x100, 0}, price: 9_008},
+		{name: "transfer of too much", prepare: put(keptText), function: vm.Transfer, args: []uint64{0x100, 1 << 60},
+			price: 9_008, answer: codeBalanceTooLow},
+		{name: "transfer to itself", prepare: put(string(self[:])), function: vm.Transfer, args: []uint64{0x100, 5}, price: 9_008},
+		{name: "code_hash of no contract", prepare: put(keptText), function: vm.CodeHash, args: []uint64{0x100, 0x5000}, price: 4_016,
+			lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+		{name: "call of no contract", prepare: put(keptText), function: vm.Call, args: []uint64{0x100, 0, 1, 0, 8, 0, 1 << 60},
+			price: 6_000 + 8 + 11, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+		{name: "call with value of no contract", prepare: put(keptText), function: vm.Call, args: []uint64{0x100, 0, 1, 0, 0, 1, 0},
+			price: 6_000 + 9_000 + 9, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+		{name: "call_view of no contract", prepare: put(keptText), function: vm.CallView, args: []uint64{0x100, 0, 1, 0, 8, 1 << 60},
+			price: 6_000 + 8 + 11, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+		{name: "result_len", function: vm.ResultLen, price: 50},
+		{name: "result_read", function: vm.ResultRead, args: []uint64{0}, price: 50},
+		{name: "emit", function: vm.Emit, args: []uint64{0, 3, 0, 2, 0, 5}, price: 1_000 + 16*(3+64+5) + 18},
+		{name: "sha256", prepare: put("abc"), function: vm.SHA256, args: []uint64{0x100, 3, 0x5000}, price: 200 + 2*3 + 9,
+			memory: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+		{name: "keccak256", prepare: put("abc"), function: vm.Keccak256, args: []uint64{0x100, 3, 0x5000}, price: 500 + 4*3 + 9,
+			memory: "4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45"},
+		{name: "blake3", prepare: put("abc"), function: vm.Blake3, args: []uint64{0x100, 3, 0x5000}, price: 200 + 2*3 + 9,
+			memory: "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"},
+		{name: "schnorr_verify of nonsense", function: vm.SchnorrVerify, args: []uint64{0, 0, 10, 0}, price: 120_000 + 27},
+		{name: "ecdsa_recover of nonsense", function: vm.ECDSARecover, args: []uint64{0, 0, 0}, price: 150_000 + 41},
+		{name: "debug", function: vm.Debug, args: []uint64{0, 1_024}, price: 50 + 256},
+	}
+}
+
+func hexOf(a types.Account) string { return hex.EncodeToString(a[:]) }
+
+// onHostChain runs a script as function "go" of a contract with coins and a stored value, in block 3, and returns the
+// block and the contract.
+func onHostChain(t *testing.T, gas func(entry types.Gas) types.Gas, body func(self types.ContractID) script) (Result, types.ContractID) {
+	t.Helper()
+	c, e := withMachine(t)
+	var self types.ContractID
+	self = c.deploy(e, "host", 1_000, map[string]script{
+		"go":    func(g *guest) { body(self)(g) },
+		"store": func(g *guest) { g.write(storedKey, "value") },
+	})
+	c.run(self, "store")
+	p := types.Call{Contract: self, Function: "go", Args: []byte("args"), Amount: 7}
+	return c.block(c.payload(alice, gas(c.entryPrice(e, self, 4)), p)), self
+}
+
+// TestHostFunctionsCostTheirPrice runs each host function with just its price, and with one gas less.
+func TestHostFunctionsCostTheirPrice(t *testing.T) {
+	covered := map[vm.Function]bool{vm.Revert: true} // which ends the call: TestOutcomes
+	for _, tc := range hostCases(types.ContractID{}) {
+		covered[tc.function] = true
+		t.Run(tc.name, func(t *testing.T) {
+			for _, less := range []types.Gas{0, 1} {
+				var answer uint64
+				var memory []byte
+				var limit types.Gas
+				gas := func(entry types.Gas) types.Gas {
+					limit = entry + types.Gas(tc.price) - less
+					return limit
+				}
+				result, self := onHostChain(t, gas,
+					func(self types.ContractID) script {
+						own := caseOf(self, tc.name)
+						return func(g *guest) {
+							if own.prepare != nil {
+								own.prepare(g)
+							}
+							answer = g.call(tc.function, tc.args...)
+							memory = slices.Clone(g.memory[0x5000 : 0x5000+len(tc.memory)/2])
+						}
+					})
+				if less > 0 {
+					if result.Reasons[0] != OutOfGas {
+						t.Fatalf("with one gas less: %q", result.Reasons[0])
+					}
+					continue
+				}
+				if result.Reasons[0] != Success {
+					t.Fatalf("with its price: %q", result.Reasons[0])
+				}
+				if used := result.Receipts[0].GasUsed; used != limit {
+					t.Errorf("used %d of %d", used, limit)
+				}
+				if vm.Functions[tc.function].Result != 0 && tc.function != vm.GasLeft && answer != tc.answer {
+					t.Errorf("answered %d, want %d", answer, tc.answer)
+				}
+				if hex.EncodeToString(memory) != memoryOf(self, tc) {
+					t.Errorf("wrote %x, want %s", memory, memoryOf(self, tc))
+				}
+				for _, key := range caseOf(self, tc.name).lists {
+					if !slices.Contains(listed(result), key) {
+						t.Errorf("does not list %x", key)
+					}
+				}
+			}
+		})
+	}
+	for f := range vm.Functions {
+		if !covered[vm.Function(f)] {
+			t.Errorf("%s has no case", vm.Functions[f].Name)
+		}
+	}
+}
+
+func caseOf(self types.ContractID, name string) hostCase {
+	cases := hostCases(self)
+	return cases[slices.IndexFunc(cases, func(c hostCase) bool { return c.name == name })]
+}
+
+func memoryOf(self types.ContractID, tc hostCase) string { return caseOf(self, tc.name).memory }
+
+// TestHostFunctionsRefuseWhatIsOutside gives every range of every function a pointer and a length beyond the memory, and
+// every bounded length one more than its limit: all trap, and none looks at the state.
+func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
+	const end = 2 << 16
+	for _, tc := range []struct {
+		name     string
+		function vm.Function
+		args     []uint64
+	}{
+		{"args_read", vm.ArgsRead, []uint64{end - 3}},
+		{"return_data", vm.ReturnData, []uint64{end - 1, 2}},
+		{"return_data beyond the limit", vm.ReturnData, []uint64{0, 64<<10 + 1}},
+		{"revert", vm.Revert, []uint64{end, 1}},
+		{"revert beyond the limit", vm.Revert, []uint64{0, 64<<10 + 1}},
+		{"storage_read: key", vm.StorageRead, []uint64{end - 1, 2, 0, 0}},
+		{"storage_read: key too long", vm.StorageRead, []uint64{0, 257, 0, 0}},
+		{"storage_read: out", vm.StorageRead, []uint64{0, 1, end - 1, 2}},
+		{"storage_read: out wraps around", vm.StorageRead, []uint64{0, 1, 8, 1<<32 - 4}},
+		{"storage_write: key", vm.StorageWrite, []uint64{end - 1, 2, 0, 1}},
+		{"storage_write: key too long", vm.StorageWrite, []uint64{0, 257, 0, 1}},
+		{"storage_write: value", vm.StorageWrite, []uint64{0, 1, end - 1, 2}},
+		{"storage_write: value too long", vm.StorageWrite, []uint64{0, 1, 0, 16<<10 + 1}},
+		{"storage_write: nothing from outside", vm.StorageWrite, []uint64{0, 1, end + 1, 0}},
+		{"storage_delete", vm.StorageDelete, []uint64{end - 1, 2}},
+		{"storage_delete: key too long", vm.StorageDelete, []uint64{0, 257}},
+		{"caller", vm.Caller, []uint64{end - 31}},
+		{"sender", vm.Sender, []uint64{end - 31}},
+		{"self", vm.Self, []uint64{end - 31}},
+		{"balance", vm.Balance, []uint64{end - 31}},
+		{"transfer", vm.Transfer, []uint64{end - 31, 1}},
+		{"code_hash: account", vm.CodeHash, []uint64{end - 31, 0}},
+		{"code_hash: out", vm.CodeHash, []uint64{0, end - 31}},
+		{"call: contract", vm.Call, []uint64{end - 31, 0, 0, 0, 0, 0, 0}},
+		{"call: function", vm.Call, []uint64{0, end, 1, 0, 0, 0, 0}},
+		{"call: function too long", vm.Call, []uint64{0, 0, 65, 0, 0, 0, 0}},
+		{"call: arguments", vm.Call, []uint64{0, 0, 0, end, 1, 0, 0}},
+		{"call: arguments too long", vm.Call, []uint64{0, 0, 0, 0, 64<<10 + 1, 0, 0}},
+		{"call: function is not UTF-8", vm.Call, []uint64{0, 0xff00, 1, 0, 0, 0, 0}},
+		{"call_view: contract", vm.CallView, []uint64{end - 31, 0, 0, 0, 0, 0}},
+		{"call_view: function is not UTF-8", vm.CallView, []uint64{0, 0xff00, 1, 0, 0, 0}},
+		{"emit: name", vm.Emit, []uint64{end, 1, 0, 0, 0, 0}},
+		{"emit: name too long", vm.Emit, []uint64{0, 65, 0, 0, 0, 0}},
+		{"emit: name is not UTF-8", vm.Emit, []uint64{0xff00, 1, 0, 0, 0, 0}},
+		{"emit: topics", vm.Emit, []uint64{0, 0, end - 31, 1, 0, 0}},
+		{"emit: four topics", vm.Emit, []uint64{0, 0, 0, 4, 0, 0}},
+		{"emit: data", vm.Emit, []uint64{0, 0, 0, 0, end, 1}},
+		{"emit: data too long", vm.Emit, []uint64{0, 0, 0, 0, 0, 16<<10 + 1}},
+		{"sha256", vm.SHA256, []uint64{end, 1, 0}},
+		{"sha256: out", vm.SHA256, []uint64{0, 1, end - 31}},
+		{"keccak256", vm.Keccak256, []uint64{end, 1, 0}},
+		{"blake3", vm.Blake3, []uint64{end, 1, 0}},
+		{"schnorr_verify: key", vm.SchnorrVerify, []uint64{end - 31, 0, 0, 0}},
+		{"schnorr_verify: message", vm.SchnorrVerify, []uint64{0, end, 1, 0}},
+		{"schnorr_verify: signature", vm.SchnorrVerify, []uint64{0, 0, 0, end - 63}},
+		{"ecdsa_recover: hash", vm.ECDSARecover, []uint64{end - 31, 0, 0}},
+		{"ecdsa_recover: signature", vm.ECDSARecover, []uint64{0, end - 64, 0}},
+		{"ecdsa_recover: out", vm.ECDSARecover, []uint64{0, 0, end - 63}},
+		{"debug", vm.Debug, []uint64{end, 1}},
+		{"debug too long", vm.Debug, []uint64{0, 1_025}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			result, self := onHostChain(t, func(types.Gas) types.Gas { return 500_000_000 },
+				func(types.ContractID) script {
+					return func(g *guest) {
+						g.memory[0xff00] = 0xff
+						stack := append(slices.Clone(tc.args), 0)
+						before := g.gas.Left
+						exit, err := g.host.Invoke(tc.function, g.memory, stack, g.gas)
+						price := uint64(vm.Functions[tc.function].Price)
+						if exit == vm.Trapped && before-g.gas.Left < price {
+							t.Errorf("trapped before its price was paid: %d of %d", before-g.gas.Left, price)
+						}
+						if exit == vm.OutOfGas && tc.args[len(tc.args)-1] == 1<<32-4 {
+							exit = vm.Trapped // nobody can pay for such a length
+						}
+						panic(ended{exit, err})
+					}
+				})
+			if result.Reasons[0] != Trap {
+				t.Fatalf("ended %q", result.Reasons[0])
+			}
+			for _, key := range listed(result) {
+				if strings.HasPrefix(key, string(state.StorageKey(self, nil))) {
+					t.Errorf("lists %x", key)
+				}
+			}
+		})
+	}
+}

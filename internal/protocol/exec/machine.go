@@ -1,0 +1,114 @@
+package exec
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Codes are the codes of the contracts in the parent's state, by hash. An error is a fault of the node.
+type Codes interface {
+	CodeSize(types.CodeHash) (int, error)
+	Code(types.CodeHash) ([]byte, error)
+}
+
+// Machine is what runs contracts: an engine and the codes that it has not loaded yet.
+type Machine struct {
+	Engine vm.Engine
+	Codes  Codes
+}
+
+// Tracer is told what a simulated transaction does. It must not keep the slices that it is given.
+type Tracer interface {
+	// Enter begins a call; calls end in the reverse order.
+	Enter(c CallInfo)
+	// Exit ends the call that was entered last and has not ended. used is the gas of the call, calls below it included.
+	Exit(reason Reason, output []byte, used types.Gas)
+	// Host tells of a host function that was paid for and had its effect, with its arguments.
+	Host(function vm.Function, args []uint64, gasLeft types.Gas)
+	// Debug is what a contract says with the host function debug.
+	Debug(message []byte)
+}
+
+// CallInfo is a call of a contract.
+type CallInfo struct {
+	Contract types.ContractID
+	Caller   types.Account
+	Function string
+	Args     []byte
+	Value    types.Amount
+	Gas      types.Gas // what the call may use
+	View     bool
+}
+
+// contract is a contract as a call finds it.
+type contract struct {
+	id   types.ContractID
+	hash types.CodeHash
+}
+
+// lookUp finds a contract and lists its record; ok is false where there is none.
+func (r *Run) lookUp(id types.ContractID) (c contract, ok bool, err error) {
+	record, err := r.state.Get(state.ContractKey(id))
+	if err != nil || len(record) == 0 {
+		return contract{}, false, err
+	}
+	decoded, err := state.DecodeContract(record)
+	return contract{id: id, hash: decoded.CodeHash}, err == nil, err
+}
+
+// codeSize is the length of a contract's code, which is paid for before the code is loaded.
+func (r *Run) codeSize(hash types.CodeHash) (int, error) {
+	if code, ok := r.codes[hash]; ok {
+		return len(code), nil
+	}
+	return r.machine.Codes.CodeSize(hash)
+}
+
+// module loads a contract's code. The code was checked when it was deployed: a refusal is a fault.
+func (r *Run) module(hash types.CodeHash) (*vm.Module, error) {
+	return r.machine.Engine.Module(hash, func() ([]byte, error) {
+		if code, ok := r.codes[hash]; ok {
+			return code, nil
+		}
+		code, err := r.machine.Codes.Code(hash)
+		if err == nil && types.CodeHash(sha256.Sum256(code)) != hash {
+			err = fmt.Errorf("the code that is stored under hash %s has another", hash)
+		}
+		return code, err
+	})
+}
+
+// newCodes are the codes of the contracts that the block made, by hash.
+func (r *Run) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
+	var codes map[types.CodeHash][]byte
+	for _, a := range accesses {
+		if state.Domain(a.Key[0]) != state.DomainContract || len(a.Old) > 0 || len(a.New) == 0 {
+			continue
+		}
+		made, err := state.DecodeContract(a.New)
+		if err != nil {
+			return nil, err
+		}
+		if codes == nil {
+			codes = make(map[types.CodeHash][]byte)
+		}
+		codes[made.CodeHash] = r.codes[made.CodeHash]
+	}
+	return codes, nil
+}
+
+// keepCode holds the code of a contract that the block deploys: it is visible to the rest of the block.
+func (r *Run) keepCode(hash types.CodeHash, code []byte) {
+	if r.codes == nil {
+		r.codes = make(map[types.CodeHash][]byte)
+	}
+	r.codes[hash] = code
+}
+
+// errNoMachine is the fault of a run without a machine that meets a contract.
+var errNoMachine = errors.New("a contract was called, and nothing is there to run it")
