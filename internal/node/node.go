@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
@@ -60,6 +61,7 @@ type Node struct {
 	config    Config
 	db        *kv.DB
 	store     *chain.Store
+	engine    *wasm.Engine
 	ledger    *ledger.Ledger
 	pool      *mempool.Pool
 	sequencer *sequencer.Solo
@@ -74,6 +76,7 @@ type Node struct {
 // The parts of a data directory that the node itself makes.
 const (
 	databaseDir = "db"
+	codeDir     = "code" // machine code of contracts: may be deleted while the node is stopped
 	journalFile = "mempool.journal"
 )
 
@@ -93,6 +96,13 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.store, err = chain.Open(n.db, chain.Options{Retention: config.Retention, Schedule: params.Schedule1.Digest()})
 	if err != nil {
+		return nil, err
+	}
+	engine := wasm.Options{Log: config.Log}
+	if config.DataDir != "" {
+		engine.Dir = filepath.Join(config.DataDir, codeDir)
+	}
+	if n.engine, err = wasm.New(engine); err != nil {
 		return nil, err
 	}
 	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override, n.engine); err != nil {
@@ -288,6 +298,9 @@ func (n *Node) Close() error {
 	}
 	if n.pool != nil {
 		errs = append(errs, n.pool.Close())
+	}
+	if n.engine != nil {
+		errs = append(errs, n.engine.Close())
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -39,6 +40,7 @@ type Chain interface {
 // Ledger is the chain's tip: a *ledger.Ledger.
 type Ledger interface {
 	Tip() *ledger.Tip
+	Machine() exec.Machine
 	Prove(key []byte) (ledger.Proof, error)
 }
 

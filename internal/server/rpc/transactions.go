@@ -190,7 +190,7 @@ func failure(tx *types.SignedTransaction, receipt types.Receipt) *string {
 	if receipt.Status == types.StatusSuccess {
 		return nil
 	}
-	reason := string(exec.NotActive)
+	reason := string(exec.Reverted)
 	if tx.Payload.Kind() == types.KindTransfer {
 		reason = string(exec.OutOfGas)
 	}
