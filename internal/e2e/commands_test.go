@@ -432,53 +432,6 @@ func TestDevelopmentMethods(t *testing.T) {
 	}
 }
 
-// TestContractsAreNotActive deploys and calls while no protocol version runs contracts: such a transaction is included
-// and fails.
-func TestContractsAreNotActive(t *testing.T) {
-	node := startDev(t, "--ephemeral", "--block-time", "0")
-	c, ctx := connect(t, node), t.Context()
-	signer := client.NewSigner(devKey(t, node, 0))
-	deploy, err := client.Deploy("empty", []byte("\x00asm\x01\x00\x00\x00"), nil, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	call, err := client.Call(types.ContractID{7}, "run", map[string]int{"a": 1}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gas := types.Gas(200_000)
-	for _, payload := range []types.Payload{deploy, call} {
-		t.Run(payload.Kind().String(), func(t *testing.T) {
-			before, err := c.Balance(ctx, signer.Account(), api.Latest())
-			if err != nil {
-				t.Fatal(err)
-			}
-			tx, err := c.Build(ctx, signer.Account(), payload, client.TxFields{GasLimit: &gas})
-			if err != nil {
-				t.Fatal(err)
-			}
-			signed, err := signer.Sign(tx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := c.SendAndWait(ctx, signed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Status != 0 || r.Error == nil || *r.Error != "not_active" || r.ContractAddress != nil || client.Failure(r) == nil {
-				t.Errorf("receipt %+v", r)
-			}
-			after, err := c.Balance(ctx, signer.Account(), api.Latest())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if fee := types.Amount(r.GasUsed * r.EffectiveGasPrice); after != before-fee {
-				t.Errorf("the sender had %d, has %d and paid %d: the value stays with it", before, after, fee)
-			}
-		})
-	}
-}
-
 // devKey is the private key of a development account.
 func devKey(t *testing.T, node *process, index int) crypto.PrivateKey {
 	t.Helper()

@@ -83,7 +83,7 @@ func newTestChain(t *testing.T) *testChain {
 	}
 	c := &testChain{t: t, head: result.Header, params: g.Parameters, state: mapState{}}
 	c.state.commit(result.Accesses)
-	// Deploys are not active: a contract record is planted to test what holds for senders with code.
+	// A contract record is planted to test what holds for senders with code.
 	c.state[string(state.ContractKey(types.ContractID(contractAccount)))] = state.Contract{Name: "planted"}.Encode()
 	return c
 }

@@ -184,13 +184,13 @@ func status(receipt types.Receipt) api.Status {
 	return api.StatusFailed
 }
 
-// failure is why a transaction failed, nil where it did not. Receipts do not say, but each kind of payload has one way
-// to fail: what an included transfer lacks can only be gas, and nothing but transfers and configures runs yet.
+// failure is why a transaction failed, nil where it did not. Receipts do not say: what an included transfer lacks can
+// only be gas, and of a deploy or call it is known that it failed.
 func failure(tx *types.SignedTransaction, receipt types.Receipt) *string {
 	if receipt.Status == types.StatusSuccess {
 		return nil
 	}
-	reason := string(exec.Reverted)
+	reason := "execution_failed"
 	if tx.Payload.Kind() == types.KindTransfer {
 		reason = string(exec.OutOfGas)
 	}
