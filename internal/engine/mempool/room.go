@@ -1,6 +1,7 @@
 package mempool
 
 import (
+	"slices"
 	"time"
 )
 
@@ -101,8 +102,29 @@ func (p *Pool) evict(victims []*entry) {
 		p.forget(e)
 	}
 	for _, e := range victims {
-		p.settle(e.sender)
+		p.trim(e.sender)
 	}
+}
+
+// trim takes the evicted entries out of their sender's lists, at whose ends they are: its held ones are gone before any
+// of its run, so that nothing is left to promote.
+func (p *Pool) trim(s *sender) {
+	for last := len(s.held) - 1; last >= 0 && s.held[last].gone; last-- {
+		s.held[last] = nil
+		s.held = s.held[:last]
+	}
+	n := len(s.run)
+	for n > 0 && s.run[n-1].gone {
+		n--
+		s.spent -= s.run[n].cost
+	}
+	if n < len(s.run) {
+		s.run = slices.Clip(s.run[:n]) // appending must not overwrite what a snapshot may share
+		if n&(n-1) == 0 {
+			s.run = slices.Clone(s.run) // lets go of those behind, now and then
+		}
+	}
+	p.publish(s)
 }
 
 // enforceHeldShare evicts held transactions, first those that pay least, until they are within their share.
