@@ -67,7 +67,8 @@ var rows = map[string][]string{
 	"bench/soak":   {"client", "internal/bench"},
 	"bench/peers":  {"client", "internal/bench"},
 
-	"deploy": {}, // files for operators; its test runs a node
+	"deploy":         {}, // files for operators; its test runs a node
+	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},
 
 	"internal/testkit":         {"..."},
 	"internal/testkit/wasmgen": {}, // writes modules for the tests of who checks and who runs them

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// cause is what an alert is there for.
+type cause struct {
+	alert, text string
+	args        []string // further arguments of `cairn node`
+	under       []string // a command that runs the node
+	diskMiB     int      // of a file system of the node's own; 0: none
+	// prepare, if not nil, runs before the cause.
+	prepare func(context.Context, *stage) error
+	// bring brings the cause about, keeps it up until ctx ends, and takes it away.
+	bring func(context.Context, *stage) error
+}
+
+// healed is how long what takes a cause away may take.
+const healed = time.Minute
+
+// until waits for the end of ctx, and then takes a cause away.
+func until(ctx context.Context, away func(context.Context) error) error {
+	<-ctx.Done()
+	healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healed)
+	defer cancel()
+	return away(healing)
+}
+
+// unprovoked are the alerts that cannot be provoked here, and why.
+var unprovoked = map[string]string{}
+
+var causes = []cause{
+	{alert: "CairnDown", text: "kill -9", bring: func(ctx context.Context, st *stage) error {
+		if err := st.stop(os.Kill); err != nil {
+			return err
+		}
+		return until(ctx, func(ctx context.Context) error { return st.start(ctx) })
+	}},
+	{alert: "CairnNoBlock", text: "the disk hangs: fsfreeze", diskMiB: 400, bring: func(ctx context.Context, st *stage) error {
+		if err := st.freeze(ctx, true); err != nil {
+			return err
+		}
+		return until(ctx, func(ctx context.Context) error { return st.freeze(ctx, false) })
+	}},
+	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
+	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
+		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 500, 100, 0) }},
+	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
+	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: func(ctx context.Context, st *stage) error {
+		return st.fill(ctx, 0)
+	}},
+	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten", args: []string{"--cache-mib", "1"},
+		prepare: writeHistory, bring: damageHistory},
+	{alert: "CairnRPCErrors", text: "a client that calls a method that does not exist, 25 times a second", bring: func(ctx context.Context, st *stage) error {
+		return st.badCalls(ctx, 40*time.Millisecond)
+	}},
+	{alert: "CairnRPCSlow", text: "transfers to --journal sync on a disk that hangs for half of each second", args: []string{"--journal", "sync"}, diskMiB: 400,
+		bring: func(ctx context.Context, st *stage) error {
+			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 50, 1, 200) }, st.stutter)
+		}},
+	{alert: "CairnBadSignatures", text: "transactions with wrong signatures, 100 at a time", bring: func(ctx context.Context, st *stage) error {
+		return st.badSignatures(ctx, 100)
+	}},
+	{alert: "CairnDiskNearlyFull", text: "a file that leaves 5 % of the disk", diskMiB: 400, bring: func(ctx context.Context, st *stage) error {
+		return st.fill(ctx, 5)
+	}},
+	{alert: "CairnDiskFillsUp", text: "a file that grows by 512 KiB a second", diskMiB: 400, bring: grow},
+	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=48MiB, transfers, and then a start without", under: []string{"env", "GOMEMLIMIT=48MiB"},
+		bring: func(ctx context.Context, st *stage) error {
+			return errors.Join(st.transfers(ctx, 500, 100, 0), until(ctx, func(ctx context.Context) error {
+				st.under = nil
+				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
+			}))
+		}},
+	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 100 connections that say nothing", under: []string{"prlimit", "--nofile=128:128"},
+		bring: func(ctx context.Context, st *stage) error { return st.idle(ctx, 100) }},
+	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit", args: []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
+		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},
+	{alert: "CairnSlowReadersDropped", text: "three WebSocket clients a second that subscribe and do not read, while transfers come in",
+		bring: func(ctx context.Context, st *stage) error {
+			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 500, 100, 0) }, st.slowReaders)
+		}},
+}
+
+// together runs parts until all have ended, and ends the others when one fails.
+func together(ctx context.Context, parts ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make(chan error, len(parts))
+	for _, part := range parts {
+		go func() {
+			err := part(ctx)
+			if err != nil {
+				cancel()
+			}
+			errs <- err
+		}()
+	}
+	var all []error
+	for range parts {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+// freeze stops all writing to the node's disk, or lets it go on.
+func (st *stage) freeze(ctx context.Context, on bool) error {
+	how := "-u"
+	if on {
+		how = "-f"
+	}
+	return execute(ctx, "fsfreeze", how, filepath.Join(st.dir, "disk"))
+}
+
+// stutter freezes the disk for half of each second.
+func (st *stage) stutter(ctx context.Context) error {
+	frozen := false
+	err := every(ctx, time.Second/2, func() (bool, error) {
+		frozen = !frozen
+		return false, st.freeze(context.WithoutCancel(ctx), frozen)
+	})
+	if frozen {
+		err = errors.Join(err, st.freeze(context.WithoutCancel(ctx), false))
+	}
+	return asAsked(ctx, err)
+}
+
+// asAsked is no error where ctx has ended: that ends a cause.
+func asAsked(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func handOver(ctx context.Context, st *stage) error {
+	next, err := crypto.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	secret := next.Bytes()
+	file := filepath.Join(st.dir, "next.key")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "%x\n", secret), 0o600); err != nil {
+		return err
+	}
+	if err := st.configure(ctx, "--producer", types.Account(next.PublicKey()).String()); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		return errors.Join(st.stop(os.Interrupt), st.start(ctx, "--protocol-key", file))
+	})
+}
+
+// configure changes the chain's parameters.
+func (st *stage) configure(ctx context.Context, args ...string) error {
+	return st.cairn(ctx, append([]string{"configure", "--rpc-url", st.url(), "--protocol-key", filepath.Join(st.data, "protocol.key")}, args...)...)
+}
+
+func fillMempool(ctx context.Context, st *stage) error {
+	if err := st.configure(ctx, "--gas-limit", "1000000"); err != nil {
+		return err
+	}
+	if err := st.transfers(ctx, 500, 100, 0); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		return st.configure(ctx, "--gas-limit", "1000000000", "--max-fee", "1000000")
+	})
+}
+
+// fill writes a file that leaves so many hundredths of the disk. If that ends the node, it is started again afterwards.
+func (st *stage) fill(ctx context.Context, leave int) error {
+	size := int64(st.diskMiB) << 20 * int64(100-leave) / 100
+	file := filepath.Join(st.dir, "disk", "file")
+	err := write(ctx, file, 1<<20, size, 0)
+	if err != nil && !errors.Is(err, syscall.ENOSPC) {
+		return errors.Join(err, os.Remove(file))
+	}
+	loading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if leave == 0 {
+		// The journal needs something to write. That the node refuses it, or ends, is what is wanted.
+		go func() { _ = st.transfers(loading, 50, 1, 100) }()
+	}
+	return until(ctx, func(ctx context.Context) error {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		select {
+		case <-st.ended:
+			return st.start(ctx)
+		default:
+			return nil
+		}
+	})
+}
+
+// grow lets a file grow, and takes it away.
+func grow(ctx context.Context, st *stage) error {
+	file := filepath.Join(st.dir, "disk", "file")
+	err := write(ctx, file, 1<<19, int64(st.diskMiB)<<20, time.Second)
+	return errors.Join(asAsked(ctx, err), os.Remove(file))
+}
+
+// write appends chunks to a new file until it has a size, one in each interval.
+func write(ctx context.Context, name string, chunk int, size int64, interval time.Duration) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	zeros := make([]byte, chunk)
+	if interval == 0 {
+		for written := int64(0); written < size; written += int64(chunk) {
+			if _, err := file.Write(zeros); err != nil {
+				return err
+			}
+		}
+		return file.Sync()
+	}
+	written := int64(0)
+	return every(ctx, interval, func() (bool, error) {
+		_, err := file.Write(zeros)
+		written += int64(chunk)
+		return written >= size, err
+	})
+}

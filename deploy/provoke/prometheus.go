@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// scrape is the time between two scrapes and between two evaluations: short against the shortest range.
+const scrape = 500 * time.Millisecond
+
+var (
+	ruleDuration = regexp.MustCompile(`(\[|for: )(\d+)([smhd])\b`)
+	day          = regexp.MustCompile(`\b86400\b`)
+	units        = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+)
+
+// shorten divides the durations of alert rules: ranges, what they wait for, and days in seconds.
+func shorten(rules string, factor float64) (string, error) {
+	var bad error
+	rules = ruleDuration.ReplaceAllStringFunc(rules, func(text string) string {
+		parts := ruleDuration.FindStringSubmatch(text)
+		n, err := strconv.Atoi(parts[2])
+		bad = errors.Join(bad, err)
+		short := time.Duration(float64(n) * float64(units[parts[3]]) / factor)
+		return fmt.Sprintf("%s%dms", parts[1], max(1, short.Milliseconds()))
+	})
+	return day.ReplaceAllString(rules, strconv.FormatFloat(86400/factor, 'f', -1, 64)), bad
+}
+
+// prometheus is a running Prometheus.
+type prometheus struct {
+	url     string
+	command *exec.Cmd
+	ended   chan error
+}
+
+const prometheusConfig = `global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
+rule_files: [alerts.yml]
+scrape_configs:
+  - job_name: cairn
+    static_configs: [{targets: ["127.0.0.1:%[2]d"]}]
+`
+
+func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, error) {
+	shipped, err := os.ReadFile(s.rules)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := shorten(string(shipped), s.factor)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(dir, "prometheus.yml")
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "alerts.yml"), []byte(rules), 0o600),
+		os.WriteFile(config, fmt.Appendf(nil, prometheusConfig, scrape, s.port+1), 0o600))
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(dir, "prometheus.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // the child has it
+	address := fmt.Sprintf("127.0.0.1:%d", s.port+2)
+	p := &prometheus{url: "http://" + address, ended: make(chan error, 1)}
+	p.command = exec.Command(s.prometheus, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address)
+	p.command.Stdout, p.command.Stderr = log, log
+	if err := p.command.Start(); err != nil {
+		return nil, fmt.Errorf("start Prometheus, which Debian has in its package prometheus: %w", err)
+	}
+	go func() { p.ended <- p.command.Wait() }()
+	// It has read its rules when it answers.
+	if err := p.await(ctx, time.Minute, nil, func(map[string]string) bool { return true }); err != nil {
+		return nil, errors.Join(fmt.Errorf("Prometheus does not answer, see %s: %w", log.Name(), err), p.end())
+	}
+	return p, nil
+}
+
+func (p *prometheus) end() error {
+	if err := p.command.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return <-p.ended
+}
+
+// The states of alerts that are neither quiet nor gone.
+const (
+	pending = "pending"
+	firing  = "firing"
+)
+
+// await asks for the alerts' states until they are as wanted. What is to bring them about must not end meanwhile.
+func (p *prometheus) await(ctx context.Context, patience time.Duration, ended chan error, wanted func(alerts map[string]string) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(scrape / 2)
+	defer ticker.Stop()
+	for {
+		alerts, err := p.alerts(ctx)
+		if err == nil && wanted(alerts) {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case err := <-ended:
+			return fmt.Errorf("the cause ended: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("not after %s, but %v: %w", patience, alerts, errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+// alerts are the alerts that are pending or fire, and which of the two (https://prometheus.io/docs/prometheus/latest/querying/api/#alerts).
+func (p *prometheus) alerts(ctx context.Context) (map[string]string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/alerts", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var answer struct {
+		Status string
+		Data   struct {
+			Alerts []struct {
+				State  string
+				Labels map[string]string
+			}
+		}
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	if answer.Status != "success" {
+		return nil, fmt.Errorf("Prometheus answers %d, %s", response.StatusCode, answer.Status)
+	}
+	states := map[string]string{}
+	for _, alert := range answer.Data.Alerts {
+		if name := alert.Labels["alertname"]; states[name] != firing {
+			states[name] = alert.State
+		}
+	}
+	return states, nil
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// transfers sends transfers of 400 senders as `cairn bench` does, in batches and at a rate of calls a second (0: as fast
+// as they are answered), again and again.
+func (st *stage) transfers(ctx context.Context, perSender, batch int, rate float64) error {
+	for ctx.Err() == nil {
+		plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 400, PerSender: perSender}
+		if err := st.load(ctx, plan, bench.Options{Batch: batch, Rate: rate}); err != nil {
+			return asAsked(ctx, err)
+		}
+	}
+	return nil
+}
+
+// load sends transfers and waits until they are in blocks.
+func (st *stage) load(ctx context.Context, plan bench.Plan, options bench.Options) error {
+	target, err := bench.PrepareCairn(ctx, st.client, plan, &st.treasury, func(string) {})
+	if err != nil {
+		return err
+	}
+	queues, err := bench.Prepare(ctx, target, plan, nil)
+	if err != nil {
+		return err
+	}
+	options.URL, options.Settle = st.url(), time.Minute
+	_, err = bench.Run(ctx, target, plan, queues, options)
+	return err
+}
+
+// badCalls calls a method that does not exist, for a client of a documentation address.
+func (st *stage) badCalls(ctx context.Context, interval time.Duration) error {
+	return asAsked(ctx, every(ctx, interval, func() (bool, error) {
+		body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"svc_noSuchMethod","params":[]}`)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, st.url(), body)
+		if err != nil {
+			return false, err
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("X-Forwarded-For", "203.0.113.7") // RFC 5737
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, err
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		return false, errors.Join(err, response.Body.Close())
+	}))
+}
+
+// badSignatures sends batches of transactions that are right but for their signatures.
+func (st *stage) badSignatures(ctx context.Context, size int) error {
+	chainID, err := st.client.ChainID(ctx)
+	if err != nil {
+		return err
+	}
+	signer, nonce := client.NewSigner(st.treasury), uint64(0)
+	return asAsked(ctx, every(ctx, time.Second/4, func() (bool, error) {
+		var batch client.Batch
+		var answers []client.Pending[types.TxID]
+		for range size {
+			signed, err := signer.Sign(types.Transaction{
+				Version: types.TransactionVersion, ChainID: chainID, Sender: signer.Account(), Nonce: nonce % 16, GasLimit: 100_000,
+				MaxFeePerGas: 1000, MaxPriorityFeePerGas: 1, Payload: client.Transfer(signer.Account(), types.Amount(1+nonce)),
+			})
+			if err != nil {
+				return false, err
+			}
+			nonce++
+			signed.Signature[63] ^= 1
+			answers = append(answers, client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()}))
+		}
+		if err := batch.Send(ctx, st.client); err != nil {
+			return false, err
+		}
+		for _, answer := range answers {
+			if _, err := answer.Result(); err == nil {
+				return false, errors.New("the node took a wrong signature")
+			}
+		}
+		return false, nil
+	}))
+}
+
+// dial opens connections.
+func (st *stage) dial(ctx context.Context) (net.Conn, error) {
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", strings.TrimPrefix(st.url(), "http://"))
+}
+
+// idle holds connections on which nothing is sent.
+func (st *stage) idle(ctx context.Context, count int) error {
+	connections := make([]net.Conn, count)
+	defer func() {
+		for _, c := range connections {
+			if c != nil {
+				_ = c.Close() // nothing was written that could be lost
+			}
+		}
+	}()
+	for i := range connections {
+		var err error
+		if connections[i], err = st.dial(ctx); err != nil {
+			return asAsked(ctx, err)
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// slowReaders lets WebSocket clients subscribe and not read: three more each second, of which each keeps its connection
+// until the node ends it.
+func (st *stage) slowReaders(ctx context.Context) error {
+	var open []net.Conn
+	defer func() {
+		for _, c := range open {
+			_ = c.Close() // the node has closed most
+		}
+	}()
+	return asAsked(ctx, every(ctx, time.Second/3, func() (bool, error) {
+		c, err := st.dial(ctx)
+		if err != nil {
+			return false, err
+		}
+		open = append(open, c)
+		if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+			return false, err
+		}
+		if _, err := fmt.Fprintf(c, "GET /ws HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", strings.TrimPrefix(st.url(), "http://")); err != nil {
+			return false, err
+		}
+		response, err := http.ReadResponse(bufio.NewReaderSize(c, 16), nil)
+		if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+			return false, fmt.Errorf("no WebSocket: %v, %w", response, err)
+		}
+		for _, topic := range []string{string(api.TopicPending), string(api.TopicBlocks)} {
+			if _, err := c.Write(frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":[%q]}`, topic))); err != nil {
+				return false, err
+			}
+		}
+		return false, nil
+	}))
+}
+
+// frame is a client's text message of up to 125 bytes, with a mask of zeros (RFC 6455, section 5.2).
+func frame(text string) []byte {
+	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
+}
+
+// writeHistory makes blocks with transfers, and has the node write them to files and start again without them in memory.
+func writeHistory(ctx context.Context, st *stage) error {
+	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 100, PerSender: 100}
+	if err := st.load(ctx, plan, bench.Options{Batch: 100}); err != nil {
+		return err
+	}
+	return errors.Join(st.stop(os.Interrupt), st.start(ctx, st.args...))
+}
+
+// damageHistory overwrites the database's files under the node and asks for a block until it has failed once.
+func damageHistory(ctx context.Context, st *stage) error {
+	files, err := filepath.Glob(filepath.Join(st.data, "db", "*.sst"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("the database has no tables: %w", err)
+	}
+	for _, name := range files {
+		if err := overwrite(name); err != nil {
+			return err
+		}
+	}
+	head, err := st.client.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	for height := range head {
+		var block json.RawMessage
+		err := st.client.Raw(ctx, api.GetBlockByNumber.Name, []any{height, true}, &block)
+		var failure *client.Error
+		if errors.As(err, &failure) && failure.Code == -32603 {
+			<-ctx.Done()
+			return nil
+		}
+		if err != nil {
+			return asAsked(ctx, err)
+		}
+	}
+	return errors.New("no block was in the files that were overwritten")
+}
+
+// overwrite puts other bytes in place of a file's.
+func overwrite(name string) error {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	for i := range content {
+		content[i] ^= 0x55
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Close())
+}
