@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/bench"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -167,12 +168,17 @@ func (st *stage) configure(ctx context.Context, args ...string) error {
 	return st.cairn(ctx, append([]string{"configure", "--rpc-url", st.url(), "--protocol-key", filepath.Join(st.data, "protocol.key")}, args...)...)
 }
 
+// fillMempool sends what the pool holds while blocks take next to nothing of it.
 func fillMempool(ctx context.Context, st *stage) error {
+	send, err := st.sign(ctx, crowd(500), bench.Options{Batch: 100})
+	if err != nil {
+		return asAsked(ctx, err)
+	}
 	if err := st.configure(ctx, "--gas-limit", "1000000"); err != nil {
 		return err
 	}
-	if err := st.transfers(ctx, 500, 100, 0); err != nil {
-		return err
+	if err := send(ctx); err != nil {
+		return asAsked(ctx, err)
 	}
 	return until(ctx, func(ctx context.Context) error {
 		return st.configure(ctx, "--gas-limit", "1000000000", "--max-fee", "1000000")

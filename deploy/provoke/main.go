@@ -101,8 +101,11 @@ func (c cause) try(ctx context.Context, s settings, p *prometheus, dir string) (
 		return o, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
-	others := map[string]bool{}
-	if err := p.await(ctx, s.patience, nil, func(alerts map[string]string) bool { return len(alerts) == 0 }); err != nil {
+	before, others := map[string]string{}, map[string]bool{}
+	if err := p.await(ctx, s.patience, nil, func(alerts map[string]string) bool {
+		before = alerts
+		return alerts[c.alert] == ""
+	}); err != nil {
 		return o, fmt.Errorf("before the cause: %w", err)
 	}
 	if c.prepare != nil {
@@ -113,10 +116,13 @@ func (c cause) try(ctx context.Context, s settings, p *prometheus, dir string) (
 	bringing, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	begun := time.Now()
-	go func() { ended <- c.bring(bringing, st) }()
+	go func() {
+		ended <- c.bring(bringing, st)
+		close(ended)
+	}()
 	err = p.await(ctx, s.patience, ended, func(alerts map[string]string) bool {
 		for alert, state := range alerts {
-			if state == firing && alert != c.alert {
+			if state == firing && alert != c.alert && before[alert] == "" {
 				others[alert] = true
 			}
 		}
@@ -124,9 +130,7 @@ func (c cause) try(ctx context.Context, s settings, p *prometheus, dir string) (
 	})
 	o.fired = time.Since(begun)
 	stop()
-	if err == nil {
-		err = <-ended
-	}
+	err = errors.Join(err, <-ended) // also after a failure: what it took away is back then
 	o.others = slices.Sorted(maps.Keys(others))
 	if err != nil {
 		return o, err

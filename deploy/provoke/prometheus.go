@@ -104,17 +104,21 @@ func (p *prometheus) await(ctx context.Context, patience time.Duration, ended ch
 	defer cancel()
 	ticker := time.NewTicker(scrape / 2)
 	defer ticker.Stop()
+	var last map[string]string
 	for {
 		alerts, err := p.alerts(ctx)
-		if err == nil && wanted(alerts) {
-			return nil
+		if err == nil {
+			if wanted(alerts) {
+				return nil
+			}
+			last = alerts
 		}
 		select {
 		case <-ticker.C:
 		case err := <-ended:
 			return fmt.Errorf("the cause ended: %w", err)
 		case <-ctx.Done():
-			return fmt.Errorf("not after %s, but %v: %w", patience, alerts, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("not after %s, alerts are %v: %w", patience, last, ctx.Err())
 		}
 	}
 }

@@ -24,27 +24,42 @@ import (
 // as they are answered), again and again.
 func (st *stage) transfers(ctx context.Context, perSender, batch int, rate float64) error {
 	for ctx.Err() == nil {
-		plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 400, PerSender: perSender}
-		if err := st.load(ctx, plan, bench.Options{Batch: batch, Rate: rate}); err != nil {
+		if err := st.load(ctx, crowd(perSender), bench.Options{Batch: batch, Rate: rate}); err != nil {
 			return asAsked(ctx, err)
 		}
 	}
 	return nil
 }
 
+// crowd is a load of 400 senders.
+func crowd(perSender int) bench.Plan {
+	return bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 400, PerSender: perSender}
+}
+
 // load sends transfers and waits until they are in blocks.
 func (st *stage) load(ctx context.Context, plan bench.Plan, options bench.Options) error {
-	target, err := bench.PrepareCairn(ctx, st.client, plan, &st.treasury, func(string) {})
+	send, err := st.sign(ctx, plan, options)
 	if err != nil {
 		return err
+	}
+	return send(ctx)
+}
+
+// sign funds the senders of a load and signs it, so that all is ready to be sent.
+func (st *stage) sign(ctx context.Context, plan bench.Plan, options bench.Options) (send func(context.Context) error, err error) {
+	target, err := bench.PrepareCairn(ctx, st.client, plan, &st.treasury, func(string) {})
+	if err != nil {
+		return nil, err
 	}
 	queues, err := bench.Prepare(ctx, target, plan, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options.URL, options.Settle = st.url(), time.Minute
-	_, err = bench.Run(ctx, target, plan, queues, options)
-	return err
+	return func(ctx context.Context) error {
+		_, err := bench.Run(ctx, target, plan, queues, options)
+		return err
+	}, nil
 }
 
 // badCalls calls a method that does not exist, for a client of a documentation address.

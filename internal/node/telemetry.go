@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
 // The phases of making a block, in their order.
@@ -25,11 +26,16 @@ const (
 // newTelemetry makes what observes the node. Its parts are there already; the RPC server is not.
 func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	config := telemetry.Config{
-		Version: n.config.Version, Phases: []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
+		Version: n.config.Version,
+		Codes:   []int{jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInternal},
+		Phases:  []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
 		Traces: telemetry.Traces{Endpoint: n.config.TraceEndpoint, Every: n.config.TraceEvery, ChainID: n.store.Genesis().ChainID},
 	}
 	for _, d := range api.Declarations() {
 		config.Methods = append(config.Methods, d.Name)
+		for _, e := range d.Errors {
+			config.Codes = append(config.Codes, e.Code)
+		}
 	}
 	t, err := telemetry.New(config)
 	if err != nil {

@@ -25,6 +25,7 @@ const UnknownMethod = "unknown"
 type Config struct {
 	Version string
 	Methods []string // names of the RPC methods, the values of the label method
+	Codes   []int    // JSON-RPC codes that calls may fail with: they are counted from 0, so that a rate sees the first
 	Phases  []string // of making a block, the values of the label phase
 	Traces  Traces
 	Log     *slog.Logger
@@ -62,14 +63,14 @@ func New(config Config) (*Telemetry, error) {
 	}, []string{"version", "goversion"})
 	info.WithLabelValues(config.Version, runtime.Version()).Set(1)
 	t.registry.MustRegister(info)
-	t.registerCalls(config.Methods)
+	t.registerCalls(config.Methods, config.Codes)
 	t.registerBlocks(config.Phases)
 	var err error
 	t.tracer, err = newTracer(config)
 	return t, err
 }
 
-func (t *Telemetry) registerCalls(methods []string) {
+func (t *Telemetry) registerCalls(methods []string, codes []int) {
 	calls := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "rpc_call_duration_seconds", Help: "Time to answer a call, by method.", Buckets: callBuckets,
 	}, []string{"method"})
@@ -80,6 +81,9 @@ func (t *Telemetry) registerCalls(methods []string) {
 	t.calls = map[string]prometheus.Observer{}
 	for _, method := range append([]string{UnknownMethod}, methods...) {
 		t.calls[method] = calls.WithLabelValues(method)
+	}
+	for _, code := range codes {
+		t.callErrors.WithLabelValues(strconv.Itoa(code))
 	}
 }
 

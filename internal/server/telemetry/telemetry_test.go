@@ -19,7 +19,7 @@ import (
 
 func testConfig() Config {
 	return Config{
-		Version: "1.2.3", Methods: []string{"svc_chainId"}, Phases: []string{"execute", "append"}, Log: slog.New(slog.DiscardHandler),
+		Version: "1.2.3", Methods: []string{"svc_chainId"}, Codes: []int{-32603}, Phases: []string{"execute", "append"}, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -71,7 +71,8 @@ func TestCalls(t *testing.T) {
 		`cairn_rpc_call_duration_seconds_bucket{method="svc_chainId",le="2.5"} 2`,
 		`cairn_rpc_call_duration_seconds_count{method="unknown"} 2`,
 		`cairn_rpc_errors_total{code="-32601"} 2`,
-		`cairn_rpc_errors_total{code="-32602"} 1`)
+		`cairn_rpc_errors_total{code="-32602"} 1`,
+		`cairn_rpc_errors_total{code="-32603"} 0`)
 }
 
 // testBlock took 7 ms.
