@@ -58,9 +58,7 @@ var causes = []cause{
 	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 500, 100, 0) }},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
-	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: func(ctx context.Context, st *stage) error {
-		return st.fill(ctx, 0)
-	}},
+	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
 	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten", args: []string{"--cache-mib", "1"},
 		prepare: writeHistory, bring: damageHistory},
 	{alert: "CairnRPCErrors", text: "a client that calls a method that does not exist, 25 times a second", bring: func(ctx context.Context, st *stage) error {
@@ -185,19 +183,22 @@ func fillMempool(ctx context.Context, st *stage) error {
 	})
 }
 
-// fill writes a file that leaves so many hundredths of the disk. If that ends the node, it is started again afterwards.
+// fullDisk sends transfers to a node that cannot write them down. If the disk ends the node, it is started again when
+// there is room.
+func fullDisk(ctx context.Context, st *stage) error {
+	send, err := st.sign(ctx, crowd(50), bench.Options{Rate: 100})
+	if err != nil {
+		return asAsked(ctx, err)
+	}
+	return together(ctx, send, func(ctx context.Context) error { return st.fill(ctx, 0) })
+}
+
+// fill writes a file that leaves so many hundredths of the disk, and takes it away.
 func (st *stage) fill(ctx context.Context, leave int) error {
-	size := int64(st.diskMiB) << 20 * int64(100-leave) / 100
 	file := filepath.Join(st.dir, "disk", "file")
-	err := write(ctx, file, 1<<20, size, 0)
+	err := write(ctx, file, 1<<20, int64(st.diskMiB)<<20*int64(100-leave)/100, 0)
 	if err != nil && !errors.Is(err, syscall.ENOSPC) {
 		return errors.Join(err, os.Remove(file))
-	}
-	loading, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if leave == 0 {
-		// The journal needs something to write. That the node refuses it, or ends, is what is wanted.
-		go func() { _ = st.transfers(loading, 50, 1, 100) }()
 	}
 	return until(ctx, func(ctx context.Context) error {
 		if err := os.Remove(file); err != nil {

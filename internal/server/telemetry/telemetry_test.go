@@ -118,7 +118,7 @@ func TestProcessAndBuild(t *testing.T) {
 	made := newTelemetry(t, testConfig())
 	w := httptest.NewRecorder()
 	made.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for _, name := range []string{"go_goroutines", "go_gc_gomemlimit_bytes", `cairn_build_info{goversion="go`} {
+	for _, name := range []string{"go_goroutines", "go_gc_gomemlimit_bytes", "go_gc_heap_live_bytes", `cairn_build_info{goversion="go`} {
 		if !strings.Contains(w.Body.String(), "\n"+name) {
 			t.Errorf("there is no %s", name)
 		}
