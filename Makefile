@@ -28,6 +28,9 @@ alerts: ## test the alert rules (needs promtool, which Debian has in its package
 	promtool check rules deploy/alerts.yml
 	promtool test rules deploy/alerts_test.yml
 
+provoke: build ## let each alert fire by its cause, with a node and a Prometheus (a quarter of an hour; Linux, root, prometheus)
+	go run ./deploy/provoke
+
 crash: ## kill a loaded node KILLS times in a row and check that it loses nothing
 	go test ./internal/e2e -run Crash -count 1 -timeout 30m -v -kills $(KILLS)
 
@@ -38,4 +41,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build test race lint fuzz alerts crash bench generate
+.PHONY: help build test race lint fuzz alerts provoke crash bench generate

@@ -15,7 +15,7 @@ import (
 )
 
 // scrape is the time between two scrapes and between two evaluations: short against the shortest range.
-const scrape = 500 * time.Millisecond
+const scrape = time.Second
 
 var (
 	ruleDuration = regexp.MustCompile(`(\[|for: )(\d+)([smhd])\b`)

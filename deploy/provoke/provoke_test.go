@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEachAlertHasACause holds the causes to the shipped rules.
+func TestEachAlertHasACause(t *testing.T) {
+	shipped, err := os.ReadFile("../alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alerts, covered []string
+	for _, match := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(string(shipped), -1) {
+		alerts = append(alerts, match[1])
+	}
+	for _, c := range causes {
+		covered = append(covered, c.alert)
+	}
+	for alert := range unprovoked {
+		covered = append(covered, alert)
+	}
+	slices.Sort(alerts)
+	slices.Sort(covered)
+	if !slices.Equal(alerts, covered) {
+		t.Errorf("alerts are %v, with a cause, or a reason that there is none, %v", alerts, covered)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for rule, want := range map[string]string{
+		"expr: rate(a_total[5m]) > 50\nfor: 10m": "expr: rate(a_total[5000ms]) > 50\nfor: 10000ms",
+		"predict_linear(a[6h], 3 * 86400) < 0":   "predict_linear(a[360000ms], 3 * 1440) < 0",
+		"for: 15s":                               "for: 250ms",
+		"for: 10ms":                              "for: 10ms",
+		`action: "for 5 m, or 2h"`:               `action: "for 5 m, or 2h"`,
+	} {
+		got, err := shorten(rule, 60)
+		if err != nil || got != want {
+			t.Errorf("%q: %q, %v", rule, got, err)
+		}
+	}
+	if got, err := shorten("for: 1s", 1e6); err != nil || got != "for: 1ms" {
+		t.Errorf("the shortest is %q, %v", got, err)
+	}
+}
+
+// TestShortenLeavesNothingLong finds what looks like a duration in the shortened rules' expressions.
+func TestShortenLeavesNothingLong(t *testing.T) {
+	shipped, err := os.ReadFile("../alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := shorten(string(shipped), 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(short) {
+		if !strings.Contains(line, "#") && regexp.MustCompile(`\[\d+[smhdwy]\]|for: \d+[smhdwy]$|86400`).MatchString(strings.TrimSpace(line)) {
+			t.Errorf("left as it was: %s", line)
+		}
+	}
+	if strings.Count(short, "ms]") < 10 || strings.Count(short, "for: ") != strings.Count(string(shipped), "for: ") {
+		t.Errorf("the rules are now\n%s", short)
+	}
+}
+
+func TestFrame(t *testing.T) {
+	if got := string(frame("hi")); got != "\x81\x82\x00\x00\x00\x00hi" {
+		t.Errorf("%q", got)
+	}
+}
