@@ -59,7 +59,7 @@ var causes = []cause{
 	}},
 	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
 	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
-		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 500, 100, 0) }},
+		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 25, 100, 0) }},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
 	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
 	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten", args: []string{"--cache-mib", "1"},
@@ -80,7 +80,7 @@ var causes = []cause{
 	{alert: "CairnDiskFillsUp", text: "a file that grows by 512 KiB a second", diskMiB: 400, bring: grow},
 	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=24MiB, transfers, and then a start without", under: []string{"env", "GOMEMLIMIT=24MiB"},
 		bring: func(ctx context.Context, st *stage) error {
-			return errors.Join(st.transfers(ctx, 500, 100, 0), until(ctx, func(ctx context.Context) error {
+			return errors.Join(st.transfers(ctx, 25, 100, 0), until(ctx, func(ctx context.Context) error {
 				st.under = nil
 				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
 			}))
@@ -91,7 +91,7 @@ var causes = []cause{
 		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},
 	{alert: "CairnSlowReadersDropped", text: "three WebSocket clients a second that subscribe and do not read, while transfers come in",
 		bring: func(ctx context.Context, st *stage) error {
-			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 500, 100, 0) }, st.slowReaders)
+			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 25, 100, 0) }, st.slowReaders)
 		}},
 }
 
