@@ -84,6 +84,7 @@ var testRows = map[string][]string{
 	"internal/engine/sequencer": {"internal/storage/..."},
 	"internal/protocol/vm":      {"internal/testkit/wasmgen"},
 	"internal/server/rpc":       {"internal/storage/kv"},
+	"internal/server/telemetry": {"api", "internal/node", "types"},
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus.

@@ -1,0 +1,119 @@
+package telemetry_test
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestNodeExportsTraces runs a node that is told of a collector: what it has exported when it has ended is a span for
+// each block, with its phases one after the other, and one for each call.
+func TestNodeExportsTraces(t *testing.T) {
+	exports := make(chan []byte, 1000)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := io.Reader(r.Body)
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			var err error
+			if body, err = gzip.NewReader(r.Body); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+		}
+		content, err := io.ReadAll(body)
+		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+			http.Error(w, "not OTLP over HTTP", http.StatusBadRequest)
+			return
+		}
+		exports <- content
+	}))
+	defer server.Close()
+	blocks := runNode(t, server.URL)
+	close(exports)
+	spans := map[string][]*otlp.Span{}
+	for content := range exports {
+		var export collector.ExportTraceServiceRequest
+		if err := proto.Unmarshal(content, &export); err != nil {
+			t.Fatal(err)
+		}
+		for _, resource := range export.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
+				for _, span := range scope.Spans {
+					spans[span.Name] = append(spans[span.Name], span)
+				}
+			}
+		}
+	}
+	if len(spans["svc_chainId"]) != 1 || int64(len(spans["block"])) != blocks {
+		t.Fatalf("%d spans of 1 call, %d of %d blocks", len(spans["svc_chainId"]), len(spans["block"]), blocks)
+	}
+	for i, block := range spans["block"] {
+		at := block.StartTimeUnixNano
+		for _, phase := range []string{"execute", "tree", "seal", "append"} {
+			if len(spans[phase]) != len(spans["block"]) {
+				t.Fatalf("%d spans of %s, of %d blocks", len(spans[phase]), phase, len(spans["block"]))
+			}
+			span := spans[phase][i]
+			if string(span.ParentSpanId) != string(block.SpanId) || span.StartTimeUnixNano != at {
+				t.Errorf("%s of block %d is %v", phase, i, span)
+			}
+			at = span.EndTimeUnixNano
+		}
+		if at != block.EndTimeUnixNano {
+			t.Errorf("the phases of block %d end at %d, it at %d", i, at, block.EndTimeUnixNano)
+		}
+	}
+}
+
+// runNode lets a node make blocks and answer a call, and returns how many blocks it made.
+func runNode(t *testing.T, endpoint string) int64 {
+	t.Helper()
+	development, err := node.NewDevelopment(api.DevelopmentMnemonic, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	genesis := development.Genesis(uint64(time.Now().Unix()))
+	var blocks atomic.Int64
+	enough := make(chan struct{})
+	n, err := node.New(node.Config{
+		DataDir: t.TempDir(), Genesis: &genesis, Key: development.Producer, BlockTime: 10 * time.Millisecond, RPCAddr: "127.0.0.1:0",
+		AdminAddr: "127.0.0.1:0", Development: development, Log: slog.New(slog.DiscardHandler), TraceEndpoint: endpoint, TraceEvery: 1,
+		OnBlock: func(types.SignedHeader, int) {
+			if blocks.Add(1) == 3 {
+				close(enough)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	response, err := http.Post(n.RPCURL(), "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"svc_chainId","params":[]}`))
+	if err != nil {
+		t.Error(err)
+	} else {
+		_ = response.Body.Close()
+	}
+	<-enough
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	return blocks.Load()
+}
