@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// mostBlocks is how many blocks after the one at which it is sent an honest transfer may be included.
+	mostBlocks = 3
+	// latestBlock is how many intervals may pass without a block.
+	latestBlock = 3
+	// abandoned is how many intervals without a block end a round.
+	abandoned = 60
+	// settleBlocks is how many blocks come between a round and the next.
+	settleBlocks = 2
+	samplePause  = 100 * time.Millisecond
+)
+
+// round is a time under attack.
+type round struct {
+	name     string
+	attacks  []attack
+	together bool // all at once, after each had its own
+}
+
+// result is what a round showed.
+type result struct {
+	Attack            string         `json:"attack"`
+	Requests          int            `json:"requests"`
+	RequestsPerSecond float64        `json:"requestsPerSecond"`
+	Outcomes          map[string]int `json:"outcomes"`
+	Wrong             int            `json:"wrong"`
+	HonestIncluded    int            `json:"honestIncluded"`
+	HonestBlocks      uint64         `json:"honestBlocksMax"`
+	HonestP50         float64        `json:"honestP50Seconds"`
+	HonestP99         float64        `json:"honestP99Seconds"`
+	Blocks            uint64         `json:"blocks"`
+	BlockInterval     float64        `json:"blockIntervalMaxSeconds"`
+	MemoryMax         uint64         `json:"memoryMaxBytes"`
+	MemoryAfter       uint64         `json:"memoryAfterBytes"`
+	Goroutines        int            `json:"goroutinesMax"`
+	Files             int            `json:"filesMax"`
+	Pending           int            `json:"pendingMax"`
+	Violations        []string       `json:"violations"`
+}
+
+// watcher looks at the node while a round goes on.
+type watcher struct {
+	head     atomic.Uint64
+	interval time.Duration // the longest without a new block, so far
+	most     sample        // of each number
+	err      error
+}
+
+// watch looks at the node until ctx ends.
+func (w *watcher) watch(ctx context.Context, n *node) {
+	pause := time.NewTicker(samplePause)
+	defer pause.Stop()
+	last := time.Now()
+	for {
+		now, err := n.sample(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.err = errors.Join(w.err, err)
+			return
+		}
+		w.interval = max(w.interval, time.Since(last))
+		if now.height > w.head.Load() {
+			w.head.Store(now.height)
+			last = time.Now()
+		}
+		w.most.goroutines, w.most.files = max(w.most.goroutines, now.goroutines), max(w.most.files, now.files)
+		w.most.pending = max(w.most.pending, now.pending)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// awaitBlocks waits for a number of blocks to be made.
+func awaitBlocks(ctx context.Context, s settings, n *node, count uint64) error {
+	first, err := n.sample(ctx)
+	if err != nil {
+		return err
+	}
+	pause := time.NewTicker(samplePause)
+	defer pause.Stop()
+	for seen, last := first.height, time.Now(); seen < first.height+count; {
+		select {
+		case <-pause.C:
+		case <-n.ended:
+			return fmt.Errorf("the node ended: %w", n.err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now, err := n.sample(ctx)
+		if err != nil {
+			return err
+		}
+		if now.height > seen {
+			seen, last = now.height, time.Now()
+		}
+		if time.Since(last) > abandoned*s.blockTime {
+			return fmt.Errorf("there was no block for %s", time.Since(last).Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// run attacks the node for the time of a round while honest users work.
+func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
+	generation := 0
+	t := &tally{outcomes: map[string]int{}}
+	if r.together {
+		generation = 1
+		// With all connections taken a new one is refused, and the pool is full of other attacks' transactions.
+		t.lenient = []string{"HTTP 503", closed, poolFull}
+		s.clients = max(1, s.clients/4)
+	}
+	var starts []func(context.Context, *node, *tally)
+	for _, a := range r.attacks {
+		start, err := a.prepare(s, generation)
+		if err != nil {
+			return result{}, fmt.Errorf("prepare %s: %w", a.name, err)
+		}
+		starts = append(starts, start)
+	}
+	if err := errors.Join(n.resetPeak(), awaitBlocks(ctx, s, n, 1)); err != nil {
+		return result{}, err
+	}
+	attacking, endAttack := context.WithCancel(ctx)
+	watching, endWatch := context.WithCancel(ctx)
+	defer endAttack()
+	defer endWatch()
+	w, users, enough := &watcher{}, &crowd{}, make(chan struct{})
+	users.head = &w.head
+	var attackers, honest, watchers sync.WaitGroup
+	before, err := n.sample(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	w.head.Store(before.height)
+	begin := time.Now()
+	watchers.Go(func() { w.watch(watching, n) })
+	for _, start := range starts {
+		attackers.Go(func() { start(attacking, n, t) })
+	}
+	honest.Go(func() { users.work(ctx, s, n, enough) })
+	err = awaitBlocks(ctx, s, n, uint64((s.duration+s.blockTime-1)/s.blockTime))
+	close(enough)
+	honest.Wait()
+	took := time.Since(begin)
+	endAttack()
+	attackers.Wait()
+	endWatch()
+	watchers.Wait()
+	if err := errors.Join(err, w.err, awaitBlocks(ctx, s, n, settleBlocks)); err != nil {
+		return result{}, err
+	}
+	after, err := n.sample(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	peak, err := n.peak()
+	if err != nil {
+		return result{}, err
+	}
+	got := result{
+		Attack: r.name, Requests: t.requests, RequestsPerSecond: float64(t.requests) / took.Seconds(), Outcomes: t.outcomes, Wrong: t.wrong,
+		HonestIncluded: len(users.included), Blocks: w.head.Load() - before.height, BlockInterval: w.interval.Seconds(),
+		MemoryMax: peak, MemoryAfter: after.residentBytes, Goroutines: w.most.goroutines, Files: w.most.files, Pending: w.most.pending,
+	}
+	got.honest(users.included)
+	got.judge(s, t, users)
+	return got, nil
+}
+
+func (r *result) honest(included []inclusion) {
+	if len(included) == 0 {
+		return
+	}
+	slices.SortFunc(included, func(a, b inclusion) int { return int(a.took - b.took) })
+	r.HonestP50 = included[len(included)/2].took.Seconds()
+	r.HonestP99 = included[len(included)*99/100].took.Seconds()
+	for _, i := range included {
+		r.HonestBlocks = max(r.HonestBlocks, i.blocks)
+	}
+}
+
+// judge holds a result to the rules.
+func (r *result) judge(s settings, t *tally, users *crowd) {
+	broken := func(format string, values ...any) {
+		r.Violations = append(r.Violations, fmt.Sprintf(format, values...))
+	}
+	if t.wrong > 0 {
+		broken("%d wrong outcomes, such as:", t.wrong)
+		r.Violations = append(r.Violations, t.examples...)
+	}
+	if len(users.errs) > 0 {
+		broken("%d honest transfers failed, one so: %v", len(users.errs), users.errs[0])
+	}
+	if len(users.included) == 0 {
+		broken("no honest transfer was included")
+	}
+	if r.HonestBlocks > mostBlocks {
+		broken("an honest transfer was included after %d blocks", r.HonestBlocks)
+	}
+	if most := latestBlock * s.blockTime; r.BlockInterval > most.Seconds() {
+		broken("there was no block for %.1f s, more than %s", r.BlockInterval, most)
+	}
+	if r.MemoryMax > s.memoryMiB<<20 {
+		broken("the node took %d MiB of memory, more than %d", r.MemoryMax>>20, s.memoryMiB)
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// slowTime is how long a node may keep a client that sends a head or a small body byte by byte: 10 s, and as long
+	// again because this machine is busy.
+	slowTime = 20 * time.Second
+	// slowPause is between two bytes.
+	slowPause = 500 * time.Millisecond
+	// slowFactor is how many connections attacks have that only wait, for each of one that does not.
+	slowFactor = 16
+)
+
+// oneAddress sends good calls from one address, behind a proxy that the node trusts: over its rate they are refused.
+func oneAddress(s settings, _ int) (func(context.Context, *node, *tally), error) {
+	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`)
+	r := postWith("X-Forwarded-For: 203.0.113.7\r\n", call, okay, "HTTP 429")
+	return func(ctx context.Context, n *node, t *tally) {
+		inParallel(s.clients, func(client int) {
+			proxy := net.IPv4(127, 255, byte(client>>8), byte(client))
+			c, err := n.dial(ctx, proxy)
+			if err != nil {
+				t.fail("no connection", err.Error())
+				return
+			}
+			defer c.end()
+			for ctx.Err() == nil {
+				outcomes, goesOn := c.exchange(r.wire)
+				if ctx.Err() != nil {
+					return
+				}
+				t.count(&r, outcomes)
+				if !goesOn {
+					return
+				}
+			}
+		})
+	}, nil
+}
+
+// slowClients send a head, or a body, byte by byte, and must be cut off.
+func slowClients(s settings, _ int) (func(context.Context, *node, *tally), error) {
+	head := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Long: %s\r\nContent-Length: 2\r\n\r\n{}",
+		bytes.Repeat([]byte("x"), 1000))
+	body := post(bytes.Repeat([]byte(" "), 1000)).wire
+	whole := bytes.Index(body, []byte("\r\n\r\n")) + 4
+	return func(ctx context.Context, n *node, t *tally) {
+		inParallel(slowFactor*s.clients, func(client int) {
+			for ctx.Err() == nil {
+				if client%2 == 0 {
+					trickle(ctx, n, t, head, 1)
+				} else {
+					trickle(ctx, n, t, body, whole)
+				}
+			}
+		})
+	}, nil
+}
+
+// trickle sends the first bytes of a request at once and the others slowly.
+func trickle(ctx context.Context, n *node, t *tally, wire []byte, first int) {
+	c, err := n.dial(ctx, nextAddress())
+	if err != nil {
+		if ctx.Err() == nil {
+			t.fail("no connection", err.Error())
+		}
+		return
+	}
+	defer c.end()
+	begin := time.Now()
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, c) // its end is what counts
+		close(ended)
+	}()
+	pause := time.NewTicker(slowPause)
+	defer pause.Stop()
+	_, err = c.Write(wire[:first])
+	for _, b := range wire[first:] {
+		if err != nil {
+			break
+		}
+		select {
+		case <-pause.C:
+			_, err = c.Write([]byte{b})
+		case <-ended:
+			err = io.EOF
+		case <-ctx.Done():
+			t.note("waiting at the end")
+			c.end()
+			<-ended
+			return
+		}
+		if took := time.Since(begin); took > slowTime {
+			t.fail("not cut off", fmt.Sprintf("a client that sends byte by byte is still connected after %s", took))
+			break
+		}
+	}
+	if err != nil {
+		t.note("cut off")
+	}
+	c.end()
+	<-ended
+}
+
+// unreadAnswers ask for the longest answers and read nothing.
+func unreadAnswers(s settings, _ int) (func(context.Context, *node, *tally), error) {
+	r := batch(`{"jsonrpc":"2.0","id":1,"method":"svc_getGenesis"}`, maxBatch)
+	return func(ctx context.Context, n *node, t *tally) {
+		inParallel(slowFactor*s.clients, func(int) {
+			c, err := n.dial(ctx, nextAddress())
+			if err != nil {
+				if ctx.Err() == nil {
+					t.fail("no connection", err.Error())
+				}
+				return
+			}
+			defer c.end()
+			_, err = c.Write(r.wire)
+			if err != nil && ctx.Err() == nil {
+				t.fail("not taken", err.Error())
+				return
+			}
+			<-ctx.Done()
+			t.note("not read")
+		})
+	}, nil
+}
+
+// idleConnections open more connections than the node takes and do nothing with them; every other one makes a call
+// first. Those beyond the bound are answered 503.
+func idleConnections(s settings, _ int) (func(context.Context, *node, *tally), error) {
+	const dialers = 64
+	call := post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`), okay, "HTTP 503", closed)
+	return func(ctx context.Context, n *node, t *tally) {
+		inParallel(dialers, func(dialer int) {
+			var waiting sync.WaitGroup
+			defer waiting.Wait()
+			for i := dialer; i < s.idle && ctx.Err() == nil; i += dialers {
+				c, err := n.dial(ctx, nextAddress())
+				if err != nil {
+					if ctx.Err() == nil {
+						t.fail("no connection", err.Error())
+					}
+					return
+				}
+				if i%2 == 0 {
+					outcomes, _ := c.exchange(call.wire)
+					if ctx.Err() == nil {
+						t.count(&call, outcomes)
+					}
+				}
+				waiting.Go(func() { c.idle(ctx, t) })
+			}
+		})
+	}, nil
+}
+
+// idle waits until the connection ends, which may be at once where there are too many.
+func (l *link) idle(ctx context.Context, t *tally) {
+	defer l.end()
+	if l.SetDeadline(time.Time{}) != nil {
+		return
+	}
+	response, err := http.ReadResponse(l.reader, nil)
+	switch {
+	case ctx.Err() != nil:
+		t.note("idle to the end")
+	case err != nil:
+		t.note(closed)
+	case response.StatusCode == http.StatusServiceUnavailable:
+		t.note("HTTP 503")
+	default:
+		t.fail("an answer to nothing", response.Status)
+	}
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Outcomes of sending a transaction.
+const (
+	undecodable  = "-32001 undecodable"
+	badSignature = "-32002 bad_signature"
+	wrongChain   = "-32002 wrong_chain"
+	nonceTooLow  = "-32003 nonce_too_low"
+	nonceTooHigh = "-32003 nonce_too_high"
+	cannotPay    = "-32004 cannot_pay"
+	feeTooLow    = "-32005 fee_too_low"
+	underpriced  = "-32005 replacement_underpriced"
+	alreadyKnown = "-32006 already_known"
+	poolFull     = "-32007 mempool_full"
+)
+
+const (
+	transferGas types.Gas = 100_000
+	// blockGas is a block's gas limit. A block takes one transaction that asks for so much, whatever it uses, and no
+	// other that does: those behind it stay in the pool.
+	blockGas types.Gas = 1_000_000_000
+	// lowestFee is the lowest base fee, and the base fee of a chain without load.
+	lowestFee types.Amount = 10
+	// ampleFee pays for any base fee that an attack of this length can bring about.
+	ampleFee types.Amount = 10_000
+	// window is how many nonces of an account the pool takes from its first on.
+	window = 1024
+	// sendBatch is how many transactions a request of the attacks has, if nothing else is said.
+	sendBatch = 64
+)
+
+// sending is a request that sends transactions, whose right outcomes are those of each in turn.
+func sending(encoded [][]byte, right ...[]string) request {
+	var body bytes.Buffer
+	body.WriteByte('[')
+	for i, tx := range encoded {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		body.WriteString(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["0x`)
+		body.WriteString(hex.EncodeToString(tx))
+		body.WriteString(`"]}`)
+	}
+	body.WriteByte(']')
+	r := post(body.Bytes())
+	r.wants = right
+	return r
+}
+
+// transfer is a transfer of 1 to a fixed account.
+func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types.Amount) types.Transaction {
+	return types.Transaction{
+		Version: types.TransactionVersion, ChainID: chainID, Sender: from.Account(), Nonce: nonce, GasLimit: gas, MaxFeePerGas: maxFee,
+		MaxPriorityFeePerGas: tip, Payload: client.Transfer(signerOf("recipient").Account(), 1),
+	}
+}
+
+// signAll signs count transactions, in parallel, where of gives the i-th with its signer.
+func signAll(count int, of func(i int) (client.Signer, types.Transaction)) ([][]byte, error) {
+	encoded, errs := make([][]byte, count), make([]error, runtime.NumCPU())
+	var next atomic.Int64
+	inParallel(len(errs), func(worker int) {
+		for i := int(next.Add(1)) - 1; i < count && errs[worker] == nil; i = int(next.Add(1)) - 1 {
+			signer, tx := of(i)
+			signed, err := signer.Sign(tx)
+			encoded[i], errs[worker] = signed.Encode(), err
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return encoded, nil
+}
+
+// eachSends is an attack whose clients send requests of their own in their order, again from the beginning at the end.
+func eachSends(of [][]request) func(context.Context, *node, *tally) {
+	return func(ctx context.Context, n *node, t *tally) {
+		inParallel(len(of), func(client int) {
+			at := -1
+			send(ctx, n, t, func() *request {
+				at++
+				return &of[client][at%len(of[client])]
+			})
+		})
+	}
+}
+
+// garbageTransactions are bytes that are no transaction, and transactions that break a rule without need of a signature.
+func garbageTransactions(s settings, generation int) (func(context.Context, *node, *tally), error) {
+	rich := signersOf("garbage", generation, 1)[0]
+	good, err := rich.Sign(transfer(rich, 0, transferGas, ampleFee, 1))
+	if err != nil {
+		return nil, err
+	}
+	encoded := good.Encode()
+	unsigned := func(change func(*types.Transaction)) []byte {
+		tx := types.SignedTransaction{Transaction: good.Transaction}
+		change(&tx.Transaction)
+		return tx.Encode()
+	}
+	random := make([]byte, 300)
+	_, _ = rand.Read(random) // never fails (crypto/rand)
+	var requests []request
+	add := func(tx []byte, right string) {
+		requests = append(requests, sending(slices.Repeat([][]byte{tx}, sendBatch), []string{right}))
+	}
+	add(nil, undecodable)
+	add(random, undecodable)
+	add(encoded[:len(encoded)-1], undecodable)
+	add(append(bytes.Clone(encoded), 0), undecodable)
+	add(bytes.Repeat([]byte{0xff}, 300), undecodable)
+	add(unsigned(func(tx *types.Transaction) { tx.ChainID++ }), wrongChain)
+	add(unsigned(func(tx *types.Transaction) { tx.Version = 9 }), "-32009 bad_version")
+	add(unsigned(func(tx *types.Transaction) { tx.GasLimit = 1 }), "-32008 intrinsic_gas")
+	add(unsigned(func(tx *types.Transaction) { tx.GasLimit = blockGas + 1 }), "-32008 gas_over_block")
+	add(unsigned(func(tx *types.Transaction) { tx.MaxPriorityFeePerGas = ampleFee + 1 }), "-32009 priority_over_max")
+	add(unsigned(func(tx *types.Transaction) { tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 1, 1 }), feeTooLow)
+	add(unsigned(func(tx *types.Transaction) { tx.Sender = signerOf("nobody").Account() }), cannotPay)
+	add(unsigned(func(tx *types.Transaction) { tx.Nonce = window }), nonceTooHigh)
+	add(unsigned(func(tx *types.Transaction) { tx.Payload = types.Call{Function: strings.Repeat("x", 10_000)} }), "-32009 field_too_long")
+	requests = append(requests,
+		sending([][]byte{bytes.Repeat([]byte{0}, types.MaxTransactionBytes+1)}, []string{undecodable}),
+		sending([][]byte{unsigned(func(tx *types.Transaction) { tx.Payload = types.Call{Args: make([]byte, types.MaxTransactionBytes)} })}, []string{undecodable}),
+		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["0xabc"]}`), "-32602 malformed"),
+		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["`+strings.Repeat("zz", 1000)+`"]}`), "-32602 malformed"),
+	)
+	return streams(func() []request { return requests })(s, generation)
+}
+
+// wrongSignatures are batches of 512 transactions of which one has a wrong signature, each from another address: what
+// spoils a batch of signatures that are verified together.
+func wrongSignatures(s settings, generation int) (func(context.Context, *node, *tally), error) {
+	const good = 511
+	perClient := max(1, s.stock/s.clients/good) * good
+	signers := signersOf("signatures", generation, accountsOf(s).signatures)
+	perSigner := (s.clients*perClient + len(signers) - 1) / len(signers)
+	encoded, err := signAll(s.clients*perClient, func(i int) (client.Signer, types.Transaction) {
+		signer := signers[i/perSigner]
+		return signer, transfer(signer, uint64(i%perSigner), transferGas, ampleFee, 1)
+	})
+	if err != nil {
+		return nil, err
+	}
+	liar := signersOf("liar", generation, 1)[0]
+	requests := make([][]request, s.clients)
+	for c := range requests {
+		mine := encoded[c*perClient : (c+1)*perClient]
+		for b := 0; b < len(mine); b += good {
+			lie := types.SignedTransaction{Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+b+c))}
+			_, _ = rand.Read(lie.Signature[:]) // never fails (crypto/rand)
+			place := b % good
+			batch := append(append(append([][]byte(nil), mine[b:b+place]...), lie.Encode()), mine[b+place:b+good]...)
+			// The bounds of what waits for verification, and of a sender's nonces, are met where the machine is slow.
+			honest := []string{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh}
+			rights := make([][]string, good+1)
+			for i := range rights {
+				rights[i] = honest
+			}
+			rights[place] = []string{badSignature, poolFull}
+			r := sending(batch, rights...)
+			r.fresh = true
+			requests[c] = append(requests[c], r)
+		}
+	}
+	return eachSends(requests), nil
+}
+
+// replays are the same transactions again and again, before and after they are included.
+func replays(s settings, generation int) (func(context.Context, *node, *tally), error) {
+	signers := signersOf("replays", generation, s.clients)
+	encoded, err := signAll(s.clients*sendBatch, func(i int) (client.Signer, types.Transaction) {
+		signer := signers[i/sendBatch]
+		return signer, transfer(signer, uint64(i%sendBatch), transferGas, ampleFee, 1)
+	})
+	if err != nil {
+		return nil, err
+	}
+	requests := make([][]request, s.clients)
+	for c := range requests {
+		first := sending(encoded[c*sendBatch:(c+1)*sendBatch], []string{okay, alreadyKnown, nonceTooLow})
+		requests[c] = []request{first}
+	}
+	return eachSends(requests), nil
+}
+
+// nonceGaps are transactions that wait for one that never comes.
+func nonceGaps(s settings, generation int) (func(context.Context, *node, *tally), error) {
+	const perSigner = 2 * sendBatch
+	signers := signersOf("gaps", generation, accountsOf(s).gaps)
+	encoded, err := signAll(len(signers)*perSigner, func(i int) (client.Signer, types.Transaction) {
+		signer := signers[i/perSigner]
+		return signer, transfer(signer, uint64(1+i%perSigner*9), transferGas, ampleFee, 1)
+	})
+	if err != nil {
+		return nil, err
+	}
+	requests := make([][]request, s.clients)
+	for i := 0; i < len(encoded); i += sendBatch {
+		c := i / sendBatch % s.clients
+		requests[c] = append(requests[c], sending(encoded[i:i+sendBatch], []string{okay, alreadyKnown, nonceTooHigh, poolFull}))
+	}
+	return eachSends(requests), nil
+}
+
+// replacements raise the fees of the same nonces by a tenth again and again, in runs of as many nonces as the pool takes
+// for an account, and by less than a tenth, which is refused.
+func replacements(s settings, generation int) (func(context.Context, *node, *tally), error) {
+	signers := signersOf("replacements", generation, s.clients)
+	run := min(window, max(1, s.stock/s.clients/4))
+	rounds := max(2, s.stock/s.clients/run)
+	perSigner := run * rounds
+	encoded, err := signAll(len(signers)*perSigner, func(i int) (client.Signer, types.Transaction) {
+		signer, round, nonce := signers[i/perSigner], i%perSigner/run, i%run
+		fee := lowestFee + 10
+		for range round {
+			fee += (fee + 9) / 10
+		}
+		return signer, transfer(signer, uint64(nonce), blockGas, fee, fee)
+	})
+	if err != nil {
+		return nil, err
+	}
+	requests := make([][]request, s.clients)
+	for c := range requests {
+		mine := encoded[c*perSigner : (c+1)*perSigner]
+		for i := 0; i < len(mine); i += sendBatch {
+			requests[c] = append(requests[c], sending(mine[i:min(i+sendBatch, len(mine))],
+				[]string{okay, underpriced, alreadyKnown, nonceTooLow, nonceTooHigh, poolFull}))
+		}
+	}
+	return eachSends(requests), nil
+}
+
+// fullPool fills the pool with transactions at the lowest fee that ask for a whole block's gas each, so that a block
+// takes one of them at most, and goes on when the pool is full. Between them come some under the lowest fee.
+func fullPool(s settings, generation int) (func(context.Context, *node, *tally), error) {
+	const perSigner = window - window%sendBatch
+	count := s.pool
+	if generation > 0 {
+		count = s.stock
+	}
+	signers := signersOf("pool", generation, (count+perSigner-1)/perSigner)
+	encoded, err := signAll(count, func(i int) (client.Signer, types.Transaction) {
+		signer, nonce := signers[i/perSigner], i%perSigner
+		return signer, transfer(signer, uint64(nonce), blockGas, lowestFee, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	under, err := signAll(1, func(int) (client.Signer, types.Transaction) {
+		return signers[0], transfer(signers[0], perSigner, transferGas, lowestFee-1, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	requests := make([][]request, s.clients)
+	for i := 0; i < len(encoded); i += sendBatch {
+		c := i / perSigner % s.clients
+		requests[c] = append(requests[c], sending(encoded[i:min(i+sendBatch, len(encoded))],
+			[]string{okay, alreadyKnown, nonceTooLow, nonceTooHigh, poolFull}))
+		if len(requests[c])%16 == 0 {
+			requests[c] = append(requests[c], sending(under, []string{feeTooLow}))
+		}
+	}
+	for c := range requests {
+		if len(requests[c]) == 0 {
+			requests[c] = []request{sending(under, []string{feeTooLow})}
+		}
+	}
+	return eachSends(requests), nil
+}
