@@ -13,6 +13,7 @@ type Method struct {
 	params []param
 	result reflect.Type
 	err    error
+	waits  bool
 	// One of these is set.
 	call  func(ctx context.Context, r *reply, c given) error
 	group func(ctx context.Context, calls []given) (answers, error)
@@ -147,6 +148,12 @@ func newMethod[P, R any](name string, hasFunction bool) Method {
 			return m
 		}
 	}
+	return m
+}
+
+// Waiting returns the method as one whose calls mostly wait for something: Options.MaxRunning does not count them.
+func (m Method) Waiting() Method {
+	m.waits = true
 	return m
 }
 

@@ -24,6 +24,10 @@ type Options struct {
 	MaxResponseBytes int
 	// MaxBatch bounds the calls in one batch. Default 1,000.
 	MaxBatch int
+	// MaxRunning bounds how many calls compute at a time, of all bodies together; taking a body apart counts as one. Those
+	// beyond wait in the order in which they came, so that what else the process does finds processor time. Calls of a
+	// Waiting method or of a NewGroupMethod are not counted. Default: no bound.
+	MaxRunning int
 	// Incident logs an error that no client may see (a PanicError after a panic) once, and returns the id under
 	// which the log has it. The default logs to slog.Default under a random id.
 	Incident func(ctx context.Context, method string, err error) string
@@ -45,7 +49,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.MaxRequestBytes < 0 || o.MaxResponseBytes < 0 || o.MaxBatch < 0 {
+	if o.MaxRequestBytes < 0 || o.MaxResponseBytes < 0 || o.MaxBatch < 0 || o.MaxRunning < 0 {
 		return o, errors.New("jsonrpc: a limit is negative")
 	}
 	if o.MaxRequestBytes == 0 {
@@ -84,6 +88,7 @@ type Server struct {
 	methods map[string]*Method
 	// mostParams is how many parameters the method with the most has.
 	mostParams int
+	running    slots
 	http       http.Handler
 	draining   atomic.Bool
 }
@@ -95,7 +100,7 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, methods: make(map[string]*Method, len(methods))}
+	s := &Server{options: options, methods: make(map[string]*Method, len(methods)), running: newSlots(options.MaxRunning)}
 	for _, m := range methods {
 		if m.err == nil && m.call == nil && m.group == nil {
 			m.err = errors.New("a method is made by NewMethod")
@@ -144,8 +149,7 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	x.ctx, x.askRoom = ctx, s.options.Room
 	defer x.free()
 	x.clock.begin(s.options.Observe)
-	// One argument more than any method takes is enough to see that there are too many.
-	if err := x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth); err != nil {
+	if err := s.read(ctx, x, body); err != nil {
 		s.refuse(ctx, x, err)
 		return x.out
 	}
@@ -162,6 +166,15 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 		x.closeBatch()
 	}
 	return x.out
+}
+
+// read takes a body apart, when it is its turn. Where ctx ends first it does so too: each of its calls is told.
+func (s *Server) read(ctx context.Context, x *exchange, body []byte) *Error {
+	if s.running.take(ctx) == nil {
+		defer s.running.give()
+	}
+	// One argument more than any method takes is enough to see that there are too many.
+	return x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth)
 }
 
 // refuse answers a body as a whole.
@@ -209,11 +222,22 @@ func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) 
 		err = NewError(CodeMethodNotFound, "the method does not exist", "method", string(stringText(e.method)))
 	default:
 		if err = s.ready(ctx, x, e); err == nil {
-			err = m.callSafely(ctx, &x.reply, x.given(e))
+			err = s.perform(ctx, x, m, e)
 		}
 	}
 	code := s.conclude(ctx, x, e.id, m, err)
 	x.clock.observe(m.observed(), code)
+}
+
+// perform makes the call e of the method m, when it is its turn.
+func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelope) error {
+	if !m.waits {
+		if err := s.running.take(ctx); err != nil {
+			return err
+		}
+		defer s.running.give()
+	}
+	return m.callSafely(ctx, &x.reply, x.given(e))
 }
 
 // callSafely is call with a panic as an error.

@@ -19,6 +19,8 @@ const (
 	badUTF8       = "-32700 bad_utf8"
 	tooDeep       = "-32700 too_deep"
 	noMethod      = "-32601"
+	malformed     = "-32602 malformed"
+	badAccount    = "-32602 bad_account"
 	notAnObject   = "-32600 not_an_object"
 	tooManyCalls  = "-32040 batch_size"
 	tooLongAnswer = "-32040 response_size"
@@ -46,9 +48,9 @@ func malformedCalls() []request {
 		text(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","params":7}`, "-32600 bad_params"),
 		text(`{"jsonrpc":"2.0","id":1,"method":"svc_`+strings.Repeat("x", 100_000)+`"}`, noMethod),
 		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance"}`, "-32602 missing"),
-		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":["nobody"]}`, "-32602 bad_address"),
-		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlocks","params":[-1]}`, "-32602 bad_type"),
-		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlockByNumber","params":["0xffffffffffffffffffff"]}`, "-32602 bad_type"),
+		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":["nobody"]}`, badAccount),
+		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlocks","params":[-1]}`, malformed),
+		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlockByNumber","params":["0xffffffffffffffffffff"]}`, malformed),
 	}
 }
 
@@ -109,7 +111,7 @@ func hugeBodies() []request {
 	}
 	return []request{
 		post(spaces, badJSON),
-		post(call, "-32602 bad_address"),
+		post(call, badAccount),
 		post(bytes.Repeat([]byte(`"`), maxBody), badJSON),
 		{wire: over, wants: [][]string{{tooLarge}}},
 		{wire: chunked, wants: [][]string{{tooLarge}}},
@@ -148,7 +150,7 @@ func hugeBatches() []request {
 		batch("{}", maxBatch, "-32600 bad_version"),
 		batch(call("svc_nothing", "[]"), maxBatch, noMethod),
 		batch(call("svc_getGenesis", "[]"), maxBatch, okay, tooLongAnswer, timeUp),
-		batch(call("svc_getBlocks", "[0,256,true]"), maxBatch, okay, tooLongAnswer, timeUp),
+		batch(call("svc_getBlocks", `[{"from_height":0,"to_height":256}]`), maxBatch, okay, tooLongAnswer, timeUp),
 		batch(call("svc_getFeeHistory", "[1024]"), maxBatch, okay, tooLongAnswer, timeUp),
 		batch(call("svc_listRecentTransactions", "[1000]"), maxBatch, okay, tooLongAnswer, timeUp),
 	}

@@ -137,8 +137,8 @@ func garbageTransactions(s settings, generation int) (func(context.Context, *nod
 	requests = append(requests,
 		sending([][]byte{bytes.Repeat([]byte{0}, types.MaxTransactionBytes+1)}, []string{undecodable}),
 		sending([][]byte{unsigned(func(tx *types.Transaction) { tx.Payload = types.Call{Args: make([]byte, types.MaxTransactionBytes)} })}, []string{undecodable}),
-		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["0xabc"]}`), "-32602 malformed"),
-		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["`+strings.Repeat("zz", 1000)+`"]}`), "-32602 malformed"),
+		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["0xabc"]}`), malformed),
+		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["`+strings.Repeat("zz", 1000)+`"]}`), malformed),
 	)
 	return streams(func() []request { return requests })(s, generation)
 }

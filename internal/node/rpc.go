@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 
 	"github.com/cairn-chain/cairn/api"
@@ -22,10 +23,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// callsPerCore is how many calls compute at a time for each core: one, and one while that one waits for the disk. With
+// more the sequencer would have to wait for its turn among them.
+const callsPerCore = 2
+
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Version: n.config.Version,
 		Mode: api.ModePrimary, Limits: jsonrpc.Options{
+			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
 			Incident: logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
 		},
 	}

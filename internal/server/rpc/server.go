@@ -199,6 +199,12 @@ func bind[P, R any](s *Server, m api.Method[P, R], handle func(context.Context, 
 	})}
 }
 
+// waiting is a method whose calls wait for blocks or signatures.
+func (m method) waiting() method {
+	m.handler = m.handler.Waiting()
+	return m
+}
+
 // bindGroup binds a method whose consecutive calls in a batch are handled together.
 func bindGroup[P, R any](s *Server, m api.Method[P, R], handle func(context.Context, []P) []jsonrpc.Outcome[R]) method {
 	return method{m.Declaration, jsonrpc.NewGroupMethod(m.Name, func(ctx context.Context, params []P) []jsonrpc.Outcome[R] {
@@ -234,7 +240,7 @@ func (s *Server) methods() []method {
 		bind(s, api.ListRecentTransactions, s.listRecentTransactions),
 
 		bindGroup(s, api.SendRawTransaction, s.sendRawTransaction),
-		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync),
+		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync).waiting(),
 		bind(s, api.Call, s.call),
 		bind(s, api.EstimateGas, s.estimateGas),
 		bind(s, api.GasPrice, s.gasPrice),
@@ -251,13 +257,13 @@ func (s *Server) methods() []method {
 		return methods
 	}
 	return append(methods,
-		bind(s, api.DevMine, s.devMine),
+		bind(s, api.DevMine, s.devMine).waiting(),
 		bind(s, api.DevSetBlockTime, s.devSetBlockTime),
 		bind(s, api.DevIncreaseTime, s.devIncreaseTime),
 		bind(s, api.DevSetNextBlockTime, s.devSetNextBlockTime),
-		bind(s, api.DevSnapshot, s.devSnapshot),
-		bind(s, api.DevRevert, s.devRevert),
-		bind(s, api.DevFund, s.devFund),
+		bind(s, api.DevSnapshot, s.devSnapshot).waiting(),
+		bind(s, api.DevRevert, s.devRevert).waiting(),
+		bind(s, api.DevFund, s.devFund).waiting(),
 	)
 }
 
