@@ -13,7 +13,7 @@ type attack struct {
 	name string
 	// prepare makes what costs the attacker time, and returns the attack itself, which goes on until ctx ends. The
 	// generation tells the rounds apart in which it is called.
-	prepare func(s settings, generation int) (func(ctx context.Context, n *node, t *tally), error)
+	prepare func(ctx context.Context, s settings, generation int) (func(ctx context.Context, n *node, t *tally), error)
 }
 
 // attacks are all there are, in the order in which they come: what leaves the pool full comes last.
@@ -63,8 +63,8 @@ func chooseAttacks(list string) (chosen []attack, err error) {
 }
 
 // streams is an attack whose clients send the given requests in turn, each as fast as it is answered.
-func streams(requests func() []request) func(settings, int) (func(context.Context, *node, *tally), error) {
-	return func(s settings, _ int) (func(context.Context, *node, *tally), error) {
+func streams(requests func() []request) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
+	return func(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 		all := requests()
 		return func(ctx context.Context, n *node, t *tally) {
 			inParallel(s.clients, func(client int) {

@@ -41,7 +41,7 @@ type accountCounts struct{ signatures, gaps, pool int }
 
 func accountsOf(s settings) accountCounts {
 	return accountCounts{
-		signatures: max(s.clients, (s.stock+window/2-1)/(window/2)), gaps: max(s.clients, s.stock/256),
+		signatures: s.clients * max(1, s.stock/s.clients/good), gaps: max(s.clients, s.stock/256),
 		pool: (max(s.pool, s.stock) + window/2 - 1) / (window / 2),
 	}
 }

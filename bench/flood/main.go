@@ -12,6 +12,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -35,7 +36,8 @@ type settings struct {
 	pool              int           // transactions signed to fill the pool
 	memoryMiB         uint64        // that the node may take
 	quiet             bool          // whether there is one round without an attack first
-	together          bool          // whether all chosen attacks come at once at the end
+	together          bool          // whether all attacks come at once at the end
+	timing            bool          // whether late blocks, and late inclusion, break a rule
 }
 
 func main() {
@@ -54,15 +56,15 @@ func main() {
 	flag.Uint64Var(&s.memoryMiB, "memory", 4096, "MiB of memory that the node may take")
 	flag.BoolVar(&s.quiet, "quiet", true, "begin with a round without an attack")
 	flag.BoolVar(&s.together, "together", true, "end with all attacks at once")
+	flag.BoolVar(&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	chosen, err := chooseAttacks(*names)
 	if err == nil {
 		var results []result
-		if results, err = flood(ctx, s, chosen, os.Stderr); err == nil {
-			err = write(os.Stdout, results, *asJSON)
-		}
+		results, err = flood(ctx, s, chosen, os.Stderr)
+		err = errors.Join(err, write(os.Stdout, results, *asJSON))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "flood:", err)
@@ -77,9 +79,7 @@ func flood(ctx context.Context, s settings, chosen []attack, progress io.Writer)
 		return nil, err
 	}
 	defer func() {
-		if stopErr := node.stop(); err == nil {
-			err = stopErr
-		}
+		err = errors.Join(err, node.stop())
 	}()
 	var rounds []round
 	if s.quiet {
@@ -117,7 +117,7 @@ func write(w io.Writer, results []result, asJSON bool) error {
 		return err
 	}
 	if slices.ContainsFunc(results, func(r result) bool { return len(r.Violations) > 0 }) {
-		return fmt.Errorf("a rule was broken")
+		return errors.New("a rule was broken")
 	}
 	return nil
 }

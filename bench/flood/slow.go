@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,10 +22,11 @@ const (
 	slowFactor = 16
 )
 
-// oneAddress sends good calls from one address, behind a proxy that the node trusts: over its rate they are refused.
-func oneAddress(s settings, _ int) (func(context.Context, *node, *tally), error) {
-	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`)
-	r := postWith("X-Forwarded-For: 203.0.113.7\r\n", call, okay, "HTTP 429")
+// oneAddress sends batches of good calls from one address, behind a proxy that the node trusts: over its rate they are
+// refused.
+func oneAddress(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
+	calls := bytes.Join(slices.Repeat([][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`)}, sendBatch), []byte(","))
+	r := postWith("X-Forwarded-For: 203.0.113.7\r\n", slices.Concat([]byte("["), calls, []byte("]")), okay, "HTTP 429")
 	return func(ctx context.Context, n *node, t *tally) {
 		inParallel(s.clients, func(client int) {
 			proxy := net.IPv4(127, 255, byte(client>>8), byte(client))
@@ -49,7 +51,7 @@ func oneAddress(s settings, _ int) (func(context.Context, *node, *tally), error)
 }
 
 // slowClients send a head, or a body, byte by byte, and must be cut off.
-func slowClients(s settings, _ int) (func(context.Context, *node, *tally), error) {
+func slowClients(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	head := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Long: %s\r\nContent-Length: 2\r\n\r\n{}",
 		bytes.Repeat([]byte("x"), 1000))
 	body := post(bytes.Repeat([]byte(" "), 1000)).wire
@@ -114,7 +116,7 @@ func trickle(ctx context.Context, n *node, t *tally, wire []byte, first int) {
 }
 
 // unreadAnswers ask for the longest answers and read nothing.
-func unreadAnswers(s settings, _ int) (func(context.Context, *node, *tally), error) {
+func unreadAnswers(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	r := batch(`{"jsonrpc":"2.0","id":1,"method":"svc_getGenesis"}`, maxBatch)
 	return func(ctx context.Context, n *node, t *tally) {
 		inParallel(slowFactor*s.clients, func(int) {
@@ -139,7 +141,7 @@ func unreadAnswers(s settings, _ int) (func(context.Context, *node, *tally), err
 
 // idleConnections open more connections than the node takes and do nothing with them; every other one makes a call
 // first. Those beyond the bound are answered 503.
-func idleConnections(s settings, _ int) (func(context.Context, *node, *tally), error) {
+func idleConnections(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	const dialers = 64
 	call := post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`), okay, "HTTP 503", closed)
 	return func(ctx context.Context, n *node, t *tally) {

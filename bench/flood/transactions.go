@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ const (
 	window = 1024
 	// sendBatch is how many transactions a request of the attacks has, if nothing else is said.
 	sendBatch = 64
+	// good is how many transactions with a right signature come with one that has a wrong one.
+	good = 511
 )
 
 // sending is a request that sends transactions, whose right outcomes are those of each in turn.
@@ -69,23 +72,25 @@ func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types
 	}
 }
 
-// signAll signs count transactions, in parallel, where of gives the i-th with its signer.
-func signAll(count int, of func(i int) (client.Signer, types.Transaction)) ([][]byte, error) {
-	encoded, errs := make([][]byte, count), make([]error, runtime.NumCPU())
+// signAll signs so many transactions of each signer, in parallel, where of gives the i-th, and returns them one signer's
+// after the other's.
+func signAll(ctx context.Context, signers []client.Signer, each int, of func(from client.Signer, i int) types.Transaction) ([][]byte, error) {
+	encoded, errs := make([][]byte, len(signers)*each), make([]error, runtime.NumCPU())
 	var next atomic.Int64
 	inParallel(len(errs), func(worker int) {
-		for i := int(next.Add(1)) - 1; i < count && errs[worker] == nil; i = int(next.Add(1)) - 1 {
-			signer, tx := of(i)
-			signed, err := signer.Sign(tx)
-			encoded[i], errs[worker] = signed.Encode(), err
+		for s := int(next.Add(1)) - 1; s < len(signers) && errs[worker] == nil; s = int(next.Add(1)) - 1 {
+			txs := make([]types.Transaction, each)
+			for i := range txs {
+				txs[i] = of(signers[s], i)
+			}
+			signed, err := signers[s].SignAll(txs)
+			for i, tx := range signed {
+				encoded[s*each+i] = tx.Encode()
+			}
+			errs[worker] = errors.Join(err, ctx.Err())
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return encoded, nil
+	return encoded, errors.Join(errs...)
 }
 
 // eachSends is an attack whose clients send requests of their own in their order, again from the beginning at the end.
@@ -102,7 +107,7 @@ func eachSends(of [][]request) func(context.Context, *node, *tally) {
 }
 
 // garbageTransactions are bytes that are no transaction, and transactions that break a rule without need of a signature.
-func garbageTransactions(s settings, generation int) (func(context.Context, *node, *tally), error) {
+func garbageTransactions(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	rich := signersOf("garbage", generation, 1)[0]
 	good, err := rich.Sign(transfer(rich, 0, transferGas, ampleFee, 1))
 	if err != nil {
@@ -140,72 +145,57 @@ func garbageTransactions(s settings, generation int) (func(context.Context, *nod
 		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["0xabc"]}`), malformed),
 		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["`+strings.Repeat("zz", 1000)+`"]}`), malformed),
 	)
-	return streams(func() []request { return requests })(s, generation)
+	return streams(func() []request { return requests })(ctx, s, generation)
 }
 
 // wrongSignatures are batches of 512 transactions of which one has a wrong signature, each from another address: what
 // spoils a batch of signatures that are verified together.
-func wrongSignatures(s settings, generation int) (func(context.Context, *node, *tally), error) {
-	const good = 511
-	perClient := max(1, s.stock/s.clients/good) * good
+func wrongSignatures(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("signatures", generation, accountsOf(s).signatures)
-	perSigner := (s.clients*perClient + len(signers) - 1) / len(signers)
-	encoded, err := signAll(s.clients*perClient, func(i int) (client.Signer, types.Transaction) {
-		signer := signers[i/perSigner]
-		return signer, transfer(signer, uint64(i%perSigner), transferGas, ampleFee, 1)
+	encoded, err := signAll(ctx, signers, good, func(from client.Signer, i int) types.Transaction {
+		return transfer(from, uint64(i), transferGas, ampleFee, 1)
 	})
 	if err != nil {
 		return nil, err
 	}
 	liar := signersOf("liar", generation, 1)[0]
 	requests := make([][]request, s.clients)
-	for c := range requests {
-		mine := encoded[c*perClient : (c+1)*perClient]
-		for b := 0; b < len(mine); b += good {
-			lie := types.SignedTransaction{Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+b+c))}
-			_, _ = rand.Read(lie.Signature[:]) // never fails (crypto/rand)
-			place := b % good
-			batch := append(append(append([][]byte(nil), mine[b:b+place]...), lie.Encode()), mine[b+place:b+good]...)
-			// The bounds of what waits for verification, and of a sender's nonces, are met where the machine is slow.
-			honest := []string{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh}
-			rights := make([][]string, good+1)
-			for i := range rights {
-				rights[i] = honest
-			}
-			rights[place] = []string{badSignature, poolFull}
-			r := sending(batch, rights...)
-			r.fresh = true
-			requests[c] = append(requests[c], r)
-		}
+	for i := range signers {
+		mine, place := encoded[i*good:(i+1)*good], i%(good+1)
+		lie := types.SignedTransaction{Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+i))}
+		_, _ = rand.Read(lie.Signature[:]) // never fails (crypto/rand)
+		// Where the machine is slow, more waits for verification than may.
+		rights := slices.Repeat([][]string{{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh}}, good+1)
+		rights[place] = []string{badSignature, poolFull}
+		r := sending(slices.Insert(slices.Clone(mine), place, lie.Encode()), rights...)
+		r.fresh = true
+		requests[i%s.clients] = append(requests[i%s.clients], r)
 	}
 	return eachSends(requests), nil
 }
 
 // replays are the same transactions again and again, before and after they are included.
-func replays(s settings, generation int) (func(context.Context, *node, *tally), error) {
+func replays(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("replays", generation, s.clients)
-	encoded, err := signAll(s.clients*sendBatch, func(i int) (client.Signer, types.Transaction) {
-		signer := signers[i/sendBatch]
-		return signer, transfer(signer, uint64(i%sendBatch), transferGas, ampleFee, 1)
+	encoded, err := signAll(ctx, signers, sendBatch, func(from client.Signer, i int) types.Transaction {
+		return transfer(from, uint64(i), transferGas, ampleFee, 1)
 	})
 	if err != nil {
 		return nil, err
 	}
 	requests := make([][]request, s.clients)
 	for c := range requests {
-		first := sending(encoded[c*sendBatch:(c+1)*sendBatch], []string{okay, alreadyKnown, nonceTooLow})
-		requests[c] = []request{first}
+		requests[c] = []request{sending(encoded[c*sendBatch:(c+1)*sendBatch], []string{okay, alreadyKnown})}
 	}
 	return eachSends(requests), nil
 }
 
 // nonceGaps are transactions that wait for one that never comes.
-func nonceGaps(s settings, generation int) (func(context.Context, *node, *tally), error) {
+func nonceGaps(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	const perSigner = 2 * sendBatch
 	signers := signersOf("gaps", generation, accountsOf(s).gaps)
-	encoded, err := signAll(len(signers)*perSigner, func(i int) (client.Signer, types.Transaction) {
-		signer := signers[i/perSigner]
-		return signer, transfer(signer, uint64(1+i%perSigner*9), transferGas, ampleFee, 1)
+	encoded, err := signAll(ctx, signers, perSigner, func(from client.Signer, i int) types.Transaction {
+		return transfer(from, uint64(1+i*9), transferGas, ampleFee, 1)
 	})
 	if err != nil {
 		return nil, err
@@ -220,18 +210,17 @@ func nonceGaps(s settings, generation int) (func(context.Context, *node, *tally)
 
 // replacements raise the fees of the same nonces by a tenth again and again, in runs of as many nonces as the pool takes
 // for an account, and by less than a tenth, which is refused.
-func replacements(s settings, generation int) (func(context.Context, *node, *tally), error) {
+func replacements(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("replacements", generation, s.clients)
 	run := min(window, max(1, s.stock/s.clients/4))
 	rounds := max(2, s.stock/s.clients/run)
 	perSigner := run * rounds
-	encoded, err := signAll(len(signers)*perSigner, func(i int) (client.Signer, types.Transaction) {
-		signer, round, nonce := signers[i/perSigner], i%perSigner/run, i%run
+	encoded, err := signAll(ctx, signers, perSigner, func(from client.Signer, i int) types.Transaction {
 		fee := lowestFee + 10
-		for range round {
+		for range i / run {
 			fee += (fee + 9) / 10
 		}
-		return signer, transfer(signer, uint64(nonce), blockGas, fee, fee)
+		return transfer(from, uint64(i%run), blockGas, fee, fee)
 	})
 	if err != nil {
 		return nil, err
@@ -249,38 +238,33 @@ func replacements(s settings, generation int) (func(context.Context, *node, *tal
 
 // fullPool fills the pool with transactions at the lowest fee that ask for a whole block's gas each, so that a block
 // takes one of them at most, and goes on when the pool is full. Between them come some under the lowest fee.
-func fullPool(s settings, generation int) (func(context.Context, *node, *tally), error) {
+func fullPool(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	const perSigner = window - window%sendBatch
 	count := s.pool
 	if generation > 0 {
 		count = s.stock
 	}
 	signers := signersOf("pool", generation, (count+perSigner-1)/perSigner)
-	encoded, err := signAll(count, func(i int) (client.Signer, types.Transaction) {
-		signer, nonce := signers[i/perSigner], i%perSigner
-		return signer, transfer(signer, uint64(nonce), blockGas, lowestFee, 0)
+	encoded, err := signAll(ctx, signers, perSigner, func(from client.Signer, i int) types.Transaction {
+		return transfer(from, uint64(i), blockGas, lowestFee, 0)
 	})
 	if err != nil {
 		return nil, err
 	}
-	under, err := signAll(1, func(int) (client.Signer, types.Transaction) {
-		return signers[0], transfer(signers[0], perSigner, transferGas, lowestFee-1, 0)
-	})
-	if err != nil {
-		return nil, err
-	}
+	under := types.SignedTransaction{Transaction: transfer(signers[0], perSigner, transferGas, lowestFee-1, 0)}
+	tooCheap := sending([][]byte{under.Encode()}, []string{feeTooLow}) // its signature is not looked at
 	requests := make([][]request, s.clients)
 	for i := 0; i < len(encoded); i += sendBatch {
 		c := i / perSigner % s.clients
-		requests[c] = append(requests[c], sending(encoded[i:min(i+sendBatch, len(encoded))],
+		requests[c] = append(requests[c], sending(encoded[i:i+sendBatch],
 			[]string{okay, alreadyKnown, nonceTooLow, nonceTooHigh, poolFull}))
 		if len(requests[c])%16 == 0 {
-			requests[c] = append(requests[c], sending(under, []string{feeTooLow}))
+			requests[c] = append(requests[c], tooCheap)
 		}
 	}
 	for c := range requests {
 		if len(requests[c]) == 0 {
-			requests[c] = []request{sending(under, []string{feeTooLow})}
+			requests[c] = []request{tooCheap}
 		}
 	}
 	return eachSends(requests), nil

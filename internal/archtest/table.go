@@ -63,6 +63,7 @@ var rows = map[string][]string{
 	"cmd/cairn":             {"internal/node", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
+	"bench/flood":  {"client", "types", "crypto"},
 	"bench/growth": {"types", "crypto", "internal/engine/ledger", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":   {"client", "internal/bench"},
 	"bench/peers":  {"client", "internal/bench"},
