@@ -25,7 +25,20 @@ const (
 	tooManyCalls  = "-32040 batch_size"
 	tooLongAnswer = "-32040 response_size"
 	timeUp        = "-32040 time"
+	// A node whose memory for requests is taken says so, before a body is read or where an answer goes on growing.
+	busyBefore = "HTTP 503"
+	busyAfter  = "-32040 busy"
 )
+
+// orBusy adds to requests that take memory what a node says that has none left.
+func orBusy(requests []request) []request {
+	for i := range requests {
+		for j := range requests[i].wants {
+			requests[i].wants[j] = append(requests[i].wants[j], busyBefore, busyAfter)
+		}
+	}
+	return requests
+}
 
 // malformedCalls are bodies that are no JSON, no call, or a call of nothing.
 func malformedCalls() []request {
@@ -60,14 +73,14 @@ func deepNesting() []request {
 	inParams := func(opening, closing string) []byte {
 		return []byte(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":` + opening + closing + `}`)
 	}
-	return []request{
+	return orBusy([]request{
 		post(bytes.Repeat([]byte("["), half), tooDeep),
 		post(append(bytes.Repeat([]byte("["), half), bytes.Repeat([]byte("]"), half)...), tooDeep),
 		post(bytes.Repeat([]byte(`{"a":`), half/5), tooDeep),
 		post(inParams(strings.Repeat("[", half), strings.Repeat("]", half-100)), tooDeep),
 		post(inParams(strings.Repeat(`[{"a":`, 1000), "1"+strings.Repeat("}]", 1000)), tooDeep),
 		post(inParams(strings.Repeat("[", 65), strings.Repeat("]", 65)), tooDeep),
-	}
+	})
 }
 
 // malformedHTTP are requests that are none, or that go nowhere. A server may close where a request's end is not known.
@@ -109,7 +122,7 @@ func hugeBodies() []request {
 	for range maxBody>>16 + 1 {
 		chunked = fmt.Appendf(chunked, "10000\r\n%s\r\n", spaces[:1<<16])
 	}
-	return []request{
+	return orBusy([]request{
 		post(spaces, badJSON),
 		post(call, badAccount),
 		post(bytes.Repeat([]byte(`"`), maxBody), badJSON),
@@ -120,7 +133,7 @@ func hugeBodies() []request {
 		postWith("Content-Encoding: gzip\r\n", bomb[:len(bomb)/2], tooLarge),
 		postWith("Content-Encoding: gzip\r\n", []byte("not compressed"), unreadable),
 		postWith("Content-Encoding: br\r\n", bomb, "HTTP 415"),
-	}
+	})
 }
 
 func zipped(plain []byte) []byte {
@@ -141,7 +154,7 @@ func hugeBatches() []request {
 	call := func(method, params string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
 	}
-	return []request{
+	return orBusy([]request{
 		post([]byte("[]"), "-32600 empty_batch"),
 		batch(call("svc_blockNumber", "[]"), maxBatch+1, tooManyCalls),
 		batch("{}", maxBody/3-2, tooManyCalls),
@@ -153,7 +166,7 @@ func hugeBatches() []request {
 		batch(call("svc_getBlocks", `[{"from_height":0,"to_height":256}]`), maxBatch, okay, tooLongAnswer, timeUp),
 		batch(call("svc_getFeeHistory", "[1024]"), maxBatch, okay, tooLongAnswer, timeUp),
 		batch(call("svc_listRecentTransactions", "[1000]"), maxBatch, okay, tooLongAnswer, timeUp),
-	}
+	})
 }
 
 // batch is a batch of the same call, again and again.

@@ -70,6 +70,8 @@ func startNode(ctx context.Context, s settings) (n *node, err error) {
 	n.command = exec.Command(s.binary, "node", "--data-dir", data, "--block-time", s.blockTime.String(), "--rpc-addr", "127.0.0.1:0",
 		"--admin-addr", "127.0.0.1:0", "--trusted-proxy", proxies, "--ready-file", ready)
 	n.command.Stderr = os.Stderr
+	// Three quarters of the bound, as docs/operators.md recommends.
+	n.command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4))
 	if err := n.command.Start(); err != nil {
 		return nil, err
 	}
@@ -126,9 +128,9 @@ func (n *node) stop() (err error) {
 
 // sample is what the admin address tells.
 type sample struct {
-	height                     uint64
-	goroutines, files, pending int
-	residentBytes              uint64
+	height                                  uint64
+	connections, goroutines, files, pending int
+	residentBytes                           uint64
 }
 
 // sample reads the node's metrics.
@@ -150,14 +152,15 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 			values[name] = value
 		}
 	}
-	for _, name := range []string{"cairn_head_height", "go_goroutines", "process_open_fds", "process_resident_memory_bytes", "cairn_mempool_transactions"} {
+	for _, name := range []string{"cairn_head_height", "go_goroutines", "process_open_fds", "process_resident_memory_bytes", "cairn_mempool_transactions",
+		"cairn_http_connections"} {
 		if _, ok := values[name]; !ok {
 			return s, fmt.Errorf("the metrics have no %s (%w)", name, errors.Join(lines.Err(), errIncomplete))
 		}
 	}
 	return sample{
 		height: uint64(values["cairn_head_height"]), goroutines: int(values["go_goroutines"]), files: int(values["process_open_fds"]),
-		pending: int(values["cairn_mempool_transactions"]), residentBytes: uint64(values["process_resident_memory_bytes"]),
+		pending: int(values["cairn_mempool_transactions"]), connections: int(values["cairn_http_connections"]), residentBytes: uint64(values["process_resident_memory_bytes"]),
 	}, nil
 }
 

@@ -17,9 +17,10 @@ const (
 	latestBlock = 3
 	// abandoned is how many intervals without a block end a round.
 	abandoned = 60
-	// settleBlocks is how many blocks come between a round and the next.
-	settleBlocks = 2
-	samplePause  = 100 * time.Millisecond
+	// settleTime is how long a node may work on what the attackers asked before they left: a little more than the 30 s that
+	// it gives a request.
+	settleTime  = time.Minute
+	samplePause = 100 * time.Millisecond
 )
 
 // round is a time under attack.
@@ -117,6 +118,27 @@ func awaitBlocks(ctx context.Context, s settings, n *node, count uint64) error {
 	return nil
 }
 
+// settle waits until the node has no connection left.
+func (n *node) settle(ctx context.Context) (sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	pause := time.NewTicker(samplePause)
+	defer pause.Stop()
+	for {
+		now, err := n.sample(ctx)
+		if err != nil || now.connections == 0 {
+			return now, err
+		}
+		select {
+		case <-pause.C:
+		case <-n.ended:
+			return now, fmt.Errorf("the node ended: %w", n.err)
+		case <-ctx.Done():
+			return now, fmt.Errorf("%d connections are still open after %s", now.connections, settleTime)
+		}
+	}
+}
+
 // run attacks the node for the time of a round while honest users work.
 func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	generation := 0
@@ -164,10 +186,10 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	attackers.Wait()
 	endWatch()
 	watchers.Wait()
-	if err := errors.Join(err, w.err, awaitBlocks(ctx, s, n, settleBlocks)); err != nil {
+	if err := errors.Join(err, w.err); err != nil {
 		return result{}, err
 	}
-	after, err := n.sample(ctx)
+	after, err := n.settle(ctx)
 	if err != nil {
 		return result{}, err
 	}
