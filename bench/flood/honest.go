@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
@@ -66,8 +64,8 @@ func allAccounts(s settings) (all []types.Account) {
 	return all
 }
 
-// inclusion is what became of an honest transfer: how many blocks after the one at which it was sent it was included,
-// and how long its sender waited.
+// inclusion is what became of an honest transfer: how many blocks after the newest one that its sender knew it was
+// included, and how long its sender waited.
 type inclusion struct {
 	blocks uint64
 	took   time.Duration
@@ -75,7 +73,6 @@ type inclusion struct {
 
 // crowd is the honest users.
 type crowd struct {
-	head     *atomic.Uint64 // the newest height that anyone has seen
 	mu       sync.Mutex
 	included []inclusion
 	errs     []error
@@ -130,7 +127,11 @@ func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.A
 	if err != nil {
 		return inclusion{}, err
 	}
-	begin, height := time.Now(), c.head.Load()
+	height, err := node.BlockNumber(ctx)
+	if err != nil {
+		return inclusion{}, fmt.Errorf("ask for the height: %w", err)
+	}
+	begin := time.Now()
 	receipt, err := node.SendAndWait(ctx, signed)
 	if err == nil {
 		err = client.Failure(receipt)
@@ -138,6 +139,5 @@ func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.A
 	if err != nil {
 		return inclusion{}, fmt.Errorf("send a transfer with the max fee %d and the priority fee %d: %w", tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err)
 	}
-	included := uint64(receipt.BlockHeight)
-	return inclusion{blocks: included - min(height, included), took: time.Since(begin)}, errors.Join(ctx.Err())
+	return inclusion{blocks: uint64(receipt.BlockHeight - height), took: time.Since(begin)}, nil
 }

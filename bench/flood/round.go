@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -53,7 +52,7 @@ type result struct {
 
 // watcher looks at the node while a round goes on.
 type watcher struct {
-	head     atomic.Uint64
+	head     uint64
 	interval time.Duration // the longest without a new block, so far
 	most     sample        // of each number
 	err      error
@@ -74,8 +73,8 @@ func (w *watcher) watch(ctx context.Context, n *node) {
 			return
 		}
 		w.interval = max(w.interval, time.Since(last))
-		if now.height > w.head.Load() {
-			w.head.Store(now.height)
+		if now.height > w.head {
+			w.head = now.height
 			last = time.Now()
 		}
 		w.most.goroutines, w.most.files = max(w.most.goroutines, now.goroutines), max(w.most.files, now.files)
@@ -165,13 +164,12 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	defer endAttack()
 	defer endWatch()
 	w, users, enough := &watcher{}, &crowd{}, make(chan struct{})
-	users.head = &w.head
 	var attackers, honest, watchers sync.WaitGroup
 	before, err := n.sample(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	w.head.Store(before.height)
+	w.head = before.height
 	begin := time.Now()
 	watchers.Go(func() { w.watch(watching, n) })
 	for _, start := range starts {
@@ -199,7 +197,7 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	}
 	got := result{
 		Attack: r.name, Requests: t.requests, RequestsPerSecond: float64(t.requests) / took.Seconds(), Outcomes: t.outcomes, Wrong: t.wrong,
-		HonestIncluded: len(users.included), Blocks: w.head.Load() - before.height, BlockInterval: w.interval.Seconds(),
+		HonestIncluded: len(users.included), Blocks: w.head - before.height, BlockInterval: w.interval.Seconds(),
 		MemoryMax: peak, MemoryAfter: after.residentBytes, Goroutines: w.most.goroutines, Files: w.most.files, Pending: w.most.pending,
 	}
 	got.honest(users.included)
