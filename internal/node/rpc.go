@@ -32,7 +32,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Version: n.config.Version,
 		Mode: api.ModePrimary, Limits: jsonrpc.Options{
 			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
-			Incident: logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
+			Incident:   logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
 		},
 	}
 	if o := n.config.Override; o != nil {
