@@ -22,6 +22,7 @@ type interpreter struct {
 	mostPages uint64
 	gas       uint64
 	frames    int
+	weight    uint64 // Σ metered blocks × (params + declared locals)
 }
 
 type signature struct {
@@ -52,7 +53,9 @@ func interpret(m *Module, gas uint64) *interpreter {
 		in.functions = append(in.functions, uint32(f[0]))
 		_, n := binary.Uvarint(m.Code[i])
 		body := m.Code[i][n:]
-		in.bodies = append(in.bodies, prepare(body[1+2*int(body[0]):], int(body[0])))
+		c := prepare(body[1+2*int(body[0]):], int(body[0]))
+		in.bodies = append(in.bodies, c)
+		in.weight += uint64(len(c.costs) * (in.types[f[0]].params + c.locals))
 	}
 	for _, g := range m.Globals {
 		value, _ := signed(g[3:])

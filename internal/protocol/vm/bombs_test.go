@@ -1,0 +1,23 @@
+package vm_test
+
+import (
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+)
+
+// Modules at the limits are accepted and grow by no more than Check promises.
+func TestBombs(t *testing.T) {
+	for _, bomb := range wasmgen.Bombs() {
+		code := bomb.Module.Encode()
+		m, err := vm.Check(code)
+		if err != nil {
+			t.Errorf("%s: %v", bomb.Name, err)
+			continue
+		}
+		if got := len(m.Instrumented()); got > 10*len(code)+384<<10 {
+			t.Errorf("%s: %d bytes become %d", bomb.Name, len(code), got)
+		}
+	}
+}
