@@ -38,17 +38,23 @@ type conn struct {
 	until  time.Time // the deadline that is set
 }
 
-// dial connects to the node, with TLS for https. The end of ctx cuts short what the connection waits for.
-func dial(ctx context.Context, node *url.URL) (*conn, error) {
+// dialer connects to a node.
+type dialer struct {
+	node *url.URL
+	tls  *tls.Config // for https; nil is the default
+}
+
+// dial connects, with TLS for https. The end of ctx cuts short what the connection waits for.
+func (d dialer) dial(ctx context.Context) (*conn, error) {
 	dialer := &net.Dialer{Timeout: answerTimeout}
 	connect, port := dialer.DialContext, "80"
-	if node.Scheme == "https" {
-		connect, port = (&tls.Dialer{NetDialer: dialer}).DialContext, "443"
+	if d.node.Scheme == "https" {
+		connect, port = (&tls.Dialer{NetDialer: dialer, Config: d.tls}).DialContext, "443"
 	}
-	if node.Port() != "" {
-		port = node.Port()
+	if d.node.Port() != "" {
+		port = d.node.Port()
 	}
-	c, err := connect(ctx, "tcp", net.JoinHostPort(node.Hostname(), port))
+	c, err := connect(ctx, "tcp", net.JoinHostPort(d.node.Hostname(), port))
 	if err != nil {
 		return nil, err
 	}

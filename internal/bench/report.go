@@ -11,19 +11,20 @@ import (
 
 // Report is what a run measured.
 type Report struct {
-	Load           Load         `json:"load"`
-	URL            string       `json:"url"`
-	Connections    int          `json:"connections"`
-	Batch          int          `json:"batch"`       // calls in a request
-	OfferedRate    float64      `json:"offeredRate"` // calls a second of an open loop; 0 of a closed one
-	Seconds        float64      `json:"seconds"`     // from the start to the last answer
-	Requests       int64        `json:"requests"`    // answered ones
-	Calls          int64        `json:"calls"`       // that succeeded
-	CallsPerSecond float64      `json:"callsPerSecond"`
-	Latency        Percentiles  `json:"latency"`             // of requests; in an open loop from the scheduled time on
-	Errors         []ErrorCount `json:"errors"`              // most frequent first; a refused call that was sent again counts too
-	Inclusion      *Inclusion   `json:"inclusion,omitempty"` // of a load with transfers
-	Interrupted    bool         `json:"interrupted"`
+	Load           Load            `json:"load"`
+	URL            string          `json:"url"`
+	Connections    int             `json:"connections"`
+	Batch          int             `json:"batch"`       // calls in a request
+	OfferedRate    float64         `json:"offeredRate"` // calls a second of an open loop; 0 of a closed one
+	Seconds        float64         `json:"seconds"`     // from the start to the last answer
+	Requests       int64           `json:"requests"`    // answered ones
+	Calls          int64           `json:"calls"`       // that succeeded
+	CallsPerSecond float64         `json:"callsPerSecond"`
+	Latency        Percentiles     `json:"latency"`             // of requests; in an open loop from the scheduled time on
+	Errors         []ErrorCount    `json:"errors"`              // most frequent first; a refused call that was sent again counts too
+	Inclusion      *Inclusion      `json:"inclusion,omitempty"` // of a load with transfers
+	Audience       *AudienceReport `json:"audience,omitempty"`  // of a load with subscribers
+	Interrupted    bool            `json:"interrupted"`
 }
 
 // Inclusion is what became of the transactions of a run.
@@ -83,11 +84,18 @@ func (r *run) report(elapsed time.Duration) Report {
 		report.CallsPerSecond = float64(report.Calls) / elapsed.Seconds()
 	}
 	report.Latency = percentiles(latency)
-	for _, code := range slices.Sorted(maps.Keys(errors)) {
-		report.Errors = append(report.Errors, *errors[code])
-	}
-	slices.SortStableFunc(report.Errors, func(a, b ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
+	report.Errors = ranked(errors)
 	return report
+}
+
+// ranked lists counts, the most frequent first.
+func ranked(counts map[string]*ErrorCount) []ErrorCount {
+	list := []ErrorCount{}
+	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, *counts[code])
+	}
+	slices.SortStableFunc(list, func(a, b ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
+	return list
 }
 
 // accepted is how many transactions the node acknowledged.

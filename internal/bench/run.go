@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"sync"
@@ -16,6 +17,10 @@ type Options struct {
 	Rate     float64       // calls a second of an open loop; 0 is a closed loop
 	Duration time.Duration // the longest that is sent; 0 is until all is sent
 	Settle   time.Duration // how long to wait, after the last answer, for transactions to be included
+
+	TLS        *tls.Config // of an https URL; nil is the default
+	Audience   Audience    // of the load of that name
+	MetricsURL string      // of the node's metrics, to report them with an audience; empty: not looked at
 	// Progress, if not nil, is told about twice a second how far the run is.
 	Progress func(Progress)
 }
@@ -49,7 +54,28 @@ func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Optio
 		return Report{}, fmt.Errorf("reads go on until a duration is over: it must be more than 0")
 	}
 	r := newRun(target, plan, queues, o, node)
-	return r.do(ctx)
+	if plan.Load != Subscribers {
+		return r.do(ctx)
+	}
+	if err := o.Audience.Check(); err != nil {
+		return Report{}, err
+	}
+	a, err := gather(ctx, target, o, dialer{node, o.TLS})
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := r.do(ctx)
+	if err != nil {
+		a.leave()
+		return Report{}, err
+	}
+	head, err := a.settle(ctx, r.accepted(), o.Settle)
+	if err != nil {
+		a.leave()
+		return Report{}, err
+	}
+	report.Audience = a.end(head, r.submissions, r.began)
+	return report, nil
 }
 
 // run is one run of a load.
@@ -59,6 +85,7 @@ type run struct {
 	options     Options
 	workers     []*worker
 	submissions map[[32]byte]*submission
+	began       time.Time
 }
 
 func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL) *run {
@@ -74,7 +101,7 @@ func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL)
 			calls = calls[:whole] // they are repeated, and each time in whole batches
 		}
 		r.workers = append(r.workers, &worker{
-			node: node, encoder: encoder, schedule: newSchedule(o.Rate, o.Batch, i, len(queues)), judge: target.Judge,
+			dialer: dialer{node, o.TLS}, encoder: encoder, schedule: newSchedule(o.Rate, o.Batch, i, len(queues)), judge: target.Judge,
 			requests: encoder.split(calls, o.Batch), repeat: plan.Load == Reads, submissions: r.submissions,
 			latency: newHistogram(), errors: map[string]*ErrorCount{},
 		})
@@ -84,7 +111,8 @@ func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL)
 
 func (r *run) do(ctx context.Context) (Report, error) {
 	if len(r.submissions) == 0 {
-		clock := wallClock{time.Now()}
+		r.began = time.Now()
+		clock := wallClock{r.began}
 		report := r.report(r.send(ctx, clock))
 		report.Interrupted = ctx.Err() != nil
 		return report, nil
@@ -93,7 +121,8 @@ func (r *run) do(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	clock := wallClock{time.Now()}
+	r.began = time.Now()
+	clock := wallClock{r.began}
 	watcher := newWatcher(r.target, clock, r.submissions, head)
 	watching, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup

@@ -67,7 +67,7 @@ func TestSlowAnswersAreNotOmitted(t *testing.T) {
 	const requests = 10
 	calls := slices.Repeat([]Call{NewCall("read", "[]", nil)}, requests)
 	w := &worker{
-		node: node, clock: clock, schedule: newSchedule(10, 1, 0, 1), requests: newEncoder(node, "", false).split(calls, 1),
+		dialer: dialer{node: node}, clock: clock, schedule: newSchedule(10, 1, 0, 1), requests: newEncoder(node, "", false).split(calls, 1),
 		latency: newHistogram(), errors: map[string]*ErrorCount{},
 	}
 	w.run(t.Context())

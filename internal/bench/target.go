@@ -54,6 +54,8 @@ const (
 	Transfers Load = "transfers" // each sender's transfers, once
 	Reads     Load = "reads"     // balances, until the duration is over
 	Mixed     Load = "mixed"     // readsPerTransfer reads before each transfer
+	// Subscribers is Transfers while an [Audience] listens.
+	Subscribers Load = "subscribers"
 )
 
 const (
@@ -83,8 +85,8 @@ const (
 // Check returns an error unless the plan can be prepared.
 func (p Plan) Check() error {
 	switch {
-	case p.Load != Transfers && p.Load != Reads && p.Load != Mixed:
-		return fmt.Errorf("unknown load %q: it is %s, %s or %s", p.Load, Transfers, Reads, Mixed)
+	case p.Load != Transfers && p.Load != Reads && p.Load != Mixed && p.Load != Subscribers:
+		return fmt.Errorf("unknown load %q: it is %s, %s, %s or %s", p.Load, Transfers, Reads, Mixed, Subscribers)
 	case p.Connections < 1 || p.Connections > MaxConnections:
 		return fmt.Errorf("the number of connections is 1 to %d", MaxConnections)
 	case p.FirstSender < 0 || p.Senders < 1 || p.PerSender < 1 || p.Senders > MaxTransfers/p.PerSender:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -29,7 +28,7 @@ type submission struct {
 
 // worker is one connection's part of a run.
 type worker struct {
-	node     *url.URL
+	dialer   dialer
 	encoder  encoder
 	clock    clock
 	schedule schedule
@@ -120,7 +119,7 @@ func (w *worker) exchange(ctx context.Context, r request) (status int, body []by
 		w.disconnect()
 	}
 	if w.conn == nil {
-		if w.conn, err = dial(ctx, w.node); err != nil {
+		if w.conn, err = w.dialer.dial(ctx); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -18,6 +18,8 @@ type benchmark struct {
 	connections, batch, senders, perSender int
 	rate                                   float64
 	duration, settle                       time.Duration
+	audience                               bench.Audience
+	metricsURL                             string
 }
 
 func (a *app) newBench() *cobra.Command {
@@ -31,15 +33,20 @@ Transfers are signed before the clock starts. Their senders are funded by the de
 by --from; what is left in their accounts serves the next run from the same account. Without --rate each connection
 sends its next request when the one before it is answered (a closed loop). With it requests are sent at that rate
 whatever the node does, and a latency counts from the time at which its request was due. An interrupt ends the run
-with what was measured.`,
+with what was measured.
+
+The load "subscribers" sends transfers while --subscribers follow new blocks over WebSocket, and counts what they miss and
+how late they learn of a block. The first --stalled of them read nothing until the node has dropped them all, which
+its metrics tell, or the run has ended.`,
 		Example: `  cairn bench
   cairn bench --load transfers --batch 100 --json
   cairn bench --load reads --connections 32 --duration 10s
-  cairn bench --load mixed --rate 5000 --duration 30s --from alice`,
+  cairn bench --load mixed --rate 5000 --duration 30s --from alice
+  cairn bench --load subscribers --subscribers 1000 --stalled 100 --rate 1000 --metrics-url http://127.0.0.1:8778/metrics`,
 		Args: exactly(),
 	}, senderSettings, flags.run)
 	f := command.Flags()
-	f.StringVar(&flags.load, "load", string(bench.Transfers), "transfers, reads (of balances) or mixed (9 reads for each transfer)")
+	f.StringVar(&flags.load, "load", string(bench.Transfers), "transfers, reads (of balances), mixed (9 reads for each transfer) or subscribers (transfers while others listen)")
 	f.IntVar(&flags.connections, "connections", 16, "connections, each with one request at a time")
 	f.IntVar(&flags.batch, "batch", 1, "calls in a request; 1 sends them singly")
 	f.IntVar(&flags.senders, "senders", 400, "accounts that send")
@@ -47,6 +54,10 @@ with what was measured.`,
 	f.Float64Var(&flags.rate, "rate", 0, "calls a second, whether or not the node keeps up; 0: as many as it answers")
 	f.DurationVar(&flags.duration, "duration", 0, "the longest to send; 0: until all is sent, and 10s for reads")
 	f.DurationVar(&flags.settle, "settle", time.Minute, "the longest to wait after that until transfers are in a block")
+	f.IntVar(&flags.audience.Subscribers, "subscribers", 1000, "connections that follow new blocks")
+	f.IntVar(&flags.audience.Stalled, "stalled", 0, "of them, those that stop reading")
+	f.IntVar(&flags.audience.Pending, "pending", 0, "of them, those that follow pending transactions too; the ones that stop reading come first")
+	f.StringVar(&flags.metricsURL, "metrics-url", "", "URL of the node's metrics, to report its memory, goroutines and blocks beside subscribers")
 	return command
 }
 
@@ -65,6 +76,11 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 	if f.batch < 1 || f.rate < 0 || f.duration < 0 || f.settle < 0 {
 		return output.Usage(fmt.Errorf("--batch is at least 1, and --rate, --duration and --settle are not below 0"))
 	}
+	if plan.Load == bench.Subscribers {
+		if err := f.audience.Check(); err != nil {
+			return output.Usage(err)
+		}
+	}
 	target, err := f.target(ctx, s, plan)
 	if err != nil {
 		return err
@@ -75,7 +91,10 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 	if err != nil {
 		return err
 	}
-	options := bench.Options{URL: s.settings.RPCURL, Batch: f.batch, Rate: f.rate, Duration: f.duration, Settle: f.settle}
+	options := bench.Options{
+		URL: s.settings.RPCURL, Batch: f.batch, Rate: f.rate, Duration: f.duration, Settle: f.settle,
+		Audience: f.audience, MetricsURL: f.metricsURL,
+	}
 	if plan.Load == bench.Reads && options.Duration == 0 {
 		options.Duration = defaultReadTime
 	}
@@ -150,6 +169,9 @@ func printReport(t *output.Text, r bench.Report) {
 			output.Field{Name: "Transfers included", Value: fmt.Sprintf("%d in %d blocks, %s", i.Included, i.Blocks, rate)},
 			output.Field{Name: "Time to inclusion", Value: percentilesLine(i.Latency)})
 	}
+	if r.Audience != nil {
+		fields = append(fields, audienceFields(r.Audience)...)
+	}
 	if r.Interrupted {
 		fields = append(fields, output.Field{Name: "Interrupted", Value: "what was measured until then"})
 	}
@@ -163,6 +185,39 @@ func printReport(t *output.Text, r bench.Report) {
 	}
 	t.Line("")
 	t.Table([]string{"ERROR", "TIMES", "FOR EXAMPLE"}, rows)
+}
+
+func audienceFields(a *bench.AudienceReport) []output.Field {
+	fields := []output.Field{
+		{Name: "Subscribers", Value: fmt.Sprintf("%d of %d blocks: %d missed, %d repeated, %d connections lost", a.Subscribers, a.Blocks, a.Missed, a.Repeated, countAll(a.Lost))},
+		{Name: "Notifications", Value: fmt.Sprintf("%d, %.1f MiB", a.Notifications, float64(a.Bytes)/(1<<20))},
+		{Name: "Delay of a block", Value: percentilesLine(a.Delay)},
+	}
+	if p := a.Pending; p != nil {
+		fields = append(fields,
+			output.Field{Name: "Of pending transactions", Value: fmt.Sprintf("%d subscribers: %d missed, %d repeated", p.Subscribers, p.Missed, p.Repeated)},
+			output.Field{Name: "Delay of a transaction", Value: percentilesLine(p.Delay)})
+	}
+	if s := a.Stalled; s != nil {
+		value := fmt.Sprintf("%d, of them %d still connected", s.Subscribers, s.Open)
+		for _, c := range s.Closed {
+			value += fmt.Sprintf("; %d %s (%s)", c.Count, c.Code, c.Example)
+		}
+		fields = append(fields, output.Field{Name: "Stopped reading", Value: value})
+	}
+	if n := a.Node; n != nil {
+		fields = append(fields,
+			output.Field{Name: "Node's resources", Value: fmt.Sprintf("%.0f MiB, %.0f goroutines, %.1f s of processor time", n.MemoryMiB, n.Goroutines, n.CPUSeconds)},
+			output.Field{Name: "Node's blocks", Value: fmt.Sprintf("%.0f, %.1f ms each, begun %.1f ms late", n.Blocks, n.BlockTime, n.BlockLate)})
+	}
+	return fields
+}
+
+func countAll(counts []bench.ErrorCount) (total int64) {
+	for _, c := range counts {
+		total += c.Count
+	}
+	return total
 }
 
 func percentilesLine(p bench.Percentiles) string {
