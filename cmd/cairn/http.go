@@ -27,6 +27,7 @@ type httpSettings struct {
 	PerAddress     uint64        `setting:"max-connections-per-address" usage:"connections that one address may have open"`
 	RequestMemory  uint64        `setting:"request-memory-mib" usage:"MiB that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
 	RequestTime    time.Duration `setting:"request-time" usage:"what answering one request may take"`
+	SlowReader     time.Duration `setting:"slow-reader-time" usage:"how long a subscriber may take to read a message until it is dropped"`
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
 	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
 	AdminHost      []string      `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
@@ -34,7 +35,7 @@ type httpSettings struct {
 }
 
 func defaultHTTP() httpSettings {
-	return httpSettings{RateLimit: defaultRate, MaxConnections: 10_000, PerAddress: 256, RequestMemory: 512, RequestTime: 30 * time.Second}
+	return httpSettings{RateLimit: defaultRate, MaxConnections: 10_000, PerAddress: 256, RequestMemory: 512, RequestTime: 30 * time.Second, SlowReader: 20 * time.Second}
 }
 
 // config checks the settings.
@@ -47,8 +48,8 @@ func (s httpSettings) config() (front.Config, error) {
 		return front.Config{}, output.Usage(fmt.Errorf("--rate-limit is at most %d", most))
 	case s.RequestMemory < minRequestMemory || s.RequestMemory > most:
 		return front.Config{}, output.Usage(fmt.Errorf("--request-memory-mib is from %d to %d", minRequestMemory, most))
-	case s.RequestTime < time.Second:
-		return front.Config{}, output.Usage(errors.New("--request-time is at least 1s"))
+	case s.RequestTime < time.Second || s.SlowReader < time.Second:
+		return front.Config{}, output.Usage(errors.New("--request-time and --slow-reader-time are at least 1s"))
 	}
 	proxies := make([]netip.Prefix, len(s.TrustedProxy))
 	for i, text := range s.TrustedProxy {

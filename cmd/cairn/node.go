@@ -126,7 +126,7 @@ func (s nodeSettings) config() (node.Config, error) {
 		return node.Config{}, err
 	}
 	return node.Config{
-		HTTP: http, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
+		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, Kernels: s.kernelSettings.config(),
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil

@@ -38,7 +38,8 @@ type Config struct {
 	Key         crypto.PrivateKey // of the producer
 	BlockTime   time.Duration     // sequencer.Instant, sequencer.Manual, or the interval
 	RPCAddr     string
-	HTTP        front.Config // limits and protection of the public server; the node sets what it serves
+	HTTP        front.Config  // limits and protection of the public server; the node sets what it serves
+	SlowReader  time.Duration // that a subscriber may take to read a message, 0 for the default
 	AdminAddr   string
 	AdminHosts  []string // names that the admin address answers to beside local names and addresses, or "*"
 	Override    *ledger.Override

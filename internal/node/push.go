@@ -11,7 +11,7 @@ import (
 // newPush makes the server of /ws. Front has checked the origin of what it hands over.
 func (n *Node) newPush() *push.Server {
 	return push.New(push.Config{
-		Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log,
+		Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log, WriteTimeout: n.config.SlowReader,
 		CheckOrigin: func(*http.Request) bool { return true },
 		Ticket:      func(ctx context.Context) push.Ticket { return front.NewTicket(ctx) },
 	})

@@ -57,6 +57,9 @@ type conn struct {
 	writeUntil time.Time // the deadline of writing that is set
 }
 
+// NetConn is the connection beneath, for who sets its options.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
 // Close ends the connection and forgets it.
 func (c *conn) Close() (err error) {
 	c.closed.Do(func() {

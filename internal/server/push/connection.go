@@ -204,10 +204,22 @@ func (c *connection) send(parts ...[]byte) bool {
 	return true
 }
 
-// write writes the parts as fragments of one message: a part may be shared with other connections.
+// joined is the size in bytes up to which the parts of a message are copied together: what fits in the connection's
+// buffer goes out as one frame with one system call.
+const joined = 4000
+
+// write writes the parts as one message: a small one as one frame, else as fragments, since a part may be shared with
+// other connections.
 func (c *connection) write(parts [][]byte) error {
-	if len(parts) == 1 {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	switch {
+	case len(parts) == 1:
 		return c.ws.Write(c.ctx, websocket.MessageText, parts[0])
+	case size <= joined:
+		return c.ws.Write(c.ctx, websocket.MessageText, bytes.Join(parts, nil))
 	}
 	w, err := c.ws.Writer(c.ctx, websocket.MessageText)
 	if err != nil {

@@ -7,6 +7,7 @@
 package push
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"log/slog"
@@ -164,12 +165,35 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.remove(c)
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: s.config.CheckOrigin != nil})
+	ws, err := websocket.Accept(narrowed{w}, r, &websocket.AcceptOptions{InsecureSkipVerify: s.config.CheckOrigin != nil})
 	if err != nil {
 		c.cancel()
 		return // Accept has answered
 	}
 	c.serve(ws)
+}
+
+// sendBuffer is how much the kernel keeps, in bytes, of what a client has not read; by itself it may keep 4 MB for each.
+const sendBuffer = 128 << 10
+
+// narrowed bounds the send buffer of a connection that is taken over.
+type narrowed struct{ http.ResponseWriter }
+
+// Hijack implements http.Hijacker.
+func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, buffered, err := http.NewResponseController(n.ResponseWriter).Hijack()
+	for inner := c; err == nil; {
+		if tcp, ok := inner.(interface{ SetWriteBuffer(bytes int) error }); ok {
+			_ = tcp.SetWriteBuffer(sendBuffer) // fails where the connection has ended, as all else will
+			break
+		}
+		wrapper, ok := inner.(interface{ NetConn() net.Conn }) // as a *tls.Conn is
+		if !ok {
+			break
+		}
+		inner = wrapper.NetConn()
+	}
+	return c, buffered, err
 }
 
 // hostOf is a remote address without its port.
