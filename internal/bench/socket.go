@@ -22,8 +22,6 @@ const (
 	keptMessage = 512
 	// socketBuffer is the size of a connection's buffer, in bytes.
 	socketBuffer = 16 << 10
-	// stalledBuffer is what the kernel may hold, in bytes, of what a stalled subscriber does not read.
-	stalledBuffer = 4 << 10
 )
 
 // The opcodes of RFC 6455, section 5.2.

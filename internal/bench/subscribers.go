@@ -163,11 +163,6 @@ func (a *audience) join(ctx context.Context, number int, token string, dial dial
 
 // subscribe subscribes in one batch, so that the answer comes before any notification.
 func (s *subscriber) subscribe() error {
-	if tcp, ok := s.socket.Conn.(interface{ SetReadBuffer(bytes int) error }); ok && s.stalled {
-		if err := tcp.SetReadBuffer(stalledBuffer); err != nil {
-			return err
-		}
-	}
 	calls := fmt.Sprintf(`[{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":["newBlocks",{"from_block":%d}]}`, s.from)
 	if s.pending {
 		calls += `,{"jsonrpc":"2.0","id":2,"method":"svc_subscribe","params":["newPendingTransactions"]}`
