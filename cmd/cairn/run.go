@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -76,13 +78,28 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 }
 
 // run runs a node until the context ends. The ready file is written first: the listeners are open since the node was
-// made, so whoever connects from now on is served.
+// made, so whoever connects from now on is served. SIGHUP makes it read certificate and keys again.
 func run(ctx context.Context, n *node.Node, readyFile string, accounts []developmentAccount) error {
 	if readyFile != "" {
 		if err := writeReadyFile(readyFile, n, accounts); err != nil {
 			return errors.Join(err, n.Close())
 		}
 	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case <-hangup:
+				n.Reload()
+			case <-ended:
+				return
+			}
+		}
+	}()
 	return n.Run(ctx)
 }
 

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,6 +45,7 @@ type location struct {
 type settings struct {
 	RPCURL       string        `setting:"rpc-url" usage:"URL of the node's JSON-RPC"`
 	APIKeyFile   string        `setting:"api-key-file" usage:"file with the API key or JWT that the node asks for"`
+	CAFile       string        `setting:"ca-file" usage:"file of certificates (PEM) that the node's is checked by, instead of the system's"`
 	Timeout      time.Duration `setting:"timeout" usage:"the longest that the command waits for the node; 0 is for ever"`
 	PasswordFile string        `setting:"password-file" usage:"file whose first line is the password of the keystore's key"`
 	Network      string        `setting:"network" usage:"mainnet, testnet or regtest"`
@@ -50,7 +54,7 @@ type settings struct {
 
 // The settings that most commands take as flags.
 var (
-	nodeSettings   = []string{"rpc-url", "api-key-file", "timeout"}
+	nodeSettings   = []string{"rpc-url", "api-key-file", "ca-file", "timeout"}
 	senderSettings = append([]string{"from", "password-file"}, nodeSettings...)
 )
 
@@ -83,6 +87,7 @@ type session struct {
 	settings settings
 	store    *keystore.Store
 	client   *client.Client
+	tls      *tls.Config // of the node; nil is the system's
 	asker    asker
 	terminal bool // whether a person sees the standard error
 }
@@ -145,18 +150,51 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 		}
 		options = append(options, client.WithToken(key))
 	}
+	roots, err := readRoots(a.settings.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	if roots != nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.TLSClientConfig = roots
+		options = append(options, client.WithTransport(transport))
+	}
 	node, err := client.New(a.settings.RPCURL, options...)
 	if err != nil {
 		return nil, fmt.Errorf("the node's URL: %w", err)
 	}
 	s := &session{
-		Printer: PrinterOf(command), settings: a.settings, store: a.open(home), client: node, asker: a.asker,
+		Printer: PrinterOf(command), settings: a.settings, store: a.open(home), client: node, tls: roots, asker: a.asker,
 		terminal: terminal.Is(command.ErrOrStderr()),
 	}
 	if s.asker == nil {
 		s.asker = terminal.New(command.InOrStdin(), command.ErrOrStderr())
 	}
 	return s, nil
+}
+
+// maxRootsBytes bounds a file of certificates: the system's own has a quarter of that.
+const maxRootsBytes = 1 << 20
+
+// readRoots trusts the certificates of a file, and no others; nil where there is no file.
+func readRoots(path string) (*tls.Config, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	pem, err := io.ReadAll(io.LimitReader(file, maxRootsBytes))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s has no certificates (PEM)", path)
+	}
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
 // open opens the keystore in the home directory.

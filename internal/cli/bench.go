@@ -93,7 +93,7 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 	}
 	options := bench.Options{
 		URL: s.settings.RPCURL, Batch: f.batch, Rate: f.rate, Duration: f.duration, Settle: f.settle,
-		Audience: f.audience, MetricsURL: f.metricsURL,
+		TLS: s.tls, Audience: f.audience, MetricsURL: f.metricsURL,
 	}
 	if plan.Load == bench.Reads && options.Duration == 0 {
 		options.Duration = defaultReadTime

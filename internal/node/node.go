@@ -206,6 +206,9 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(group.Wait(), n.Close())
 }
 
+// Reload reads the files of the public server again where they have changed: certificate, API keys and JWT secret.
+func (n *Node) Reload() { n.front.Reload() }
+
 // prune deletes what the retention does not keep, after each block.
 func (n *Node) prune(ctx context.Context) error {
 	if n.config.Retention == 0 {

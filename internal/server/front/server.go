@@ -31,18 +31,19 @@ type counts struct {
 
 // Server is the public HTTP server.
 type Server struct {
-	config    Config
-	now       func() time.Time
-	keys      *watched[keys]
-	jwtSecret *watched[[]byte]
-	tls       *tls.Config
-	buckets   *buckets // nil where addresses have no limit
-	hosts     Hosts
-	checkHost bool
-	fallback  *http.Server
-	handed    handedListener
-	counts    counts
-	memory    *memory
+	config      Config
+	now         func() time.Time
+	keys        *watched[keys]
+	jwtSecret   *watched[[]byte]
+	certificate *watched[tls.Certificate]
+	tls         *tls.Config
+	buckets     *buckets // nil where addresses have no limit
+	hosts       Hosts
+	checkHost   bool
+	fallback    *http.Server
+	handed      handedListener
+	counts      counts
+	memory      *memory
 
 	context  context.Context // of all requests
 	cancel   context.CancelFunc
@@ -75,9 +76,10 @@ func New(config Config) (*Server, error) {
 		}
 	}
 	if config.CertificateFile != "" {
-		if s.tls, err = tlsConfig(config); err != nil {
+		if s.certificate, err = watchCertificate(config); err != nil {
 			return nil, err
 		}
+		s.tls = tlsConfig(s.certificate)
 	}
 	if config.Rate.PerSecond > 0 {
 		s.buckets = newBuckets(config.Rate)
@@ -87,6 +89,14 @@ func New(config Config) (*Server, error) {
 	s.handed = handedListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s.fallback = s.newFallback()
 	return s, nil
+}
+
+// Reload reads the certificate, the API keys and the JWT secret again where their files have changed, without waiting for
+// the next look at them.
+func (s *Server) Reload() {
+	s.certificate.recheck()
+	s.keys.recheck()
+	s.jwtSecret.recheck()
 }
 
 // TLS reports whether the server speaks TLS.

@@ -3,6 +3,7 @@ package front
 import (
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -19,7 +20,9 @@ type watched[T any] struct {
 	now     func() time.Time
 	next    atomic.Int64 // Unix nanoseconds of the next look
 	current atomic.Pointer[T]
-	stamp   string // of the files as they were loaded; of whoever moved next
+
+	loading sync.Mutex // guards stamp
+	stamp   string     // of the files as they were loaded
 }
 
 // watch loads the files for the first time.
@@ -41,6 +44,8 @@ func (w *watched[T]) get() *T {
 	if now.UnixNano() < next || !w.next.CompareAndSwap(next, now.Add(checkInterval).UnixNano()) {
 		return w.current.Load()
 	}
+	w.loading.Lock()
+	defer w.loading.Unlock()
 	stamp := w.stat()
 	if stamp == w.stamp {
 		return w.current.Load()
@@ -54,6 +59,14 @@ func (w *watched[T]) get() *T {
 		w.log.Info("files were loaded again", "files", w.files)
 	}
 	return w.current.Load()
+}
+
+// recheck looks at the files now. Without files there is nothing to look at.
+func (w *watched[T]) recheck() {
+	if w != nil {
+		w.next.Store(0)
+		w.get()
+	}
 }
 
 // stat is a text that changes with the files.
