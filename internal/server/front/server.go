@@ -94,9 +94,9 @@ func New(config Config) (*Server, error) {
 // Reload reads the certificate, the API keys and the JWT secret again where their files have changed, without waiting for
 // the next look at them.
 func (s *Server) Reload() {
-	s.certificate.recheck()
 	s.keys.recheck()
 	s.jwtSecret.recheck()
+	s.certificate.recheck() // last: who sees the new one knows that all was read
 }
 
 // TLS reports whether the server speaks TLS.
