@@ -84,7 +84,7 @@ var testRows = map[string][]string{
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},
 	"internal/protocol/vm":      {"internal/testkit/wasmgen"},
-	"internal/server/rpc":       {"internal/storage/kv"},
+	"internal/server/rpc":       {"client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry": {"api", "internal/node", "types"},
 }
 
