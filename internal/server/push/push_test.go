@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -243,6 +244,8 @@ func TestRefusedSubscriptions(t *testing.T) {
 			"name of sync status":  {[]any{"syncStatus", map[string]any{"event_name": ""}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
 			"topics of newBlocks":  {[]any{"newBlocks", map[string]any{"topics": []any{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
 			"cursor of newBlocks":  {[]any{"newBlocks", map[string]any{"cursor": "ba"}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"many topics":          {[]any{"events", map[string]any{"topics": make([]any, 5)}}, jsonrpc.NewError(-32602, "", "reason", "too_many")},
+			"a long name":          {[]any{"events", map[string]any{"event_name": strings.Repeat("x", 65)}}, jsonrpc.NewError(-32602, "", "reason", "too_long")},
 			"topics of wrong type": {[]any{"events", map[string]any{"topics": "0x"}}, jsonrpc.NewError(-32602, "", "reason", "wrong_type")},
 		} {
 			if a := c.call("svc_subscribe", tc.params...); !errors.Is(a.Error, tc.want) {

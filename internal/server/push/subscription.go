@@ -109,7 +109,11 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	return nil
 }
 
-// checkMembers refuses members of the filter that the topic does not have.
+// maxTopics is how many topics an event has at most: its name's digest, and its own.
+const maxTopics = 1 + types.MaxLogTopics
+
+// checkMembers refuses members of the filter that the topic does not have, and those that no event can match: a filter is
+// kept as long as its subscription.
 func checkMembers(p api.SubscribeParams) error {
 	f := p.Filter
 	chained, events := p.Topic == api.TopicBlocks || p.Topic == api.TopicEvents, p.Topic == api.TopicEvents
@@ -127,6 +131,12 @@ func checkMembers(p api.SubscribeParams) error {
 			return jsonrpc.InvalidParam("filter", "the filter has a member that does not go with the topic or with another member",
 				"reason", "unknown", "member", m.name)
 		}
+	}
+	switch {
+	case len(f.Topics) > maxTopics:
+		return jsonrpc.InvalidParam("filter", "no event has so many topics", "reason", "too_many", "member", "topics", "max", maxTopics)
+	case f.EventName != nil && len(*f.EventName) > types.MaxLogNameBytes:
+		return jsonrpc.InvalidParam("filter", "no event has so long a name", "reason", "too_long", "member", "event_name", "max", types.MaxLogNameBytes)
 	}
 	return nil
 }
