@@ -91,11 +91,16 @@ func (s *socket) handshake(node *url.URL, token string) error {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, keptMessage)) // what can be read of it is for people
 		return fmt.Errorf("HTTP status %s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
-	digest := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-	if response.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(digest[:]) {
+	if response.Header.Get("Sec-WebSocket-Accept") != acceptOf(key) {
 		return errors.New("the answer is not one to this WebSocket handshake")
 	}
 	return s.SetDeadline(time.Time{})
+}
+
+// acceptOf is what a server answers to a key (RFC 6455, section 4.2.2).
+func acceptOf(key string) string {
+	digest := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(digest[:])
 }
 
 // write sends one frame of at most 125 bytes of payload, or of at most 64 KiB of text. A mask of zeros is one.
