@@ -34,10 +34,11 @@ type settings struct {
 	idle              int           // connections that do nothing
 	stock             int           // transactions signed for each attack that needs valid ones
 	pool              int           // transactions signed to fill the pool
-	memoryMiB         uint64        // that the node may take
-	quiet             bool          // whether there is one round without an attack first
-	together          bool          // whether all attacks come at once at the end
-	timing            bool          // whether late blocks, and late inclusion, break a rule
+	rateLimit         uint64
+	memoryMiB         uint64 // that the node may take
+	quiet             bool   // whether there is one round without an attack first
+	together          bool   // whether all attacks come at once at the end
+	timing            bool   // whether late blocks, and late inclusion, break a rule
 }
 
 func main() {
@@ -54,6 +55,7 @@ func main() {
 	flag.IntVar(&s.stock, "stock", 100_000, "transactions that are signed for each attack which needs valid ones")
 	flag.IntVar(&s.pool, "pool", 204_800, "transactions that are signed to fill the pool; it takes 200,000")
 	flag.Uint64Var(&s.memoryMiB, "memory", 4096, "MiB of memory that the node may take")
+	flag.Uint64Var(&s.rateLimit, "rate-limit", 200, "calls a second that the node allows an address")
 	flag.BoolVar(&s.quiet, "quiet", true, "begin with a round without an attack")
 	flag.BoolVar(&s.together, "together", true, "end with all attacks at once")
 	flag.BoolVar(&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy")

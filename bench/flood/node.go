@@ -68,7 +68,7 @@ func startNode(ctx context.Context, s settings) (n *node, err error) {
 	}
 	n = &node{dir: dir, ended: make(chan struct{}), admin: http.Client{Timeout: adminTime}}
 	n.command = exec.Command(s.binary, "node", "--data-dir", data, "--block-time", s.blockTime.String(), "--rpc-addr", "127.0.0.1:0",
-		"--admin-addr", "127.0.0.1:0", "--trusted-proxy", proxies, "--ready-file", ready)
+		"--admin-addr", "127.0.0.1:0", "--trusted-proxy", proxies, "--rate-limit", strconv.FormatUint(s.rateLimit, 10), "--ready-file", ready)
 	n.command.Stderr = os.Stderr
 	// Three quarters of the bound, as docs/operators.md recommends.
 	n.command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4))

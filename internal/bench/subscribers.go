@@ -67,6 +67,9 @@ type StalledReport struct {
 // lastWait is how long those who stalled have to read what is there when a run has ended.
 const lastWait = 10 * time.Second
 
+// dropWait is how long the node has, when a run has ended, to drop those who stalled: more than its default.
+const dropWait = 30 * time.Second
+
 // maxBlocks bounds the blocks of a run: a day of ten a second.
 const maxBlocks = 1 << 20
 
@@ -282,6 +285,13 @@ func (a *audience) settle(ctx context.Context, accepted int64, patience time.Dur
 		}
 	}
 	await(false, patience)
+	if a.scraper != nil && a.size.Stalled > 0 {
+		select { // until the node has dropped them all
+		case <-a.resume:
+		case <-time.After(dropWait):
+		case <-ctx.Done():
+		}
+	}
 	a.readAgain()
 	await(true, lastWait)
 	return head, nil

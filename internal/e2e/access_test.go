@@ -321,7 +321,7 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 	u.succeeds(nil, "watch", "blocks", "--from", "0", "--count", "1")
 	var r bench.Report
 	u.succeeds(&r, "bench", "--load", "subscribers", "--subscribers", "4", "--senders", "2", "--per-sender", "5", "--connections", "2")
-	if r.Calls != 10 || r.Audience == nil || r.Audience.Missed != 0 || r.Audience.Notifications != 4*r.Audience.Blocks {
+	if r.Calls != 10 || r.Audience == nil || r.Audience.Missed != 0 || r.Audience.Notifications < 4*r.Audience.Blocks {
 		t.Errorf("report %+v, audience %+v", r, r.Audience)
 	}
 }

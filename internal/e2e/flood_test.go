@@ -21,7 +21,7 @@ func TestFlood(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	flood := exec.Command(program, "-cairn", buildBinary(t), "-dir", t.TempDir(), "-json", "-timing=false", "-attacks", "none", "-quiet=false",
-		"-duration", "3s", "-clients", "4", "-honest", "2", "-idle", "100", "-stock", "1000", "-pool", "1000", "-memory", "2048")
+		"-duration", "3s", "-clients", "4", "-honest", "2", "-idle", "100", "-stock", "1000", "-pool", "1000", "-memory", "2048", "-rate-limit", "5")
 	flood.Env = environment()
 	output, err := flood.Output()
 	var failed *exec.ExitError
