@@ -34,9 +34,9 @@ type code struct {
 	image      *image // of an instance's memory; nil before the first
 }
 
-// machineCodeRatio is about how many bytes a module takes, compiled and as wazero keeps it, for one of the rewritten
-// module.
-const machineCodeRatio = 10
+// machineCodeRatio is about how many bytes a module takes for one of the rewritten module: 4 of machine code, 3 of what
+// wazero keeps of it.
+const machineCodeRatio = 7
 
 // codeSize is about what a module takes in memory, compiled.
 func codeSize(m *vm.Module) int { return m.CodeSize() + machineCodeRatio*len(m.Instrumented()) }

@@ -414,5 +414,5 @@ func (e *Engine) evict(c *code, l *leftovers) {
 	}
 }
 
-// background calls into wazero have nothing to cancel: a guest's gas ends it.
+// ctx is of calls into wazero that nothing cancels: what a guest may do is bounded by its gas.
 var ctx = context.Background()
