@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-const enough = 5_000_000 // gas; of several slices
+const enough = 2_500_000 // gas; of several slices
 
 // body is a guest of one function.
 func body(parts ...any) *guest {
@@ -90,7 +90,7 @@ func TestHostEndsTheCall(t *testing.T) {
 // What a host function sees as gas is exact, however much is lent to the guest.
 func TestGasIsExact(t *testing.T) {
 	g := &guest{pages: 1, imports: []string{"gas_left"}, functions: []guestFunction{
-		{export: "run", locals: 1, body: seq(times(0, 300_000, i32(0), load8(0), opDrop), call(0), opDrop)},
+		{export: "run", locals: 1, body: seq(times(0, 150_000, i32(0), load8(0), opDrop), call(0), opDrop)},
 	}}
 	for engine, e := range engines(t) {
 		c := e.load(t, g)
@@ -102,7 +102,7 @@ func TestGasIsExact(t *testing.T) {
 		}}
 		exit, left := e.run(t, c, "run", h, enough)
 		// Set-up 2; a turn 1 load 4 + 7 plain, loop 1; call 5, drop 1.
-		const want = enough - (2 + 1 + 300_000*(4+2+4+2) + 5 + 1)
+		const want = enough - (2 + 1 + 150_000*(4+2+4+2) + 5 + 1)
 		if exit != vm.Returned || seen != left || left != want {
 			t.Errorf("%s: exit %d, %d gas seen, %d left, want %d", engine, exit, seen, left, want)
 		}

@@ -209,7 +209,7 @@ func TestNothingLeaks(t *testing.T) {
 	const runs = 10_000
 	for n := range runs {
 		c := e.load(t, guests[n*7%30*(n%3)/2]) // some often, some seldom
-		e.run(t, c, "run", &host{}, 50_000)
+		e.run(t, c, "run", &host{}, 20_000)
 		if s := e.Stats(); s.Codes > 10 || s.Idle > 12 || s.Bytes > 1<<20 {
 			t.Fatalf("after %d runs: %+v", n, s)
 		}
@@ -317,7 +317,7 @@ func TestParallelRuns(t *testing.T) {
 func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, body(forever()))
-	const slices = 300
+	const slices = 100
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
