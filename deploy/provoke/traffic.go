@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,12 +183,13 @@ func frame(text string) []byte {
 }
 
 // writeHistory makes blocks with transfers, and has the node write them to files and start again without them in memory.
+// It makes no further block: that could read what is damaged next, and end the node.
 func writeHistory(ctx context.Context, st *stage) error {
 	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 100, PerSender: 100}
 	if err := st.load(ctx, plan, bench.Options{Batch: 100}); err != nil {
 		return err
 	}
-	return errors.Join(st.stop(os.Interrupt), st.start(ctx, st.args...))
+	return errors.Join(st.stop(os.Interrupt), st.start(ctx, slices.Concat(st.args, []string{"--block-time", "1h"})...))
 }
 
 // damageHistory overwrites the database's files under the node and asks for a block until it has failed once.
