@@ -78,7 +78,7 @@ var causes = []cause{
 		return st.fill(ctx, 5)
 	}},
 	{alert: "CairnDiskFillsUp", text: "a file that grows by 512 KiB a second", diskMiB: 400, bring: grow},
-	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=24MiB, transfers, and then a start without", under: []string{"env", "GOMEMLIMIT=24MiB"},
+	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=12MiB, transfers, and then a start without", under: []string{"env", "GOMEMLIMIT=12MiB"},
 		bring: func(ctx context.Context, st *stage) error {
 			return errors.Join(st.transfers(ctx, 25, 100, 0), until(ctx, func(ctx context.Context) error {
 				st.under = nil

@@ -203,6 +203,11 @@ func damageHistory(ctx context.Context, st *stage) error {
 			return err
 		}
 	}
+	select { // Prometheus must have seen that there was no error yet
+	case <-time.After(3 * scrape):
+	case <-ctx.Done():
+		return nil
+	}
 	head, err := st.client.BlockNumber(ctx)
 	if err != nil {
 		return err
