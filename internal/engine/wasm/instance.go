@@ -75,10 +75,8 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 		}
 	case !isTrap(err):
 		return 0, err
-	case vm.Overflowed(i.stackGlobal.Get()):
-		exit = vm.StackOverflow
 	default:
-		exit = vm.Trapped
+		exit = gas.Trapped(i.gasGlobal.Get(), i.stackGlobal.Get())
 	}
 	if exit != vm.Returned && exit != vm.Reverted {
 		gas.Left = 0

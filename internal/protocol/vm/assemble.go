@@ -87,7 +87,9 @@ func (p *parsed) appendExports(out []byte, add *added) []byte {
 
 // appendAddedBodies writes the functions that are added: settle, grow and reset.
 func (p *parsed) appendAddedBodies(out []byte, add *added) []byte {
-	settle := appendU32([]byte{0, opGlobalGet}, add.gas)
+	// A frame that does not fit traps here, and counts before gas: the function's first block is not paid yet.
+	settle := append(add.appendOverflow([]byte{0}), opI64Const, 0, opI64LtS, opIf, emptyBlock, opUnreachable, opEnd)
+	settle = appendU32(append(settle, opGlobalGet), add.gas)
 	settle = appendU32(append(settle, opCall), add.refill)
 	settle = appendU32(append(settle, opGlobalSet), add.gas)
 	out = appendBody(out, append(settle, opEnd))

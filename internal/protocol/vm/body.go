@@ -254,7 +254,7 @@ func (b *body) step() {
 		if known.ends {
 			b.metered++
 			b.branch(opcode, from)
-			b.settle()
+			b.settle(opcode)
 		} else {
 			b.straight(opcode, from)
 		}

@@ -66,10 +66,10 @@ const (
 	GrowName = "grow"
 
 	// GasName is an exported mutable i64 global: what is left of the gas lent to the guest. The engine sets it before
-	// a call from [Gas.Lend] and gives it to [Gas.Return] after one and around each host function.
+	// a call from [Gas.Lend] and gives it to [Gas.Return] after one and before each host function and growth of memory:
+	// only then does a guest without branches find out that it is out of gas. After a trap see [Gas.Trapped].
 	GasName = "gas"
-	// StackName is an exported mutable i64 global of the frames and slots that are left; see [Overflowed]. ResetName
-	// sets it.
+	// StackName is an exported mutable i64 global of the frames and slots that are left. ResetName sets it.
 	StackName = "stack"
 	// ResetName is a function () → () that sets every mutable global but the gas as it is after instantiation.
 	ResetName = "reset"
@@ -131,6 +131,16 @@ const (
 	overflowMask uint64 = 1<<63 | 1<<31
 )
 
-// Overflowed tells, after a trap of the guest's code, by the value of its stack global whether the trap was a stack
-// overflow.
-func Overflowed(stack uint64) bool { return stack&overflowMask != 0 }
+// Trapped tells how a call ended whose guest's code trapped, by the values of its globals GasName and StackName, and
+// leaves nothing. A guest that could not pay a block may have run on to the trap: it is out of gas.
+func (g *Gas) Trapped(global, stack uint64) Exit {
+	paid := g.Return(global)
+	g.Left = 0
+	switch {
+	case !paid:
+		return OutOfGas
+	case stack&overflowMask != 0:
+		return StackOverflow
+	}
+	return Trapped
+}

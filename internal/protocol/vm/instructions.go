@@ -29,10 +29,10 @@ const (
 	opF32Const     = 0x43
 	opF64Const     = 0x44
 	opI64LtS       = 0x53
-	opI64Ne        = 0x52
 	opI64Add       = 0x7C
 	opI64Sub       = 0x7D
-	opI64And       = 0x83
+	opI64Or        = 0x84
+	opI64Shl       = 0x86
 
 	emptyBlock = 0x40 // the type of a block without a result
 )

@@ -22,7 +22,8 @@ func hostOfRandom(f vm.Function, _ api.Memory, stack []uint64, gas *vm.Gas) vm.E
 }
 
 // Random contracts end the same way with the same gas and memory in the interpreter of this test, which runs what was
-// submitted, and in both engines of wazero, which run what was rewritten.
+// submitted, and in both engines of wazero, which run what was rewritten. Nobody sees the memory of a call that ran out
+// of gas, and what was rewritten finds out later.
 func TestRandomContracts(t *testing.T) {
 	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()), newMachine(t, wazero.NewRuntimeConfigInterpreter())
 	compiler.host, interpreter.host = hostOfRandom, hostOfRandom
@@ -44,7 +45,7 @@ func TestRandomContracts(t *testing.T) {
 		}
 		for name, machine := range map[string]*machine{"compiler": compiler, "interpreter": interpreter} {
 			got := machine.call(checked, "run", gas)
-			if got.exit != want.exit || got.left != want.left || got.memory != want.memory {
+			if got.exit != want.exit || got.left != want.left || got.memory != want.memory && got.exit != vm.OutOfGas {
 				t.Errorf("seed %d: %s ends %d with %d of %d gas, same memory: %v; want %d with %d",
 					seed, name, got.exit, got.left, gas, got.memory == want.memory, want.exit, want.left)
 			}

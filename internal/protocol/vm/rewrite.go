@@ -7,7 +7,7 @@ import "slices"
 type added struct {
 	gas, stack   uint32 // globals
 	refill, grow uint32 // imported functions
-	// Functions. settleFunction is the slow path of a metered block, growFunction stands for memory.grow.
+	// Functions. settleFunction is the slow path of a check, growFunction stands for memory.grow.
 	settleFunction, growFunction, resetFunction uint32
 	// Types: () → (), (i64) → i64, (i32) → i32.
 	emptyType, refillType, growType uint32
@@ -35,7 +35,16 @@ func (p *parsed) moved(function uint32) uint32 {
 	return function + addedImports
 }
 
-// rewriter writes the body that is being read anew. The instructions of the guest go over as they are, but calls to
+// rewriter writes the body that is being read anew.
+//
+// Each metered block takes its price from the gas global and goes on, below 0 too: a branch at each would make an engine
+// compile for much longer. Whether the global is below 0 is seen at the entry of a function, before its first block is
+// paid, at its end, in the first block of each loop, and by the engine at host functions, memory.grow and the end of the
+// call. So from the block that cannot be paid to the check that ends the call only instructions of one activation of one
+// function run, each at most once: a branch back passes a loop's first block, a call passes an entry. They have no effect
+// outside the instance, which is lost. The global is never lower than minus what one body costs, 5 gas a byte at most.
+//
+// The instructions of the guest go over as they are, but calls to
 // functions that moved, memory.grow, which becomes a call, and return, which becomes a branch to the end: the function's
 // instructions are in a block of its own, behind which the frame is given back.
 type rewriter struct {
@@ -43,11 +52,12 @@ type rewriter struct {
 	out    []byte // the instructions so far
 	copied int    // the code up to here is in out or replaced
 	run    int    // where in out the metered block begins
+	looped bool   // whether it is the first of a loop
 	alive  bool   // whether the metered block can be reached
 	cost   uint32 // of the metered block so far
 
-	// What takes the price of a metered block: gas −= price; if gas < 0, settleFunction.
-	beforePrice, afterPrice []byte
+	beforePrice, afterPrice []byte // take the price of a metered block: gas −= price
+	check                   []byte // if gas < 0, settleFunction
 
 	charge, entry []byte // kept for their memory
 }
@@ -55,16 +65,28 @@ type rewriter struct {
 func newRewriter(p *parsed) rewriter {
 	r := rewriter{added: newAdded(p)}
 	r.beforePrice = append(appendU32([]byte{opGlobalGet}, r.gas), opI64Const)
-	after := appendU32([]byte{opI64Sub, opGlobalSet}, r.gas)
-	after = appendU32(append(after, opGlobalGet), r.gas)
-	after = append(after, opI64Const, 0, opI64LtS, opIf, emptyBlock)
-	r.afterPrice = append(appendU32(append(after, opCall), r.settleFunction), opEnd)
+	r.afterPrice = appendU32([]byte{opI64Sub, opGlobalSet}, r.gas)
+	r.check = r.appendSettleIfNegative(appendU32([]byte{opGlobalGet}, r.gas))
 	return r
+}
+
+// appendSettleIfNegative writes a call of settleFunction if the operand is below 0.
+func (a *added) appendSettleIfNegative(out []byte) []byte {
+	out = append(out, opI64Const, 0, opI64LtS, opIf, emptyBlock)
+	return append(appendU32(append(out, opCall), a.settleFunction), opEnd)
+}
+
+// appendOverflow writes what gives an operand below 0 if the stack global is overflowed: both its halves' signs meet in
+// the highest bit.
+func (a *added) appendOverflow(out []byte) []byte {
+	out = appendU32(append(out, opGlobalGet), a.stack)
+	out = appendU32(append(out, opGlobalGet), a.stack)
+	return append(out, opI64Const, 32, opI64Shl, opI64Or)
 }
 
 // begin begins the instructions of a body.
 func (b *body) begin() {
-	b.out, b.copied, b.run, b.alive, b.cost = b.out[:0], b.at, 0, true, 0
+	b.out, b.copied, b.run, b.looped, b.alive, b.cost = b.out[:0], b.at, 0, false, true, 0
 }
 
 // copyTo takes over the code up to an offset.
@@ -90,37 +112,40 @@ func (b *body) replaceGrow(from int) {
 	b.out = appendU32(append(b.out, opCall), b.growFunction)
 }
 
-// settle ends a metered block: its price is known, and what takes it goes before its instructions. Dead code is never
-// entered and needs none.
-func (b *body) settle() {
+// settle ends a metered block with an instruction: its price is known, and what takes it goes before its instructions.
+// Dead code is never entered and needs none. The first block of a loop is checked even if it costs nothing.
+func (b *body) settle(opcode byte) {
 	b.copyTo(b.at)
-	if b.cost > 0 && b.alive {
-		b.charge = append(b.charge[:0], b.beforePrice...)
-		b.charge = appendS64(b.charge, int64(b.cost))
+	b.charge = b.charge[:0]
+	if b.cost > 0 {
+		b.charge = appendS64(append(b.charge, b.beforePrice...), int64(b.cost))
 		b.charge = append(b.charge, b.afterPrice...)
+	}
+	if b.looped {
+		b.charge = append(b.charge, b.check...)
+	}
+	if b.alive {
 		b.out = slices.Insert(b.out, b.run, b.charge...)
 	}
-	b.run, b.cost = len(b.out), 0
+	b.run, b.looped, b.cost = len(b.out), opcode == opLoop, 0
 	b.alive = len(b.controls) > 0 && !b.top().dead
 }
 
 // finish puts the code entry together from the declarations of locals and the rewritten instructions: take the frame,
-// run the instructions in a block, give the frame back.
+// check it and the gas at once, run the instructions in a block, give the frame back, check the gas.
 func (b *body) finish(locals []byte) {
 	frame := int64(1<<32 | (len(b.locals) + b.highest + frameSlots))
-	mask := overflowMask
 	e := appendU32(append(append(b.entry[:0], locals...), opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), frame)
 	e = appendU32(append(e, opI64Sub, opGlobalSet), b.stack)
-	e = appendU32(append(e, opGlobalGet), b.stack)
-	e = appendS64(append(e, opI64Const), int64(mask))
-	e = append(e, opI64And, opI64Const, 0, opI64Ne, opIf, emptyBlock, opUnreachable, opEnd)
+	e = appendU32(append(b.appendOverflow(e), opGlobalGet), b.gas)
+	e = b.appendSettleIfNegative(append(e, opI64Or))
 	e = append(e, opBlock, blockTypeOf(b.functionType.result))
 	e = append(e, b.out...) // ends with the block's end
 	e = appendU32(append(e, opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), frame)
 	e = appendU32(append(e, opI64Add, opGlobalSet), b.stack)
-	e = append(e, opEnd)
+	e = append(append(e, b.check...), opEnd)
 	b.bodies = append(appendU32(b.bodies, uint32(len(e))), e...)
 	b.entry = e
 }

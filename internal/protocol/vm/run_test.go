@@ -77,7 +77,7 @@ func (m *machine) global() api.MutableGlobal {
 func (m *machine) settled(inside api.Module, f func() vm.Exit) {
 	m.inside = inside
 	if !m.gas.Return(m.global().Get()) {
-		m.t.Error("the gas global is below 0 at a host function")
+		panic(errOutOfGas)
 	}
 	switch m.exit = f(); m.exit {
 	case vm.Returned:
@@ -160,10 +160,8 @@ func (m *machine) call(code *vm.Module, function string, gas uint64) outcome {
 		out.left = m.gas.Left
 	case errors.Is(err, errOutOfGas):
 		out.exit = vm.OutOfGas
-	case vm.Overflowed(inside.ExportedGlobal(vm.StackName).Get()):
-		out.exit = vm.StackOverflow
 	default:
-		out.exit = vm.Trapped
+		out.exit = m.gas.Trapped(m.global().Get(), inside.ExportedGlobal(vm.StackName).Get())
 	}
 	bytes, _ := inside.Memory().Read(0, inside.Memory().Size())
 	out.memory = string(bytes)

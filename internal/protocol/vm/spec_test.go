@@ -279,7 +279,8 @@ func (s *specification) act(c command) {
 	stack := module.ExportedGlobal(vm.StackName).(api.MutableGlobal)
 	before := stack.Get()
 	results, err := module.ExportedFunction(field).Call(s.t.Context(), args...)
-	overflowed := vm.Overflowed(stack.Get())
+	gas := vm.Gas{Left: 1 << 40}
+	overflowed := gas.Trapped(module.ExportedGlobal(vm.GasName).Get(), stack.Get()) == vm.StackOverflow
 	if err == nil && stack.Get() != before {
 		s.t.Errorf("line %d: frames are not given back: %x, before %x", c.Line, stack.Get(), before)
 	}
