@@ -31,11 +31,15 @@ const (
 	I32Const     = 0x41
 	I64Const     = 0x42
 	I32Eqz       = 0x45
+	I32Eq        = 0x46
 	I32Add       = 0x6A
 	I32Sub       = 0x6B
 	I32DivU      = 0x6E
+	I32Shl       = 0x74
 	I64Add       = 0x7C
 	I32WrapI64   = 0xA7
+
+	I64ExtendI32U = 0xAD
 
 	Empty = 0x40 // the type of a block without a result
 )

@@ -1,0 +1,216 @@
+package testkit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// contractChain is a ledger with the real engine, on a store in memory.
+type contractChain struct {
+	t        testing.TB
+	engine   *wasm.Engine
+	ledger   *ledger.Ledger
+	user     crypto.PrivateKey
+	producer crypto.PrivateKey
+	nonce    uint64
+}
+
+func keyOf(t testing.TB, name string) crypto.PrivateKey {
+	t.Helper()
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func newContractChain(t testing.TB, opts wasm.Options) *contractChain {
+	t.Helper()
+	engine, err := wasm.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(store.Close(), db.Close(), engine.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &contractChain{t: t, engine: engine, user: keyOf(t, "user"), producer: keyOf(t, "producer")}
+	g := types.Genesis{
+		ChainID: chainID, Network: types.Regtest, Time: 1_700_000_000, BaseFee: 10,
+		Parameters:  params.Default(c.producer.PublicKey()),
+		Allocations: []types.Allocation{{Account: c.user.PublicKey(), Balance: 1_000_000_000 * types.CoinUnits}},
+	}
+	if c.ledger, err = ledger.Open(store, &g, nil, engine); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// batch is the transactions of a block, in order.
+type batch struct {
+	txs     []*types.VerifiedTx
+	skipped int
+}
+
+func (b *batch) Next() *types.VerifiedTx {
+	if len(b.txs) == 0 {
+		return nil
+	}
+	tx := b.txs[0]
+	b.txs = b.txs[1:]
+	return tx
+}
+
+func (b *batch) SkipSender() { b.skipped++ }
+
+// action is what a transaction of the user does.
+type action struct {
+	payload types.Payload
+	gas     types.Gas
+}
+
+// builtBlock is a block with what its execution gave.
+type builtBlock struct {
+	ledger.Block
+	receipts []types.Receipt
+}
+
+// block builds a block of the user's transactions. All of them must fit and must be billed.
+func (c *contractChain) block(actions ...action) builtBlock {
+	c.t.Helper()
+	signed := make([]types.SignedTransaction, len(actions))
+	for i, a := range actions {
+		tx, err := types.Sign(types.Transaction{
+			Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), Nonce: c.nonce, GasLimit: a.gas,
+			MaxFeePerGas: 1_000_000, Payload: a.payload,
+		}, c.user, [32]byte{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		signed[i] = tx
+		c.nonce++
+	}
+	transactions := &batch{txs: types.VerifySignatures(signed)}
+	head := c.ledger.Tip().Header.Header
+	before := c.balance()
+	built, err := c.ledger.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: transactions},
+		func(h types.BlockHash) (types.Signature, error) { return c.producer.Sign(h[:], [32]byte{}) })
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if len(built.Included) != len(actions) {
+		c.t.Fatalf("%d of %d transactions are included", len(built.Included), len(actions))
+	}
+	block := builtBlock{Block: built}
+	if block.receipts, err = c.ledger.Store().Receipts(built.Header.Header.Height); err != nil {
+		c.t.Fatal(err)
+	}
+	c.checkBill(before, actions, block)
+	return block
+}
+
+// checkBill checks that the user paid the base fee for all gas of the receipts, and what successful payloads moved.
+func (c *contractChain) checkBill(before types.Amount, actions []action, b builtBlock) {
+	c.t.Helper()
+	var used types.Gas
+	want := before
+	for i, r := range b.receipts {
+		used += r.GasUsed
+		if r.GasUsed < 21_000 || r.GasUsed > actions[i].gas {
+			c.t.Errorf("transaction %d used %d of %d gas", i, r.GasUsed, actions[i].gas)
+		}
+		if r.Status == types.StatusSuccess {
+			want -= actions[i].payload.Value()
+		}
+	}
+	if header := b.Header.Header; header.GasUsed != used {
+		c.t.Errorf("the header says %d gas, the receipts %d", header.GasUsed, used)
+	}
+	cost, err := used.Cost(b.Header.Header.BaseFee)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if got := c.balance(); got != want-cost {
+		c.t.Errorf("the user had %d, used %d gas for %d and has %d", before, used, cost, got)
+	}
+}
+
+func (c *contractChain) balance() types.Amount {
+	c.t.Helper()
+	view, err := c.ledger.Store().StateAt(c.ledger.Tip().Header.Header.Height)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	sender, err := exec.ReadSender(view, c.user.PublicKey())
+	if err := errors.Join(err, view.Close()); err != nil {
+		c.t.Fatal(err)
+	}
+	return sender.Balance
+}
+
+// deploy deploys codes in one block and gives the contracts.
+func (c *contractChain) deploy(amount types.Amount, codes ...[]byte) []types.ContractID {
+	c.t.Helper()
+	actions := make([]action, len(codes))
+	for i, code := range codes {
+		actions[i] = action{types.Deploy{Name: fmt.Sprint("contract ", i), Code: code, Amount: amount}, 300_000_000}
+		actions[i].gas /= types.Gas(len(codes))
+	}
+	var ids []types.ContractID
+	for i, r := range c.block(actions...).receipts {
+		if r.Contract == nil {
+			c.t.Fatalf("contract %d is not deployed: %+v", i, r)
+		}
+		ids = append(ids, *r.Contract)
+	}
+	return ids
+}
+
+// simulate executes a call on the head's state and drops what it wrote.
+func (c *contractChain) simulate(p types.Call, gas types.Gas, view bool) (exec.Outcome, error) {
+	tip := c.ledger.Tip()
+	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp+1)
+	if err != nil {
+		return exec.Outcome{}, err
+	}
+	state, err := c.ledger.Store().StateAt(tip.Header.Header.Height)
+	if err != nil {
+		return exec.Outcome{}, err
+	}
+	outcome, err := exec.Call(tip.Parameters, state, seed, types.Transaction{
+		Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), GasLimit: gas, Payload: p,
+	}, exec.Simulation{Machine: c.ledger.Machine(), View: view})
+	return outcome, errors.Join(err, state.Close())
+}
+
+// numbers are the arguments of a forged host call: each in 8 bytes.
+func numbers(values ...uint64) (b []byte) {
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+func both(a, b types.ContractID) []byte { return slices.Concat(a[:], b[:]) }
