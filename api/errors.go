@@ -18,6 +18,7 @@ const (
 	CodeGasLimit        = -32008
 	CodeNotAllowed      = -32009
 	CodeExecutionFailed = -32010
+	CodeNoContract      = -32011
 	CodeModuleRefused   = -32012
 	CodePruned          = -32021
 )
@@ -96,6 +97,20 @@ var (
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )
 
+// Errors of calls to contracts.
+var (
+	// ErrNoContract: there is no contract of that ID.
+	ErrNoContract = reason(CodeNoContract, "no_such_contract", "there is no such contract")
+	// ErrModuleRefused: the code of a deploy breaks a rule, which data.detail names.
+	ErrModuleRefused = reason(CodeModuleRefused, "module_refused", "the contract's code is refused")
+	// ErrNoToken: the contract does not answer as a NEP-20 token does; data.function is what it was asked.
+	ErrNoToken = reason(CodeExecutionFailed, "no_token", "the contract does not answer as a NEP-20 token")
+	// ErrViewCalls: more calls in one than data.limit.
+	ErrViewCalls = jsonrpc.NewError(jsonrpc.CodeLimit, "too many view calls in one", "reason", "view_calls", "limit", MaxViewCalls)
+	// ErrBusy: the node has no room for the work at present.
+	ErrBusy = reason(jsonrpc.CodeLimit, "busy", "the node is busy with other calls")
+)
+
 // ErrViewGas: a call that is not sent needs more gas than it may use, data.limit.
 var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas than a call may use")
 
@@ -115,5 +130,10 @@ func with(errors []*jsonrpc.Error, more ...*jsonrpc.Error) []*jsonrpc.Error {
 var callErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrSenderIsContract,
 	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
-	ErrInsufficientBalance,
+	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp,
+}
+
+// viewErrors are those of a view call.
+var viewErrors = []*jsonrpc.Error{
+	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned,
 }

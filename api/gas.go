@@ -11,7 +11,7 @@ var (
 		with(admissionErrors, ErrTimeUp)...)
 	Call = define[RawTransactionParams, Data]("svc_call",
 		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked.",
-		with(callErrors, ErrViewGas)...)
+		callErrors...)
 	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",
 		"The gas limit that a transaction needs on the latest state, with a reserve of 5 %.", callErrors...)
 	GasPrice        = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -18,10 +19,16 @@ type schemas struct {
 
 // encoded are the types whose JSON is not told by their Go kind.
 var encoded = map[reflect.Type]encoding{
-	reflect.TypeFor[Quantity](): {"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`)},
-	reflect.TypeFor[Data]():     {"Data", text("bytes in hex", `^0x([0-9a-fA-F]{2})*$`)},
-	reflect.TypeFor[Fraction](): {"Fraction", Schema{
-		"type": "number", "minimum": 0, "description": "a number of at most 6 decimals"}},
+	reflect.TypeFor[Quantity]():  {"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`)},
+	reflect.TypeFor[Data]():      {"Data", text("bytes in hex", `^0x([0-9a-fA-F]{2})*$`)},
+	reflect.TypeFor[LooseData](): {"LooseData", text("bytes in hex, with or without 0x", `^(0x)?([0-9a-fA-F]{2})*$`)},
+	reflect.TypeFor[Fraction]():  {"Fraction", decimal},
+	reflect.TypeFor[Decimal]():   {"Decimal", decimal},
+	reflect.TypeFor[jsonrpc.Error](): {"Error", Schema{
+		"type": "object", "description": "an error as JSON-RPC 2.0 has it", "required": []string{"code", "message"},
+		"properties": map[string]Schema{
+			"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object", "additionalProperties": true},
+		}}},
 	reflect.TypeFor[BlockRef]():         {"BlockRef", reference(`^(latest|earliest|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
 	reflect.TypeFor[NonceRef]():         {"NonceRef", reference(`^(latest|earliest|pending|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
 	reflect.TypeFor[types.Account]():    hash,
@@ -37,11 +44,14 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[types.Network]():    choice(types.Networks()...),
 	reflect.TypeFor[SyncState]():        choice(StateProducing, StateSyncing, StateFollowing, StateHolding, StateHalted),
 	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusUnknown),
+	reflect.TypeFor[ABIMode]():          choice(ABIRead, ABIWrite, ABIInit),
 	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
 	reflect.TypeFor[Topic]():            choice(Topics()...),
 	reflect.TypeFor[Document](): {"", Schema{
 		"$ref": "https://raw.githubusercontent.com/open-rpc/meta-schema/master/schema.json"}},
 }
+
+var decimal = Schema{"type": "number", "minimum": 0, "description": "a number of at most 6 decimals"}
 
 type encoding struct {
 	name   string // in the components; none where the schema is written out
@@ -99,6 +109,8 @@ func (s schemas) of(t reflect.Type) Schema {
 		return Schema{"oneOf": []Schema{s.of(t.Elem()), {"type": "null"}}}
 	case reflect.Slice:
 		return Schema{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return Schema{"type": "object", "additionalProperties": s.of(t.Elem())}
 	case reflect.Struct:
 		return s.object(t)
 	}

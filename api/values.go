@@ -110,6 +110,23 @@ func (d *Data) UnmarshalText(text []byte) error {
 	return err
 }
 
+// LooseData is [Data] as a parameter that clients write in several ways: the prefix 0x may be missing, also of nothing.
+type LooseData []byte
+
+// MarshalText renders the data as [Data.String] does.
+func (d LooseData) MarshalText() ([]byte, error) { return Data(d).MarshalText() }
+
+// UnmarshalText parses digits of either case, with or without 0x before them.
+func (d *LooseData) UnmarshalText(text []byte) error {
+	digits, _ := bytes.CutPrefix(text, []byte("0x"))
+	b := make([]byte, hex.DecodedLen(len(digits)))
+	if _, err := hex.Decode(b, digits); err != nil {
+		return ErrBadData
+	}
+	*d = b
+	return nil
+}
+
 // Fraction is a non-negative number with at most 6 decimals, kept in millionths: it is never NaN or infinite, and
 // JSON carries it as a plain decimal number.
 type Fraction uint64
@@ -150,16 +167,62 @@ func (f Fraction) MarshalJSON() ([]byte, error) { return []byte(f.String()), nil
 
 // UnmarshalJSON parses what [Fraction.MarshalJSON] gives.
 func (f *Fraction) UnmarshalJSON(text []byte) error {
-	whole, decimals, point := strings.Cut(string(text), ".")
-	if point && (decimals == "" || len(decimals) > fractionDecimals) {
+	whole, millionths, err := parseDecimal(string(text))
+	if err != nil || whole > (math.MaxUint64-uint64(millionths))/fractionUnit {
 		return ErrBadFraction
+	}
+	*f = Fraction(whole*fractionUnit + uint64(millionths))
+	return nil
+}
+
+// Decimal is a non-negative number with at most 6 decimals that JSON carries as a plain decimal number, however large.
+type Decimal struct {
+	Whole      uint64
+	Millionths uint32 // below 1,000,000
+}
+
+// NewDecimal is n by 10^decimals, rounded down to 6 decimals.
+func NewDecimal(n uint64, decimals uint32) Decimal {
+	var millionths uint64
+	for range min(decimals, 40) { // of 2^64 nothing is left sooner
+		millionths = (millionths + n%10*fractionUnit) / 10
+		n /= 10
+	}
+	return Decimal{n, uint32(millionths)}
+}
+
+// String is the number as JSON carries it: without an exponent and without trailing zeros.
+func (d Decimal) String() string {
+	text := strconv.FormatUint(d.Whole, 10)
+	if d.Millionths == 0 {
+		return text
+	}
+	return text + "." + strings.TrimRight(fmt.Sprintf("%0*d", fractionDecimals, d.Millionths), "0")
+}
+
+// MarshalJSON renders the number as [Decimal.String] does.
+func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalJSON parses what [Decimal.MarshalJSON] gives.
+func (d *Decimal) UnmarshalJSON(text []byte) error {
+	whole, millionths, err := parseDecimal(string(text))
+	if err == nil {
+		*d = Decimal{whole, millionths}
+	}
+	return err
+}
+
+// parseDecimal parses a plain decimal number of at most 6 decimals.
+func parseDecimal(text string) (whole uint64, millionths uint32, err error) {
+	digits, decimals, point := strings.Cut(text, ".")
+	if point && (decimals == "" || len(decimals) > fractionDecimals) {
+		return 0, 0, ErrBadFraction
 	}
 	padded := decimals + strings.Repeat("0", fractionDecimals-len(decimals))
-	w, errWhole := strconv.ParseUint(whole, 10, 64)
-	d, errDecimals := strconv.ParseUint(padded, 10, 64)
-	if errWhole != nil || errDecimals != nil || w > (math.MaxUint64-d)/fractionUnit {
-		return ErrBadFraction
+	whole, errWhole := strconv.ParseUint(digits, 10, 64)
+	m, errDecimals := strconv.ParseUint(padded, 10, 32)
+	if errWhole != nil || errDecimals != nil {
+		return 0, 0, ErrBadFraction
 	}
-	*f = Fraction(w*fractionUnit + d)
-	return nil
+	return whole, uint32(m), nil
 }

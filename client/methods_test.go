@@ -74,6 +74,41 @@ func TestMethodsOnTheWire(t *testing.T) {
 			"svc_estimateGas", `[` + unsigned + `]`, `"0x5208"`, "21000"},
 		{"Send", func(c *Client) (any, error) { return c.Send(t.Context(), signed) },
 			"svc_sendRawTransaction", `[` + raw + `]`, zero, types.TxID{}.String()},
+		{"View", func(c *Client) (any, error) {
+			return c.View(t.Context(), types.ContractID{}, "f", []byte("{}"), api.Latest())
+		},
+			"svc_viewCall", `[` + zero + `,"f","0x7b7d"]`, `"0x0102"`, "[1 2]"},
+		{"View of old", func(c *Client) (any, error) {
+			return c.View(t.Context(), types.ContractID{}, "f", nil, api.AtHeight(3))
+		},
+			"svc_viewCall", `[` + zero + `,"f",null,"0x3"]`, `"0x"`, "[]"},
+		{"Views", func(c *Client) (any, error) { return c.Views(t.Context(), []api.ViewCallItem{{Function: "f"}}) },
+			"svc_batchViewCall", `[[{"contract_id":` + zero + `,"function":"f"}]]`, `[]`, "[]"},
+		{"StorageAt", func(c *Client) (any, error) {
+			return c.StorageAt(t.Context(), types.ContractID{}, []byte{7}, api.Latest())
+		},
+			"svc_getStorageAt", `[` + zero + `,"0x07"]`, `"0x01"`, "[1]"},
+		{"StorageProof", func(c *Client) (any, error) { return c.StorageProof(t.Context(), types.ContractID{}, []byte{7}) },
+			"svc_getStorageProof", `[` + zero + `,"0x07"]`, `{}`, ""},
+		{"Contracts", func(c *Client) (any, error) { return c.Contracts(t.Context(), 5, "x") },
+			"svc_listContracts", `[5,"x"]`, `[]`, "[]"},
+		{"Contract", func(c *Client) (any, error) { return c.Contract(t.Context(), types.ContractID{}) },
+			"svc_getContract", `[` + zero + `]`, `null`, "<nil>"},
+		{"ContractABI", func(c *Client) (any, error) { return c.ContractABI(t.Context(), types.ContractID{}) },
+			"svc_getContractAbi", `[` + zero + `]`, `null`, "<nil>"},
+		{"ContractCode", func(c *Client) (any, error) { return c.ContractCode(t.Context(), types.ContractID{}) },
+			"svc_getContractCode", `[` + zero + `]`, `"0x0061"`, "[0 97]"},
+		{"Events", func(c *Client) (any, error) {
+			return c.Events(t.Context(), api.EventFilter{EventName: new("Transfer"), Cursor: "x"})
+		},
+			"svc_getEvents", `[{"event_name":"Transfer","cursor":"x"}]`, `[]`, "[]"},
+		{"TokenBalance", func(c *Client) (any, error) {
+			return c.TokenBalance(t.Context(), types.ContractID{}, types.Account{}, api.Latest())
+		}, "svc_getTokenBalance", `[` + zero + `,` + zero + `]`, `{"balance":"0x10","balanceDecimal":1.6}`, "{0x10 1.6}"},
+		{"TokenHolders", func(c *Client) (any, error) { return c.TokenHolders(t.Context(), types.ContractID{}, 5, "x") },
+			"svc_getTokenHolders", `[` + zero + `,{"limit":5,"cursor":"x"}]`, `[]`, "[]"},
+		{"Trace", func(c *Client) (any, error) { return c.Trace(t.Context(), types.TxID{}) },
+			"svc_traceTransaction", `[` + zero + `]`, `null`, "<nil>"},
 		{"Mine", func(c *Client) (any, error) { return c.Dev().Mine(t.Context(), 2) }, "dev_mine", `[2]`, `"0x9"`, "9"},
 		{"SetBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetBlockTime(t.Context(), 1500*time.Millisecond) },
 			"dev_setBlockTime", `[1500]`, `true`, "<nil>"},

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// View calls a function of a contract in view context after the block at, and gives the bytes that it returns. args are
+// JSON, an object by parameter name; nil for a function without parameters.
+func (c *Client) View(ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef) ([]byte, error) {
+	result, err := Invoke(ctx, c, api.ViewCall, api.ViewCallParams{Contract: contract, Function: function, Args: args, Block: at})
+	return result, err
+}
+
+// Views makes view calls after the latest block, at most [api.MaxViewCalls]: each has its own result or error.
+func (c *Client) Views(ctx context.Context, calls []api.ViewCallItem) ([]api.ViewResult, error) {
+	return Invoke(ctx, c, api.BatchViewCall, api.BatchViewCallParams{Calls: calls})
+}
+
+// StorageAt is the value under a key of a contract's storage after the block at; empty where there is none.
+func (c *Client) StorageAt(ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef) ([]byte, error) {
+	value, err := Invoke(ctx, c, api.GetStorageAt, api.GetStorageAtParams{Contract: contract, Key: key, Block: at})
+	return value, err
+}
+
+// StorageProof is a Merkle proof of a value in a contract's storage, or of its absence.
+func (c *Client) StorageProof(ctx context.Context, contract types.ContractID, key []byte) (api.AccountProof, error) {
+	return Invoke(ctx, c, api.GetStorageProof, api.GetStorageProofParams{Contract: contract, Key: key})
+}
+
+// Contracts lists contracts in the order of their deployment, at most limit (1 to [api.MaxContracts]). The next page is
+// after the cursor of the last one seen; "" begins with the first.
+func (c *Client) Contracts(ctx context.Context, limit uint64, cursor string) ([]api.Contract, error) {
+	return Invoke(ctx, c, api.ListContracts, api.ListContractsParams{Limit: &limit, Cursor: cursor})
+}
+
+// Contract is what the chain says of a contract, nil when there is none of that ID.
+func (c *Client) Contract(ctx context.Context, id types.ContractID) (*api.Contract, error) {
+	return Invoke(ctx, c, api.GetContract, api.ContractParams{Contract: id})
+}
+
+// ContractABI is what a contract declares of its functions and events, nil where it declares nothing.
+func (c *Client) ContractABI(ctx context.Context, id types.ContractID) (*api.ABI, error) {
+	return Invoke(ctx, c, api.GetContractABI, api.ContractParams{Contract: id})
+}
+
+// ContractCode is a contract's code as it was deployed.
+func (c *Client) ContractCode(ctx context.Context, id types.ContractID) ([]byte, error) {
+	code, err := Invoke(ctx, c, api.GetContractCode, api.ContractParams{Contract: id})
+	return code, err
+}
+
+// Events lists the events that match a filter, in the chain's order. The next page has the same filter with the cursor
+// of the last one seen; an empty page is the end.
+func (c *Client) Events(ctx context.Context, filter api.EventFilter) ([]api.Event, error) {
+	return Invoke(ctx, c, api.GetEvents, api.GetEventsParams{Filter: filter})
+}
+
+// TokenBalance is an account's balance of a NEP-20 token after the block at.
+func (c *Client) TokenBalance(ctx context.Context, token types.ContractID, account types.Account, at api.BlockRef) (api.TokenBalance, error) {
+	return Invoke(ctx, c, api.GetTokenBalance, api.GetTokenBalanceParams{Token: token, Account: account.String(), Block: at})
+}
+
+// TokenHolders lists the holders of a NEP-20 token, the largest balance first, at most limit (1 to [api.MaxHolders]).
+// The next page is after the cursor of the last one seen; "" begins with the first.
+func (c *Client) TokenHolders(ctx context.Context, token types.ContractID, limit uint64, cursor string) ([]api.TokenHolder, error) {
+	return Invoke(ctx, c, api.GetTokenHolders, api.GetTokenHoldersParams{
+		Token: token, Page: api.HolderPage{Limit: &limit, Cursor: cursor},
+	})
+}
+
+// Trace is what an included transaction did, call by call; nil when it is not included.
+func (c *Client) Trace(ctx context.Context, id types.TxID) (*api.Trace, error) {
+	return Invoke(ctx, c, api.TraceTransaction, api.TransactionParams{Hash: id})
+}
