@@ -18,6 +18,7 @@ var rows = map[string][]string{
 	"types":   {"codec", "crypto"},
 	"api":     {"jsonrpc", "types"},
 	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
+	"abi":     {"types"},
 
 	// Inside crypto: vector code.
 	"crypto/internal/lanes":              {},
