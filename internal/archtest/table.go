@@ -20,6 +20,10 @@ var rows = map[string][]string{
 	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types"},
 
+	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
+	"client/nep20":        {"abi", "types"},
+	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm", "internal/protocol/..."},
+
 	// Inside crypto: vector code.
 	"crypto/internal/lanes":              {},
 	"crypto/internal/lanes/internal/gen": {},
@@ -81,6 +85,7 @@ var rows = map[string][]string{
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
 	"internal/protocol/exec":    {"internal/testkit/wasmgen"},
+	"client/contracttest":       {"internal/testkit/wasmgen"},
 	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},

@@ -1,0 +1,207 @@
+package contracttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Contract is a contract on a [Chain].
+type Contract struct {
+	ID    types.ContractID
+	Name  string
+	ABI   abi.ABI // empty where the code carries none
+	chain *Chain
+}
+
+// Account is the contract's account, which holds its coins.
+func (k *Contract) Account() types.Account { return types.Account(k.ID) }
+
+// Options are what else a transaction carries.
+type Options struct {
+	Name  string       // of a deploy: the contract's
+	Value types.Amount // that goes to the contract
+	Gas   types.Gas    // the gas limit; 0: as much as a block has
+}
+
+// Result is what a transaction or a view call did.
+type Result struct {
+	OK      bool
+	Reason  string // why it failed, in snake_case: "reverted", "trap", "out_of_gas", …
+	Output  []byte // what it returned, or the revert data
+	Events  []types.Log
+	GasUsed types.Gas
+	Debug   []string // what contracts said with the host function debug
+	Detail  string   // more about a module that was refused
+}
+
+// Err is nil for what succeeded, else says how it failed.
+func (r Result) Err() error {
+	if r.OK {
+		return nil
+	}
+	text := r.Reason
+	if len(r.Output) > 0 {
+		text += fmt.Sprintf(": %q", r.Output)
+	}
+	if r.Detail != "" {
+		text += ": " + r.Detail
+	}
+	return fmt.Errorf("the call failed: %s", text)
+}
+
+// Must ends the test unless the call succeeded.
+func (r Result) Must(t testing.TB) Result {
+	t.Helper()
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Reverts ends the test unless the call reverted with this reason; "" stands for any.
+func (r Result) Reverts(t testing.TB, reason string) {
+	t.Helper()
+	if r.OK || r.Reason != string(exec.Reverted) || reason != "" && string(r.Output) != reason {
+		t.Fatalf("it was to revert with %q, and did not: %+v", reason, r)
+	}
+}
+
+// Decode decodes the returned JSON into a pointer, and ends the test where that fails.
+func (r Result) Decode(t testing.TB, into any) {
+	t.Helper()
+	r.Must(t)
+	if err := json.Unmarshal(r.Output, into); err != nil {
+		t.Fatalf("the result %q: %v", r.Output, err)
+	}
+}
+
+// Deploy deploys code and runs its init function with args: what they encode to as JSON, or nothing when they are nil.
+// It ends the test where that fails.
+func (c *Chain) Deploy(from Account, code []byte, args any, options ...Options) *Contract {
+	c.t.Helper()
+	k, result := c.TryDeploy(from, code, args, options...)
+	result.Must(c.t)
+	return k
+}
+
+// TryDeploy is [Chain.Deploy] of what may fail; the contract is nil then.
+func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Options) (*Contract, Result) {
+	c.t.Helper()
+	o := only(options)
+	payload, err := client.Deploy(o.Name, code, args, o.Value)
+	c.must(err)
+	id, result := c.send(from, payload, o.Gas)
+	label := o.Name
+	if label == "" {
+		label = "contract"
+	}
+	c.gas.add(label, "(deploy)", result)
+	if id == nil {
+		return nil, result
+	}
+	k := &Contract{ID: *id, Name: label, chain: c}
+	if a, err := abi.FromCode(code); err == nil {
+		k.ABI = a
+	}
+	return k, result
+}
+
+func only(options []Options) Options {
+	if len(options) == 0 {
+		return Options{}
+	}
+	return options[0]
+}
+
+// Call calls a function in a transaction, with args: what they encode to as JSON, or nothing when they are nil;
+// json.RawMessage is taken as it is.
+func (k *Contract) Call(from Account, function string, args any, options ...Options) Result {
+	k.chain.t.Helper()
+	o := only(options)
+	payload, err := callOf(k.ID, function, args, o.Value)
+	k.chain.must(err)
+	_, result := k.chain.send(from, payload, o.Gas)
+	k.chain.gas.add(k.Name, function, result)
+	return result
+}
+
+// callOf is the payload of a call. Raw arguments need not be JSON: a test may send what is none.
+func callOf(contract types.ContractID, function string, args any, value types.Amount) (types.Payload, error) {
+	if raw, ok := args.(json.RawMessage); ok {
+		return types.Call{Amount: value, Contract: contract, Function: function, Args: raw}, nil
+	}
+	return client.Call(contract, function, args, value)
+}
+
+// View calls a function in view context, after the latest block, as the zero account.
+func (k *Contract) View(function string, args any) Result {
+	k.chain.t.Helper()
+	payload, err := callOf(k.ID, function, args, 0)
+	k.chain.must(err)
+	return k.chain.simulate(types.Transaction{Payload: payload}, true)
+}
+
+// Storage is the value under a key of the contract's storage, nil where there is none.
+func (k *Contract) Storage(key []byte) []byte {
+	return k.chain.state[string(state.StorageKey(k.ID, key))]
+}
+
+// send makes a block of one transaction.
+func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types.ContractID, Result) {
+	c.t.Helper()
+	seed, p := c.seed()
+	if gas == 0 {
+		gas = p.GasLimit
+	}
+	record, err := state.DecodeAccount(c.state[string(state.AccountKey(from.Account))])
+	c.must(err)
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: ChainID, Sender: from.Account, Nonce: record.Nonce, GasLimit: gas,
+		MaxFeePerGas: seed.BaseFee, Payload: payload,
+	}
+	traced := c.simulate(tx, false)
+	signed, err := types.Sign(tx, from.key, [32]byte{})
+	c.must(err)
+	verified := types.VerifySignatures([]types.SignedTransaction{signed})
+	if verified[0] == nil {
+		c.t.Fatal("the signature of a test account is not valid")
+	}
+	receipt, reason := c.block(verified[0])
+	return receipt.Contract, Result{
+		OK: reason == exec.Success, Reason: string(reason), Output: receipt.Output, Events: receipt.Logs,
+		GasUsed: receipt.GasUsed, Debug: traced.Debug, Detail: traced.Detail,
+	}
+}
+
+// simulate runs a transaction on the present state and drops what it wrote.
+func (c *Chain) simulate(tx types.Transaction, view bool) Result {
+	c.t.Helper()
+	seed, p := c.seed()
+	tx.Version, tx.ChainID = types.TransactionVersion, ChainID
+	if tx.GasLimit == 0 {
+		tx.GasLimit = p.GasLimit
+	}
+	var heard listener
+	outcome, err := exec.Call(p, c.state, seed, tx, exec.Simulation{Machine: c.machine, View: view, Tracer: &heard})
+	c.must(err)
+	return Result{
+		OK: outcome.Reason == exec.Success, Reason: string(outcome.Reason), Output: outcome.Output, Events: outcome.Logs,
+		GasUsed: outcome.GasUsed, Debug: heard.debug, Detail: outcome.Detail,
+	}
+}
+
+// listener keeps what contracts say with the host function debug.
+type listener struct{ debug []string }
+
+func (*listener) Enter(exec.CallInfo)                   {}
+func (*listener) Exit(exec.Reason, []byte, types.Gas)   {}
+func (*listener) Host(vm.Function, []uint64, types.Gas) {}
+func (l *listener) Debug(message []byte)                { l.debug = append(l.debug, string(message)) }
