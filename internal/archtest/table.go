@@ -60,7 +60,7 @@ var rows = map[string][]string{
 	"internal/config":       {},
 	"internal/node":         {"..."},
 	"internal/bench":        {"client", "api", "types", "crypto"},
-	"internal/cli":          {"client", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
+	"internal/cli":          {"abi", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},

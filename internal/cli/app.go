@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
@@ -97,10 +99,7 @@ type action func(ctx context.Context, s *session, command *cobra.Command, args [
 
 // define makes a command that takes the named settings as flags, none where it names none.
 func (a *app) define(command *cobra.Command, settings []string, run action) *cobra.Command {
-	config.Register(command.Flags(), &a.location)
-	if len(settings) > 0 {
-		config.Register(command.Flags(), &a.settings, settings...)
-	}
+	a.register(command, settings)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		s, err := a.start(command)
 		if err != nil {
@@ -110,6 +109,14 @@ func (a *app) define(command *cobra.Command, settings []string, run action) *cob
 		return s.explain(command.Context(), run(command.Context(), s, command, args))
 	}
 	return command
+}
+
+// register lets a command take the named settings as flags.
+func (a *app) register(command *cobra.Command, settings []string) {
+	config.Register(command.Flags(), &a.location)
+	if len(settings) > 0 {
+		config.Register(command.Flags(), &a.settings, settings...)
+	}
 }
 
 // lookUp makes a command that only asks the node.
@@ -256,8 +263,10 @@ func (s *session) explain(ctx context.Context, err error) error {
 	var status *client.StatusError
 	var transport *url.Error
 	switch {
-	case err == nil, errors.As(err, &answer):
-		return err
+	case err == nil:
+		return nil
+	case errors.As(err, &answer):
+		return withRevertReason(err, answer)
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.As(err, &status):
@@ -268,6 +277,19 @@ func (s *session) explain(ctx context.Context, err error) error {
 		return explained{fmt.Sprintf("no node can be reached at %s: %s", s.settings.RPCURL, transport.Err), err}
 	}
 	return err
+}
+
+// withRevertReason adds to an answer the text that a contract reverted with, where it gave one.
+func withRevertReason(err error, answer *client.Error) error {
+	if answer.Code != api.CodeExecutionFailed || answer.Data["reason"] != "reverted" {
+		return err
+	}
+	text, err2 := json.Marshal(answer.Data["revertData"])
+	var data api.Data
+	if err2 != nil || json.Unmarshal(text, &data) != nil || len(data) == 0 {
+		return err
+	}
+	return &client.Error{Code: answer.Code, Message: answer.Message + ": " + readable(data), Data: answer.Data}
 }
 
 // chain asks the node which chain it is on.

@@ -336,15 +336,7 @@ func (a *app) completeNames(command *cobra.Command) *cobra.Command {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		entries, _, err := a.open(home).List() // what cannot be read is not offered
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		completions := make([]string, len(entries))
-		for i, entry := range entries {
-			completions[i] = cobra.CompletionWithDesc(entry.Name, entry.Address())
-		}
-		return completions, cobra.ShellCompDirectiveNoFileComp
+		return completionsOf(a.open(home)), cobra.ShellCompDirectiveNoFileComp
 	}
 	command.ValidArgsFunction = names
 	if command.Flags().Lookup("from") != nil {
@@ -352,4 +344,17 @@ func (a *app) completeNames(command *cobra.Command) *cobra.Command {
 		_ = command.RegisterFlagCompletionFunc("from", names)
 	}
 	return command
+}
+
+// completionsOf are a keystore's names; what cannot be read is not offered.
+func completionsOf(store *keystore.Store) []string {
+	entries, _, err := store.List()
+	if err != nil {
+		return nil
+	}
+	completions := make([]string, len(entries))
+	for i, entry := range entries {
+		completions[i] = cobra.CompletionWithDesc(entry.Name, entry.Address())
+	}
+	return completions
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,10 +20,10 @@ type transactionView struct {
 }
 
 func (a *app) newTx() *cobra.Command {
-	return a.lookUp(&cobra.Command{
+	command := a.lookUp(&cobra.Command{
 		Use:     "tx HASH",
-		Short:   "Show a transaction and its receipt",
-		Example: "  cairn tx 0x4f1c…",
+		Short:   "Show a transaction and its receipt, or trace it",
+		Example: "  cairn tx 0x4f1c…\n  cairn tx trace 0x4f1c…",
 		Args:    exactly("HASH"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		id, err := argument.ParseTxID(args[0])
@@ -46,6 +45,8 @@ func (a *app) newTx() *cobra.Command {
 		}
 		return s.Result(view, view.people)
 	})
+	command.AddCommand(a.newTrace())
+	return command
 }
 
 func (v transactionView) people(t *output.Text) {
@@ -70,17 +71,14 @@ func (v transactionView) people(t *output.Text) {
 		if r.ContractAddress != nil {
 			fields = append(fields, output.Field{Name: "Contract", Value: *r.ContractAddress})
 		}
+		if len(r.ReturnData) > 0 {
+			fields = append(fields, output.Field{Name: "Returned", Value: readable(r.ReturnData)})
+		}
 	}
 	t.Fields(fields...)
-	if v.Receipt == nil || len(v.Receipt.Logs) == 0 {
-		return
+	if v.Receipt != nil {
+		logTable(t, v.Receipt.Logs)
 	}
-	rows := make([][]any, len(v.Receipt.Logs))
-	for i, log := range v.Receipt.Logs {
-		rows[i] = []any{log.EventName, log.Address, log.Data}
-	}
-	t.Line("")
-	t.Table([]string{"Event", "Contract", "Data"}, rows)
 }
 
 func (a *app) newBlock() *cobra.Command {
@@ -125,7 +123,7 @@ func blockPeople(t *output.Text, b *api.Block) {
 	t.Fields(
 		output.Field{Name: "Height", Value: b.Height}, output.Field{Name: "Hash", Value: b.Hash},
 		output.Field{Name: "Parent", Value: b.ParentHash},
-		output.Field{Name: "Time", Value: time.Unix(int64(b.Timestamp), 0).UTC().Format(time.RFC3339)},
+		output.Field{Name: "Time", Value: blockTime(b.Timestamp)},
 		output.Field{Name: "State root", Value: b.StateRoot}, output.Field{Name: "Producer", Value: b.Producer},
 		output.Field{Name: "Gas used", Value: fmt.Sprintf("%d of %d", uint64(b.GasUsed), uint64(b.GasLimit))},
 		output.Field{Name: "Base fee", Value: perGas(b.BaseFee)}, output.Field{Name: "Size", Value: fmt.Sprintf("%d bytes", b.Size)},

@@ -41,9 +41,7 @@ An amount is "1.5" in coins or "150000000u" in smallest units.`,
 		if err := s.onChain(ctx, from, to); err != nil {
 			return err
 		}
-		return flags.submit(ctx, s, command, from.ID, client.Transfer(to.ID, amount), func() (crypto.PrivateKey, error) {
-			return from.Key(s.store, func(name string) (string, error) { return s.password(ctx, name) })
-		})
+		return flags.submit(ctx, s, command, from.ID, client.Transfer(to.ID, amount), s.keyOf(ctx, from))
 	}))
 	flags.register(command)
 	flags.registerGasLimit(command)
@@ -60,6 +58,13 @@ func (s *session) sender(unsigned bool) (argument.Account, error) {
 		return from, err
 	}
 	return from, output.Usage(from.CanSign())
+}
+
+// keyOf tells how to get an account's private key.
+func (s *session) keyOf(ctx context.Context, from argument.Account) func() (crypto.PrivateKey, error) {
+	return func() (crypto.PrivateKey, error) {
+		return from.Key(s.store, func(name string) (string, error) { return s.password(ctx, name) })
+	}
 }
 
 // onChain checks that accounts can be used on the node's chain; one that cannot is wrong usage.

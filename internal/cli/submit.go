@@ -70,6 +70,9 @@ type plannedTransaction struct {
 	Type                 string            `json:"type"`
 	From                 types.Account     `json:"from"`
 	To                   *types.Account    `json:"to,omitempty"`         // of a transfer
+	Contract             *types.ContractID `json:"contract,omitempty"`   // of a call, or what a deploy would make
+	Function             *string           `json:"function,omitempty"`   // of a call
+	Args                 *string           `json:"args,omitempty"`       // of a call or deploy, JSON
 	Parameters           *types.Parameters `json:"parameters,omitempty"` // of a configure
 	Value                api.Quantity      `json:"value"`
 	Nonce                api.Quantity      `json:"nonce"`
@@ -98,43 +101,60 @@ func (f *submission) submit(
 	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
 	key func() (crypto.PrivateKey, error),
 ) error {
+	receipt, err := f.send(ctx, s, command, from, payload, key)
+	if receipt == nil || err != nil {
+		return err
+	}
+	if err := client.Failure(*receipt); err != nil {
+		return err
+	}
+	included, err := s.include(ctx, *receipt)
+	if err != nil {
+		return err
+	}
+	return s.Result(included, func(t *output.Text) { t.Fields(included.fields()...) })
+}
+
+// send is submit up to the receipt, which may be that of a transaction that failed. It is nil where none was to be
+// waited for: then the command's result is written.
+func (f *submission) send(
+	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
+	key func() (crypto.PrivateKey, error),
+) (*api.Receipt, error) {
 	building, cancel := s.patience(ctx)
 	defer cancel()
 	tx, err := s.client.Build(building, from, payload, f.fields(command))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.dryRun {
-		return s.planned(tx)
+		return nil, s.planned(tx)
 	}
 	private, err := key()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	signed, err := client.NewSigner(private).Sign(tx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sending, cancel := s.patience(ctx)
 	defer cancel()
 	if f.noWait {
 		id, err := s.client.Send(sending, signed)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return s.Result(acceptedTransaction{id}, func(t *output.Text) { t.Fields(output.Field{Name: "Transaction", Value: id}) })
+		return nil, s.Result(acceptedTransaction{id}, func(t *output.Text) { t.Fields(output.Field{Name: "Transaction", Value: id}) })
 	}
 	s.Note("Sending transaction %s", signed.ID())
 	stop := s.Spin(s.terminal, "Waiting for a block")
 	receipt, err := s.client.SendAndWait(sending, signed)
 	stop()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := client.Failure(receipt); err != nil {
-		return err
-	}
-	return s.included(sending, receipt)
+	return &receipt, nil
 }
 
 func (s *session) planned(tx types.Transaction) error {
@@ -152,6 +172,10 @@ func (s *session) planned(tx types.Transaction) error {
 		plan.To = &payload.To
 	case types.Configure:
 		plan.Parameters = &payload.Parameters
+	case types.Deploy:
+		plan.Contract, plan.Args = new(types.NewContractID(tx.Sender, tx.Nonce)), new(string(payload.InitArgs))
+	case types.Call:
+		plan.Contract, plan.Function, plan.Args = &payload.Contract, &payload.Function, new(string(payload.Args))
 	}
 	return s.Result(plan, plan.people)
 }
@@ -162,6 +186,15 @@ func (p plannedTransaction) people(t *output.Text) {
 	}
 	if p.To != nil {
 		fields = append(fields, output.Field{Name: "To", Value: *p.To})
+	}
+	if p.Contract != nil {
+		fields = append(fields, output.Field{Name: "Contract", Value: *p.Contract})
+	}
+	if p.Function != nil {
+		fields = append(fields, output.Field{Name: "Function", Value: *p.Function})
+	}
+	if p.Args != nil {
+		fields = append(fields, output.Field{Name: "Arguments", Value: *p.Args})
 	}
 	if c := p.Parameters; c != nil {
 		fields = append(fields,
@@ -177,12 +210,15 @@ func (p plannedTransaction) people(t *output.Text) {
 		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})...)
 }
 
-func (s *session) included(ctx context.Context, receipt api.Receipt) error {
+// include completes a receipt by what the transaction meant for its sender.
+func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTransaction, error) {
 	fee, err := feeOf(receipt)
 	if err != nil {
-		return err
+		return includedTransaction{}, err
 	}
 	result := includedTransaction{Receipt: receipt, Fee: fee}
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
 	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
 	if err != nil {
 		// The transaction is done, whatever comes after it.
@@ -190,13 +226,15 @@ func (s *session) included(ctx context.Context, receipt api.Receipt) error {
 	} else {
 		result.Balance = (*api.Quantity)(&balance)
 	}
-	return s.Result(result, func(t *output.Text) {
-		fields := append(receiptFields(receipt), output.Field{Name: "Fee", Value: coins(fee)})
-		if result.Balance != nil {
-			fields = append(fields, output.Field{Name: "New balance", Value: coins(*result.Balance)})
-		}
-		t.Fields(fields...)
-	})
+	return result, nil
+}
+
+func (i includedTransaction) fields() []output.Field {
+	fields := append(receiptFields(i.Receipt), output.Field{Name: "Fee", Value: coins(i.Fee)})
+	if i.Balance != nil {
+		fields = append(fields, output.Field{Name: "New balance", Value: coins(*i.Balance)})
+	}
+	return fields
 }
 
 // feeOf is what a transaction's gas cost its sender.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,7 @@ func (a *app) newWatch() *cobra.Command {
 			first = new(types.Height(from))
 		}
 		return watchAll(ctx, s, s.client.SubscribeBlocks(ctx, first), count, func(t *output.Text, b api.Block) {
-			t.Line("%d  %s  %s  %d transactions, gas %d of %d", b.Height, time.Unix(int64(b.Timestamp), 0).UTC().Format(time.RFC3339),
+			t.Line("%d  %s  %s  %d transactions, gas %d of %d", b.Height, blockTime(b.Timestamp),
 				b.Hash, b.TxCount, uint64(b.GasUsed), uint64(b.GasLimit))
 		})
 	})

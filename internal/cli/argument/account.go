@@ -3,6 +3,7 @@ package argument
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-chain/cairn/api"
@@ -118,4 +119,13 @@ func developmentIndex(text string) (uint32, bool) {
 func developmentKey(index uint32) (crypto.PrivateKey, error) {
 	secret, err := keystore.NewSecret(api.DevelopmentMnemonic, types.Regtest, index)
 	return secret.Key, err
+}
+
+// DevelopmentNames are the names of the development accounts.
+func DevelopmentNames() []string {
+	names := make([]string, 10)
+	for i := range names {
+		names[i] = developmentPrefix + strconv.Itoa(i)
+	}
+	return names
 }

@@ -18,37 +18,46 @@ const coinDecimals = 8
 // ParseAmount parses an amount in coins, "1.5" with at most 8 decimals, or in smallest units, "150000000u". It is exact:
 // an amount that would have to be rounded, or does not fit 64 bits, is an error.
 func ParseAmount(text string) (types.Amount, error) {
+	units, err := ParseUnits(text, coinDecimals)
+	return types.Amount(units), err
+}
+
+// ParseUnits is [ParseAmount] for a token of so many decimals; the result is in its smallest units.
+func ParseUnits(text string, decimals uint32) (uint64, error) {
 	if units, ok := strings.CutSuffix(text, "u"); ok {
 		v, err := parseDigits(units)
 		if err != nil {
 			return 0, badAmount(text, err)
 		}
-		return types.Amount(v), nil
+		return v, nil
 	}
-	whole, decimals, point := strings.Cut(text, ".")
-	if point && decimals == "" {
+	whole, fraction, point := strings.Cut(text, ".")
+	if point && fraction == "" {
 		return 0, badAmount(text, errNoDigits)
 	}
-	if len(decimals) > coinDecimals {
-		return 0, badAmount(text, fmt.Errorf("a coin has %d decimals", coinDecimals))
+	if uint64(len(fraction)) > uint64(decimals) {
+		return 0, badAmount(text, fmt.Errorf("it can have %d decimals", decimals))
 	}
-	coins, err := parseDigits(whole)
-	if err != nil {
-		return 0, badAmount(text, err)
+	if whole == "" || strings.Trim(whole+fraction, "0123456789") != "" {
+		return 0, badAmount(text, errNoDigits)
 	}
-	units, err := parseDigits(decimals + strings.Repeat("0", coinDecimals-len(decimals)))
-	if err != nil {
-		return 0, badAmount(text, err)
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return 0, nil
 	}
-	amount, err := types.Gas(coins).Cost(types.CoinUnits)
-	if err == nil {
-		amount, err = amount.Add(types.Amount(units))
-	}
-	if err != nil {
+	zeros := int64(decimals) - int64(len(fraction))
+	if zeros > maxDigits {
 		return 0, badAmount(text, errTooLarge)
 	}
-	return amount, nil
+	v, err := parseDigits(digits + strings.Repeat("0", int(zeros)))
+	if err != nil {
+		return 0, badAmount(text, err)
+	}
+	return v, nil
 }
+
+// maxDigits is the length of 2^64 − 1 in decimal.
+const maxDigits = 20
 
 var (
 	errNoDigits = errors.New(`write coins as "1.5", or smallest units as "150000000u"`)
@@ -70,10 +79,25 @@ func parseDigits(digits string) (uint64, error) {
 }
 
 // FormatAmount writes an amount as [ParseAmount] reads it in coins, with as few decimals as it needs.
-func FormatAmount(amount types.Amount) string {
-	coins, units := amount/types.CoinUnits, amount%types.CoinUnits
-	if units == 0 {
-		return strconv.FormatUint(uint64(coins), 10)
+func FormatAmount(amount types.Amount) string { return FormatUnits(uint64(amount), coinDecimals) }
+
+// FormatUnits is [FormatAmount] for smallest units of a token of so many decimals; where 64 bits cannot hold one whole
+// token they are written as units.
+func FormatUnits(units uint64, decimals uint32) string {
+	text := strconv.FormatUint(units, 10)
+	switch {
+	case decimals == 0:
+		return text
+	case decimals > maxDigits:
+		return text + "u"
 	}
-	return strings.TrimRight(fmt.Sprintf("%d.%0*d", coins, coinDecimals, units), "0")
+	n := int(decimals)
+	if len(text) <= n {
+		text = strings.Repeat("0", n+1-len(text)) + text
+	}
+	whole, fraction := text[:len(text)-n], strings.TrimRight(text[len(text)-n:], "0")
+	if fraction == "" {
+		return whole
+	}
+	return whole + "." + fraction
 }

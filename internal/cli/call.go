@@ -1,0 +1,386 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// calling are the flags of cairn call besides those that the function's parameters make.
+type calling struct {
+	submission
+	args, value string
+	view, trace bool
+}
+
+// viewedFunction is the result of a view call.
+type viewedFunction struct {
+	Contract types.ContractID `json:"contract"`
+	Function string           `json:"function"`
+	Result   json.RawMessage  `json:"result"` // null where nothing was returned, or no JSON
+	Output   api.Data         `json:"output"`
+}
+
+// calledFunction is the result of a call by a transaction that was waited for.
+type calledFunction struct {
+	includedTransaction
+	Result json.RawMessage `json:"result"` // null where nothing was returned, or no JSON
+	Trace  *api.Trace      `json:"trace,omitempty"`
+}
+
+func (a *app) newCall() *cobra.Command {
+	var flags calling
+	command := &cobra.Command{
+		Use:   "call CONTRACT FUNCTION",
+		Short: "Call a contract's function",
+		Long: `Call a contract's function: one that only reads by a view call, any other by a transaction, as the contract's ABI
+says. The function's parameters are flags: "cairn call CONTRACT FUNCTION --help" lists them. An account may be named as
+everywhere, a list has commas between its elements or is JSON. A parameter whose name is that of another flag, such as
+from, has the flag --arg-from.`,
+		Example: `  cairn call counter increment --from dev0
+  cairn call gold balanceOf --address dev1
+  cairn call gold transfer --to dev1 --amount 5 --from dev0 --trace
+  cairn call gold transfer --args '{"to":"dev1","amount":5}' --from dev0`,
+	}
+	a.register(command, senderSettings)
+	set := command.Flags()
+	set.StringVar(&flags.args, "args", "", "the arguments as one JSON object, instead of flags")
+	set.StringVar(&flags.value, "value", "0u", "coins that go to the contract")
+	set.BoolVar(&flags.view, "view", false, "make a view call, whatever the ABI says")
+	set.BoolVar(&flags.trace, "trace", false, "show what the transaction did, call by call")
+	flags.register(command)
+	flags.registerGasLimit(command)
+	// Which flags there are is known only once the contract has been asked: the words are parsed when the command runs.
+	command.DisableFlagParsing, command.Args = true, cobra.ArbitraryArgs
+	command.RunE = func(command *cobra.Command, words []string) error { return flags.run(a, command, words) }
+	command.ValidArgsFunction = func(command *cobra.Command, words []string, last string) ([]string, cobra.ShellCompDirective) {
+		return a.completeCall(command, words, last), cobra.ShellCompDirectiveNoFileComp
+	}
+	return command
+}
+
+// argumentPrefix begins the flag of a parameter whose own name is another flag's.
+const argumentPrefix = "arg-"
+
+// parseKnown parses the flags that the command itself has, and returns the arguments. Flags that it does not have are
+// passed over, each with the word after it unless that begins with a dash: they are the function's, which all take a
+// value.
+func parseKnown(command *cobra.Command, words []string) ([]string, error) {
+	command.InheritedFlags() // adds them to those of the command
+	set := command.Flags()
+	set.ParseErrorsAllowlist.UnknownFlags = true
+	err := set.Parse(words)
+	return set.Args(), err
+}
+
+// run is the command cairn call.
+func (f *calling) run(a *app, command *cobra.Command, words []string) error {
+	args, err := parseKnown(command, words)
+	if err != nil {
+		return output.Usage(err)
+	}
+	help, err := command.Flags().GetBool("help")
+	if err != nil {
+		return err
+	}
+	if help && len(args) != 2 {
+		return printHelp(PrinterOf(command), command)
+	}
+	if err := exactly("CONTRACT", "FUNCTION")(command, args); err != nil {
+		return output.Usage(err)
+	}
+	s, err := a.start(command)
+	if err != nil {
+		return output.Usage(err)
+	}
+	defer s.client.Close()
+	ctx := command.Context()
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	target, err := s.target(asking, args[0], args[1])
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	parameters := target.parameters(command)
+	if help {
+		return printHelp(PrinterOf(command), target.explained(command, parameters))
+	}
+	if err := exclusive(command); err != nil {
+		return output.Usage(err)
+	}
+	given, err := parseParameters(command, parameters, words)
+	if err != nil {
+		return output.Usage(err)
+	}
+	encoded, err := f.encode(s, target, given)
+	if err != nil {
+		return output.Usage(err)
+	}
+	return s.explain(ctx, f.call(ctx, s, command, target, encoded))
+}
+
+// exclusive checks the groups of flags, which cobra does only where it parses them.
+func exclusive(command *cobra.Command) error {
+	if err := command.ValidateFlagGroups(); err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	return nil
+}
+
+// target is the function that is called.
+type target struct {
+	contract types.ContractID
+	chain    argument.Chain
+	function abi.Function
+	declared bool // whether the contract has an ABI
+}
+
+// target asks the node about a function. Without an ABI it is one of which nothing is known.
+func (s *session) target(ctx context.Context, contract, function string) (target, error) {
+	id, chain, err := s.contract(ctx, contract)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{contract: id, chain: chain, function: abi.Function{Name: function, Mode: abi.Write}}
+	declared, err := s.abi(ctx, id)
+	if declared == nil || err != nil {
+		return t, err
+	}
+	f, ok := declared.Function(function)
+	if !ok || f.Mode == abi.Init {
+		var names []string
+		for _, f := range declared.Functions {
+			if f.Mode != abi.Init {
+				names = append(names, f.Name)
+			}
+		}
+		return target{}, output.Usage(fmt.Errorf("the contract has no function %q: it has %s", function, strings.Join(names, ", ")))
+	}
+	t.function, t.declared = f, true
+	return t, nil
+}
+
+// parameters are the flags of the function's parameters.
+func (t target) parameters(command *cobra.Command) *pflag.FlagSet {
+	set := pflag.NewFlagSet(t.function.Name, pflag.ContinueOnError)
+	for _, p := range t.function.Args {
+		name := p.Name
+		if command.Flags().Lookup(name) != nil {
+			name = argumentPrefix + name
+		}
+		set.String(name, "", "`"+p.Type.String()+"`")
+		// Fails only for a flag that does not exist.
+		_ = set.SetAnnotation(name, parameterName, []string{p.Name})
+	}
+	return set
+}
+
+// parameterName annotates a flag with the parameter that it gives.
+const parameterName = "parameter"
+
+// explained is a command whose help is the function's.
+func (t target) explained(command *cobra.Command, parameters *pflag.FlagSet) *cobra.Command {
+	does := "It changes the state: it is called by a transaction."
+	if t.function.Mode == abi.Read {
+		does = "It only reads: it is called by a view call."
+	}
+	c := &cobra.Command{
+		Use: t.function.Name, Long: fmt.Sprintf("%s\n\n%s", t.function, does),
+		RunE: func(*cobra.Command, []string) error { return nil }, DisableFlagsInUseLine: true,
+	}
+	c.Use = command.CommandPath() + " " + t.contract.String() + " " + t.function.Name + " [flags]"
+	c.Flags().AddFlagSet(parameters)
+	return c
+}
+
+// parseParameters parses the words of the command line again, strictly: with the function's parameters, and with the
+// command's own flags in a set of their own, because those have their values already.
+func parseParameters(command *cobra.Command, parameters *pflag.FlagSet, words []string) (map[string]string, error) {
+	set := pflag.NewFlagSet(command.Name(), pflag.ContinueOnError)
+	command.Flags().VisitAll(func(known *pflag.Flag) {
+		set.StringP(known.Name, known.Shorthand, "", "")
+		set.Lookup(known.Name).NoOptDefVal = known.NoOptDefVal
+	})
+	set.AddFlagSet(parameters)
+	if err := set.Parse(words); err != nil {
+		return nil, err
+	}
+	given := map[string]string{}
+	parameters.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			given[flag.Annotations[parameterName][0]] = flag.Value.String()
+		}
+	})
+	return given, nil
+}
+
+// encode makes the bytes of the call's arguments.
+func (f *calling) encode(s *session, t target, given map[string]string) ([]byte, error) {
+	if f.args != "" && len(given) > 0 {
+		return nil, errors.New("give the arguments as flags or by --args, not both")
+	}
+	if !t.declared {
+		if f.args != "" && !json.Valid([]byte(f.args)) {
+			return nil, errors.New("the arguments are not JSON")
+		}
+		return []byte(f.args), nil
+	}
+	resolve := s.resolver(t.chain)
+	encoded, err := abi.EncodeText(t.function.Args, given, resolve)
+	if f.args != "" {
+		encoded, err = abi.EncodeJSON(t.function.Args, []byte(f.args), resolve)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; the function is %s", err, t.function)
+	}
+	return encoded, nil
+}
+
+// call calls the function with encoded arguments.
+func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, t target, args []byte) error {
+	if f.view || t.function.Mode == abi.Read {
+		if f.trace {
+			return output.Usage(errors.New("a view call leaves no trace: only transactions do"))
+		}
+		return s.view(ctx, t.contract, t.function.Name, args)
+	}
+	value, err := argument.ParseAmount(f.value)
+	if err != nil {
+		return output.Usage(err)
+	}
+	from, err := s.sender(f.dryRun)
+	if err != nil {
+		return err
+	}
+	if err := from.On(t.chain); err != nil {
+		return output.Usage(err)
+	}
+	payload := types.Call{Amount: value, Contract: t.contract, Function: t.function.Name, Args: args}
+	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	if receipt == nil || err != nil {
+		return err
+	}
+	return s.called(ctx, *receipt, f.trace)
+}
+
+// view makes a view call and writes its result.
+func (s *session) view(ctx context.Context, contract types.ContractID, function string, args []byte) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	result, err := s.client.View(ctx, contract, function, args, api.Latest())
+	if err != nil {
+		return err
+	}
+	view := viewedFunction{Contract: contract, Function: function, Result: returned(result), Output: result}
+	return s.Result(view, func(t *output.Text) { t.Line("%s", readable(result)) })
+}
+
+// called writes the result of a call that is in a block, with its trace where that is asked for.
+func (s *session) called(ctx context.Context, receipt api.Receipt, traced bool) error {
+	included, err := s.include(ctx, receipt)
+	if err != nil {
+		return err
+	}
+	result := calledFunction{includedTransaction: included, Result: returned(receipt.ReturnData)}
+	if traced {
+		asking, cancel := s.patience(ctx)
+		defer cancel()
+		if result.Trace, err = s.client.Trace(asking, receipt.TransactionHash); err != nil {
+			return err
+		}
+	}
+	if err := client.Failure(receipt); err != nil {
+		if result.Trace != nil && !s.JSON() {
+			s.Note("%s", s.traceText(*result.Trace))
+		}
+		return err
+	}
+	return s.Result(result, func(t *output.Text) {
+		fields := included.fields()
+		if len(receipt.ReturnData) > 0 {
+			fields = append(fields, output.Field{Name: "Result", Value: readable(receipt.ReturnData)})
+		}
+		t.Fields(fields...)
+		logTable(t, receipt.Logs)
+		if result.Trace != nil {
+			t.Line("\n%s", s.traceText(*result.Trace))
+		}
+	})
+}
+
+// logTable lists the events of a receipt, if there are any.
+func logTable(t *output.Text, logs []api.Log) {
+	if len(logs) == 0 {
+		return
+	}
+	rows := make([][]any, len(logs))
+	for i, log := range logs {
+		rows[i] = []any{log.EventName, log.Address, readable(log.Data)}
+	}
+	t.Line("")
+	t.Table([]string{"Event", "Contract", "Data"}, rows)
+}
+
+// completionPatience bounds how long the node is waited for while a person types.
+const completionPatience = 2 * time.Second
+
+// completeCall suggests what can follow words: a named contract, its functions, the flags of their parameters.
+func (a *app) completeCall(command *cobra.Command, words []string, last string) []string {
+	args, err := parseKnown(command, words)
+	if err != nil {
+		return nil
+	}
+	s, err := a.start(command)
+	if err != nil {
+		return nil
+	}
+	defer s.client.Close()
+	if len(args) == 0 {
+		return completionsOf(s.store)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionPatience)
+	defer cancel()
+	id, _, err := s.contract(ctx, args[0])
+	if err != nil {
+		return nil
+	}
+	declared, err := s.abi(ctx, id)
+	if declared == nil || err != nil {
+		return nil
+	}
+	if len(args) == 1 {
+		var functions []string
+		for _, f := range declared.Functions {
+			if f.Mode != abi.Init {
+				functions = append(functions, f.Name+"\t"+f.String())
+			}
+		}
+		return functions
+	}
+	f, _ := declared.Function(args[1])
+	parameters := target{function: f}.parameters(command)
+	if len(words) > 0 && !strings.HasPrefix(last, "-") {
+		flag := parameters.Lookup(strings.TrimPrefix(words[len(words)-1], "--"))
+		if flag != nil && flag.Usage == "`"+string(abi.Account)+"`" {
+			return completionsOf(s.store)
+		}
+	}
+	var flags []string
+	for _, set := range []*pflag.FlagSet{parameters, command.Flags()} {
+		set.VisitAll(func(flag *pflag.Flag) { flags = append(flags, "--"+flag.Name+"\t"+strings.Trim(flag.Usage, "`")) })
+	}
+	return flags
+}

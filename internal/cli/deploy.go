@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/keystore"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// deployment are the flags of what deploys a contract.
+type deployment struct {
+	submission
+	name, args, alias, value string
+}
+
+// deployedContract is the result of a deploy that was waited for.
+type deployedContract struct {
+	includedTransaction
+	Alias string `json:"alias,omitempty"` // under which the keystore knows the contract
+}
+
+func (a *app) newDeploy() *cobra.Command {
+	var flags deployment
+	command := a.define(&cobra.Command{
+		Use:   "deploy FILE.wasm",
+		Short: "Deploy a contract",
+		Long: `Deploy a contract's WebAssembly code, and wait until it is in a block.
+
+The arguments of its function init are a JSON object by parameter name. Accounts in it may be named as everywhere. With
+--alias the contract can be named in further commands.`,
+		Example: `  cairn deploy counter.wasm --from dev0 --alias counter
+  cairn deploy nep20.wasm --from dev0 --alias gold --args '{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}'`,
+		Args: exactly("FILE"),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		code, err := readCode(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		return flags.deploy(ctx, s, command, code, []byte(flags.args))
+	})
+	command.Flags().StringVar(&flags.args, "args", "", "arguments of the function init, a JSON object")
+	flags.register(command)
+	return command
+}
+
+func (f *deployment) register(command *cobra.Command) {
+	command.Flags().StringVar(&f.name, "name", "", "the contract's name on the chain, at most 64 bytes")
+	command.Flags().StringVar(&f.alias, "alias", "", "a name for the contract in the keystore")
+	command.Flags().StringVar(&f.value, "value", "0u", "coins that go to the contract")
+	f.submission.register(command)
+	f.registerGasLimit(command)
+	command.MarkFlagsMutuallyExclusive("alias", "no-wait")
+	command.MarkFlagsMutuallyExclusive("alias", "dry-run")
+}
+
+// readCode reads a contract's code from a file.
+func readCode(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	code, err := io.ReadAll(io.LimitReader(file, types.MaxCodeBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(code) > types.MaxCodeBytes {
+		return nil, fmt.Errorf("%s is longer than a contract may be, %d bytes", path, types.MaxCodeBytes)
+	}
+	return code, nil
+}
+
+// deploy sends the deploy and writes the command's result. args are as a user wrote them.
+func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Command, code, args []byte) error {
+	value, err := argument.ParseAmount(f.value)
+	if err != nil {
+		return output.Usage(err)
+	}
+	if f.alias != "" {
+		if err := s.free(f.alias); err != nil {
+			return output.Usage(err)
+		}
+	}
+	from, err := s.sender(f.dryRun)
+	if err != nil {
+		return err
+	}
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	chain, err := s.chain(asking)
+	if err != nil {
+		return err
+	}
+	if err := from.On(chain); err != nil {
+		return output.Usage(err)
+	}
+	encoded, err := s.initArgs(chain, code, args)
+	if err != nil {
+		return output.Usage(err)
+	}
+	payload := types.Deploy{Amount: value, Name: f.name, Code: code, InitArgs: encoded}
+	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	if receipt == nil || err != nil {
+		return err
+	}
+	if err := client.Failure(*receipt); err != nil {
+		return err
+	}
+	included, err := s.include(ctx, *receipt)
+	if err != nil {
+		return err
+	}
+	result := deployedContract{includedTransaction: included}
+	if f.alias != "" {
+		if _, err := s.store.AddAlias(f.alias, chain.Network, types.Account(*receipt.ContractAddress)); err != nil {
+			return fmt.Errorf("the contract %s is deployed, but has no alias: %w", receipt.ContractAddress, err)
+		}
+		result.Alias = f.alias
+	}
+	return s.Result(result, func(t *output.Text) {
+		fields := append(included.fields(), output.Field{Name: "Contract", Value: *receipt.ContractAddress})
+		if f.alias != "" {
+			fields = append(fields, output.Field{Name: "Alias", Value: f.alias})
+		}
+		t.Fields(fields...)
+	})
+}
+
+// free checks that a name can be given.
+func (s *session) free(name string) error {
+	_, err := s.store.Find(name)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s", keystore.ErrExists, name)
+	case errors.Is(err, keystore.ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// initArgs are the bytes of a deploy's arguments: checked against the code's ABI, as they are where it has none.
+func (s *session) initArgs(chain argument.Chain, code, args []byte) ([]byte, error) {
+	declared, err := abi.FromCode(code)
+	if errors.Is(err, abi.ErrNoABI) {
+		if len(args) > 0 && !json.Valid(args) {
+			return nil, errors.New("the arguments are not JSON")
+		}
+		return args, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	function, ok := declared.Function(abi.InitFunction)
+	if !ok && len(args) > 0 {
+		return nil, errors.New("the contract has no function init: leave --args out")
+	}
+	encoded, err := abi.EncodeJSON(function.Args, args, s.resolver(chain))
+	if err != nil {
+		return nil, fmt.Errorf("%w; the contract wants --args for %s", err, function)
+	}
+	return encoded, nil
+}

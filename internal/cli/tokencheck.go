@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/client/nep20"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// tokenReport is the result of cairn token check.
+type tokenReport struct {
+	nep20.Report
+	Conforms bool `json:"conforms"`
+}
+
+// errBreaksRules is what a check of a token that does not conform ends with.
+var errBreaksRules = errors.New("the token does not conform to NEP-20")
+
+func (a *app) newTokenCheck() *cobra.Command {
+	var fund string
+	command := a.completeNames(a.define(&cobra.Command{
+		Use:   "check TOKEN",
+		Short: "Test a token against the NEP-20 standard",
+		Long: `Test a deployed token against the NEP-20 standard: its functions and events, conservation of the supply, the rules of
+allowances, overflow, the zero account, and transfers to oneself.
+
+--from holds at least 100 smallest units of the token; mint is tested where it is the token's owner. Two new accounts act
+beside it. On a development chain the chain is taken back to where it was; elsewhere the tokens and the coins that
+are left come back by transactions, and gas is spent. A token that breaks a rule is exit code 1.`,
+		Example: "  cairn token check gold --from dev0\n  cairn token check gold --from dev0 --json",
+		Args:    exactly("TOKEN"),
+	}, senderSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		amount, err := argument.ParseAmount(fund)
+		if err != nil {
+			return output.Usage(err)
+		}
+		from, err := s.sender(false)
+		if err != nil {
+			return err
+		}
+		id, chain, err := s.contract(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := from.On(chain); err != nil {
+			return output.Usage(err)
+		}
+		key, err := s.keyOf(ctx, from)()
+		if err != nil {
+			return err
+		}
+		report, err := s.checkToken(ctx, id, chain, client.NewSigner(key), amount)
+		if err != nil {
+			return err
+		}
+		if !report.Conforms() && s.JSON() {
+			return &client.Error{Code: 1, Message: errBreaksRules.Error(), Data: map[string]any{"token": report.Token, "results": report.Results}}
+		}
+		if err := s.Result(tokenReport{report, report.Conforms()}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
+			return err
+		}
+		if !report.Conforms() {
+			return errBreaksRules
+		}
+		return nil
+	}))
+	command.Flags().StringVar(&fund, "fund", "1", "coins for the gas of each of the two accounts")
+	return command
+}
+
+func reportPeople(t *output.Text, report nep20.Report) {
+	words := map[nep20.Verdict]string{nep20.Pass: "ok", nep20.Fail: "FAIL", nep20.LeftOut: "-"}
+	rows := make([][]any, len(report.Results))
+	for i, r := range report.Results {
+		says := r.Says
+		if r.Detail != "" {
+			says += "\n" + r.Detail
+		}
+		rows[i] = []any{words[r.Verdict], r.Rule, says}
+	}
+	t.Table([]string{"", "Rule", "It says"}, rows)
+	t.Line("\n%d rules kept, %d broken, %d left out", report.Count(nep20.Pass), report.Count(nep20.Fail), report.Count(nep20.LeftOut))
+}
+
+// checkedToken is a token on a node as a check sees it.
+type checkedToken struct {
+	*session
+	id          types.ContractID
+	development bool // blocks are made for each transaction
+	signers     map[types.Account]client.Signer
+}
+
+// checkToken runs the check with two new accounts and leaves the chain as it was, as far as that is possible.
+func (s *session) checkToken(
+	ctx context.Context, id types.ContractID, chain argument.Chain, holder client.Signer, fund types.Amount,
+) (report nep20.Report, err error) {
+	t := checkedToken{s, id, chain.ID == api.DevelopmentChainID, map[types.Account]client.Signer{holder.Account(): holder}}
+	accounts := nep20.Accounts{Holder: holder.Account()}
+	for _, account := range []*types.Account{&accounts.A, &accounts.B} {
+		signer, err := newSigner()
+		if err != nil {
+			return report, err
+		}
+		*account = signer.Account()
+		t.signers[signer.Account()] = signer
+	}
+	if t.development {
+		snapshot, err := s.client.Dev().Snapshot(ctx)
+		if err != nil {
+			return report, err
+		}
+		defer func() { err = errors.Join(err, s.client.Dev().Revert(context.WithoutCancel(ctx), snapshot)) }()
+	} else {
+		defer func() { err = errors.Join(err, t.giveBack(context.WithoutCancel(ctx), accounts)) }()
+	}
+	for _, account := range []types.Account{accounts.A, accounts.B} {
+		if _, err := t.send(ctx, holder.Account(), client.Transfer(account, fund), client.TxFields{}); err != nil {
+			return report, err
+		}
+	}
+	done := 0
+	describe, stop := s.Live(s.terminal)
+	defer stop()
+	return nep20.Check(ctx, t, id, accounts, func(r nep20.Result) {
+		done++
+		describe(fmt.Sprintf("%d rules tested", done))
+	})
+}
+
+// newSigner makes a key that only this process knows.
+func newSigner() (client.Signer, error) {
+	var seed [32]byte
+	_, _ = rand.Read(seed[:]) // never fails (crypto/rand)
+	key, err := crypto.NewPrivateKey(seed)
+	return client.NewSigner(key), err
+}
+
+// giveBack sends the tokens and the coins of the two accounts to the holder.
+func (t checkedToken) giveBack(ctx context.Context, accounts nep20.Accounts) error {
+	var failures []error
+	for _, from := range []types.Account{accounts.A, accounts.B} {
+		failures = append(failures, t.giveTokensBack(ctx, from, accounts.Holder), t.giveCoinsBack(ctx, from, accounts.Holder))
+	}
+	return errors.Join(failures...)
+}
+
+func (t checkedToken) giveTokensBack(ctx context.Context, from, to types.Account) error {
+	balance, err := t.client.TokenBalance(ctx, t.id, from, api.Latest())
+	if err != nil || balance.Balance == 0 {
+		return err
+	}
+	payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "amount": abi.Uint64(balance.Balance)}, 0)
+	if err != nil {
+		return err
+	}
+	_, err = t.send(ctx, from, payload, client.TxFields{})
+	return err
+}
+
+// giveCoinsBack sends what is left after the gas of sending it.
+func (t checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account) error {
+	balance, err := t.client.Balance(ctx, from, api.Latest())
+	if err != nil || balance == 0 {
+		return err
+	}
+	price, err := t.client.GasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	gas, fee := types.Gas(transferGas), types.Amount(price.SuggestedMaxFee)
+	cost, err := gas.Cost(fee)
+	if err != nil || balance <= cost {
+		return err
+	}
+	_, err = t.send(ctx, from, client.Transfer(to, balance-cost), client.TxFields{GasLimit: &gas, MaxFee: &fee})
+	return err
+}
+
+// transferGas is what a transfer to an account that exists costs (docs/protocol.md, "Gas schedule").
+const transferGas = 21_000
+
+// send sends a transaction and waits for its receipt.
+func (t checkedToken) send(ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields) (api.Receipt, error) {
+	ctx, cancel := t.patience(ctx)
+	defer cancel()
+	tx, err := t.client.Build(ctx, from, payload, fields)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	signed, err := t.signers[from].Sign(tx)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	if !t.development {
+		return t.client.SendAndWait(ctx, signed)
+	}
+	id, err := t.client.Send(ctx, signed)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	if _, err := t.client.Dev().Mine(ctx, 1); err != nil {
+		return api.Receipt{}, err
+	}
+	return t.client.WaitReceipt(ctx, id)
+}
+
+// ABI is [nep20.Chain].ABI.
+func (t checkedToken) ABI(ctx context.Context) (*abi.ABI, error) { return t.abi(ctx, t.id) }
+
+// View is [nep20.Chain].View.
+func (t checkedToken) View(ctx context.Context, function string, args []byte) (nep20.Outcome, error) {
+	result, err := t.client.View(ctx, t.id, function, args, api.Latest())
+	if err != nil {
+		return failed(err)
+	}
+	return nep20.Outcome{OK: true, Output: result}, nil
+}
+
+// Send is [nep20.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
+func (t checkedToken) Send(ctx context.Context, from types.Account, function string, args []byte) (nep20.Outcome, error) {
+	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
+	if err == nil {
+		err = client.Failure(receipt)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	o := nep20.Outcome{OK: true, Output: receipt.ReturnData}
+	for _, log := range receipt.Logs {
+		l := nep20.Log{Contract: log.Address, Name: log.EventName, Data: log.Data}
+		for _, topic := range log.Topics[min(1, len(log.Topics)):] {
+			if len(topic) != len(types.Digest{}) {
+				return o, fmt.Errorf("the node gave a topic of %d bytes", len(topic))
+			}
+			l.Topics = append(l.Topics, types.Digest(topic))
+		}
+		o.Logs = append(o.Logs, l)
+	}
+	return o, nil
+}
+
+// failed is the outcome of a call that failed in its execution; any other error stays one.
+func failed(err error) (nep20.Outcome, error) {
+	var answer *client.Error
+	if !errors.As(err, &answer) || answer.Code != api.CodeExecutionFailed {
+		return nep20.Outcome{}, err
+	}
+	var data struct {
+		Reason     string   `json:"reason"`
+		RevertData api.Data `json:"revertData"`
+	}
+	text, err := json.Marshal(answer.Data)
+	if err == nil {
+		err = json.Unmarshal(text, &data)
+	}
+	return nep20.Outcome{Reason: data.Reason, Output: data.RevertData}, err
+}
