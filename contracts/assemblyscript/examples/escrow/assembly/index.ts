@@ -1,0 +1,87 @@
+// Coins held between a buyer and a seller: the buyer releases them, the seller gives them back, or an arbiter decides;
+// after the deadline the buyer may take them back.
+import { Account, blockTime, caller, emit, List, pay, require, value } from "@cairn-chain/contract";
+
+const deals = new List<Deal>("deals");
+
+@record
+class Deal {
+  constructor(
+    public buyer: Account,
+    public seller: Account,
+    public arbiter: Account,
+    /** What is held, in smallest units; 0 once it is paid out. */
+    public amount: u64,
+    /** Unix seconds. */
+    public deadline: u64,
+  ) {}
+}
+
+@event
+class Opened {
+  constructor(
+    public deal: u32,
+    public buyer: Account,
+    public seller: Account,
+    public amount: u64,
+  ) {}
+}
+
+@event
+class Closed {
+  constructor(
+    public deal: u32,
+    public to: Account,
+    public amount: u64,
+  ) {}
+}
+
+/** Holds the coins that come with the call; gives the deal's number. */
+@write
+@payable
+export function open(seller: Account, arbiter: Account, deadline: u64): u32 {
+  require(value() > 0, "a deal needs coins");
+  require(deadline > blockTime(), "the deadline is in the past");
+  const number = deals.push(new Deal(caller(), seller, arbiter, value(), deadline));
+  emit(new Opened(number, caller(), seller, value()));
+  return number;
+}
+
+/** What a deal holds; 0 once it is closed. */
+@read
+export function held(deal: u32): u64 {
+  return deals.get(deal).amount;
+}
+
+/** The accounts of a deal: buyer, seller, arbiter. */
+@read
+export function parties(deal: u32): Account[] {
+  const d = deals.get(deal);
+  return [d.buyer, d.seller, d.arbiter];
+}
+
+/** Pays the seller: by the buyer or the arbiter. */
+@write
+export function release(deal: u32): void {
+  const d = deals.get(deal);
+  require(caller() == d.buyer || caller() == d.arbiter, "only the buyer and the arbiter may release");
+  close(deal, d, d.seller);
+}
+
+/** Pays the buyer back: by the seller or the arbiter, after the deadline by the buyer too. */
+@write
+export function refund(deal: u32): void {
+  const d = deals.get(deal);
+  const late = caller() == d.buyer && blockTime() > d.deadline;
+  require(late || caller() == d.seller || caller() == d.arbiter, "only the seller and the arbiter may refund before the deadline");
+  close(deal, d, d.buyer);
+}
+
+function close(number: u32, deal: Deal, to: Account): void {
+  const amount = deal.amount;
+  require(amount > 0, "the deal is closed");
+  deal.amount = 0;
+  deals.set(number, deal);
+  pay(to, amount);
+  emit(new Closed(number, to, amount));
+}

@@ -1,0 +1,112 @@
+import * as host from "./host";
+import { require } from "./revert";
+import { Account, Bytes, Hash } from "./types";
+import { Writer } from "./writer";
+
+/** Who calls: the transaction's sender or a contract. */
+export function caller(): Account {
+  const account = new Account();
+  host.caller(changetype<usize>(account));
+  return account;
+}
+
+/** The transaction's sender. */
+export function sender(): Account {
+  const account = new Account();
+  host.sender(changetype<usize>(account));
+  return account;
+}
+
+/** This contract. */
+export function self(): Account {
+  const account = new Account();
+  host.self(changetype<usize>(account));
+  return account;
+}
+
+/** The coins that came with the call, in smallest units. */
+export function value(): u64 {
+  return host.value();
+}
+
+/** The height of the block. */
+export function blockHeight(): u64 {
+  return host.block_height();
+}
+
+/** The time of the block in Unix seconds. */
+export function blockTime(): u64 {
+  return host.block_time();
+}
+
+/** The chain's ID. */
+export function chainId(): u64 {
+  return host.chain_id();
+}
+
+/** The gas that is left. */
+export function gasLeft(): u64 {
+  return host.gas_left();
+}
+
+/** Whether the call may change nothing. */
+export function isView(): bool {
+  return host.is_view() != 0;
+}
+
+/** The coins of an account, in smallest units. */
+export function balance(account: Account): u64 {
+  return host.balance(changetype<usize>(account));
+}
+
+/** Pays coins of this contract, which runs no code of the recipient. Reverts where there are not enough. */
+export function pay(to: Account, amount: u64): void {
+  require(host.transfer(changetype<usize>(to), amount) == 0, "the contract's balance is too low");
+}
+
+/** The hash of a contract's code; none for an account that is no contract. */
+export function codeHash(account: Account): Hash | null {
+  const hash = new Hash();
+  return host.code_hash(changetype<usize>(account), changetype<usize>(hash)) ? hash : null;
+}
+
+/** SHA-256 (FIPS 180-4). */
+export function sha256(data: Bytes): Hash {
+  const hash = new Hash();
+  host.sha256(changetype<usize>(data), data.length, changetype<usize>(hash));
+  return hash;
+}
+
+/** Keccak-256 with the original padding, as Ethereum uses it. */
+export function keccak256(data: Bytes): Hash {
+  const hash = new Hash();
+  host.keccak256(changetype<usize>(data), data.length, changetype<usize>(hash));
+  return hash;
+}
+
+/** BLAKE3. */
+export function blake3(data: Bytes): Hash {
+  const hash = new Hash();
+  host.blake3(changetype<usize>(data), data.length, changetype<usize>(hash));
+  return hash;
+}
+
+/** Whether 64 bytes are a BIP-340 signature of a message by an account's key. */
+export function schnorrVerify(key: Account, message: Bytes, signature: Bytes): bool {
+  require(signature.length == 64, "a signature has 64 bytes");
+  return host.schnorr_verify(changetype<usize>(key), changetype<usize>(message), message.length, changetype<usize>(signature)) != 0;
+}
+
+/** The public key x ‖ y that made a signature r ‖ s ‖ v (v 0 or 1) of a hash; none if there is none. */
+export function ecdsaRecover(hash: Hash, signature: Bytes): Bytes | null {
+  require(signature.length == 65, "a recoverable signature has 65 bytes");
+  const key = new StaticArray<u8>(64);
+  return host.ecdsa_recover(changetype<usize>(hash), changetype<usize>(signature), changetype<usize>(key)) ? key : null;
+}
+
+/** Shows a message, of at most 1 KiB, in traces. */
+export function debug(message: string): void {
+  const text = new Writer();
+  text.text(message);
+  host.debug(text.start, text.length);
+}

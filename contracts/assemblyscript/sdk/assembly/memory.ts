@@ -1,0 +1,14 @@
+/** Copies bytes between ranges that do not overlap. */
+export function copy(to: usize, from: usize, length: u32): void {
+  const end = from + length;
+  for (; from + 8 <= end; from += 8, to += 8) store<u64>(to, load<u64>(from));
+  for (; from < end; from++, to++) store<u8>(to, load<u8>(from));
+}
+
+/** Whether two ranges of one length hold the same bytes. */
+export function same(a: usize, b: usize, length: u32): bool {
+  for (const end = a + length; a < end; a++, b++) {
+    if (load<u8>(a) != load<u8>(b)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,163 @@
+import { copy } from "./memory";
+import { Bytes, Bytes32 } from "./types";
+
+/** The largest integer that every JSON reader holds exactly (RFC 8259, section 6). */
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/** Bytes that grow at their end, and what writes JSON (RFC 8259) to them. */
+export class Writer {
+  /** Where the bytes begin. */
+  start: usize = 0;
+  /** How many there are. */
+  length: u32 = 0;
+  private capacity: u32 = 0;
+
+  /** Makes room for so many further bytes and gives the place where they begin. */
+  extend(count: u32): usize {
+    const at = this.length;
+    const length = at + count;
+    if (length > this.capacity) {
+      const capacity = max(length, max(64, this.capacity * 2));
+      this.start = this.capacity == 0 ? heap.alloc(capacity) : heap.realloc(this.start, capacity);
+      this.capacity = capacity;
+    }
+    this.length = length;
+    return this.start + at;
+  }
+
+  /** One byte. */
+  byte(value: u32): void {
+    store<u8>(this.extend(1), value);
+  }
+
+  /** The bytes of a range. */
+  raw(from: usize, length: u32): void {
+    copy(this.extend(length), from, length);
+  }
+
+  /** An integer of any width, little-endian. */
+  integer<T extends number>(value: T): void {
+    store<T>(this.extend(sizeof<T>()), value);
+  }
+
+  /** A string as UTF-8; half a surrogate pair becomes U+FFFD. */
+  text(value: string): void {
+    let at = changetype<usize>(value);
+    for (const end = at + (<usize>value.length << 1); at < end; ) {
+      const point = codePoint(at, end);
+      at += point < 0x10000 ? 2 : 4;
+      this.utf8(point);
+    }
+  }
+
+  /** A code point as UTF-8. */
+  utf8(point: u32): void {
+    if (point < 0x80) {
+      this.byte(point);
+      return;
+    }
+    let shift: u32 = point < 0x800 ? 6 : point < 0x10000 ? 12 : 18;
+    this.byte(((0xff80 >> (shift / 6)) & 0xff) | (point >> shift)); // 110…, 1110…, 11110…
+    while (shift) {
+      shift -= 6;
+      this.byte(0x80 | ((point >> shift) & 0x3f));
+    }
+  }
+
+  bool(value: bool): void {
+    if (value) this.text("true");
+    else this.text("false");
+  }
+
+  nothing(): void {
+    this.text("null");
+  }
+
+  /** Decimal digits. */
+  decimal(value: u64): void {
+    let length: u32 = 1;
+    for (let rest = value; rest >= 10; rest /= 10) length++;
+    for (let at = this.extend(length) + length; length; length--) {
+      store<u8>(--at, 48 + <u32>(value % 10));
+      value /= 10;
+    }
+  }
+
+  u8(value: u8): void {
+    this.decimal(value);
+  }
+
+  u32(value: u32): void {
+    this.decimal(value);
+  }
+
+  /** A number, or a decimal string where it is above 2^53 − 1. */
+  u64(value: u64): void {
+    this.signed(value, false);
+  }
+
+  /** A number, or a decimal string where it is beyond ±(2^53 − 1). */
+  i64(value: i64): void {
+    this.signed(value < 0 ? 0 - value : value, value < 0);
+  }
+
+  private signed(magnitude: u64, negative: bool): void {
+    const quoted = magnitude > MAX_EXACT;
+    if (quoted) this.byte(0x22);
+    if (negative) this.byte(0x2d);
+    this.decimal(magnitude);
+    if (quoted) this.byte(0x22);
+  }
+
+  string(value: string): void {
+    this.byte(0x22);
+    let at = changetype<usize>(value);
+    for (const end = at + (<usize>value.length << 1); at < end; ) {
+      const point = codePoint(at, end);
+      at += point < 0x10000 ? 2 : 4;
+      if (point < 0x20) {
+        this.text("\\u00");
+        this.hexByte(point);
+        continue;
+      }
+      if (point == 0x22 || point == 0x5c) this.byte(0x5c);
+      this.utf8(point);
+    }
+    this.byte(0x22);
+  }
+
+  private hexByte(value: u32): void {
+    const at = this.extend(2);
+    store<u8>(at, hexDigit(value >> 4));
+    store<u8>(at, hexDigit(value & 15), 1);
+  }
+
+  private hex(from: usize, length: u32): void {
+    this.text('"0x');
+    for (const end = from + length; from < end; from++) this.hexByte(load<u8>(from));
+    this.byte(0x22);
+  }
+
+  bytes(value: Bytes): void {
+    this.hex(changetype<usize>(value), value.length);
+  }
+
+  bytes32(value: Bytes32): void {
+    this.hex(changetype<usize>(value), 32);
+  }
+}
+
+function hexDigit(value: u32): u32 {
+  return value + (value < 10 ? 48 : 87);
+}
+
+/** The code point that begins at a place of a UTF-16 string. */
+function codePoint(at: usize, end: usize): u32 {
+  const unit = <u32>load<u16>(at);
+  if ((unit & 0xf800) != 0xd800) return unit;
+  if (unit < 0xdc00 && at + 2 < end) {
+    const second = <u32>load<u16>(at, 2);
+    if ((second & 0xfc00) == 0xdc00) return 0x10000 + ((unit & 0x3ff) << 10) + (second & 0x3ff);
+  }
+  return 0xfffd;
+}

@@ -1,0 +1,196 @@
+// One call of a contract: a fresh instance and the host functions of docs/protocol.md ("Host functions").
+import { createHash } from "node:crypto";
+import { blake3 } from "@noble/hashes/blake3.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
+
+const MAX_DEPTH = 32;
+const MAX_OUTPUT = 65536;
+
+/** How a call ends that does not return. */
+export class Trap extends Error {
+  constructor(reason, reverted = false, data = Buffer.alloc(0)) {
+    super(reason);
+    this.reason = reason;
+    this.reverted = reverted;
+    this.data = data;
+  }
+}
+
+export class Frame {
+  #output = Buffer.alloc(0);
+  #result = Buffer.alloc(0);
+  #memory;
+
+  /** @param call { id, caller, sender, value, args, view, active } active being the contracts that are on the stack */
+  constructor(chain, call) {
+    this.chain = chain;
+    Object.assign(this, call);
+  }
+
+  /** Runs an exported function and gives what it returns. */
+  run(module, name) {
+    const instance = new WebAssembly.Instance(module, { cairn: this.#host() });
+    this.#memory = instance.exports.memory;
+    try {
+      instance.exports[name]();
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) throw new Trap(`trap: ${error.message}`);
+      throw error;
+    }
+    return this.#output;
+  }
+
+  /** A range of the instance's memory. */
+  #range(pointer, length) {
+    const start = pointer >>> 0;
+    const end = start + (length >>> 0);
+    if (end > this.#memory.buffer.byteLength) throw new Trap("trap: a range outside of the memory");
+    return Buffer.from(this.#memory.buffer, start, end - start);
+  }
+
+  #bytes(pointer, length, limit = Infinity) {
+    if (length >>> 0 > limit) throw new Trap("trap: a length over its limit");
+    return Buffer.from(this.#range(pointer, length));
+  }
+
+  #text(pointer, length) {
+    return new TextDecoder("utf-8", { fatal: true }).decode(this.#bytes(pointer, length, 64));
+  }
+
+  #account(pointer) {
+    return "0x" + this.#bytes(pointer, 32).toString("hex");
+  }
+
+  #give(bytes, out) {
+    this.#range(out, bytes.length).set(bytes);
+  }
+
+  #key(pointer, length) {
+    return this.id + this.#bytes(pointer, length, 256).toString("hex");
+  }
+
+  #changes() {
+    if (this.view) throw new Trap("trap: a view changes nothing");
+  }
+
+  #host() {
+    const { chain } = this;
+    const id = (account) => Buffer.from(account.slice(2), "hex");
+    return {
+      args_len: () => this.args.length,
+      args_read: (out) => this.#give(this.args, out),
+      return_data: (at, length) => (this.#output = this.#bytes(at, length, MAX_OUTPUT)),
+      revert: (at, length) => {
+        const data = this.#bytes(at, length, MAX_OUTPUT);
+        throw new Trap(data.toString(), true, data);
+      },
+      storage_read: (at, length, out, capacity) => {
+        const value = chain.storage.get(this.#key(at, length));
+        const into = this.#range(out, capacity);
+        if (!value) return -1;
+        value.copy(into);
+        return value.length;
+      },
+      storage_write: (at, length, value, size) => this.#write(this.#key(at, length), this.#bytes(value, size, 16384)),
+      storage_delete: (at, length) => this.#write(this.#key(at, length), Buffer.alloc(0)),
+      caller: (out) => this.#give(id(this.caller), out),
+      sender: (out) => this.#give(id(this.sender), out),
+      self: (out) => this.#give(id(this.id), out),
+      value: () => this.value,
+      block_height: () => chain.height,
+      block_time: () => chain.time,
+      chain_id: () => chain.chainId,
+      gas_left: () => 1_000_000_000n,
+      is_view: () => Number(this.view),
+      balance: (account) => chain.balance(this.#account(account)),
+      transfer: (to, amount) => this.#pay(this.#account(to), BigInt.asUintN(64, amount)),
+      code_hash: (account, out) => this.#codeHash(this.#account(account), out),
+      call: (contract, name, nameLength, args, length, value) =>
+        this.#call(contract, name, nameLength, args, length, BigInt.asUintN(64, value), this.view),
+      call_view: (contract, name, nameLength, args, length) => this.#call(contract, name, nameLength, args, length, 0n, true),
+      result_len: () => this.#result.length,
+      result_read: (out) => this.#give(this.#result, out),
+      emit: (name, nameLength, topics, count, data, length) => this.#emit(name, nameLength, topics, count, data, length),
+      sha256: (at, length, out) => this.#give(createHash("sha256").update(this.#bytes(at, length)).digest(), out),
+      keccak256: (at, length, out) => this.#give(keccak_256(this.#bytes(at, length)), out),
+      blake3: (at, length, out) => this.#give(blake3(this.#bytes(at, length)), out),
+      schnorr_verify: (key, at, length, signature) =>
+        Number(schnorr.verify(this.#bytes(signature, 64), this.#bytes(at, length), this.#bytes(key, 32))),
+      ecdsa_recover: (hash, signature, out) => this.#recover(this.#bytes(hash, 32), this.#bytes(signature, 65), out),
+      debug: (at, length) => console.log(this.#bytes(at, length, 1024).toString()),
+    };
+  }
+
+  #write(key, value) {
+    this.#changes();
+    if (value.length) this.chain.storage.set(key, value);
+    else this.chain.storage.delete(key);
+  }
+
+  #pay(to, amount) {
+    this.#changes();
+    if (this.chain.balance(this.id) < amount) return 5;
+    this.chain.move(this.id, to, amount);
+    return 0;
+  }
+
+  #codeHash(account, out) {
+    const contract = this.chain.contract(account);
+    if (contract) this.#give(createHash("sha256").update(contract.code).digest(), out);
+    return Number(contract !== undefined);
+  }
+
+  #recover(hash, signature, out) {
+    const v = signature[64];
+    try {
+      const parsed = secp256k1.Signature.fromBytes(signature.subarray(0, 64), "compact").addRecoveryBit(v);
+      if (v > 1 || parsed.hasHighS()) return 0;
+      this.#give(parsed.recoverPublicKey(hash).toBytes(false).subarray(1), out);
+      return 1;
+    } catch (error) {
+      if (error instanceof Trap) throw error;
+      return 0;
+    }
+  }
+
+  #emit(name, nameLength, topics, count, data, length) {
+    this.#changes();
+    if (count >>> 0 > 3) throw new Trap("trap: more than three topics");
+    this.chain.emit({
+      contract: this.id,
+      name: this.#text(name, nameLength),
+      topics: Array.from({ length: count }, (_, i) => this.#account(topics + 32 * i)),
+      data: JSON.parse(this.#bytes(data, length, 16384).toString()),
+    });
+  }
+
+  /** The steps of `call`, in the protocol's order. */
+  #call(contractPointer, namePointer, nameLength, argsPointer, argsLength, value, view) {
+    const id = this.#account(contractPointer);
+    const name = this.#text(namePointer, nameLength);
+    const args = this.#bytes(argsPointer, argsLength, MAX_OUTPUT);
+    if (value > 0n) this.#changes();
+    this.#result = Buffer.alloc(0);
+    const active = [...this.active, this.id];
+    const contract = this.chain.contract(id);
+    if (active.length >= MAX_DEPTH) return 7;
+    if (!contract) return 3;
+    if (!contract.callable(name)) return 4;
+    const reentrant = WebAssembly.Module.exports(contract.module).some((e) => e.name === "_reentrant");
+    if (active.includes(id) && !reentrant) return 6;
+    if (this.chain.balance(this.id) < value) return 5;
+    const undo = this.chain.checkpoint();
+    this.chain.move(this.id, id, value);
+    const frame = new Frame(this.chain, { id, caller: this.id, sender: this.sender, value, args, view, active });
+    try {
+      this.#result = frame.run(contract.module, name);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof Trap)) throw error;
+      undo();
+      this.#result = error.data;
+      return error.reverted ? 1 : 2;
+    }
+  }
+}

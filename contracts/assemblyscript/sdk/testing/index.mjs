@@ -1,0 +1,151 @@
+// A chain in memory for tests of contracts: it runs the compiled module in Node.js, without a node and without gas.
+import { createHash } from "node:crypto";
+import { Frame, Trap } from "./frame.mjs";
+
+/** What a failed call throws: its reason is the revert data as text, or "trap". */
+export class CallError extends Error {
+  constructor(reason) {
+    super(reason);
+    this.name = "CallError";
+    this.reason = reason;
+  }
+}
+
+/** An account for tests, the same for the same name: `0x` and 64 hex digits. */
+export function account(name) {
+  return "0x" + createHash("sha256").update(name).digest("hex");
+}
+
+/** The account of zeros: tokens are minted from it and burned to it. */
+export const ZERO = "0x" + "0".repeat(64);
+
+/** Contracts, storage and coins. Every call that fails leaves them as they were. */
+export class Chain {
+  /** Of the present block. */
+  height = 1n;
+  time = 1_700_000_000n;
+  chainId = 31337n;
+  #contracts = new Map();
+  #state = { storage: new Map(), balances: new Map(), events: [] };
+
+  /** Coins of an account, a BigInt of smallest units. */
+  balance(of) {
+    return this.#state.balances.get(of) ?? 0n;
+  }
+
+  setBalance(of, amount) {
+    this.#state.balances.set(of, BigInt(amount));
+  }
+
+  /** Deploys a module, `code` being its bytes, and runs its init with the arguments. Gives the contract. */
+  deploy(code, { from = account("deployer"), args, value = 0n } = {}) {
+    const id = account(`contract ${this.#contracts.size}`);
+    const contract = new Contract(this, id, code);
+    this.#contracts.set(id, contract);
+    try {
+      contract.deployed = this.run({ id, name: "init", from, args, value, init: true });
+    } catch (error) {
+      this.#contracts.delete(id);
+      throw error;
+    }
+    return contract;
+  }
+
+  /** A contract by its ID. */
+  contract(id) {
+    return this.#contracts.get(id);
+  }
+
+  /** A transaction's call, or a view: { result, events }. Throws a [[CallError]]. */
+  run({ id, name, from, args, value = 0n, view = false, init = false }) {
+    const contract = this.#contracts.get(id);
+    if (init && !WebAssembly.Module.exports(contract.module).some((e) => e.name === "init")) return { result: undefined, events: [] };
+    if (!init && !contract.callable(name)) throw new CallError(`no function ${name}`);
+    const before = this.#copy();
+    this.#state.events = [];
+    try {
+      this.move(from, id, BigInt(value));
+      const text = args === undefined ? "" : typeof args === "string" ? args : JSON.stringify(args, jsonInteger);
+      const frame = new Frame(this, { id, caller: from, sender: from, value: BigInt(value), args: Buffer.from(text), view, active: [] });
+      const output = frame.run(contract.module, name);
+      const { events } = this.#state;
+      return { result: output.length ? JSON.parse(output.toString(), exact) : undefined, events };
+    } catch (error) {
+      this.#state = before;
+      if (error instanceof Trap) throw new CallError(error.reason);
+      throw error;
+    }
+  }
+
+  #copy() {
+    const { storage, balances, events } = this.#state;
+    return { storage: new Map(storage), balances: new Map(balances), events: [...events] };
+  }
+
+  /** What undoes everything from here on. */
+  checkpoint() {
+    const before = this.#copy();
+    return () => (this.#state = before);
+  }
+
+  get storage() {
+    return this.#state.storage;
+  }
+
+  emit(event) {
+    this.#state.events.push(event);
+  }
+
+  /** Moves coins; false where there are not enough. */
+  move(from, to, amount) {
+    if (amount === 0n) return;
+    if (this.balance(from) < amount) throw new CallError("the balance of the sender is too low");
+    this.setBalance(from, this.balance(from) - amount);
+    this.setBalance(to, this.balance(to) + amount);
+  }
+}
+
+/** A deployed contract. */
+export class Contract {
+  constructor(chain, id, code) {
+    this.chain = chain;
+    this.id = id;
+    this.code = code;
+    this.module = new WebAssembly.Module(code);
+  }
+
+  /** The ABI that the module carries. */
+  get abi() {
+    const [section] = WebAssembly.Module.customSections(this.module, "cairn_abi");
+    return JSON.parse(Buffer.from(section).toString());
+  }
+
+  callable(name) {
+    return (
+      name !== "init" && !name.startsWith("_") &&
+      WebAssembly.Module.exports(this.module).some((e) => e.kind === "function" && e.name === name)
+    );
+  }
+
+  /** Calls a function in a transaction: { result, events }. Arguments are an object by name, or JSON text as it is. */
+  call(name, args, { from = account("caller"), value = 0n } = {}) {
+    return this.chain.run({ id: this.id, name, from, args, value });
+  }
+
+  /** The result of a view call, which can change nothing. */
+  view(name, args, { from = account("caller") } = {}) {
+    return this.chain.run({ id: this.id, name, from, args, view: true }).result;
+  }
+}
+
+/** BigInts in arguments are numbers where every reader holds them exactly, decimal strings above. */
+function jsonInteger(_, value) {
+  if (typeof value !== "bigint") return value;
+  return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : value.toString();
+}
+
+/** Numbers of results stay numbers: contracts write larger ones as strings. */
+function exact(_, value) {
+  if (typeof value === "number" && !Number.isSafeInteger(value)) throw new Error(`${value} is not exact`);
+  return value;
+}

@@ -1,0 +1,30 @@
+import asc from "assemblyscript/asc";
+import ContractTransform, { START } from "./index.mjs";
+
+/**
+ * What makes asc write what a contract may hold (docs/protocol.md, "Modules"): no start function, no bulk memory, no
+ * conversions of floats. The runtime never frees: an instance lives for one call.
+ */
+const FLAGS = [
+  ["--runtime", "stub"],
+  ["--initialMemory", "1"],
+  ["--exportStart", START],
+  ["--use", "abort=~lib/@cairn-chain/contract/assembly/revert/abort"],
+  ["--disable", "bulk-memory"],
+  ["--disable", "nontrapping-f2i"],
+  ["--optimizeLevel", "3"],
+  ["--shrinkLevel", "2"],
+  ["--converge"],
+].flat();
+
+/** Compiles a contract's entry file to a module. Errors carry what the compiler said. */
+export async function compile(entry) {
+  let code;
+  const written = { "out.wasm": (contents) => (code = contents) };
+  const { error, stderr } = await asc.main([entry, ...FLAGS, "--outFile", "out.wasm"], {
+    transforms: [ContractTransform],
+    writeFile: (name, contents) => written[name]?.(contents),
+  });
+  if (error) throw new Error(`${stderr.toString()}${error.message}`);
+  return code;
+}
