@@ -1,5 +1,6 @@
 // A chain in memory for tests of contracts: it runs the compiled module in Node.js, without a node and without gas.
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { Frame, Trap } from "./frame.mjs";
 
 /** What a failed call throws: its reason is the revert data as text, or "trap". */
@@ -9,6 +10,11 @@ export class CallError extends Error {
     this.name = "CallError";
     this.reason = reason;
   }
+}
+
+/** The contract that cairn-test compiled. */
+export function built() {
+  return readFileSync("build/contract.wasm");
 }
 
 /** An account for tests, the same for the same name: `0x` and 64 hex digits. */

@@ -146,9 +146,9 @@ function give(to: Account, amount: u64): void {
 }
 
 /** Nothing is stored for a balance of 0. */
-function setBalance(of: Account, amount: u64): void {
-  if (amount > 0) balances.set(of, amount);
-  else balances.delete(of);
+function setBalance(holder: Account, amount: u64): void {
+  if (amount > 0) balances.set(holder, amount);
+  else balances.delete(holder);
 }
 
 /** Nothing is stored for an allowance of 0. */
