@@ -76,6 +76,8 @@ var rows = map[string][]string{
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},
 
+	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
+
 	"internal/testkit":         {"..."},
 	"internal/testkit/wasmgen": {}, // writes modules for the tests of who checks and who runs them
 	"internal/e2e":             {"..."},
@@ -86,6 +88,7 @@ var rows = map[string][]string{
 var testRows = map[string][]string{
 	"internal/protocol/exec":    {"internal/testkit/wasmgen"},
 	"client/contracttest":       {"internal/testkit/wasmgen"},
+	"contracts/assemblyscript":  {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},

@@ -30,20 +30,21 @@ export class Arguments extends Reader {
   next(): i32 {
     if (!this.begun && this.atEnd()) return this.finish();
     if (!this.begun) {
-      require(this.skip(0x7b), MALFORMED);
+      if (!this.skip(0x7b)) this.fail("not a JSON object");
       this.begun = true;
       if (this.skip(0x7d)) return this.finish();
     } else if (!this.skip(0x2c)) {
-      require(this.skip(0x7d), MALFORMED);
+      this.current = -1;
+      if (!this.skip(0x7d)) this.malformed();
       return this.finish();
     }
     this.current = -1;
-    this.decode("an object");
+    this.decode("name");
     const index = this.find();
-    require(this.skip(0x3a), MALFORMED);
+    if (!this.skip(0x3a)) this.malformed();
     const bit: u32 = 1 << index;
     this.current = index;
-    if (this.seen & bit) this.complain(" is given twice");
+    if (this.seen & bit) this.fail("given twice");
     this.seen |= bit;
     return index;
   }
@@ -67,36 +68,23 @@ export class Arguments extends Reader {
   }
 
   private finish(): i32 {
-    require(this.atEnd(), MALFORMED);
+    if (!this.atEnd()) this.malformed();
     const missing = ~(this.seen | this.optional) & <u32>((<u64>1 << this.count) - 1);
     if (missing) {
       this.current = ctz(missing);
-      this.complain(" is missing");
+      this.fail("missing");
     }
     return -1;
   }
 
-  protected refuse(type: string): void {
-    require(this.current >= 0, MALFORMED);
-    const complaint = new Writer();
-    this.name(complaint);
-    complaint.text(" is not ");
-    complaint.text(type);
-    revertWith(complaint);
-  }
-
-  private complain(what: string): void {
-    const complaint = new Writer();
-    this.name(complaint);
-    complaint.text(what);
-    revertWith(complaint);
-  }
-
-  private name(into: Writer): void {
+  protected subject(to: Writer): void {
+    if (this.current < 0) {
+      to.text("arguments");
+      return;
+    }
     let at = this.names;
     for (let i = this.current; i > 0; i--) at += 1 + <u32>load<u8>(at);
-    into.text("argument ");
-    into.raw(at + 1, load<u8>(at));
+    to.raw(at + 1, load<u8>(at));
   }
 }
 
@@ -107,11 +95,9 @@ function received(): usize {
   return start;
 }
 
-const MALFORMED = "the arguments are no JSON object";
-
 /** Reverts where coins come with a call of a function that takes none. */
 export function refuseCoins(): void {
-  require(host.value() == 0, "this function takes no coins");
+  require(host.value() == 0, "the function takes no coins");
 }
 
 /** Ends a function: its result is the call's return data. */

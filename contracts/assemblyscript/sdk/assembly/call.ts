@@ -143,11 +143,8 @@ export class Result extends Reader {
     revertWith(reason);
   }
 
-  protected refuse(type: string): void {
-    const reason = new Writer();
-    reason.text("the result of the call of another contract is not ");
-    reason.text(type);
-    revertWith(reason);
+  protected subject(to: Writer): void {
+    to.text("result");
   }
 }
 

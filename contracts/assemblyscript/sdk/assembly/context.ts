@@ -61,7 +61,7 @@ export function balance(account: Account): u64 {
 
 /** Pays coins of this contract, which runs no code of the recipient. Reverts where there are not enough. */
 export function pay(to: Account, amount: u64): void {
-  require(host.transfer(changetype<usize>(to), amount) == 0, "the contract's balance is too low");
+  require(host.transfer(changetype<usize>(to), amount) == 0, "the contract has too few coins");
 }
 
 /** The hash of a contract's code; none for an account that is no contract. */

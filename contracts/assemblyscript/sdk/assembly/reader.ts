@@ -16,12 +16,28 @@ export class Reader {
     this.end = start + length;
   }
 
-  /** Ends the call because a value is not of a type. */
-  protected refuse(type: string): void {
+  /** What is being read, as reasons name it. */
+  protected subject(to: Writer): void {
+    to.text("value");
+  }
+
+  /** Ends the call with a reason that says what is being read. */
+  protected fail(problem: string, type: string = ""): void {
     const reason = new Writer();
-    reason.text("not ");
+    this.subject(reason);
+    reason.text(": ");
+    reason.text(problem);
     reason.text(type);
     revertWith(reason);
+  }
+
+  /** Ends the call because a value is not of a type. */
+  protected refuse(type: string): void {
+    this.fail("not a ", type);
+  }
+
+  protected malformed(): void {
+    this.fail("malformed JSON");
   }
 
   /** The next byte that is no white space, which stays; 0 at the end. */
@@ -60,7 +76,7 @@ export class Reader {
 
   bool(): bool {
     if (this.word("true")) return true;
-    if (!this.word("false")) this.refuse("a bool");
+    if (!this.word("false")) this.refuse("bool");
     return false;
   }
 
@@ -70,15 +86,15 @@ export class Reader {
   }
 
   u8(): u8 {
-    return <u8>this.unsigned("a u8", u8.MAX_VALUE);
+    return <u8>this.unsigned("u8", u8.MAX_VALUE);
   }
 
   u32(): u32 {
-    return <u32>this.unsigned("a u32", u32.MAX_VALUE);
+    return <u32>this.unsigned("u32", u32.MAX_VALUE);
   }
 
   u64(): u64 {
-    return this.unsigned("a u64", u64.MAX_VALUE);
+    return this.unsigned("u64", u64.MAX_VALUE);
   }
 
   private unsigned(type: string, limit: u64): u64 {
@@ -87,11 +103,11 @@ export class Reader {
   }
 
   i64(): i64 {
-    this.number("an i64");
-    if (!this.decodedLength || load<u8>(this.decoded) != 0x2d) return this.digits("an i64", i64.MAX_VALUE);
+    this.number("i64");
+    if (!this.decodedLength || load<u8>(this.decoded) != 0x2d) return this.digits("i64", i64.MAX_VALUE);
     this.decoded++;
     this.decodedLength--;
-    return 0 - this.digits("an i64", 1 << 63);
+    return 0 - this.digits("i64", 1 << 63);
   }
 
   /** Takes the text of a number, or of a string in its place. */
@@ -125,7 +141,7 @@ export class Reader {
   }
 
   string(): string {
-    this.decode("a string");
+    this.decode("string");
     const length = this.decodedLength;
     const units = heap.alloc(<usize>length << 1);
     let to = units;
@@ -163,13 +179,13 @@ export class Reader {
 
   account(): Account {
     const value = new Account();
-    this.bytes32("an account", value);
+    this.bytes32("account", value);
     return value;
   }
 
   hash(): Hash {
     const value = new Hash();
-    this.bytes32("a hash", value);
+    this.bytes32("hash", value);
     return value;
   }
 
@@ -194,16 +210,16 @@ export class Reader {
     }
   }
 
-  /** Begins a list; whether it has elements. */
-  list(): bool {
-    if (!this.skip(0x5b)) this.refuse("a list");
+  /** Begins a list of a type; whether it has elements. */
+  list(type: string): bool {
+    if (!this.skip(0x5b)) this.refuse(type);
     return !this.skip(0x5d);
   }
 
   /** Goes on after an element of a list; whether there is another one. */
   more(): bool {
     if (this.skip(0x2c)) return true;
-    if (!this.skip(0x5d)) this.refuse("a list");
+    if (!this.skip(0x5d)) this.malformed();
     return false;
   }
 
@@ -219,16 +235,16 @@ export class Reader {
         return;
       }
       if (byte == 0x5c) {
-        this.decodeEscaped(type, start);
+        this.decodeEscaped(start);
         return;
       }
-      this.at += this.character(type, byte);
+      this.at += this.character(byte);
     }
-    this.refuse(type);
+    this.malformed();
   }
 
   /** Decodes a string from its first escape on. */
-  private decodeEscaped(type: string, start: usize): void {
+  private decodeEscaped(start: usize): void {
     const text = new Writer();
     text.raw(start, <u32>(this.at - start));
     for (; this.at < this.end; ) {
@@ -240,17 +256,17 @@ export class Reader {
         return;
       }
       if (byte == 0x5c) {
-        this.escape(type, text);
+        this.escape(text);
       } else {
-        const length = this.character(type, byte);
+        const length = this.character(byte);
         text.raw(this.at, length);
         this.at += length;
       }
     }
-    this.refuse(type);
+    this.malformed();
   }
 
-  private escape(type: string, text: Writer): void {
+  private escape(text: Writer): void {
     const byte = this.at + 1 < this.end ? <u32>load<u8>(this.at, 1) : 0;
     this.at += 2;
     switch (byte) {
@@ -275,36 +291,36 @@ export class Reader {
         text.byte(9);
         break;
       case 0x75: { // u
-        let point = this.unit(type);
+        let point = this.unit();
         if ((point & 0xfc00) == 0xd800 && this.end - this.at >= 6 && load<u16>(this.at) == 0x755c) {
           this.at += 2;
-          const second = this.unit(type);
-          if ((second & 0xfc00) != 0xdc00) this.refuse(type);
+          const second = this.unit();
+          if ((second & 0xfc00) != 0xdc00) this.malformed();
           point = 0x10000 + ((point & 0x3ff) << 10) + (second & 0x3ff);
         }
-        if ((point & 0xfffff800) == 0xd800) this.refuse(type);
+        if ((point & 0xfffff800) == 0xd800) this.malformed();
         text.utf8(point);
         break;
       }
       default:
-        this.refuse(type);
+        this.malformed();
     }
   }
 
   /** The four digits of an escape. */
-  private unit(type: string): u32 {
+  private unit(): u32 {
     let unit: u32 = 0;
     for (let i = 0; i < 4; i++) {
       const digit = this.at < this.end ? hexValue(load<u8>(this.at++)) : 16;
-      if (digit > 15) this.refuse(type);
+      if (digit > 15) this.malformed();
       unit = (unit << 4) | digit;
     }
     return unit;
   }
 
   /** The length of the UTF-8 character that comes next and begins with first (RFC 3629, section 4). */
-  private character(type: string, first: u32): u32 {
-    if (first < 0x20) this.refuse(type);
+  private character(first: u32): u32 {
+    if (first < 0x20) this.malformed();
     if (first < 0x80) return 1;
     const length: u32 = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     let good = first >= 0xc2 && first <= 0xf4 && this.end - this.at >= length;
@@ -317,7 +333,7 @@ export class Reader {
       if (first == 0xf0) good = good && byte >= 0x90; // an overlong form
       if (first == 0xf4) good = good && byte < 0x90; // above U+10FFFF
     }
-    if (!good) this.refuse(type);
+    if (!good) this.malformed();
     return length;
   }
 }

@@ -1,6 +1,6 @@
 import * as host from "./host";
 import { copy } from "./memory";
-import { require } from "./revert";
+import { require, revert } from "./revert";
 import { Account, Bytes, Bytes32, Hash } from "./types";
 import { Writer } from "./writer";
 
@@ -22,7 +22,7 @@ export class Fields {
   /** The next so many bytes. */
   take(length: u32): usize {
     const at = this.at;
-    require(this.end - at >= length, "a stored value is too short");
+    require(this.end - at >= length, "a stored value is of another type");
     this.at = at + length;
     return at;
   }
@@ -71,13 +71,13 @@ export function encode<T>(to: Writer, value: T): void {
 /** Reads a value that [[encode]] wrote. */
 export function decode<T>(from: usize, length: u32): T {
   if (isInteger<T>()) {
-    require(length == sizeof<T>(), "a stored value has another length");
+    require(length == sizeof<T>(), "a stored value is of another type");
     return load<T>(from);
   } else if (isString<T>()) {
     // @ts-ignore: a string
     return String.UTF8.decodeUnsafe(from, length);
   } else if (idof<T>() == idof<Account>() || idof<T>() == idof<Hash>()) {
-    require(length == 32, "a stored value has another length");
+    require(length == 32, "a stored value is of another type");
     const value = __new(32, idof<T>());
     copy(value, from, 32);
     return changetype<T>(value);
@@ -104,7 +104,8 @@ function zero<T>(): T {
   } else if (idof<T>() == idof<Bytes>()) {
     return changetype<T>(__new(0, idof<Bytes>()));
   } else {
-    throw new Error("there is no such record");
+    revert("the record is absent");
+    unreachable();
   }
 }
 
@@ -119,7 +120,7 @@ class Key {
 
   /** Appends bytes. */
   raw(from: usize, length: u32): Key {
-    require(this.length + length <= MAX_KEY, "a storage key is longer than 256 bytes");
+    require(this.length + length <= MAX_KEY, "too long for storage");
     copy(KEY + this.length, from, length);
     this.length += length;
     return this;
@@ -133,7 +134,7 @@ class Key {
   write<T>(value: T): void {
     const bytes = new Writer();
     encode<T>(bytes, value);
-    require(bytes.length <= MAX_VALUE, "a stored value is longer than 16 KiB");
+    require(bytes.length <= MAX_VALUE, "too long for storage");
     host.storage_write(KEY, this.length, bytes.start, bytes.length);
   }
 
@@ -257,7 +258,7 @@ export class List<T> extends Named {
   /** Removes the last value and gives it; reverts where there is none. */
   pop(): T {
     const length = this.length;
-    require(length > 0, "the list is empty");
+    require(length > 0, "the list has no such item");
     const last = this.at(length - 1);
     const value = last.read<T>();
     last.delete();
@@ -267,7 +268,7 @@ export class List<T> extends Named {
   }
 
   private within(index: u32): Key {
-    require(index < this.length, "there is no such position in the list");
+    require(index < this.length, "the list has no such item");
     return this.at(index);
   }
 

@@ -1,3 +1,5 @@
+import { require } from "./revert";
+
 /** Bytes of any length. In JSON: `0x` and hex digits. */
 export type Bytes = StaticArray<u8>;
 
@@ -56,7 +58,7 @@ export class Option<T> {
 
   /** The value; reverts where there is none. */
   get value(): T {
-    if (!this.exists) throw new Error("there is no value");
+    require(this.exists, "the value is absent");
     return this.held;
   }
 }

@@ -1,7 +1,7 @@
 // The code that the transform adds to a contract, as text.
 import { Codec, data } from "./types.mjs";
 
-/** A log has three topics at most. */
+/** A log has three topics at most: the accounts, hashes and integers among an event's first fields. */
 const MAX_TOPICS = 3;
 
 /** The file of the contract's exports: each reads its arguments, calls the function and writes the result. */
@@ -88,7 +88,7 @@ function emitMethod(event, codec) {
     parts.push(codec.write(f.type, "w", `this.${f.name}`));
   });
   raw(event.fields.length ? "}" : "{}");
-  for (const f of event.fields.filter((f) => f.type.base?.integer || f.type.base?.topic).slice(0, MAX_TOPICS)) {
+  for (const f of event.fields.slice(0, MAX_TOPICS).filter((f) => f.type.base?.integer || f.type.base?.topic)) {
     if (f.type.base.topic) parts.push(`w.topic32(this.${f.name});`);
     else parts.push(`w.topicInteger(<u64>this.${f.name}, ${f.type.source === "i64" ? `this.${f.name} < 0` : "false"});`);
   }

@@ -24,7 +24,7 @@ export function typeOf(node) {
   const name = node?.name?.identifier?.text;
   const args = node?.typeArguments ?? [];
   if (!name || node.isNullable || node.name.next) throw new BadType("this type is not of the ABI");
-  if ((name === "Array" || name === "StaticArray") && args.length === 1 && name === "Array") {
+  if (name === "Array" && args.length === 1) {
     const element = typeOf(args[0]);
     return { source: `Array<${element.source}>`, abi: element.abi + "[]", element };
   }
@@ -91,7 +91,7 @@ export class Codec {
     }
     return (
       `function ${name}(r: ${Reader}): ${source} { const list = new ${source}(); ` +
-      `for (let more = r.list(); more; more = r.more()) list.push(${this.read(type.element, "r")}); return list; }`
+      `for (let more = r.list("${type.abi}"); more; more = r.more()) list.push(${this.read(type.element, "r")}); return list; }`
     );
   }
 

@@ -27,7 +27,7 @@ export function get(): u64 {
 @write
 export function increase(amount: u64): u64 {
   const before = count.get();
-  require(amount <= u64.MAX_VALUE - before, "the count would be above 2^64 - 1");
+  require(amount <= u64.MAX_VALUE - before, "the count overflows");
   count.set(before + amount);
   emit(new Increased(caller(), amount, before + amount));
   return before + amount;

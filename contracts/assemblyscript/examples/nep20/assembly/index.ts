@@ -96,7 +96,7 @@ export function approve(spender: Account, amount: u64): bool {
 export function transferFrom(from: Account, to: Account, amount: u64): bool {
   const pair = new Pair(from, caller());
   const allowed = allowances.get(pair);
-  require(allowed >= amount, "the allowance is too low");
+  require(allowed >= amount, "allowance is too low");
   setAllowance(pair, allowed - amount);
   move(from, to, amount);
   return true;
@@ -121,14 +121,16 @@ export function burn(amount: u64): bool {
 }
 
 function create(to: Account, amount: u64): void {
+  require(!to.isZero(), "the zero account cannot receive");
   const before = supply.get();
-  require(amount <= u64.MAX_VALUE - before, "the supply would be above 2^64 - 1");
+  require(amount <= u64.MAX_VALUE - before, "the supply overflows");
   supply.set(before + amount);
   give(to, amount);
   emit(new Transfer(new Account(), to, amount));
 }
 
 function move(from: Account, to: Account, amount: u64): void {
+  require(!to.isZero(), "the zero account cannot receive");
   take(from, amount);
   give(to, amount);
   emit(new Transfer(from, to, amount));
@@ -136,7 +138,7 @@ function move(from: Account, to: Account, amount: u64): void {
 
 function take(from: Account, amount: u64): void {
   const before = balances.get(from);
-  require(before >= amount, "the balance is too low");
+  require(before >= amount, "balance is too low");
   setBalance(from, before - amount);
 }
 

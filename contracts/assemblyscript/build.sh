@@ -1,0 +1,28 @@
+#!/bin/sh
+# Compiles the examples to contracts/wasm/as-*.wasm with the compiler that package-lock.json pins; the same sources give
+# the same bytes anywhere. With --check it compares instead, and fails where a committed file differs.
+set -eu
+cd "$(dirname "$0")"
+
+if ! command -v npm >/dev/null; then
+	echo "Node.js 20 is needed: installing it" >&2
+	root=""
+	[ "$(id -u)" = 0 ] || root=sudo
+	$root apt-get update -qq
+	$root apt-get install -y -qq nodejs npm >/dev/null
+fi
+npm ci --silent --no-audit --no-fund
+
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+for example in counter escrow nep20; do
+	(cd "examples/$example" && npx --no-install cairn-asc assembly/index.ts -o "$out/as-$example.wasm")
+done
+if [ "${1:-}" = --check ]; then
+	for file in "$out"/*.wasm; do
+		cmp "$file" "../wasm/$(basename "$file")"
+	done
+else
+	mkdir -p ../wasm
+	cp "$out"/*.wasm ../wasm/
+fi
