@@ -1,0 +1,175 @@
+//! What a contract can ask of the chain it runs on.
+
+use crate::{heap, require, sys, Account, Hash};
+
+const MAX_VALUE: usize = 16 << 10; // of storage, in bytes
+
+pub(crate) fn args() -> &'static [u8] {
+    let n = unsafe { sys::args_len() };
+    heap::fill(n, |out| unsafe {
+        sys::args_read(out);
+        n
+    })
+}
+
+pub(crate) fn return_data(data: &[u8]) {
+    unsafe { sys::return_data(data.as_ptr(), data.len()) }
+}
+
+pub(crate) fn revert_bytes(reason: &[u8]) -> ! {
+    unsafe { sys::revert(reason.as_ptr(), reason.len()) }
+    unreachable() // the host does not come back
+}
+
+#[cfg(target_arch = "wasm32")]
+fn unreachable() -> ! {
+    core::arch::wasm32::unreachable()
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn unreachable() -> ! {
+    unreachable!("revert came back")
+}
+
+/// The bytes that storage holds under a key of at most 256 bytes.
+pub fn storage_read(key: &[u8]) -> Option<&'static [u8]> {
+    let mut found = false;
+    let value = heap::fill(MAX_VALUE, |out| {
+        let n = unsafe { sys::storage_read(key.as_ptr(), key.len(), out, MAX_VALUE) };
+        found = n >= 0;
+        if found { n as usize } else { 0 }
+    });
+    if found { Some(value) } else { None }
+}
+
+/// Sets the bytes under a key; at most 16 KiB, empty ones remove the entry.
+pub fn storage_write(key: &[u8], value: &[u8]) {
+    unsafe { sys::storage_write(key.as_ptr(), key.len(), value.as_ptr(), value.len()) }
+}
+
+/// Removes the entry of a key, if there is one.
+pub fn storage_delete(key: &[u8]) {
+    unsafe { sys::storage_delete(key.as_ptr(), key.len()) }
+}
+
+fn read32(get: fn(*mut u8)) -> [u8; 32] {
+    let mut out = [0; 32];
+    get(out.as_mut_ptr());
+    out
+}
+
+/// Who called this function: a user's account or a contract's.
+pub fn caller() -> Account {
+    Account(read32(|out| unsafe { sys::caller(out) }))
+}
+
+/// Who signed the transaction. To decide what is allowed, ask for [`caller`]: anyone can be led to call a contract.
+pub fn sender() -> Account {
+    Account(read32(|out| unsafe { sys::sender(out) }))
+}
+
+/// This contract's own account.
+pub fn this() -> Account {
+    Account(read32(|out| unsafe { sys::this(out) }))
+}
+
+/// The coins that came with the call, in smallest units. Functions other than `payable` ones refuse any.
+pub fn value() -> u64 {
+    unsafe { sys::value() }
+}
+
+/// The height of the block.
+pub fn block_height() -> u64 {
+    unsafe { sys::block_height() }
+}
+
+/// The time of the block, in Unix seconds. It never goes back, but may stand still.
+pub fn block_time() -> u64 {
+    unsafe { sys::block_time() }
+}
+
+/// The number of the chain.
+pub fn chain_id() -> u64 {
+    unsafe { sys::chain_id() }
+}
+
+/// The gas that is left.
+pub fn gas_left() -> u64 {
+    unsafe { sys::gas_left() }
+}
+
+/// Whether this is a view: what would change anything ends the call.
+pub fn is_view() -> bool {
+    unsafe { sys::is_view() != 0 }
+}
+
+/// The coins of an account, in smallest units.
+pub fn balance(account: &Account) -> u64 {
+    unsafe { sys::balance(account.0.as_ptr()) }
+}
+
+/// Pays coins of this contract to an account, and reverts where it has too few. It runs no code of the account.
+pub fn pay(to: &Account, amount: u64) {
+    require(try_pay(to, amount), "the contract has too few coins")
+}
+
+/// Pays coins of this contract to an account; false where it has too few.
+#[must_use]
+pub fn try_pay(to: &Account, amount: u64) -> bool {
+    unsafe { sys::transfer(to.0.as_ptr(), amount) == 0 }
+}
+
+/// The hash of an account's code; none where the account is no contract.
+pub fn code_hash(account: &Account) -> Option<Hash> {
+    let mut out = [0; 32];
+    let found = unsafe { sys::code_hash(account.0.as_ptr(), out.as_mut_ptr()) };
+    if found == 1 { Some(Hash(out)) } else { None }
+}
+
+/// Logs an event as it is: name of at most 64 bytes, at most 3 topics, at most 16 KiB of data.
+pub fn emit(name: &str, topics: &[[u8; 32]], data: &[u8]) {
+    unsafe { sys::emit(name.as_ptr(), name.len(), topics.as_ptr().cast(), topics.len(), data.as_ptr(), data.len()) }
+}
+
+/// SHA-256.
+pub fn sha256(data: &[u8]) -> Hash {
+    Hash(read32_of(data, sys::sha256))
+}
+
+/// Keccak-256, with the padding of before SHA-3.
+pub fn keccak256(data: &[u8]) -> Hash {
+    Hash(read32_of(data, sys::keccak256))
+}
+
+/// BLAKE3.
+pub fn blake3(data: &[u8]) -> Hash {
+    Hash(read32_of(data, sys::blake3))
+}
+
+#[cfg(target_arch = "wasm32")]
+type HashFunction = unsafe extern "C" fn(*const u8, usize, *mut u8);
+#[cfg(not(target_arch = "wasm32"))]
+type HashFunction = unsafe fn(*const u8, usize, *mut u8);
+
+fn read32_of(data: &[u8], hash: HashFunction) -> [u8; 32] {
+    let mut out = [0; 32];
+    unsafe { hash(data.as_ptr(), data.len(), out.as_mut_ptr()) }
+    out
+}
+
+/// Whether a BIP-340 signature of a message is that of a key.
+pub fn schnorr_verify(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
+    unsafe { sys::schnorr_verify(key.as_ptr(), message.as_ptr(), message.len(), signature.as_ptr()) == 1 }
+}
+
+/// The public key (x ‖ y) whose secp256k1 ECDSA signature (r ‖ s ‖ v, v 0 or 1) of a hash this is.
+pub fn ecdsa_recover(hash: &Hash, signature: &[u8; 65]) -> Option<[u8; 64]> {
+    let mut out = [0; 64];
+    let found = unsafe { sys::ecdsa_recover(hash.0.as_ptr(), signature.as_ptr(), out.as_mut_ptr()) };
+    if found == 1 { Some(out) } else { None }
+}
+
+/// A message for who traces the call, of at most 1 KiB. It has no effect on the chain.
+pub fn debug(message: &str) {
+    unsafe { sys::debug(message.as_ptr(), message.len()) }
+}

@@ -1,0 +1,485 @@
+//! JSON (RFC 8259), strictly: what arguments and results are. Objects occur only around the arguments of a function.
+
+use crate::{heap, host, Buffer, Value};
+
+/// The most parameters that a function may have.
+pub(crate) const MAX_ARGUMENTS: usize = 16;
+
+const MAX_DEPTH: usize = 8; // of lists in lists
+const MISSING: usize = usize::MAX;
+
+/// A place in a JSON text, and what is being read there: a [`Value`] reads itself from one.
+pub struct Parser {
+    text: &'static [u8],
+    at: usize,
+    what: &'static str,
+}
+
+impl Parser {
+    pub(crate) fn new(text: &'static [u8], what: &'static str) -> Self {
+        Parser { text, at: 0, what }
+    }
+
+    /// Reverts, naming what is wrong with what is being read.
+    pub fn fail(&self, problem: &str) -> ! {
+        let mut reason = Buffer::new();
+        reason.push(self.what.as_bytes());
+        reason.push(b": ");
+        reason.push(problem.as_bytes());
+        host::revert_bytes(reason.bytes())
+    }
+
+    /// Reverts, saying that what is being read has another type.
+    pub fn fail_type<T: Value>(&self) -> ! {
+        let mut problem = Buffer::new();
+        problem.push(b"not a ");
+        T::TYPE.write(&mut problem);
+        self.fail(unsafe { core::str::from_utf8_unchecked(problem.bytes()) }) // names of types are ASCII
+    }
+
+    fn peek(&self) -> u8 {
+        match self.text.get(self.at) {
+            Some(&byte) => byte,
+            None => 0, // no text of JSON has this byte
+        }
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
+            self.at += 1
+        }
+    }
+
+    /// Passes a byte, if it comes next.
+    fn pass(&mut self, byte: u8) -> bool {
+        let comes = self.peek() == byte;
+        self.at += comes as usize;
+        comes
+    }
+
+    fn expect(&mut self, byte: u8) {
+        if !self.pass(byte) {
+            self.malformed()
+        }
+    }
+
+    fn malformed(&self) -> ! {
+        self.fail("malformed JSON")
+    }
+
+    /// Passes a word, if it comes next.
+    pub(crate) fn word(&mut self, word: &[u8]) -> bool {
+        let comes = self.text[self.at..].starts_with(word);
+        if comes {
+            self.at += word.len()
+        }
+        comes
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.space();
+        if self.at != self.text.len() {
+            self.malformed()
+        }
+    }
+
+    /// A string, if one comes next; its bytes are UTF-8 if the text is.
+    pub(crate) fn string(&mut self) -> Option<&'static [u8]> {
+        if !self.pass(b'"') {
+            return None;
+        }
+        let text = self.text; // has another lifetime than self
+        let mut start = self.at;
+        let mut parts = Buffer::new();
+        loop {
+            match self.peek() {
+                b'"' => break,
+                b'\\' => {
+                    parts.push(&text[start..self.at]);
+                    self.at += 1;
+                    self.escape(&mut parts);
+                    start = self.at;
+                }
+                0..=0x1f => self.malformed(), // the end of the text too
+                _ => self.at += 1,
+            }
+        }
+        let last = &text[start..self.at];
+        self.at += 1;
+        if parts.bytes().is_empty() {
+            return Some(last);
+        }
+        parts.push(last);
+        Some(parts.bytes())
+    }
+
+    fn escape(&mut self, out: &mut Buffer) {
+        let byte = match self.peek() {
+            b'u' => return self.unicode(out),
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            byte @ (b'"' | b'\\' | b'/') => byte,
+            _ => self.malformed(),
+        };
+        self.at += 1;
+        out.push(&[byte]);
+    }
+
+    /// `uXXXX`, or two of them that are a surrogate pair.
+    fn unicode(&mut self, out: &mut Buffer) {
+        let mut code = self.code_unit();
+        if code >> 10 == 0xd800 >> 10 {
+            self.expect(b'\\');
+            let low = self.code_unit();
+            if low >> 10 != 0xdc00 >> 10 {
+                self.malformed()
+            }
+            code = 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff);
+        }
+        match char::from_u32(code) {
+            Some(c) => out.push(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            None => self.malformed(),
+        }
+    }
+
+    fn code_unit(&mut self) -> u32 {
+        self.expect(b'u');
+        let mut code = 0;
+        for _ in 0..4 {
+            match hex_digit(self.peek()) {
+                Some(digit) => code = code << 4 | digit as u32,
+                None => self.malformed(),
+            }
+            self.at += 1;
+        }
+        code
+    }
+
+    /// The digits of a number without sign; None where they are none, more than 2^64 - 1, or begin with a needless 0.
+    fn digits(&mut self) -> Option<u64> {
+        let start = self.at;
+        let mut number: u64 = 0;
+        let mut fits = true;
+        while let digit @ b'0'..=b'9' = self.peek() {
+            match number.checked_mul(10).and_then(|n| n.checked_add((digit - b'0') as u64)) {
+                Some(n) => number = n,
+                None => fits = false,
+            }
+            self.at += 1;
+        }
+        let n = self.at - start;
+        if fits && n > 0 && (n == 1 || self.text[start] != b'0') { Some(number) } else { None }
+    }
+
+    /// An integer, as a number or as a string with its decimal digits: whether it is negative, and its magnitude.
+    pub(crate) fn integer(&mut self) -> Option<(bool, u64)> {
+        let quoted = self.pass(b'"');
+        let negative = self.pass(b'-');
+        let number = self.digits()?;
+        if quoted && !self.pass(b'"') || matches!(self.peek(), b'.' | b'e' | b'E') || negative && number == 0 {
+            return None;
+        }
+        Some((negative, number))
+    }
+
+    /// A value of hexadecimal bytes after 0x in a string.
+    pub(crate) fn hex(&mut self) -> Option<&'static [u8]> {
+        let digits = self.string()?.strip_prefix(b"0x")?;
+        if digits.len() % 2 != 0 {
+            return None;
+        }
+        let mut valid = true;
+        let bytes = heap::fill(digits.len() / 2, |out| {
+            for (i, pair) in digits.chunks_exact(2).enumerate() {
+                match (hex_digit(pair[0]), hex_digit(pair[1])) {
+                    (Some(high), Some(low)) => unsafe { *out.add(i) = high << 4 | low }, // i < len / 2
+                    _ => valid = false,
+                }
+            }
+            if valid { digits.len() / 2 } else { 0 }
+        });
+        if valid { Some(bytes) } else { None }
+    }
+
+    /// The items of a list; `None` where none comes next.
+    pub(crate) fn list<T: Value + 'static>(&mut self) -> Option<&'static [T]> {
+        if self.peek() != b'[' {
+            return None;
+        }
+        let start = self.at;
+        let n = self.skip_list(MAX_DEPTH);
+        self.at = start + 1;
+        let items = heap::list(n, || {
+            self.space();
+            let item = T::parse(self);
+            self.space();
+            self.at += 1; // the comma, or the bracket at the end
+            item
+        });
+        if n == 0 {
+            self.space();
+            self.at += 1;
+        }
+        Some(items)
+    }
+
+    /// Skips a list and counts its items.
+    fn skip_list(&mut self, depth: usize) -> usize {
+        self.expect(b'[');
+        self.space();
+        if self.pass(b']') {
+            return 0;
+        }
+        let mut n = 0;
+        loop {
+            self.skip(depth);
+            n += 1;
+            self.space();
+            if self.pass(b']') {
+                return n;
+            }
+            self.expect(b',');
+            self.space();
+        }
+    }
+
+    /// Skips a value that is not an object.
+    fn skip(&mut self, depth: usize) {
+        match self.peek() {
+            b'"' => {
+                self.string();
+            }
+            b'[' if depth > 0 => {
+                self.skip_list(depth - 1);
+            }
+            b'-' | b'0'..=b'9' => {
+                self.pass(b'-');
+                let first = self.peek();
+                let mut digits = self.skip_digits();
+                if digits == 0 || digits > 1 && first == b'0' {
+                    self.malformed()
+                }
+                if self.pass(b'.') {
+                    digits = self.skip_digits();
+                }
+                if self.pass(b'e') || self.pass(b'E') {
+                    let _signed = self.pass(b'+') || self.pass(b'-');
+                    digits *= self.skip_digits();
+                }
+                if digits == 0 {
+                    self.malformed()
+                }
+            }
+            b'{' => self.fail("an object"),
+            _ => {
+                if !(self.word(b"true") || self.word(b"false") || self.word(b"null")) {
+                    self.malformed()
+                }
+            }
+        }
+    }
+
+    fn skip_digits(&mut self) -> usize {
+        let start = self.at;
+        while self.peek().is_ascii_digit() {
+            self.at += 1
+        }
+        self.at - start
+    }
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// The arguments of a call, by name.
+pub struct Arguments {
+    text: &'static [u8],
+    names: &'static [&'static str],
+    at: [usize; MAX_ARGUMENTS], // where each one's value is
+    next: usize,
+}
+
+impl Arguments {
+    /// The arguments of the present call; reverts unless they are an object of exactly these names (whose optional ones
+    /// may be missing), or nothing where there are no names.
+    pub fn read(names: &'static [&'static str]) -> Self {
+        let mut args = Arguments { text: host::args(), names, at: [MISSING; MAX_ARGUMENTS], next: 0 };
+        if !args.text.is_empty() || !names.is_empty() {
+            args.scan();
+        }
+        args
+    }
+
+    fn scan(&mut self) {
+        let mut p = Parser::new(self.text, "arguments");
+        p.space();
+        if !p.pass(b'{') {
+            p.fail("not a JSON object");
+        }
+        p.space();
+        if !p.pass(b'}') {
+            loop {
+                self.member(&mut p);
+                p.space();
+                if p.pass(b'}') {
+                    break;
+                }
+                p.expect(b',');
+                p.space();
+            }
+        }
+        p.end();
+    }
+
+    fn member(&mut self, p: &mut Parser) {
+        let name = match p.string() {
+            Some(name) => name,
+            None => p.malformed(),
+        };
+        p.space();
+        p.expect(b':');
+        p.space();
+        match self.names.iter().position(|n| n.as_bytes() == name) {
+            Some(i) if self.at[i] == MISSING => {
+                self.at[i] = p.at;
+                p.what = self.names[i];
+            }
+            Some(i) => {
+                p.what = self.names[i];
+                p.fail("given twice")
+            }
+            None => {
+                let mut reason = Buffer::new();
+                reason.push(b"unknown argument ");
+                reason.push(name);
+                host::revert_bytes(reason.bytes())
+            }
+        }
+        p.skip(MAX_DEPTH);
+        p.what = "arguments";
+    }
+
+    /// The next argument, in the order of the names.
+    pub fn next<T: Value>(&mut self) -> T {
+        let i = self.next;
+        self.next += 1;
+        let mut p = Parser { text: self.text, at: self.at[i], what: self.names[i] };
+        if p.at == MISSING {
+            return T::missing(&p);
+        }
+        T::parse(&mut p)
+    }
+}
+
+/// Appends a string, in quotes.
+pub(crate) fn write_string(text: &str, out: &mut Buffer) {
+    out.push(b"\"");
+    for byte in text.as_bytes() {
+        match byte {
+            b'"' | b'\\' => out.push(&[b'\\', *byte]),
+            0..=0x1f => out.push(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), HEX[(byte & 15) as usize]]),
+            _ => out.push(&[*byte]),
+        }
+    }
+    out.push(b"\"");
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Appends bytes in hexadecimal after 0x, in quotes.
+pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
+    out.push(b"\"0x");
+    for byte in bytes {
+        out.push(&[HEX[(byte >> 4) as usize], HEX[(byte & 15) as usize]]);
+    }
+    out.push(b"\"");
+}
+
+/// Appends an integer: as a number up to 2^53 - 1, as a string beyond, where JavaScript would round it.
+pub(crate) fn write_integer(negative: bool, number: u64, out: &mut Buffer) {
+    let quoted = number >> 53 != 0;
+    let mut digits = [0; 23]; // 20 digits, a sign and quotes
+    let mut start = digits.len();
+    let mut put = |byte: u8| {
+        start -= 1;
+        digits[start] = byte
+    };
+    if quoted {
+        put(b'"')
+    }
+    let mut rest = number;
+    loop {
+        put(b'0' + (rest % 10) as u8);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if negative {
+        put(b'-')
+    }
+    if quoted {
+        put(b'"')
+    }
+    out.push(&digits[start..])
+}
+
+/// An object that is being written.
+pub struct Object(Buffer);
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Object(Buffer::new())
+    }
+
+    /// Appends a member.
+    pub fn member<T: Value>(&mut self, name: &str, value: &T) {
+        self.0.push(if self.0.bytes().is_empty() { b"{\"" } else { b",\"" });
+        self.0.push(name.as_bytes()); // a Rust identifier: nothing to escape
+        self.0.push(b"\":");
+        value.write(&mut self.0);
+    }
+
+    /// The text of the object; nothing if it has no members.
+    pub fn finish(mut self) -> &'static [u8] {
+        if !self.0.bytes().is_empty() {
+            self.0.push(b"}");
+        }
+        self.0.bytes()
+    }
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Reads a value that is the whole of a text.
+pub(crate) fn read<T: Value>(text: &'static [u8], what: &'static str) -> T {
+    let mut p = Parser::new(text, what);
+    p.space();
+    let start = p.at;
+    p.skip(MAX_DEPTH); // as the scan of arguments does: what is malformed does not reach T
+    p.end();
+    p.at = start;
+    T::parse(&mut p)
+}
+
+/// UTF-8 that a text of JSON must be.
+pub(crate) fn utf8(bytes: &'static [u8], p: &Parser) -> &'static str {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => p.fail("not UTF-8"),
+    }
+}

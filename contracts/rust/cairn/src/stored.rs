@@ -1,0 +1,345 @@
+//! Typed storage.
+//!
+//! A key is the length of the name in one byte, the name, and for entries of maps and lists the key's or index's own
+//! bytes: entries of different names never meet.
+
+use core::marker::PhantomData;
+
+use crate::{host, require, revert, Account, Buffer, Bytes, Hash, OrRevert, Str};
+
+/// What storage can hold, as a value or in a key. The encoding is binary, without a type; integers are little-endian,
+/// strings and bytes have their length before them (u16). [`record!`](crate::record) makes a struct one.
+pub trait Stored: Sized {
+    /// Appends the encoding.
+    fn encode(&self, out: &mut Buffer);
+    /// Reads the encoding back.
+    fn decode(from: &mut Reader) -> Self;
+}
+
+/// Stored bytes that are being read.
+pub struct Reader(&'static [u8]);
+
+impl Reader {
+    /// The next n bytes.
+    pub fn take(&mut self, n: usize) -> &'static [u8] {
+        if n > self.0.len() {
+            revert("a stored value is of another type");
+        }
+        let (taken, rest) = self.0.split_at(n);
+        self.0 = rest;
+        taken
+    }
+}
+
+fn decode<T: Stored>(bytes: &'static [u8]) -> T {
+    let mut reader = Reader(bytes);
+    let value = T::decode(&mut reader);
+    require(reader.0.is_empty(), "a stored value is of another type");
+    value
+}
+
+macro_rules! stored_integers {
+    ($($t:ty)*) => { $(
+        impl Stored for $t {
+            fn encode(&self, out: &mut Buffer) {
+                out.push(&self.to_le_bytes())
+            }
+            fn decode(from: &mut Reader) -> Self {
+                let mut bytes = [0; core::mem::size_of::<$t>()];
+                bytes.copy_from_slice(from.take(core::mem::size_of::<$t>()));
+                <$t>::from_le_bytes(bytes)
+            }
+        }
+    )* };
+}
+stored_integers!(u8 u16 u32 u64 u128 i64);
+
+impl Stored for bool {
+    fn encode(&self, out: &mut Buffer) {
+        out.push(&[*self as u8])
+    }
+    fn decode(from: &mut Reader) -> Self {
+        from.take(1)[0] != 0
+    }
+}
+
+macro_rules! stored_digests {
+    ($($t:ident)*) => { $(
+        impl Stored for $t {
+            fn encode(&self, out: &mut Buffer) {
+                out.push(&self.0)
+            }
+            fn decode(from: &mut Reader) -> Self {
+                let mut bytes = [0; 32];
+                bytes.copy_from_slice(from.take(32));
+                $t(bytes)
+            }
+        }
+    )* };
+}
+stored_digests!(Account Hash);
+
+fn encode_bytes(bytes: &[u8], out: &mut Buffer) {
+    require(bytes.len() <= u16::MAX as usize, "too long for storage");
+    out.push(&(bytes.len() as u16).to_le_bytes());
+    out.push(bytes);
+}
+
+fn decode_bytes(from: &mut Reader) -> &'static [u8] {
+    let n = u16::decode(from);
+    from.take(n as usize)
+}
+
+impl Stored for Str {
+    fn encode(&self, out: &mut Buffer) {
+        encode_bytes(self.as_bytes(), out)
+    }
+    fn decode(from: &mut Reader) -> Self {
+        core::str::from_utf8(decode_bytes(from)).ok().or_revert("a stored value is of another type")
+    }
+}
+
+impl Stored for Bytes {
+    fn encode(&self, out: &mut Buffer) {
+        encode_bytes(self.0, out)
+    }
+    fn decode(from: &mut Reader) -> Self {
+        Bytes(decode_bytes(from))
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn encode(&self, out: &mut Buffer) {
+        self.is_some().encode(out);
+        if let Some(value) = self {
+            value.encode(out)
+        }
+    }
+    fn decode(from: &mut Reader) -> Self {
+        if bool::decode(from) { Some(T::decode(from)) } else { None }
+    }
+}
+
+macro_rules! stored_tuples {
+    ($(($($t:ident $n:tt),+))*) => { $(
+        impl<$($t: Stored),+> Stored for ($($t,)+) {
+            fn encode(&self, out: &mut Buffer) {
+                $(self.$n.encode(out);)+
+            }
+            fn decode(from: &mut Reader) -> Self {
+                ($($t::decode(from),)+)
+            }
+        }
+    )* };
+}
+stored_tuples!((A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3));
+
+/// Makes a struct that can be stored:
+///
+/// ```
+/// # use cairn::*;
+/// record! {
+///     pub struct Offer { seller: Account, price: u64 }
+/// }
+/// # fn main() {}
+/// ```
+#[macro_export]
+macro_rules! record {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$fm:meta])* $field:ident : $type:ty),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        $vis struct $name { $($(#[$fm])* pub $field: $type),* }
+
+        impl $crate::Stored for $name {
+            fn encode(&self, out: &mut $crate::Buffer) {
+                $($crate::Stored::encode(&self.$field, out);)*
+            }
+            fn decode(from: &mut $crate::Reader) -> Self {
+                $(let $field = $crate::Stored::decode(from);)*
+                $name { $($field),* }
+            }
+        }
+    };
+}
+
+fn begin_key(name: &str) -> Buffer {
+    let mut key = Buffer::new();
+    key.push(&[name.len() as u8]);
+    key.push(name.as_bytes());
+    key
+}
+
+fn key_of<K: Stored>(name: &str, k: &K) -> &'static [u8] {
+    let mut key = begin_key(name);
+    k.encode(&mut key);
+    key.bytes()
+}
+
+fn find<T: Stored>(key: &[u8]) -> Option<T> {
+    host::storage_read(key).map(decode)
+}
+
+fn set<T: Stored>(key: &[u8], value: &T) {
+    let mut bytes = Buffer::new();
+    value.encode(&mut bytes);
+    host::storage_write(key, bytes.bytes())
+}
+
+const fn checked(name: &'static str) -> &'static str {
+    assert!(name.len() < 200, "a name of storage is too long: a key has at most 256 bytes");
+    name
+}
+
+/// One stored value.
+pub struct Cell<T> {
+    name: &'static str,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Stored> Cell<T> {
+    /// The value of this name, which no other cell, map or list of the contract may have.
+    pub const fn new(name: &'static str) -> Self {
+        Cell { name: checked(name), of: PhantomData }
+    }
+
+    fn key(&self) -> &'static [u8] {
+        begin_key(self.name).bytes()
+    }
+
+    /// The value, if it was set.
+    pub fn find(&self) -> Option<T> {
+        find(self.key())
+    }
+
+    /// The value, or the type's default if it was not set.
+    pub fn get(&self) -> T
+    where
+        T: Default,
+    {
+        self.find().unwrap_or_default()
+    }
+
+    /// Sets the value.
+    pub fn set(&self, value: &T) {
+        set(self.key(), value)
+    }
+
+    /// Removes the value.
+    pub fn remove(&self) {
+        host::storage_delete(self.key())
+    }
+}
+
+/// Stored values by key. It cannot be listed: keep a [`List`] of keys where it must be.
+pub struct Map<K, T> {
+    name: &'static str,
+    of: PhantomData<fn(K) -> T>,
+}
+
+impl<K: Stored, T: Stored> Map<K, T> {
+    /// The map of this name, which no other cell, map or list of the contract may have.
+    pub const fn new(name: &'static str) -> Self {
+        Map { name: checked(name), of: PhantomData }
+    }
+
+    fn key(&self, k: &K) -> &'static [u8] {
+        key_of(self.name, k)
+    }
+
+    /// The value of a key, if there is one.
+    pub fn find(&self, key: &K) -> Option<T> {
+        find(self.key(key))
+    }
+
+    /// The value of a key, or the type's default if there is none.
+    pub fn get(&self, key: &K) -> T
+    where
+        T: Default,
+    {
+        self.find(key).unwrap_or_default()
+    }
+
+    /// Sets the value of a key.
+    pub fn set(&self, key: &K, value: &T) {
+        set(self.key(key), value)
+    }
+
+    /// Removes a key and its value.
+    pub fn remove(&self, key: &K) {
+        host::storage_delete(self.key(key))
+    }
+}
+
+/// Stored values by index, from 0.
+pub struct List<T> {
+    name: &'static str,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Stored> List<T> {
+    /// The list of this name, which no other cell, map or list of the contract may have.
+    pub const fn new(name: &'static str) -> Self {
+        List { name: checked(name), of: PhantomData }
+    }
+
+    fn key(&self, index: u32) -> &'static [u8] {
+        key_of(self.name, &index)
+    }
+
+    fn set_len(&self, len: u32) {
+        set(begin_key(self.name).bytes(), &len)
+    }
+
+    /// The number of items.
+    pub fn len(&self) -> u32 {
+        find(begin_key(self.name).bytes()).unwrap_or(0)
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The item of an index, if there is one.
+    pub fn get(&self, index: u32) -> Option<T> {
+        find(self.key(index))
+    }
+
+    /// Sets the item of an index, which must be there.
+    pub fn set(&self, index: u32, item: &T) {
+        require(index < self.len(), "the list has no such item");
+        set(self.key(index), item)
+    }
+
+    /// Appends an item and gives its index.
+    pub fn push(&self, item: &T) -> u32 {
+        let index = self.len();
+        self.set_len(index.checked_add(1).or_revert("the list is full"));
+        set(self.key(index), item);
+        index
+    }
+
+    /// Removes the last item.
+    pub fn pop(&self) -> Option<T> {
+        let last = self.len().checked_sub(1)?;
+        let item = self.get(last);
+        host::storage_delete(self.key(last));
+        self.set_len(last);
+        item
+    }
+
+    /// Removes the item of an index, which must be there, and puts the last one in its place.
+    pub fn swap_remove(&self, index: u32) -> T {
+        let removed = self.get(index).or_revert("the list has no such item");
+        match self.pop() {
+            Some(last) if index < self.len() => set(self.key(index), &last),
+            _ => {}
+        }
+        removed
+    }
+
+    /// All items. Their number decides what it costs: do not let others decide it.
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        (0..self.len()).map(move |i| self.get(i).or_revert("the list has no such item"))
+    }
+}

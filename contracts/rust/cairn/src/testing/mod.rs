@@ -1,0 +1,300 @@
+//! A chain in memory, for tests that run natively.
+//!
+//! ```
+//! use cairn::testing::{account, Chain};
+//! # mod counter {
+//! #     use cairn::*;
+//! #     static COUNT: Cell<u64> = Cell::new("count");
+//! #     contract! {
+//! #         read fn count() -> u64 { COUNT.get() }
+//! #         write fn add(amount: u64) { COUNT.set(&(COUNT.get() + amount)) }
+//! #     }
+//! # }
+//!
+//! let chain = Chain::new();
+//! let alice = account("alice");
+//! let counter = chain.deploy(alice, counter::CONTRACT, "", 0).unwrap();
+//! chain.call(alice, counter, "add", &cairn::args! { amount: 5u64 }, 0).unwrap();
+//! assert_eq!(chain.view(counter, "count", "").unwrap(), "5");
+//! ```
+//!
+//! Storage, coins, events, views, nested calls, re-entry and rollback are as on a chain; gas is not counted, and of the
+//! cryptography there is SHA-256 only: use a development node for the rest.
+
+mod sha256;
+pub(crate) mod sys;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::panic::{catch_unwind, resume_unwind};
+
+use crate::contract::Object;
+use crate::{Account, Value};
+
+const MAX_DEPTH: usize = 32;
+
+/// A contract as [`contract!`](crate::contract) declares it.
+#[derive(Clone, Copy)]
+pub struct Contract {
+    #[doc(hidden)]
+    pub functions: &'static [(&'static str, fn())],
+    #[doc(hidden)]
+    pub reentrant: bool,
+    /// Its ABI, as JSON.
+    pub abi: &'static [u8],
+}
+
+impl Contract {
+    fn function(&self, name: &str) -> Option<fn()> {
+        self.functions.iter().find(|f| f.0 == name).map(|f| f.1)
+    }
+}
+
+/// An event that was logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Who logged it.
+    pub contract: Account,
+    /// Its name.
+    pub name: String,
+    /// Its topics.
+    pub topics: Vec<[u8; 32]>,
+    /// Its data: JSON, where the event was declared.
+    pub data: String,
+}
+
+/// What a failed call undoes.
+#[derive(Clone, Default)]
+struct State {
+    storage: BTreeMap<([u8; 32], Vec<u8>), Vec<u8>>,
+    coins: BTreeMap<[u8; 32], u64>,
+    events: Vec<Event>,
+}
+
+struct Frame {
+    id: Account,
+    caller: Account,
+    value: u64,
+    args: Vec<u8>,
+    view: bool,
+    output: Vec<u8>,
+    result: Vec<u8>,
+}
+
+#[derive(Default)]
+struct World {
+    state: State,
+    contracts: BTreeMap<[u8; 32], Contract>,
+    frames: Vec<Frame>,
+    sender: Account,
+    height: u64,
+    time: u64,
+}
+
+impl World {
+    fn coins(&self, account: &Account) -> u64 {
+        self.state.coins.get(&account.0).copied().unwrap_or(0)
+    }
+
+    fn pay(&mut self, from: Account, to: Account, amount: u64) -> bool {
+        let left = match self.coins(&from).checked_sub(amount) {
+            Some(left) => left,
+            None => return false,
+        };
+        self.state.coins.insert(from.0, left);
+        let sum = self.coins(&to) + amount;
+        self.state.coins.insert(to.0, sum);
+        true
+    }
+}
+
+thread_local! {
+    static WORLD: RefCell<World> = RefCell::default();
+}
+
+fn world<R>(f: impl FnOnce(&mut World) -> R) -> R {
+    WORLD.with(|w| f(&mut w.borrow_mut()))
+}
+
+fn frame<R>(f: impl FnOnce(&mut Frame) -> R) -> R {
+    world(|w| f(w.frames.last_mut().expect("a host function was called outside of a call")))
+}
+
+/// How a call ended that did not return.
+enum Ended {
+    Reverted(Vec<u8>),
+    Trapped(&'static str),
+}
+
+fn trap(why: &'static str) -> ! {
+    resume_unwind(Box::new(Ended::Trapped(why)))
+}
+
+/// A call, with the code that docs/protocol.md has for its outcome ("Host functions"), and its output.
+fn enter(id: Account, function: &str, frame: Frame) -> (i32, Vec<u8>) {
+    let contract = world(|w| w.contracts.get(&id.0).copied());
+    let (depth, active) = world(|w| (w.frames.len(), w.frames.iter().any(|f| f.id == id)));
+    let contract = match contract {
+        _ if depth == MAX_DEPTH => return (7, vec![]),
+        Some(contract) => contract,
+        None => return (3, vec![]),
+    };
+    let run = match contract.function(function) {
+        Some(run) if function != "init" => run,
+        _ => return (4, vec![]),
+    };
+    if active && !contract.reentrant {
+        return (6, vec![]);
+    }
+    run_frame(frame, run)
+}
+
+fn run_frame(frame: Frame, run: fn()) -> (i32, Vec<u8>) {
+    let before = world(|w| w.state.clone());
+    if !world(|w| w.pay(frame.caller, frame.id, frame.value)) {
+        return (5, vec![]);
+    }
+    world(|w| w.frames.push(frame));
+    let ended = catch_unwind(run);
+    let frame = world(|w| w.frames.pop()).expect("a frame for each call");
+    let failed = match ended {
+        Ok(()) => return (0, frame.output),
+        Err(payload) => match payload.downcast::<Ended>() {
+            Ok(ended) => match *ended {
+                Ended::Reverted(reason) => (1, reason),
+                Ended::Trapped(why) => {
+                    eprintln!("trapped: {}", why);
+                    (2, vec![])
+                }
+            },
+            Err(_) => (1, b"the contract panicked".to_vec()), // the panic itself is on the test's output
+        },
+    };
+    world(|w| w.state = before);
+    failed
+}
+
+fn answer((code, output): (i32, Vec<u8>)) -> Result<String, String> {
+    let output = String::from_utf8(output).expect("output is text");
+    match code {
+        0 => Ok(output),
+        1 => Err(output),
+        2 => Err("trapped".into()),
+        3 => Err("no such contract".into()),
+        4 => Err("no such function".into()),
+        5 => Err("too few coins".into()),
+        _ => Err("too deep".into()),
+    }
+}
+
+/// The account that a name stands for in tests.
+pub fn account(name: &str) -> Account {
+    Account(sha256::sum(name.as_bytes()))
+}
+
+/// A chain in memory. A thread has one: making another begins anew.
+pub struct Chain(PhantomData<*const ()>);
+
+impl Chain {
+    /// A chain with nothing on it, at height 1 and time 1,700,000,000.
+    pub fn new() -> Self {
+        world(|w| *w = World { height: 1, time: 1_700_000_000, ..World::default() });
+        Chain(PhantomData)
+    }
+
+    /// Gives coins to an account.
+    pub fn fund(&self, account: Account, amount: u64) {
+        world(|w| {
+            let sum = w.coins(&account) + amount;
+            w.state.coins.insert(account.0, sum)
+        });
+    }
+
+    /// The coins of an account.
+    pub fn balance(&self, account: Account) -> u64 {
+        world(|w| w.coins(&account))
+    }
+
+    /// Goes on by blocks and seconds.
+    pub fn advance(&self, blocks: u64, seconds: u64) {
+        world(|w| {
+            w.height += blocks;
+            w.time += seconds;
+        })
+    }
+
+    /// Deploys a contract and runs its init function, if it has one. The error is the reason.
+    pub fn deploy(&self, from: Account, contract: Contract, args: &str, value: u64) -> Result<Account, String> {
+        let id = account(&format!("contract {}", world(|w| w.contracts.len())));
+        world(|w| {
+            w.sender = from;
+            w.contracts.insert(id.0, contract)
+        });
+        let made = match contract.function("init") {
+            Some(init) => answer(run_frame(new_frame(id, from, args, value, false), init)).map(|_| id),
+            None if !args.is_empty() => Err("arguments, and no init".into()),
+            None if !world(|w| w.pay(from, id, value)) => Err("too few coins".into()),
+            None => Ok(id),
+        };
+        if made.is_err() {
+            world(|w| w.contracts.remove(&id.0));
+        }
+        made
+    }
+
+    /// Calls a function as a transaction does. Gives the JSON of the result; the error is the reason.
+    pub fn call(&self, from: Account, contract: Account, function: &str, args: &str, value: u64) -> Result<String, String> {
+        world(|w| w.sender = from);
+        answer(enter(contract, function, new_frame(contract, from, args, value, false)))
+    }
+
+    /// Calls a function as a view: it can change nothing.
+    pub fn view(&self, contract: Account, function: &str, args: &str) -> Result<String, String> {
+        world(|w| w.sender = Account::ZERO);
+        answer(enter(contract, function, new_frame(contract, Account::ZERO, args, 0, true)))
+    }
+
+    /// The events that were logged since the last time.
+    pub fn events(&self) -> Vec<Event> {
+        world(|w| std::mem::take(&mut w.state.events))
+    }
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn new_frame(id: Account, caller: Account, args: &str, value: u64, view: bool) -> Frame {
+    Frame { id, caller, value, args: args.into(), view, output: vec![], result: vec![] }
+}
+
+/// The arguments of a call, as JSON: `args! { to: bob, amount: 5u64 }`.
+#[macro_export]
+macro_rules! args {
+    ($($name:ident : $value:expr),* $(,)?) => {{
+        #[allow(unused_mut)]
+        let mut args = $crate::testing::ArgumentsText::new();
+        $(args.member(stringify!($name), &$value);)*
+        args.finish()
+    }};
+}
+
+#[doc(hidden)]
+pub struct ArgumentsText(Object);
+
+#[doc(hidden)]
+#[allow(clippy::new_without_default)]
+impl ArgumentsText {
+    pub fn new() -> Self {
+        ArgumentsText(Object::new())
+    }
+    pub fn member<T: Value>(&mut self, name: &str, value: &T) {
+        self.0.member(name, value)
+    }
+    pub fn finish(self) -> String {
+        String::from_utf8(self.0.finish().to_vec()).expect("JSON is text")
+    }
+}

@@ -1,0 +1,215 @@
+//! The host functions, on the chain in memory. They have the signatures of those that a module imports.
+
+use std::panic::resume_unwind;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use super::{enter, frame, sha256, trap, world, Ended, Event, Frame};
+use crate::Account;
+
+const MAX_OUTPUT: usize = 64 << 10; // return and revert data, arguments
+const MAX_KEY: usize = 256;
+const MAX_VALUE: usize = 16 << 10; // of storage; of an event's data
+const MAX_NAME: usize = 64;
+
+unsafe fn bytes(p: *const u8, n: usize, max: usize) -> Vec<u8> {
+    if n > max {
+        trap("a range is longer than its limit")
+    }
+    from_raw_parts(p, n).to_vec()
+}
+
+unsafe fn name(p: *const u8, n: usize) -> String {
+    match String::from_utf8(bytes(p, n, MAX_NAME)) {
+        Ok(name) => name,
+        Err(_) => trap("a name is not UTF-8"),
+    }
+}
+
+unsafe fn account(p: *const u8) -> Account {
+    Account(from_raw_parts(p, 32).try_into().expect("32 bytes"))
+}
+
+unsafe fn give(out: *mut u8, data: &[u8]) {
+    from_raw_parts_mut(out, data.len()).copy_from_slice(data)
+}
+
+fn no_view() {
+    if frame(|f| f.view) {
+        trap("a view changes nothing")
+    }
+}
+
+pub unsafe fn args_len() -> usize {
+    frame(|f| f.args.len())
+}
+
+pub unsafe fn args_read(out: *mut u8) {
+    give(out, &frame(|f| f.args.clone()))
+}
+
+pub unsafe fn return_data(data: *const u8, len: usize) {
+    let data = bytes(data, len, MAX_OUTPUT);
+    frame(|f| f.output = data)
+}
+
+pub unsafe fn revert(data: *const u8, len: usize) {
+    resume_unwind(Box::new(Ended::Reverted(bytes(data, len, MAX_OUTPUT))))
+}
+
+unsafe fn storage_key(key: *const u8, len: usize) -> ([u8; 32], Vec<u8>) {
+    (frame(|f| f.id.0), bytes(key, len, MAX_KEY))
+}
+
+pub unsafe fn storage_read(key: *const u8, key_len: usize, out: *mut u8, cap: usize) -> i32 {
+    let key = storage_key(key, key_len);
+    match world(|w| w.state.storage.get(&key).cloned()) {
+        Some(value) => {
+            give(out, &value[..value.len().min(cap)]);
+            value.len() as i32
+        }
+        None => -1,
+    }
+}
+
+pub unsafe fn storage_write(key: *const u8, key_len: usize, value: *const u8, value_len: usize) {
+    if value_len == 0 {
+        return storage_delete(key, key_len);
+    }
+    let (key, value) = (storage_key(key, key_len), bytes(value, value_len, MAX_VALUE));
+    no_view();
+    world(|w| w.state.storage.insert(key, value));
+}
+
+pub unsafe fn storage_delete(key: *const u8, key_len: usize) {
+    let key = storage_key(key, key_len);
+    no_view();
+    world(|w| w.state.storage.remove(&key));
+}
+
+pub unsafe fn caller(out: *mut u8) {
+    give(out, &frame(|f| f.caller.0))
+}
+
+pub unsafe fn sender(out: *mut u8) {
+    give(out, &world(|w| w.sender.0))
+}
+
+pub unsafe fn this(out: *mut u8) {
+    give(out, &frame(|f| f.id.0))
+}
+
+pub unsafe fn value() -> u64 {
+    frame(|f| f.value)
+}
+
+pub unsafe fn block_height() -> u64 {
+    world(|w| w.height)
+}
+
+pub unsafe fn block_time() -> u64 {
+    world(|w| w.time)
+}
+
+pub unsafe fn chain_id() -> u64 {
+    31337
+}
+
+pub unsafe fn gas_left() -> u64 {
+    1_000_000_000
+}
+
+pub unsafe fn is_view() -> i32 {
+    frame(|f| f.view as i32)
+}
+
+pub unsafe fn balance(of: *const u8) -> u64 {
+    let of = account(of);
+    world(|w| w.coins(&of))
+}
+
+pub unsafe fn transfer(to: *const u8, amount: u64) -> i32 {
+    let (from, to) = (frame(|f| f.id), account(to));
+    no_view();
+    if world(|w| w.pay(from, to, amount)) { 0 } else { 5 }
+}
+
+pub unsafe fn code_hash(of: *const u8, out: *mut u8) -> i32 {
+    let of = account(of);
+    match world(|w| w.contracts.get(&of.0).copied()) {
+        Some(contract) => {
+            give(out, &sha256::sum(contract.abi));
+            1
+        }
+        None => 0,
+    }
+}
+
+pub unsafe fn call(
+    contract: *const u8, function: *const u8, function_len: usize, args: *const u8, args_len: usize, value: u64, gas: u64,
+) -> i32 {
+    if value > 0 {
+        no_view()
+    }
+    nested(contract, name(function, function_len), bytes(args, args_len, MAX_OUTPUT), value, gas, frame(|f| f.view))
+}
+
+pub unsafe fn call_view(
+    contract: *const u8, function: *const u8, function_len: usize, args: *const u8, args_len: usize, gas: u64,
+) -> i32 {
+    nested(contract, name(function, function_len), bytes(args, args_len, MAX_OUTPUT), 0, gas, true)
+}
+
+unsafe fn nested(contract: *const u8, function: String, args: Vec<u8>, value: u64, _gas: u64, view: bool) -> i32 {
+    let (id, caller) = (account(contract), frame(|f| f.id));
+    let (code, output) =
+        enter(id, &function, Frame { id, caller, value, args, view, output: vec![], result: vec![] });
+    frame(|f| f.result = output);
+    code
+}
+
+pub unsafe fn result_len() -> usize {
+    frame(|f| f.result.len())
+}
+
+pub unsafe fn result_read(out: *mut u8) {
+    give(out, &frame(|f| f.result.clone()))
+}
+
+pub unsafe fn emit(
+    name: *const u8, name_len: usize, topics: *const u8, topic_count: usize, data: *const u8, data_len: usize,
+) {
+    no_view();
+    if topic_count > 3 {
+        trap("an event has more than 3 topics")
+    }
+    let topics = bytes(topics, 32 * topic_count, 96).chunks(32).map(|t| t.try_into().expect("32 bytes")).collect();
+    let data = String::from_utf8(bytes(data, data_len, MAX_VALUE)).expect("data of events is text in tests");
+    let event = Event { contract: frame(|f| f.id), name: self::name(name, name_len), topics, data };
+    world(|w| w.state.events.push(event))
+}
+
+pub unsafe fn sha256(data: *const u8, len: usize, out: *mut u8) {
+    give(out, &sha256::sum(from_raw_parts(data, len)))
+}
+
+const ON_A_NODE: &str = "the chain in memory has no such cryptography: test this on a development node";
+
+pub unsafe fn keccak256(_: *const u8, _: usize, _: *mut u8) {
+    panic!("{}", ON_A_NODE)
+}
+
+pub unsafe fn blake3(_: *const u8, _: usize, _: *mut u8) {
+    panic!("{}", ON_A_NODE)
+}
+
+pub unsafe fn schnorr_verify(_: *const u8, _: *const u8, _: usize, _: *const u8) -> i32 {
+    panic!("{}", ON_A_NODE)
+}
+
+pub unsafe fn ecdsa_recover(_: *const u8, _: *const u8, _: *mut u8) -> i32 {
+    panic!("{}", ON_A_NODE)
+}
+
+pub unsafe fn debug(message: *const u8, len: usize) {
+    println!("debug: {}", String::from_utf8_lossy(&bytes(message, len, 1024)))
+}
