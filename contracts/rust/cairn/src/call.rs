@@ -89,12 +89,12 @@ impl Request {
     }
 
     /// Makes the call.
-    pub fn call<T: Returned>(self, value: u64, gas: u64) -> Result<T, Failure> {
+    pub fn call<T: Returned>(mut self, value: u64, gas: u64) -> Result<T, Failure> {
         call(&self.contract, self.function, self.args.finish(), value, gas).map(|result| T::take(result, self.function))
     }
 
     /// Makes the call as one that can change nothing.
-    pub fn view<T: Returned>(self, gas: u64) -> Result<T, Failure> {
+    pub fn view<T: Returned>(mut self, gas: u64) -> Result<T, Failure> {
         call_view(&self.contract, self.function, self.args.finish(), gas).map(|result| T::take(result, self.function))
     }
 }

@@ -5,6 +5,7 @@ pub use crate::json::{Arguments, Object};
 use crate::{host, revert, Value};
 
 /// Begins a function that takes no coins.
+#[inline(never)]
 pub fn refuse_coins() {
     if host::value() != 0 {
         revert("the function takes no coins")
@@ -25,20 +26,18 @@ impl Log {
         Log { data: Object::new(), topics: [[0; 32]; 3], count: 0, fields: 0 }
     }
 
+    #[inline(never)]
     /// Adds a field; an integer, account or hash among the first three is a topic too.
     pub fn field<T: Value>(&mut self, name: &str, value: &T) {
         self.data.member(name, value);
-        if self.fields < 3 {
-            if let Some(topic) = value.topic() {
-                self.topics[self.count] = topic;
-                self.count += 1;
-            }
+        if self.fields < 3 && value.topic(&mut self.topics[self.count]) {
+            self.count += 1;
         }
         self.fields += 1;
     }
 
     /// Logs the event.
-    pub fn emit(self, name: &str) {
+    pub fn emit(&mut self, name: &str) {
         let data = self.data.finish();
         let data = if data.is_empty() { b"{}" } else { data };
         host::emit(name, &self.topics[..self.count], data)
@@ -85,7 +84,6 @@ macro_rules! __contract {
             impl $event {
                 /// Logs the event.
                 pub fn emit(&self) {
-                    #[allow(unused_mut)]
                     let mut log = $crate::contract::Log::new();
                     $(log.field(stringify!($field), &self.$field);)*
                     log.emit(stringify!($event))

@@ -1,12 +1,13 @@
 //! JSON (RFC 8259), strictly: what arguments and results are. Objects occur only around the arguments of a function.
 
+use crate::abi::Type;
 use crate::{heap, host, Buffer, Value};
 
 /// The most parameters that a function may have.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
 const MAX_DEPTH: usize = 8; // of lists in lists
-const MISSING: usize = usize::MAX;
+const MISSING: u16 = u16::MAX; // arguments have at most 64 KiB: no value begins there
 
 /// A place in a JSON text, and what is being read there: a [`Value`] reads itself from one.
 pub struct Parser {
@@ -21,6 +22,7 @@ impl Parser {
     }
 
     /// Reverts, naming what is wrong with what is being read.
+    #[inline(never)]
     pub fn fail(&self, problem: &str) -> ! {
         let mut reason = Buffer::new();
         reason.push(self.what.as_bytes());
@@ -30,10 +32,11 @@ impl Parser {
     }
 
     /// Reverts, saying that what is being read has another type.
-    pub fn fail_type<T: Value>(&self) -> ! {
+    #[inline(never)]
+    pub(crate) fn fail_type(&self, wanted: &Type) -> ! {
         let mut problem = Buffer::new();
         problem.push(b"not a ");
-        T::TYPE.write(&mut problem);
+        wanted.write(&mut problem);
         self.fail(unsafe { core::str::from_utf8_unchecked(problem.bytes()) }) // names of types are ASCII
     }
 
@@ -44,6 +47,7 @@ impl Parser {
         }
     }
 
+    #[inline(never)]
     fn space(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
             self.at += 1
@@ -51,6 +55,7 @@ impl Parser {
     }
 
     /// Passes a byte, if it comes next.
+    #[inline(never)]
     fn pass(&mut self, byte: u8) -> bool {
         let comes = self.peek() == byte;
         self.at += comes as usize;
@@ -63,15 +68,18 @@ impl Parser {
         }
     }
 
+    #[inline(never)]
     fn malformed(&self) -> ! {
         self.fail("malformed JSON")
     }
 
     /// Passes a word, if it comes next.
+    #[inline(never)]
     pub(crate) fn word(&mut self, word: &[u8]) -> bool {
-        let comes = self.text[self.at..].starts_with(word);
-        if comes {
-            self.at += word.len()
+        let start = self.at;
+        let comes = word.iter().all(|byte| self.pass(*byte)) && self.after_value();
+        if !comes {
+            self.at = start
         }
         comes
     }
@@ -95,7 +103,7 @@ impl Parser {
             match self.peek() {
                 b'"' => break,
                 b'\\' => {
-                    parts.push(&text[start..self.at]);
+                    parts.push(part(text, start, self.at));
                     self.at += 1;
                     self.escape(&mut parts);
                     start = self.at;
@@ -104,7 +112,7 @@ impl Parser {
                 _ => self.at += 1,
             }
         }
-        let last = &text[start..self.at];
+        let last = part(text, start, self.at);
         self.at += 1;
         if parts.bytes().is_empty() {
             return Some(last);
@@ -163,29 +171,34 @@ impl Parser {
         let start = self.at;
         let mut number: u64 = 0;
         let mut fits = true;
-        while let digit @ b'0'..=b'9' = self.peek() {
-            match number.checked_mul(10).and_then(|n| n.checked_add((digit - b'0') as u64)) {
-                Some(n) => number = n,
-                None => fits = false,
+        loop {
+            let digit = self.peek().wrapping_sub(b'0');
+            if digit > 9 {
+                break;
             }
+            fits &= number < u64::MAX / 10 || number == u64::MAX / 10 && digit as u64 <= u64::MAX % 10;
+            number = number.wrapping_mul(10).wrapping_add(digit as u64);
             self.at += 1;
         }
         let n = self.at - start;
-        if fits && n > 0 && (n == 1 || self.text[start] != b'0') { Some(number) } else { None }
+        let needless = n > 1 && self.text.get(start) == Some(&b'0');
+        if fits && n > 0 && !needless { Some(number) } else { None }
     }
 
     /// An integer, as a number or as a string with its decimal digits: whether it is negative, and its magnitude.
+    #[inline(never)]
     pub(crate) fn integer(&mut self) -> Option<(bool, u64)> {
         let quoted = self.pass(b'"');
         let negative = self.pass(b'-');
         let number = self.digits()?;
-        if quoted && !self.pass(b'"') || matches!(self.peek(), b'.' | b'e' | b'E') || negative && number == 0 {
+        if quoted && !self.pass(b'"') || !self.after_value() || negative && number == 0 {
             return None;
         }
         Some((negative, number))
     }
 
-    /// A value of hexadecimal bytes after 0x in a string.
+    /// Bytes: hexadecimal digits after 0x in a string.
+    #[inline(never)]
     pub(crate) fn hex(&mut self) -> Option<&'static [u8]> {
         let digits = self.string()?.strip_prefix(b"0x")?;
         if digits.len() % 2 != 0 {
@@ -246,7 +259,7 @@ impl Parser {
         }
     }
 
-    /// Skips a value that is not an object.
+    /// Skips a value that is not an object. What it has instead of strings and lists is read by its type later.
     fn skip(&mut self, depth: usize) {
         match self.peek() {
             b'"' => {
@@ -255,40 +268,27 @@ impl Parser {
             b'[' if depth > 0 => {
                 self.skip_list(depth - 1);
             }
-            b'-' | b'0'..=b'9' => {
-                self.pass(b'-');
-                let first = self.peek();
-                let mut digits = self.skip_digits();
-                if digits == 0 || digits > 1 && first == b'0' {
-                    self.malformed()
-                }
-                if self.pass(b'.') {
-                    digits = self.skip_digits();
-                }
-                if self.pass(b'e') || self.pass(b'E') {
-                    let _signed = self.pass(b'+') || self.pass(b'-');
-                    digits *= self.skip_digits();
-                }
-                if digits == 0 {
-                    self.malformed()
-                }
-            }
-            b'{' => self.fail("an object"),
             _ => {
-                if !(self.word(b"true") || self.word(b"false") || self.word(b"null")) {
+                let start = self.at;
+                while !self.after_value() {
+                    self.at += 1
+                }
+                if self.at == start {
                     self.malformed()
                 }
             }
         }
     }
 
-    fn skip_digits(&mut self) -> usize {
-        let start = self.at;
-        while self.peek().is_ascii_digit() {
-            self.at += 1
-        }
-        self.at - start
+    /// Whether what comes next ends a number or word.
+    fn after_value(&self) -> bool {
+        matches!(self.peek(), 0 | b' ' | b'\t' | b'\n' | b'\r' | b',' | b'"' | b':' | b'[' | b']' | b'{' | b'}')
     }
+}
+
+/// The bytes from one place to another that is not before it, both within the text.
+fn part(text: &'static [u8], from: usize, to: usize) -> &'static [u8] {
+    text.get(from..to).unwrap_or_default()
 }
 
 fn hex_digit(byte: u8) -> Option<u8> {
@@ -304,7 +304,7 @@ fn hex_digit(byte: u8) -> Option<u8> {
 pub struct Arguments {
     text: &'static [u8],
     names: &'static [&'static str],
-    at: [usize; MAX_ARGUMENTS], // where each one's value is
+    at: [u16; MAX_ARGUMENTS], // where each one's value is
     next: usize,
 }
 
@@ -348,35 +348,39 @@ impl Arguments {
         p.space();
         p.expect(b':');
         p.space();
-        match self.names.iter().position(|n| n.as_bytes() == name) {
-            Some(i) if self.at[i] == MISSING => {
-                self.at[i] = p.at;
-                p.what = self.names[i];
-            }
-            Some(i) => {
-                p.what = self.names[i];
-                p.fail("given twice")
-            }
+        let i = match self.names.iter().position(|n| n.as_bytes() == name) {
+            Some(i) => i,
             None => {
                 let mut reason = Buffer::new();
                 reason.push(b"unknown argument ");
                 reason.push(name);
                 host::revert_bytes(reason.bytes())
             }
+        };
+        p.what = self.names[i];
+        if self.at[i] != MISSING {
+            p.fail("given twice")
         }
+        self.at[i] = p.at as u16;
         p.skip(MAX_DEPTH);
         p.what = "arguments";
     }
 
     /// The next argument, in the order of the names.
+    #[inline(never)]
     pub fn next<T: Value>(&mut self) -> T {
-        let i = self.next;
-        self.next += 1;
-        let mut p = Parser { text: self.text, at: self.at[i], what: self.names[i] };
-        if p.at == MISSING {
+        let mut p = self.next_parser();
+        if p.at == MISSING as usize {
             return T::missing(&p);
         }
         T::parse(&mut p)
+    }
+
+    #[inline(never)]
+    fn next_parser(&mut self) -> Parser {
+        let i = self.next;
+        self.next += 1;
+        Parser { text: self.text, at: self.at[i] as usize, what: self.names[i] }
     }
 }
 
@@ -451,7 +455,7 @@ impl Object {
     }
 
     /// The text of the object; nothing if it has no members.
-    pub fn finish(mut self) -> &'static [u8] {
+    pub fn finish(&mut self) -> &'static [u8] {
         if !self.0.bytes().is_empty() {
             self.0.push(b"}");
         }
@@ -476,10 +480,27 @@ pub(crate) fn read<T: Value>(text: &'static [u8], what: &'static str) -> T {
     T::parse(&mut p)
 }
 
-/// UTF-8 that a text of JSON must be.
-pub(crate) fn utf8(bytes: &'static [u8], p: &Parser) -> &'static str {
-    match core::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) => p.fail("not UTF-8"),
+/// The text that bytes are, if they are UTF-8 (RFC 3629). The one of the standard library is three times as long.
+pub(crate) fn utf8(bytes: &'static [u8]) -> Option<&'static str> {
+    let mut rest = bytes.iter();
+    while let Some(&first) = rest.next() {
+        let (more, smallest) = match first {
+            0..=0x7f => continue,
+            0xc2..=0xdf => (1, 0x80),
+            0xe0..=0xef => (2, 0x800),
+            0xf0..=0xf4 => (3, 0x10000),
+            _ => return None,
+        };
+        let mut code = (first & 0x3f >> more) as u32;
+        for _ in 0..more {
+            match rest.next() {
+                Some(&next) if next >> 6 == 2 => code = code << 6 | (next & 0x3f) as u32,
+                _ => return None,
+            }
+        }
+        if code < smallest || char::from_u32(code).is_none() {
+            return None;
+        }
     }
+    Some(unsafe { core::str::from_utf8_unchecked(bytes) }) // just checked
 }

@@ -22,12 +22,13 @@ pub struct Reader(&'static [u8]);
 impl Reader {
     /// The next n bytes.
     pub fn take(&mut self, n: usize) -> &'static [u8] {
-        if n > self.0.len() {
-            revert("a stored value is of another type");
+        match (self.0.get(..n), self.0.get(n..)) {
+            (Some(taken), Some(rest)) => {
+                self.0 = rest;
+                taken
+            }
+            _ => revert("a stored value is of another type"),
         }
-        let (taken, rest) = self.0.split_at(n);
-        self.0 = rest;
-        taken
     }
 }
 
@@ -79,12 +80,14 @@ macro_rules! stored_digests {
 }
 stored_digests!(Account Hash);
 
+#[inline(never)]
 fn encode_bytes(bytes: &[u8], out: &mut Buffer) {
     require(bytes.len() <= u16::MAX as usize, "too long for storage");
     out.push(&(bytes.len() as u16).to_le_bytes());
     out.push(bytes);
 }
 
+#[inline(never)]
 fn decode_bytes(from: &mut Reader) -> &'static [u8] {
     let n = u16::decode(from);
     from.take(n as usize)
@@ -95,7 +98,7 @@ impl Stored for Str {
         encode_bytes(self.as_bytes(), out)
     }
     fn decode(from: &mut Reader) -> Self {
-        core::str::from_utf8(decode_bytes(from)).ok().or_revert("a stored value is of another type")
+        crate::json::utf8(decode_bytes(from)).or_revert("a stored value is of another type")
     }
 }
 

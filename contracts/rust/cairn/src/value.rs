@@ -41,9 +41,9 @@ pub trait Value: Sized {
         from.fail("missing")
     }
 
-    /// The value as a topic of an event; of integers, accounts and hashes.
-    fn topic(&self) -> Option<[u8; 32]> {
-        None
+    /// Sets the value as a topic of an event; true for integers, accounts and hashes only.
+    fn topic(&self, _to: &mut [u8; 32]) -> bool {
+        false
     }
 }
 
@@ -53,7 +53,7 @@ impl Value for bool {
     fn parse(from: &mut Parser) -> Self {
         let is_true = from.word(b"true");
         if !is_true && !from.word(b"false") {
-            from.fail_type::<Self>()
+            from.fail_type(&Self::TYPE)
         }
         is_true
     }
@@ -63,10 +63,10 @@ impl Value for bool {
     }
 }
 
-fn topic_of(number: u64, sign: u8) -> Option<[u8; 32]> {
-    let mut topic = [sign; 32];
-    topic[24..].copy_from_slice(&number.to_be_bytes());
-    Some(topic)
+fn topic_of(number: u64, sign: u8, to: &mut [u8; 32]) -> bool {
+    *to = [sign; 32];
+    to[24..].copy_from_slice(&number.to_be_bytes());
+    true
 }
 
 macro_rules! unsigned {
@@ -77,7 +77,7 @@ macro_rules! unsigned {
             fn parse(from: &mut Parser) -> Self {
                 match from.integer() {
                     Some((false, number)) if number <= $t::MAX as u64 => number as $t,
-                    _ => from.fail_type::<Self>(),
+                    _ => from.fail_type(&Self::TYPE),
                 }
             }
 
@@ -85,8 +85,8 @@ macro_rules! unsigned {
                 json::write_integer(false, *self as u64, out)
             }
 
-            fn topic(&self) -> Option<[u8; 32]> {
-                topic_of(*self as u64, 0)
+            fn topic(&self, to: &mut [u8; 32]) -> bool {
+                topic_of(*self as u64, 0, to)
             }
         }
     )* };
@@ -100,7 +100,7 @@ impl Value for i64 {
         match from.integer() {
             Some((false, number)) if number <= i64::MAX as u64 => number as i64,
             Some((true, number)) if number <= 1 << 63 => (number as i64).wrapping_neg(),
-            _ => from.fail_type::<Self>(),
+            _ => from.fail_type(&Self::TYPE),
         }
     }
 
@@ -108,8 +108,8 @@ impl Value for i64 {
         json::write_integer(*self < 0, self.unsigned_abs(), out)
     }
 
-    fn topic(&self) -> Option<[u8; 32]> {
-        topic_of(*self as u64, if *self < 0 { 0xff } else { 0 })
+    fn topic(&self, to: &mut [u8; 32]) -> bool {
+        topic_of(*self as u64, if *self < 0 { 0xff } else { 0 }, to)
     }
 }
 
@@ -118,8 +118,11 @@ impl Value for Str {
 
     fn parse(from: &mut Parser) -> Self {
         match from.string() {
-            Some(bytes) => json::utf8(bytes, from),
-            None => from.fail_type::<Self>(),
+            Some(bytes) => match json::utf8(bytes) {
+                Some(text) => text,
+                None => from.fail("not UTF-8"),
+            },
+            None => from.fail_type(&Self::TYPE),
         }
     }
 
@@ -134,7 +137,7 @@ impl Value for Bytes {
     fn parse(from: &mut Parser) -> Self {
         match from.hex() {
             Some(bytes) => Bytes(bytes),
-            None => from.fail_type::<Self>(),
+            None => from.fail_type(&Self::TYPE),
         }
     }
 
@@ -151,7 +154,7 @@ macro_rules! digests {
             fn parse(from: &mut Parser) -> Self {
                 match from.hex().map(<[u8; 32]>::try_from) {
                     Some(Ok(bytes)) => $t(bytes),
-                    _ => from.fail_type::<Self>(),
+                    _ => from.fail_type(&Self::TYPE),
                 }
             }
 
@@ -159,8 +162,9 @@ macro_rules! digests {
                 json::write_hex(&self.0, out)
             }
 
-            fn topic(&self) -> Option<[u8; 32]> {
-                Some(self.0)
+            fn topic(&self, to: &mut [u8; 32]) -> bool {
+                *to = self.0;
+                true
             }
         }
     )* };
@@ -173,7 +177,7 @@ impl<T: Value + 'static> Value for &'static [T] {
     fn parse(from: &mut Parser) -> Self {
         match from.list() {
             Some(items) => items,
-            None => from.fail_type::<Self>(),
+            None => from.fail_type(&Self::TYPE),
         }
     }
 

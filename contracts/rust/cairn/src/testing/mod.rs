@@ -294,7 +294,7 @@ impl ArgumentsText {
     pub fn member<T: Value>(&mut self, name: &str, value: &T) {
         self.0.member(name, value)
     }
-    pub fn finish(self) -> String {
+    pub fn finish(&mut self) -> String {
         String::from_utf8(self.0.finish().to_vec()).expect("JSON is text")
     }
 }
