@@ -66,8 +66,8 @@ const (
 	GrowName = "grow"
 
 	// GasName is an exported mutable i64 global: what is left of the gas lent to the guest. The engine sets it before
-	// a call from [Gas.Lend] and gives it to [Gas.Return] after one and before each host function and growth of memory:
-	// only then does a guest without branches find out that it is out of gas. After a trap see [Gas.Trapped].
+	// a call from [Gas.Lend] and gives it to [Gas.Return] after one and around each host function, where it may be below 0
+	// and the call out of gas. After a trap see [Gas.Trapped].
 	GasName = "gas"
 	// StackName is an exported mutable i64 global of the frames and slots that are left. ResetName sets it.
 	StackName = "stack"

@@ -39,8 +39,7 @@ func (p *parsed) moved(function uint32) uint32 {
 //
 // Each metered block takes its price from the gas global and goes on, below 0 too: a branch at each would make an engine
 // compile for much longer. Whether the global is below 0 is seen at the entry of a function, before its first block is
-// paid, at its end, in the first block of each loop, and by the engine at host functions, memory.grow and the end of the
-// call. So from the block that cannot be paid to the check that ends the call only instructions of one activation of one
+// paid, at its end, in the first block of each loop, and by the engine at host functions, growth of memory and traps. So from the block that cannot be paid to the check that ends the call only instructions of one activation of one
 // function run, each at most once: a branch back passes a loop's first block, a call passes an entry. They have no effect
 // outside the instance, which is lost. The global is never lower than minus what one body costs, 5 gas a byte at most.
 //
