@@ -53,6 +53,9 @@ func TestExits(t *testing.T) {
 					t.Errorf("%s, %s: exit %d with %d gas left, want exit %d", engine, name, exit, left, c.exit)
 				}
 			}
+			if exit, left := e.run(t, contract, "run", &host{}, 0); (exit != vm.OutOfGas || left != 0) && name != "end" {
+				t.Errorf("%s, %s: exit %d with %d gas left of none", engine, name, exit, left)
+			}
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package vm_test
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
-	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -30,7 +31,7 @@ func TestRandomContracts(t *testing.T) {
 	exits := map[vm.Exit]int{}
 	for seed := range uint64(80) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		m := wasmgen.Random(r)
+		m := Random(r)
 		checked, err := vm.Check(m.Encode())
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -54,6 +55,66 @@ func TestRandomContracts(t *testing.T) {
 	for _, exit := range []vm.Exit{vm.Returned, vm.Trapped, vm.OutOfGas, vm.StackOverflow} {
 		if exits[exit] == 0 {
 			t.Errorf("no contract ends with exit %d: %v", exit, exits)
+		}
+	}
+}
+
+// A trap behind a block that could not be paid is out of gas.
+func TestTrapBehindUnpaidBlock(t *testing.T) {
+	nextBlock := []byte{BlockOp, Empty, End}
+	for name, test := range map[string]struct {
+		trap  []byte
+		price uint64
+	}{
+		"unreachable": {Op(Unreachable), 1},
+		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 6},
+		"division":    {Concat(Const(I32, 1), Const(I32, 0), Op(I32DivU), Op(Drop)), 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			price := 1 + test.price
+			m := Contract(1, 1)
+			m.AddFunction(m.AddType(nil, 0), []byte{I32}, Concat(Op(Nop), nextBlock, test.trap)...)
+			m.Export("run", FunctionKind, 0)
+			machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
+			for gas := range price + 1 {
+				want := vm.OutOfGas
+				if gas == price {
+					want = vm.Trapped
+				}
+				if got := machine.call(module, "run", gas); got.exit != want {
+					t.Errorf("exit %d with %d of %d gas, want %d", got.exit, gas, price, want)
+				}
+			}
+		})
+	}
+}
+
+// Behind a block that cannot be paid, only one activation of one function runs on, and no turn of a loop: what counts
+// itself in memory counts at most once more than it can pay.
+func TestUnpaidWork(t *testing.T) {
+	nextBlock := []byte{BlockOp, Empty, End}
+	const each = 12 // the price of count
+	down := Contract(1, 1)
+	down.AddType(nil, 0)
+	for i := range uint32(40) {
+		down.AddFunction(0, nil, Concat(count, nextBlock, Call(i+1), nextBlock, count)...)
+	}
+	down.AddFunction(0, nil, count...)
+	down.Export("run", FunctionKind, 0)
+	loop := Contract(1, 1)
+	loop.AddType(nil, 0)
+	loop.AddFunction(0, nil, Concat(Op(LoopOp), nextBlock[1:2], nextBlock, count, Op(BrOp, 0), Op(End))...)
+	loop.Export("run", FunctionKind, 0)
+	for name, m := range map[string]*Module{"calls": down, "loop": loop} {
+		machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
+		for gas := uint64(0); gas < 1_200; gas += 97 {
+			got := machine.call(module, "run", gas)
+			if got.exit != vm.OutOfGas {
+				t.Fatalf("%s: exit %d with %d gas", name, got.exit, gas)
+			}
+			if n := uint64(binary.LittleEndian.Uint32([]byte(got.memory[:4]))); n > gas/each+1 {
+				t.Errorf("%s: counts to %d with %d gas", name, n, gas)
+			}
 		}
 	}
 }
