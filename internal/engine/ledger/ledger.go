@@ -356,7 +356,7 @@ func entry(result exec.Result, signature types.Signature, txs []types.SignedTran
 	return chain.Entry{
 		Block:    types.Block{Header: result.Header, Signature: signature, Transactions: txs},
 		IDs:      result.IDs,
-		Receipts: result.Receipts, Accesses: result.Accesses, Leaves: change.Leaves(), Codes: result.Codes,
+		Receipts: result.Receipts, Reasons: result.Reasons, Accesses: result.Accesses, Leaves: change.Leaves(), Codes: result.Codes,
 	}
 }
 

@@ -24,10 +24,10 @@ func (f *frame) Invoke(function vm.Function, memory vm.Memory, stack []uint64, g
 	if t == nil {
 		return i.dispatch(function)
 	}
-	args := append([]uint64(nil), stack[:len(vm.Functions[function].Params)]...)
+	before := gas.Left
 	exit, err := i.dispatch(function)
 	if err == nil && (exit == vm.Returned || exit == vm.Reverted) {
-		t.Host(function, args, types.Gas(gas.Left))
+		t.Host(function, types.Gas(before-gas.Left))
 	}
 	return exit, err
 }
@@ -194,7 +194,11 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 		log.Topics = append(log.Topics, [32]byte(topics))
 		topics = topics[32:]
 	}
-	return i.log(log), nil
+	exit := i.log(log)
+	if i.run.tracer != nil && exit == vm.Returned {
+		i.run.tracer.Event(log)
+	}
+	return exit, nil
 }
 
 // log adds a log unless the transaction has too many or too large ones.

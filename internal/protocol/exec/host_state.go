@@ -82,7 +82,15 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	if !i.gas.Take(further) {
 		return vm.OutOfGas, nil
 	}
-	return vm.Returned, i.run.state.Set(key, append([]byte(nil), value...))
+	return i.store(key, old, append([]byte(nil), value...))
+}
+
+// store writes a value that is paid for.
+func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
+	if i.run.tracer != nil {
+		i.run.tracer.Storage(key[1+len(i.id):], old, value)
+	}
+	return vm.Returned, i.run.state.Set(key, value)
 }
 
 // storageDelete deletes a value; valueOK is false where it is a write of an empty value from outside the memory.
@@ -102,7 +110,7 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 	if !i.gas.Take(uint64(schedule.StorageOldByte) * uint64(len(old))) {
 		return vm.OutOfGas, nil
 	}
-	return vm.Returned, i.run.state.Set(key, nil)
+	return i.store(key, old, nil)
 }
 
 func (i *invocation) balance(price uint64) (vm.Exit, error) {

@@ -60,6 +60,9 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 	return &Run{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
 }
 
+// Trace tells a tracer, nil for none, of the transactions that are applied from now on.
+func (r *Run) Trace(t Tracer) { r.tracer = t }
+
 // Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
 // that every node agreed on outside the chain, for a producer's key that was lost.
 func (r *Run) Override() error { return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode()) }

@@ -37,9 +37,16 @@ func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
 	block := newBlock(executed, len(executed.block.Encode()))
 	if full {
 		block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(executed.receipts))}
+		reasons, err := s.chain.Reasons(height)
+		if err == nil && len(reasons) != len(executed.receipts) {
+			err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(executed.receipts), len(reasons))
+		}
+		if err != nil {
+			return nil, err
+		}
 		for i, receipt := range executed.receipts {
 			tx := &executed.block.Transactions[i]
-			block.Transactions.Full[i] = included(tx, receipt, place{executed.block.Header, block.Hash, uint32(i)})
+			block.Transactions.Full[i] = included(tx, receipt, reasons[i], place{executed.block.Header, block.Hash, uint32(i)})
 		}
 	}
 	return &block, nil

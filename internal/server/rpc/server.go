@@ -29,7 +29,11 @@ type Chain interface {
 	Receipts(types.Height) ([]types.Receipt, error)
 	HeightOf(types.BlockHash) (types.Height, error)
 	FindTransaction(types.TxID) (chain.Position, error)
-	Transaction(chain.Position) (types.SignedTransaction, types.Receipt, error)
+	Transaction(chain.Position) (chain.Included, error)
+	Reasons(types.Height) ([]exec.Reason, error)
+	Events(ctx context.Context, filter chain.EventFilter, yield func(chain.Event) bool) error
+	Code(types.CodeHash) ([]byte, error)
+	CodeSize(types.CodeHash) (int, error)
 	ByAccount(account types.Account, before chain.Position, limit int) ([]chain.Position, error)
 	Recent(limit int) ([]chain.Position, error)
 	StateAt(types.Height) (*chain.State, error)
@@ -42,6 +46,7 @@ type Ledger interface {
 	Tip() *ledger.Tip
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.Proof, error)
+	Trace(p chain.Position, tracer exec.Tracer, stop func() error) error
 }
 
 // Pool is what waits for a block: a *mempool.Pool.

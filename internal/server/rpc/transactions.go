@@ -20,7 +20,7 @@ func (s *Server) getTransactionByHash(_ context.Context, p api.TransactionParams
 	case err != nil:
 		return nil, err
 	case found != nil:
-		tx := included(&found.tx, found.receipt, found.place)
+		tx := included(&found.tx, found.receipt, found.reason, found.place)
 		return &tx, nil
 	case pending != nil:
 		tx := newTransaction(pending.Signed(), p.Hash)
@@ -50,7 +50,7 @@ func (s *Server) getTransactionStatus(_ context.Context, p api.TransactionParams
 	head, height := s.chain.Head().Header.Height, found.header.Height
 	return api.TransactionStatus{
 		Status: status(found.receipt), BlockHeight: &height, Confirmations: uint64(max(head, height)-height) + 1,
-		Error: failure(&found.tx, found.receipt),
+		Error: failure(found.reason),
 	}, nil
 }
 
@@ -65,6 +65,7 @@ type place struct {
 type foundTransaction struct {
 	tx      types.SignedTransaction
 	receipt types.Receipt
+	reason  exec.Reason
 	place
 }
 
@@ -104,11 +105,11 @@ func absent(err error) error {
 
 // at reads the transaction at a position. Its block is that of neighbour where they share it.
 func (s *Server) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
-	found := new(foundTransaction)
-	var err error
-	if found.tx, found.receipt, err = s.chain.Transaction(position); err != nil {
+	stored, err := s.chain.Transaction(position)
+	if err != nil {
 		return nil, err
 	}
+	found := &foundTransaction{tx: stored.Transaction, receipt: stored.Receipt, reason: stored.Reason}
 	if neighbour != nil && neighbour.header.Height == position.Height {
 		found.place = neighbour.place
 	} else {
@@ -135,11 +136,11 @@ func newTransaction(tx *types.SignedTransaction, id types.TxID) api.Transaction 
 }
 
 // included renders a transaction of a block.
-func included(tx *types.SignedTransaction, receipt types.Receipt, at place) api.Transaction {
+func included(tx *types.SignedTransaction, receipt types.Receipt, reason exec.Reason, at place) api.Transaction {
 	view := newTransaction(tx, receipt.Transaction)
 	view.GasPrice = effectivePrice(tx, at.header)
 	view.BlockHeight, view.BlockHash, view.TransactionIndex = &at.header.Height, &at.hash, &at.index
-	view.Status, view.Error = status(receipt), failure(tx, receipt)
+	view.Status, view.Error = status(receipt), failure(reason)
 	return view
 }
 
@@ -184,17 +185,13 @@ func status(receipt types.Receipt) api.Status {
 	return api.StatusFailed
 }
 
-// failure is why a transaction failed, nil where it did not. Receipts do not say: what an included transfer lacks can
-// only be gas, and of a deploy or call it is known that it failed.
-func failure(tx *types.SignedTransaction, receipt types.Receipt) *string {
-	if receipt.Status == types.StatusSuccess {
+// failure is why a transaction or a call failed, nil where it did not.
+func failure(reason exec.Reason) *string {
+	if reason == exec.Success {
 		return nil
 	}
-	reason := "execution_failed"
-	if tx.Payload.Kind() == types.KindTransfer {
-		reason = string(exec.OutOfGas)
-	}
-	return &reason
+	word := string(reason)
+	return &word
 }
 
 func (s *Server) receipt(found *foundTransaction) (*api.Receipt, error) {
@@ -204,7 +201,7 @@ func (s *Server) receipt(found *foundTransaction) (*api.Receipt, error) {
 		Status: api.Quantity(found.receipt.Status), GasUsed: api.Quantity(found.receipt.GasUsed),
 		ContractAddress: found.receipt.Contract, Logs: make([]api.Log, len(found.receipt.Logs)),
 		TransactionIndex: found.index, EffectiveGasPrice: effectivePrice(&found.tx, found.header),
-		ReturnData: found.receipt.Output, Error: failure(&found.tx, found.receipt), From: found.tx.Sender, To: to,
+		ReturnData: found.receipt.Output, Error: failure(found.reason), From: found.tx.Sender, To: to,
 	}
 	if len(receipt.Logs) == 0 {
 		return receipt, nil
@@ -291,7 +288,7 @@ func (s *Server) list(ctx context.Context, positions []chain.Position) ([]api.Tr
 			return txs, absent(err)
 		}
 		last = found
-		tx := included(&found.tx, found.receipt, found.place)
+		tx := included(&found.tx, found.receipt, found.reason, found.place)
 		size += transactionBytes
 		if tx.Input != nil && tx.Input.Args != nil {
 			size += 2 * len(*tx.Input.Args)

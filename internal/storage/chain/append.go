@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -15,6 +16,7 @@ type Entry struct {
 	Block    types.Block
 	IDs      []types.TxID              // of the transactions, in their order
 	Receipts []types.Receipt           // likewise
+	Reasons  []exec.Reason             // likewise: why they failed, empty for those that did not; not of consensus
 	Accesses []types.Access            // ascending by key
 	Leaves   []tree.LeafChange         // of the accesses that are writes, ascending by path
 	Codes    map[types.CodeHash][]byte // of the contracts that the block created; known ones may be among them
@@ -99,15 +101,26 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	if err := index.accounts(set); err != nil {
 		return err
 	}
-	if err := v.putCodes(b, h, e.Codes); err != nil {
+	holders, err := v.holderChanges(transfersOf(e.Receipts))
+	if err != nil {
 		return err
 	}
+	putHolders(b, holders)
+	sizes, err := v.putCodes(b, h, e.Codes)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(index.deploys(set), index.events(set)); err != nil {
+		return err
+	}
+	putFailures(b, h, e.Reasons)
 	b.Set(tableHeaders.atHeight(h), e.Block.Signed().Encode())
 	putAccesses(b, h, e.Accesses)
 	b.Set(keyHead, encodeHeight(h))
 	if err := index.ofHash(set); err != nil {
 		return err
 	}
+	putRanks(b, holders)
 	putLeaves(b, e.Leaves)
 	putItems(b, tableReceipts, h, e.Receipts)
 	var key []byte
@@ -125,33 +138,50 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 			b.Set(key, w.Old)
 		}
 	}
+	for hash, size := range sizes {
+		b.Set(tableCodeSizes.key(hash[:]), size.encode())
+	}
 	return nil
 }
 
-// putCodes writes the codes that the store does not have.
-func (v *view) putCodes(b *kv.Batch, h types.Height, codes map[types.CodeHash][]byte) error {
+// putCodes writes the codes that the store does not have, and returns their sizes.
+func (v *view) putCodes(b *kv.Batch, h types.Height, codes map[types.CodeHash][]byte) (map[types.CodeHash]codeSize, error) {
+	sizes := make(map[types.CodeHash]codeSize, len(codes))
 	for hash, code := range codes {
-		key := tableCodes.key(hash[:])
-		_, err := v.snapshot.Get(key)
+		_, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
 		switch {
 		case errors.Is(err, kv.ErrNotFound):
-			b.Set(key, codeRow(h, code))
+			b.Set(tableCodes.key(hash[:]), code)
+			sizes[hash] = codeSize{h, uint32(len(code))}
 		case err != nil:
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return sizes, nil
+}
+
+// putFailures writes why transactions failed.
+func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
+	for i, reason := range reasons {
+		if reason != exec.Success {
+			b.Set(tableFailures.at(h, uint32(i)), []byte(reason))
+		}
+	}
 }
 
 // checkLists refuses lists that do not belong together.
 func checkLists(e Entry) error {
 	n := len(e.Block.Transactions)
-	if len(e.IDs) != n || len(e.Receipts) != n {
-		return fmt.Errorf("%w: %d transactions, %d IDs, %d receipts", ErrBadEntry, n, len(e.IDs), len(e.Receipts))
+	if len(e.IDs) != n || len(e.Receipts) != n || len(e.Reasons) != n {
+		return fmt.Errorf("%w: %d transactions, %d IDs, %d receipts, %d reasons", ErrBadEntry, n, len(e.IDs),
+			len(e.Receipts), len(e.Reasons))
 	}
 	for i, r := range e.Receipts {
 		if r.Transaction != e.IDs[i] {
 			return fmt.Errorf("%w: receipt %d is of %s, not %s", ErrBadEntry, i, r.Transaction, e.IDs[i])
+		}
+		if reason := e.Reasons[i]; (reason == exec.Success) != (r.Status == types.StatusSuccess) {
+			return fmt.Errorf("%w: receipt %d has the status %d and the reason %q", ErrBadEntry, i, r.Status, reason)
 		}
 	}
 	return nil

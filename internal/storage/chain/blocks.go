@@ -3,7 +3,9 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -82,15 +84,62 @@ func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("code %s: %w", hash, notFound(err))
 		}
-		_, code, err := decodeCodeRow(row)
-		return code, err
+		return row, nil
 	})
 }
 
-// CodeSize is the length of a contract's code in bytes, or [ErrNotFound].
+// CodeSize is the length of a contract's code in bytes, or [ErrNotFound]. The code is not read.
 func (s *Store) CodeSize(hash types.CodeHash) (int, error) {
-	code, err := s.Code(hash)
-	return len(code), err
+	return read(s, func(v *view) (int, error) {
+		row, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
+		if err != nil {
+			return 0, fmt.Errorf("size of code %s: %w", hash, notFound(err))
+		}
+		known, err := decodeCodeSize(row)
+		return int(known.size), err
+	})
+}
+
+// Reasons returns why transactions of a block failed, in their order, empty for those that did not, with
+// [Store.Block]'s errors.
+func (s *Store) Reasons(h types.Height) ([]exec.Reason, error) {
+	return ofBlock(s, h, func(r kv.Reader) ([]exec.Reason, error) {
+		receipts, err := readReceipts(r, h)
+		if err != nil {
+			return nil, err
+		}
+		reasons := make([]exec.Reason, len(receipts))
+		for i, receipt := range receipts {
+			if reasons[i], err = readReason(r, Position{h, uint32(i)}, receipt); err != nil {
+				return nil, err
+			}
+		}
+		return reasons, nil
+	})
+}
+
+// readReason reads why a transaction failed; of one that did not it is empty.
+func readReason(r kv.Reader, p Position, receipt types.Receipt) (exec.Reason, error) {
+	if receipt.Status == types.StatusSuccess {
+		return exec.Success, nil
+	}
+	row, err := r.Get(tableFailures.at(p.Height, p.Index))
+	if err != nil {
+		return "", fmt.Errorf("why transaction %d of block %d failed: %w", p.Index, p.Height, missing(err))
+	}
+	return decodeReason(row)
+}
+
+// failureReasons are the reasons that are stored.
+var failureReasons = []exec.Reason{
+	exec.OutOfGas, exec.Trap, exec.StackOverflow, exec.Reverted, exec.ModuleRefused, exec.NoSuchContract, exec.NoSuchFunction,
+}
+
+func decodeReason(row []byte) (exec.Reason, error) {
+	if reason := exec.Reason(row); slices.Contains(failureReasons, reason) {
+		return reason, nil
+	}
+	return "", fmt.Errorf("%w: %q is no reason of failure", ErrCorrupt, row)
 }
 
 func readHeader(r kv.Reader, h types.Height) (types.SignedHeader, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -36,10 +37,11 @@ func (r Report) OK() bool { return r.Found == 0 }
 // Check recomputes from what is stored all that depends on it, as the store is when it begins: the headers' links,
 // signatures, roots and digests; every index row, in both directions; the replaced values against the accesses of
 // every kept block, which is a replay backwards; the state's leaves and the root of their tree against the head's;
-// code by its hash; and that balances and burned coins add up to the supply. Appending may go on meanwhile.
+// code by its hash; the list of contracts; token holders against each other, and against all Transfer events where no
+// block was pruned; and that balances and burned coins add up to the supply. Appending may go on meanwhile.
 //
 // progress, unless nil, is called now and then with the blocks and state keys done and all there are. Beside the
-// state tree's nodes the memory needed is one block, 4 bytes for every kept block, and the codes' hashes. What is
+// state tree's nodes the memory needed is one block, 4 bytes for every kept block, the codes' hashes and the tokens' IDs. What is
 // wrong is in the report; an error says that the check itself could not go on.
 func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Report, error) {
 	if progress == nil {
@@ -54,6 +56,8 @@ func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Re
 			report: Report{Oldest: v.oldest, Head: v.head.Header.Height, Blocks: uint64(v.head.Header.Height-v.oldest) + 1},
 		}
 		c.rows = make([]int32, c.report.Blocks)
+		c.contracts.seed = maphash.MakeSeed()
+		c.tokens = tokenCheck{seed: maphash.MakeSeed(), tokens: make(map[types.ContractID]uint64)}
 		err := c.run()
 		return c.report, err
 	})
@@ -68,11 +72,15 @@ type checker struct {
 	report   Report
 	rows     []int32 // by kept block: its index and history rows, less those found to belong there
 	codes    map[types.CodeHash]*codeUse
+	tokens   tokenCheck
+	// contracts is the state's contracts less those that are listed.
+	contracts contractList
 }
 
 func (c *checker) run() error {
 	for _, part := range []func() error{
-		c.strayRows, c.countRows, c.codesThemselves, c.flatState, c.blocks, c.surplusRows, c.leaves,
+		c.strayRows, c.countRows, c.codesThemselves, c.codeSizes, c.flatState, c.deployments, c.allListed, c.blocks,
+		c.surplusRows, c.holders, c.leaves,
 	} {
 		if err := part(); err != nil {
 			return err
@@ -127,7 +135,7 @@ func (c *checker) strayRows() error {
 	if err := kv.Scan(c.view.snapshot, end, nil, stray("outside all tables")); err != nil {
 		return err
 	}
-	for _, t := range []table{tableHeaders, tableTransactions, tableReceipts, tableAccesses} {
+	for _, t := range []table{tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {
 			lower = append(t.atHeight(0), 0) // that of block 0 stays

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/types"
@@ -86,6 +87,10 @@ func (c *checker) body(h types.Height, header types.Header) error {
 	index, err := readIndexed(c.view.snapshot, h)
 	if err == nil {
 		c.lists(h, header, index)
+		c.moved(index)
+		if err := errors.Join(c.deployed(index), c.failures(index)); err != nil {
+			return err
+		}
 		err = index.rows(func(key, value []byte) error { return c.expect(h, key, value) })
 	}
 	accesses, accessesErr := readAccesses(c.view.snapshot, h)

@@ -21,12 +21,12 @@ const maxSearched = 16
 func tablesInOrder() []table { return slices.Sorted(maps.Keys(allTables)) }
 
 // indexTables are those whose rows name a height.
-var indexTables = []table{tableHashes, tableIDs, tableAccounts, tableHistory}
+var indexTables = []table{tableHashes, tableIDs, tableAccounts, tableEvents, tableHistory}
 
 // heightOfRow is the height that an index or history row names.
 func heightOfRow(key, value []byte) (types.Height, error) {
 	switch t := table(key[0]); t {
-	case tableAccounts, tableHistory:
+	case tableAccounts, tableEvents, tableHistory:
 		return heightAtEnd(key)
 	case tableIDs:
 		p, err := decodePosition(value)

@@ -19,7 +19,7 @@ const checkBatch = 1024
 // codeUse is a stored code: the block that brought it and the first contract that has it.
 type codeUse struct {
 	since, first types.Height
-	used         bool
+	used, sized  bool
 }
 
 // codesThemselves checks codes against their hashes.
@@ -27,14 +27,10 @@ func (c *checker) codesThemselves() error {
 	where := allTables[tableCodes]
 	lower, upper := tableCodes.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, row []byte) error {
-		since, code, err := decodeCodeRow(row)
-		if err != nil {
-			return c.note(where, fmt.Errorf("%x: %w", key[1:], err))
-		}
-		if hash := sha256.Sum256(code); !bytes.Equal(key[1:], hash[:]) {
+		if hash := sha256.Sum256(row); !bytes.Equal(key[1:], hash[:]) {
 			c.add(where, "code %x has the hash %x", key[1:], hash)
 		} else {
-			c.codes[hash] = &codeUse{since: since}
+			c.codes[hash] = new(codeUse)
 		}
 		c.report.Codes++
 		return c.ctx.Err()
@@ -61,6 +57,8 @@ func (c *checker) flatState() error {
 	}
 	for hash, use := range c.codes {
 		switch {
+		case !use.sized:
+			c.add(allTables[tableCodes], "code %s has no size", hash)
 		case !use.used:
 			c.add(allTables[tableCodes], "code %s, which no contract has", hash)
 		case use.since != use.first:
@@ -103,6 +101,7 @@ func (f *flat) record(key, value []byte) (err error) {
 		if err != nil {
 			return err
 		}
+		f.contracts.add(types.ContractID(key[1:]))
 		return f.contract(contract)
 	case state.DomainStorage:
 		if len(key) < 33 || len(key) > 33+types.MaxStorageKeyBytes || len(value) > types.MaxStorageValueBytes {

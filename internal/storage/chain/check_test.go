@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -126,13 +127,13 @@ func TestCheckNames(t *testing.T) {
 	head := s.Head().Header.Height
 	account := toyAccount(0)
 	accountPath := tree.Path(state.AccountKey(account)).Bytes()
-	_, code := firstCode(t, c)
+	hash, code := firstCode(t, c)
 	header5 := c.blocks[5].Block.Signed()
 	for name, c := range map[string]struct {
 		write func(b *kv.Batch)
 		says  string
 	}{
-		"an unknown table": {func(b *kv.Batch) { b.Set([]byte("zz"), nil) }, "outside all tables: a row that belongs to nothing"},
+		"an unknown table": {func(b *kv.Batch) { b.Set([]byte("~~"), nil) }, "outside all tables: a row that belongs to nothing"},
 		"an unknown meta row": {
 			func(b *kv.Batch) { b.Set(tableMeta.key([]byte("other")), nil) }, `meta: an unknown row, "other"`,
 		},
@@ -189,10 +190,31 @@ func TestCheckNames(t *testing.T) {
 		},
 		"code that no contract has": {func(b *kv.Batch) {
 			hash := [32]byte(mustHex(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")) // SHA-256 of nothing
-			b.Set(tableCodes.key(hash[:]), codeRow(1, nil))
+			b.Set(tableCodes.key(hash[:]), nil)
+			b.Set(tableCodeSizes.key(hash[:]), codeSize{since: 1}.encode())
 		}, "which no contract has"},
+		"code without a size": {func(b *kv.Batch) { b.Delete(tableCodeSizes.key(hash[:])) }, "has no size"},
 		"code of a later block": {
-			func(b *kv.Batch) { b.Set(code.key, append(encodeHeight(7), code.value[8:]...)) }, "is of block 7, its first contract of",
+			func(b *kv.Batch) {
+				b.Set(tableCodeSizes.key(hash[:]), codeSize{7, uint32(len(code.value))}.encode())
+			}, "is of block 7, its first contract of",
+		},
+		"a reason of a transaction that did not fail": {
+			func(b *kv.Batch) { b.Set(tableFailures.at(5, 1000), []byte(exec.Trap)) }, "reasons of failure",
+		},
+		"a holder that no event made": {
+			func(b *kv.Batch) {
+				of, sum := holding{1}, tokenSum{low: 5}
+				b.Set(tableHolders.key(of[:]), sum.appendTo(nil))
+				b.Set(appendRank(nil, &of, sum), nil)
+			}, "are not what its Transfer events add up to",
+		},
+		"a contract listed twice": {
+			func(b *kv.Batch) { b.Set(tableDeploys.at(1, 1000), make([]byte, 32)) }, "is no contract",
+		},
+		"an event's row too many": {
+			func(b *kv.Batch) { b.Set(appendEventRow(nil, eventOfID, &[32]byte{1}, 5), eventPlace{}.appendTo(nil)) },
+			"block 5: a row too many in the table of events",
 		},
 		"coins from nowhere": {
 			func(b *kv.Batch) {
@@ -252,7 +274,7 @@ func firstCode(t *testing.T, c *toyChain) (types.CodeHash, row) {
 	for _, b := range c.blocks {
 		for hash, code := range b.Codes {
 			if b.Block.Header.Height != 7 {
-				return hash, row{tableCodes.key(hash[:]), codeRow(b.Block.Header.Height, code)}
+				return hash, row{tableCodes.key(hash[:]), code}
 			}
 		}
 	}
@@ -292,7 +314,7 @@ func TestCheckBoundsProblems(t *testing.T) {
 	s, _ := checkedStore(t, 0)
 	report := change(t, s, func(b *kv.Batch) {
 		for i := range 2 * MaxProblems {
-			b.Set(fmt.Appendf(nil, "zz%d", i), nil)
+			b.Set(fmt.Appendf(nil, "~~%d", i), nil)
 		}
 	})
 	if len(report.Problems) != MaxProblems || report.Found != 2*MaxProblems || report.OK() {

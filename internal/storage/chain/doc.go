@@ -15,8 +15,15 @@
 //	p  path of a state key      leaf digest, state key
 //	y  length u16, state key,   the value that the block at that height replaced; empty: there was none
 //	   height
-//	c  code hash                height of the block that brought the code, code
+//	c  code hash                code
+//	z  code hash                height of the block that brought the code, its length u32
+//	f  height, index            why a transaction failed, as text
+//	d  height, index            ID of the contract that a transaction deployed
+//	e  kind, name, height       the block's events of that name: index of the transaction u32, of the event within the
+//	                            block u32, within the transaction u16; the kinds of names are in events.go
+//	b  token, account           what Transfer events of a NEP-20 token add up to for the account, 128 bits, not 0
+//	o  token, sum, account      nothing: the same, the largest sum first
 //
 // The value of a key after block H is that of its first y row above H, else that of its s row. Only kept blocks have
-// rows, but the header of block 0 always stays.
+// rows, but the header of block 0 and the tables c, z, d, b and o, which are of the whole chain, always stay.
 package chain

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -54,14 +55,28 @@ func FuzzDecodeLongRows(f *testing.F) {
 	f.Add(encodeIndices([]uint32{0, 1, 1 << 31}))
 	f.Add(encodeIndices([]uint32{1, 1}))
 	f.Add(leafRow{poseidon.Digest{1}, []byte("key")}.encode())
-	f.Add(codeRow(3, []byte("code")))
+	f.Add(codeSize{3, 4}.encode())
+	f.Add(append(eventPlace{0, 0, 0}.appendTo(nil), eventPlace{1, 2, 3}.appendTo(nil)...))
+	f.Add(tokenSum{1 << 63, 1}.appendTo(nil))
+	f.Add([]byte(exec.Reverted))
 	f.Fuzz(func(t *testing.T, row []byte) {
 		indices, err := decodeIndices(row)
 		requireDecoded(t, row, err, func() []byte { return encodeIndices(indices) })
 		leaf, err := decodeLeafRow(row)
 		requireDecoded(t, row, err, leaf.encode)
-		h, code, err := decodeCodeRow(row)
-		requireDecoded(t, row, err, func() []byte { return codeRow(h, code) })
+		known, err := decodeCodeSize(row)
+		requireDecoded(t, row, err, known.encode)
+		sum, err := decodeTokenSum(row)
+		requireDecoded(t, row, err, func() []byte { return sum.appendTo(nil) })
+		reason, err := decodeReason(row)
+		requireDecoded(t, row, err, func() []byte { return []byte(reason) })
+		places, err := decodeEventPlaces(row)
+		requireDecoded(t, row, err, func() (again []byte) {
+			for _, p := range places {
+				again = p.appendTo(again)
+			}
+			return again
+		})
 	})
 }
 

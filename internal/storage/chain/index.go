@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -23,18 +24,26 @@ func (s *Store) FindTransaction(id types.TxID) (Position, error) {
 	})
 }
 
-// Transaction returns the transaction at a position and its receipt: [ErrNotFound] where there is none, [ErrPruned]
-// below the oldest height.
-func (s *Store) Transaction(p Position) (types.SignedTransaction, types.Receipt, error) {
-	var receipt types.Receipt
-	tx, err := ofBlock(s, p.Height, func(r kv.Reader) (tx types.SignedTransaction, err error) {
-		if tx, err = decodeItem(r, tableTransactions, p, types.DecodeSignedTransaction); err != nil {
-			return tx, err
+// Included is a transaction of a kept block with what became of it.
+type Included struct {
+	Transaction types.SignedTransaction
+	Receipt     types.Receipt
+	Reason      exec.Reason // why it failed, empty where it did not
+}
+
+// Transaction returns the transaction at a position: [ErrNotFound] where there is none, [ErrPruned] below the oldest
+// height.
+func (s *Store) Transaction(p Position) (Included, error) {
+	return ofBlock(s, p.Height, func(r kv.Reader) (i Included, err error) {
+		if i.Transaction, err = decodeItem(r, tableTransactions, p, types.DecodeSignedTransaction); err != nil {
+			return i, err
 		}
-		receipt, err = decodeItem(r, tableReceipts, p, types.DecodeReceipt)
-		return tx, err
+		if i.Receipt, err = decodeItem(r, tableReceipts, p, types.DecodeReceipt); err != nil {
+			return i, err
+		}
+		i.Reason, err = readReason(r, p, i.Receipt)
+		return i, err
 	})
-	return tx, receipt, err
 }
 
 func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T, error)) (T, error) {
@@ -135,7 +144,7 @@ type indexed struct {
 // rows calls put for each index row of the block. Key and value are valid during the call only. It is the one place
 // that says which rows there are: they are written, deleted and checked by its parts.
 func (b indexed) rows(put func(key, value []byte) error) error {
-	for _, part := range []func(put func(key, value []byte) error) error{b.accounts, b.ofHash, b.ids} {
+	for _, part := range []func(put func(key, value []byte) error) error{b.accounts, b.events, b.ofHash, b.ids} {
 		if err := part(put); err != nil {
 			return err
 		}
@@ -154,7 +163,7 @@ func (b indexed) ids(put func(key, value []byte) error) error {
 	for i := range b.receipts {
 		order[i] = newConcern((*[32]byte)(&b.receipts[i].Transaction), uint32(i))
 	}
-	slices.SortFunc(order, concern.compare)
+	sortConcerns(order)
 	var key, row []byte
 	for _, c := range order {
 		key, row = tableIDs.appendKey(key[:0], c.name[:]), Position{b.height, c.index}.appendTo(row[:0])
@@ -203,6 +212,8 @@ func (c concern) compare(other concern) int {
 	return cmp.Or(bytes.Compare(c.name[:], other.name[:]), cmp.Compare(c.index, other.index))
 }
 
+func sortConcerns(c []concern) { slices.SortFunc(c, concern.compare) }
+
 // concerned lists which account is concerned by which transaction, ascending; a pair may come twice.
 func (b indexed) concerned() []concern {
 	pairs := make([]concern, 0, 2*len(b.txs))
@@ -226,7 +237,7 @@ func (b indexed) concerned() []concern {
 			}
 		}
 	}
-	slices.SortFunc(pairs, concern.compare)
+	sortConcerns(pairs)
 	return pairs
 }
 

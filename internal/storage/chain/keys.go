@@ -25,6 +25,12 @@ const (
 	tableLeaves       table = 'p'
 	tableHistory      table = 'y'
 	tableCodes        table = 'c'
+	tableCodeSizes    table = 'z'
+	tableDeploys      table = 'd'
+	tableEvents       table = 'e'
+	tableFailures     table = 'f'
+	tableHolders      table = 'b'
+	tableRanks        table = 'o'
 )
 
 // allTables names the tables in messages.
@@ -32,6 +38,8 @@ var allTables = map[table]string{
 	tableMeta: "meta", tableHeaders: "headers", tableHashes: "block hashes", tableTransactions: "transactions",
 	tableReceipts: "receipts", tableAccesses: "accesses", tableIDs: "transaction IDs", tableAccounts: "accounts",
 	tableState: "state", tableLeaves: "leaves", tableHistory: "history", tableCodes: "codes",
+	tableCodeSizes: "code sizes", tableDeploys: "deployments", tableEvents: "events", tableFailures: "failures",
+	tableHolders: "token holders", tableRanks: "ranks of token holders",
 }
 
 // The rows of the meta table.
@@ -94,11 +102,14 @@ func appendHistoryRow(dst, key []byte, h types.Height) []byte {
 	return binary.BigEndian.AppendUint64(appendHistoryPrefix(dst, key), uint64(h))
 }
 
-// heightAtEnd is the height that the key of an account's or a state key's row ends with.
+// heightAtEnd is the height that the key of an account's, an event's or a state key's row ends with.
 func heightAtEnd(key []byte) (types.Height, error) {
 	long := 1 + 32 + 8
-	if len(key) > 2 && table(key[0]) == tableHistory {
+	switch {
+	case len(key) > 2 && table(key[0]) == tableHistory:
 		long = 3 + int(binary.BigEndian.Uint16(key[1:])) + 8
+	case len(key) > 0 && table(key[0]) == tableEvents:
+		long = 2 + 32 + 8
 	}
 	if len(key) != long {
 		return 0, fmt.Errorf("%w: key %x has %d bytes, not %d", ErrCorrupt, key, len(key), long)
@@ -189,13 +200,19 @@ func parseDigest(b []byte) (poseidon.Digest, error) {
 	return d, nil
 }
 
-// codeRow is the value under a code's hash.
-func codeRow(h types.Height, code []byte) []byte { return append(encodeHeight(h), code...) }
+// codeSize is what is known of a code without reading it: the block that brought it, and its length in bytes.
+type codeSize struct {
+	since types.Height
+	size  uint32
+}
 
-func decodeCodeRow(row []byte) (h types.Height, code []byte, err error) {
-	if len(row) < 8 {
-		return 0, nil, fmt.Errorf("%w: a code's row of %d bytes", ErrCorrupt, len(row))
+func (c codeSize) encode() []byte {
+	return binary.BigEndian.AppendUint32(encodeHeight(c.since), c.size)
+}
+
+func decodeCodeSize(row []byte) (codeSize, error) {
+	if len(row) != 8+4 {
+		return codeSize{}, fmt.Errorf("%w: a code's size of %d bytes", ErrCorrupt, len(row))
 	}
-	h, err = decodeHeight(row[:8])
-	return h, row[8:], err
+	return codeSize{types.Height(binary.BigEndian.Uint64(row)), binary.BigEndian.Uint32(row[8:])}, nil
 }

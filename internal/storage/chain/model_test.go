@@ -74,6 +74,9 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 		must(t, st.Close())
 	}
 	requireLists(t, s, c, oldest, r)
+	requireEvents(t, s, c, oldest, r)
+	requireContracts(t, s, c, 1+r.IntN(5))
+	requireHolders(t, s, c, 1+r.IntN(5))
 }
 
 // requireAccounts compares accounts read by themselves, which come from disk or from memory.
@@ -123,19 +126,26 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	if found, err := s.HeightOf(b.Block.Header.Hash()); err != nil || found != h {
 		t.Fatalf("height of block %d: %d, %v", h, found, err)
 	}
+	reasons, err := s.Reasons(h)
+	if err != nil || !slices.Equal(reasons, b.Reasons) {
+		t.Fatalf("reasons of %d: %q, %v, want %q", h, reasons, err, b.Reasons)
+	}
 	for i, id := range b.IDs {
 		p, err := s.FindTransaction(id)
 		if err != nil || p != (Position{h, uint32(i)}) {
 			t.Fatalf("transaction %d of %d is at %v, %v", i, h, p, err)
 		}
-		tx, receipt, err := s.Transaction(p)
-		if err != nil || tx.ID() != id || !reflect.DeepEqual(receipt, b.Receipts[i]) {
-			t.Fatalf("transaction %d of %d: %+v, %+v, %v", i, h, tx, receipt, err)
+		got, err := s.Transaction(p)
+		if err != nil || got.Transaction.ID() != id || !reflect.DeepEqual(got.Receipt, b.Receipts[i]) || got.Reason != b.Reasons[i] {
+			t.Fatalf("transaction %d of %d: %+v, %v", i, h, got, err)
 		}
 	}
 	for hash, code := range b.Codes {
 		if got, err := s.Code(hash); err != nil || !slices.Equal(got, code) {
 			t.Fatalf("code %s: %q, %v, want %q", hash, got, err, code)
+		}
+		if size, err := s.CodeSize(hash); err != nil || size != len(code) {
+			t.Fatalf("code %s has %d bytes, %v, want %d", hash, size, err, len(code))
 		}
 	}
 }

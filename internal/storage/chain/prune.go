@@ -9,8 +9,8 @@ import (
 )
 
 // Prune deletes the blocks that are further behind the head than the options' retention: bodies, receipts, accesses,
-// indices, and what only states before the oldest kept one need. The header of block 0, code and the head's state
-// stay. It goes block by block, each an atomic batch that is not waited for, and stops with the context's error when
+// indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts and
+// of token holders, and the head's state stay. It goes block by block, each an atomic batch that is not waited for, and stops with the context's error when
 // that ends. It is for a loop beside the one that appends, which it never holds up for longer than one such batch.
 func (s *Store) Prune(ctx context.Context) error {
 	s.pruning.Lock()
@@ -73,7 +73,7 @@ func deleteBlock(b *kv.Batch, r kv.Reader, h types.Height) error {
 		}
 		b.Delete(tableHeaders.atHeight(h))
 	}
-	for _, t := range []table{tableTransactions, tableReceipts, tableAccesses} {
+	for _, t := range []table{tableFailures, tableTransactions, tableReceipts, tableAccesses} {
 		b.DeleteRange(t.heightBounds(h))
 	}
 	return nil

@@ -44,7 +44,7 @@ func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 
 // undoBlocks deletes the blocks above h and gathers what undoes their writes.
 func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
-	merged := make(map[string]types.Access)
+	merged, moved := make(map[string]types.Access), make(transfers)
 	for height := v.head.Header.Height; height > h; height-- {
 		accesses, err := readAccesses(v.snapshot, height)
 		if err != nil {
@@ -61,10 +61,24 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 				return nil, err
 			}
 		}
+		index, err := readIndexed(v.snapshot, height)
+		if err != nil {
+			return nil, err
+		}
+		moved.addAll(index.receipts, true)
+		if err := index.deploys(func(key, _ []byte) error { b.Delete(key); return nil }); err != nil {
+			return nil, err
+		}
 		if err := deleteBlock(b, v.snapshot, height); err != nil {
 			return nil, err
 		}
 	}
+	holders, err := v.holderChanges(moved)
+	if err != nil {
+		return nil, err
+	}
+	putHolders(b, holders)
+	putRanks(b, holders)
 	undo := make([]types.Access, 0, len(merged))
 	for _, a := range merged {
 		if a.Changed() {
@@ -84,14 +98,14 @@ func (v *view) undoCode(b *kv.Batch, height types.Height, w types.Access) error 
 	if err != nil {
 		return fmt.Errorf("%w: contract %x: %w", ErrCorrupt, w.Key[1:], err)
 	}
-	key := tableCodes.key(contract.CodeHash[:])
-	row, err := v.snapshot.Get(key)
+	row, err := v.snapshot.Get(tableCodeSizes.key(contract.CodeHash[:]))
 	if err != nil {
-		return fmt.Errorf("code %s: %w", contract.CodeHash, missing(err))
+		return fmt.Errorf("size of code %s: %w", contract.CodeHash, missing(err))
 	}
-	since, _, err := decodeCodeRow(row)
-	if err == nil && since == height {
-		b.Delete(key)
+	known, err := decodeCodeSize(row)
+	if err == nil && known.since == height {
+		b.Delete(tableCodes.key(contract.CodeHash[:]))
+		b.Delete(tableCodeSizes.key(contract.CodeHash[:]))
 	}
 	return err
 }

@@ -29,7 +29,7 @@ var (
 )
 
 // format is the version of the rows' layout.
-const format = 2
+const format = 3
 
 // Options of a store.
 type Options struct {

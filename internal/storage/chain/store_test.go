@@ -161,9 +161,9 @@ func TestNotFound(t *testing.T) {
 	_, err = s.Rewind(4)
 	requireIs(t, "Rewind", err, ErrAboveHead)
 	for h, b := range c.blocks {
-		_, _, err = s.Transaction(Position{types.Height(h), uint32(len(b.IDs))})
+		_, err = s.Transaction(Position{types.Height(h), uint32(len(b.IDs))})
 		requireIs(t, "the transaction after the last", err, ErrNotFound)
-		_, _, err = s.Transaction(Position{types.Height(h), 1<<32 - 1})
+		_, err = s.Transaction(Position{types.Height(h), 1<<32 - 1})
 		requireIs(t, "a transaction far out", err, ErrNotFound)
 	}
 	if found, err := s.ByAccount(types.Account{9}, Position{}, 10); err != nil || len(found) > 0 {
@@ -193,7 +193,7 @@ func TestPruned(t *testing.T) {
 	requireIs(t, "StateAt", err, ErrPruned)
 	_, err = s.Rewind(3)
 	requireIs(t, "Rewind", err, ErrPruned)
-	_, _, err = s.Transaction(Position{3, 0})
+	_, err = s.Transaction(Position{3, 0})
 	requireIs(t, "Transaction", err, ErrPruned)
 	_, err = s.FindTransaction(gone.IDs[0])
 	requireIs(t, "FindTransaction", err, ErrNotFound)

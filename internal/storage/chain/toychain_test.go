@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -115,6 +116,11 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 	}
 	for i, tx := range txs {
 		e.IDs = append(e.IDs, tx.ID())
+		reason := exec.Success
+		if receipts[i].Status == types.StatusFailed {
+			reason = failureReasons[i%len(failureReasons)]
+		}
+		e.Reasons = append(e.Reasons, reason)
 		h.GasUsed += receipts[i].GasUsed
 	}
 	h.TransactionsRoot, h.ReceiptsRoot = types.TransactionsRoot(e.IDs), types.ReceiptsRoot(receipts)
@@ -250,12 +256,40 @@ func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount type
 	to := toyAccount(b.r.IntN(toyAccounts))
 	paid := b.move(types.Account(id), to, types.Amount(b.r.IntN(50)))
 	logs := []types.Log{{Contract: id, Name: "Paid", Topics: [][32]byte{toyAccount(0), toyAccount(1)}}} // concerns nobody
+	logs = append(logs, b.tokenLogs(id)...)
 	if paid > 0 {
 		logs = append(logs, types.Log{
 			Name: types.NativeTransfer, Topics: [][32]byte{id, to}, Data: binary.LittleEndian.AppendUint64(nil, uint64(paid)),
 		})
 	}
 	return logs
+}
+
+// tokenLogs are events of a contract that is a token and more: transfers, mints, burns, and others that look alike.
+func (b *toyBuilder) tokenLogs(id types.ContractID) (logs []types.Log) {
+	for range b.r.IntN(4) {
+		var amount [32]byte
+		binary.BigEndian.PutUint64(amount[24:], []uint64{0, 1, 7, 1<<64 - 1}[b.r.IntN(4)])
+		log := types.Log{Contract: id, Name: "Transfer", Topics: [][32]byte{b.party(), b.party(), amount}, Data: []byte("{}")}
+		switch b.r.IntN(8) {
+		case 0:
+			log.Name = "Approval"
+		case 1:
+			log.Topics = append([][32]byte(nil), log.Topics[:b.r.IntN(3)]...)
+		case 2:
+			log.Topics[2][b.r.IntN(24)] = 1
+		}
+		logs = append(logs, log)
+	}
+	return logs
+}
+
+// party is an account, or the zero account.
+func (b *toyBuilder) party() types.Account {
+	if b.r.IntN(4) == 0 {
+		return types.Account{}
+	}
+	return toyAccount(b.r.IntN(toyAccounts))
 }
 
 // burn takes one unit from an account that has one.

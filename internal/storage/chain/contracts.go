@@ -1,0 +1,58 @@
+package chain
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// deploys gives the rows that list the contracts which the block made, ascending. They stay when the block is pruned.
+func (b indexed) deploys(put func(key, value []byte) error) error {
+	for i := range b.receipts {
+		if id := b.receipts[i].Contract; id != nil {
+			if err := put(tableDeploys.at(b.height, uint32(i)), id[:]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Deployment says which transaction deployed a contract.
+type Deployment struct {
+	Position
+	Contract types.ContractID
+}
+
+// Contracts returns the contracts that there are in the state, in the order of their deployment, at most limit: those
+// after a position, which is zero for all.
+func (st *State) Contracts(after Position, limit int) ([]Deployment, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	it, err := st.view.snapshot.NewIter(append(tableDeploys.at(after.Height, after.Index), 0), tableDeploys.atHeight(st.height+1))
+	if err != nil {
+		return nil, err
+	}
+	var found []Deployment
+	for ok := it.First(); ok && len(found) < limit && err == nil; ok = it.Next() {
+		var d Deployment
+		if d, err = decodeDeployment(it.Key(), it.Value()); err == nil {
+			found = append(found, d)
+		}
+	}
+	if closeErr := it.Close(); closeErr != nil { // what was read is not what is stored
+		err = closeErr
+	}
+	return found, err
+}
+
+func decodeDeployment(key, row []byte) (d Deployment, err error) {
+	if len(key) != 1+positionBytes || len(row) != len(d.Contract) {
+		return d, fmt.Errorf("%w: a deployment under %x of %d bytes", ErrCorrupt, key, len(row))
+	}
+	d.Height, d.Index = types.Height(binary.BigEndian.Uint64(key[1:])), binary.BigEndian.Uint32(key[9:])
+	copy(d.Contract[:], row)
+	return d, nil
+}
