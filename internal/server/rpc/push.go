@@ -35,12 +35,7 @@ func (s *Server) Events(height types.Height) ([]api.Event, error) {
 	for i, receipt := range receipts {
 		for _, log := range receipt.Logs {
 			index := uint32(len(events))
-			l := newLog(log, height, index)
-			events = append(events, api.Event{
-				ContractID: l.Address, EventName: l.EventName, Data: l.Data, BlockHeight: height,
-				TransactionHash: receipt.Transaction, LogIndex: index, Topics: l.Topics, TransactionIndex: uint32(i),
-				Cursor: cursor(chain.Position{Height: height, Index: index}),
-			})
+			events = append(events, newEvent(newLog(log, height, index), receipt.Transaction, uint32(i)))
 		}
 	}
 	return events, nil

@@ -115,7 +115,9 @@ type Server struct {
 	tips    tipCache
 
 	rpc            *jsonrpc.Server
-	requestContext func(context.Context) context.Context // nil: changes nothing
+	requestContext func(context.Context) context.Context
+	slots          slots         // of executions that are not of a block
+	tracing        chan struct{} // holds one token while a transaction is traced
 	document       api.Document
 	mux            *http.ServeMux
 }
@@ -129,8 +131,12 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, developer: c.Developer, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
-		requestContext: c.Limits.RequestContext,
+		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1),
 	}
+	if outer := c.Limits.RequestContext; outer != nil {
+		s.requestContext = func(ctx context.Context) context.Context { return withBudget(outer(ctx)) }
+	}
+	c.Limits.RequestContext = s.requestContext
 	s.tips.limit = maxCachedTips
 	methods := s.methods()
 	declarations := make([]api.Declaration, len(methods))
@@ -167,11 +173,7 @@ func (s *Server) route() error {
 // Append appends to dst what answers a body of JSON-RPC that came from source, nothing for notifications. All calls of
 // the body share what Config.Limits.RequestContext makes.
 func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []byte {
-	ctx = context.WithValue(ctx, sourceKey{}, source)
-	if s.requestContext != nil {
-		ctx = s.requestContext(ctx)
-	}
-	return s.rpc.Append(ctx, body, dst)
+	return s.rpc.Append(s.requestContext(context.WithValue(ctx, sourceKey{}, source)), body, dst)
 }
 
 // ServeHTTP implements http.Handler.
@@ -252,6 +254,19 @@ func (s *Server) methods() []method {
 		bind(s, api.GetMempoolStats, s.getMempoolStats),
 		bind(s, api.GetFeeMarket, s.getFeeMarket),
 		bind(s, api.GetFeeHistory, s.getFeeHistory),
+
+		bind(s, api.ViewCall, s.viewCall),
+		bind(s, api.BatchViewCall, s.batchViewCall),
+		bind(s, api.GetStorageAt, s.getStorageAt),
+		bind(s, api.GetStorageProof, s.getStorageProof),
+		bind(s, api.ListContracts, s.listContracts),
+		bind(s, api.GetContract, s.getContract),
+		bind(s, api.GetContractABI, s.getContractABI),
+		bind(s, api.GetContractCode, s.getContractCode),
+		bind(s, api.GetEvents, s.getEvents),
+		bind(s, api.TraceTransaction, s.traceTransaction),
+		bind(s, api.GetTokenBalance, s.getTokenBalance),
+		bind(s, api.GetTokenHolders, s.getTokenHolders),
 
 		bind(s, api.Subscribe, s.subscribe),
 		bind(s, api.Unsubscribe, s.unsubscribe),

@@ -203,6 +203,12 @@ func (s *Server) callRefusal(m *simulation, err error) error {
 
 // failed is the error of an execution that failed.
 func failed(outcome exec.Outcome) error {
+	switch outcome.Reason {
+	case exec.NoSuchContract:
+		return withData(api.ErrNoContract, "gasUsed", api.Quantity(outcome.GasUsed))
+	case exec.ModuleRefused:
+		return withData(api.ErrModuleRefused, "gasUsed", api.Quantity(outcome.GasUsed), "detail", outcome.Detail)
+	}
 	reason := string(outcome.Reason)
 	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+strings.ReplaceAll(reason, "_", " "),
 		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))

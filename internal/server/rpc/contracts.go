@@ -1,0 +1,192 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// contractRecord reads a contract's record, [api.ErrNoContract] where there is none.
+func contractRecord(st *chain.State, id types.ContractID) (state.Contract, error) {
+	row, err := st.Get(state.ContractKey(id))
+	if err != nil {
+		return state.Contract{}, err
+	}
+	if len(row) == 0 {
+		return state.Contract{}, api.ErrNoContract
+	}
+	return state.DecodeContract(row)
+}
+
+// atHead calls f with the state of the head.
+func atHead[R any](s *Server, f func(*chain.State) (R, error)) (result R, err error) {
+	st, err := s.chain.StateAt(s.chain.Head().Header.Height)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return f(st)
+}
+
+// contract renders a contract.
+func (s *Server) contract(st *chain.State, id types.ContractID) (api.Contract, error) {
+	record, err := contractRecord(st, id)
+	if err != nil {
+		return api.Contract{}, err
+	}
+	size, err := s.chain.CodeSize(record.CodeHash)
+	return api.Contract{
+		ID: id, Name: record.Name, Deployer: record.Deployer, DeployedAt: record.Height, CodeHash: record.CodeHash,
+		CodeSize: uint64(size),
+	}, err
+}
+
+func (s *Server) getContract(_ context.Context, p api.ContractParams) (*api.Contract, error) {
+	return atHead(s, func(st *chain.State) (*api.Contract, error) {
+		contract, err := s.contract(st, p.Contract)
+		if errors.Is(err, api.ErrNoContract) {
+			return nil, nil
+		}
+		return &contract, err
+	})
+}
+
+func (s *Server) listContracts(_ context.Context, p api.ListContractsParams) ([]api.Contract, error) {
+	count, err := limit("limit", p.Limit, api.DefaultContracts, api.MaxContracts)
+	if err != nil {
+		return nil, err
+	}
+	var after chain.Position
+	if p.Cursor != "" {
+		var ok bool
+		if after, ok = parsePosition(p.Cursor); !ok {
+			return nil, withData(api.ErrBadCursor, "param", "cursor")
+		}
+	}
+	return atHead(s, func(st *chain.State) ([]api.Contract, error) {
+		deployed, err := st.Contracts(after, count)
+		contracts := make([]api.Contract, len(deployed))
+		for i := range deployed {
+			if err != nil {
+				break
+			}
+			contracts[i], err = s.contract(st, deployed[i].Contract)
+			contracts[i].Cursor = cursor(deployed[i].Position)
+		}
+		return contracts, err
+	})
+}
+
+func (s *Server) getContractCode(_ context.Context, p api.ContractParams) (api.Data, error) {
+	return atHead(s, func(st *chain.State) (api.Data, error) {
+		record, err := contractRecord(st, p.Contract)
+		if err != nil {
+			return nil, err
+		}
+		return s.chain.Code(record.CodeHash)
+	})
+}
+
+func (s *Server) getContractABI(ctx context.Context, p api.ContractParams) (*api.ABI, error) {
+	code, err := s.getContractCode(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return parseABI(customSection(code, abiSection)), nil
+}
+
+// abiSection is the name of the custom section that holds a contract's ABI.
+const abiSection = "cairn_abi"
+
+// parseABI reads an ABI; nil where there is none or it is malformed. Members that are not known are left out.
+func parseABI(text []byte) *api.ABI {
+	abi := new(api.ABI)
+	if len(text) == 0 || json.Unmarshal(text, abi) != nil {
+		return nil
+	}
+	// Lists that are absent are empty.
+	abi.Functions = append([]api.ABIFunction{}, abi.Functions...)
+	abi.Events = append([]api.ABIEvent{}, abi.Events...)
+	for i := range abi.Functions {
+		f := &abi.Functions[i]
+		if f.Mode != api.ABIRead && f.Mode != api.ABIWrite && f.Mode != api.ABIInit {
+			return nil
+		}
+		f.Args = append([]api.ABIParameter{}, f.Args...)
+	}
+	for i := range abi.Events {
+		abi.Events[i].Args = append([]api.ABIParameter{}, abi.Events[i].Args...)
+	}
+	return abi
+}
+
+// customSection is the content of a module's first custom section of a name (WebAssembly 1.0, 5.5.3); nil where there is
+// none. The module was checked when it was deployed.
+func customSection(code []byte, name string) []byte {
+	const header, custom = 8, 0
+	rest := code[min(header, len(code)):]
+	for len(rest) > 0 {
+		id := rest[0]
+		content, after, ok := sized(rest[1:])
+		if !ok {
+			return nil
+		}
+		if rest = after; id != custom {
+			continue
+		}
+		if title, body, ok := sized(content); ok && bytes.Equal(title, []byte(name)) {
+			return body
+		}
+	}
+	return nil
+}
+
+// sized splits bytes that begin with their number, in LEB128.
+func sized(b []byte) (content, rest []byte, ok bool) {
+	n, width := binary.Uvarint(b)
+	if width <= 0 || n > uint64(len(b)-width) {
+		return nil, nil, false
+	}
+	return b[width : width+int(n)], b[width+int(n):], true
+}
+
+func (s *Server) getStorageAt(_ context.Context, p api.GetStorageAtParams) (value api.Data, err error) {
+	v, err := s.view(p.Block)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	if _, err := contractRecord(v.state, p.Contract); err != nil {
+		return nil, err
+	}
+	if err := checkStorageKey(p.Key); err != nil {
+		return nil, err
+	}
+	return v.state.Get(state.StorageKey(p.Contract, p.Key))
+}
+
+func checkStorageKey(key []byte) error {
+	if len(key) > types.MaxStorageKeyBytes {
+		return jsonrpc.InvalidParam("key", "a storage key has at most 256 bytes", "reason", "out_of_range", "max", types.MaxStorageKeyBytes)
+	}
+	return nil
+}
+
+func (s *Server) getStorageProof(_ context.Context, p api.GetStorageProofParams) (api.AccountProof, error) {
+	if err := checkStorageKey(p.Key); err != nil {
+		return api.AccountProof{}, err
+	}
+	proof, err := s.ledger.Prove(state.StorageKey(p.Contract, p.Key))
+	if err != nil {
+		return api.AccountProof{}, err
+	}
+	return newProof(proof), nil
+}

@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (s *Server) getTokenBalance(ctx context.Context, p api.GetTokenBalanceParams) (balance api.TokenBalance, err error) {
+	account, err := s.account(p.Account)
+	if err != nil {
+		return balance, err
+	}
+	v, err := s.view(p.Block)
+	if err != nil {
+		return balance, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	units, err := v.number(ctx, p.Token, "balanceOf", balanceOf(account), 64)
+	if err != nil {
+		return balance, err
+	}
+	decimals, err := v.number(ctx, p.Token, "decimals", nil, 32)
+	return api.TokenBalance{Balance: api.Quantity(units), Decimal: api.NewDecimal(units, uint32(decimals))}, err
+}
+
+// balanceOf are the arguments of NEP-20's balanceOf.
+func balanceOf(account types.Account) []byte { return fmt.Appendf(nil, `{"address":%q}`, account) }
+
+// number calls a function of a token that returns an integer.
+func (v *viewer) number(ctx context.Context, token types.ContractID, function string, args []byte, size int) (uint64, error) {
+	output, err := v.call(ctx, token, function, args)
+	if err != nil {
+		return 0, err
+	}
+	return tokenNumber(output, function, size)
+}
+
+// tokenNumber reads an integer as contracts return it: a JSON number, or a decimal string.
+func tokenNumber(output []byte, function string, size int) (uint64, error) {
+	text := string(bytes.TrimSpace(output))
+	var quoted string
+	if json.Unmarshal(output, &quoted) == nil {
+		text = quoted
+	}
+	n, err := strconv.ParseUint(text, 10, size)
+	if err != nil {
+		return 0, withData(api.ErrNoToken, "function", function)
+	}
+	return n, nil
+}
+
+func (s *Server) getTokenHolders(ctx context.Context, p api.GetTokenHoldersParams) (holders []api.TokenHolder, err error) {
+	count, err := limit("limit", p.Page.Limit, api.DefaultHolders, api.MaxHolders)
+	if err != nil {
+		return nil, err
+	}
+	var after chain.Rank
+	if text := p.Page.Cursor; text != "" {
+		if len(text) != 2*len(after) {
+			return nil, withData(api.ErrBadCursor, "param", "page", "member", "cursor")
+		}
+		if _, err := hex.Decode(after[:], []byte(text)); err != nil {
+			return nil, withData(api.ErrBadCursor, "param", "page", "member", "cursor")
+		}
+	}
+	v, err := s.view(api.Latest())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	if _, err := contractRecord(v.state, p.Token); err != nil {
+		return nil, err
+	}
+	holders = []api.TokenHolder{}
+	for len(holders) == 0 { // a page without any would be the end
+		found, err := v.state.Holders(p.Token, after, count)
+		if err != nil || len(found) == 0 {
+			return holders, err
+		}
+		if holders, err = v.confirm(ctx, p.Token, found); err != nil {
+			return nil, err
+		}
+		after = found[len(found)-1].Rank
+	}
+	return holders, nil
+}
+
+// confirm asks the token for the balances of holders and leaves out those who have none.
+func (v *viewer) confirm(ctx context.Context, token types.ContractID, found []chain.Holder) ([]api.TokenHolder, error) {
+	calls := make([]api.ViewCallItem, len(found))
+	for i, h := range found {
+		calls[i] = api.ViewCallItem{Contract: token, Function: "balanceOf", Args: balanceOf(h.Account)}
+	}
+	results, err := viewAll(ctx, v, calls)
+	if err != nil {
+		return nil, err
+	}
+	holders := make([]api.TokenHolder, 0, len(found))
+	for i, r := range results {
+		if !r.Success {
+			return nil, r.Error
+		}
+		balance, err := tokenNumber(r.Result, "balanceOf", 64)
+		if err != nil {
+			return nil, err
+		}
+		if balance > 0 {
+			holders = append(holders, api.TokenHolder{
+				Address: found[i].Account, Balance: api.Quantity(balance), BlockHeight: v.state.Height(),
+			})
+		}
+	}
+	slices.SortFunc(holders, func(a, b api.TokenHolder) int {
+		return cmp.Or(cmp.Compare(b.Balance, a.Balance), a.Address.Compare(b.Address))
+	})
+	// The page goes on after the last rank that was looked at, in whatever order the balances are.
+	for i := range holders {
+		rank := found[min(i, len(found)-1)].Rank
+		if i == len(holders)-1 {
+			rank = found[len(found)-1].Rank
+		}
+		holders[i].Cursor = hex.EncodeToString(rank[:])
+	}
+	return holders, nil
+}

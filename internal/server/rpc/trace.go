@@ -1,0 +1,139 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) (*api.Trace, error) {
+	found, err := s.findIncluded(p.Hash)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	b, t := budgetOf(ctx), new(tracer)
+	stop := func() error {
+		if time.Now().After(b.deadline) {
+			return api.ErrTimeUp
+		}
+		return ctx.Err()
+	}
+	// One at a time: it executes as much as a block.
+	select {
+	case s.tracing <- struct{}{}:
+	default:
+		return nil, api.ErrBusy
+	}
+	defer func() { <-s.tracing }()
+	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, t, stop)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, nil // undone meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.Trace{
+		GasUsed: api.Quantity(found.receipt.GasUsed), Status: status(found.receipt), Error: failure(found.reason), Root: t.root,
+		Truncated: t.truncated,
+	}, nil
+}
+
+// traceItemBytes is about what an item of a trace takes beside its bytes.
+const traceItemBytes = 256
+
+// tracer gathers what a transaction does.
+type tracer struct {
+	root      *api.TraceCall
+	open      []*openCall // from the root down
+	size      int
+	truncated bool
+}
+
+// openCall is a call that has not ended.
+type openCall struct {
+	api.TraceCall
+	below types.Gas // that the calls below have used and no host function has accounted for
+}
+
+// room reports whether there is room for an item with so many bytes.
+func (t *tracer) room(n int) bool {
+	if t.truncated = t.truncated || t.size+traceItemBytes+2*n > api.MaxPageBytes; !t.truncated {
+		t.size += traceItemBytes + 2*n
+	}
+	return !t.truncated
+}
+
+func (t *tracer) top() *openCall { return t.open[len(t.open)-1] }
+
+// Enter implements [exec.Tracer]. A call has no more room than others, but the stack of calls is kept whole.
+func (t *tracer) Enter(c exec.CallInfo) {
+	call := &openCall{TraceCall: api.TraceCall{
+		Contract: c.Contract, Function: c.Function, Args: bytes.Clone(c.Args), Value: api.Quantity(c.Value), Gas: api.Quantity(c.Gas),
+		Caller: c.Caller, View: c.View, HostGas: map[string]api.Quantity{}, Storage: []api.TraceWrite{},
+		Events: []api.TraceEvent{}, Debug: []string{}, Calls: []api.TraceCall{},
+	}}
+	t.open = append(t.open, call)
+}
+
+// Exit implements [exec.Tracer].
+func (t *tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
+	call := t.top()
+	call.Output, call.GasUsed, call.Error = bytes.Clone(output), api.Quantity(used), failure(reason)
+	t.open = t.open[:len(t.open)-1]
+	if len(t.open) == 0 {
+		t.root = &call.TraceCall
+		return
+	}
+	above := t.top()
+	above.below += used
+	if t.room(len(call.Args) + len(output)) {
+		above.Calls = append(above.Calls, call.TraceCall)
+	}
+}
+
+// Host implements [exec.Tracer].
+func (t *tracer) Host(function vm.Function, took types.Gas) {
+	call := t.top()
+	if function == vm.Call || function == vm.CallView {
+		took -= min(took, call.below)
+		call.below = 0
+	}
+	call.HostGas[vm.Functions[function].Name] += api.Quantity(took)
+}
+
+// Storage implements [exec.Tracer].
+func (t *tracer) Storage(key, old, new []byte) {
+	if t.room(len(key) + len(old) + len(new)) {
+		call := t.top()
+		call.Storage = append(call.Storage, api.TraceWrite{Key: bytes.Clone(key), Old: bytes.Clone(old), New: bytes.Clone(new)})
+	}
+}
+
+// Event implements [exec.Tracer].
+func (t *tracer) Event(log types.Log) {
+	if !t.room(len(log.Data) + 32*len(log.Topics)) {
+		return
+	}
+	event := api.TraceEvent{Name: log.Name, Topics: []types.Digest{}, Data: bytes.Clone(log.Data)}
+	for _, topic := range log.Topics {
+		event.Topics = append(event.Topics, topic)
+	}
+	call := t.top()
+	call.Events = append(call.Events, event)
+}
+
+// Debug implements [exec.Tracer].
+func (t *tracer) Debug(message []byte) {
+	if t.room(len(message)) {
+		call := t.top()
+		call.Debug = append(call.Debug, strings.ToValidUTF8(string(message), "\uFFFD"))
+	}
+}
