@@ -134,6 +134,7 @@ func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 
 // exclusive checks the groups of flags, which cobra does only where it parses them.
 func exclusive(command *cobra.Command) error {
+	command.DisableFlagParsing = false // they are parsed by now
 	if err := command.ValidateFlagGroups(); err != nil {
 		return errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
 	}

@@ -48,6 +48,20 @@ func TestSuccess(t *testing.T) {
 		{"fees", `"base_fee":"0xa"`, "   17        11  25.00 %"},
 		{"mempool", `"pending_count":2`, "Takes new ones       yes"},
 		{"status", `"node":{"version":"1.0"`, "Reason            a block from the future"},
+		{"contract list --limit 3", `"contract_id":"0x0000`, "BLOCK  NAME  CONTRACT"},
+		{"contract show " + gold, `"abi":{"functions":[{"name":"init"`, "Code      900 bytes, SHA-256 0x"},
+		{"contract show " + bare, `"abi":null`, "The code carries no ABI"},
+		{"events", `"event_name":"Transfer"`, `    5  Transfer  0xc0`},
+		{"events --contract " + gold + " --event Transfer --from-block 2 --to-block 9 --after seen --limit 1", `"cursor":"next"`, "There may be more: --after next"},
+		{"token balance " + gold + " alice", `"balance":"0x3039"`, "123.45 GLD\n"},
+		{"token allowance " + gold + " alice dev1", `"allowance":"0x96"`, "1.5 GLD\n"},
+		{"token holders " + gold + " --limit 1", `"balance":"0x1f4"`, "5 GLD"},
+		{"token transfer " + gold + " dev1 1.5 --from dev0", `"status":"0x1"`, "New balance  10 coins"},
+		{"call " + gold + " balanceOf --address alice", `"result":{"function":"balanceOf"`, `{"function":"balanceOf"`},
+		{"call " + gold + " transfer --to alice --amount 5 --from dev0 --dry-run", `"function":"transfer","args":"{`, "Function       transfer"},
+		{"call " + gold + " transfer --help", `"help":"transfer(to account, amount u64) bool`, "--amount u64"},
+		{"tx trace " + hash("02"), `"truncated":true`, "success, 90000 gas"},
+		{"deploy $HOME/bare.wasm --from dev0 --dry-run", `"type":"deploy","from"`, "Contract       0x"},
 		{"rpc svc_blockNumber", `"result":"0x11"`, `"0x11"` + "\n"},
 		{"rpc svc_getBlockByNumber latest true", `"height":17`, `  "height": 17,`},
 		{"rpc svc_getTransactionByHash " + hash("00"), `"result":null`, "null\n"},
@@ -60,6 +74,7 @@ func TestSuccess(t *testing.T) {
 	}
 	desk := newDesk(t, node)
 	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+	desk.write(t, "bare.wasm", "\x00asm\x01\x00\x00\x00")
 	for _, test := range tests {
 		t.Run(test.command, func(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(test.command, "$HOME", desk.home))
@@ -80,6 +95,8 @@ func TestWrongUsage(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
 	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
+	desk.write(t, "bare.wasm", "\x00asm\x01\x00\x00\x00")
+	desk.write(t, "gold.wasm", goldModule())
 	desk.write(t, "unknown.toml", `rpc-ulr = "x"`)
 	desk.write(t, "empty", "")
 	testnet := types.Testnet.Address(types.Account{1})
@@ -99,6 +116,18 @@ func TestWrongUsage(t *testing.T) {
 		"keys new bob", "keys import bob", "keys import bob --mnemonic-file $HOME/password.txt", "keys import bob --private-key-file $HOME/none",
 		"keys import bob --mnemonic-file a --private-key-file b", "keys show nobody", "keys show ../x", "keys export nobody --yes",
 		"keys export alice", "keys delete alice", "keys delete nobody --yes", "keys alias shop nobody", "keys alias Shop dev0",
+		"call", "call " + gold, "call " + gold + " none", "call " + gold + " init", "call nobody f", "call " + gold + " stop", "call " + gold + " transfer extra --from dev0",
+		"call " + gold + " transfer --to dev1 --from dev0", "call " + gold + " transfer --to dev1 --amount x --from dev0",
+		"call " + gold + " transfer --to nobody --amount 5 --from dev0", "call " + gold + " transfer --to " + testnet + " --amount 5 --from dev0",
+		"call " + gold + " transfer --to dev1 --amount 5 --nope x --from dev0", "call " + gold + " transfer --to dev1 --amount",
+		"call " + gold + " transfer --to dev1 --args {} --from dev0", "call " + gold + " transfer --args {} --from dev0", "call " + bare + " f --args { --from dev0",
+		"call " + gold + " balanceOf --address dev1 --trace", "call " + gold + " stop --from dev0 --no-wait --dry-run", "call " + gold + " stop --from dev0 --value x",
+		"deploy", "deploy $HOME/none.wasm --from dev0", "deploy $HOME/gold.wasm --from dev0", "deploy $HOME/gold.wasm --args {} --from dev0",
+		"deploy $HOME/bare.wasm --args {", "deploy $HOME/bare.wasm --from dev0 --alias alice", "deploy $HOME/bare.wasm --from dev0 --alias Bad",
+		"deploy $HOME/bare.wasm --from dev0 --alias a --no-wait", "deploy $HOME/bare.wasm --from dev0 --value x", "tx trace", "tx trace 0x12",
+		"contract", "contract show", "contract show nobody", "contract list --limit x", "events x", "events --contract nobody",
+		"token", "token balance " + gold, "token balance " + gold + " nobody", "token transfer " + gold + " dev1 1.555 --from dev0",
+		"token transfer " + gold + " dev1 1", "token deploy $HOME/gold.wasm --from dev0", "token check " + gold, "token check " + gold + " --from " + hash("01"),
 		"status --config $HOME/unknown.toml", "status --config $HOME/none.toml", "status --timeout soon", "status --rpc-url 127.0.0.1:8777",
 		"status --api-key-file $HOME/none",
 	} {
@@ -156,6 +185,13 @@ func TestOperationFails(t *testing.T) {
 			n.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
 		}, -32010, reason},
 		{"no such transaction", "tx " + hash("00"), nil, 1, nil},
+		{"no such transaction to trace", "tx trace " + hash("00"), nil, 1, nil},
+		{"no such contract", "contract show " + hash("05"), nil, 1, nil},
+		{"no such contract to call", "call " + hash("05") + " f", nil, -32011, "no_such_contract"},
+		{"no such token", "token balance " + hash("05") + " dev0", nil, -32011, "no_such_contract"},
+		{"a call fails in its block", "call " + gold + " stop --from dev0 --trace", func(n *fakeNode) {
+			n.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
+		}, -32010, reason},
 		{"no such block", "block 18", nil, 1, nil},
 		{"no block with the hash", "block " + hash("00"), nil, 1, nil},
 		{"wrong password", "send dev1 1 --from alice --password-file $HOME/wrong.txt", nil, 1, nil},

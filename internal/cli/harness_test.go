@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +46,7 @@ func method[P, R any](declared api.Method[P, R], fn func(P) (R, error)) jsonrpc.
 func startNode(t *testing.T) *fakeNode {
 	t.Helper()
 	n := &fakeNode{chainID: api.DevelopmentChainID, balance: 10 * types.CoinUnits}
-	server, err := jsonrpc.NewServer(jsonrpc.Options{}, append(n.accounts(), append(n.blocks(), n.sending()...)...)...)
+	server, err := jsonrpc.NewServer(jsonrpc.Options{}, slices.Concat(n.accounts(), n.blocks(), n.sending(), n.contracts())...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// goldABI is that of a token with a function of each kind of parameter besides.
+const goldABI = `{"functions":[
+	{"name":"init","mode":"init","args":[{"name":"owner","type":"account"},{"name":"cap","type":"u64?"}]},
+	{"name":"balanceOf","mode":"read","args":[{"name":"address","type":"account"}],"returns":"u64"},
+	{"name":"transfer","mode":"write","args":[{"name":"to","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
+	{"name":"transferFrom","mode":"write","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
+	{"name":"pay","mode":"write","args":[{"name":"list","type":"account[]"},{"name":"urgent","type":"bool"},{"name":"memo","type":"string?"}]},
+	{"name":"stop","mode":"write","args":[]}],
+	"events":[{"name":"Transfer","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}]}]}`
+
+// The contracts of the node: one with the ABI, one without.
+var gold, bare = hash("c0"), hash("c1")
+
+// goldModule is a module that carries the ABI.
+func goldModule() string {
+	section := "\x09cairn_abi" + goldABI
+	return "\x00asm\x01\x00\x00\x00\x00" + string([]byte{byte(len(section)&0x7F | 0x80), byte(len(section) >> 7)}) + section
+}
+
+// contracts are the methods on contracts. A view call answers with what it was asked.
+func (n *fakeNode) contracts() []jsonrpc.Method {
+	noContract := func(id types.ContractID) error {
+		if id[0] != 0xC0 && id[0] != 0xC1 {
+			return api.ErrNoContract
+		}
+		return nil
+	}
+	contract := api.Contract{ID: types.ContractID{0xC0}, Name: "Gold", DeployedAt: 3, CodeSize: 900, Cursor: "next"}
+	event := api.Event{EventName: "Transfer", ContractID: contract.ID, BlockHeight: 5, Data: []byte(`{"amount":5}`), Cursor: "next"}
+	return []jsonrpc.Method{
+		method(api.GetContractABI, func(p api.ContractParams) (*api.ABI, error) {
+			var declared api.ABI
+			if p.Contract[0] != 0xC0 {
+				return nil, noContract(p.Contract)
+			}
+			return &declared, json.Unmarshal([]byte(goldABI), &declared)
+		}),
+		method(api.GetContract, func(p api.ContractParams) (*api.Contract, error) {
+			if noContract(p.Contract) != nil {
+				return nil, nil
+			}
+			return &contract, nil
+		}),
+		method(api.ListContracts, func(p api.ListContractsParams) ([]api.Contract, error) {
+			return make([]api.Contract, *p.Limit-1, *p.Limit), nil
+		}),
+		method(api.ViewCall, func(p api.ViewCallParams) (api.Data, error) {
+			if p.Function == "fails" {
+				return nil, jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: reverted", "reason", "reverted", "revertData", api.Data("too poor"))
+			}
+			if p.Function == "allowance" {
+				return []byte(`"150"`), noContract(p.Contract)
+			}
+			return fmt.Appendf(nil, `{"function":%q,"args":%q}`, p.Function, p.Args), noContract(p.Contract)
+		}),
+		method(api.BatchViewCall, func(p api.BatchViewCallParams) ([]api.ViewResult, error) {
+			if p.Calls[0].Contract[0] != 0xC0 {
+				return []api.ViewResult{{Error: api.ErrNoContract}, {Error: api.ErrNoContract}}, nil
+			}
+			return []api.ViewResult{{Success: true, Result: []byte("2")}, {Success: true, Result: []byte(`"GLD"`)}}, nil
+		}),
+		method(api.GetTokenBalance, func(api.GetTokenBalanceParams) (api.TokenBalance, error) {
+			return api.TokenBalance{Balance: 12345}, nil
+		}),
+		method(api.GetTokenHolders, func(p api.GetTokenHoldersParams) ([]api.TokenHolder, error) {
+			return []api.TokenHolder{{Address: types.Account{7}, Balance: 500, Cursor: "next"}}, nil
+		}),
+		method(api.GetEvents, func(p api.GetEventsParams) ([]api.Event, error) {
+			f := p.Filter
+			if f.ContractID != nil && (*f.FromBlock != 2 || *f.ToBlock != 9 || *f.EventName != "Transfer" || f.Cursor != "seen") {
+				return nil, fmt.Errorf("the filter is %+v", f)
+			}
+			return []api.Event{event}, nil
+		}),
+		method(api.TraceTransaction, func(p api.TransactionParams) (*api.Trace, error) {
+			if p.Hash.IsZero() {
+				return nil, nil
+			}
+			return sampleTrace(), nil
+		}),
+	}
+}
+
+func sampleTrace() *api.Trace {
+	reverted := "reverted"
+	return &api.Trace{GasUsed: 90_000, Status: api.StatusSuccess, Truncated: true, Root: &api.TraceCall{
+		Contract: types.ContractID{0xC0}, Function: "transfer", Args: []byte(`{"amount":5}`), Gas: 80_000, GasUsed: 40_000, Output: []byte("true"),
+		Value: 150_000_000, HostGas: map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
+		Storage: []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}}, Events: []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
+		Debug: []string{"here"},
+		Calls: []api.TraceCall{{Contract: types.ContractID{0xC1}, Function: "hook", View: true, Gas: 9, GasUsed: 9, Error: &reverted, Output: []byte("no")}},
+	}}
+}
+
+// calls are the payload of the one transaction that the node got.
+func onlyCall(t *testing.T, n *fakeNode) types.Call {
+	t.Helper()
+	call, ok := n.onlySent(t).Payload.(types.Call)
+	if !ok {
+		t.Fatalf("sent %+v", n.onlySent(t))
+	}
+	return call
+}
+
+func TestCallTakesParametersAsFlags(t *testing.T) {
+	dev1, alice := developmentAccount(t, "dev1"), "0xf9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9"
+	for _, test := range []struct{ words, function, args string }{
+		{"transfer --to dev1 --amount 5", "transfer", fmt.Sprintf(`{"to":%q,"amount":5}`, dev1)},
+		{"transfer --amount=18446744073709551615 --to alice", "transfer", fmt.Sprintf(`{"to":%q,"amount":"18446744073709551615"}`, alice)},
+		{"--no-wait transferFrom --arg-from alice --to dev1 --amount 5", "transferFrom", fmt.Sprintf(`{"from":%q,"to":%q,"amount":5}`, alice, dev1)},
+		{"pay --list alice,dev1 --urgent true", "pay", fmt.Sprintf(`{"list":[%q,%q],"urgent":true,"memo":null}`, alice, dev1)},
+		{"pay --list= --urgent false --memo --x", "pay", `{"list":[],"urgent":false,"memo":"--x"}`},
+		{`transfer --args {"amount":5,"to":"alice"}`, "transfer", fmt.Sprintf(`{"to":%q,"amount":5}`, alice)},
+		{"stop --value 1.5", "stop", ""},
+	} {
+		node := startNode(t)
+		o := newDesk(t, node).run(t, append([]string{"call", "--from", "dev0", gold}, strings.Fields(test.words)...)...)
+		if o.exit != 0 {
+			t.Errorf("%s: %+v", test.words, o)
+			continue
+		}
+		call := onlyCall(t, node)
+		if call.Contract.String() != gold || call.Function != test.function || string(call.Args) != test.args || (call.Amount != 0) != (test.function == "stop") {
+			t.Errorf("%s: called %s with %s and %d", test.words, call.Function, call.Args, call.Amount)
+		}
+	}
+}
+
+func TestCallReads(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	asked := `{"address":"` + developmentAccount(t, "dev1").String() + `"}`
+	view := result[viewedFunction](t, desk.run(t, "call", gold, "balanceOf", "--address", "dev1", "--json"))
+	var answer struct{ Function, Args string }
+	if err := json.Unmarshal(view.Result, &answer); err != nil || answer.Function != "balanceOf" || answer.Args != asked {
+		t.Errorf("%s, %v", view.Result, err)
+	}
+	// Without an ABI the caller knows best.
+	if o := desk.run(t, "call", bare, "f", "--view", "--args", "[1]"); o.exit != 0 || !strings.Contains(o.out, `"args":"[1]"`) {
+		t.Errorf("%+v", o)
+	}
+	o := desk.run(t, "call", bare, "fails", "--view", "--json")
+	if d := o.document(t); d.Error.Code != api.CodeExecutionFailed || !strings.HasSuffix(d.Error.Message, "reverted: too poor") {
+		t.Errorf("%+v", d.Error)
+	}
+	if len(node.sent) != 0 {
+		t.Error("a view call sent a transaction")
+	}
+	if o := desk.run(t, "call", bare, "f", "--from", "dev0"); o.exit != 0 || onlyCall(t, node).Function != "f" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestCallShowsWhatItDid(t *testing.T) {
+	node := startNode(t)
+	node.receipt = func(r *api.Receipt) {
+		r.ReturnData = []byte("true")
+		r.Logs = []api.Log{{EventName: "Transfer", Data: []byte(`{"amount":5}`)}}
+	}
+	words := []string{"call", gold, "stop", "--from", "dev0", "--trace"}
+	o := newDesk(t, node).run(t, words...)
+	for _, want := range []string{"Result       true", "Transfer  0x00", `{"amount":5}`, "call 0xc0"} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("%q is not in %s", want, o.out)
+		}
+	}
+	node = startNode(t)
+	if got := result[calledFunction](t, newDesk(t, node).run(t, append(words, "--json")...)); got.Trace == nil || got.Trace.GasUsed != 90_000 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTraceText(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	o := desk.run(t, "tx", "trace", hash("02"))
+	zero := hash("00")
+	want := `success, 90000 gas
+call gold.transfer({"amount":5}) by ` + zero + ` with 1.5 coins
+  gas 40000 of 80000 (storage_write 30000, emit 2000)
+  storage supply: nothing → 0x0001
+  event Transfer {}
+  debug here
+  view ` + bare + `.hook() by ` + zero + `
+    gas 9 of 9
+    failed: reverted: no
+  returned true
+(there was more than a trace holds)
+`
+	if o.out != want {
+		t.Errorf("got\n%s\nwant\n%s", o.out, want)
+	}
+}
+
+func TestHelpOfAFunction(t *testing.T) {
+	desk := newDesk(t, startNode(t))
+	o := desk.run(t, "call", gold, "transferFrom", "--help")
+	for _, want := range []string{"transferFrom(from account, to account, amount u64) bool", "--arg-from account", "--amount u64"} {
+		if o.exit != 0 || !strings.Contains(o.out, want) {
+			t.Errorf("%q is not in %+v", want, o)
+		}
+	}
+	if o := desk.run(t, "call", "--help"); o.exit != 0 || !strings.Contains(o.out, "--trace") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestCallCompletes(t *testing.T) {
+	desk := newDesk(t, startNode(t))
+	for _, test := range []struct{ words, want string }{
+		{"call|", "alice\t"}, {"call|" + gold + "|", "transfer\ttransfer(to account"}, {"call|" + gold + "|transfer|", "--amount\tu64"},
+		{"call|" + gold + "|transfer|--to|", "alice\t"}, {"call|" + gold + "|transferFrom|--", "--arg-from\taccount"},
+	} {
+		o := desk.run(t, append([]string{"__complete"}, strings.Split(test.words, "|")...)...)
+		if o.exit != 0 || !strings.Contains(o.out, test.want) {
+			t.Errorf("%s: %+v", test.words, o)
+		}
+	}
+}
+
+func TestDeploy(t *testing.T) {
+	node := startNode(t)
+	node.receipt = func(r *api.Receipt) { r.ContractAddress = &types.ContractID{0xC0} }
+	desk := newDesk(t, node)
+	path := desk.write(t, "gold.wasm", goldModule())
+	o := desk.run(t, "deploy", path, "--from", "dev0", "--name", "Gold", "--alias", "gold", "--args", `{"owner":"dev1"}`, "--value", "7u", "--json")
+	got := result[deployedContract](t, o)
+	deploy, ok := node.onlySent(t).Payload.(types.Deploy)
+	args := fmt.Sprintf(`{"owner":%q,"cap":null}`, developmentAccount(t, "dev1"))
+	if !ok || deploy.Name != "Gold" || deploy.Amount != 7 || string(deploy.Code) != goldModule() || string(deploy.InitArgs) != args {
+		t.Errorf("deployed %+v", deploy)
+	}
+	if got.Alias != "gold" || got.ContractAddress == nil || got.ContractAddress.String() != gold {
+		t.Errorf("%s", o.out)
+	}
+	// The alias names it from now on, and cannot be given again.
+	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 || !strings.Contains(o.out, "transfer(to account, amount u64) bool") {
+		t.Errorf("%+v", o)
+	}
+	if o := desk.run(t, "deploy", path, "--from", "dev0", "--alias", "gold", "--args", `{"owner":"dev1"}`); o.exit != 2 || !strings.Contains(o.err, "taken") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestTokenCommands(t *testing.T) {
+	for _, test := range []struct{ command, function, args string }{
+		{"transfer " + gold + " dev1 1.5", "transfer", `{"amount":150,"to":"DEV1"}`},
+		{"approve " + gold + " dev1 7u", "approve", `{"amount":7,"spender":"DEV1"}`},
+	} {
+		node := startNode(t)
+		o := newDesk(t, node).run(t, append([]string{"token", "--json"}, strings.Fields(test.command+" --from dev0")...)...)
+		if o.exit != 0 {
+			t.Errorf("%s: %+v", test.command, o)
+			continue
+		}
+		call := onlyCall(t, node)
+		args := strings.ReplaceAll(test.args, "DEV1", developmentAccount(t, "dev1").String())
+		if call.Function != test.function || string(call.Args) != args || call.Contract.String() != gold {
+			t.Errorf("%s: %s with %s", test.command, call.Function, call.Args)
+		}
+	}
+}
+
+func TestTokenDeploy(t *testing.T) {
+	abi := strings.ReplaceAll(goldABI, `[{"name":"owner","type":"account"},{"name":"cap","type":"u64?"}]`,
+		`[{"name":"name","type":"string"},{"name":"symbol","type":"string"},{"name":"decimals","type":"u8"},{"name":"initialSupply","type":"u64"}]`)
+	section := "\x09cairn_abi" + abi
+	node := startNode(t)
+	node.receipt = func(r *api.Receipt) { r.ContractAddress = &types.ContractID{0xC0} }
+	desk := newDesk(t, node)
+	path := desk.write(t, "token.wasm", "\x00asm\x01\x00\x00\x00\x00"+string([]byte{byte(len(section)&0x7F | 0x80), byte(len(section) >> 7)})+section)
+	o := desk.run(t, "token", "deploy", path, "--name", "Gold", "--symbol", "GLD", "--decimals", "2", "--supply", "1000.5", "--from", "dev0")
+	deploy, _ := node.onlySent(t).Payload.(types.Deploy)
+	if want := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100050}`; o.exit != 0 || string(deploy.InitArgs) != want || deploy.Name != "Gold" {
+		t.Errorf("%+v, deployed with %s", o, deploy.InitArgs)
+	}
+}
+
+func TestReadCodeIsBounded(t *testing.T) {
+	path := t.TempDir() + "/long.wasm"
+	if err := os.WriteFile(path, make([]byte, types.MaxCodeBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readCode(path); err == nil {
+		t.Error("code over the limit was read")
+	}
+}
