@@ -60,7 +60,7 @@ var rows = map[string][]string{
 	"internal/config":       {},
 	"internal/node":         {"..."},
 	"internal/bench":        {"client", "api", "types", "crypto"},
-	"internal/cli":          {"abi", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
+	"internal/cli":          {"abi", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},
@@ -76,6 +76,7 @@ var rows = map[string][]string{
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},
 
+	"contracts":                {}, // the sources of the SDKs, embedded, for new projects
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
 
 	"internal/testkit":         {"..."},

@@ -20,10 +20,10 @@ import (
 func (a *app) newContract() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:     "contract",
-		Short:   "List contracts, and show what one says of itself",
-		Example: "  cairn contract list\n  cairn contract show counter",
+		Short:   "Begin a contract, list contracts, show what one says of itself",
+		Example: "  cairn contract new tally --lang rust\n  cairn contract list\n  cairn contract show counter",
 	})
-	group.AddCommand(a.newContractList(), a.newContractShow())
+	group.AddCommand(a.newContractNew(), a.newContractList(), a.newContractShow())
 	return group
 }
 

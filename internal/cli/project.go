@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+)
+
+func (a *app) newContractNew() *cobra.Command {
+	var lang string
+	command := a.define(&cobra.Command{
+		Use:   "new NAME",
+		Short: "Begin a contract: a project with an example, a test and the SDK",
+		Long: `Begin a contract: a directory NAME with the SDK's sources, a counter as an example, and a test of it that needs no
+node.`,
+		Example: "  cairn contract new tally --lang rust\n  cairn contract new tally --lang assemblyscript",
+		Args:    exactly("NAME"),
+	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
+		project, err := contracts.NewProject(args[0], lang)
+		if err != nil {
+			return output.Usage(err)
+		}
+		return s.Result(project, func(t *output.Text) {
+			t.Line("%s has %d files. Test and build it:\n\n  cd %s\n  %s\n\nThen, beside cairn dev:\n\n  cairn deploy %s --from dev0 --alias %s",
+				project.Dir, len(project.Files), project.Dir, strings.Join(project.Next, "\n  "), project.Module, "counter")
+		})
+	})
+	command.Flags().StringVar(&lang, "lang", "rust", strings.Join(contracts.Languages(), " or "))
+	// Fails only for a flag that does not exist.
+	_ = command.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(contracts.Languages(), cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
