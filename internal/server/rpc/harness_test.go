@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -84,7 +85,9 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	}
 	genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: account(poor), Balance: 5})
 	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
-	l, err := ledger.Open(store, &genesis, nil, nil)
+	engine, err := wasm.New(wasm.Options{})
+	check(t, err)
+	l, err := ledger.Open(store, &genesis, nil, engine)
 	check(t, err)
 	c := &testChain{t: t, store: store, ledger: l, nextTime: genesisTime + 1, state: api.StateProducing}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
@@ -95,7 +98,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	}
 	c.server, err = New(config)
 	check(t, err)
-	t.Cleanup(func() { check(t, errors.Join(c.pool.Close(), store.Close(), db.Close())) })
+	t.Cleanup(func() { check(t, errors.Join(c.pool.Close(), store.Close(), engine.Close(), db.Close())) })
 	return c
 }
 

@@ -56,63 +56,68 @@ type example struct {
 	name   string // of the golden file
 	method string
 	params []any
+	on     *testChain // nil: the scenario's
 }
 
 func (s *scenario) examples() []example {
 	encoded := func(tx types.SignedTransaction) string { return api.Data(tx.Encode()).String() }
 	unsigned := api.Data(s.draft(alice, 3, types.Transfer{To: account(bob), Amount: 1}).Encode()).String()
 	head := s.store.HeadHash()
-	return []example{
-		{"blockNumber", "svc_blockNumber", nil},
-		{"getBalance", "svc_getBalance", []any{account(bob)}},
-		{"getTransactionCount", "svc_getTransactionCount", []any{account(alice), "pending"}},
-		{"resolveAddress", "svc_resolveAddress", []any{types.Mainnet.Address(account(alice))}},
-		{"getNodeInfo", "svc_getNodeInfo", nil},
-		{"getSyncStatus", "svc_getSyncStatus", nil},
-		{"chainId", "svc_chainId", nil},
-		{"getGenesis", "svc_getGenesis", nil},
-		{"getParameters", "svc_getParameters", nil},
-		{"getAccountProof", "svc_getAccountProof", []any{account(alice)}},
-		{"getAccountProof_absent", "svc_getAccountProof", []any{types.Account{5: 5}}},
-		{"getBlockByNumber", "svc_getBlockByNumber", []any{"0x2"}},
-		{"getBlockByNumber_full", "svc_getBlockByNumber", []any{2, true}},
-		{"getBlockByNumber_genesis", "svc_getBlockByNumber", []any{"earliest"}},
-		{"getBlockByHash", "svc_getBlockByHash", []any{head}},
-		{"getTransactionByHash", "svc_getTransactionByHash", []any{s.transfer.ID()}},
-		{"getTransactionByHash_pending", "svc_getTransactionByHash", []any{s.pending.ID()}},
-		{"getTransactionByHash_deploy", "svc_getTransactionByHash", []any{s.deploy.ID()}},
-		{"getTransactionByHash_call", "svc_getTransactionByHash", []any{s.call.ID()}},
-		{"getTransactionByHash_configure", "svc_getTransactionByHash", []any{s.configure.ID()}},
-		{"getTransactionReceipt", "svc_getTransactionReceipt", []any{s.transfer.ID()}},
-		{"getTransactionReceipt_failed", "svc_getTransactionReceipt", []any{s.failedTransfer.ID()}},
-		{"getTransactionStatus", "svc_getTransactionStatus", []any{s.failedTransfer.ID()}},
-		{"getTransactionsByAddress", "svc_getTransactionsByAddress", []any{account(bob), map[string]any{"limit": 2}}},
-		{"listRecentTransactions", "svc_listRecentTransactions", []any{2}},
-		{"getBlocks", "svc_getBlocks", []any{map[string]any{"from_height": 0, "to_height": 1, "include_transactions": true}}},
-		{"getBlocks_headers", "svc_getBlocks", []any{map[string]any{"from_height": 1, "to_height": 1}}},
-		{"sendRawTransaction", "svc_sendRawTransaction", []any{encoded(s.sign(bob, 2, types.Transfer{To: account(alice), Amount: 1}))}},
-		{"sendRawTransactionSync", "svc_sendRawTransactionSync", []any{encoded(s.transfer)}},
-		{"call", "svc_call", []any{unsigned}},
-		{"estimateGas", "svc_estimateGas", []any{unsigned}},
-		{"gasPrice", "svc_gasPrice", nil},
-		{"getMempoolStats", "svc_getMempoolStats", nil},
-		{"getFeeMarket", "svc_getFeeMarket", nil},
-		{"getFeeHistory", "svc_getFeeHistory", []any{3}},
-		{"discover", "rpc.discover", nil},
-		{"dev_setBlockTime", "dev_setBlockTime", []any{nil}},
-		{"dev_increaseTime", "dev_increaseTime", []any{60}},
-		{"dev_setNextBlockTime", "dev_setNextBlockTime", []any{genesisTime + 1000}},
-		{"dev_snapshot", "dev_snapshot", nil},
-		{"dev_fund", "dev_fund", []any{account(bob), "0x5"}},
-		{"dev_mine", "dev_mine", []any{2}},
-		{"dev_revert", "dev_revert", []any{"0x1"}},
+	examples := []example{
+		{name: "blockNumber", method: "svc_blockNumber", params: nil},
+		{name: "getBalance", method: "svc_getBalance", params: []any{account(bob)}},
+		{name: "getTransactionCount", method: "svc_getTransactionCount", params: []any{account(alice), "pending"}},
+		{name: "resolveAddress", method: "svc_resolveAddress", params: []any{types.Mainnet.Address(account(alice))}},
+		{name: "getNodeInfo", method: "svc_getNodeInfo", params: nil},
+		{name: "getSyncStatus", method: "svc_getSyncStatus", params: nil},
+		{name: "chainId", method: "svc_chainId", params: nil},
+		{name: "getGenesis", method: "svc_getGenesis", params: nil},
+		{name: "getParameters", method: "svc_getParameters", params: nil},
+		{name: "getAccountProof", method: "svc_getAccountProof", params: []any{account(alice)}},
+		{name: "getAccountProof_absent", method: "svc_getAccountProof", params: []any{types.Account{5: 5}}},
+		{name: "getBlockByNumber", method: "svc_getBlockByNumber", params: []any{"0x2"}},
+		{name: "getBlockByNumber_full", method: "svc_getBlockByNumber", params: []any{2, true}},
+		{name: "getBlockByNumber_genesis", method: "svc_getBlockByNumber", params: []any{"earliest"}},
+		{name: "getBlockByHash", method: "svc_getBlockByHash", params: []any{head}},
+		{name: "getTransactionByHash", method: "svc_getTransactionByHash", params: []any{s.transfer.ID()}},
+		{name: "getTransactionByHash_pending", method: "svc_getTransactionByHash", params: []any{s.pending.ID()}},
+		{name: "getTransactionByHash_deploy", method: "svc_getTransactionByHash", params: []any{s.deploy.ID()}},
+		{name: "getTransactionByHash_call", method: "svc_getTransactionByHash", params: []any{s.call.ID()}},
+		{name: "getTransactionByHash_configure", method: "svc_getTransactionByHash", params: []any{s.configure.ID()}},
+		{name: "getTransactionReceipt", method: "svc_getTransactionReceipt", params: []any{s.transfer.ID()}},
+		{name: "getTransactionReceipt_failed", method: "svc_getTransactionReceipt", params: []any{s.failedTransfer.ID()}},
+		{name: "getTransactionStatus", method: "svc_getTransactionStatus", params: []any{s.failedTransfer.ID()}},
+		{name: "getTransactionsByAddress", method: "svc_getTransactionsByAddress", params: []any{account(bob), map[string]any{"limit": 2}}},
+		{name: "listRecentTransactions", method: "svc_listRecentTransactions", params: []any{2}},
+		{name: "getBlocks", method: "svc_getBlocks", params: []any{map[string]any{"from_height": 0, "to_height": 1, "include_transactions": true}}},
+		{name: "getBlocks_headers", method: "svc_getBlocks", params: []any{map[string]any{"from_height": 1, "to_height": 1}}},
+		{name: "sendRawTransaction", method: "svc_sendRawTransaction", params: []any{encoded(s.sign(bob, 2, types.Transfer{To: account(alice), Amount: 1}))}},
+		{name: "sendRawTransactionSync", method: "svc_sendRawTransactionSync", params: []any{encoded(s.transfer)}},
+		{name: "call", method: "svc_call", params: []any{unsigned}},
+		{name: "estimateGas", method: "svc_estimateGas", params: []any{unsigned}},
+		{name: "gasPrice", method: "svc_gasPrice", params: nil},
+		{name: "getMempoolStats", method: "svc_getMempoolStats", params: nil},
+		{name: "getFeeMarket", method: "svc_getFeeMarket", params: nil},
+		{name: "getFeeHistory", method: "svc_getFeeHistory", params: []any{3}},
+		{name: "discover", method: "rpc.discover", params: nil},
+		{name: "dev_setBlockTime", method: "dev_setBlockTime", params: []any{nil}},
+		{name: "dev_increaseTime", method: "dev_increaseTime", params: []any{60}},
+		{name: "dev_setNextBlockTime", method: "dev_setNextBlockTime", params: []any{genesisTime + 1000}},
+		{name: "dev_snapshot", method: "dev_snapshot", params: nil},
+		{name: "dev_fund", method: "dev_fund", params: []any{account(bob), "0x5"}},
+		{name: "dev_mine", method: "dev_mine", params: []any{2}},
+		{name: "dev_revert", method: "dev_revert", params: []any{"0x1"}},
 	}
+	for i := range examples {
+		examples[i].on = s.testChain
+	}
+	return append(examples, newTokenScenario(s.t).examples()...)
 }
 
 func TestGoldenResults(t *testing.T) {
 	s := newScenario(t)
 	for _, e := range s.examples() {
-		result, failure := s.post(e.method, e.params...)
+		result, failure := e.on.post(e.method, e.params...)
 		if failure != nil {
 			t.Errorf("%s: %v %v", e.name, failure, failure.Data)
 			continue
@@ -146,7 +151,7 @@ func TestResultsAreAsDeclared(t *testing.T) {
 	called := map[string]bool{"svc_subscribe": true, "svc_unsubscribe": true} // on /ws only: package push tests them
 	for _, e := range s.examples() {
 		called[e.method] = true
-		result, failure := s.post(e.method, e.params...)
+		result, failure := e.on.post(e.method, e.params...)
 		if failure != nil {
 			t.Errorf("%s: %v", e.name, failure)
 			continue
@@ -237,6 +242,18 @@ func (v validator) validateType(value any, s map[string]any, at string) error {
 			}
 		}
 	case "object":
+		if s["additionalProperties"] == true { // whatever it has
+			_, ok = value.(map[string]any)
+			break
+		}
+		if items, isMap := s["additionalProperties"].(map[string]any); isMap {
+			for name, item := range value.(map[string]any) {
+				if err := v.validate(item, items, at+"."+name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		return v.validateObject(value, s, at)
 	}
 	if !ok {
@@ -293,6 +310,13 @@ var specified = map[string]map[string]string{
 	"sendRawTransaction":       {"": "hex"},
 	"call":                     {"": "hex"},
 	"estimateGas":              {"": "hex"},
+	"viewCall":                 {"": "hex"},
+	"batchViewCall":            {"": "array"},
+	"getStorageAt":             {"": "hex"},
+	"getEvents":                {"": "array"},
+	"listContracts":            {"": "array"},
+	"getTokenHolders":          {"": "array"},
+	"getTokenBalance":          {"balance": "hex", "balanceDecimal": "number"},
 	"gasPrice":                 {"base_fee": "hex", "suggested_priority_fee": "hex", "suggested_max_fee": "hex"},
 	"getMempoolStats": {"pending_count": "number", "total_gas": "number", "backpressure_active": "boolean",
 		"oldest_tx_age_secs": "number"},
@@ -307,7 +331,7 @@ func TestResultsAreAsSpecified(t *testing.T) {
 		if !ok {
 			continue
 		}
-		result, failure := s.post(e.method, e.params...)
+		result, failure := e.on.post(e.method, e.params...)
 		if failure != nil {
 			t.Errorf("%s: %v", e.name, failure)
 			continue

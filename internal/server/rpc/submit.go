@@ -3,8 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -129,10 +127,12 @@ type simulation struct {
 	seed       types.Header
 	tx         types.Transaction
 	how        exec.Simulation
+	slots      slots
+	budget     *budget
 }
 
 // simulate decodes a transaction, signed or not, and opens the state that it runs on. The caller closes it.
-func (s *Server) simulate(encoded []byte) (simulation, error) {
+func (s *Server) simulate(ctx context.Context, encoded []byte) (simulation, error) {
 	tx, err := decodeCall(encoded)
 	if err != nil {
 		return simulation{}, err
@@ -144,7 +144,10 @@ func (s *Server) simulate(encoded []byte) (simulation, error) {
 		return simulation{}, err
 	}
 	view, err := s.chain.StateAt(head.Height)
-	return simulation{parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.ledger.Machine()}}, err
+	return simulation{
+		parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.ledger.Machine()},
+		slots: s.slots, budget: budgetOf(ctx),
+	}, err
 }
 
 // decodeCall decodes bincode(Transaction) and the 0 or 64 bytes of a signature, which must be valid.
@@ -162,14 +165,20 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 	return signed.Transaction, nil
 }
 
-func (m *simulation) run(gasLimit types.Gas) (exec.Outcome, error) {
+// run runs the transaction as long as the request has gas left; the last run may take more than that.
+func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.Outcome, err error) {
+	if m.budget.gas.Load() <= 0 {
+		return outcome, withData(api.ErrViewGas, "limit", requestGas)
+	}
 	tx := m.tx
 	tx.GasLimit = gasLimit
-	return exec.Call(m.parameters, m.state, m.seed, tx, m.how)
+	busy := m.slots.run(ctx, m.budget, func() { outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, m.how) })
+	m.budget.gas.Add(-int64(outcome.GasUsed))
+	return outcome, errors.Join(busy, err)
 }
 
-func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api.Data, err error) {
-	m, err := s.simulate(p.Transaction)
+func (s *Server) call(ctx context.Context, p api.RawTransactionParams) (output api.Data, err error) {
+	m, err := s.simulate(ctx, p.Transaction)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +190,7 @@ func (s *Server) call(_ context.Context, p api.RawTransactionParams) (output api
 	} else if gas > most && gas <= m.parameters.GasLimit {
 		gas, capped = most, true
 	}
-	outcome, err := m.run(gas)
+	outcome, err := m.run(ctx, gas)
 	switch {
 	case err != nil:
 		return nil, s.callRefusal(&m, err)
@@ -215,13 +224,13 @@ func failed(outcome exec.Outcome) error {
 }
 
 func (s *Server) estimateGas(ctx context.Context, p api.RawTransactionParams) (estimate api.Quantity, err error) {
-	m, err := s.simulate(p.Transaction)
+	m, err := s.simulate(ctx, p.Transaction)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, m.state.Close()) }()
 	most := m.parameters.GasLimit
-	outcome, err := m.run(most)
+	outcome, err := m.run(ctx, most)
 	switch {
 	case err != nil:
 		return 0, s.callRefusal(&m, err)
@@ -232,26 +241,39 @@ func (s *Server) estimateGas(ctx context.Context, p api.RawTransactionParams) (e
 	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), err
 }
 
-// leastGas is the smallest gas limit from used to most with which the transaction succeeds: with most it does, and
-// with used it does unless it reserves gas that it does not use, as nested calls do.
+// leastGas is a gas limit from used to most with which the transaction succeeds, at most 1/128 over the smallest: with
+// most it does, and with used it does unless it reserves gas that it does not use, as nested calls do: 1/63 of it for each
+// level, so that little more is nearly always enough.
 func (m *simulation) leastGas(ctx context.Context, used, most types.Gas) (types.Gas, error) {
 	var fault error
 	succeeds := func(gas types.Gas) bool {
-		if fault == nil {
-			fault = ctx.Err()
-		}
 		if fault != nil {
 			return true
 		}
-		outcome, err := m.run(gas)
-		if err != nil {
-			fault = fmt.Errorf("estimate with %d gas: %w", gas, err)
+		var outcome exec.Outcome
+		if outcome, fault = m.run(ctx, gas); fault != nil {
+			return true
 		}
 		return outcome.Reason == exec.Success
 	}
 	if succeeds(used) {
 		return used, fault
 	}
-	more := sort.Search(int(most-used), func(i int) bool { return succeeds(used + types.Gas(i)) })
-	return used + types.Gas(more), fault
+	step := used/128 + 1
+	fails, enough := used, most
+	for more := step; fails+more < most; more *= 2 {
+		if succeeds(fails + more) {
+			enough = fails + more
+			break
+		}
+		fails += more
+	}
+	for enough-fails > step && fault == nil {
+		if middle := fails + (enough-fails)/2; succeeds(middle) {
+			enough = middle
+		} else {
+			fails = middle
+		}
+	}
+	return enough, fault
 }

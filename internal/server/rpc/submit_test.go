@@ -345,10 +345,10 @@ func TestEstimateIsEnough(t *testing.T) {
 func TestLeastGasIsFoundByBisection(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 1})
-	m := must(c.server.simulate(tx.Encode()))(t)
+	m := must(c.server.simulate(t.Context(), tx.Encode()))(t)
 	defer m.state.Close()
 	// 30,000 is too little, as if the outcome had used less than it needs.
-	if got := must(m.leastGas(t.Context(), 30_000, 1_000_000_000))(t); got != 46_000 {
+	if got := must(m.leastGas(t.Context(), 30_000, 1_000_000_000))(t); got < 46_000 || got > 46_000+46_000/128 {
 		t.Errorf("got %d", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

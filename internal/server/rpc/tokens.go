@@ -118,19 +118,15 @@ func (v *viewer) confirm(ctx context.Context, token types.ContractID, found []ch
 		if balance > 0 {
 			holders = append(holders, api.TokenHolder{
 				Address: found[i].Account, Balance: api.Quantity(balance), BlockHeight: v.state.Height(),
+				Cursor: hex.EncodeToString(found[i].Rank[:]),
 			})
 		}
 	}
 	slices.SortFunc(holders, func(a, b api.TokenHolder) int {
 		return cmp.Or(cmp.Compare(b.Balance, a.Balance), a.Address.Compare(b.Address))
 	})
-	// The page goes on after the last rank that was looked at, in whatever order the balances are.
-	for i := range holders {
-		rank := found[min(i, len(found)-1)].Rank
-		if i == len(holders)-1 {
-			rank = found[len(found)-1].Rank
-		}
-		holders[i].Cursor = hex.EncodeToString(rank[:])
+	if len(holders) > 0 { // the page goes on after the last one looked at, in whatever order the balances are
+		holders[len(holders)-1].Cursor = hex.EncodeToString(found[len(found)-1].Rank[:])
 	}
 	return holders, nil
 }

@@ -290,10 +290,10 @@ func (l loggedChain) Receipts(h types.Height) ([]types.Receipt, error) {
 	return receipts, err
 }
 
-func (l loggedChain) Transaction(p chain.Position) (types.SignedTransaction, types.Receipt, error) {
-	tx, receipt, err := l.Store.Transaction(p)
-	receipt.Logs = l.logs[int(p.Index)]
-	return tx, receipt, err
+func (l loggedChain) Transaction(p chain.Position) (chain.Included, error) {
+	i, err := l.Store.Transaction(p)
+	i.Receipt.Logs = l.logs[int(p.Index)]
+	return i, err
 }
 
 func TestLogsOfReceipts(t *testing.T) {

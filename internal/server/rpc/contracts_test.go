@@ -1,0 +1,190 @@
+package rpc
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// tokenScenario is a chain with the reference NEP-20 token: minted to alice, who sent some of it to bob and tried to send
+// more than she has.
+type tokenScenario struct {
+	*testChain
+	token                      types.ContractID
+	deploy, transfer, overdraw types.SignedTransaction
+}
+
+const tokenSupply = 1_000_000_000
+
+func newTokenScenario(t testing.TB) *tokenScenario {
+	s := &tokenScenario{testChain: newTestChain(t), token: types.NewContractID(account(alice), 0)}
+	code := must(os.ReadFile("testdata/nep20.wasm"))(t)
+	s.deploy = s.costly(alice, 0, 50_000_000, types.Deploy{
+		Name: "token", Code: code, InitArgs: []byte(`{"name":"Example","symbol":"EX","decimals":6,"initialSupply":1000000000}`),
+	})
+	s.include(s.deploy)
+	s.transfer = s.costly(alice, 1, 2_000_000, s.send(bob, 1_500_000))
+	s.overdraw = s.costly(bob, 0, 2_000_000, s.send(alice, tokenSupply))
+	s.include(s.transfer, s.overdraw)
+	return s
+}
+
+// costly signs a transaction with a gas limit of its own.
+func (c *testChain) costly(key crypto.PrivateKey, nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
+	tx := c.draft(key, nonce, payload)
+	tx.GasLimit = gas
+	return c.signed(key, tx)
+}
+
+// send is a transfer of the token.
+func (s *tokenScenario) send(to crypto.PrivateKey, amount uint64) types.Call {
+	return types.Call{Contract: s.token, Function: "transfer", Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, account(to), amount)}
+}
+
+func (s *tokenScenario) balanceOf(key crypto.PrivateKey) string {
+	return api.Data(balanceOf(account(key))).String()
+}
+
+func (s *tokenScenario) examples() []example {
+	return []example{
+		{"viewCall", "svc_viewCall", []any{s.token, "balanceOf", s.balanceOf(bob)}, s.testChain},
+		{"viewCall_old", "svc_viewCall", []any{s.token, "balanceOf", s.balanceOf(alice)[2:], 1}, s.testChain},
+		{"batchViewCall", "svc_batchViewCall", []any{[]any{
+			map[string]any{"contract_id": s.token, "function": "symbol", "args": ""},
+			map[string]any{"contract_id": s.token, "function": "transfer", "args": api.Data(s.send(bob, 1).Args)},
+			map[string]any{"contract_id": types.ContractID{9}, "function": "symbol"},
+			map[string]any{"contract_id": s.token, "function": "decimals"},
+		}}, s.testChain},
+		{"getStorageAt", "svc_getStorageAt", []any{s.token, "0x00"}, s.testChain},
+		{"getStorageProof", "svc_getStorageProof", []any{s.token, "00"}, s.testChain},
+		{"listContracts", "svc_listContracts", nil, s.testChain},
+		{"getContract", "svc_getContract", []any{s.token}, s.testChain},
+		{"getContract_absent", "svc_getContract", []any{types.ContractID{9}}, s.testChain},
+		{"getContractAbi", "svc_getContractAbi", []any{s.token}, s.testChain},
+		{"getContractCode", "svc_getContractCode", []any{s.token}, s.testChain},
+		{"getEvents", "svc_getEvents", []any{map[string]any{"contract_id": s.token, "event_name": "Transfer"}}, s.testChain},
+		{"getTokenBalance", "svc_getTokenBalance", []any{s.token, account(bob)}, s.testChain},
+		{"getTokenHolders", "svc_getTokenHolders", []any{s.token}, s.testChain},
+		{"traceTransaction", "svc_traceTransaction", []any{s.transfer.ID()}, s.testChain},
+		{"traceTransaction_failed", "svc_traceTransaction", []any{s.overdraw.ID()}, s.testChain},
+	}
+}
+
+func TestReasonOfFailureIsServed(t *testing.T) {
+	s := newTokenScenario(t)
+	for method, member := range map[string]string{
+		"svc_getTransactionReceipt": "error", "svc_getTransactionByHash": "error", "svc_getTransactionStatus": "error",
+		"svc_traceTransaction": "error",
+	} {
+		if got := call[map[string]any](s.testChain, method, s.overdraw.ID())[member]; got != "reverted" {
+			t.Errorf("%s says %v", method, got)
+		}
+	}
+}
+
+// TestTraceIsTheReceipt holds traces to the receipts of the same transactions.
+func TestTraceIsTheReceipt(t *testing.T) {
+	s := newTokenScenario(t)
+	for _, tx := range []types.SignedTransaction{s.deploy, s.transfer, s.overdraw} {
+		receipt := call[api.Receipt](s.testChain, "svc_getTransactionReceipt", tx.ID())
+		trace := call[api.Trace](s.testChain, "svc_traceTransaction", tx.ID())
+		if trace.GasUsed != receipt.GasUsed || trace.Root == nil || trace.Truncated ||
+			string(trace.Root.Output) != string(receipt.ReturnData) || trace.Root.GasUsed >= trace.GasUsed {
+			t.Fatalf("trace %+v of receipt %+v", trace, receipt)
+		}
+		for i, event := range trace.Root.Events {
+			if receipt.Status == 1 && (event.Name != receipt.Logs[i].EventName || string(event.Data) != string(receipt.Logs[i].Data)) {
+				t.Errorf("event %+v, the receipt has %+v", event, receipt.Logs[i])
+			}
+		}
+		var host api.Quantity
+		for _, gas := range trace.Root.HostGas {
+			host += gas
+		}
+		if host == 0 || host >= trace.Root.GasUsed {
+			t.Errorf("host functions took %d of %d gas", host, trace.Root.GasUsed)
+		}
+	}
+}
+
+func TestEventsInPages(t *testing.T) {
+	s := newTokenScenario(t)
+	name := sha256.Sum256([]byte("Transfer"))
+	from, to := types.Digest(account(alice)), types.Digest(account(bob))
+	all := call[[]api.Event](s.testChain, "svc_getEvents", map[string]any{})
+	if len(all) != 2 || all[0].BlockHeight != 1 || all[1].BlockHeight != 2 || all[1].TransactionHash != s.transfer.ID() {
+		t.Fatalf("got %+v", all)
+	}
+	for filter, want := range map[string]int{
+		fmt.Sprintf(`{"topics":["0x%x",%q,%q]}`, name, from, to):  1,
+		fmt.Sprintf(`{"topics":[null,null,%q]}`, from):            1, // minted
+		fmt.Sprintf(`{"topics":["0x%x"],"event_name":"x"}`, name): 0,
+		fmt.Sprintf(`{"contract_id":%q,"limit":1}`, s.token):      1,
+		fmt.Sprintf(`{"cursor":%q}`, all[0].Cursor):               1,
+		fmt.Sprintf(`{"cursor":%q}`, all[1].Cursor):               0,
+		`{"from_block":2}`:               1,
+		`{"to_block":1}`:                 1,
+		`{"from_block":2,"to_block":1}`:  0,
+		`{"event_name":"Approval"}`:      0,
+		`{"from_block":1000,"limit":10}`: 0,
+	} {
+		if got := call[[]api.Event](s.testChain, "svc_getEvents", json.RawMessage(filter)); len(got) != want {
+			t.Errorf("%s finds %d, want %d", filter, len(got), want)
+		}
+	}
+	s.refused(invalid, "svc_getEvents", map[string]any{"unknown": 1})
+	s.refused(api.ErrOutOfRange, "svc_getEvents", map[string]any{"limit": 0})
+	s.refused(api.ErrBadCursor, "svc_getEvents", map[string]any{"cursor": "x"})
+}
+
+func TestTokens(t *testing.T) {
+	s := newTokenScenario(t)
+	balance := call[api.TokenBalance](s.testChain, "svc_getTokenBalance", s.token, types.Regtest.Address(account(bob)))
+	if balance.Balance != 1_500_000 || balance.Decimal.String() != "1.5" {
+		t.Errorf("got %+v", balance)
+	}
+	if old := call[api.TokenBalance](s.testChain, "svc_getTokenBalance", s.token, account(bob), 1); old.Balance != 0 {
+		t.Errorf("got %+v before", old)
+	}
+	first := call[[]api.TokenHolder](s.testChain, "svc_getTokenHolders", s.token, map[string]any{"limit": 1})
+	second := call[[]api.TokenHolder](s.testChain, "svc_getTokenHolders", s.token, map[string]any{"cursor": first[0].Cursor})
+	third := call[[]api.TokenHolder](s.testChain, "svc_getTokenHolders", s.token, map[string]any{"cursor": second[0].Cursor})
+	if len(first) != 1 || first[0].Address != account(alice) || first[0].Balance != tokenSupply-1_500_000 ||
+		len(second) != 1 || second[0].Address != account(bob) || second[0].Balance != 1_500_000 || len(third) != 0 {
+		t.Errorf("got %+v, %+v, %+v", first, second, third)
+	}
+	s.refused(api.ErrNoContract, "svc_getTokenHolders", types.ContractID{9})
+	s.refused(api.ErrNoContract, "svc_getTokenBalance", types.ContractID{9}, account(bob))
+	s.refused(api.ErrBadCursor, "svc_getTokenHolders", s.token, map[string]any{"cursor": "00"})
+}
+
+func TestViewCallFailures(t *testing.T) {
+	s := newTokenScenario(t)
+	s.refused(api.ErrNoContract, "svc_viewCall", types.ContractID{9}, "f", "")
+	s.refused(api.ErrExecutionFailed, "svc_viewCall", s.token, "nothing", "")
+	s.refused(api.ErrExecutionFailed, "svc_viewCall", s.token, "balanceOf", "")
+	s.refused(api.ErrAboveHead, "svc_viewCall", s.token, "symbol", "", 99)
+	s.refused(invalid, "svc_viewCall", s.token, "symbol", "0x0")
+	s.refused(api.ErrViewCalls, "svc_batchViewCall", make([]api.ViewCallItem, api.MaxViewCalls+1))
+	s.refused(api.ErrNoContract, "svc_getContractCode", types.ContractID{9})
+	s.refused(api.ErrNoContract, "svc_getStorageAt", types.ContractID{9}, "0x")
+}
+
+// TestEstimateOfACall sends a token transfer with the gas that was estimated.
+func TestEstimateOfACall(t *testing.T) {
+	s := newTokenScenario(t)
+	draft := s.draft(alice, 2, s.send(poor, 5))
+	estimate := call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.Encode()))
+	tx := s.costly(alice, 2, types.Gas(estimate), draft.Payload)
+	s.include(tx)
+	receipt := call[api.Receipt](s.testChain, "svc_getTransactionReceipt", tx.ID())
+	if receipt.Status != 1 || 5*estimate > 6*receipt.GasUsed {
+		t.Errorf("estimated %d, used %d, status %d", estimate, receipt.GasUsed, receipt.Status)
+	}
+}
