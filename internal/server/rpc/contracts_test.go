@@ -52,6 +52,8 @@ func (s *tokenScenario) balanceOf(key crypto.PrivateKey) string {
 }
 
 func (s *tokenScenario) examples() []example {
+	alices := account(alice)
+	balanceKey := api.Data(append([]byte("\x07balance"), alices[:]...)).String()
 	return []example{
 		{"viewCall", "svc_viewCall", []any{s.token, "balanceOf", s.balanceOf(bob)}, s.testChain},
 		{"viewCall_old", "svc_viewCall", []any{s.token, "balanceOf", s.balanceOf(alice)[2:], 1}, s.testChain},
@@ -61,8 +63,8 @@ func (s *tokenScenario) examples() []example {
 			map[string]any{"contract_id": types.ContractID{9}, "function": "symbol"},
 			map[string]any{"contract_id": s.token, "function": "decimals"},
 		}}, s.testChain},
-		{"getStorageAt", "svc_getStorageAt", []any{s.token, "0x00"}, s.testChain},
-		{"getStorageProof", "svc_getStorageProof", []any{s.token, "00"}, s.testChain},
+		{"getStorageAt", "svc_getStorageAt", []any{s.token, balanceKey}, s.testChain},
+		{"getStorageProof", "svc_getStorageProof", []any{s.token, balanceKey[2:]}, s.testChain},
 		{"listContracts", "svc_listContracts", nil, s.testChain},
 		{"getContract", "svc_getContract", []any{s.token}, s.testChain},
 		{"getContract_absent", "svc_getContract", []any{types.ContractID{9}}, s.testChain},

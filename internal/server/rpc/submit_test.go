@@ -293,7 +293,7 @@ func TestFailedExecutionIsDescribed(t *testing.T) {
 	}
 	tx.GasLimit, tx.Payload = 0, types.Call{Function: "f"}
 	for _, method := range []string{"svc_call", "svc_estimateGas"} {
-		if data := c.refused(api.ErrExecutionFailed, method, api.Data(tx.Encode())); data["reason"] != "no_such_contract" {
+		if data := c.refused(api.ErrNoContract, method, api.Data(tx.Encode())); data["gasUsed"] == nil {
 			t.Errorf("%s: got %v", method, data)
 		}
 	}
