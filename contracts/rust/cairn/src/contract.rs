@@ -135,7 +135,7 @@ macro_rules! __contract {
         /// The contract, to be deployed in tests.
         #[cfg(not(target_arch = "wasm32"))]
         #[allow(dead_code)]
-        pub const CONTRACT: $crate::testing::Contract = $crate::testing::Contract {
+        pub static CONTRACT: $crate::testing::Contract = $crate::testing::Contract {
             functions: &[$((stringify!($name), exports::$name as fn())),*],
             reentrant: $reentrant,
             abi: &exports::ABI,

@@ -74,8 +74,17 @@ pub(crate) fn fill(cap: usize, write: impl FnOnce(*mut u8) -> usize) -> &'static
     unsafe { core::slice::from_raw_parts(start, len) }
 }
 
-/// A list of n items, made one after the other; making one may take memory itself.
-pub(crate) fn list<T: 'static>(n: usize, mut make: impl FnMut() -> T) -> &'static [T] {
+/// Like [`fill`], of a fixed number of bytes.
+pub(crate) fn fixed<const N: usize>(write: impl FnOnce(*mut u8)) -> &'static [u8; N] {
+    let bytes = fill(N, |out| {
+        write(out);
+        N
+    });
+    unsafe { &*bytes.as_ptr().cast() } // N bytes
+}
+
+/// A list of n items, made one after the other from their index.
+pub fn list<T: 'static>(n: usize, mut make: impl FnMut(usize) -> T) -> &'static [T] {
     let align = core::mem::align_of::<T>();
     let size = n.checked_mul(core::mem::size_of::<T>()).and_then(|size| size.checked_add(align));
     let size = crate::OrRevert::or_revert(size, "out of memory");
@@ -83,7 +92,7 @@ pub(crate) fn list<T: 'static>(n: usize, mut make: impl FnMut() -> T) -> &'stati
     region::take(size);
     let items = ((start as usize + align - 1) & !(align - 1)) as *mut T;
     for i in 0..n {
-        let item = make();
+        let item = make(i); // may take memory itself
         unsafe { items.add(i).write(item) } // within what was taken, aligned
     }
     unsafe { core::slice::from_raw_parts(items, n) } // all of them are written

@@ -52,25 +52,19 @@ pub fn storage_delete(key: &[u8]) {
     unsafe { sys::storage_delete(key.as_ptr(), key.len()) }
 }
 
-fn read32(get: fn(*mut u8)) -> [u8; 32] {
-    let mut out = [0; 32];
-    get(out.as_mut_ptr());
-    out
-}
-
 /// Who called this function: a user's account or a contract's.
 pub fn caller() -> Account {
-    Account(read32(|out| unsafe { sys::caller(out) }))
+    Account(heap::fixed(|out| unsafe { sys::caller(out) }))
 }
 
 /// Who signed the transaction. To decide what is allowed, ask for [`caller`]: anyone can be led to call a contract.
 pub fn sender() -> Account {
-    Account(read32(|out| unsafe { sys::sender(out) }))
+    Account(heap::fixed(|out| unsafe { sys::sender(out) }))
 }
 
 /// This contract's own account.
 pub fn this() -> Account {
-    Account(read32(|out| unsafe { sys::this(out) }))
+    Account(heap::fixed(|out| unsafe { sys::this(out) }))
 }
 
 /// The coins that came with the call, in smallest units. Functions other than `payable` ones refuse any.
@@ -121,9 +115,9 @@ pub fn try_pay(to: &Account, amount: u64) -> bool {
 
 /// The hash of an account's code; none where the account is no contract.
 pub fn code_hash(account: &Account) -> Option<Hash> {
-    let mut out = [0; 32];
-    let found = unsafe { sys::code_hash(account.0.as_ptr(), out.as_mut_ptr()) };
-    if found == 1 { Some(Hash(out)) } else { None }
+    let mut found = 0;
+    let hash = heap::fixed(|out| found = unsafe { sys::code_hash(account.0.as_ptr(), out) });
+    if found == 1 { Some(Hash(hash)) } else { None }
 }
 
 /// Logs an event as it is: name of at most 64 bytes, at most 3 topics, at most 16 KiB of data.
@@ -133,28 +127,17 @@ pub fn emit(name: &str, topics: &[[u8; 32]], data: &[u8]) {
 
 /// SHA-256.
 pub fn sha256(data: &[u8]) -> Hash {
-    Hash(read32_of(data, sys::sha256))
+    Hash(heap::fixed(|out| unsafe { sys::sha256(data.as_ptr(), data.len(), out) }))
 }
 
 /// Keccak-256, with the padding of before SHA-3.
 pub fn keccak256(data: &[u8]) -> Hash {
-    Hash(read32_of(data, sys::keccak256))
+    Hash(heap::fixed(|out| unsafe { sys::keccak256(data.as_ptr(), data.len(), out) }))
 }
 
 /// BLAKE3.
 pub fn blake3(data: &[u8]) -> Hash {
-    Hash(read32_of(data, sys::blake3))
-}
-
-#[cfg(target_arch = "wasm32")]
-type HashFunction = unsafe extern "C" fn(*const u8, usize, *mut u8);
-#[cfg(not(target_arch = "wasm32"))]
-type HashFunction = unsafe fn(*const u8, usize, *mut u8);
-
-fn read32_of(data: &[u8], hash: HashFunction) -> [u8; 32] {
-    let mut out = [0; 32];
-    unsafe { hash(data.as_ptr(), data.len(), out.as_mut_ptr()) }
-    out
+    Hash(heap::fixed(|out| unsafe { sys::blake3(data.as_ptr(), data.len(), out) }))
 }
 
 /// Whether a BIP-340 signature of a message is that of a key.
@@ -163,10 +146,10 @@ pub fn schnorr_verify(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> b
 }
 
 /// The public key (x ‖ y) whose secp256k1 ECDSA signature (r ‖ s ‖ v, v 0 or 1) of a hash this is.
-pub fn ecdsa_recover(hash: &Hash, signature: &[u8; 65]) -> Option<[u8; 64]> {
-    let mut out = [0; 64];
-    let found = unsafe { sys::ecdsa_recover(hash.0.as_ptr(), signature.as_ptr(), out.as_mut_ptr()) };
-    if found == 1 { Some(out) } else { None }
+pub fn ecdsa_recover(hash: &Hash, signature: &[u8; 65]) -> Option<&'static [u8; 64]> {
+    let mut found = 0;
+    let key = heap::fixed(|out| found = unsafe { sys::ecdsa_recover(hash.0.as_ptr(), signature.as_ptr(), out) });
+    if found == 1 { Some(key) } else { None }
 }
 
 /// A message for who traces the call, of at most 1 KiB. It has no effect on the chain.

@@ -225,7 +225,7 @@ impl Parser {
         let start = self.at;
         let n = self.skip_list(MAX_DEPTH);
         self.at = start + 1;
-        let items = heap::list(n, || {
+        let items = heap::list(n, |_| {
             self.space();
             let item = T::parse(self);
             self.space();

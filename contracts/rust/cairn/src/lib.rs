@@ -46,6 +46,7 @@ pub mod contract;
 mod heap;
 mod host;
 mod json;
+pub mod nep20;
 mod stored;
 mod value;
 
@@ -57,7 +58,7 @@ pub mod testing;
 use testing::sys;
 
 pub use call::{call, call_view, Failure, OrFail, Request};
-pub use heap::Buffer;
+pub use heap::{list, Buffer};
 pub use host::*;
 pub use json::Parser;
 pub use stored::{Cell, List, Map, Reader, Stored};

@@ -30,6 +30,11 @@ impl Reader {
             _ => revert("a stored value is of another type"),
         }
     }
+
+    /// The next N bytes.
+    pub fn fixed<const N: usize>(&mut self) -> &'static [u8; N] {
+        unsafe { &*self.take(N).as_ptr().cast() } // N bytes
+    }
 }
 
 fn decode<T: Stored>(bytes: &'static [u8]) -> T {
@@ -46,9 +51,7 @@ macro_rules! stored_integers {
                 out.push(&self.to_le_bytes())
             }
             fn decode(from: &mut Reader) -> Self {
-                let mut bytes = [0; core::mem::size_of::<$t>()];
-                bytes.copy_from_slice(from.take(core::mem::size_of::<$t>()));
-                <$t>::from_le_bytes(bytes)
+                <$t>::from_le_bytes(*from.fixed())
             }
         }
     )* };
@@ -68,12 +71,10 @@ macro_rules! stored_digests {
     ($($t:ident)*) => { $(
         impl Stored for $t {
             fn encode(&self, out: &mut Buffer) {
-                out.push(&self.0)
+                out.push(self.0)
             }
             fn decode(from: &mut Reader) -> Self {
-                let mut bytes = [0; 32];
-                bytes.copy_from_slice(from.take(32));
-                $t(bytes)
+                $t(from.fixed())
             }
         }
     )* };

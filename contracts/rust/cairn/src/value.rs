@@ -7,17 +7,29 @@ use crate::{json, Buffer, Parser};
 pub type Str = &'static str;
 
 /// An account: a user's (its public key) or a contract's (its ID).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Account(pub [u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Account(pub &'static [u8; 32]);
 
 impl Account {
     /// The account that nobody has: where tokens are minted from and burned to.
-    pub const ZERO: Account = Account([0; 32]);
+    pub const ZERO: Account = Account(&[0; 32]);
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self::ZERO
+    }
 }
 
 /// A hash, or any other 32 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Hash(pub [u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hash(pub &'static [u8; 32]);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Hash(&[0; 32])
+    }
+}
 
 /// Bytes of any number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -152,18 +164,18 @@ macro_rules! digests {
             const TYPE: Type = Type::of($name);
 
             fn parse(from: &mut Parser) -> Self {
-                match from.hex().map(<[u8; 32]>::try_from) {
+                match from.hex().map(<&[u8; 32]>::try_from) {
                     Some(Ok(bytes)) => $t(bytes),
                     _ => from.fail_type(&Self::TYPE),
                 }
             }
 
             fn write(&self, out: &mut Buffer) {
-                json::write_hex(&self.0, out)
+                json::write_hex(self.0, out)
             }
 
             fn topic(&self, to: &mut [u8; 32]) -> bool {
-                *to = self.0;
+                *to = *self.0;
                 true
             }
         }

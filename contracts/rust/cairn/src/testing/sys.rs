@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use super::{enter, frame, sha256, trap, world, Ended, Event, Frame};
+use crate::heap::fixed;
 use crate::Account;
 
 const MAX_OUTPUT: usize = 64 << 10; // return and revert data, arguments
@@ -26,7 +27,7 @@ unsafe fn name(p: *const u8, n: usize) -> String {
 }
 
 unsafe fn account(p: *const u8) -> Account {
-    Account(from_raw_parts(p, 32).try_into().expect("32 bytes"))
+    Account(fixed(|out| give(out, from_raw_parts(p, 32))))
 }
 
 unsafe fn give(out: *mut u8, data: &[u8]) {
@@ -57,7 +58,7 @@ pub unsafe fn revert(data: *const u8, len: usize) {
 }
 
 unsafe fn storage_key(key: *const u8, len: usize) -> ([u8; 32], Vec<u8>) {
-    (frame(|f| f.id.0), bytes(key, len, MAX_KEY))
+    (frame(|f| *f.id.0), bytes(key, len, MAX_KEY))
 }
 
 pub unsafe fn storage_read(key: *const u8, key_len: usize, out: *mut u8, cap: usize) -> i32 {
@@ -87,15 +88,15 @@ pub unsafe fn storage_delete(key: *const u8, key_len: usize) {
 }
 
 pub unsafe fn caller(out: *mut u8) {
-    give(out, &frame(|f| f.caller.0))
+    give(out, frame(|f| f.caller.0))
 }
 
 pub unsafe fn sender(out: *mut u8) {
-    give(out, &world(|w| w.sender.0))
+    give(out, world(|w| w.sender.0))
 }
 
 pub unsafe fn this(out: *mut u8) {
-    give(out, &frame(|f| f.id.0))
+    give(out, frame(|f| f.id.0))
 }
 
 pub unsafe fn value() -> u64 {
@@ -135,7 +136,7 @@ pub unsafe fn transfer(to: *const u8, amount: u64) -> i32 {
 
 pub unsafe fn code_hash(of: *const u8, out: *mut u8) -> i32 {
     let of = account(of);
-    match world(|w| w.contracts.get(&of.0).copied()) {
+    match world(|w| w.contracts.get(of.0).copied()) {
         Some(contract) => {
             give(out, &sha256::sum(contract.abi));
             1

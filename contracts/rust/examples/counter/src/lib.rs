@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(chain.view(counter, "count", "").unwrap(), "0");
         assert_eq!(chain.call(alice, counter, "add", &args! { amount: 5u64 }, 0).unwrap(), "5");
         assert_eq!(chain.call(alice, counter, "add", &args! { amount: 2u64 }, 0).unwrap(), "7");
-        assert_eq!(chain.events()[1].data, format!("{{\"by\":\"0x{}\",\"amount\":2,\"count\":7}}", hex(&alice.0)));
+        assert_eq!(chain.events()[1].data, format!("{{\"by\":\"0x{}\",\"amount\":2,\"count\":7}}", hex(alice.0)));
         let refused = chain.call(alice, counter, "add", &args! { amount: u64::MAX }, 0);
         assert_eq!(refused.unwrap_err(), "the count overflows");
         assert_eq!(chain.view(counter, "count", "").unwrap(), "7");

@@ -126,3 +126,111 @@ fn put<K: Stored>(map: &Map<K, u64>, key: &K, amount: u64) {
         map.set(key, &amount)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CONTRACT;
+    use cairn::testing::{account, Chain};
+    use cairn::{args, Account};
+
+    struct Token(Chain, Account);
+
+    impl Token {
+        fn new(supply: u64) -> Self {
+            let chain = Chain::new();
+            let init = args! { name: "Gold", symbol: "GLD", decimals: 2u32, initialSupply: supply };
+            let id = chain.deploy(account("alice"), CONTRACT, &init, 0).unwrap();
+            Token(chain, id)
+        }
+        fn view(&self, function: &str, args: &str) -> String {
+            self.0.view(self.1, function, args).unwrap()
+        }
+        fn call(&self, from: &str, function: &str, args: &str) -> Result<String, String> {
+            self.0.call(account(from), self.1, function, args, 0)
+        }
+        fn balances(&self) -> Vec<String> {
+            ["alice", "bob", "carol"].iter().map(|n| self.view("balanceOf", &args! { address: account(n) })).collect()
+        }
+    }
+
+    #[test]
+    fn begins_with_the_supply_at_its_owner() {
+        let token = Token::new(1_000);
+        assert_eq!(token.view("name", ""), "\"Gold\"");
+        assert_eq!(token.view("symbol", "{}"), "\"GLD\"");
+        assert_eq!(token.view("decimals", ""), "2");
+        assert_eq!(token.view("totalSupply", ""), "1000");
+        assert_eq!(token.balances(), ["1000", "0", "0"]);
+        let minted = token.0.events();
+        assert_eq!(minted[0].topics[..2], [[0; 32], *account("alice").0]);
+        assert_eq!((minted[0].topics[2][30], minted[0].topics[2][31]), (3, 232));
+    }
+
+    #[test]
+    fn transfers() {
+        let token = Token::new(1_000);
+        let give = |to, amount: u64| args! { to: to, amount: amount };
+        assert_eq!(token.call("alice", "transfer", &give(account("bob"), 300)).unwrap(), "true");
+        assert_eq!(token.call("bob", "transfer", &give(account("bob"), 300)).unwrap(), "true");
+        assert_eq!(token.call("bob", "transfer", &give(account("carol"), 0)).unwrap(), "true");
+        assert_eq!(token.balances(), ["700", "300", "0"]);
+        assert_eq!(token.call("bob", "transfer", &give(account("carol"), 301)).unwrap_err(), "balance is too low");
+        let zero = token.call("bob", "transfer", &give(Account::ZERO, 1)).unwrap_err();
+        assert_eq!(zero, "the zero account cannot receive");
+        assert_eq!(token.0.events().len(), 4);
+    }
+
+    #[test]
+    fn spends_allowances() {
+        let token = Token::new(1_000);
+        let take = args! { from: account("alice"), to: account("carol"), amount: 60u64 };
+        assert_eq!(token.call("bob", "transferFrom", &take).unwrap_err(), "allowance is too low");
+        assert_eq!(token.call("alice", "transferFrom", &take).unwrap_err(), "allowance is too low");
+        token.call("alice", "approve", &args! { spender: account("bob"), amount: u64::MAX }).unwrap();
+        token.call("alice", "approve", &args! { spender: account("bob"), amount: 100u64 }).unwrap();
+        assert_eq!(token.call("bob", "transferFrom", &take).unwrap(), "true");
+        let left = args! { owner: account("alice"), spender: account("bob") };
+        assert_eq!(token.view("allowance", &left), "40");
+        assert_eq!(token.balances(), ["940", "0", "60"]);
+    }
+
+    #[test]
+    fn mints_and_burns() {
+        let token = Token::new(1_000);
+        let mint = |amount: u64| args! { to: account("bob"), amount: amount };
+        assert_eq!(token.call("bob", "mint", &mint(1)).unwrap_err(), "only the owner may mint");
+        assert_eq!(token.call("alice", "mint", &mint(u64::MAX)).unwrap_err(), "the supply overflows");
+        assert_eq!(token.call("alice", "mint", &mint(50)).unwrap(), "true");
+        assert_eq!(token.call("bob", "burn", &args! { amount: 51u64 }).unwrap_err(), "balance is too low");
+        assert_eq!(token.call("bob", "burn", &args! { amount: 20u64 }).unwrap(), "true");
+        assert_eq!(token.view("totalSupply", ""), "1030");
+    }
+
+    #[test]
+    fn refuses_malformed_arguments() {
+        let token = Token::new(1_000);
+        let bob: String = account("bob").0.iter().map(|b| format!("{:02x}", b)).collect();
+        for (args, reason) in [
+            ("", "arguments: not a JSON object"),
+            ("[]", "arguments: not a JSON object"),
+            ("{\"to\":\"0xBOB\"}", "amount: missing"),
+            ("{\"to\":\"0xBOB\",\"amount\":1,\"to\":\"0xBOB\"}", "to: given twice"),
+            ("{\"to\":\"0xBOB\",\"amount\":1,\"memo\":\"\"}", "unknown argument memo"),
+            ("{\"to\":\"BOB\",\"amount\":1}", "to: not a account"),
+            ("{\"to\":\"0xBOB\",\"amount\":1.0}", "amount: not a u64"),
+            ("{\"to\":\"0xBOB\",\"amount\":01}", "amount: not a u64"),
+            ("{\"to\":\"0xBOB\",\"amount\":-1}", "amount: not a u64"),
+            ("{\"to\":\"0xBOB\",\"amount\":18446744073709551616}", "amount: not a u64"),
+            ("{\"to\":\"0xBOB\",\"amount\":\"1 \"}", "amount: not a u64"),
+            ("{\"to\":\"0xBOB\",\"amount\":{}}", "amount: malformed JSON"),
+            ("{\"to\":\"0xBOB\",\"amount\":1} x", "arguments: malformed JSON"),
+            ("{\"to\":\"0xBOB\",\"amount\":1,}", "arguments: malformed JSON"),
+            ("{\"to\":\"0xBOB\",\"amount\":1", "arguments: malformed JSON"),
+        ] {
+            let got = token.call("alice", "transfer", &args.replace("BOB", &bob)).unwrap_err();
+            assert_eq!(got, reason, "{}", args);
+        }
+        let args = " { \"amount\" : \"18\" , \"\\u0074o\" : \"0xBOB\" } ".replace("BOB", &bob);
+        assert_eq!(token.call("alice", "transfer", &args).unwrap(), "true");
+    }
+}
