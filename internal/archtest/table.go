@@ -78,6 +78,7 @@ var rows = map[string][]string{
 
 	"contracts":                {}, // the sources of the SDKs, embedded, for new projects
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
+	"contracts/rust":           {}, // likewise
 
 	"internal/testkit":         {"..."},
 	"internal/testkit/wasmgen": {}, // writes modules for the tests of who checks and who runs them
@@ -89,6 +90,7 @@ var rows = map[string][]string{
 var testRows = map[string][]string{
 	"internal/protocol/exec":    {"internal/testkit/wasmgen"},
 	"client/contracttest":       {"internal/testkit/wasmgen"},
+	"contracts/rust":            {"client/contracttest", "types"},
 	"contracts/assemblyscript":  {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},

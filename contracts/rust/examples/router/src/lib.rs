@@ -87,7 +87,8 @@ mod tests {
         let chain = Chain::new();
         let (alice, bob) = (account("alice"), account("bob"));
         let (a, b, c) = (token(&chain, "A"), token(&chain, "B"), token(&chain, "C"));
-        let pools: &[Account] = &[market(&chain, a, b), market(&chain, b, c)];
+        let markets = [market(&chain, a, b), market(&chain, b, c)];
+        let pools = cairn::list(2, |i| markets[i]);
         let router = chain.deploy(alice, CONTRACT, "", 0).unwrap();
         chain.call(alice, a, "transfer", &args! { to: bob, amount: 1_000u64 }, 0).unwrap();
         chain.call(bob, a, "approve", &args! { spender: router, amount: 1_000u64 }, 0).unwrap();
@@ -96,7 +97,7 @@ mod tests {
         let refused = chain.call(bob, router, "swap", &want(4_000), 0).unwrap_err();
         assert_eq!(refused, "less than the minimum");
         // 1000 -> 997 * 100000 / 50997 = 1955 (rounded down: 1955.01) -> 1949.135 * 100000 / 51949.135 = 3752
-        let first = 997_000 * 100_000 / (50_000_000 + 997_000);
+        let first = 997_000u64 * 100_000 / (50_000_000 + 997_000);
         let second = first * 997 * 100_000 / (50_000_000 + first * 997);
         assert_eq!(chain.call(bob, router, "swap", &want(3_000), 0).unwrap(), second.to_string());
         assert_eq!(chain.view(c, "balanceOf", &args! { address: bob }).unwrap(), second.to_string());

@@ -1,0 +1,190 @@
+// Package rust tests the compiled examples of the Rust SDK on the real engine.
+package rust
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/types"
+)
+
+type args = map[string]any
+
+func deploy(c *contracttest.Chain, t *testing.T, name string, args any) *contracttest.Contract {
+	t.Helper()
+	code, err := os.ReadFile("../wasm/" + name + ".wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Deploy(c.Account("alice"), code, args, contracttest.Options{Name: name})
+}
+
+func token(c *contracttest.Chain, t *testing.T, name string) *contracttest.Contract {
+	t.Helper()
+	return deploy(c, t, "nep20", args{"name": name, "symbol": name, "decimals": 2, "initialSupply": 1_000_000})
+}
+
+// shows checks what a function returns.
+func shows(t *testing.T, k *contracttest.Contract, function string, given any, want string) {
+	t.Helper()
+	if got := k.View(function, given).Must(t).Output; string(got) != want {
+		t.Errorf("%s gives %s, want %s", function, got, want)
+	}
+}
+
+func TestTokenMeetsTheStandard(t *testing.T) {
+	c := contracttest.New(t)
+	k := token(c, t, "Gold")
+	report := k.CheckToken(c.Account("alice"))
+	for _, r := range report.Results {
+		if r.Verdict != "pass" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(report.Results) == 0 {
+		t.Error("nothing was checked")
+	}
+	t.Logf("\n%s", c.GasReport())
+}
+
+func TestTokenABI(t *testing.T) {
+	k := token(contracttest.New(t), t, "Gold")
+	modes := map[string]string{}
+	for _, f := range k.ABI.Functions {
+		modes[f.Name] = string(f.Mode)
+	}
+	for name, mode := range map[string]string{"init": "init", "balanceOf": "read", "transferFrom": "write", "burn": "write"} {
+		if modes[name] != mode {
+			t.Errorf("%s is %q in the ABI, want %q", name, modes[name], mode)
+		}
+	}
+	if len(k.ABI.Functions) != 12 || len(k.ABI.Events) != 2 {
+		t.Errorf("%d functions and %d events", len(k.ABI.Functions), len(k.ABI.Events))
+	}
+}
+
+func TestTokenBeyondTheStandard(t *testing.T) {
+	c := contracttest.New(t)
+	alice, bob := c.Account("alice"), c.Account("bob")
+	k := token(c, t, "Gold")
+	k.Call(bob, "mint", args{"to": bob, "amount": 1}).Reverts(t, "only the owner may mint")
+	minted := k.Call(alice, "mint", args{"to": bob, "amount": "9007199254740993"}).Must(t)
+	want := fmt.Sprintf(`{"from":"0x%064x","to":"%s","amount":"9007199254740993"}`, 0, bob.Account)
+	if e := minted.Events[0]; e.Name != "Transfer" || string(e.Data) != want {
+		t.Errorf("event %s %s, want %s", e.Name, e.Data, want)
+	}
+	topics := minted.Events[0].Topics
+	if topics[0] != ([32]byte{}) || topics[1] != bob.Account || binary.BigEndian.Uint64(topics[2][24:]) != 1<<53+1 {
+		t.Errorf("topics %x", topics)
+	}
+	shows(t, k, "balanceOf", args{"address": bob.Account}, `"9007199254740993"`)
+	k.Call(bob, "burn", args{"amount": "9007199254740993"}).Must(t)
+	shows(t, k, "totalSupply", nil, "1000000")
+	k.Call(alice, "burn", args{"amount": 1_000_001}).Reverts(t, "balance is too low")
+	if r := k.Call(alice, "transfer", args{"to": bob, "amount": 1}, contracttest.Options{Value: 1}); r.OK {
+		t.Error("coins were taken")
+	}
+}
+
+func TestArgumentsAreReadStrictly(t *testing.T) {
+	c := contracttest.New(t)
+	alice := c.Account("alice")
+	k := token(c, t, "Gold")
+	for _, given := range []string{
+		``, `null`, `[]`, `{"amount":1`, `{"amount":1}}`, `{"amount":1,}`, `{"amount":+1}`, `{"amount":1e0}`, `{"amount":{}}`,
+		`{"amount":"1"x}`, `{"amount":"0x1"}`, `{"amount":[1]}`, `{"amount":1,"amount":1}`, `{"Amount":1}`, `{amount:1}`, `{"amount":tru}`,
+		`{"amount":18446744073709551616}`, "{\"amount\":\x001}", `{"amount":[[[[[[[[[[[1]]]]]]]]]]]}`, "{\"a\xff\":1}", `{"\ud800":1}`,
+	} {
+		r := k.Call(alice, "burn", json.RawMessage(given))
+		if r.Reverts(t, ""); len(r.Output) == 0 {
+			t.Errorf("%q: no reason", given)
+		}
+	}
+	k.Call(alice, "burn", json.RawMessage(" {\t\"\\u0061mount\" :\n\"7\" } ")).Must(t)
+	shows(t, k, "totalSupply", nil, "999993")
+}
+
+func TestCounter(t *testing.T) {
+	c := contracttest.New(t)
+	k := deploy(c, t, "counter", nil)
+	k.Call(c.Account("alice"), "add", args{"amount": 5}).Must(t)
+	if r := k.Call(c.Account("bob"), "add", args{"amount": 2}).Must(t); !bytes.Equal(r.Output, []byte("7")) {
+		t.Errorf("add gives %s", r.Output)
+	}
+	shows(t, k, "count", nil, "7")
+	k.Call(c.Account("bob"), "add", args{"amount": "18446744073709551615"}).Reverts(t, "the count overflows")
+}
+
+func TestEscrow(t *testing.T) {
+	c := contracttest.New(t)
+	alice, seller, arbiter := c.Account("alice"), c.Account("seller"), c.Account("arbiter")
+	k := deploy(c, t, "escrow", args{"seller": seller, "arbiter": arbiter, "deadline": c.Time() + 3600})
+	k.Call(alice, "fund", nil, contracttest.Options{Value: 500}).Must(t)
+	shows(t, k, "held", nil, "500")
+	k.Call(alice, "refund", nil).Reverts(t, "the deadline is not over")
+	before := c.Snapshot()
+	had := c.Balance(seller.Account)
+	k.Call(alice, "release", nil).Must(t)
+	if got := c.Balance(seller.Account) - had; got != 500 {
+		t.Errorf("the seller got %d", got)
+	}
+	c.Revert(before)
+	c.Advance(time.Hour)
+	k.Call(seller, "release", nil).Reverts(t, "only the buyer and the arbiter may release")
+	k.Call(alice, "refund", nil).Must(t)
+	if left := c.Balance(k.Account()); left != 0 {
+		t.Errorf("%d coins are left", left)
+	}
+}
+
+func TestCollectible(t *testing.T) {
+	c := contracttest.New(t)
+	alice, bob := c.Account("alice"), c.Account("bob")
+	k := deploy(c, t, "collectible", nil)
+	if r := k.Call(alice, "mint", args{"to": bob, "uris": []string{"ä\n\"", ""}}).Must(t); string(r.Output) != "[0,1]" {
+		t.Errorf("mint gives %s", r.Output)
+	}
+	shows(t, k, "uri", args{"id": 0}, `"ä\u000a\""`)
+	shows(t, k, "approved", args{"id": 0}, "null")
+	k.Call(alice, "transfer", args{"to": alice.Account, "id": 0}).Reverts(t, "not the owner's, nor approved")
+	k.Call(bob, "approve", args{"id": 0, "to": alice.Account}).Must(t)
+	k.Call(alice, "transfer", args{"to": alice.Account, "id": 0}).Must(t)
+	shows(t, k, "balanceOf", args{"address": alice.Account}, "1")
+	k.Call(bob, "approve", args{"id": 1}).Must(t)
+}
+
+func TestPoolAndRouterCallEachOther(t *testing.T) {
+	c := contracttest.New(t)
+	alice, bob := c.Account("alice"), c.Account("bob")
+	tokens := []*contracttest.Contract{token(c, t, "A"), token(c, t, "B"), token(c, t, "C")}
+	var pools []types.Account
+	for i := range 2 {
+		k := deploy(c, t, "pool", args{"tokenA": tokens[i].Account(), "tokenB": tokens[i+1].Account()})
+		for _, token := range tokens[i : i+2] {
+			token.Call(alice, "approve", args{"spender": k.Account(), "amount": 100_000}).Must(t)
+		}
+		k.Call(alice, "add", args{"amountA": 50_000, "maxB": 100_000}).Must(t)
+		pools = append(pools, k.Account())
+	}
+	router := deploy(c, t, "router", nil)
+	tokens[0].Call(alice, "transfer", args{"to": bob, "amount": 1_000}).Must(t)
+	tokens[0].Call(bob, "approve", args{"spender": router.Account(), "amount": 1_000}).Must(t)
+	swap := func(minimum uint64) contracttest.Result {
+		return router.Call(bob, "swap", args{"pools": pools, "token": tokens[0].Account(), "amount": 1_000, "minimum": minimum})
+	}
+	swap(1<<40).Reverts(t, "less than the minimum")
+	first := uint64(997_000 * 100_000 / (50_000_000 + 997_000))
+	second := first * 997 * 100_000 / (50_000_000 + first*997)
+	if r := swap(1).Must(t); string(r.Output) != fmt.Sprint(second) {
+		t.Errorf("swap gives %s, want %d", r.Output, second)
+	}
+	shows(t, tokens[2], "balanceOf", args{"address": bob}, fmt.Sprint(second))
+	router.Call(bob, "pay", args{"token": tokens[0].Account(), "amount": 1}).Reverts(t, "nothing is to be paid")
+	t.Logf("\n%s", c.GasReport())
+}
