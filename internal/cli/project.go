@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ node.`,
 		}
 		return s.Result(project, func(t *output.Text) {
 			t.Line("%s has %d files. Test and build it:\n\n  cd %s\n  %s\n\nThen, beside cairn dev:\n\n  cairn deploy %s --from dev0 --alias %s",
-				project.Dir, len(project.Files), project.Dir, strings.Join(project.Next, "\n  "), project.Module, "counter")
+				project.Dir, len(project.Files), project.Dir, strings.Join(project.Next, "\n  "), project.Module, filepath.Base(project.Dir))
 		})
 	})
 	command.Flags().StringVar(&lang, "lang", "rust", strings.Join(contracts.Languages(), " or "))
