@@ -14,7 +14,6 @@ const FLAGS = [
   ["--disable", "nontrapping-f2i"],
   ["--optimizeLevel", "3"],
   ["--shrinkLevel", "2"],
-  ["--converge"],
 ].flat();
 
 /** Compiles a contract's entry file to a module. Errors carry what the compiler said. */

@@ -24,7 +24,7 @@ export function exportsFile(sdk, entry, functions) {
 
 function exported(f, codec) {
   const lines = [`function __call_${f.name}(): void {`, "  __begin();"];
-  if (!f.payable && f.mode !== "read") lines.push("  refuseCoins();");
+  if (!f.payable) lines.push("  refuseCoins();");
   const names = data(f.args.flatMap((a) => [Buffer.byteLength(a.name), ...Buffer.from(a.name)]));
   const optional = f.args.reduce((bits, a, i) => (a.type.held ? (bits | (1 << i)) >>> 0 : bits), 0);
   const table = f.args.length ? names.at : "0";

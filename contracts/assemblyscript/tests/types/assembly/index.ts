@@ -1,0 +1,159 @@
+// Every type of the ABI, storage of every kind, and calls of other contracts, for the tests of the SDK.
+import {
+  Account, Bytes, Call, CallStatus, Cell, emit, Hash, keccak256, List, Map, Option, require, revert, self, sha256,
+} from "@cairn-chain/contract";
+
+@read
+export function bool_(v: bool): bool {
+  return v;
+}
+
+@read
+export function u8_(v: u8): u8 {
+  return v;
+}
+
+@read
+export function u32_(v: u32): u32 {
+  return v;
+}
+
+@read
+export function u64_(v: u64): u64 {
+  return v;
+}
+
+@read
+export function i64_(v: i64): i64 {
+  return v;
+}
+
+@read
+export function string_(v: string): string {
+  return v;
+}
+
+@read
+export function bytes_(v: Bytes): Bytes {
+  return v;
+}
+
+@read
+export function account_(v: Account): Account {
+  return v;
+}
+
+@read
+export function hash_(v: Hash): Hash {
+  return v;
+}
+
+@read
+export function list_(v: Array<Array<u8>>): Array<Array<u8>> {
+  return v;
+}
+
+@read
+export function option_(v: Option<u64>): Option<u64> {
+  return v;
+}
+
+@read
+export function options_(v: Array<Option<string>>): Array<Option<string>> {
+  return v;
+}
+
+@event
+class Everything {
+  constructor(
+    public flag: bool,
+    public low: i64,
+    public hash: Hash,
+    public late: u64,
+    public list: Array<u32>,
+  ) {}
+}
+
+@write
+export function announce(low: i64, hash: Hash): void {
+  emit(new Everything(true, low, hash, 7, [1, 2]));
+}
+
+@record
+class Inner {
+  constructor(public data: Bytes) {}
+}
+
+@record
+class Entry {
+  constructor(
+    public flag: bool,
+    public text: string,
+    public count: i64,
+    public inner: Inner,
+    public hash: Hash,
+  ) {}
+}
+
+const entries = new Map<string, Entry>("entries");
+const names = new List<string>("names");
+const last = new Cell<Bytes>("last");
+
+@write
+export function keep(key: string, text: string, count: i64, data: Bytes, hash: Hash): u32 {
+  entries.set(key, new Entry(count < 0, text, count, new Inner(data), hash));
+  last.set(data);
+  return names.push(key);
+}
+
+@read
+export function kept(key: string): Array<string> {
+  const e = entries.get(key);
+  require(e.flag == e.count < 0 && e.hash == sha256(e.inner.data), "the record is not what was kept");
+  return [e.text, names.get(names.length - 1)];
+}
+
+@write
+export function drop(key: string): string {
+  require(entries.has(key) && last.exists(), "nothing is kept");
+  entries.delete(key);
+  last.delete();
+  require(!entries.has(key) && !last.exists() && last.get().length == 0, "something is left");
+  return names.pop();
+}
+
+@write
+export function fail(reason: string): void {
+  keep("fail", "", 0, new StaticArray<u8>(0), new Hash());
+  revert(reason);
+}
+
+@write
+export function raise(reason: string): void {
+  throw new Error(reason);
+}
+
+/** Calls another contract of this kind and reads its result. */
+@write
+export function relay(to: Account, text: string): string {
+  require(new Call(to, "u64_").u64("v", u64.MAX_VALUE).view().u64() == u64.MAX_VALUE, "another number");
+  require(new Call(to, "account_").account("v", self()).send().account() == self(), "another account");
+  require(!new Call(to, "nowhere").trySend().ok, "a function that is not there");
+  require(new Call(to, "fail").string("reason", "why").trySend().status == CallStatus.Reverted, "another status");
+  return new Call(to, "string_").string("v", text).send().string();
+}
+
+@write
+export function relayFailure(to: Account, reason: string): void {
+  new Call(to, "fail").string("reason", reason).send();
+}
+
+@read
+export function misread(to: Account): bool {
+  return new Call(to, "u8_").u64("v", 1).view().bool();
+}
+
+@read
+export function keccak(v: Bytes): Hash {
+  return keccak256(v);
+}

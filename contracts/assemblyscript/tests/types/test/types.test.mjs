@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { account, built, Chain } from "@cairn-chain/contract/testing";
+
+const contract = new Chain().deploy(built());
+const alice = account("alice");
+
+for (const [type, ...values] of [
+  ["bool", true, false],
+  ["u8", 0, 255],
+  ["u32", 0, 4294967295],
+  ["u64", 0, 2 ** 53 - 1, "9007199254740992", "18446744073709551615"],
+  ["i64", 0, -1, 1 - 2 ** 53, "-9007199254740992", "-9223372036854775808", "9223372036854775807"],
+  ["string", "", "plain", 'quote " slash \\ / line \n tab \t zero \u0000', "Grüße", "漢字", "🪙"],
+  ["bytes", "0x", "0x00", "0xdeadbeef"],
+  ["account", alice],
+  ["hash", alice],
+  ["list", [], [[]], [[1, 2], [], [255]]],
+  ["option", null, 0, 7],
+  ["options", [], [null, "", "x"]],
+]) {
+  test(`${type} comes back as it went in`, () => {
+    for (const v of values) assert.deepEqual(contract.view(`${type}_`, { v }), v);
+  });
+}
+
+test("an option may be left out", () => {
+  assert.equal(contract.view("option_", {}), null);
+  assert.equal(contract.view("option_"), null);
+});
+
+for (const [type, name, ...texts] of [
+  ["bool", "bool", "1", '"true"', "null", "tru", "True"],
+  ["u8", "u8", "256", "-1", "1.5", "1e1", '""', '"1 "', "[]", "+1", "-0"],
+  ["u32", "u32", "4294967296"],
+  ["u64", "u64", "18446744073709551616", '"99999999999999999999999"', "00"],
+  ["i64", "i64", "9223372036854775808", "-9223372036854775809", "--1", '"-"'],
+  ["string", "string", "1", "null", "{}"],
+  ["bytes", "bytes", '"0x0"', '"00"', '"0xgg"', '"0X00"'],
+  ["account", "account", '"0x00"', `"${alice}0"`, `"${alice}00"`, `"${alice.slice(0, -1)}g"`],
+  ["hash", "hash", "0"],
+  ["list", "u8[][]", "1", '"[]"'],
+  ["list", "u8[]", "[1]"],
+  ["list", "u8", "[[256]]", "[[null]]"],
+  ["option", "u64", '"x"'],
+]) {
+  test(`what is not a ${name} is refused`, () => {
+    for (const text of texts) assert.throws(() => contract.view(`${type}_`, `{"v":${text}}`), { reason: `v: not a ${name}` }, text);
+  });
+}
+
+test("malformed strings are refused", () => {
+  for (const text of ['"', '"\n"', '"\\x"', '"\\u12"', '"\\ud800"', '"\\ud800\\u0041"', '"\\udc00"']) {
+    assert.throws(() => contract.view("string_", `{"v":${text}}`), { reason: "v: malformed JSON" }, text);
+  }
+});
+
+test("escapes are read", () => {
+  assert.equal(contract.view("string_", '{"v":"\\u0041\\ud83e\\ude99\\b\\f\\n\\r\\t\\/\\\\\\""}'), 'A🪙\b\f\n\r\t/\\"');
+});
+
+test("an event has its data and topics", () => {
+  const hash = account("hash");
+  const [event] = contract.call("announce", { low: -2, hash }).events;
+  assert.deepEqual(event.data, { flag: true, low: -2, hash, late: 7, list: [1, 2] });
+  assert.deepEqual(event.topics, ["0x" + "f".repeat(63) + "e", hash]);
+});
+
+test("storage gives back what it was given", () => {
+  const data = "0x010203";
+  const hash = "0x" + createHash("sha256").update(Buffer.from([1, 2, 3])).digest("hex");
+  for (const [i, key] of ["a", "", "ä🪙"].entries()) {
+    assert.equal(contract.call("keep", { key, text: `text ${key}`, count: -i, data, hash }).result, i);
+    assert.deepEqual(contract.view("kept", { key }), [`text ${key}`, key]);
+  }
+  assert.equal(contract.call("drop", { key: "a" }).result, "ä🪙");
+  assert.throws(() => contract.view("kept", { key: "a" }), { reason: "the record is absent" });
+  assert.throws(() => contract.call("keep", { key: "k".repeat(300), text: "", count: 0, data, hash }), { reason: "too long for storage" });
+});
+
+test("contracts call each other", () => {
+  const other = contract.chain.deploy(built());
+  assert.equal(contract.call("relay", { to: other.id, text: "a \"b\"" }).result, 'a "b"');
+  assert.throws(() => contract.call("relayFailure", { to: other.id, reason: "no" }), { reason: "no" });
+  assert.throws(() => contract.call("relayFailure", { to: alice, reason: "no" }), { reason: "the call of another contract failed with code 3" });
+  assert.throws(() => contract.view("misread", { to: other.id }), { reason: "result: not a bool" });
+});
+
+test("a thrown error is a reason", () => {
+  assert.throws(() => contract.call("raise", { reason: "thrown" }), { reason: "thrown" });
+});
+
+test("a call that fails leaves nothing", () => {
+  assert.throws(() => contract.call("fail", { reason: "undone" }), { reason: "undone" });
+  assert.throws(() => contract.view("kept", { key: "fail" }), { reason: "the record is absent" });
+});
+
+test("Keccak-256 has the original padding", () => {
+  assert.equal(contract.view("keccak", { v: "0x" }), "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
+});
