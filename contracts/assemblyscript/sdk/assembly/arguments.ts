@@ -39,7 +39,8 @@ export class Arguments extends Reader {
       return this.finish();
     }
     this.current = -1;
-    this.decode("name");
+    if (this.peek() != 0x22) this.malformed();
+    this.decode("");
     const index = this.find();
     if (!this.skip(0x3a)) this.malformed();
     const bit: u32 = 1 << index;

@@ -1,5 +1,5 @@
-import { copy } from "./memory";
 import { revertWith } from "./revert";
+import { decodeText } from "./text";
 import { Account, Bytes, Bytes32, Hash } from "./types";
 import { Writer } from "./writer";
 
@@ -142,32 +142,7 @@ export class Reader {
 
   string(): string {
     this.decode("string");
-    const length = this.decodedLength;
-    const units = heap.alloc(<usize>length << 1);
-    let to = units;
-    for (let at = this.decoded, end = at + length; at < end; ) {
-      const first = <u32>load<u8>(at++);
-      if (first < 0x80) {
-        store<u16>(to, first);
-        to += 2;
-        continue;
-      }
-      const more: u32 = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-      let point = first & (0x3f >> more);
-      for (let i: u32 = 0; i < more; i++) point = (point << 6) | (load<u8>(at++) & 0x3f);
-      if (point >= 0x10000) {
-        point -= 0x10000;
-        store<u16>(to, 0xd800 | (point >> 10));
-        to += 2;
-        point = 0xdc00 | (point & 0x3ff);
-      }
-      store<u16>(to, point);
-      to += 2;
-    }
-    const size = to - units;
-    const text = changetype<string>(__new(size, idof<string>()));
-    copy(changetype<usize>(text), units, <u32>size);
-    return text;
+    return decodeText(this.decoded, this.decodedLength);
   }
 
   bytes(): Bytes {

@@ -1,6 +1,7 @@
 import * as host from "./host";
 import { copy } from "./memory";
 import { require, revert } from "./revert";
+import { decodeText } from "./text";
 import { Account, Bytes, Bytes32, Hash } from "./types";
 import { Writer } from "./writer";
 
@@ -75,7 +76,7 @@ export function decode<T>(from: usize, length: u32): T {
     return load<T>(from);
   } else if (isString<T>()) {
     // @ts-ignore: a string
-    return String.UTF8.decodeUnsafe(from, length);
+    return decodeText(from, length);
   } else if (idof<T>() == idof<Account>() || idof<T>() == idof<Hash>()) {
     require(length == 32, "a stored value is of another type");
     const value = __new(32, idof<T>());
@@ -105,7 +106,7 @@ function zero<T>(): T {
     return changetype<T>(__new(0, idof<Bytes>()));
   } else {
     revert("the record is absent");
-    unreachable();
+    return changetype<T>(0);
   }
 }
 
@@ -151,16 +152,14 @@ const key = new Key();
 
 /** A name in storage and what begins with it. */
 class Named {
-  private readonly name: Writer = new Writer();
-
-  constructor(name: string) {
-    this.name.text(name);
-  }
+  constructor(private readonly name: string) {}
 
   /** The key that is the name alone. */
   protected root(): Key {
+    const bytes = new Writer();
+    bytes.text(this.name);
     key.reset();
-    return key.raw(this.name.start, this.name.length);
+    return key.raw(bytes.start, bytes.length);
   }
 
   /** The keys under the name: a byte 0 sets them apart from those of a longer name. */
