@@ -201,7 +201,9 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 // listener keeps what contracts say with the host function debug.
 type listener struct{ debug []string }
 
-func (*listener) Enter(exec.CallInfo)                   {}
-func (*listener) Exit(exec.Reason, []byte, types.Gas)   {}
-func (*listener) Host(vm.Function, []uint64, types.Gas) {}
-func (l *listener) Debug(message []byte)                { l.debug = append(l.debug, string(message)) }
+func (*listener) Enter(exec.CallInfo)                 {}
+func (*listener) Exit(exec.Reason, []byte, types.Gas) {}
+func (*listener) Host(vm.Function, types.Gas)         {}
+func (*listener) Storage(_, _, _ []byte)              {}
+func (*listener) Event(types.Log)                     {}
+func (l *listener) Debug(message []byte)              { l.debug = append(l.debug, string(message)) }

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -29,11 +30,12 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 	for i, list := range logs {
 		tx := c.sign(alice, uint64(head.Height)*100+uint64(i), types.Transfer{To: account(bob), Amount: 1})
 		receipt := types.Receipt{Transaction: tx.ID(), Status: types.StatusSuccess, GasUsed: 21_000, Logs: list}
+		reason := exec.Success
 		if list == nil {
-			receipt.Status = types.StatusFailed
+			receipt.Status, reason = types.StatusFailed, exec.OutOfGas
 		}
 		e.Block.Transactions = append(e.Block.Transactions, tx)
-		e.IDs, e.Receipts = append(e.IDs, tx.ID()), append(e.Receipts, receipt)
+		e.IDs, e.Receipts, e.Reasons = append(e.IDs, tx.ID()), append(e.Receipts, receipt), append(e.Reasons, reason)
 	}
 	check(c.t, c.store.Append(e))
 	return e.Block.Header.Height
