@@ -80,7 +80,7 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 	go func() { p.ended <- p.command.Wait() }()
 	// It has read its rules when it answers.
 	if err := p.await(ctx, time.Minute, nil, func(map[string]string) bool { return true }); err != nil {
-		return nil, errors.Join(fmt.Errorf("Prometheus does not answer, see %s: %w", log.Name(), err), p.end())
+		return nil, errors.Join(fmt.Errorf("no answer of Prometheus, see %s: %w", log.Name(), err), p.end())
 	}
 	return p, nil
 }
@@ -147,7 +147,7 @@ func (p *prometheus) alerts(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	if answer.Status != "success" {
-		return nil, fmt.Errorf("Prometheus answers %d, %s", response.StatusCode, answer.Status)
+		return nil, fmt.Errorf("answer %d of Prometheus, %s", response.StatusCode, answer.Status)
 	}
 	states := map[string]string{}
 	for _, alert := range answer.Data.Alerts {

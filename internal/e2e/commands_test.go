@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -430,18 +428,4 @@ func TestDevelopmentMethods(t *testing.T) {
 	if r.BlockHeight != begin+4 {
 		t.Errorf("the chain goes on at block %d", r.BlockHeight)
 	}
-}
-
-// devKey is the private key of a development account.
-func devKey(t *testing.T, node *process, index int) crypto.PrivateKey {
-	t.Helper()
-	bytes, err := hex.DecodeString(node.Accounts[index].PrivateKey)
-	if err != nil || len(bytes) != 32 {
-		t.Fatalf("a private key of %d bytes: %v", len(bytes), err)
-	}
-	key, err := crypto.NewPrivateKey([32]byte(bytes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }

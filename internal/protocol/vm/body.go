@@ -75,9 +75,7 @@ func (b *body) read(t functionType) {
 // readLocals reads the declarations of locals and returns them as they were written.
 func (b *body) readLocals() []byte {
 	b.locals = b.locals[:0]
-	for _, t := range b.functionType.params {
-		b.locals = append(b.locals, t)
-	}
+	b.locals = append(b.locals, b.functionType.params...)
 	from := b.at
 	for range b.count() {
 		many := uint64(b.u32())

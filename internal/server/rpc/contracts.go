@@ -95,7 +95,7 @@ func (s *Server) getContractCode(_ context.Context, p api.ContractParams) (api.D
 	})
 }
 
-func (s *Server) getContractABI(ctx context.Context, p api.ContractParams) (*api.ABI, error) {
+func (s *Server) getContractAbi(ctx context.Context, p api.ContractParams) (*api.ABI, error) {
 	code, err := s.getContractCode(ctx, p)
 	if err != nil {
 		return nil, err

@@ -261,7 +261,7 @@ func (s *Server) methods() []method {
 		bind(s, api.GetStorageProof, s.getStorageProof),
 		bind(s, api.ListContracts, s.listContracts),
 		bind(s, api.GetContract, s.getContract),
-		bind(s, api.GetContractABI, s.getContractABI),
+		bind(s, api.GetContractABI, s.getContractAbi),
 		bind(s, api.GetContractCode, s.getContractCode),
 		bind(s, api.GetEvents, s.getEvents),
 		bind(s, api.TraceTransaction, s.traceTransaction),
