@@ -22,7 +22,7 @@ func TestMaxRunning(t *testing.T) {
 			running++
 			most = max(most, running)
 			mu.Unlock()
-			time.Sleep(time.Second) // of the bubble
+			<-time.After(time.Second) // of the bubble
 			mu.Lock()
 			running--
 			mu.Unlock()
@@ -55,7 +55,7 @@ func TestMaxRunning(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Second / 2)
+		<-time.After(time.Second / 2)
 		// Whoever's time ends while others run is told so.
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

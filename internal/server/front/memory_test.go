@@ -143,7 +143,7 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 		if len(order) != 0 {
 			t.Errorf("%q did not wait", order)
 		}
-		time.Sleep(memoryWait / 2)
+		<-time.After(memoryWait / 2)
 		holder.Release()
 		synctest.Wait()
 		if got := strings.Join(order, ", "); got != "large, small" {
@@ -154,7 +154,7 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 		}
 		order, start = nil, time.Now()
 		wait("late", 1<<20)
-		time.Sleep(memoryWait)
+		<-time.After(memoryWait)
 		synctest.Wait()
 		if got := strings.Join(order, ", "); got != "late refused after "+memoryWait.String() || s.counts.busy.Load() != 1 {
 			t.Errorf("%s; %d counted", got, s.counts.busy.Load())
@@ -186,7 +186,7 @@ func TestOnePlaceLeavesRoom(t *testing.T) {
 		if !other.Reserve(t.Context(), 2<<20) {
 			t.Error("another place has no room")
 		}
-		time.Sleep(memoryWait)
+		<-time.After(memoryWait)
 		synctest.Wait()
 		greedy.Release()
 		other.Release()
