@@ -24,7 +24,7 @@ const tokenSupply = 1_000_000_000
 
 func newTokenScenario(t testing.TB) *tokenScenario {
 	s := &tokenScenario{testChain: newTestChain(t), token: types.NewContractID(account(alice), 0)}
-	code := must(os.ReadFile("testdata/nep20.wasm"))(t)
+	code := must(os.ReadFile("../../../contracts/wasm/nep20.wasm"))(t)
 	s.deploy = s.costly(alice, 0, 50_000_000, types.Deploy{
 		Name: "token", Code: code, InitArgs: []byte(`{"name":"Example","symbol":"EX","decimals":6,"initialSupply":1000000000}`),
 	})

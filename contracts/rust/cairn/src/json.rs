@@ -136,7 +136,7 @@ impl Parser {
         out.push(&[byte]);
     }
 
-    /// `uXXXX`, or two of them that are a surrogate pair.
+    /// A `u` with its four hex digits, or two of them that make up a surrogate pair.
     fn unicode(&mut self, out: &mut Buffer) {
         let mut code = self.code_unit();
         if code >> 10 == 0xd800 >> 10 {
