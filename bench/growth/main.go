@@ -141,6 +141,13 @@ func (g *grown) at(s settings, size int) (result, error) {
 	if err = errors.Join(err, o.close()); err != nil {
 		return r, err
 	}
+	if o, err = g.open(); err != nil {
+		return r, err
+	}
+	o.settle()
+	if err = o.close(); err != nil {
+		return r, err
+	}
 	start := time.Now()
 	if o, err = g.open(); err != nil {
 		return r, err
@@ -181,7 +188,7 @@ func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
 	}
 	r := result{leaves: t.Len()}
 	random := rand.New(rand.NewPCG(1, uint64(size)))
-	took, err := g.update(o, t, random, s.runs)
+	took, err := g.update(o, t, random, s.runs, o.settle)
 	if err != nil {
 		return r, err
 	}
@@ -193,13 +200,14 @@ func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
 	return r, err
 }
 
-// update makes blocks of updates, one right after the other.
-func (g *grown) update(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (took []phases, err error) {
+// update makes blocks of updates, and calls before ahead of each.
+func (g *grown) update(o *opened, t *tree.Tree, random *rand.Rand, blocks int, before func()) (took []phases, err error) {
 	for range blocks {
 		accesses, err := g.updates(o, random, updatesPerBlock)
 		if err != nil {
 			return nil, err
 		}
+		before()
 		each, err := o.appendWrites(t, accesses)
 		if err != nil {
 			return nil, err
@@ -207,6 +215,18 @@ func (g *grown) update(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (
 		took = append(took, each)
 	}
 	return took, nil
+}
+
+// settle waits until the database has compacted what growing left it. A chain whose blocks come once a second leaves
+// it that time; what blocks cost that leave it none is measured by steady.
+func (o *opened) settle() {
+	const poll, calm = 100 * time.Millisecond, 5
+	for quiet := 0; quiet < calm; quiet++ {
+		<-time.After(poll)
+		if o.db.Metrics().CompactionsRunning > 0 {
+			quiet = 0
+		}
+	}
 }
 
 // byLength measures blocks of several lengths.

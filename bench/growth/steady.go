@@ -25,7 +25,7 @@ type steady struct {
 // steady makes so many blocks of updates.
 func (g *grown) steady(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (*steady, error) {
 	before := o.db.Metrics()
-	took, err := g.update(o, t, random, blocks)
+	took, err := g.update(o, t, random, blocks, func() {})
 	if err != nil {
 		return nil, err
 	}

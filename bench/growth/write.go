@@ -10,7 +10,7 @@ import (
 // write writes the tables, and the plots.
 func write(s settings, results []result, lengths []point, atRest string) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Medians of %d runs in one process, on disk.\n\n"+
+	fmt.Fprintf(&text, "Medians of %d runs in one process, on disk; before each the database finished its compactions.\n\n"+
 		"| leaves of the state | %d updates: root and synced commit, ms | of it the root | of it the disk | a block of %d transfers, ms | start, s | database, MiB |\n"+
 		"|---|---|---|---|---|---|---|\n", s.runs, updatesPerBlock, s.blockSize)
 	var updates, blocks []point

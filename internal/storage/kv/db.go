@@ -176,6 +176,7 @@ type Metrics struct {
 	CacheHits           int64
 	CacheMisses         int64
 	Compactions         int64
+	CompactionsRunning  int64 // now
 	Flushes             int64
 	CompactionDebtBytes uint64        // estimate of what is to be compacted
 	ReadAmplification   int           // levels that a read may have to ask
@@ -192,7 +193,7 @@ func (db *DB) Metrics() Metrics {
 		LoggedBytes: m.WAL.BytesWritten, WrittenBytes: tables.TableBytesFlushed + tables.TableBytesCompacted,
 		DiskBytes: m.DiskSpaceUsage(), WALBytes: m.WAL.Size, MemTableBytes: m.MemTable.Size,
 		CacheBytes: m.BlockCache.Size, CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
-		Compactions: m.Compact.Count, Flushes: m.Flush.Count,
+		Compactions: m.Compact.Count, CompactionsRunning: m.Compact.NumInProgress, Flushes: m.Flush.Count,
 		CompactionDebtBytes: m.Compact.EstimatedDebt, ReadAmplification: m.ReadAmp(),
 		WriteStalls: db.stalls.Load(), Syncs: db.syncs.Load(), SyncTime: time.Duration(db.syncNanos.Load()),
 	}
