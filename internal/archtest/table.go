@@ -31,6 +31,7 @@ var rows = map[string][]string{
 	// The protocol: deterministic, a function of values.
 	"internal/proof/poseidon":              {},
 	"internal/proof/poseidon/internal/gen": {},
+	"internal/proof/field":                 {},
 	"internal/protocol/params":             {"types", "crypto"},
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},
 	"internal/protocol/state":              {"types", "codec"},

@@ -1,0 +1,155 @@
+// Package field is the arithmetic of proofs: the KoalaBear prime field F_p, p = 2^31 − 2^24 + 1, its extension E of
+// degree 6 (186 bits), vectors of both and transforms over the two-adic subgroups of F_p.
+//
+// E is built as F_p[u]/(u² − 3) and over it [v]/(v³ − (u + 1)); an element's six coordinates belong to
+// 1, u, v, uv, v², uv². Elements are kept in Montgomery form; what leaves a process is the canonical integer below p.
+package field
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/big"
+	"math/bits"
+
+	"github.com/consensys/gnark-crypto/field/koalabear"
+	"github.com/consensys/gnark-crypto/field/koalabear/extensions"
+)
+
+const (
+	// P is the prime 2^31 − 2^24 + 1.
+	P = 0x7f000001
+	// Degree is the degree of E over F_p.
+	Degree = 6
+	// Size is the length in bytes of an encoded element of F_p, ExtSize of one of E.
+	Size, ExtSize = 4, 4 * Degree
+	// TwoAdicity is the largest k such that 2^k divides p − 1.
+	TwoAdicity = 24
+)
+
+// Element is one of F_p; its zero value is 0.
+type Element = koalabear.Element
+
+// Vector is elements of F_p; its operations are vectorised where the processor can.
+type Vector = koalabear.Vector
+
+// Ext is an element of E; its zero value is 0.
+type Ext = extensions.E6
+
+// ExtVector is elements of E.
+type ExtVector = extensions.VectorE6
+
+// ErrCanonical says that an encoded integer is p or more.
+var ErrCanonical = errors.New("field element is not canonical")
+
+// New returns v mod p.
+func New(v uint64) (e Element) {
+	e.SetUint64(v)
+	return e
+}
+
+// One returns 1 in E.
+func One() (e Ext) {
+	e.SetOne()
+	return e
+}
+
+// Lift returns x as an element of E.
+func Lift(x Element) (e Ext) {
+	e.B0.A0 = x
+	return e
+}
+
+// FromCoordinates returns the element of E with the given coordinates to 1, u, v, uv, v², uv².
+func FromCoordinates(c [Degree]Element) (e Ext) {
+	e.B0.A0, e.B0.A1, e.B1.A0, e.B1.A1, e.B2.A0, e.B2.A1 = c[0], c[1], c[2], c[3], c[4], c[5]
+	return e
+}
+
+// Coordinates returns the coordinates of e to 1, u, v, uv, v², uv².
+func Coordinates(e *Ext) [Degree]Element {
+	return [Degree]Element{e.B0.A0, e.B0.A1, e.B1.A0, e.B1.A1, e.B2.A0, e.B2.A1}
+}
+
+// Append appends the canonical integer of x, four bytes little-endian.
+func Append(b []byte, x *Element) []byte {
+	return binary.LittleEndian.AppendUint32(b, x.Bits()[0])
+}
+
+// AppendExt appends the six coordinates of x, each as Append does.
+func AppendExt(b []byte, x *Ext) []byte {
+	c := Coordinates(x)
+	for i := range c {
+		b = Append(b, &c[i])
+	}
+	return b
+}
+
+// Decode reads four bytes as Append wrote them, and fails with ErrCanonical if their integer is not below p.
+func Decode(b []byte) (Element, error) {
+	v := binary.LittleEndian.Uint32(b)
+	if v >= P {
+		return Element{}, ErrCanonical
+	}
+	return New(uint64(v)), nil
+}
+
+// DecodeExt reads 24 bytes as AppendExt wrote them, and fails with ErrCanonical if a coordinate is not below p.
+func DecodeExt(b []byte) (Ext, error) {
+	var c [Degree]Element
+	for i := range c {
+		var err error
+		if c[i], err = Decode(b[Size*i:]); err != nil {
+			return Ext{}, err
+		}
+	}
+	return FromCoordinates(c), nil
+}
+
+// Canonical overwrites dst with the canonical integers of src, which is one vector multiplication; dst's elements are
+// then to be read as plain words, no longer as field elements.
+func Canonical(dst, src Vector) {
+	one := Element{1} // the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
+	dst.ScalarMul(src, &one)
+}
+
+// Pow returns x^k.
+func Pow(x Element, k uint64) (z Element) {
+	z.SetOne()
+	for i := bits.Len64(k) - 1; i >= 0; i-- {
+		z.Square(&z)
+		if k>>i&1 == 1 {
+			z.Mul(&z, &x)
+		}
+	}
+	return z
+}
+
+// PowExt returns x^k in E.
+func PowExt(x *Ext, k uint64) (z Ext) {
+	z.Exp(*x, new(big.Int).SetUint64(k))
+	return z
+}
+
+// SquareTimes returns x^(2^k) in E.
+func SquareTimes(x *Ext, k int) Ext {
+	z := *x
+	for range k {
+		z.Square(&z)
+	}
+	return z
+}
+
+// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all (Montgomery's trick).
+func Invert(v Vector) { copy(v, koalabear.BatchInvert(v)) }
+
+// InvertExt does in E what Invert does in F_p.
+func InvertExt(v ExtVector) { copy(v, extensions.BatchInvertE6(v)) }
+
+// Shift is the multiplicative generator 3 of F_p, by which cosets are shifted off the two-adic subgroups.
+func Shift() Element { return New(3) }
+
+// RootOfUnity returns a generator of the subgroup of 2^log elements; the generator for log − 1 is its square. log must
+// be at most TwoAdicity.
+func RootOfUnity(log int) Element {
+	return Pow(Shift(), (P-1)>>log)
+}
