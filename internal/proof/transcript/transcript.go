@@ -1,0 +1,134 @@
+// Package transcript makes an interactive argument non-interactive (Fiat and Shamir, CRYPTO 1986): prover and verifier
+// feed a SHA-256 chain the same messages and draw from it what the verifier would have said.
+//
+// The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256 and LE64 eight bytes little-endian:
+//
+//	absorb m      S ← H(S ‖ 1 ‖ LE64(len m) ‖ m)
+//	draw 32 bytes B = H(S ‖ 2), then S ← H(S ‖ 3)
+//	seal          the nonce x is good for k bits if the low k bits of LE64(H(S ‖ 4 ‖ LE64(x))) are zero
+package transcript
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+)
+
+// What follows the state in the four uses of the hash.
+const (
+	tagAbsorb = iota + 1
+	tagDraw
+	tagRatchet
+	tagSeal
+)
+
+// Transcript is what has been said so far. A copy goes its own way.
+type Transcript struct {
+	state [sha256.Size]byte
+}
+
+// New returns the transcript of a protocol named by domain.
+func New(domain string) *Transcript {
+	return &Transcript{sha256.Sum256([]byte(domain))}
+}
+
+// Absorb takes in one message; where one ends and the next begins is part of what is hashed.
+func (t *Transcript) Absorb(message []byte) {
+	h := sha256.New()
+	var head [sha256.Size + 9]byte
+	copy(head[:], t.state[:])
+	head[sha256.Size] = tagAbsorb
+	binary.LittleEndian.PutUint64(head[sha256.Size+1:], uint64(len(message)))
+	h.Write(head[:])
+	h.Write(message)
+	h.Sum(t.state[:0])
+}
+
+// AbsorbExt takes in one message: the encodings of v, one after the other.
+func (t *Transcript) AbsorbExt(v []field.Ext) {
+	message := make([]byte, 0, field.ExtSize*len(v))
+	for i := range v {
+		message = field.AppendExt(message, &v[i])
+	}
+	t.Absorb(message)
+}
+
+// block draws 32 bytes.
+func (t *Transcript) block() [sha256.Size]byte {
+	out := t.hash(tagDraw)
+	t.state = t.hash(tagRatchet)
+	return out
+}
+
+func (t *Transcript) hash(tag byte) [sha256.Size]byte {
+	var m [sha256.Size + 1]byte
+	copy(m[:], t.state[:])
+	m[sha256.Size] = tag
+	return sha256.Sum256(m[:])
+}
+
+// Ext draws an element of E: two blocks, whose first six words of 64 bits modulo p are its coordinates. No value is
+// likelier than 1/p by more than the factor 1 + 2^−33.
+func (t *Transcript) Ext() field.Ext {
+	first, second := t.block(), t.block()
+	words := append(first[:], second[:]...)
+	var c [field.Degree]field.Element
+	for i := range c {
+		c[i] = field.New(binary.LittleEndian.Uint64(words[8*i:]))
+	}
+	return field.FromCoordinates(c)
+}
+
+// Index draws a uniform number below 2^log: the low bits of a block's first 64-bit word. log must be below 63.
+func (t *Transcript) Index(log int) int {
+	b := t.block()
+	return int(binary.LittleEndian.Uint64(b[:]) & (1<<log - 1))
+}
+
+// Sealed says whether nonce is good for this many bits of work, and takes it in if so.
+func (t *Transcript) Sealed(nonce uint64, bits int) bool {
+	if !t.good(nonce, bits) {
+		return false
+	}
+	t.Absorb(binary.LittleEndian.AppendUint64(nil, nonce))
+	return true
+}
+
+func (t *Transcript) good(nonce uint64, bits int) bool {
+	var m [sha256.Size + 9]byte
+	copy(m[:], t.state[:])
+	m[sha256.Size] = tagSeal
+	binary.LittleEndian.PutUint64(m[sha256.Size+1:], nonce)
+	sum := sha256.Sum256(m[:])
+	return binary.LittleEndian.Uint64(sum[:])&(1<<bits-1) == 0
+}
+
+// sealChunk is how many nonces one call tries, and sealCalls how many calls run before anyone looks.
+const (
+	sealChunk = 1 << 12
+	sealCalls = 16
+)
+
+// Seal finds the least nonce good for this many bits of work, about 2^bits hashes, and takes it in. parallel runs f(i)
+// for each i below n in any order.
+func (t *Transcript) Seal(bits int, parallel func(n int, f func(i int))) uint64 {
+	for base := uint64(0); ; base += sealCalls * sealChunk {
+		var found [sealCalls]uint64 // the least good nonce of each call, plus one
+		parallel(sealCalls, func(i int) {
+			first := base + uint64(i)*sealChunk
+			for nonce := first; nonce < first+sealChunk; nonce++ {
+				if t.good(nonce, bits) {
+					found[i] = nonce + 1
+					return
+				}
+			}
+		})
+		for _, n := range found {
+			if n != 0 {
+				t.Sealed(n-1, bits)
+				return n - 1
+			}
+		}
+	}
+}
