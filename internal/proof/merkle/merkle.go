@@ -1,0 +1,129 @@
+// Package merkle commits to rows: a binary tree of SHA-256 whose leaf is H(0 ‖ row) and whose node is
+// H(1 ‖ left ‖ right), as in RFC 6962 section 2.1, over a power of two of rows. An opening of several rows has no node
+// twice and none that the verifier computes itself.
+package merkle
+
+import (
+	"crypto/sha256"
+	"errors"
+	"slices"
+)
+
+// Size is the length of a digest in bytes.
+const Size = sha256.Size
+
+// Digest is a node's hash.
+type Digest = [Size]byte
+
+// ErrRoot says that opened rows do not hash to the root.
+var ErrRoot = errors.New("opened rows are not those committed to")
+
+// What precedes the content of leaf and node in the hash.
+const (
+	tagLeaf = iota
+	tagNode
+)
+
+// Tag is the byte that a row's buffer begins with.
+const Tag = tagLeaf
+
+// Leaf returns the leaf of the row that follows Tag in b: H(b).
+func Leaf(b []byte) Digest { return sha256.Sum256(b) }
+
+func hashNode(left, right *Digest) Digest {
+	var b [1 + 2*Size]byte
+	b[0] = tagNode
+	copy(b[1:], left[:])
+	copy(b[1+Size:], right[:])
+	return sha256.Sum256(b[:])
+}
+
+// Tree is a committed tree of n leaves: nodes[n+i] is leaf i, and node k's children are 2k and 2k+1.
+type Tree struct {
+	nodes []Digest
+}
+
+// hashBlock is how many nodes one call computes.
+const hashBlock = 1 << 10
+
+// New returns a tree in nodes, which has the length 2n and the leaves in its second half; n is a power of two. parallel
+// runs f(i) for each i below n in any order.
+func New(nodes []Digest, parallel func(n int, f func(i int))) *Tree {
+	for width := len(nodes) / 4; width >= 1; width /= 2 {
+		blocks := (width + hashBlock - 1) / hashBlock
+		level := func(i int) {
+			for k := width + i*hashBlock; k < min(width+(i+1)*hashBlock, 2*width); k++ {
+				nodes[k] = hashNode(&nodes[2*k], &nodes[2*k+1])
+			}
+		}
+		if blocks == 1 {
+			level(0)
+		} else {
+			parallel(blocks, level)
+		}
+	}
+	return &Tree{nodes}
+}
+
+// Root returns the root.
+func (t *Tree) Root() Digest { return t.nodes[1] }
+
+// AppendOpening appends the siblings that Verify needs for the leaves at indices, which must ascend without repetition.
+func (t *Tree) AppendOpening(b []byte, indices []int) []byte {
+	level := slices.Clone(indices)
+	for width := len(t.nodes) / 2; width > 1; width /= 2 {
+		level = climb(level, func(_, sibling int) {
+			b = append(b, t.nodes[width+sibling][:]...)
+		}, func(int, int) {})
+	}
+	return b
+}
+
+// climb goes from a level to the one above it: it calls single for each node whose sibling is not among them, with its
+// position in level and its sibling's index, and both for each pair, with the positions; it returns the parents.
+func climb(level []int, single func(position, sibling int), both func(left, right int)) []int {
+	parents := level[:0]
+	for i := 0; i < len(level); i++ {
+		index := level[i]
+		if i+1 < len(level) && index&1 == 0 && level[i+1] == index+1 {
+			both(i, i+1)
+			i++
+		} else {
+			single(i, index^1)
+		}
+		parents = append(parents, index>>1)
+	}
+	return parents
+}
+
+// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has leaves[i] at indices[i], as the
+// siblings show that next returns one by one; next's error is Verify's. indices must not be empty and ascend without
+// repetition.
+func Verify(root *Digest, log int, indices []int, leaves []Digest, next func() (Digest, error)) (err error) {
+	level, hashes := slices.Clone(indices), slices.Clone(leaves)
+	for range log {
+		n := 0 // how many parents hashes holds; never more than were read from it
+		level = climb(level, func(i, sibling int) {
+			other, failed := next()
+			if failed != nil {
+				err = failed
+			}
+			if sibling&1 == 0 {
+				hashes[n] = hashNode(&other, &hashes[i])
+			} else {
+				hashes[n] = hashNode(&hashes[i], &other)
+			}
+			n++
+		}, func(left, right int) {
+			hashes[n] = hashNode(&hashes[left], &hashes[right])
+			n++
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if hashes[0] != *root {
+		return ErrRoot
+	}
+	return nil
+}

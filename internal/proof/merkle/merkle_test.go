@@ -1,0 +1,96 @@
+package merkle
+
+import (
+	"crypto/sha256"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func serial(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+func row(i int) []byte { return []byte{Tag, byte(i), byte(i >> 8), 7} }
+
+func build(log int) *Tree {
+	nodes := make([]Digest, 2<<log)
+	for i := range 1 << log {
+		nodes[1<<log+i] = Leaf(row(i))
+	}
+	return New(nodes, serial)
+}
+
+// naive is the root from its definition.
+func naive(leaves []Digest) Digest {
+	if len(leaves) == 1 {
+		return leaves[0]
+	}
+	left, right := naive(leaves[:len(leaves)/2]), naive(leaves[len(leaves)/2:])
+	return sha256.Sum256(append(append([]byte{1}, left[:]...), right[:]...))
+}
+
+func TestRootIsTheDefinition(t *testing.T) {
+	for log := range 13 {
+		tree := build(log)
+		if got, want := tree.Root(), naive(tree.nodes[1<<log:]); got != want {
+			t.Errorf("root of 2^%d leaves is %x, want %x", log, got, want)
+		}
+	}
+}
+
+var errShort = errors.New("short")
+
+// verify reads the siblings from opening and returns how many bytes are left.
+func verify(root *Digest, log int, indices []int, leaves []Digest, opening []byte) (left int, err error) {
+	err = Verify(root, log, indices, leaves, func() (d Digest, err error) {
+		if len(opening) < Size {
+			return d, errShort
+		}
+		d, opening = Digest(opening[:Size]), opening[Size:]
+		return d, nil
+	})
+	return len(opening), err
+}
+
+func TestOpenings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := rapid.IntRange(0, 9).Draw(t, "log")
+		opened := rapid.SliceOfN(rapid.Bool(), 1<<log, 1<<log).Draw(t, "opened")
+		tree := build(log)
+		var indices []int
+		var leaves []Digest
+		for i, is := range opened {
+			if is {
+				indices, leaves = append(indices, i), append(leaves, Leaf(row(i)))
+			}
+		}
+		if len(indices) == 0 {
+			return
+		}
+		opening := tree.AppendOpening(nil, indices)
+		root := tree.Root()
+		if left, err := verify(&root, log, indices, leaves, append(opening, 9)); err != nil || left != 1 {
+			t.Fatalf("honest opening: %d bytes left, %v", left, err)
+		}
+		if len(opening) > 0 {
+			if _, err := verify(&root, log, indices, leaves, opening[:len(opening)-1]); !errors.Is(err, errShort) {
+				t.Fatalf("cut opening: %v", err)
+			}
+			at := rapid.IntRange(0, len(opening)-1).Draw(t, "at")
+			opening[at] ^= 1
+			if _, err := verify(&root, log, indices, leaves, opening); !errors.Is(err, ErrRoot) {
+				t.Fatalf("changed opening: %v", err)
+			}
+			opening[at] ^= 1
+		}
+		at := rapid.IntRange(0, len(leaves)-1).Draw(t, "leaf")
+		leaves[at][0] ^= 1
+		if _, err := verify(&root, log, indices, leaves, opening); !errors.Is(err, ErrRoot) {
+			t.Fatalf("changed leaf: %v", err)
+		}
+	})
+}
