@@ -35,6 +35,7 @@ var rows = map[string][]string{
 	"internal/proof/transcript":            {"internal/proof/field"},
 	"internal/proof/merkle":                {},
 	"internal/proof/fri":                   {"internal/proof/field", "internal/proof/merkle", "internal/proof/transcript"},
+	"internal/proof/security":              {"internal/proof/field", "internal/proof/fri"},
 	"internal/protocol/params":             {"types", "crypto"},
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},
 	"internal/protocol/state":              {"types", "codec"},

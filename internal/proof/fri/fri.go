@@ -18,7 +18,8 @@ import (
 
 const (
 	logFold = 3
-	fold    = 1 << logFold
+	// Fold is how many values a leaf holds, and by what a fold divides the number of coefficients.
+	Fold = 1 << logFold
 )
 
 // ErrFinal says that a query does not end at the final polynomial.
@@ -78,7 +79,7 @@ func (d Domain) At(index int) field.Element {
 
 // eighthPowers is the domain after a fold.
 func (d Domain) eighthPowers() Domain {
-	return Domain{d.Log - logFold, d.LogBlowup, field.Pow(d.Shift, fold), field.Pow(d.Root, fold)}
+	return Domain{d.Log - logFold, d.LogBlowup, field.Pow(d.Shift, Fold), field.Pow(d.Root, Fold)}
 }
 
 // leaf returns which leaf of the layer on d holds the value at index, and where in the leaf it stands; a leaf's number
@@ -98,7 +99,7 @@ func (d Domain) index(leaf, slot int) int {
 // folder folds leaves of one layer.
 type folder struct {
 	beta  [logFold]field.Ext      // β, β², β⁴
-	roots [fold / 2]field.Element // powers of the inverse of the root of order 8, halved
+	roots [Fold / 2]field.Element // powers of the inverse of the root of order 8, halved
 	half  field.Element
 }
 
@@ -117,11 +118,11 @@ func newFolder(beta field.Ext) *folder {
 
 // fold returns Σ β^k·f_k(x^8) from a leaf's values at x·ζ^t, ζ the root of order 8; inverse is that of x. It is three
 // folds by two, for which f_even(x²) = (f(x) + f(−x))/2 and f_odd(x²) = (f(x) − f(−x))/2x. v is overwritten.
-func (f *folder) fold(v *[fold]field.Ext, inverse field.Element) field.Ext {
+func (f *folder) fold(v *[Fold]field.Ext, inverse field.Element) field.Ext {
 	var odd field.Ext
 	var factor field.Element
 	stride := 1 // of the roots: after each fold the points are the squares
-	for level, n := 0, fold/2; n >= 1; level, n = level+1, n/2 {
+	for level, n := 0, Fold/2; n >= 1; level, n = level+1, n/2 {
 		for t := range n {
 			odd.Sub(&v[t], &v[t+n])
 			v[t].Add(&v[t], &v[t+n])
@@ -139,8 +140,8 @@ func (f *folder) fold(v *[fold]field.Ext, inverse field.Element) field.Ext {
 // opening is a leaf that queries touch: which of its values they bring along, and all of its values.
 type opening struct {
 	leaf   int
-	known  [fold]bool
-	values [fold]field.Ext
+	known  [Fold]bool
+	values [Fold]field.Ext
 }
 
 // group returns the leaves of the layer on d, ascending, that hold the values at indices.
@@ -168,7 +169,7 @@ func (d Domain) group(indices []int, values []field.Ext) []opening {
 
 // row is a leaf's content as it is hashed.
 func (o *opening) row() []byte {
-	b := make([]byte, 1, 1+fold*field.ExtSize)
+	b := make([]byte, 1, 1+Fold*field.ExtSize)
 	for i := range o.values {
 		b = field.AppendExt(b, &o.values[i])
 	}

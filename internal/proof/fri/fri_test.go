@@ -91,10 +91,10 @@ func TestFoldIsItsDefinition(t *testing.T) {
 	f := values(d, coefficients)
 	folded := make([]field.Ext, 8) // Σ β^k·f_k
 	power := field.One()
-	for k := range fold {
+	for k := range Fold {
 		for i := range folded {
 			var term field.Ext
-			term.Mul(&power, &coefficients[fold*i+k])
+			term.Mul(&power, &coefficients[Fold*i+k])
 			folded[i].Add(&folded[i], &term)
 		}
 		power.Mul(&power, &beta)

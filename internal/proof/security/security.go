@@ -1,0 +1,105 @@
+// Package security counts what a proof is worth: the probability that a false statement is proven, as bits, from
+// theorems only, for the parameters of a proof system and the figures of a circuit. Nothing rests on a conjecture about
+// proximity beyond the Johnson bound.
+//
+// The bounds are those that the Ethereum Foundation's calculator (github.com/ethereum/soundcalc) uses:
+//
+//	BCHKS25  Ben-Sasson, Carmon, Haböck, Kopparty, Saraf, "On proximity gaps for Reed–Solomon codes", 2025, theorem 4.2
+//	Ha22     Haböck, "A summary on the FRI low degree test", eprint 2022/1216, theorem 8
+//	Ha22L    Haböck, "Multivariate lookups based on logarithmic derivatives", eprint 2022/1530, lemma 2
+//
+// Rounds are counted apart and the weakest is the result (round-by-round soundness, which is what survives the
+// Fiat–Shamir transformation in the random-oracle model); grinding counts for the queries alone.
+package security
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/fri"
+)
+
+// Circuit is what the bounds need to know of a circuit.
+type Circuit struct {
+	LogRows     int // its trace has 2^LogRows rows
+	Functions   int // that are batched: each column once for every point at which it is opened
+	Constraints int // composed with powers of one challenge
+	Degree      int // the largest of a constraint, in the columns
+	Entries     int // of all buses: terms of the sum, in the trace and public
+	Width       int // the longest entry's number of values, with its bus
+}
+
+// Terms are the bits of each round: −log2 of its error.
+type Terms struct {
+	ALI      float64 // the composition hides a violated constraint
+	DEEP     float64 // a false value outside the domain goes unnoticed
+	LogUp    float64 // the sums of unequal buses are equal
+	Batching float64 // a far function becomes close when all are batched
+	Folding  float64 // or when it is folded
+	Query    float64 // no query finds a far function, with grinding
+
+	Multiplicity int // m, of the analysis alone: the distance is (1 + 1/2m)·√ρ away from 1
+}
+
+// Bits is the weakest term, rounded down.
+func (t Terms) Bits() int {
+	return int(math.Floor(min(t.ALI, t.DEEP, t.LogUp, t.Batching, t.Folding, t.Query)))
+}
+
+func (t Terms) String() string {
+	return fmt.Sprintf("%d bits: ALI %.1f, DEEP %.1f, LogUp %.1f, batching %.1f, folding %.1f, query %.1f (m = %d)",
+		t.Bits(), t.ALI, t.DEEP, t.LogUp, t.Batching, t.Folding, t.Query, t.Multiplicity)
+}
+
+// points is how many consecutive rows constraints reach: this one and the next.
+const points = 2
+
+// At returns the terms for the analysis with multiplicity m, which must be at least 3.
+func At(p fri.Parameters, c Circuit, m int) Terms {
+	rho := math.Exp2(-float64(p.LogBlowup))
+	rows := math.Exp2(float64(c.LogRows))
+	eta := math.Sqrt(rho) / float64(2*m)
+	list := 1 / (2 * eta * math.Sqrt(rho)) // Johnson's bound on the codewords within the distance
+	space := float64(field.Degree) * math.Log2(field.P)
+	bits := func(error float64) float64 { return space - math.Log2(error) }
+
+	degree := float64(c.Degree)
+	t := Terms{
+		Multiplicity: m,
+		ALI:          bits(list * float64(c.Constraints)),
+		DEEP:         bits(list * (degree*(rows+points-1) + rows - 1)),
+		LogUp:        bits(float64(max(1, c.Entries)) * float64(max(1, c.Width))),
+		Batching:     bits(gap(rho, rows, m) * float64(max(1, c.Functions-1))),
+		Query:        -float64(p.Queries)*math.Log2(math.Sqrt(rho)+eta) + float64(p.Grinding),
+	}
+	t.Folding = math.Inf(1)
+	for i := range p.Layers(c.LogRows) {
+		t.Folding = min(t.Folding, bits(gap(rho, rows/math.Pow(fri.Fold, float64(i+1)), m)*(fri.Fold-1)))
+	}
+	return t
+}
+
+// gap is how many challenges combine two functions, one of them far from the code of this dimension, to a near one
+// (BCHKS25, theorem 4.2).
+func gap(rho, dimension float64, m int) float64 {
+	root, half := math.Sqrt(rho), float64(m)+0.5
+	distance := 1 - root - root/float64(2*m)
+	return (2*math.Pow(half, 5)+3*half*distance*rho)*(dimension/rho)/(3*rho*root) + half/root
+}
+
+// maxMultiplicity is beyond where a larger one helps: its batching term is below 100 bits.
+const maxMultiplicity = 1 << 10
+
+// Best returns the terms for the multiplicity that gives the most bits; it is of the analysis, and changes nothing in
+// the proof.
+func Best(p fri.Parameters, c Circuit) Terms {
+	best, weakest := Terms{}, math.Inf(-1)
+	for m := 3; m < maxMultiplicity; m++ {
+		t := At(p, c, m)
+		if w := min(t.ALI, t.DEEP, t.LogUp, t.Batching, t.Folding, t.Query); w > weakest {
+			best, weakest = t, w
+		}
+	}
+	return best
+}
