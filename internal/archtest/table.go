@@ -31,6 +31,7 @@ var rows = map[string][]string{
 	// The protocol: deterministic, a function of values.
 	"internal/proof/poseidon":              {},
 	"internal/proof/poseidon/internal/gen": {},
+	"internal/proof/air":                   {"internal/proof/field"},
 	"internal/proof/field":                 {},
 	"internal/proof/transcript":            {"internal/proof/field"},
 	"internal/proof/merkle":                {},
