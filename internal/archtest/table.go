@@ -36,6 +36,8 @@ var rows = map[string][]string{
 	"internal/proof/transcript":            {"internal/proof/field"},
 	"internal/proof/merkle":                {},
 	"internal/proof/fri":                   {"internal/proof/field", "internal/proof/merkle", "internal/proof/transcript"},
+	"internal/proof/stark":                 {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/transcript"},
+	"internal/proof/verifier":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
 	"internal/proof/security":              {"internal/proof/field", "internal/proof/fri"},
 	"internal/protocol/params":             {"types", "crypto"},
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},

@@ -1,0 +1,206 @@
+// Package verifier checks proofs. It knows circuits and nothing of what they are about, needs neither state nor node,
+// and does for every proof a bounded amount of work, in one pass over its bytes.
+package verifier
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/fri"
+	"github.com/cairn-chain/cairn/internal/proof/merkle"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/transcript"
+)
+
+var (
+	// ErrLevel says that a proof has fewer bits than asked for.
+	ErrLevel = errors.New("proof has too few bits of security")
+	// ErrConstraints says that the constraints do not hold at the point drawn.
+	ErrConstraints = errors.New("constraints do not hold")
+	// ErrPoint says that the point drawn is one of F_p, where the values of functions are committed to; it happens once
+	// in 2^155.
+	ErrPoint = errors.New("point drawn is in the base field")
+	// ErrGrinding says that the nonce shows too little work.
+	ErrGrinding = errors.New("nonce shows too little work")
+)
+
+// Verify checks that proof proves the statement with at least so many bits, and returns how many it has.
+func Verify(s *stark.Statement, atLeast int, proof []byte) (bits int, err error) {
+	r := transcript.NewReader(proof)
+	header, err := stark.ReadHeader(r)
+	if err != nil {
+		return 0, err
+	}
+	level := stark.Levels[header.Level]
+	if level.Bits < atLeast {
+		return 0, fmt.Errorf("%w: %d", ErrLevel, level.Bits)
+	}
+	if err := verify(s, level.Parameters, header.LogRows, r); err != nil {
+		return 0, err
+	}
+	return level.Bits, nil
+}
+
+// argument is a proof as far as it has been read.
+type argument struct {
+	statement  *stark.Statement
+	shape      stark.Shape
+	parameters fri.Parameters
+	logRows    int
+	reader     *transcript.Reader
+	transcript *transcript.Transcript
+
+	columns, aux, chunks merkle.Digest // roots
+	z                    field.Ext
+	values               []field.Ext // at z and z·w
+	weights              []field.Ext // of the functions, batched
+}
+
+// verify checks what follows a header.
+func verify(s *stark.Statement, p fri.Parameters, logRows int, r *transcript.Reader) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	a := &argument{
+		statement: s, shape: stark.ShapeOf(s.Circuit), parameters: p, logRows: logRows,
+		reader: r, transcript: s.Transcript(p, logRows),
+	}
+	if err := a.checkConstraints(); err != nil {
+		return err
+	}
+	if err := a.checkDegree(); err != nil {
+		return err
+	}
+	return r.End()
+}
+
+// root reads a root and absorbs it.
+func (a *argument) root() (d merkle.Digest, err error) {
+	if d, err = a.reader.Digest(); err == nil {
+		a.transcript.Absorb(d[:])
+	}
+	return d, err
+}
+
+// checkConstraints reads the commitments and the values at z and z·w, and checks that at z the constraints, composed,
+// are the quotient times x^n − 1.
+func (a *argument) checkConstraints() (err error) {
+	if a.columns, err = a.root(); err != nil {
+		return err
+	}
+	challenges, err := a.statement.Circuit.NewChallenges(a.transcript.Ext(), a.transcript.Ext(), a.statement.Terms, a.logRows)
+	if err != nil {
+		return err
+	}
+	if a.shape.Aux > 0 {
+		if a.aux, err = a.root(); err != nil {
+			return err
+		}
+	}
+	composition := a.transcript.Ext()
+	if a.chunks, err = a.root(); err != nil {
+		return err
+	}
+	a.z = a.transcript.Ext()
+	if base := field.Lift(a.z.B0.A0); base.Equal(&a.z) {
+		return ErrPoint
+	}
+	if a.values, err = a.reader.Ext(a.shape.AtPoint() + a.shape.AtNext()); err != nil {
+		return err
+	}
+	a.transcript.AbsorbExt(a.values)
+
+	opened := a.shape.Split(a.values)
+	zn := field.SquareTimes(&a.z, a.logRows)
+	vanishing, one := zn, field.One()
+	vanishing.Sub(&vanishing, &one)
+	results := a.statement.Circuit.Evaluate(a.point(&opened, challenges, vanishing))
+	left := stark.InnerProduct(stark.Powers(composition, len(results)), results)
+	right := stark.InnerProduct([]field.Ext{one, zn}, opened.Chunks)
+	if right.Mul(&right, &vanishing); !left.Equal(&right) {
+		return ErrConstraints
+	}
+	return nil
+}
+
+// point returns where the circuit is evaluated. The selector of row k is w^k·(x^n − 1)/(n·(x − w^k)).
+func (a *argument) point(o *stark.Opened, c *air.Challenges, vanishing field.Ext) *air.Point {
+	selector := func(root field.Element) field.Ext {
+		e := field.Lift(root)
+		e.Sub(&a.z, &e)
+		scale := field.New(1 << a.logRows)
+		e.MulByElement(&e, &scale)
+		e.Inverse(&e)
+		e.Mul(&e, &vanishing)
+		e.MulByElement(&e, &root)
+		return e
+	}
+	last := field.RootOfUnity(a.logRows)
+	p := &air.Point{
+		Columns: o.Columns, Next: make([]field.Ext, a.shape.Columns),
+		Aux: o.Aux, AuxNext: make([]field.Ext, a.shape.Aux),
+		Public: a.statement.Public, Challenges: c,
+		First: selector(field.New(1)), Last: selector(*last.Inverse(&last)),
+	}
+	for i, column := range a.shape.Next {
+		p.Next[column] = o.Next[i]
+	}
+	for i, column := range a.shape.AuxNext {
+		p.AuxNext[column] = o.AuxNext[i]
+	}
+	return p
+}
+
+// checkDegree reads the low-degree test and the rows that it queries, and checks that the functions committed to are
+// polynomials with the values read.
+func (a *argument) checkDegree() error {
+	a.weights = stark.Powers(a.transcript.Ext(), len(a.values))
+	commitment, err := a.parameters.ReadCommitment(a.logRows, a.reader, a.transcript)
+	if err != nil {
+		return err
+	}
+	nonce, err := a.reader.Uint64()
+	if err != nil {
+		return err
+	}
+	if !a.transcript.Sealed(nonce, a.parameters.Grinding) {
+		return ErrGrinding
+	}
+	indices := a.parameters.Indices(a.logRows, a.transcript)
+	columns, err := a.rows(&a.columns, a.shape.Columns, indices)
+	if err != nil {
+		return err
+	}
+	aux := make([]field.Vector, len(indices))
+	if a.shape.Aux > 0 {
+		if aux, err = a.rows(&a.aux, field.Degree*a.shape.Aux, indices); err != nil {
+			return err
+		}
+	}
+	chunks, err := a.rows(&a.chunks, field.Degree*stark.Chunks, indices)
+	if err != nil {
+		return err
+	}
+	return commitment.Verify(indices, a.batch(indices, columns, aux, chunks), a.reader)
+}
+
+// rows reads the rows of one commitment at indices, each of width elements, and what shows that they are those
+// committed to.
+func (a *argument) rows(root *merkle.Digest, width int, indices []int) ([]field.Vector, error) {
+	rows, leaves := make([]field.Vector, len(indices)), make([]merkle.Digest, len(indices))
+	b := []byte{merkle.Tag}
+	for i := range rows {
+		var err error
+		if rows[i], err = a.reader.Elements(width); err != nil {
+			return nil, err
+		}
+		b = b[:1]
+		for k := range rows[i] {
+			b = field.Append(b, &rows[i][k])
+		}
+		leaves[i] = merkle.Leaf(b)
+	}
+	return rows, merkle.Verify(root, a.logRows+a.parameters.LogBlowup, indices, leaves, a.reader.Digest)
+}
