@@ -38,6 +38,7 @@ var rows = map[string][]string{
 	"internal/proof/fri":                   {"internal/proof/field", "internal/proof/merkle", "internal/proof/transcript"},
 	"internal/proof/stark":                 {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/transcript"},
 	"internal/proof/verifier":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
+	"internal/proof/prover":                {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
 	"internal/proof/security":              {"internal/proof/field", "internal/proof/fri"},
 	"internal/protocol/params":             {"types", "crypto"},
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},
@@ -103,6 +104,7 @@ var testRows = map[string][]string{
 	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},
+	"internal/proof/verifier":   {"internal/proof/prover"},
 	"internal/protocol/vm":      {"internal/testkit/wasmgen"},
 	"internal/server/rpc":       {"client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry": {"api", "internal/node", "types"},

@@ -1,0 +1,52 @@
+package prover
+
+import (
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/merkle"
+)
+
+// arena is memory that is kept from one proof to the next: the first pass over fresh pages costs several times the
+// next ones.
+type arena struct {
+	elements   slab[field.Element]
+	extensions slab[field.Ext]
+	digests    slab[merkle.Digest]
+}
+
+func (a *arena) reset() {
+	a.elements.reset()
+	a.extensions.reset()
+	a.digests.reset()
+}
+
+// slab hands out pieces of one slice. What does not fit is allocated for this time, and the slab grows at the next
+// reset.
+type slab[T any] struct {
+	room []T
+	used int // of this round, also beyond room
+}
+
+func (s *slab[T]) reset() {
+	if s.used > len(s.room) {
+		s.room = nil // before the larger one is there
+		s.room = make([]T, s.used)
+	}
+	s.used = 0
+}
+
+// take returns n values of any content.
+func (s *slab[T]) take(n int) []T {
+	from := s.used
+	s.used += n
+	if s.used > len(s.room) {
+		return make([]T, n)
+	}
+	return s.room[from:s.used:s.used]
+}
+
+// touch writes to all of the memory, so that its pages are there.
+func (a *arena) touch() {
+	clear(a.elements.room)
+	clear(a.extensions.room)
+	clear(a.digests.room)
+}

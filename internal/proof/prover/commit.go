@@ -1,0 +1,100 @@
+package prover
+
+import (
+	"encoding/binary"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/fri"
+	"github.com/cairn-chain/cairn/internal/proof/merkle"
+)
+
+// grid is the domain of one proof with its tables.
+type grid struct {
+	fri.Domain
+	rows, points int            // n and n·B
+	transform    *field.Domain  // of n points
+	cosets       []field.Vector // for each of the B cosets s·⟨w⟩, the powers of s in bit-reversed order
+	powers       field.Vector   // w^i, w the generator of the rows
+}
+
+func newGrid(p fri.Parameters, logRows int, a *arena) *grid {
+	g := &grid{Domain: p.Domain(logRows), rows: 1 << logRows, transform: field.NewDomain(logRows)}
+	g.points = g.rows << p.LogBlowup
+	for j := range 1 << p.LogBlowup {
+		v := a.elements.take(g.rows)
+		field.Powers(v, field.New(1), g.shift(j))
+		field.BitReverse(v)
+		g.cosets = append(g.cosets, v)
+	}
+	g.powers = a.elements.take(g.rows)
+	field.Powers(g.powers, field.New(1), field.RootOfUnity(logRows))
+	return g
+}
+
+// shift returns the s of coset j: its points are s·w^i.
+func (g *grid) shift(j int) field.Element { return g.At(j << g.Log) }
+
+// coset returns the part of values on the domain that is of coset j.
+func (g *grid) coset(v field.Vector, j int) field.Vector { return v[j*g.rows : (j+1)*g.rows] }
+
+// extend sets dst to the values on the domain of the polynomial whose coefficients are given in bit-reversed order.
+func (g *grid) extend(dst, coefficients field.Vector) {
+	for j := range g.cosets {
+		part := g.coset(dst, j)
+		part.Mul(coefficients, g.cosets[j])
+		g.transform.Evaluate(part)
+	}
+}
+
+// extendAll returns the values on the domain of columns given on the rows.
+func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel) []field.Vector {
+	out := make([]field.Vector, len(columns))
+	for k := range out {
+		out[k] = a.elements.take(g.points)
+	}
+	parallel(len(columns), func(k int) {
+		last := g.coset(out[k], len(g.cosets)-1) // room for the coefficients, until their turn comes to be overwritten
+		copy(last, columns[k])
+		g.transform.Interpolate(last)
+		g.extend(out[k], last)
+	})
+	return out
+}
+
+// tile is how many rows are hashed at once: their columns are transposed in the processor's caches.
+const tile = 64
+
+// commitRows returns the tree whose leaf at each index of the domain is the columns' values there.
+func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle.Tree {
+	points := len(columns[0])
+	nodes := a.digests.take(2 * points)
+	rows := min(tile, points)
+	parallel(points/rows, func(block int) {
+		from, stride := block*rows, 1+field.Size*len(columns)
+		canonical, buffer := make(field.Vector, rows), make([]byte, rows*stride)
+		for k, column := range columns {
+			field.Canonical(canonical, column[from:from+rows])
+			at := 1 + field.Size*k
+			for i := range canonical {
+				binary.LittleEndian.PutUint32(buffer[at:], canonical[i][0])
+				at += stride
+			}
+		}
+		for i := range rows {
+			row := buffer[i*stride : (i+1)*stride]
+			row[0] = merkle.Tag
+			nodes[points+from+i] = merkle.Leaf(row)
+		}
+	})
+	return merkle.New(nodes, parallel)
+}
+
+// appendRows appends the columns' values at indices, row by row, and what shows that they are in the tree.
+func appendRows(b []byte, columns []field.Vector, tree *merkle.Tree, indices []int) []byte {
+	for _, index := range indices {
+		for k := range columns {
+			b = field.Append(b, &columns[k][index])
+		}
+	}
+	return tree.AppendOpening(b, indices)
+}

@@ -1,0 +1,148 @@
+package prover
+
+import (
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+)
+
+// blockRows is how many rows a program works on at once, so that its vectors stay in the processor's caches.
+const blockRows = 256
+
+// machine runs a program on one block after another; each of several that run at once has its own.
+type machine struct {
+	program   *program
+	scalars   []field.Element
+	vectors   []field.Vector // by slot
+	ones      field.Vector
+	temporary field.Vector
+	inverted  field.ExtVector
+	wrapped   map[int32]field.Vector // room for blocks of next rows that begin again at the first
+}
+
+// newMachine returns a machine for blocks of rows rows, at most blockRows.
+func newMachine(p *program, scalars []field.Element, rows int) *machine {
+	m := &machine{
+		program: p, scalars: scalars, vectors: make([]field.Vector, p.slots),
+		ones: make(field.Vector, rows), temporary: make(field.Vector, rows), inverted: make(field.ExtVector, rows),
+		wrapped: make(map[int32]field.Vector),
+	}
+	for i := range m.ones {
+		m.ones[i].SetOne()
+	}
+	room := make(field.Vector, (p.slots-int(p.inputs.end))*rows)
+	for i := int(p.inputs.end); i < p.slots; i++ {
+		m.vectors[i], room = room[:rows:rows], room[rows:]
+	}
+	return m
+}
+
+// bind returns the program's scalars for a circuit's public inputs and challenges.
+func (p *program) bind(c *air.Circuit, public []field.Element, challenges *air.Challenges) []field.Element {
+	values := make([]field.Ext, len(c.Nodes()))
+	for i, n := range c.Nodes() {
+		v := &values[i]
+		switch n.Op { // nodes that differ from row to row get a value that nobody reads
+		case air.OpConst:
+			*v = field.Lift(n.Value)
+		case air.OpPublic:
+			*v = field.Lift(public[n.A])
+		case air.OpAlpha:
+			*v = challenges.Alpha
+		case air.OpBeta:
+			*v = challenges.Beta[n.A-1]
+		case air.OpShift:
+			*v = challenges.Shift
+		case air.OpAdd:
+			v.Add(&values[n.A], &values[n.B])
+		case air.OpSub:
+			v.Sub(&values[n.A], &values[n.B])
+		case air.OpMul:
+			v.Mul(&values[n.A], &values[n.B])
+		}
+	}
+	scalars := make([]field.Element, len(p.scalars))
+	for i, s := range p.scalars {
+		scalars[i] = field.Coordinates(&values[s.node])[s.coordinate]
+	}
+	return scalars
+}
+
+// input sets an input to rows [from, from + rows) of a column, and if next is not absent, that input to the rows after
+// them; after the column's last comes its first.
+func (m *machine) input(slot, next int32, column field.Vector, from int) {
+	rows := len(m.ones)
+	m.vectors[slot] = column[from : from+rows]
+	switch {
+	case next == absent:
+	case from+rows < len(column):
+		m.vectors[next] = column[from+1 : from+rows+1]
+	default:
+		w, ok := m.wrapped[next]
+		if !ok {
+			w = make(field.Vector, rows)
+			m.wrapped[next] = w
+		}
+		copy(w, column[from+1:])
+		w[rows-1] = column[0]
+		m.vectors[next] = w
+	}
+}
+
+// run computes the outputs of one block, whose inputs are set, and hands each to yield as it is ready: a vector for
+// each coordinate, nil where it is zero.
+func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
+	v := m.vectors
+	for _, i := range m.program.instructions {
+		switch i.op {
+		case opAdd:
+			v[i.dst].Add(v[i.a], v[i.b])
+		case opSub:
+			v[i.dst].Sub(v[i.a], v[i.b])
+		case opMul:
+			v[i.dst].Mul(v[i.a], v[i.b])
+		case opMulScalar:
+			v[i.dst].ScalarMul(v[i.a], &m.scalars[i.b])
+		case opAddScalar:
+			m.temporary.ScalarMul(m.ones, &m.scalars[i.b])
+			v[i.dst].Add(v[i.a], m.temporary)
+		case opSubScalar:
+			m.temporary.ScalarMul(m.ones, &m.scalars[i.b])
+			v[i.dst].Sub(v[i.a], m.temporary)
+		case opFromScalar:
+			m.temporary.ScalarMul(m.ones, &m.scalars[i.b])
+			v[i.dst].Sub(m.temporary, v[i.a])
+		case opFill:
+			v[i.dst].ScalarMul(m.ones, &m.scalars[i.b])
+		case opInvert:
+			m.invert(&m.program.inversions[i.a])
+		case opYield:
+			var out [field.Degree]field.Vector
+			for c, slot := range m.program.outputs[i.a] {
+				if slot != absent {
+					out[c] = v[slot]
+				}
+			}
+			yield(int(i.a), out)
+		}
+	}
+}
+
+func (m *machine) invert(both *[2][field.Degree]int32) {
+	var c [field.Degree]field.Element
+	for row := range m.inverted {
+		for k, slot := range both[1] {
+			c[k] = field.Element{}
+			if slot != absent {
+				c[k] = m.vectors[slot][row]
+			}
+		}
+		m.inverted[row] = field.FromCoordinates(c)
+	}
+	field.InvertExt(m.inverted)
+	for row := range m.inverted {
+		c = field.Coordinates(&m.inverted[row])
+		for k, slot := range both[0] {
+			m.vectors[slot][row] = c[k]
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Package prover makes proofs. It proves whatever trace it is given: that a false one is refused is the verifier's
+// work, and the node verifies each proof before it serves it.
+package prover
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/fri"
+	"github.com/cairn-chain/cairn/internal/proof/merkle"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/transcript"
+)
+
+// Prover makes proofs of one circuit, one at a time. It keeps its memory from one to the next.
+type Prover struct {
+	circuit     *air.Circuit
+	shape       stark.Shape
+	constraints *program
+	buses       *program
+	arena       arena
+}
+
+// New returns a prover of the circuit.
+func New(c *air.Circuit) *Prover {
+	return &Prover{circuit: c, shape: stark.ShapeOf(c), constraints: compileConstraints(c), buses: compileBuses(c)}
+}
+
+// Reserve takes the memory for traces of 2^logRows rows at once, so that no proof has to wait for it: about 16 bytes for
+// each of the trace's cells, helper columns counted six times.
+func (p *Prover) Reserve(logRows int) {
+	rows, points := 1<<logRows, 4<<logRows
+	aux := field.Degree * p.shape.Aux
+	p.arena.elements.used = points*(p.shape.Columns+aux+field.Degree*stark.Chunks) + rows*(2*aux+3*field.Degree*stark.Chunks+16)
+	p.arena.extensions.used = 3 * points
+	p.arena.digests.used = 6 * points
+	p.arena.reset()
+	p.arena.touch()
+}
+
+// Prove returns a proof of the statement at the level of that number in stark.Levels, from a trace that has a column of
+// one length, a power of two, for each of the circuit's; the trace is only read. parallel runs f(i) for each i below n
+// in any order; the proof does not depend on it.
+func (p *Prover) Prove(s *stark.Statement, level int, columns []field.Vector, parallel fri.Parallel) ([]byte, error) {
+	logRows, err := p.check(s, columns)
+	if err != nil {
+		return nil, err
+	}
+	proof := stark.Header{Level: level, LogRows: logRows}.Append(nil)
+	return p.prove(s, stark.Levels[level].Parameters, columns, proof, parallel)
+}
+
+// check returns the logarithm of the trace's rows.
+func (p *Prover) check(s *stark.Statement, columns []field.Vector) (logRows int, err error) {
+	if s.Circuit != p.circuit || len(columns) != p.shape.Columns || len(columns) == 0 {
+		return 0, fmt.Errorf("%w: %d columns, or another circuit", stark.ErrShape, len(columns))
+	}
+	rows := len(columns[0])
+	for k := range columns {
+		if len(columns[k]) != rows {
+			return 0, fmt.Errorf("%w: column %d has %d rows, the first %d", stark.ErrShape, k, len(columns[k]), rows)
+		}
+	}
+	logRows = bits.TrailingZeros(uint(rows))
+	if rows != 1<<logRows || logRows < stark.MinLogRows || logRows > stark.MaxLogRows {
+		return 0, fmt.Errorf("%w: %d rows", stark.ErrShape, rows)
+	}
+	return logRows, s.Check()
+}
+
+// run is a proof in the making.
+type run struct {
+	*Prover
+	statement  *stark.Statement
+	parameters fri.Parameters
+	grid       *grid
+	transcript *transcript.Transcript
+	parallel   fri.Parallel
+	proof      []byte
+
+	columns, aux, chunks oracle
+	challenges           *air.Challenges
+}
+
+// oracle is columns on the domain and the tree that commits to their rows.
+type oracle struct {
+	columns []field.Vector
+	tree    *merkle.Tree
+}
+
+func (p *Prover) prove(s *stark.Statement, parameters fri.Parameters, columns []field.Vector, proof []byte, parallel fri.Parallel) ([]byte, error) {
+	p.arena.reset()
+	logRows := bits.TrailingZeros(uint(len(columns[0])))
+	r := &run{
+		Prover: p, statement: s, parameters: parameters, grid: newGrid(parameters, logRows, &p.arena),
+		transcript: s.Transcript(parameters, logRows), parallel: parallel, proof: proof,
+	}
+	r.columns = r.commit(r.grid.extendAll(columns, &p.arena, parallel))
+	alpha := r.transcript.Ext()
+	beta := r.transcript.Ext()
+	var err error
+	if r.challenges, err = p.circuit.NewChallenges(alpha, beta, s.Terms, logRows); err != nil {
+		return nil, err
+	}
+	if p.shape.Aux > 0 {
+		r.aux = r.commit(r.grid.extendAll(r.helpers(columns), &p.arena, parallel))
+	}
+	composition := r.transcript.Ext()
+	r.chunks = r.commit(r.quotient(composition))
+
+	z := r.transcript.Ext()
+	inverses := r.inverses(z)
+	values := r.open(z, inverses)
+	r.transcript.AbsorbExt(values)
+	for i := range values {
+		r.proof = field.AppendExt(r.proof, &values[i])
+	}
+	batched := r.batch(values, inverses, r.transcript.Ext())
+	return r.answer(batched), nil
+}
+
+// commit hashes columns on the domain, appends the root and absorbs it.
+func (r *run) commit(columns []field.Vector) oracle {
+	o := oracle{columns, commitRows(columns, &r.arena, r.parallel)}
+	root := o.tree.Root()
+	r.proof = append(r.proof, root[:]...)
+	r.transcript.Absorb(root[:])
+	return o
+}
+
+// answer runs the low-degree test on the batched function and opens all that its queries ask for.
+func (r *run) answer(batched field.ExtVector) []byte {
+	layers, proof := r.parameters.Commit(r.grid.Log, batched, r.proof, r.transcript, r.parallel)
+	proof = binary.LittleEndian.AppendUint64(proof, r.transcript.Seal(r.parameters.Grinding, r.parallel))
+	indices := r.parameters.Indices(r.grid.Log, r.transcript)
+	for _, o := range []oracle{r.columns, r.aux, r.chunks} {
+		if len(o.columns) > 0 {
+			proof = appendRows(proof, o.columns, o.tree, indices)
+		}
+	}
+	return layers.AppendOpenings(proof, indices)
+}

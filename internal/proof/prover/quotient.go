@@ -1,0 +1,209 @@
+package prover
+
+import (
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+)
+
+// pool hands out one machine to each of the calls that run at once.
+type pool chan *machine
+
+func (p pool) get(fresh func() *machine) *machine {
+	select {
+	case m := <-p:
+		return m
+	default:
+		return fresh()
+	}
+}
+
+func (p pool) put(m *machine) {
+	select {
+	case p <- m:
+	default:
+	}
+}
+
+// poolSize is how many machines are kept; more may run.
+const poolSize = 64
+
+// blocks runs the program on each block of n rows, in any order.
+func (r *run) blocks(p *program, n int, do func(m *machine, from int)) {
+	scalars := p.bind(r.circuit, r.statement.Public, r.challenges)
+	rows := min(blockRows, n)
+	machines := make(pool, poolSize)
+	r.parallel(n/rows, func(block int) {
+		m := machines.get(func() *machine { return newMachine(p, scalars, rows) })
+		do(m, block*rows)
+		machines.put(m)
+	})
+}
+
+// helpers returns the six coordinates of each helper column on the rows, as the circuit defines them.
+func (r *run) helpers(columns []field.Vector) []field.Vector {
+	n, in := r.grid.rows, &r.buses.inputs
+	out := make([]field.Vector, field.Degree*r.shape.Aux)
+	for k := range out {
+		out[k] = r.arena.elements.take(n)
+	}
+	first := field.Vector(r.arena.elements.take(n))
+	clear(first)
+	first[0].SetOne()
+	r.blocks(r.buses, n, func(m *machine, from int) {
+		for k := range columns {
+			m.input(in.columns+int32(k), in.next+int32(k), columns[k], from)
+		}
+		m.input(in.first, in.last, first, from) // the last row is the one before the first
+		m.run(func(group int, v [field.Degree]field.Vector) {
+			for c := range v {
+				to := out[field.Degree*group+c][from : from+len(m.ones)]
+				if v[c] == nil {
+					clear(to)
+				} else {
+					copy(to, v[c])
+				}
+			}
+		})
+	})
+	r.accumulate(out)
+	return out
+}
+
+// accumulate turns the last helper column, of which it finds the last group's sums, into the accumulator: it begins
+// with 0 and grows by the sums of all groups less the shift.
+func (r *run) accumulate(helpers []field.Vector) {
+	last := helpers[len(helpers)-field.Degree:]
+	shift := field.Coordinates(&r.challenges.Shift)
+	r.parallel(field.Degree, func(c int) {
+		for k := c; k < len(helpers)-field.Degree; k += field.Degree {
+			last[c].Add(last[c], helpers[k])
+		}
+		var total field.Element
+		for row, sum := range last[c] {
+			last[c][row] = total
+			total.Add(&total, &sum).Sub(&total, &shift[c])
+		}
+	})
+}
+
+// quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and returns the chunks of
+// the quotient on the domain, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the
+// domain's first coset and that in the middle, which together are 3·⟨w_2n⟩.
+func (r *run) quotient(composition field.Ext) []field.Vector {
+	n := r.grid.rows
+	weights := r.constraintWeights(composition)
+	values := make([]field.Vector, field.Degree)
+	for c := range values {
+		values[c] = r.arena.elements.take(stark.Chunks * n)
+	}
+	for h := range stark.Chunks {
+		r.composeOn(h, weights, values)
+	}
+	return r.split(values)
+}
+
+// constraintWeights returns for each constraint the power of the challenge, times each element of E's basis.
+func (r *run) constraintWeights(composition field.Ext) [][field.Degree]field.Ext {
+	powers := stark.Powers(composition, len(r.circuit.Constraints()))
+	weights := make([][field.Degree]field.Ext, len(powers))
+	for i := range weights {
+		for c := range field.Degree {
+			b := basis(c)
+			weights[i][c].Mul(&powers[i], &b)
+		}
+	}
+	return weights
+}
+
+// basis returns the element of E whose coordinate c is 1 and whose others are 0.
+func basis(c int) field.Ext {
+	var coordinates [field.Degree]field.Element
+	coordinates[c].SetOne()
+	return field.FromCoordinates(coordinates)
+}
+
+// composeOn computes the quotient on coset h·B/2 and puts it into every second of values, from h.
+func (r *run) composeOn(h int, weights [][field.Degree]field.Ext, values []field.Vector) {
+	g, in := r.grid, &r.constraints.inputs
+	j := h * len(g.cosets) / stark.Chunks
+	first, inverse := g.selector(j, r.arena.elements.take(g.rows), r.parallel)
+	r.blocks(r.constraints, g.rows, func(m *machine, from int) {
+		for k, column := range r.columns.columns {
+			m.input(in.columns+int32(k), in.next+int32(k), g.coset(column, j), from)
+		}
+		for k, column := range r.aux.columns {
+			m.input(in.aux+int32(k), in.auxNext+int32(k), g.coset(column, j), from)
+		}
+		m.input(in.first, in.last, first, from) // the selector of the last row is that of the first at x·w
+		sum := m.inverted
+		clear(sum)
+		m.run(func(constraint int, v [field.Degree]field.Vector) {
+			for c := range v {
+				if v[c] != nil {
+					sum.ScalarMulAccByElement(v[c], &weights[constraint][c])
+				}
+			}
+		})
+		sum.ScalarMulByElement(sum, &inverse)
+		for i := range sum {
+			for c, x := range field.Coordinates(&sum[i]) {
+				values[c][stark.Chunks*(from+i)+h] = x
+			}
+		}
+	})
+}
+
+// selector sets first to the values on coset j of the polynomial that is 1 on the first row and 0 on the others,
+// (x^n − 1)/(n·(x − 1)), and returns the inverse of x^n − 1, which is the same on all of a coset.
+func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i int))) (field.Vector, field.Element) {
+	s, one := g.shift(j), field.New(1)
+	vanishing := field.Pow(s, uint64(g.rows))
+	vanishing.Sub(&vanishing, &one)
+	scale, n := vanishing, field.New(uint64(g.rows))
+	scale.Div(&scale, &n)
+	rows := min(blockRows, g.rows)
+	parallel(g.rows/rows, func(block int) {
+		part := first[block*rows : (block+1)*rows]
+		part.ScalarMul(g.powers[block*rows:(block+1)*rows], &s)
+		for i := range part {
+			part[i].Sub(&part[i], &one)
+		}
+		field.Invert(part)
+		part.ScalarMul(part, &scale)
+	})
+	return first, *vanishing.Inverse(&vanishing)
+}
+
+// split interpolates the coordinates of the quotient q, given on 3·⟨w_2n⟩, and returns the values on the domain of q_0
+// and q_1 for which q = q_0 + x^n·q_1.
+func (r *run) split(values []field.Vector) []field.Vector {
+	g := r.grid
+	out := make([]field.Vector, field.Degree*stark.Chunks)
+	for k := range out {
+		out[k] = r.arena.elements.take(g.points)
+	}
+	// The powers of 1/3 undo the shift; as for the cosets, in bit-reversed order.
+	unshift, third := field.Vector(r.arena.elements.take(g.rows)), g.Shift
+	third.Inverse(&third)
+	field.Powers(unshift, field.New(1), third)
+	field.BitReverse(unshift)
+	high := field.Pow(third, uint64(g.rows))
+	transform := field.NewDomain(g.Log + 1)
+	r.parallel(field.Degree, func(c int) {
+		v := values[c]
+		transform.Interpolate(v)
+		for chunk := range stark.Chunks {
+			to := out[field.Degree*chunk+c]
+			coefficients := g.coset(to, len(g.cosets)-1)
+			for i := range coefficients { // bit-reversed: the even are those below n
+				coefficients[i] = v[stark.Chunks*i+chunk]
+			}
+			coefficients.Mul(coefficients, unshift)
+			if chunk > 0 {
+				coefficients.ScalarMul(coefficients, &high)
+			}
+			g.extend(to, coefficients)
+		}
+	})
+	return out
+}
