@@ -62,7 +62,7 @@ func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel
 }
 
 // tile is how many rows are hashed at once: their columns are transposed in the processor's caches.
-const tile = 64
+const tile = 256
 
 // commitRows returns the tree whose leaf at each index of the domain is the columns' values there.
 func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle.Tree {

@@ -36,10 +36,10 @@ func newMachine(p *program, scalars []field.Element, rows int) *machine {
 	return m
 }
 
-// bind returns the program's scalars for a circuit's public inputs and challenges.
-func (p *program) bind(c *air.Circuit, public []field.Element, challenges *air.Challenges) []field.Element {
-	values := make([]field.Ext, len(c.Nodes()))
-	for i, n := range c.Nodes() {
+// bind returns the program's scalars for the circuit's public inputs and challenges.
+func (p *program) bind(public []field.Element, challenges *air.Challenges) []field.Element {
+	values := make([]field.Ext, len(p.circuit.Nodes()))
+	for i, n := range p.circuit.Nodes() {
 		v := &values[i]
 		switch n.Op { // nodes that differ from row to row get a value that nobody reads
 		case air.OpConst:

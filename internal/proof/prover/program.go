@@ -8,6 +8,7 @@ import (
 // A program computes expressions of a circuit for a block of rows at once: each instruction is one operation on vectors
 // over F_p, an element of E being six of them. What is the same on every row is a scalar, computed before.
 type program struct {
+	circuit      *air.Circuit
 	instructions []instruction
 	inversions   [][2][field.Degree]int32 // of opInvert: destination and source
 	outputs      [][field.Degree]int32    // of opYield: a vector for each coordinate, or absent
@@ -89,7 +90,7 @@ type compiler struct {
 
 func newCompiler(c *air.Circuit) *compiler {
 	k := &compiler{circuit: c, values: make(map[int32]value), scalar: make([]bool, len(c.Nodes()))}
-	k.program.inputs = inputsOf(c)
+	k.program.circuit, k.program.inputs = c, inputsOf(c)
 	k.vectors = k.program.inputs.end
 	for i, n := range c.Nodes() {
 		switch n.Op {

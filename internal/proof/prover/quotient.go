@@ -29,7 +29,7 @@ const poolSize = 64
 
 // blocks runs the program on each block of n rows, in any order.
 func (r *run) blocks(p *program, n int, do func(m *machine, from int)) {
-	scalars := p.bind(r.circuit, r.statement.Public, r.challenges)
+	scalars := p.bind(r.statement.Public, r.challenges)
 	rows := min(blockRows, n)
 	machines := make(pool, poolSize)
 	r.parallel(n/rows, func(block int) {

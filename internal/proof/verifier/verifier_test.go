@@ -1,6 +1,10 @@
 package verifier_test
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -8,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/prover"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/transcript"
 	"github.com/cairn-chain/cairn/internal/proof/verifier"
 )
 
@@ -97,21 +102,260 @@ func (e example) prove(t testing.TB, level int) []byte {
 	return proof
 }
 
+// examples are both circuits.
+var examples = map[string]func(logRows int) example{"fibonacci": fibonacci, "records": records}
+
 func TestHonestProofs(t *testing.T) {
-	for name, make := range map[string]func(int) example{"fibonacci": fibonacci, "records": records} {
-		for _, logRows := range []int{3, 4, 8, 9, 10, 13} {
-			e := make(logRows)
-			if err := e.statement.Circuit.Check(e.columns, e.statement.Public, e.statement.Terms); err != nil {
-				t.Fatal(err)
-			}
-			for level := range stark.Levels {
+	for name, build := range examples {
+		for level, sizes := range [][]int{{3, 9, 13}, {4, 10}} {
+			for _, logRows := range sizes {
+				e := build(logRows)
+				if err := e.statement.Circuit.Check(e.columns, e.statement.Public, e.statement.Terms); err != nil {
+					t.Fatal(err)
+				}
 				proof := e.prove(t, level)
 				bits, err := verifier.Verify(e.statement, 100, proof)
 				if err != nil || bits != stark.Levels[level].Bits {
 					t.Errorf("%s, 2^%d rows, level %d: %d bits, %v", name, logRows, level, bits, err)
 				}
-				t.Logf("%s, 2^%d rows, level %d: %d bytes", name, logRows, level, len(proof))
+				if level == 0 {
+					if _, err := verifier.Verify(e.statement, 101, proof); !errors.Is(err, verifier.ErrLevel) {
+						t.Errorf("100 bits where 101 are asked for: %v", err)
+					}
+				}
 			}
 		}
 	}
+}
+
+// TestNoByteMayChange flips one bit of every byte of small proofs, and of some bytes of one with a layer of FRI.
+func TestNoByteMayChange(t *testing.T) {
+	for name, build := range examples {
+		for _, c := range []struct{ logRows, step int }{{3, 1}, {10, 211}} {
+			e := build(c.logRows)
+			proof := e.prove(t, 0)
+			tried := 0
+			for i := 0; i < len(proof); i++ {
+				if i%c.step != 0 && i > 100 {
+					continue
+				}
+				proof[i] ^= 1 << (i % 8)
+				if _, err := verifier.Verify(e.statement, 100, proof); err == nil {
+					t.Errorf("%s, 2^%d rows: byte %d of %d changed: accepted", name, c.logRows, i, len(proof))
+				}
+				proof[i] ^= 1 << (i % 8)
+				tried++
+			}
+			for n := 0; n < len(proof); n += c.step {
+				if _, err := verifier.Verify(e.statement, 100, proof[:n]); err == nil {
+					t.Errorf("%s, 2^%d rows: cut to %d bytes: accepted", name, c.logRows, n)
+				}
+			}
+			if _, err := verifier.Verify(e.statement, 100, append(proof, 0)); !errors.Is(err, transcript.ErrLong) {
+				t.Errorf("%s, 2^%d rows: one byte more: %v", name, c.logRows, err)
+			}
+			t.Logf("%s, 2^%d rows: %d of %d bytes changed, none accepted", name, c.logRows, tried, len(proof))
+		}
+	}
+}
+
+// TestStatementIsBound verifies a proof of one statement against others.
+func TestStatementIsBound(t *testing.T) {
+	one := field.New(1)
+	for name, build := range examples {
+		e := build(4)
+		proof := e.prove(t, 1)
+		check := func(what string, s stark.Statement) {
+			t.Helper()
+			if _, err := verifier.Verify(&s, 100, proof); err == nil {
+				t.Errorf("%s, %s: accepted", name, what)
+			}
+		}
+		s := *e.statement
+		s.Context = append([]byte("another "), s.Context...)
+		check("another context", s)
+		for i := range e.statement.Public {
+			s := *e.statement
+			s.Public = slices.Clone(s.Public)
+			s.Public[i].Add(&s.Public[i], &one)
+			check("a changed public input", s)
+		}
+		for i := range e.statement.Terms {
+			s := *e.statement
+			s.Terms = slices.Clone(s.Terms)
+			s.Terms[i].Multiplicity.Double(&s.Terms[i].Multiplicity)
+			check("a changed multiplicity", s)
+			s.Terms = slices.Delete(slices.Clone(e.statement.Terms), i, i+1)
+			check("an entry left out", s)
+			s.Terms = append(slices.Clone(e.statement.Terms), e.statement.Terms[i])
+			check("an entry twice", s)
+			s.Terms = slices.Clone(e.statement.Terms)
+			s.Terms[i].Tuple = slices.Clone(s.Terms[i].Tuple)
+			s.Terms[i].Tuple[0].Add(&s.Terms[i].Tuple[0], &one)
+			check("a changed entry", s)
+		}
+		if n := len(e.statement.Terms); n > 1 {
+			s := *e.statement
+			s.Terms = slices.Clone(s.Terms)
+			s.Terms[0], s.Terms[n-1] = s.Terms[n-1], s.Terms[0]
+			check("entries exchanged", s)
+		}
+		for i := range e.statement.Circuit.Constraints() {
+			s := *e.statement
+			s.Circuit = s.Circuit.Without(i)
+			check("a circuit with one constraint less", s)
+		}
+		if _, err := verifier.Verify(&stark.Statement{Circuit: e.statement.Circuit}, 100, proof); !errors.Is(err, stark.ErrShape) {
+			t.Errorf("%s, no public inputs: %v", name, err)
+		}
+	}
+}
+
+// TestWrongWitness changes one value in each column.
+func TestWrongWitness(t *testing.T) {
+	one := field.New(1)
+	for name, build := range examples {
+		e := build(5)
+		for k := range e.columns {
+			row := 3 + k
+			was := e.columns[k][row]
+			e.columns[k][row].Add(&was, &one)
+			if err := e.statement.Circuit.Check(e.columns, e.statement.Public, e.statement.Terms); err == nil {
+				t.Fatalf("%s: column %d does not matter in row %d", name, k, row)
+			}
+			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); !errors.Is(err, verifier.ErrConstraints) {
+				t.Errorf("%s, column %d: %v", name, k, err)
+			}
+			e.columns[k][row] = was
+		}
+	}
+}
+
+// TestEachConstraintMatters forges for each constraint a trace that violates it alone: the circuit without it accepts
+// the trace, the circuit refuses it.
+func TestEachConstraintMatters(t *testing.T) {
+	one := field.New(1)
+	add := func(x *field.Element) { x.Add(x, &one) }
+	extend := func(c []field.Vector, from int) { // the sequence, from a row on
+		for i := from; i < len(c[0]); i++ {
+			c[0][i] = c[1][i-1]
+			c[1][i].Add(&c[0][i-1], &c[1][i-1])
+		}
+	}
+	end := func(e example) { e.statement.Public[2] = e.columns[1][len(e.columns[1])-1] }
+	tests := map[string]map[string]func(e example){
+		"fibonacci": {
+			"begin x": func(e example) { add(&e.columns[0][0]); extend(e.columns, 1); end(e) },
+			"begin y": func(e example) { add(&e.columns[1][0]); extend(e.columns, 1); end(e) },
+			"shift": func(e example) {
+				add(&e.columns[0][5])
+				e.columns[1][6].Add(&e.columns[0][5], &e.columns[1][5])
+				e.columns[0][6] = e.columns[1][5]
+				extend(e.columns, 7)
+				end(e)
+			},
+			"add": func(e example) { add(&e.columns[1][5]); extend(e.columns, 6); end(e) },
+			"end": func(e example) { add(&e.statement.Public[2]) },
+		},
+		"records": {
+			"on is a bit":   func(e example) { forgeMultiplicity(e) },
+			"first is on":   func(e example) { turnOff(e, 0) },
+			"off stays off": func(e example) { turnOff(e, 4) },
+			"x counts":      func(e example) { add(&e.columns[1][2]); add(&e.statement.Terms[2].Tuple[0]) },
+			"square": func(e example) {
+				add(&e.columns[3][2])
+				e.columns[4][2].Add(&e.columns[4][2], &e.columns[2][2])
+				retake(e)
+			},
+			"cube":            func(e example) { add(&e.columns[4][2]); retake(e) },
+			"bus accumulator": func(e example) { add(&e.columns[5][2]) },
+		},
+	}
+	for name, forge := range tests {
+		for _, constraint := range examples[name](4).statement.Circuit.Constraints() {
+			if constraint.Name == "bus helper 0" {
+				continue // a forged helper column is not a matter of the trace: see the prover's tests
+			}
+			e := examples[name](4)
+			if forge[constraint.Name] == nil {
+				t.Errorf("%s: nobody forges %q", name, constraint.Name)
+				continue
+			}
+			forge[constraint.Name](e)
+			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); !errors.Is(err, verifier.ErrConstraints) {
+				t.Errorf("%s, %s: %v", name, constraint.Name, err)
+			}
+			i := slices.Index(e.statement.Circuit.Constraints(), constraint)
+			e.statement.Circuit = e.statement.Circuit.Without(i)
+			if _, err := verifier.Verify(e.statement, 100, e.prove(t, 0)); err != nil {
+				t.Errorf("%s without %s: %v", name, constraint.Name, err)
+			}
+		}
+	}
+}
+
+// retake makes the second bus of records balance again.
+func retake(e example) {
+	used := len(e.statement.Terms)
+	for i := range used {
+		e.columns[5][i] = e.columns[4][(i+3)%used]
+	}
+}
+
+// turnOff turns a row of records off and takes its entry from the public side.
+func turnOff(e example, row int) {
+	e.columns[0][row], e.columns[4][row] = field.Element{}, field.Element{}
+	e.statement.Terms = slices.Delete(slices.Clone(e.statement.Terms), row, row+1)
+	taken := e.columns[4][:12:12]
+	at := 0
+	for i := range taken { // each that is on takes one of those on, in another order
+		if i != row {
+			for at == row {
+				at++
+			}
+			e.columns[5][i] = taken[at]
+			at++
+		}
+	}
+}
+
+// forgeMultiplicity makes the last row that is on send and receive twice.
+func forgeMultiplicity(e example) {
+	row := len(e.statement.Terms) - 1
+	two, y := field.New(2), e.columns[2][row]
+	e.columns[0][row] = two
+	e.statement.Terms[row].Multiplicity = two
+	var cube field.Element
+	cube.Mul(&e.columns[3][row], &y).Add(&cube, &e.statement.Public[0]).Mul(&cube, &two)
+	e.columns[4][row] = cube
+	// Cubes are sent with their rows' multiplicities: this row takes its own twice, the others among themselves.
+	for i := range row {
+		e.columns[5][i] = e.columns[4][(i+1)%row]
+	}
+	e.columns[5][row] = cube
+}
+
+// TestProofIsTheSameEverywhere holds a proof to what all kernels of the field must give: run with the tag purego, it
+// compares the scalar ones with the vector ones.
+func TestProofIsTheSameEverywhere(t *testing.T) {
+	const want = "08a42a780b291f489cbb4340c446c8cd0246483defef46a0fe1c552cf391dc62"
+	if got := fmt.Sprintf("%x", sha256.Sum256(records(9).prove(t, 1))); got != want {
+		t.Errorf("SHA-256 of the proof is %s, want %s", got, want)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	e := records(3)
+	for level := range stark.Levels {
+		proof := e.prove(f, level)
+		f.Add(proof)
+		f.Add(proof[:len(proof)/2])
+	}
+	f.Add([]byte{stark.Version, 0, stark.MaxLogRows})
+	honest := map[string]bool{string(e.prove(f, 0)): true, string(e.prove(f, 1)): true}
+	f.Fuzz(func(t *testing.T, proof []byte) {
+		if _, err := verifier.Verify(e.statement, 0, proof); err == nil && !honest[string(proof)] {
+			t.Errorf("accepted: %x", proof)
+		}
+	})
 }

@@ -1,0 +1,114 @@
+package prover
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+)
+
+// threads runs calls in two goroutines.
+func threads(n int, f func(i int)) {
+	var wait sync.WaitGroup
+	var mutex sync.Mutex
+	next := 0
+	for range 2 {
+		wait.Go(func() {
+			for {
+				mutex.Lock()
+				i := next
+				next++
+				mutex.Unlock()
+				if i >= n {
+					return
+				}
+				f(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// wide is a circuit of about the size of one that hashes: rounds of a dense matrix and cubes over 16 columns, each
+// cube a column, with eight interactions. Its trace is all zeros but for what the round constants make of it.
+func wide(logRows int) (*stark.Statement, []field.Vector) {
+	const width, rounds = 16, 12
+	b := air.NewBuilder()
+	bus := b.Bus("states", width)
+	state := b.Columns("state", width)
+	var cubes [][]air.Expr
+	current := state
+	coefficient := func(i, j int) air.Expr { return b.Const(field.New(uint64((i*7+j*3)%64 + 1))) }
+	for r := range rounds {
+		next := b.Columns(fmt.Sprint("round", r), width)
+		for i := range width {
+			var sum air.Expr
+			for j := range width {
+				term := coefficient(i, j).Mul(current[j])
+				if j == 0 {
+					sum = term
+				} else {
+					sum = sum.Add(term)
+				}
+			}
+			sum = sum.Add(b.Const(field.New(uint64(r*width + i))))
+			b.Constrain("round", next[i].Sub(sum.Mul(sum).Mul(sum)))
+		}
+		cubes = append(cubes, next)
+		current = next
+	}
+	for i := range 4 {
+		bus.Send(b.First().Not(), cubes[i]...)
+		bus.Receive(b.First().Not(), cubes[i]...)
+	}
+	n := 1 << logRows
+	columns := make([]field.Vector, width*(rounds+1))
+	for k := range columns {
+		columns[k] = make(field.Vector, n)
+	}
+	row := make([]field.Element, len(columns))
+	for i := range n {
+		for j := range width {
+			row[j] = field.New(uint64(i*width + j))
+		}
+		for r := range rounds {
+			for k := range width {
+				sum := field.New(uint64(r*width + k))
+				for j := range width {
+					c := field.New(uint64((k*7+j*3)%64 + 1))
+					c.Mul(&c, &row[r*width+j])
+					sum.Add(&sum, &c)
+				}
+				row[(r+1)*width+k].Cube(&sum)
+			}
+		}
+		for k := range columns {
+			columns[k][i] = row[k]
+		}
+	}
+	return &stark.Statement{Circuit: b.Build()}, columns
+}
+
+func BenchmarkProve(b *testing.B) {
+	for _, logRows := range []int{12, 15, 17} {
+		s, columns := wide(logRows)
+		p := New(s.Circuit)
+		p.Reserve(logRows)
+		for level := range stark.Levels {
+			b.Run(fmt.Sprintf("2^%d rows x %d+%d columns, %d bits", logRows, len(columns), p.shape.Aux, stark.Levels[level].Bits), func(b *testing.B) {
+				var size int
+				for b.Loop() {
+					proof, err := p.Prove(s, level, columns, threads)
+					if err != nil {
+						b.Fatal(err)
+					}
+					size = len(proof)
+				}
+				b.ReportMetric(float64(size), "bytes")
+			})
+		}
+	}
+}
