@@ -104,6 +104,7 @@ var testRows = map[string][]string{
 	"deploy":                    {"api", "internal/node", "types"},
 	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
 	"internal/engine/sequencer": {"internal/storage/..."},
+	"internal/proof/prover":     {"internal/proof/verifier"},
 	"internal/proof/verifier":   {"internal/proof/prover"},
 	"internal/protocol/vm":      {"internal/testkit/wasmgen"},
 	"internal/server/rpc":       {"client", "internal/storage/kv"}, // the other end of a subscription

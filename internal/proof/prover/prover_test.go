@@ -1,0 +1,150 @@
+package prover
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/verifier"
+)
+
+func serial(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+// backwards runs calls in another order.
+func backwards(n int, f func(i int)) {
+	for i := range n {
+		f(n - 1 - i)
+	}
+}
+
+// copies is a circuit of three columns in which the first, or for a forger the second, is what the third has in another
+// order; another interaction shares the helper column, and a third has the accumulator.
+func copies(forger bool) *air.Circuit {
+	b := air.NewBuilder()
+	bus, other := b.Bus("values", 1), b.Bus("other", 1)
+	x, y, z := b.Column("x"), b.Column("y"), b.Column("z")
+	one := b.Const(field.New(1))
+	if sent := x; forger {
+		bus.Send(one, y)
+	} else {
+		bus.Send(one, sent)
+	}
+	other.Send(one, x)
+	other.Receive(one, x)
+	bus.Receive(one, z)
+	return b.Build()
+}
+
+func copiesTrace(n int) []field.Vector {
+	columns := []field.Vector{make(field.Vector, n), make(field.Vector, n), make(field.Vector, n)}
+	for i := range n {
+		columns[0][i] = field.New(uint64(3*i + 1))
+		columns[1][i] = columns[0][i]
+		columns[2][(i+5)%n] = columns[0][i]
+	}
+	return columns
+}
+
+// TestForgedHelperColumn makes a helper column of what the trace should hold and does not: only the constraint on the
+// helper column can tell.
+func TestForgedHelperColumn(t *testing.T) {
+	c := copies(false)
+	s := &stark.Statement{Circuit: c}
+	columns := copiesTrace(16)
+	prove := func(s *stark.Statement, forged bool) []byte {
+		p := New(s.Circuit)
+		if forged {
+			p.buses = compileBuses(copies(true))
+		}
+		proof, err := p.Prove(s, 0, columns, serial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return proof
+	}
+	if _, err := verifier.Verify(s, 100, prove(s, false)); err != nil {
+		t.Fatalf("honest: %v", err)
+	}
+	columns[0][3] = field.New(1000)
+	if _, err := verifier.Verify(s, 100, prove(s, false)); !errors.Is(err, verifier.ErrConstraints) {
+		t.Errorf("wrong value: %v", err)
+	}
+	if _, err := verifier.Verify(s, 100, prove(s, true)); !errors.Is(err, verifier.ErrConstraints) {
+		t.Errorf("wrong value, forged helper column: %v", err)
+	}
+	if name := c.Constraints()[0].Name; name != "bus helper 0" {
+		t.Fatalf("the first constraint is %q", name)
+	}
+	s.Circuit = c.Without(0)
+	if _, err := verifier.Verify(s, 100, prove(s, true)); err != nil {
+		t.Errorf("without the constraint: %v", err)
+	}
+}
+
+// TestProofDependsOnNothingElse proves the same with other schedules, after other proofs in the same memory, and with
+// memory reserved.
+func TestProofDependsOnNothingElse(t *testing.T) {
+	s := &stark.Statement{Circuit: copies(false)}
+	small, large := copiesTrace(16), copiesTrace(1<<10)
+	fresh := func(columns []field.Vector) []byte {
+		proof, err := New(s.Circuit).Prove(s, 1, columns, serial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return proof
+	}
+	wantSmall, wantLarge := fresh(small), fresh(large)
+	p := New(s.Circuit)
+	p.Reserve(10)
+	reserved := len(p.arena.elements.room)
+	for i, parallel := range []func(int, func(int)){serial, backwards, threads} {
+		for _, c := range []struct {
+			columns []field.Vector
+			want    []byte
+		}{{large, wantLarge}, {small, wantSmall}} {
+			got, err := p.Prove(s, 1, c.columns, parallel)
+			if err != nil || !bytes.Equal(got, c.want) {
+				t.Errorf("schedule %d, %d rows: another proof, %v", i, len(c.columns[0]), err)
+			}
+		}
+	}
+	if got := len(p.arena.elements.room); got != reserved {
+		t.Errorf("%d elements reserved, %d needed", reserved, got)
+	}
+}
+
+func TestShapes(t *testing.T) {
+	s := &stark.Statement{Circuit: copies(false)}
+	p := New(s.Circuit)
+	good := copiesTrace(16)
+	uneven := copiesTrace(16)
+	uneven[1] = uneven[1][:8]
+	for name, columns := range map[string][]field.Vector{
+		"none": nil, "two columns": good[:2], "uneven": uneven, "four rows": copiesTrace(4), "no power of two": copiesTrace(17),
+		"too many rows": copiesTrace(2 << stark.MaxLogRows),
+	} {
+		if _, err := p.Prove(s, 0, columns, serial); !errors.Is(err, stark.ErrShape) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := p.Prove(&stark.Statement{Circuit: copies(false), Public: make([]field.Element, 1)}, 0, good, serial); !errors.Is(err, stark.ErrShape) {
+		t.Errorf("public inputs that the circuit has not: %v", err)
+	}
+	if _, err := p.Prove(&stark.Statement{Circuit: copies(true)}, 0, good, serial); !errors.Is(err, stark.ErrShape) {
+		t.Errorf("another circuit: %v", err)
+	}
+	b := air.NewBuilder()
+	x := b.Column("x")
+	b.Constrain("degree 4", x.Mul(x).Mul(x).Mul(x))
+	steep := b.Build()
+	if _, err := New(steep).Prove(&stark.Statement{Circuit: steep}, 0, good[:1], serial); !errors.Is(err, stark.ErrShape) {
+		t.Errorf("degree 4: %v", err)
+	}
+}
