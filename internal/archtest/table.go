@@ -39,7 +39,7 @@ var rows = map[string][]string{
 	"internal/proof/stark":                 {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/transcript"},
 	"internal/proof/verifier":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
 	"internal/proof/prover":                {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
-	"internal/proof/security":              {"internal/proof/field", "internal/proof/fri"},
+	"internal/proof/security":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/stark"},
 	"internal/protocol/params":             {"types", "crypto"},
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},
 	"internal/protocol/state":              {"types", "codec"},

@@ -16,8 +16,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
 // Circuit is what the bounds need to know of a circuit.
@@ -28,6 +30,19 @@ type Circuit struct {
 	Degree      int // the largest of a constraint, in the columns
 	Entries     int // of all buses: terms of the sum, in the trace and public
 	Width       int // the longest entry's number of values, with its bus
+}
+
+// Of returns a circuit's figures for a trace of 2^logRows rows and so many entries on the public side.
+func Of(c *air.Circuit, logRows, public int) Circuit {
+	shape, interactions := stark.ShapeOf(c), 0
+	for _, group := range c.Groups() {
+		interactions += len(group)
+	}
+	return Circuit{
+		LogRows: logRows, Functions: shape.AtPoint() + shape.AtNext(),
+		Constraints: len(c.Constraints()), Degree: stark.Chunks + 1,
+		Entries: interactions<<logRows + public, Width: c.Arity() + 1,
+	}
 }
 
 // Terms are the bits of each round: −log2 of its error.
@@ -88,7 +103,7 @@ func gap(rho, dimension float64, m int) float64 {
 	return (2*math.Pow(half, 5)+3*half*distance*rho)*(dimension/rho)/(3*rho*root) + half/root
 }
 
-// maxMultiplicity is beyond where a larger one helps: its batching term is below 100 bits.
+// maxMultiplicity is where a larger one gives queries less than a tenth of a bit more.
 const maxMultiplicity = 1 << 10
 
 // Best returns the terms for the multiplicity that gives the most bits; it is of the analysis, and changes nothing in

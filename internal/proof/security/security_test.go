@@ -4,7 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
 // TestAgreesWithSoundcalc holds the bounds to what the Ethereum Foundation's calculator printed for this field, rate
@@ -57,5 +59,31 @@ func TestTermsMoveTheRightWay(t *testing.T) {
 	}
 	if best := Best(p, c); best.Bits() < base.Bits() {
 		t.Errorf("best is %v, with m = 16 it is %v", best, base)
+	}
+}
+
+// TestLevelsKeepTheirWord holds each level to its bits for the largest trace and a circuit larger than any that is
+// proven: 400 columns, as many constraints and 20 interactions of 32 values.
+func TestLevelsKeepTheirWord(t *testing.T) {
+	b := air.NewBuilder()
+	columns := b.Columns("column", 400)
+	bus := b.Bus("bus", 32)
+	for _, column := range columns {
+		b.Constrain("bit", column.Mul(column.Not()).Mul(column.Next()))
+	}
+	for i := range 20 {
+		bus.Send(columns[i], columns[:32]...)
+	}
+	c := b.Build()
+	for _, level := range stark.Levels {
+		figures := Of(c, stark.MaxLogRows, 1<<stark.MaxLogRows)
+		if figures.Functions != 400+10+stark.Chunks+400+1 || figures.Entries != 21<<stark.MaxLogRows || figures.Width != 33 {
+			t.Fatalf("figures %+v", figures)
+		}
+		terms := Best(level.Parameters, figures)
+		t.Logf("%d queries: %v", level.Queries, terms)
+		if terms.Bits() < level.Bits {
+			t.Errorf("%d queries: %v, want %d bits", level.Queries, terms, level.Bits)
+		}
 	}
 }
