@@ -1,0 +1,196 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// SHA-256 (FIPS 180-4, section 6.2.2) of 16 messages, one in each 32-bit lane: Z0–Z7 are the working variables a–h,
+// Z8–Z23 the last 16 words of the schedule, Z24–Z27 temporaries, Z31 the mask that turns the bytes of words around.
+
+DATA constants<>+0(SB)/8, $0x71374491428a2f98
+DATA constants<>+8(SB)/8, $0xe9b5dba5b5c0fbcf
+DATA constants<>+16(SB)/8, $0x59f111f13956c25b
+DATA constants<>+24(SB)/8, $0xab1c5ed5923f82a4
+DATA constants<>+32(SB)/8, $0x12835b01d807aa98
+DATA constants<>+40(SB)/8, $0x550c7dc3243185be
+DATA constants<>+48(SB)/8, $0x80deb1fe72be5d74
+DATA constants<>+56(SB)/8, $0xc19bf1749bdc06a7
+DATA constants<>+64(SB)/8, $0xefbe4786e49b69c1
+DATA constants<>+72(SB)/8, $0x240ca1cc0fc19dc6
+DATA constants<>+80(SB)/8, $0x4a7484aa2de92c6f
+DATA constants<>+88(SB)/8, $0x76f988da5cb0a9dc
+DATA constants<>+96(SB)/8, $0xa831c66d983e5152
+DATA constants<>+104(SB)/8, $0xbf597fc7b00327c8
+DATA constants<>+112(SB)/8, $0xd5a79147c6e00bf3
+DATA constants<>+120(SB)/8, $0x1429296706ca6351
+DATA constants<>+128(SB)/8, $0x2e1b213827b70a85
+DATA constants<>+136(SB)/8, $0x53380d134d2c6dfc
+DATA constants<>+144(SB)/8, $0x766a0abb650a7354
+DATA constants<>+152(SB)/8, $0x92722c8581c2c92e
+DATA constants<>+160(SB)/8, $0xa81a664ba2bfe8a1
+DATA constants<>+168(SB)/8, $0xc76c51a3c24b8b70
+DATA constants<>+176(SB)/8, $0xd6990624d192e819
+DATA constants<>+184(SB)/8, $0x106aa070f40e3585
+DATA constants<>+192(SB)/8, $0x1e376c0819a4c116
+DATA constants<>+200(SB)/8, $0x34b0bcb52748774c
+DATA constants<>+208(SB)/8, $0x4ed8aa4a391c0cb3
+DATA constants<>+216(SB)/8, $0x682e6ff35b9cca4f
+DATA constants<>+224(SB)/8, $0x78a5636f748f82ee
+DATA constants<>+232(SB)/8, $0x8cc7020884c87814
+DATA constants<>+240(SB)/8, $0xa4506ceb90befffa
+DATA constants<>+248(SB)/8, $0xc67178f2bef9a3f7
+GLOBL constants<>(SB), RODATA|NOPTR, $256
+
+DATA byteOrder<>+0(SB)/8, $0x0405060700010203
+DATA byteOrder<>+8(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL byteOrder<>(SB), RODATA|NOPTR, $16
+
+// ROUND is one round with the word w and the constant at offset k from AX: h becomes the new a, d the new e.
+#define ROUND(a, b, c, d, e, f, g, h, w, k) \
+	VPADDD     w, h, h              \
+	VPADDD.BCST k(AX), h, h         \
+	VPRORD     $6, e, Z24           \
+	VPRORD     $11, e, Z25          \
+	VPRORD     $25, e, Z26          \
+	VPTERNLOGD $0x96, Z26, Z25, Z24 \
+	VMOVDQA32  e, Z27               \
+	VPTERNLOGD $0xca, g, f, Z27     \
+	VPADDD     Z24, h, h            \
+	VPADDD     Z27, h, h            \
+	VPADDD     h, d, d              \
+	VPRORD     $2, a, Z24           \
+	VPRORD     $13, a, Z25          \
+	VPRORD     $22, a, Z26          \
+	VPTERNLOGD $0x96, Z26, Z25, Z24 \
+	VMOVDQA32  a, Z27               \
+	VPTERNLOGD $0xe8, c, b, Z27     \
+	VPADDD     Z24, h, h            \
+	VPADDD     Z27, h, h
+
+// LOAD reads the next word of the messages.
+#define LOAD(w) \
+	VMOVDQU32 (SI), w    \
+	VPSHUFB   Z31, w, w  \
+	ADDQ      R8, SI
+
+// SCHEDULE replaces the word w, 16 rounds old, by the next: w1 is the one after it, w9 that 9 after, w14 that 14 after.
+#define SCHEDULE(w, w1, w9, w14) \
+	VPRORD     $7, w1, Z24          \
+	VPRORD     $18, w1, Z25         \
+	VPSRLD     $3, w1, Z26          \
+	VPTERNLOGD $0x96, Z26, Z25, Z24 \
+	VPADDD     w9, w, w             \
+	VPADDD     Z24, w, w            \
+	VPRORD     $17, w14, Z24        \
+	VPRORD     $19, w14, Z25        \
+	VPSRLD     $10, w14, Z26        \
+	VPTERNLOGD $0x96, Z26, Z25, Z24 \
+	VPADDD     Z24, w, w
+
+// func compress(state *[8][16]uint32, words *uint32, stride, blocks uintptr)
+TEXT ·compress(SB), NOSPLIT, $0-32
+	MOVQ state+0(FP), DI
+	MOVQ words+8(FP), SI
+	MOVQ stride+16(FP), R8
+	MOVQ blocks+24(FP), CX
+	VBROADCASTI32X4 byteOrder<>(SB), Z31
+	VMOVDQU32 0(DI), Z0
+	VMOVDQU32 64(DI), Z1
+	VMOVDQU32 128(DI), Z2
+	VMOVDQU32 192(DI), Z3
+	VMOVDQU32 256(DI), Z4
+	VMOVDQU32 320(DI), Z5
+	VMOVDQU32 384(DI), Z6
+	VMOVDQU32 448(DI), Z7
+
+block:
+	LEAQ constants<>(SB), AX
+	LOAD(Z8)
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, 0)
+	LOAD(Z9)
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z9, 4)
+	LOAD(Z10)
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z10, 8)
+	LOAD(Z11)
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z11, 12)
+	LOAD(Z12)
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z12, 16)
+	LOAD(Z13)
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z13, 20)
+	LOAD(Z14)
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z14, 24)
+	LOAD(Z15)
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z15, 28)
+	LOAD(Z16)
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z16, 32)
+	LOAD(Z17)
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z17, 36)
+	LOAD(Z18)
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z18, 40)
+	LOAD(Z19)
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z19, 44)
+	LOAD(Z20)
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z20, 48)
+	LOAD(Z21)
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z21, 52)
+	LOAD(Z22)
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z22, 56)
+	LOAD(Z23)
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z23, 60)
+	MOVQ $3, DX
+
+rounds:
+	ADDQ $64, AX
+	SCHEDULE(Z8, Z9, Z17, Z22)
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, 0)
+	SCHEDULE(Z9, Z10, Z18, Z23)
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z9, 4)
+	SCHEDULE(Z10, Z11, Z19, Z8)
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z10, 8)
+	SCHEDULE(Z11, Z12, Z20, Z9)
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z11, 12)
+	SCHEDULE(Z12, Z13, Z21, Z10)
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z12, 16)
+	SCHEDULE(Z13, Z14, Z22, Z11)
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z13, 20)
+	SCHEDULE(Z14, Z15, Z23, Z12)
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z14, 24)
+	SCHEDULE(Z15, Z16, Z8, Z13)
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z15, 28)
+	SCHEDULE(Z16, Z17, Z9, Z14)
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z16, 32)
+	SCHEDULE(Z17, Z18, Z10, Z15)
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z17, 36)
+	SCHEDULE(Z18, Z19, Z11, Z16)
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z18, 40)
+	SCHEDULE(Z19, Z20, Z12, Z17)
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z19, 44)
+	SCHEDULE(Z20, Z21, Z13, Z18)
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z20, 48)
+	SCHEDULE(Z21, Z22, Z14, Z19)
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z21, 52)
+	SCHEDULE(Z22, Z23, Z15, Z20)
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z22, 56)
+	SCHEDULE(Z23, Z8, Z16, Z21)
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z23, 60)
+	DECQ DX
+	JNZ  rounds
+
+	VPADDD 0(DI), Z0, Z0
+	VMOVDQU32 Z0, 0(DI)
+	VPADDD 64(DI), Z1, Z1
+	VMOVDQU32 Z1, 64(DI)
+	VPADDD 128(DI), Z2, Z2
+	VMOVDQU32 Z2, 128(DI)
+	VPADDD 192(DI), Z3, Z3
+	VMOVDQU32 Z3, 192(DI)
+	VPADDD 256(DI), Z4, Z4
+	VMOVDQU32 Z4, 256(DI)
+	VPADDD 320(DI), Z5, Z5
+	VMOVDQU32 Z5, 320(DI)
+	VPADDD 384(DI), Z6, Z6
+	VMOVDQU32 Z6, 384(DI)
+	VPADDD 448(DI), Z7, Z7
+	VMOVDQU32 Z7, 448(DI)
+	DECQ CX
+	JNZ  block
+	VZEROUPPER
+	RET

@@ -1,0 +1,14 @@
+//go:build !purego
+
+package sha
+
+import "golang.org/x/sys/cpu"
+
+// vector says whether compress may run.
+var vector = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
+
+// compress takes so many blocks into the states of 16 messages: word k of all messages stands at k·stride bytes from
+// words.
+//
+//go:noescape
+func compress(state *[8][lanes]uint32, words *uint32, stride, blocks uintptr)

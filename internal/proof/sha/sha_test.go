@@ -1,0 +1,56 @@
+package sha
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestHash compares messages of every number of words that pads differently, and some counts that leave lanes over,
+// with the standard library.
+func TestHash(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for length := range 70 {
+		for _, count := range []int{1, 15, 16, 17, 48, 50} {
+			words := make([]uint32, length*count)
+			for i := range words {
+				words[i] = r.Uint32()
+			}
+			got := make([][sha256.Size]byte, count)
+			Hash(got, words)
+			for i := range got {
+				var message []byte
+				for k := range length {
+					message = binary.LittleEndian.AppendUint32(message, words[k*count+i])
+				}
+				if want := sha256.Sum256(message); got[i] != want {
+					t.Fatalf("message %d of %d, %d words: %x, want %x", i, count, length, got[i], want)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkHash(b *testing.B) {
+	const count = 256
+	for _, length := range []int{11, 17, 49, 209} {
+		words, dst := make([]uint32, length*count), make([][sha256.Size]byte, count)
+		b.Run(fmt.Sprintf("%d words", length), func(b *testing.B) {
+			b.SetBytes(4 * int64(len(words)))
+			for b.Loop() {
+				Hash(dst, words)
+			}
+		})
+		b.Run(fmt.Sprintf("%d words, one by one", length), func(b *testing.B) {
+			b.SetBytes(4 * int64(len(words)))
+			message := make([]byte, 4*length)
+			for b.Loop() {
+				for i := range dst {
+					dst[i] = sha256.Sum256(message)
+				}
+			}
+		})
+	}
+}
