@@ -33,8 +33,9 @@ var rows = map[string][]string{
 	"internal/proof/poseidon/internal/gen": {},
 	"internal/proof/air":                   {"internal/proof/field"},
 	"internal/proof/field":                 {},
-	"internal/proof/transcript":            {"internal/proof/field"},
-	"internal/proof/merkle":                {},
+	"internal/proof/sha":                   {},
+	"internal/proof/transcript":            {"internal/proof/field", "internal/proof/sha"},
+	"internal/proof/merkle":                {"internal/proof/sha"},
 	"internal/proof/fri":                   {"internal/proof/field", "internal/proof/merkle", "internal/proof/transcript"},
 	"internal/proof/stark":                 {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/transcript"},
 	"internal/proof/verifier":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
@@ -130,5 +131,5 @@ var sharedModules = map[string][]string{
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr": {"crypto/..."},
 	// What the processor can do, asked by each vector code.
-	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/poseidon"},
+	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/poseidon", "internal/proof/sha"},
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math/big"
 	"math/bits"
+	"unsafe"
 
 	"github.com/consensys/gnark-crypto/field/koalabear"
 	"github.com/consensys/gnark-crypto/field/koalabear/extensions"
@@ -105,11 +106,11 @@ func DecodeExt(b []byte) (Ext, error) {
 	return FromCoordinates(c), nil
 }
 
-// Canonical overwrites dst with the canonical integers of src, which is one vector multiplication; dst's elements are
-// then to be read as plain words, no longer as field elements.
-func Canonical(dst, src Vector) {
-	one := Element{1} // the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
-	dst.ScalarMul(src, &one)
+// Canonical sets words to the canonical integers of v, which is one vector multiplication. words must be as long as v.
+func Canonical(words []uint32, v Vector) {
+	one := Element{1}                                                                           // the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
+	as := Vector(unsafe.Slice((*Element)(unsafe.Pointer(unsafe.SliceData(words))), len(words))) // an Element is one word
+	as.ScalarMul(v, &one)
 }
 
 // Pow returns x^k.

@@ -169,7 +169,7 @@ func (d Domain) group(indices []int, values []field.Ext) []opening {
 
 // row is a leaf's content as it is hashed.
 func (o *opening) row() []byte {
-	b := make([]byte, 1, 1+Fold*field.ExtSize)
+	b := make([]byte, 0, Fold*field.ExtSize)
 	for i := range o.values {
 		b = field.AppendExt(b, &o.values[i])
 	}

@@ -27,19 +27,9 @@ func (p Parameters) Commit(log int, f field.ExtVector, proof []byte, t *transcri
 	for range p.Layers(log) {
 		next := domain.eighthPowers()
 		count := 1 << (next.Log + next.LogBlowup)
-		blocks := func(do func(leaf int, o *opening)) {
-			parallel((count+leafBlock-1)/leafBlock, func(i int) {
-				for leaf := i * leafBlock; leaf < min(count, (i+1)*leafBlock); leaf++ {
-					o := opening{leaf: leaf}
-					for slot := range o.values {
-						o.values[slot] = f[domain.index(leaf, slot)]
-					}
-					do(leaf, &o)
-				}
-			})
-		}
+		block := min(count, leafBlock)
 		nodes := make([]merkle.Digest, 2*count)
-		blocks(func(leaf int, o *opening) { nodes[count+leaf] = merkle.Leaf(o.row()) })
+		parallel(count/block, func(i int) { domain.hashLeaves(nodes[count+i*block:count+(i+1)*block], f, i*block) })
 		tree := merkle.New(nodes, parallel)
 		l.values, l.trees = append(l.values, f), append(l.trees, tree)
 		root := tree.Root()
@@ -48,7 +38,12 @@ func (p Parameters) Commit(log int, f field.ExtVector, proof []byte, t *transcri
 
 		folder, inverses := newFolder(t.Ext()), domain.inverses(next.Log)
 		folded := make(field.ExtVector, count)
-		blocks(func(leaf int, o *opening) { folded[leaf] = folder.fold(&o.values, inverses[leaf]) })
+		parallel(count/block, func(i int) {
+			for leaf := i * block; leaf < (i+1)*block; leaf++ {
+				values := domain.leafValues(f, leaf)
+				folded[leaf] = folder.fold(&values, inverses[leaf])
+			}
+		})
 		f, domain = folded, next
 	}
 	final := interpolate(domain, f)
@@ -57,6 +52,28 @@ func (p Parameters) Commit(log int, f field.ExtVector, proof []byte, t *transcri
 		proof = field.AppendExt(proof, &final[i])
 	}
 	return l, proof
+}
+
+// leafValues returns the values that a leaf of the layer holds.
+func (d Domain) leafValues(f field.ExtVector, leaf int) (v [Fold]field.Ext) {
+	for slot := range v {
+		v[slot] = f[d.index(leaf, slot)]
+	}
+	return v
+}
+
+// hashLeaves sets dst to the leaves of the layer from first on.
+func (d Domain) hashLeaves(dst []merkle.Digest, f field.ExtVector, first int) {
+	words := make([]uint32, (1+Fold*field.Degree)*len(dst))
+	for i := range dst {
+		words[i] = merkle.Tag
+		for slot, v := range d.leafValues(f, first+i) {
+			for c, x := range field.Coordinates(&v) {
+				words[(1+slot*field.Degree+c)*len(dst)+i] = x.Bits()[0]
+			}
+		}
+	}
+	merkle.Leaves(dst, words)
 }
 
 // inverses returns those of the points at the first 2^log indices of each of the domain's cosets.

@@ -1,12 +1,15 @@
-// Package merkle commits to rows: a binary tree of SHA-256 whose leaf is H(0 ‖ row) and whose node is
-// H(1 ‖ left ‖ right), as in RFC 6962 section 2.1, over a power of two of rows. An opening of several rows has no node
-// twice and none that the verifier computes itself.
+// Package merkle commits to rows: a binary tree of SHA-256 over a power of two of them, whose leaf is H(0 ‖ row) and whose
+// node is H(1 ‖ left ‖ right), the tags 0 and 1 four bytes little-endian. An opening of several rows has no node twice and
+// none that the verifier computes itself.
 package merkle
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"slices"
+
+	"github.com/cairn-chain/cairn/internal/proof/sha"
 )
 
 // Size is the length of a digest in bytes.
@@ -20,21 +23,27 @@ var ErrRoot = errors.New("opened rows are not those committed to")
 
 // What precedes the content of leaf and node in the hash.
 const (
-	tagLeaf = iota
+	tagLeaf uint32 = iota
 	tagNode
 )
 
-// Tag is the byte that a row's buffer begins with.
+// Tag is the word that precedes each row handed to Leaves.
 const Tag = tagLeaf
 
-// Leaf returns the leaf of the row that follows Tag in b: H(b).
-func Leaf(b []byte) Digest { return sha256.Sum256(b) }
+// Leaf returns the leaf of a row.
+func Leaf(row []byte) Digest {
+	return sha256.Sum256(append(binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(row)), tagLeaf), row...))
+}
+
+// Leaves sets dst[i] to the leaf of row i, which is words[k·len(dst) + i] for k = 1, 2, …, each four bytes little-endian;
+// the words for k = 0 are Tag.
+func Leaves(dst []Digest, words []uint32) { sha.Hash(dst, words) }
 
 func hashNode(left, right *Digest) Digest {
-	var b [1 + 2*Size]byte
-	b[0] = tagNode
-	copy(b[1:], left[:])
-	copy(b[1+Size:], right[:])
+	var b [4 + 2*Size]byte
+	binary.LittleEndian.PutUint32(b[:], tagNode)
+	copy(b[4:], left[:])
+	copy(b[4+Size:], right[:])
 	return sha256.Sum256(b[:])
 }
 
@@ -44,25 +53,40 @@ type Tree struct {
 }
 
 // hashBlock is how many nodes one call computes.
-const hashBlock = 1 << 10
+const hashBlock = 1 << 8
 
 // New returns a tree in nodes, which has the length 2n and the leaves in its second half; n is a power of two. parallel
 // runs f(i) for each i below n in any order.
 func New(nodes []Digest, parallel func(n int, f func(i int))) *Tree {
 	for width := len(nodes) / 4; width >= 1; width /= 2 {
-		blocks := (width + hashBlock - 1) / hashBlock
+		n := min(width, hashBlock)
 		level := func(i int) {
-			for k := width + i*hashBlock; k < min(width+(i+1)*hashBlock, 2*width); k++ {
-				nodes[k] = hashNode(&nodes[2*k], &nodes[2*k+1])
-			}
+			from := width + i*n
+			hashNodes(nodes[from:from+n], nodes[2*from:2*(from+n)])
 		}
-		if blocks == 1 {
+		if n == width {
 			level(0)
 		} else {
-			parallel(blocks, level)
+			parallel(width/n, level)
 		}
 	}
 	return &Tree{nodes}
+}
+
+// hashNodes sets each of parents to the hash of its two children.
+func hashNodes(parents, children []Digest) {
+	const childWords = Size / 4
+	n := len(parents)
+	words := make([]uint32, (1+2*childWords)*n)
+	for i := range n {
+		words[i] = tagNode
+	}
+	for i := range children {
+		for k := range childWords {
+			words[(1+i%2*childWords+k)*n+i/2] = binary.LittleEndian.Uint32(children[i][4*k:])
+		}
+	}
+	sha.Hash(parents, words)
 }
 
 // Root returns the root.

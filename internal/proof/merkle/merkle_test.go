@@ -2,6 +2,7 @@ package merkle
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -14,13 +15,15 @@ func serial(n int, f func(i int)) {
 	}
 }
 
-func row(i int) []byte { return []byte{Tag, byte(i), byte(i >> 8), 7} }
+func row(i int) []byte { return []byte{byte(i), byte(i >> 8), 7, 0} }
 
 func build(log int) *Tree {
 	nodes := make([]Digest, 2<<log)
+	words := make([]uint32, 2<<log) // Tag, then the rows
 	for i := range 1 << log {
-		nodes[1<<log+i] = Leaf(row(i))
+		words[1<<log+i] = binary.LittleEndian.Uint32(row(i))
 	}
+	Leaves(nodes[1<<log:], words)
 	return New(nodes, serial)
 }
 
@@ -30,12 +33,17 @@ func naive(leaves []Digest) Digest {
 		return leaves[0]
 	}
 	left, right := naive(leaves[:len(leaves)/2]), naive(leaves[len(leaves)/2:])
-	return sha256.Sum256(append(append([]byte{1}, left[:]...), right[:]...))
+	return sha256.Sum256(append(append([]byte{1, 0, 0, 0}, left[:]...), right[:]...))
 }
 
 func TestRootIsTheDefinition(t *testing.T) {
 	for log := range 13 {
 		tree := build(log)
+		for i, leaf := range tree.nodes[1<<log:] {
+			if want := sha256.Sum256(append(make([]byte, 4), row(i)...)); leaf != want || leaf != Leaf(row(i)) {
+				t.Errorf("leaf %d is %x, want %x", i, leaf, want)
+			}
+		}
 		if got, want := tree.Root(), naive(tree.nodes[1<<log:]); got != want {
 			t.Errorf("root of 2^%d leaves is %x, want %x", log, got, want)
 		}

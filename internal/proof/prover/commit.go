@@ -1,8 +1,6 @@
 package prover
 
 import (
-	"encoding/binary"
-
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
@@ -61,7 +59,7 @@ func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel
 	return out
 }
 
-// tile is how many rows are hashed at once: their columns are transposed in the processor's caches.
+// tile is how many rows are hashed at once: their words lie in the processor's caches.
 const tile = 256
 
 // commitRows returns the tree whose leaf at each index of the domain is the columns' values there.
@@ -70,21 +68,14 @@ func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle
 	nodes := a.digests.take(2 * points)
 	rows := min(tile, points)
 	parallel(points/rows, func(block int) {
-		from, stride := block*rows, 1+field.Size*len(columns)
-		canonical, buffer := make(field.Vector, rows), make([]byte, rows*stride)
-		for k, column := range columns {
-			field.Canonical(canonical, column[from:from+rows])
-			at := 1 + field.Size*k
-			for i := range canonical {
-				binary.LittleEndian.PutUint32(buffer[at:], canonical[i][0])
-				at += stride
-			}
-		}
+		from, words := block*rows, make([]uint32, (1+len(columns))*rows)
 		for i := range rows {
-			row := buffer[i*stride : (i+1)*stride]
-			row[0] = merkle.Tag
-			nodes[points+from+i] = merkle.Leaf(row)
+			words[i] = merkle.Tag
 		}
+		for k, column := range columns {
+			field.Canonical(words[(1+k)*rows:(2+k)*rows], column[from:from+rows])
+		}
+		merkle.Leaves(nodes[points+from:points+from+rows], words)
 	})
 	return merkle.New(nodes, parallel)
 }

@@ -1,7 +1,8 @@
 // Package transcript makes an interactive argument non-interactive (Fiat and Shamir, CRYPTO 1986): prover and verifier
 // feed a SHA-256 chain the same messages and draw from it what the verifier would have said.
 //
-// The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256 and LE64 eight bytes little-endian:
+// The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256, LE64 eight bytes little-endian, and the tags 1 to 4
+// four bytes little-endian:
 //
 //	absorb m      S ← H(S ‖ 1 ‖ LE64(len m) ‖ m)
 //	draw 32 bytes B = H(S ‖ 2), then S ← H(S ‖ 3)
@@ -13,11 +14,12 @@ import (
 	"encoding/binary"
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/sha"
 )
 
 // What follows the state in the four uses of the hash.
 const (
-	tagAbsorb = iota + 1
+	tagAbsorb uint32 = iota + 1
 	tagDraw
 	tagRatchet
 	tagSeal
@@ -36,11 +38,7 @@ func New(domain string) *Transcript {
 // Absorb takes in one message; where one ends and the next begins is part of what is hashed.
 func (t *Transcript) Absorb(message []byte) {
 	h := sha256.New()
-	var head [sha256.Size + 9]byte
-	copy(head[:], t.state[:])
-	head[sha256.Size] = tagAbsorb
-	binary.LittleEndian.PutUint64(head[sha256.Size+1:], uint64(len(message)))
-	h.Write(head[:])
+	h.Write(binary.LittleEndian.AppendUint64(t.tagged(tagAbsorb), uint64(len(message))))
 	h.Write(message)
 	h.Sum(t.state[:0])
 }
@@ -56,16 +54,14 @@ func (t *Transcript) AbsorbExt(v []field.Ext) {
 
 // block draws 32 bytes.
 func (t *Transcript) block() [sha256.Size]byte {
-	out := t.hash(tagDraw)
-	t.state = t.hash(tagRatchet)
+	out := sha256.Sum256(t.tagged(tagDraw))
+	t.state = sha256.Sum256(t.tagged(tagRatchet))
 	return out
 }
 
-func (t *Transcript) hash(tag byte) [sha256.Size]byte {
-	var m [sha256.Size + 1]byte
-	copy(m[:], t.state[:])
-	m[sha256.Size] = tag
-	return sha256.Sum256(m[:])
+// tagged returns the state and a tag.
+func (t *Transcript) tagged(tag uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append(make([]byte, 0, sha256.Size+12), t.state[:]...), tag)
 }
 
 // Ext draws an element of E: two blocks, whose first six words of 64 bits modulo p are its coordinates. No value is
@@ -88,41 +84,34 @@ func (t *Transcript) Index(log int) int {
 
 // Sealed says whether nonce is good for this many bits of work, and takes it in if so.
 func (t *Transcript) Sealed(nonce uint64, bits int) bool {
-	if !t.good(nonce, bits) {
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(t.tagged(tagSeal), nonce))
+	if !good(&sum, bits) {
 		return false
 	}
 	t.Absorb(binary.LittleEndian.AppendUint64(nil, nonce))
 	return true
 }
 
-func (t *Transcript) good(nonce uint64, bits int) bool {
-	var m [sha256.Size + 9]byte
-	copy(m[:], t.state[:])
-	m[sha256.Size] = tagSeal
-	binary.LittleEndian.PutUint64(m[sha256.Size+1:], nonce)
-	sum := sha256.Sum256(m[:])
+func good(sum *[sha256.Size]byte, bits int) bool {
 	return binary.LittleEndian.Uint64(sum[:])&(1<<bits-1) == 0
 }
 
-// sealChunk is how many nonces one call tries, and sealCalls how many calls run before anyone looks.
+// sealBatch is how many nonces are hashed side by side, sealBatches how many batches one call tries, and sealCalls how
+// many calls run before anyone looks.
 const (
-	sealChunk = 1 << 12
-	sealCalls = 16
+	sealBatch   = 1 << 8
+	sealBatches = 1 << 4
+	sealCalls   = 1 << 4
 )
 
 // Seal finds the least nonce good for this many bits of work, about 2^bits hashes, and takes it in. parallel runs f(i)
 // for each i below n in any order.
 func (t *Transcript) Seal(bits int, parallel func(n int, f func(i int))) uint64 {
-	for base := uint64(0); ; base += sealCalls * sealChunk {
+	const chunk = sealBatch * sealBatches
+	for base := uint64(0); ; base += sealCalls * chunk {
 		var found [sealCalls]uint64 // the least good nonce of each call, plus one
 		parallel(sealCalls, func(i int) {
-			first := base + uint64(i)*sealChunk
-			for nonce := first; nonce < first+sealChunk; nonce++ {
-				if t.good(nonce, bits) {
-					found[i] = nonce + 1
-					return
-				}
-			}
+			found[i] = t.search(base+uint64(i)*chunk, bits)
 		})
 		for _, n := range found {
 			if n != 0 {
@@ -131,4 +120,31 @@ func (t *Transcript) Seal(bits int, parallel func(n int, f func(i int))) uint64 
 			}
 		}
 	}
+}
+
+// search returns the least good nonce of a chunk, plus one, or 0 if there is none.
+func (t *Transcript) search(first uint64, bits int) uint64 {
+	prefix := t.tagged(tagSeal)
+	fixed := len(prefix) / 4
+	words := make([]uint32, (fixed+2)*sealBatch)
+	for k := range fixed {
+		for i := range sealBatch {
+			words[k*sealBatch+i] = binary.LittleEndian.Uint32(prefix[4*k:])
+		}
+	}
+	low, high := words[fixed*sealBatch:(fixed+1)*sealBatch], words[(fixed+1)*sealBatch:]
+	sums := make([][sha256.Size]byte, sealBatch)
+	for range sealBatches {
+		for i := range sealBatch {
+			low[i], high[i] = uint32(first+uint64(i)), uint32((first+uint64(i))>>32)
+		}
+		sha.Hash(sums, words)
+		for i := range sums {
+			if good(&sums[i], bits) {
+				return first + uint64(i) + 1
+			}
+		}
+		first += sealBatch
+	}
+	return 0
 }

@@ -19,7 +19,7 @@ func serial(n int, f func(i int)) {
 func TestDefinition(t *testing.T) {
 	state := sha256.Sum256([]byte("domain"))
 	hash := func(tag byte, more ...byte) [32]byte {
-		return sha256.Sum256(append(append(state[:32:32], tag), more...))
+		return sha256.Sum256(append(append(state[:32:32], tag, 0, 0, 0), more...))
 	}
 	tr := New("domain")
 	tr.Absorb([]byte("message"))

@@ -190,13 +190,13 @@ func (a *argument) checkDegree() error {
 // committed to.
 func (a *argument) rows(root *merkle.Digest, width int, indices []int) ([]field.Vector, error) {
 	rows, leaves := make([]field.Vector, len(indices)), make([]merkle.Digest, len(indices))
-	b := []byte{merkle.Tag}
+	var b []byte
 	for i := range rows {
 		var err error
 		if rows[i], err = a.reader.Elements(width); err != nil {
 			return nil, err
 		}
-		b = b[:1]
+		b = b[:0]
 		for k := range rows[i] {
 			b = field.Append(b, &rows[i][k])
 		}
