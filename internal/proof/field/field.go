@@ -94,6 +94,18 @@ func Decode(b []byte) (Element, error) {
 	return New(uint64(v)), nil
 }
 
+// DecodeVector reads len(b)/4 elements, each as Decode does.
+func DecodeVector(b []byte) (Vector, error) {
+	v := make(Vector, len(b)/Size)
+	for i := range v {
+		var err error
+		if v[i], err = Decode(b[Size*i:]); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
 // DecodeExt reads 24 bytes as AppendExt wrote them, and fails with ErrCanonical if a coordinate is not below p.
 func DecodeExt(b []byte) (Ext, error) {
 	var c [Degree]Element

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/verifier"
 )
 
 // threads runs calls in two goroutines.
@@ -110,5 +111,23 @@ func BenchmarkProve(b *testing.B) {
 				b.ReportMetric(float64(size), "bytes")
 			})
 		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	s, columns := wide(15)
+	p := New(s.Circuit)
+	for level := range stark.Levels {
+		proof, err := p.Prove(s, level, columns, threads)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("2^15 rows x %d+%d columns, %d bits", len(columns), p.shape.Aux, stark.Levels[level].Bits), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := verifier.Verify(s, 100, proof); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package prover
 
 import (
+	"sync"
+
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
@@ -67,15 +69,21 @@ func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle
 	points := len(columns[0])
 	nodes := a.digests.take(2 * points)
 	rows := min(tile, points)
-	parallel(points/rows, func(block int) {
-		from, words := block*rows, make([]uint32, (1+len(columns))*rows)
+	tiles := sync.Pool{New: func() any {
+		words := make([]uint32, (1+len(columns))*rows)
 		for i := range rows {
 			words[i] = merkle.Tag
 		}
+		return &words
+	}}
+	parallel(points/rows, func(block int) {
+		from, room := block*rows, tiles.Get().(*[]uint32)
+		words := *room
 		for k, column := range columns {
 			field.Canonical(words[(1+k)*rows:(2+k)*rows], column[from:from+rows])
 		}
 		merkle.Leaves(nodes[points+from:points+from+rows], words)
+		tiles.Put(room)
 	})
 	return merkle.New(nodes, parallel)
 }

@@ -1,41 +1,21 @@
 package prover
 
 import (
+	"sync"
+
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
-
-// pool hands out one machine to each of the calls that run at once.
-type pool chan *machine
-
-func (p pool) get(fresh func() *machine) *machine {
-	select {
-	case m := <-p:
-		return m
-	default:
-		return fresh()
-	}
-}
-
-func (p pool) put(m *machine) {
-	select {
-	case p <- m:
-	default:
-	}
-}
-
-// poolSize is how many machines are kept; more may run.
-const poolSize = 64
 
 // blocks runs the program on each block of n rows, in any order.
 func (r *run) blocks(p *program, n int, do func(m *machine, from int)) {
 	scalars := p.bind(r.statement.Public, r.challenges)
 	rows := min(blockRows, n)
-	machines := make(pool, poolSize)
+	machines := sync.Pool{New: func() any { return newMachine(p, scalars, rows) }}
 	r.parallel(n/rows, func(block int) {
-		m := machines.get(func() *machine { return newMachine(p, scalars, rows) })
+		m := machines.Get().(*machine)
 		do(m, block*rows)
-		machines.put(m)
+		machines.Put(m)
 	})
 }
 

@@ -50,21 +50,6 @@ func (r *Reader) Uint64() (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// Elements reads n elements of F_p.
-func (r *Reader) Elements(n int) (field.Vector, error) {
-	b, err := r.Bytes(field.Size * n)
-	if err != nil {
-		return nil, err
-	}
-	v := make(field.Vector, n)
-	for i := range v {
-		if v[i], err = field.Decode(b[field.Size*i:]); err != nil {
-			return nil, err
-		}
-	}
-	return v, nil
-}
-
 // Ext reads n elements of E.
 func (r *Reader) Ext(n int) ([]field.Ext, error) {
 	b, err := r.Bytes(field.ExtSize * n)

@@ -90,7 +90,9 @@ func (a *argument) checkConstraints() (err error) {
 	if a.columns, err = a.root(); err != nil {
 		return err
 	}
-	challenges, err := a.statement.Circuit.NewChallenges(a.transcript.Ext(), a.transcript.Ext(), a.statement.Terms, a.logRows)
+	alpha := a.transcript.Ext()
+	beta := a.transcript.Ext()
+	challenges, err := a.statement.Circuit.NewChallenges(alpha, beta, a.statement.Terms, a.logRows)
 	if err != nil {
 		return err
 	}
@@ -190,15 +192,13 @@ func (a *argument) checkDegree() error {
 // committed to.
 func (a *argument) rows(root *merkle.Digest, width int, indices []int) ([]field.Vector, error) {
 	rows, leaves := make([]field.Vector, len(indices)), make([]merkle.Digest, len(indices))
-	var b []byte
 	for i := range rows {
-		var err error
-		if rows[i], err = a.reader.Elements(width); err != nil {
+		b, err := a.reader.Bytes(field.Size * width)
+		if err != nil {
 			return nil, err
 		}
-		b = b[:0]
-		for k := range rows[i] {
-			b = field.Append(b, &rows[i][k])
+		if rows[i], err = field.DecodeVector(b); err != nil {
+			return nil, err
 		}
 		leaves[i] = merkle.Leaf(b)
 	}
