@@ -43,6 +43,13 @@ func EncodeAccesses(accesses []Access) []byte {
 // DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend strictly. Byte fields alias b.
 func DecodeAccesses(b []byte) ([]Access, error) {
 	d := codec.NewDecoder(b)
+	accesses := ReadAccesses(d)
+	return accesses, d.Finish()
+}
+
+// ReadAccesses reads what [EncodeAccesses] gives, at the beginning of what d has left, and fails d as [DecodeAccesses]
+// would.
+func ReadAccesses(d *codec.Decoder) []Access {
 	n := d.Length(maxAccesses, minAccessBytes)
 	accesses := make([]Access, 0, n)
 	for i := range n {
@@ -56,7 +63,7 @@ func DecodeAccesses(b []byte) ([]Access, error) {
 		}
 		accesses = append(accesses, a)
 	}
-	return accesses, d.Finish()
+	return accesses
 }
 
 // Writes is the part of a block's accesses whose values differ, in the same order.

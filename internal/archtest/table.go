@@ -46,6 +46,7 @@ var rows = map[string][]string{
 	"internal/protocol/state":              {"types", "codec"},
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
 	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
+	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/verifier", "internal/protocol/tree"},
 	"internal/protocol/exec":               {"types", "codec", "crypto", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
@@ -98,18 +99,19 @@ var rows = map[string][]string{
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
-	"internal/protocol/exec":    {"internal/testkit/wasmgen"},
-	"client/contracttest":       {"internal/testkit/wasmgen"},
-	"contracts/rust":            {"client/contracttest", "types"},
-	"contracts/assemblyscript":  {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy":                    {"api", "internal/node", "types"},
-	"internal/engine/ledger":    {"crypto", "internal/storage/kv"},
-	"internal/engine/sequencer": {"internal/storage/..."},
-	"internal/proof/prover":     {"internal/proof/verifier"},
-	"internal/proof/verifier":   {"internal/proof/prover"},
-	"internal/protocol/vm":      {"internal/testkit/wasmgen"},
-	"internal/server/rpc":       {"client", "internal/storage/kv"}, // the other end of a subscription
-	"internal/server/telemetry": {"api", "internal/node", "types"},
+	"internal/protocol/blockproof": {"crypto", "internal/proof/prover"},
+	"internal/protocol/exec":       {"internal/testkit/wasmgen"},
+	"client/contracttest":          {"internal/testkit/wasmgen"},
+	"contracts/rust":               {"client/contracttest", "types"},
+	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
+	"deploy":                       {"api", "internal/node", "types"},
+	"internal/engine/ledger":       {"crypto", "internal/storage/kv"},
+	"internal/engine/sequencer":    {"internal/storage/..."},
+	"internal/proof/prover":        {"internal/proof/verifier"},
+	"internal/proof/verifier":      {"internal/proof/prover"},
+	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
+	"internal/server/rpc":          {"client", "internal/storage/kv"}, // the other end of a subscription
+	"internal/server/telemetry":    {"api", "internal/node", "types"},
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus.

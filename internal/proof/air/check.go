@@ -53,53 +53,86 @@ func (c *Circuit) Check(columns []field.Vector, public []field.Element, terms []
 		}
 		l.add(term.Bus.id, term.Multiplicity, term.Tuple, -1)
 	}
-	values := make([]field.Element, len(c.nodes))
-	for row := range rows {
-		c.evaluateRow(values, columns, public, row)
-		for _, constraint := range c.constraints {
-			if !c.extension[constraint.Node] && !values[constraint.Node].IsZero() {
-				return &Violation{constraint.Name, row}
-			}
+	values := make([]field.Vector, len(c.nodes))
+	for low := 0; low < rows; low += checkRows {
+		high := min(low+checkRows, rows)
+		c.evaluateRows(values, columns, public, low, high)
+		if v := c.violation(values, low, high); v != nil {
+			return v
 		}
-		for _, it := range c.interactions {
-			tuple := make([]field.Element, len(it.Tuple))
-			for i, node := range it.Tuple {
-				tuple[i] = values[node]
+		for row := range high - low {
+			for _, it := range c.interactions {
+				tuple := make([]field.Element, len(it.Tuple))
+				for i, node := range it.Tuple {
+					tuple[i] = values[node][row]
+				}
+				l.add(it.Bus, values[it.Multiplicity][row], tuple, low+row)
 			}
-			l.add(it.Bus, values[it.Multiplicity], tuple, row)
 		}
 	}
 	return l.balance()
 }
 
-// evaluateRow sets the values of the nodes in the base field.
-func (c *Circuit) evaluateRow(values []field.Element, columns []field.Vector, public []field.Element, row int) {
-	rows := len(columns[0])
-	selector := func(on bool) field.Element {
-		if on {
-			return field.New(1)
-		}
-		return field.Element{}
-	}
-	for i, n := range c.nodes {
-		switch n.Op {
-		case OpConst:
-			values[i] = n.Value
-		case OpColumn:
-			values[i] = columns[n.A][row]
-		case OpNext:
-			values[i] = columns[n.A][(row+1)%rows]
-		case OpPublic:
-			values[i] = public[n.A]
-		case OpFirst:
-			values[i] = selector(row == 0)
-		case OpLast:
-			values[i] = selector(row == rows-1)
-		case OpAdd, OpSub, OpMul:
-			if !c.extension[i] {
-				values[i] = compute(n.Op, values[n.A], values[n.B])
+// checkRows is how many rows are evaluated at a time.
+const checkRows = 128
+
+// violation is the first row from low to high that a constraint is violated on, nil for none.
+func (c *Circuit) violation(values []field.Vector, low, high int) error {
+	for row := range high - low {
+		for _, constraint := range c.constraints {
+			if !c.extension[constraint.Node] && !values[constraint.Node][row].IsZero() {
+				return &Violation{constraint.Name, low + row}
 			}
 		}
+	}
+	return nil
+}
+
+// evaluateRows sets the values of the nodes in the base field on rows low to high.
+func (c *Circuit) evaluateRows(values []field.Vector, columns []field.Vector, public []field.Element, low, high int) {
+	rows := len(columns[0])
+	one := field.New(1)
+	for i, n := range c.nodes {
+		if c.extension[i] {
+			continue
+		}
+		if cap(values[i]) < high-low {
+			values[i] = make(field.Vector, high-low)
+		}
+		v := values[i][:high-low]
+		values[i] = v
+		switch n.Op {
+		case OpConst:
+			fill(v, n.Value)
+		case OpColumn:
+			copy(v, columns[n.A][low:high])
+		case OpNext:
+			copy(v, columns[n.A][low+1:])
+			if high == rows {
+				v[len(v)-1] = columns[n.A][0]
+			}
+		case OpPublic:
+			fill(v, public[n.A])
+		case OpFirst, OpLast:
+			fill(v, field.Element{})
+			if n.Op == OpFirst && low == 0 {
+				v[0] = one
+			} else if n.Op == OpLast && high == rows {
+				v[len(v)-1] = one
+			}
+		case OpAdd:
+			v.Add(values[n.A], values[n.B])
+		case OpSub:
+			v.Sub(values[n.A], values[n.B])
+		case OpMul:
+			v.Mul(values[n.A], values[n.B])
+		}
+	}
+}
+
+func fill(v field.Vector, x field.Element) {
+	for i := range v {
+		v[i] = x
 	}
 }
 
@@ -114,7 +147,8 @@ func (l *ledger) add(bus int, multiplicity field.Element, tuple []field.Element,
 	if multiplicity.IsZero() {
 		return
 	}
-	key := []byte{byte(bus)}
+	key := make([]byte, 0, 4+field.Size*len(tuple))
+	key = append(key, byte(bus))
 	for i := range tuple {
 		key = field.Append(key, &tuple[i])
 	}

@@ -1,0 +1,45 @@
+package blockproof
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+)
+
+func TestPermutationIsPoseidons(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const rows = blockRows
+	columns := make([]field.Vector, permutationColumns)
+	for i := range columns {
+		columns[i] = make(field.Vector, rows)
+	}
+	var in [width]field.Vector
+	for i := range in {
+		in[i] = make(field.Vector, rows)
+		for row := range rows {
+			in[i][row] = field.New(r.Uint64())
+		}
+		in[i][0], in[i][1] = field.New(poseidon.P-1), field.New(uint64(i))
+	}
+	b := &blocks{columns: columns, high: rows}
+	out := permute[field.Vector](b, in)
+	if b.made != permutationColumns {
+		t.Fatalf("%d columns are made, not %d", b.made, permutationColumns)
+	}
+	for row := range rows {
+		var state [width]uint32
+		var single [width]field.Element
+		for i := range state {
+			state[i], single[i] = uint32(in[i][row].Uint64()), in[i][row]
+		}
+		poseidon.Permute(&state)
+		alone := permute[field.Element](elements{}, single)
+		for i := range out {
+			if got := out[i][row]; got != field.New(uint64(state[i])) || alone[i] != got || columns[len(columns)-digestSize+i][row] != got {
+				t.Fatalf("row %d, lane %d: %v and %v, want %d", row, i, out[i][row], alone[i], state[i])
+			}
+		}
+	}
+}

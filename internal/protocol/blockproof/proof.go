@@ -1,0 +1,185 @@
+package blockproof
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/verifier"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrProof is returned for a proof that does not hold, or is none.
+var ErrProof = errors.New("blockproof: the proof does not hold")
+
+// version is the first byte of a proof.
+const version = 1
+
+// Limits of decoding: what no honest proof passes. An access takes at least 24 bytes in its list, of which there are
+// at most 2^24, and a segment has room for at least 2^17/(2·248) of them.
+const (
+	maxSegments     = 1 << 16
+	maxEntries      = 1 << maxLogRows
+	maxOthers       = 1 << maxLogRows
+	maxArgument     = 1 << 21
+	bytesPerOther   = 1 + 32 + 32
+	minSegmentBytes = 8 + 8 + 8 + 32 + 8
+)
+
+// EncodeProof puts the segments' proofs together, in the order of segments.
+func EncodeProof(segments []Segment, arguments [][]byte) []byte {
+	e := codec.NewEncoder(1024)
+	e.U8(version)
+	e.U64(uint64(len(segments)))
+	for i := range segments {
+		segments[i].part.encode(e)
+		e.Bytes(arguments[i])
+	}
+	return e.Data()
+}
+
+// proven is a segment's part with the argument for it.
+type proven struct {
+	part
+	argument []byte
+}
+
+// decodeProof decodes what EncodeProof gives. It returns an error that wraps ErrProof.
+func decodeProof(b []byte) ([]proven, error) {
+	d := codec.NewDecoder(b)
+	if v := d.U8(); v != version {
+		d.Fail(fmt.Errorf("version %d", v))
+	}
+	segments := make([]proven, 0, 8)
+	for range d.Length(maxSegments, minSegmentBytes) {
+		var s proven
+		s.decode(d)
+		s.argument = d.Bytes(maxArgument)
+		if d.Err() != nil {
+			break
+		}
+		segments = append(segments, s)
+	}
+	if err := d.Finish(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProof, err)
+	}
+	return segments, nil
+}
+
+// decode reads what encode writes. Levels are 1 to pathBits, steps end with one that is looked up, and the other leaves
+// ascend by path.
+func (p *part) decode(d *codec.Decoder) {
+	p.levels = d.Bytes(maxEntries)
+	for _, level := range p.levels {
+		checkLevel(d, level)
+	}
+	p.others = make([]other, 0, d.Length(maxOthers, bytesPerOther))
+	for range cap(p.others) {
+		o := other{d.U8(), digest(d), digest(d)}
+		checkLevel(d, o.level)
+		if n := len(p.others); n > 0 && comparePaths(&p.others[n-1].path, &o.path) >= 0 {
+			d.Fail(errors.New("leaves do not ascend"))
+		}
+		if d.Err() != nil {
+			return
+		}
+		p.others = append(p.others, o)
+	}
+	p.steps = make([]uint32, d.Length(pathBits, 4))
+	for level := range p.steps {
+		p.steps[level] = d.U32()
+		if p.steps[level] > 1<<maxLogRows {
+			d.Fail(fmt.Errorf("%d rows of level %d", p.steps[level], level))
+		}
+	}
+	if n := len(p.steps); n == 0 || p.steps[n-1] == 0 {
+		d.Fail(errors.New("the last step is of no row"))
+	}
+	p.after = digest(d)
+}
+
+func checkLevel(d *codec.Decoder, level uint8) {
+	if level == 0 || level > pathBits {
+		d.Fail(fmt.Errorf("level %d", level))
+	}
+}
+
+func digest(d *codec.Decoder) poseidon.Digest {
+	var b [32]byte
+	d.Fixed(b[:])
+	digest, err := poseidon.ParseDigest(b)
+	if err != nil {
+		d.Fail(err)
+	}
+	return digest
+}
+
+// VerifyProof checks that the statement holds, with a proof of at least so many bits. It returns the bits proven, and
+// an error that wraps ErrStatement, ErrAccesses or ErrProof.
+func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int) (int, error) {
+	if err := s.check(accesses); err != nil {
+		return 0, err
+	}
+	segments, err := decodeProof(proof)
+	if err != nil {
+		return 0, err
+	}
+	instances, err := s.instances(accesses, segments)
+	if err != nil {
+		return 0, err
+	}
+	least := stark.Levels[len(stark.Levels)-1].Bits
+	for i, instance := range instances {
+		proven, err := verifier.Verify(&stark.Statement{
+			Circuit: circuit, Context: instance.Context, Public: instance.Public, Terms: instance.Terms,
+		}, bits, segments[i].argument)
+		if err != nil {
+			return 0, fmt.Errorf("%w: segment %d: %w", ErrProof, i, err)
+		}
+		least = min(least, proven)
+	}
+	return least, nil
+}
+
+// instances says what the segments' proofs must be about, so that together they prove the statement: each covers the
+// entries after those of the one before, and begins with the root that that one ends with.
+func (s *Statement) instances(accesses []types.Access, segments []proven) ([]Instance, error) {
+	before, err := poseidon.ParseDigest(s.PreRoot)
+	if err != nil {
+		return nil, fmt.Errorf("%w: root before: %w", ErrStatement, err)
+	}
+	covered := 0
+	for i := range segments {
+		if n := len(segments[i].levels); n == 0 || n > len(accesses)-covered {
+			return nil, fmt.Errorf("%w: segment %d has %d accesses", ErrProof, i, n)
+		}
+		covered += len(segments[i].levels)
+	}
+	if covered != len(accesses) {
+		return nil, fmt.Errorf("%w: the segments cover %d of %d accesses", ErrProof, covered, len(accesses))
+	}
+	entries, err := newEntries(accesses, inOrder)
+	if err != nil {
+		return nil, err
+	}
+	instances, low := make([]Instance, len(segments)), 0
+	for i := range segments {
+		p := &segments[i].part
+		high := low + len(p.levels)
+		instances[i] = s.instance(chain{i, len(segments), len(accesses), low, before}, entries[low:high], p)
+		before, low = p.after, high
+	}
+	if before.Bytes() != s.PostRoot {
+		return nil, fmt.Errorf("%w: it leads to another root", ErrProof)
+	}
+	return instances, nil
+}
+
+// inOrder is the Parallel of one goroutine.
+func inOrder(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}

@@ -1,0 +1,381 @@
+package blockproof
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// maxLogRows bounds a segment's rows to 2^17, so that proving one takes less than a gigabyte; minLogRows is what the
+// proof system asks for.
+const minLogRows, maxLogRows = 3, 17
+
+// ErrCut is returned by Trace for a block of more than one segment that empties a part of the tree early in the list
+// and fills it again so much later that both are in different segments, in between nothing but absent keys.
+var ErrCut = errors.New("blockproof: the access list cannot be cut into segments")
+
+// Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. The table that
+// satisfies the circuit is made by Columns.
+type Segment struct {
+	Instance
+	part part
+	rows []tableRow
+}
+
+// tableRow is a row of the table before it is spread over columns.
+type tableRow struct {
+	phase  phase
+	level  int
+	prefix poseidon.Digest
+	halves [2]subtree
+	open   [2]bool
+}
+
+type phase uint8
+
+const (
+	same    phase = iota // of a position that the segment does not change
+	changed              // of one that it changes, before
+	after                // the row after that
+)
+
+// Trace makes the segments of a proof from a block's accesses and their witness in the tree before. It returns errors
+// that wrap ErrAccesses, ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too) and ErrCut.
+func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) ([]Segment, error) {
+	return trace(s, accesses, w, 1<<maxLogRows, parallel)
+}
+
+// trace is Trace with segments of at most limit rows.
+func trace(s Statement, accesses []types.Access, w tree.Witness, limit int, parallel Parallel) ([]Segment, error) {
+	if err := s.check(accesses); err != nil || len(accesses) == 0 {
+		return nil, err
+	}
+	entries, err := newEntries(accesses, parallel)
+	if err != nil {
+		return nil, err
+	}
+	return s.segments(entries, w, limit)
+}
+
+// segments makes segments of at most limit rows; there is at least one entry.
+func (s *Statement) segments(entries []entry, w tree.Witness, limit int) ([]Segment, error) {
+	t, err := newTrie(entries, w)
+	if err != nil {
+		return nil, err
+	}
+	before := t.positions[1].now.digest
+	if before.Bytes() != s.PreRoot {
+		return nil, fmt.Errorf("%w: it is of another root before the block", ErrWitness)
+	}
+	var segments []Segment
+	for low := 0; low < len(entries); {
+		segment, high, err := t.segment(low, limit)
+		if err != nil {
+			return nil, err
+		}
+		segments, low = append(segments, segment), high
+	}
+	if t.positions[1].now.digest.Bytes() != s.PostRoot {
+		return nil, fmt.Errorf("%w: it leads to another root after the block", ErrWitness)
+	}
+	low := 0
+	for i := range segments {
+		segment := &segments[i]
+		high := low + len(segment.part.levels)
+		segment.Instance = s.instance(chain{i, len(segments), len(entries), low, before}, entries[low:high], &segment.part)
+		before, low = segment.part.after, high
+	}
+	return segments, nil
+}
+
+// segment makes the longest segment from entry low on that has at most limit rows, and carries it out on the trie.
+func (t *trie) segment(low, limit int) (s Segment, high int, err error) {
+	high = len(t.entries)
+	if t.rows(low, high) > limit {
+		fits, tooMany := low, high // by bisection
+		for tooMany-fits > 1 {
+			if m := (fits + tooMany) / 2; t.rows(low, m) <= limit {
+				fits = m
+			} else {
+				tooMany = m
+			}
+		}
+		// After an entry that leaves a value, or before one that has one, what the cut parts is not empty between the
+		// segments, unless it is so after both: the witness then has what a segment that empties it asks for.
+		for high = fits; high > low && t.entries[high-1].leaves[1].IsZero() && t.entries[high].leaves[0].IsZero(); high-- {
+		}
+		if high == low {
+			return s, 0, ErrCut
+		}
+	}
+	e, err := t.emit(low, high)
+	if err != nil {
+		return s, 0, err
+	}
+	if len(e.rows) > limit {
+		return s, 0, ErrCut
+	}
+	for i := range t.positions {
+		t.positions[i].now = t.positions[i].next
+	}
+	return Segment{part: e.part, rows: e.rows}, high, nil
+}
+
+// emit carries the entries low to high out, on next, and makes the rows.
+func (t *trie) emit(low, high int) (emitter, error) {
+	t.change(low, high)
+	e := emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}}
+	if err := e.touched(1); err != nil {
+		return e, err
+	}
+	for i := range e.rows {
+		if row := &e.rows[i]; row.phase != after {
+			if missing := row.level + 1 - len(e.part.steps); missing > 0 {
+				e.part.steps = append(e.part.steps, make([]uint32, missing)...)
+			}
+			e.part.steps[row.level]++
+		}
+	}
+	e.part.after = t.positions[1].next.digest
+	return e, nil
+}
+
+// rows bounds the rows that the entries low to high take.
+func (t *trie) rows(low, high int) (n int) {
+	for _, positions := range t.levels {
+		for _, i := range positions {
+			p := &t.positions[i]
+			switch from, to := max(low, p.low), min(high, p.high); {
+			case from >= to:
+			case t.changes[from] < t.changes[to]:
+				n += 2
+			default:
+				n++
+			}
+		}
+	}
+	deletes := 0
+	for i := low; i < high; i++ {
+		if e := &t.entries[i]; e.changed() && e.leaves[1].IsZero() {
+			deletes++ // the half beside what it empties may take a row
+		}
+	}
+	return n + deletes
+}
+
+// change sets what stands at positions after the entries low to high.
+func (t *trie) change(low, high int) {
+	for i := range t.positions {
+		if p := &t.positions[i]; p.halves[0] == 0 && p.high-p.low == 1 && low <= p.low && p.low < high {
+			p.next = leafOrEmpty(t.entries[p.low].leaves[1])
+		}
+	}
+	for level := pathBits; level >= 0; level-- {
+		var positions []int
+		for _, i := range t.levels[level] {
+			p := &t.positions[i]
+			if from, to := max(low, p.low), min(high, p.high); from < to && t.changes[from] < t.changes[to] {
+				positions = append(positions, i)
+			}
+		}
+		join(t, positions, func(p *position) *subtree { return &p.next })
+	}
+}
+
+// emitter makes the rows of the segment with the entries low to high.
+type emitter struct {
+	t         *trie
+	low, high int
+	part      part
+	rows      []tableRow
+}
+
+func (e *emitter) isTouched(p *position) bool { return max(e.low, p.low) < min(e.high, p.high) }
+
+// touched makes the rows of position i, which has entries of the segment below it.
+func (e *emitter) touched(i int) error {
+	p := &e.t.positions[i]
+	if p.halves[0] == 0 {
+		e.part.levels[p.low-e.low] = uint8(p.level)
+		return nil
+	}
+	halves := [2]*position{&e.t.positions[p.halves[0]], &e.t.positions[p.halves[1]]}
+	var open [2]bool
+	for s, h := range halves {
+		open[s] = e.isTouched(h) || e.mustOpen(h, halves[1-s])
+	}
+	row := tableRow{phase: same, level: p.level, prefix: p.prefix, halves: [2]subtree{halves[0].now, halves[1].now}, open: open}
+	from, to := max(e.low, p.low), min(e.high, p.high)
+	if e.t.changes[from] < e.t.changes[to] {
+		row.phase = changed
+		e.rows = append(e.rows, row)
+		row = tableRow{phase: after, halves: [2]subtree{halves[0].next, halves[1].next}, open: open}
+	}
+	e.rows = append(e.rows, row)
+	for s, h := range halves {
+		var err error
+		switch {
+		case e.isTouched(h):
+			err = e.touched(p.halves[s])
+		case open[s]:
+			err = e.shown(p.halves[s])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mustOpen reports whether the half h, which the segment does not touch, cannot stay closed: whether it is a leaf
+// matters where the other half is empty before or after, and that it is none where the other half is emptied.
+func (e *emitter) mustOpen(h, other *position) bool {
+	before, next := other.now.kind == empty, other.next.kind == empty
+	return h.now.kind == leaf && (before || next) || h.now.kind > leaf && !before && next
+}
+
+// shown makes the rows of position i, which the segment does not touch, so that they show whether it is a leaf.
+func (e *emitter) shown(i int) error {
+	p := &e.t.positions[i]
+	switch {
+	case p.now.kind == opaque:
+		return fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
+	case p.halves[0] == 0:
+		path, valueHash := p.path, p.valueHash
+		if p.low < p.high { // an entry of another segment
+			entry, version := &e.t.entries[p.low], 0
+			if p.low < e.low {
+				version = 1
+			}
+			path, valueHash = entry.path, entry.hashes[version]
+		}
+		e.part.others = append(e.part.others, other{uint8(p.level), path, valueHash})
+		return nil
+	}
+	halves := [2]*position{&e.t.positions[p.halves[0]], &e.t.positions[p.halves[1]]}
+	row := tableRow{phase: same, level: p.level, prefix: p.prefix}
+	for s, h := range halves {
+		row.halves[s], row.open[s] = h.now, p.now.kind == leaf && h.now.kind == leaf
+	}
+	e.rows = append(e.rows, row)
+	for s := range halves {
+		if row.open[s] {
+			return e.shown(p.halves[s])
+		}
+	}
+	return nil
+}
+
+// Columns makes the table that satisfies the circuit: columns of a power of two of rows.
+func (s *Segment) Columns(parallel Parallel) []field.Vector {
+	rows := 1 << max(minLogRows, bits.Len(uint(len(s.rows)-1)))
+	table := make([]field.Vector, columns)
+	all := make(field.Vector, columns*rows)
+	for i := range table {
+		table[i] = all[i*rows : (i+1)*rows : (i+1)*rows]
+	}
+	pieces := (rows + blockRows - 1) / blockRows
+	parallel(pieces, func(i int) {
+		low, high := i*blockRows, min((i+1)*blockRows, rows)
+		for r := low; r < min(high, len(s.rows)); r++ {
+			s.fill(table, r)
+		}
+		finish(table, low, high)
+	})
+	return table
+}
+
+// fill sets what is known of row r beforehand.
+func (s *Segment) fill(table []field.Vector, r int) {
+	row := &s.rows[r]
+	one := field.New(1)
+	set := func(column int, digest *poseidon.Digest) {
+		for i, v := range digest {
+			table[column+i][r] = field.New(uint64(v))
+		}
+	}
+	for h := range row.halves {
+		half := &row.halves[h]
+		set(colInput+h*digestSize, &half.digest)
+		switch {
+		case half.kind == empty:
+			table[colEmpty+h][r] = one
+		case row.open[h] && half.kind == leaf:
+			table[colLeaf+h][r] = one
+		}
+		if row.phase == after {
+			if !row.open[h] && half.kind != empty {
+				showNotZero(table, [2]int{colPrefix, colStep}[h], r, &half.digest)
+			}
+			continue
+		}
+		if row.open[h] {
+			table[colOpen+h][r] = one
+		} else if row.phase == changed && half.kind != empty {
+			table[colKept+h][r] = one
+		}
+	}
+	switch row.phase {
+	case after:
+		return
+	case changed:
+		table[colChanged][r] = one
+	case same:
+		table[colSame][r] = one
+	}
+	at := step(row.level)
+	table[colLevel][r] = field.New(uint64(row.level))
+	set(colPrefix, &row.prefix)
+	set(colStep, &at)
+	if row.open[1] {
+		i := row.level / elementBits
+		turn := field.New(uint64(at[i]))
+		next := field.New(uint64(row.prefix[i]) + 1)
+		turn.Mul(&turn, &next)
+		table[colTurn][r].Inverse(&turn)
+	}
+}
+
+// showNotZero sets the eight columns so that their product with digest is 1.
+func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) {
+	for i, v := range digest {
+		if v != 0 {
+			e := field.New(uint64(v))
+			table[column+i][r].Inverse(&e)
+			return
+		}
+	}
+}
+
+// finish computes the rest of rows low to high.
+func finish(table []field.Vector, low, high int) {
+	b := &blocks{columns: table[colPermute:], low: low, high: high}
+	var in [width]field.Vector
+	for i := range in {
+		in[i] = table[colInput+i][low:high]
+	}
+	hashed := permute[field.Vector](b, in)
+	half := func(column int) [2]field.Vector {
+		return [2]field.Vector{table[column][low:high], table[column+1][low:high]}
+	}
+	e, l := half(colEmpty), half(colLeaf)
+	isEmpty, isLeaf := table[colIsEmpty][low:high], table[colIsLeaf][low:high]
+	isEmpty.Mul(e[0], e[1])
+	isLeaf.Add(b.mul(e[0], l[1]), b.mul(e[1], l[0]))
+	isNode := b.fresh()
+	for i := range isNode {
+		isNode[i].SetOne()
+		isNode[i].Sub(&isNode[i], &isEmpty[i])
+		isNode[i].Sub(&isNode[i], &isLeaf[i])
+	}
+	for i := range digestSize {
+		left, right := in[i], in[digestSize+i]
+		digest := table[colDigest+i][low:high]
+		digest.Add(b.add(left, right), b.mul(isNode, b.sub(hashed[i], right)))
+	}
+}

@@ -1,0 +1,182 @@
+// Package blockproof is statement S1 of block proofs: a block's access list, every key that its execution read or
+// wrote with the value before and after, is exactly right. Each old value or absence stood under the state root before
+// the block, and changing just these gives the state root after it. docs/proofs.md describes statement, circuit and
+// format.
+//
+// [Trace] makes what a prover needs, [EncodeProof] puts proofs of the segments together, and [VerifyProof] and
+// [Bundle.Verify] check them.
+package blockproof
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrStatement is returned for a statement that does not fit its accesses or headers.
+var ErrStatement = errors.New("blockproof: the statement does not hold")
+
+// Statement is what a proof is about.
+type Statement struct {
+	ChainID           uint64
+	Height            types.Height
+	BlockHash         types.BlockHash
+	PreRoot, PostRoot types.StateRoot
+	AccessesDigest    types.Digest // types.DigestAccesses
+}
+
+// NewStatement is the statement about the block of header, which follows parent, and its accesses. It returns an error
+// that wraps ErrStatement where they contradict each other: header must follow parent, and the writes among accesses
+// must be those of header.
+func NewStatement(parent, header *types.Header, accesses []types.Access) (Statement, error) {
+	switch {
+	case header.Height != parent.Height+1 || header.Parent != parent.Hash() || header.ChainID != parent.ChainID:
+		return Statement{}, fmt.Errorf("%w: the header does not follow its parent", ErrStatement)
+	case types.DigestAccesses(types.Writes(accesses)) != header.WritesDigest:
+		return Statement{}, fmt.Errorf("%w: the writes among the accesses are not the header's", ErrStatement)
+	}
+	return Statement{
+		ChainID: header.ChainID, Height: header.Height, BlockHash: header.Hash(),
+		PreRoot: parent.StateRoot, PostRoot: header.StateRoot, AccessesDigest: types.DigestAccesses(accesses),
+	}, nil
+}
+
+// check holds the statement to its accesses.
+func (s *Statement) check(accesses []types.Access) error {
+	if types.DigestAccesses(accesses) != s.AccessesDigest {
+		return fmt.Errorf("%w: the accesses have another digest", ErrStatement)
+	}
+	if len(accesses) == 0 && s.PreRoot != s.PostRoot {
+		return fmt.Errorf("%w: the root changes without an access", ErrStatement)
+	}
+	return nil
+}
+
+// Instance is what a segment's proof is about, for prover and verifier of [Circuit].
+type Instance struct {
+	Context []byte          // what the proof is bound to
+	Public  []field.Element // the root before and after the segment
+	Terms   []air.Term      // the public side of the buses
+}
+
+// part is what a proof says about a segment beside the argument itself.
+type part struct {
+	levels []uint8         // where each of its entries stands, in the order of paths
+	others []other         // leaves that no access of the segment has the path of, ascending by path
+	steps  []uint32        // how many rows look up the step of each level from 0 on; the last is not 0
+	after  poseidon.Digest // the root after it
+}
+
+// other is a leaf that a segment shows where it stands.
+type other struct {
+	level           uint8
+	path, valueHash poseidon.Digest
+}
+
+// chain is the place of a segment in its chain.
+type chain struct {
+	index, segments int
+	accesses, low   int             // of the whole list, and of those before the segment
+	before          poseidon.Digest // the root before the segment
+}
+
+// instance puts together what the segment's proof is about. entries are the segment's.
+func (s *Statement) instance(c chain, entries []entry, p *part) Instance {
+	e := codec.NewEncoder(256 + len(p.levels) + 65*len(p.others) + 4*len(p.steps))
+	e.String("cairn/blockproof/S1")
+	e.U64(s.ChainID)
+	e.U64(uint64(s.Height))
+	e.Fixed(s.BlockHash[:])
+	e.Fixed(s.AccessesDigest[:])
+	for _, n := range []int{c.index, c.segments, c.accesses, c.low} {
+		e.U32(uint32(n))
+	}
+	before := c.before.Bytes()
+	e.Fixed(before[:])
+	p.encode(e)
+	return Instance{Context: e.Data(), Public: append(elementsOf(&c.before), elementsOf(&p.after)...), Terms: terms(entries, p)}
+}
+
+func elementsOf(d *poseidon.Digest) []field.Element {
+	v := make([]field.Element, digestSize)
+	for i := range d {
+		v[i] = field.New(uint64(d[i]))
+	}
+	return v
+}
+
+// terms is the public side: it receives the positions of entries and other leaves, and the steps.
+func terms(entries []entry, p *part) []air.Term {
+	all := make([]air.Term, 0, len(entries)+len(p.others)+len(p.steps))
+	for i := range entries {
+		all = append(all, receivePosition(p.levels[i], &entries[i].path, &entries[i].leaves))
+	}
+	leaves, pairs := make([]poseidon.Digest, len(p.others)), make([][2]poseidon.Digest, len(p.others))
+	for i, o := range p.others {
+		pairs[i] = [2]poseidon.Digest{o.path, o.valueHash}
+	}
+	poseidon.Leaves(leaves, pairs)
+	for i, o := range p.others {
+		all = append(all, receivePosition(o.level, &o.path, &[2]poseidon.Digest{leaves[i], leaves[i]}))
+	}
+	for level, n := range p.steps {
+		at := step(level)
+		all = append(all, receive(steps, uint64(n), append(numbers(uint64(level)), elementsOf(&at)...)))
+	}
+	return all
+}
+
+// receivePosition receives the position at level on the way of path, with just the given leaves before and after the
+// segment; a zero digest is none.
+func receivePosition(level uint8, path *poseidon.Digest, leaves *[2]poseidon.Digest) air.Term {
+	at := prefix(path, int(level))
+	tuple := append(numbers(uint64(level)), elementsOf(&at)...)
+	for _, leaf := range leaves {
+		if leaf.IsZero() {
+			tuple = append(tuple, numbers(1, 0)...)
+		} else {
+			tuple = append(tuple, numbers(0, 1)...)
+		}
+	}
+	for i := range leaves {
+		tuple = append(tuple, elementsOf(&leaves[i])...)
+	}
+	return receive(positions, 1, tuple)
+}
+
+func receive(bus air.Bus, times uint64, tuple []field.Element) air.Term {
+	m := field.New(times)
+	m.Neg(&m)
+	return air.Term{Bus: bus, Multiplicity: m, Tuple: tuple}
+}
+
+func numbers(values ...uint64) []field.Element {
+	v := make([]field.Element, len(values), 2*digestSize)
+	for i := range v {
+		v[i] = field.New(values[i])
+	}
+	return v
+}
+
+// encode writes the part: the entries' levels, the other leaves, the steps and the root after.
+func (p *part) encode(e *codec.Encoder) {
+	e.Bytes(p.levels)
+	e.U64(uint64(len(p.others)))
+	for i := range p.others {
+		path, valueHash := p.others[i].path.Bytes(), p.others[i].valueHash.Bytes()
+		e.U8(p.others[i].level)
+		e.Fixed(path[:])
+		e.Fixed(valueHash[:])
+	}
+	e.U64(uint64(len(p.steps)))
+	for _, n := range p.steps {
+		e.U32(n)
+	}
+	root := p.after.Bytes()
+	e.Fixed(root[:])
+}

@@ -1,0 +1,301 @@
+package blockproof
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+)
+
+// ErrWitness is returned by Trace for a witness that does not belong to the accesses and roots.
+var ErrWitness = errors.New("blockproof: the witness does not hold")
+
+// kind says what a subtree is.
+type kind uint8
+
+const (
+	empty  kind = iota
+	leaf        // one leaf
+	node        // more leaves
+	opaque      // at least one leaf; the witness does not say whether there are more
+)
+
+// subtree is what stands at a position of the tree at some time.
+type subtree struct {
+	kind   kind
+	digest poseidon.Digest
+}
+
+func leafOrEmpty(digest poseidon.Digest) subtree {
+	if digest.IsZero() {
+		return subtree{}
+	}
+	return subtree{leaf, digest}
+}
+
+// position is a position of the tree. Each access has one of its own, with nothing else below it.
+type position struct {
+	level     int
+	prefix    poseidon.Digest
+	low, high int    // the entries below it
+	halves    [2]int // positions; 0: none, it is a leaf, empty or opaque
+	// now is what stands there before the segment at hand, next after it.
+	now, next subtree
+	// Of a leaf that no access has the path of.
+	path, valueHash poseidon.Digest
+}
+
+// trie is the part of the tree that the accesses and the witness describe. Position 1 is the root.
+type trie struct {
+	entries   []entry
+	positions []position
+	levels    [pathBits + 1][]int // positions with halves, by level
+	changes   []int               // changes[i]: how many entries before i are changed
+	shapes    []tree.Shape
+	digests   []poseidon.Digest
+	err       error // of reading the witness; all that is read after it is void
+}
+
+// newTrie reads the witness.
+func newTrie(entries []entry, w tree.Witness) (*trie, error) {
+	t := &trie{entries: entries, positions: make([]position, 1, 16*len(entries)), shapes: w.Shapes, digests: w.Digests}
+	t.changes = make([]int, len(entries)+1)
+	for i := range entries {
+		t.changes[i+1] = t.changes[i]
+		if entries[i].changed() {
+			t.changes[i+1]++
+		}
+	}
+	t.touched(0, len(entries), 0)
+	if t.err == nil && len(t.shapes)+len(t.digests) > 0 {
+		t.fail("%d shapes and %d digests too many", len(t.shapes), len(t.digests))
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	for level := pathBits; level >= 0; level-- {
+		join(t, t.levels[level], func(p *position) *subtree { return &p.now })
+	}
+	for i := range t.positions {
+		t.positions[i].next = t.positions[i].now
+	}
+	return t, nil
+}
+
+func (t *trie) fail(format string, args ...any) {
+	if t.err == nil {
+		t.err = fmt.Errorf("%w: "+format, append([]any{ErrWitness}, args...)...)
+	}
+}
+
+// shape takes the witness' next shape.
+func (t *trie) shape() tree.Shape {
+	if len(t.shapes) == 0 {
+		t.fail("it ends early")
+		return tree.ShapeEmpty
+	}
+	s := t.shapes[0]
+	t.shapes = t.shapes[1:]
+	return s
+}
+
+// digest takes the witness' next digest.
+func (t *trie) digest() (d poseidon.Digest) {
+	if len(t.digests) == 0 {
+		t.fail("it has too few digests")
+		return d
+	}
+	d, t.digests = t.digests[0], t.digests[1:]
+	for _, e := range d {
+		if e >= poseidon.P {
+			t.fail("%w", poseidon.ErrNotCanonical)
+		}
+	}
+	return d
+}
+
+// add adds a position with the given entries below it. path is one that leads there.
+func (t *trie) add(level int, path *poseidon.Digest, low, high int) int {
+	t.positions = append(t.positions, position{level: level, prefix: prefix(path, level), low: low, high: high})
+	return len(t.positions) - 1
+}
+
+// middle is the index of the first of entries low to high that lies right of the position at level.
+func (t *trie) middle(low, high, level int) int {
+	return low + sort.Search(high-low, func(i int) bool { return bit(&t.entries[low+i].path, level) == 1 })
+}
+
+// touched reads a position at level with entries low to high below it; there is at least one.
+func (t *trie) touched(low, high, level int) int {
+	had := 0
+	for i := low; i < high; i++ {
+		if !t.entries[i].leaves[0].IsZero() {
+			had++
+		}
+	}
+	switch shape := t.shape(); {
+	case t.err != nil:
+		return 0
+	case shape == tree.ShapeEmpty && had == 0, shape == tree.ShapeOwn && had == 1:
+		return t.spread(low, high, level, nil)
+	case shape == tree.ShapeOther && had == 0:
+		other := t.other(level)
+		if prefix(&other.path, level) != prefix(&t.entries[low].path, level) {
+			t.fail("another leaf at level %d does not belong there", level)
+		}
+		for i := low; i < high; i++ {
+			if t.entries[i].path == other.path {
+				t.fail("another leaf has an access' path")
+			}
+		}
+		return t.spread(low, high, level, &other)
+	case shape == tree.ShapeBranch && level < pathBits:
+		return t.branch(low, high, level)
+	default:
+		t.fail("shape %d at level %d above %d accesses, %d of which have an old value", shape, level, high-low, had)
+		return 0
+	}
+}
+
+// branch reads the halves of a position.
+func (t *trie) branch(low, high, level int) int {
+	p, m := t.add(level, &t.entries[low].path, low, high), t.middle(low, high, level)
+	bounds := [3]int{low, m, high}
+	var halves [2]int
+	for s := range halves {
+		if bounds[s] < bounds[s+1] {
+			halves[s] = t.touched(bounds[s], bounds[s+1], level+1)
+		}
+	}
+	for s := range halves {
+		if bounds[s] == bounds[s+1] {
+			path := prefix(&t.entries[low].path, level)
+			if s == 1 {
+				path[level/elementBits] |= step(level)[level/elementBits]
+			}
+			halves[s] = t.untouched(level+1, &path, bounds[s])
+		}
+	}
+	t.setHalves(p, halves)
+	return p
+}
+
+func (t *trie) setHalves(p int, halves [2]int) {
+	t.positions[p].halves = halves
+	level := t.positions[p].level
+	t.levels[level] = append(t.levels[level], p)
+}
+
+// other reads a leaf that no access has the path of.
+func (t *trie) other(level int) position {
+	path, valueHash := t.digest(), t.digest()
+	var digest [1]poseidon.Digest
+	if t.err == nil {
+		poseidon.Leaves(digest[:], [][2]poseidon.Digest{{path, valueHash}})
+	}
+	return position{level: level, prefix: prefix(&path, level), path: path, valueHash: valueHash, now: subtree{leaf, digest[0]}}
+}
+
+// untouched reads a position without accesses.
+func (t *trie) untouched(level int, path *poseidon.Digest, low int) int {
+	p := t.add(level, path, low, low)
+	switch shape := t.shape(); shape {
+	case tree.ShapeEmpty:
+	case tree.ShapeDigest:
+		t.positions[p].now = subtree{opaque, t.digest()}
+	case tree.ShapeOther:
+		other := t.other(level)
+		if other.prefix != t.positions[p].prefix {
+			t.fail("a leaf beside level %d does not belong there", level-1)
+		}
+		other.low, other.high = low, low
+		t.positions[p] = other
+	case tree.ShapeNode:
+		if level >= pathBits {
+			t.fail("a node at level %d", level)
+			return p
+		}
+		var halves [2]int
+		for s := range halves {
+			below := *path
+			below[level/elementBits] |= uint32(s) * step(level)[level/elementBits]
+			halves[s] = t.add(level+1, &below, low, low)
+			if d := t.digest(); !d.IsZero() {
+				t.positions[halves[s]].now = subtree{opaque, d}
+			}
+		}
+		t.setHalves(p, halves)
+	default:
+		t.fail("shape %d beside level %d", shape, level-1)
+	}
+	return p
+}
+
+// spread makes positions where the tree before has nothing but other, or one leaf of an entry, so that each entry,
+// and other, has one of its own. The root always has halves.
+func (t *trie) spread(low, high, level int, other *position) int {
+	leaves := high - low
+	path := &poseidon.Digest{}
+	if other != nil {
+		leaves++
+		path = &other.path
+	} else if low < high {
+		path = &t.entries[low].path
+	}
+	if t.err != nil || level > 0 && (leaves == 0 || leaves == 1 && low < high) {
+		p := t.add(level, path, low, high)
+		if low < high {
+			t.positions[p].now = leafOrEmpty(t.entries[low].leaves[0])
+		}
+		return p
+	}
+	if level > 0 && leaves == 1 {
+		own := *other
+		own.level, own.prefix, own.low, own.high = level, prefix(&other.path, level), low, high
+		t.positions = append(t.positions, own)
+		return len(t.positions) - 1
+	}
+	p, m := t.add(level, path, low, high), t.middle(low, high, level)
+	below := t.positions[p].prefix
+	var halves [2]int
+	for s, bounds := range [2][2]int{{low, m}, {m, high}} {
+		below[level/elementBits] |= uint32(s) * step(level)[level/elementBits]
+		switch {
+		case other != nil && bit(&other.path, level) == s:
+			halves[s] = t.spread(bounds[0], bounds[1], level+1, other)
+		case bounds[0] < bounds[1]:
+			halves[s] = t.spread(bounds[0], bounds[1], level+1, nil)
+		default:
+			halves[s] = t.add(level+1, &below, bounds[0], bounds[1])
+		}
+	}
+	t.setHalves(p, halves)
+	return p
+}
+
+// join sets what stands at positions of one level, at the time that at chooses, from their halves: the definition of
+// the tree.
+func join(t *trie, positions []int, at func(*position) *subtree) {
+	pairs := make([][2]poseidon.Digest, 0, len(positions))
+	nodes := make([]*subtree, 0, len(positions))
+	for _, i := range positions {
+		p := &t.positions[i]
+		left, right, whole := at(&t.positions[p.halves[0]]), at(&t.positions[p.halves[1]]), at(p)
+		switch {
+		case left.kind == empty && right.kind <= leaf:
+			*whole = *right
+		case right.kind == empty && left.kind <= leaf:
+			*whole = *left
+		default:
+			whole.kind = node
+			pairs, nodes = append(pairs, [2]poseidon.Digest{left.digest, right.digest}), append(nodes, whole)
+		}
+	}
+	digests := make([]poseidon.Digest, len(pairs))
+	poseidon.Nodes(digests, pairs)
+	for i, whole := range nodes {
+		whole.digest = digests[i]
+	}
+}
