@@ -191,29 +191,28 @@ func (e expressions) column(value air.Expr) air.Expr {
 func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
 
 // blockRows is the number of rows that the table's permutations are computed for at a time: few enough for the block's
-// values to stay in the fastest cache.
+// values to stay in the processor's cache.
 const blockRows = 128
 
-// blocks is the arithmetic of blocks of rows of a table.
+// blocks is the arithmetic of a block of rows of a table.
 type blocks struct {
-	columns    []field.Vector // of the permutation, in order
-	low, high  int            // the rows
-	made       int            // columns so far
-	arena      field.Vector   // for values in between
-	arenaTaken int
+	columns   []field.Vector // of the permutation, in order
+	low, high int            // the rows
+	made      int            // columns so far
+	values    []field.Vector // in between, blockRows each
+	taken     int
 }
 
-// arenaBlocks is how many values in between an arena is made for.
-const arenaBlocks = 1 << 12
+// next turns to the rows low to high, at most blockRows.
+func (b *blocks) next(low, high int) { b.low, b.high, b.made, b.taken = low, high, 0, 0 }
 
+// fresh is a value that is good until the next block.
 func (b *blocks) fresh() field.Vector {
-	n := b.high - b.low
-	if b.arenaTaken+n > len(b.arena) {
-		b.arena, b.arenaTaken = make(field.Vector, arenaBlocks*blockRows), 0
+	if b.taken == len(b.values) {
+		b.values = append(b.values, make(field.Vector, blockRows))
 	}
-	v := b.arena[b.arenaTaken : b.arenaTaken+n]
-	b.arenaTaken += n
-	return v
+	b.taken++
+	return b.values[b.taken-1][:b.high-b.low]
 }
 
 func (b *blocks) add(x, y field.Vector) field.Vector {

@@ -279,9 +279,8 @@ func (s *Segment) Columns(parallel Parallel) []field.Vector {
 	for i := range table {
 		table[i] = all[i*rows : (i+1)*rows : (i+1)*rows]
 	}
-	pieces := (rows + blockRows - 1) / blockRows
-	parallel(pieces, func(i int) {
-		low, high := i*blockRows, min((i+1)*blockRows, rows)
+	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {
+		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
 		for r := low; r < min(high, len(s.rows)); r++ {
 			s.fill(table, r)
 		}
@@ -289,6 +288,9 @@ func (s *Segment) Columns(parallel Parallel) []field.Vector {
 	})
 	return table
 }
+
+// rowsPerPiece is how many rows are made in one call through Parallel.
+const rowsPerPiece = 1 << 11
 
 // fill sets what is known of row r beforehand.
 func (s *Segment) fill(table []field.Vector, r int) {
@@ -354,12 +356,25 @@ func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) {
 
 // finish computes the rest of rows low to high.
 func finish(table []field.Vector, low, high int) {
-	b := &blocks{columns: table[colPermute:], low: low, high: high}
-	var in [width]field.Vector
-	for i := range in {
-		in[i] = table[colInput+i][low:high]
+	b := &blocks{columns: table[colPermute:]}
+	for ; low < high; low += blockRows {
+		b.next(low, min(low+blockRows, high))
+		combine(b, table, permute[field.Vector](b, b.inputs(table)))
 	}
-	hashed := permute[field.Vector](b, in)
+}
+
+// inputs are the permutations' inputs on the rows of b.
+func (b *blocks) inputs(table []field.Vector) (in [width]field.Vector) {
+	for i := range in {
+		in[i] = table[colInput+i][b.low:b.high]
+	}
+	return in
+}
+
+// combine computes what the rows of b are: empty, a leaf or a node, and its digest. hashed is what their permutations
+// give.
+func combine(b *blocks, table []field.Vector, hashed [digestSize]field.Vector) {
+	low, high := b.low, b.high
 	half := func(column int) [2]field.Vector {
 		return [2]field.Vector{table[column][low:high], table[column+1][low:high]}
 	}
@@ -374,7 +389,7 @@ func finish(table []field.Vector, low, high int) {
 		isNode[i].Sub(&isNode[i], &isLeaf[i])
 	}
 	for i := range digestSize {
-		left, right := in[i], in[digestSize+i]
+		left, right := table[colInput+i][low:high], table[colInput+digestSize+i][low:high]
 		digest := table[colDigest+i][low:high]
 		digest.Add(b.add(left, right), b.mul(isNode, b.sub(hashed[i], right)))
 	}
