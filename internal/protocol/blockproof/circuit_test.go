@@ -1,36 +1,294 @@
 package blockproof
 
 import (
+	"errors"
+	"flag"
+	"slices"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 )
+
+var batches = flag.Int("batches", 2000, "random batches that TestRandomBatches checks")
 
 func TestCircuitShape(t *testing.T) {
 	c := Circuit()
-	if got := len(c.Columns()); got != columns || got > 220 {
-		t.Errorf("%d columns, the constants say %d", got, columns)
+	if got := len(c.Columns()); got != columns || c.AuxColumns() != 4 {
+		t.Errorf("%d columns and %d helper columns, the constants say %d", got, c.AuxColumns(), columns)
 	}
 	if c.Degree() != 3 {
 		t.Errorf("degree %d", c.Degree())
 	}
-	t.Logf("%d columns, %d helper columns of 6, %d constraints, %d nodes", columns, c.AuxColumns(), len(c.Constraints()), len(c.Nodes()))
 }
 
-// TestRandomBatches: the circuit accepts what the model says, in one segment and in many.
-func TestRandomBatches(t *testing.T) {
-	r := newRandom(1)
-	cut := 0
-	for range 300 {
-		b := r.batch(12)
-		for _, limit := range []int{1 << maxLogRows} {
-			segments := b.segments(t, limit)
-			for i := range segments {
-				s := &segments[i]
-				if err := circuit.Check(s.Columns(inOrder), s.Public, s.Terms); err != nil {
-					t.Fatalf("segment %d: %v", i, err)
-				}
-			}
-			cut += len(segments) - 1
+// check holds the segments of a batch to the circuit.
+func check(tb testing.TB, segments []Segment) {
+	tb.Helper()
+	for i := range segments {
+		s := &segments[i]
+		if err := circuit.Check(s.Columns(inOrder), s.Public, s.Terms); err != nil {
+			tb.Fatalf("segment %d of %d: %v", i, len(segments), err)
 		}
 	}
-	t.Log(cut)
+}
+
+// TestRandomBatches: from the model's root before, the circuit leads to the model's root after, in one segment and in
+// many. All shapes of a witness occur.
+func TestRandomBatches(t *testing.T) {
+	r := newRandom(1)
+	seen := map[tree.Shape]int{}
+	cut, rows := 0, 0
+	for n := range *batches {
+		r.shallow = n%4 == 0
+		b := r.batch([]int{2, 3, 5, 8, 24}[n%5])
+		w := b.witness()
+		for _, s := range w.Shapes {
+			seen[s]++
+		}
+		s := b.statement()
+		segments, err := s.segments(b.entries(), w, 1<<maxLogRows)
+		if err != nil {
+			t.Fatalf("batch %d: %v", n, err)
+		}
+		check(t, segments)
+		rows += len(segments[0].rows)
+		if !r.shallow {
+			continue
+		}
+		switch segments, err = s.segments(b.entries(), w, 16+len(segments[0].rows)/2); {
+		case err == nil:
+			check(t, segments)
+			cut += len(segments) - 1
+		case !errors.Is(err, ErrCut):
+			t.Fatalf("batch %d: %v", n, err)
+		}
+	}
+	for s := tree.ShapeEmpty; s <= tree.ShapeNode; s++ {
+		if seen[s] == 0 {
+			t.Errorf("no witness has shape %d", s)
+		}
+	}
+	if cut == 0 {
+		t.Error("no batch has two segments")
+	}
+	t.Logf("%d batches, %d rows, %d cuts", *batches, rows, cut)
+}
+
+// TestNamedBatches are the cases by name.
+func TestNamedBatches(t *testing.T) {
+	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, 1} }
+	a, b, c := at("0010", 1), at("0011", 2), at("1", 3)
+	deep, twin := poseidon.Digest{1, 2, 3, 4, 5, 6, 7, 8}, poseidon.Digest{1, 2, 3, 4, 5, 6, 7, 9}
+	none := poseidon.Digest{}
+	for _, test := range []struct {
+		name   string
+		before model
+		after  map[poseidon.Digest]poseidon.Digest
+	}{
+		{"read of an empty tree", nil, map[poseidon.Digest]poseidon.Digest{a: none}},
+		{"insert into an empty tree", nil, map[poseidon.Digest]poseidon.Digest{a: h(1)}},
+		{"many inserts into an empty tree", nil, map[poseidon.Digest]poseidon.Digest{a: h(1), b: h(2), c: h(3), deep: h(4), twin: h(5)}},
+		{"update of the one leaf", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{a: h(2)}},
+		{"deletion of the one leaf", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{a: none}},
+		{"read of another leaf's place", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{b: none}},
+		{"split", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{b: h(2)}},
+		{"split at the last bit", model{deep: h(1)}, map[poseidon.Digest]poseidon.Digest{twin: h(2)}},
+		{"merge", model{a: h(1), b: h(2)}, map[poseidon.Digest]poseidon.Digest{a: none}},
+		{"merge beside a node", model{a: h(1), b: h(2), c: h(3)}, map[poseidon.Digest]poseidon.Digest{c: none}},
+		{"merge up a chain", model{deep: h(1), twin: h(2)}, map[poseidon.Digest]poseidon.Digest{twin: none}},
+		{"a leaf moves over", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{a: none, b: h(2)}},
+		{"all deleted", model{a: h(1), b: h(2), c: h(3)}, map[poseidon.Digest]poseidon.Digest{a: none, b: none, c: none}},
+		{"only reads", model{a: h(1), b: h(2), c: h(3)}, map[poseidon.Digest]poseidon.Digest{a: h(1), c: h(3)}},
+	} {
+		b := newBatch(test.before)
+		if b.before == nil {
+			b.before = model{}
+		}
+		for path, hash := range test.after {
+			b.write(path, hash)
+		}
+		s := b.statement()
+		segments, err := s.segments(b.entries(), b.witness(), 1<<maxLogRows)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if err := circuit.Check(segments[0].Columns(inOrder), segments[0].Public, segments[0].Terms); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each side.
+func everything() *batch {
+	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, i, 1} }
+	b := newBatch(model{})
+	for i := range uint32(32) {
+		var path poseidon.Digest
+		path[0], path[3] = i<<26, i
+		if path[0] >= poseidon.P {
+			path[0] = 0x7e << 24
+		}
+		b.before[path] = h(i)
+	}
+	paths := sortedPaths(b.before)
+	b.write(paths[3], h(100))
+	b.write(paths[8], poseidon.Digest{})
+	b.write(paths[20], h(101))
+	b.read(paths[30])
+	b.write(poseidon.Digest{paths[12][0], 1 << 30}, h(102))
+	return b
+}
+
+// TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
+func TestEveryColumn(t *testing.T) {
+	segment := everything().segments(t, 1<<maxLogRows)[0]
+	table := segment.Columns(inOrder)
+	var rows []int // one of each phase
+	for _, p := range []phase{same, changed, after} {
+		rows = append(rows, slices.IndexFunc(segment.rows, func(r tableRow) bool { return r.phase == p && r.open[1] }))
+	}
+	refused, free := 0, 0
+	for i, column := range table {
+		caught := false
+		for _, r := range rows {
+			was := column[r]
+			column[r].Add(&column[r], &one)
+			if err := circuit.Check(table, segment.Public, segment.Terms); err != nil {
+				refused, caught = refused+1, true
+			} else {
+				// Level and place have none on the row after a change; aim and the witness of a digest's not being
+				// zero can be given in several ways.
+				free++
+				if i > colStep+pathElements && i != colTurn && i != colOpen && i != colOpen+1 {
+					t.Errorf("row %d, column %q: not refused", r, circuit.Columns()[i])
+				}
+			}
+			column[r] = was
+		}
+		if !caught {
+			t.Errorf("column %q: never refused", circuit.Columns()[i])
+		}
+	}
+	t.Logf("%d cells changed and refused, %d without a meaning", refused, free)
+}
+
+// TestOtherLists: the circuit refuses a table with the public side of another list.
+func TestOtherLists(t *testing.T) {
+	b := everything()
+	segment := b.segments(t, 1<<maxLogRows)[0]
+	table := segment.Columns(inOrder)
+	refused := 0
+	refuse := func(name string, change func(f *forgery)) {
+		t.Helper()
+		f := &forgery{entries: slices.Clone(b.entries()), part: segment.part}
+		f.part.levels, f.part.others, f.part.steps = slices.Clone(f.part.levels), slices.Clone(f.part.others), slices.Clone(f.part.steps)
+		change(f)
+		f.retell()
+		var imbalance *air.Imbalance
+		if err := circuit.Check(table, segment.Public, f.terms); !errors.As(err, &imbalance) {
+			t.Errorf("%s: %v", name, err)
+		}
+		refused++
+	}
+	for i := range b.entries() {
+		refuse("left out", func(f *forgery) {
+			f.entries, f.part.levels = slices.Delete(f.entries, i, i+1), slices.Delete(f.part.levels, i, i+1)
+		})
+		refuse("doubled", func(f *forgery) {
+			f.entries, f.part.levels = append(f.entries, f.entries[i]), append(f.part.levels, f.part.levels[i])
+		})
+		refuse("of another old value", func(f *forgery) { f.entries[i].leaves[0][5]++ })
+		refuse("of another new value", func(f *forgery) { f.entries[i].leaves[1][2]++ })
+		refuse("absent before", func(f *forgery) {
+			if f.entries[i].leaves[0].IsZero() {
+				f.entries[i].leaves[0] = poseidon.Digest{1}
+			} else {
+				f.entries[i].leaves[0] = poseidon.Digest{}
+			}
+		})
+		refuse("at another level", func(f *forgery) { f.part.levels[i]++ })
+		refuse("of another path", func(f *forgery) { f.entries[i].path[0] ^= 1 << 30 })
+		if e := b.entries()[i]; e.changed() {
+			refuse("old and new swapped", func(f *forgery) { f.entries[i].leaves = [2]poseidon.Digest{e.leaves[1], e.leaves[0]} })
+		}
+	}
+	for i := range segment.part.others {
+		refuse("another leaf left out", func(f *forgery) { f.part.others = slices.Delete(f.part.others, i, i+1) })
+		refuse("another leaf's value", func(f *forgery) { f.part.others[i].valueHash[0]++ })
+		refuse("another leaf's path", func(f *forgery) { f.part.others[i].path[7]++ })
+	}
+	for level := range segment.part.steps {
+		refuse("steps", func(f *forgery) { f.part.steps[level]++ })
+	}
+	refuse("added", func(f *forgery) {
+		f.entries = append(f.entries, entry{path: poseidon.Digest{1 << 20}})
+		f.part.levels = append(f.part.levels, 5)
+	})
+	t.Logf("%d lists refused", refused)
+}
+
+// TestWitnessRefused: what is no witness of the batch makes no segments, and panics nowhere.
+func TestWitnessRefused(t *testing.T) {
+	r := newRandom(8)
+	for range 40 {
+		b := r.batch(4)
+		s, entries := b.statement(), b.entries()
+		refuse := func(name string, change func(w *tree.Witness)) {
+			t.Helper()
+			w := b.witness()
+			change(&w)
+			if _, err := s.segments(entries, w, 1<<maxLogRows); !errors.Is(err, ErrWitness) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		w := b.witness()
+		for i, d := range w.Digests {
+			for k := range d {
+				refuse("digest", func(w *tree.Witness) { w.Digests[i][k] = (w.Digests[i][k] + 1) % poseidon.P })
+			}
+			refuse("digest not canonical", func(w *tree.Witness) { w.Digests[i][0] = poseidon.P })
+		}
+		for i, shape := range w.Shapes {
+			for other := range tree.Shape(8) {
+				if other != shape {
+					refuse("shape", func(w *tree.Witness) { w.Shapes[i] = other })
+				}
+			}
+			refuse("ends early", func(w *tree.Witness) { w.Shapes = w.Shapes[:i] })
+		}
+		refuse("digest more", func(w *tree.Witness) { w.Digests = append(w.Digests, poseidon.Digest{}) })
+		if s.PostRoot[3] ^= 1; true {
+			refuse("another root after", func(*tree.Witness) {})
+		}
+		s.PostRoot[3] ^= 1
+		s.PreRoot[3] ^= 1
+		refuse("another root before", func(*tree.Witness) {})
+	}
+}
+
+// TestSplicedSegments: a segment's table does not satisfy the public side and roots of another segment.
+func TestSplicedSegments(t *testing.T) {
+	segments := everything().segments(t, 70)
+	if len(segments) < 2 {
+		t.Fatalf("%d segments", len(segments))
+	}
+	var tables [][]field.Vector
+	for i := range segments {
+		tables = append(tables, segments[i].Columns(inOrder))
+	}
+	for i := range segments {
+		for k := range segments {
+			err := circuit.Check(tables[i], segments[k].Public, segments[k].Terms)
+			if (err == nil) != (i == k) {
+				t.Errorf("table %d with the public side of segment %d: %v", i, k, err)
+			}
+			if i != k && circuit.Check(tables[i], segments[i].Public, segments[k].Terms) == nil {
+				t.Errorf("table %d with the list of segment %d is accepted", i, k)
+			}
+		}
+	}
 }

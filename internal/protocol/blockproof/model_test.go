@@ -158,7 +158,8 @@ func (b *batch) segments(tb testing.TB, limit int) []Segment {
 // random draws paths that share prefixes of all lengths, some of them at the edges of elements.
 type random struct {
 	*rand.Rand
-	paths []poseidon.Digest
+	paths   []poseidon.Digest
+	shallow bool // only paths that part early
 }
 
 func newRandom(seed uint64) *random { return &random{Rand: rand.New(rand.NewPCG(seed, 5))} }
@@ -173,6 +174,7 @@ func (r *random) digest() (d poseidon.Digest) {
 func (r *random) path() poseidon.Digest {
 	p := r.digest()
 	switch n := len(r.paths); {
+	case r.shallow:
 	case n > 0 && r.IntN(4) == 0: // agrees with another up to a level
 		other, level := r.paths[r.IntN(n)], r.IntN(pathBits)
 		begin := prefix(&other, level)

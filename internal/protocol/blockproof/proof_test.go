@@ -25,13 +25,13 @@ func goroutines(n int, f func(i int)) {
 
 // state is a tree with the values in it.
 type state struct {
-	tree   tree.Tree
+	tree   *tree.Tree
 	values map[string][]byte
 	hashes map[poseidon.Digest]poseidon.Digest
 }
 
 func newState() *state {
-	return &state{values: map[string][]byte{}, hashes: map[poseidon.Digest]poseidon.Digest{}}
+	return &state{tree: &tree.Tree{}, values: map[string][]byte{}, hashes: map[poseidon.Digest]poseidon.Digest{}}
 }
 
 func (s *state) valueHash(path poseidon.Digest) (poseidon.Digest, error) { return s.hashes[path], nil }
@@ -73,14 +73,16 @@ func key(i int) string { return string(binary.LittleEndian.AppendUint64([]byte{1
 var testProver = sync.OnceValue(func() *prover.Prover { return prover.New(Circuit()) })
 
 // prove proves segments at the level of 100 bits.
-func prove(tb testing.TB, segments []Segment) []byte {
+func prove(tb testing.TB, segments []Segment) []byte { return proveAt(tb, segments, 0) }
+
+func proveAt(tb testing.TB, segments []Segment, level int) []byte {
 	tb.Helper()
 	var arguments [][]byte
 	for i := range segments {
 		s := &segments[i]
 		argument, err := testProver().Prove(&stark.Statement{
 			Circuit: Circuit(), Context: s.Context, Public: s.Public, Terms: s.Terms,
-		}, 0, s.Columns(goroutines), goroutines)
+		}, level, s.Columns(goroutines), goroutines)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -1,0 +1,92 @@
+package blockproof
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+)
+
+// large is a state of n accounts.
+func large(tb testing.TB, n int) *state {
+	tb.Helper()
+	s := newState()
+	b := newBatch(model{})
+	for i := range n {
+		value := []byte(key(i))
+		s.values[key(i)] = value
+		path := tree.Path([]byte(key(i)))
+		s.hashes[path] = poseidon.Hash(poseidon.TagValue, value)
+		b.before[path] = leafOf(path, s.hashes[path])
+	}
+	paths, i := sortedPaths(b.before), 0
+	loaded, err := tree.Load(func() (tree.Leaf, bool, error) {
+		if i == len(paths) {
+			return tree.Leaf{}, false, nil
+		}
+		i++
+		return tree.Leaf{Path: paths[i-1], Digest: b.before[paths[i-1]]}, true, nil
+	}, goroutines)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.tree = loaded
+	return s
+}
+
+// BenchmarkBlock proves and verifies blocks that write K of a million accounts, at 128 bits.
+func BenchmarkBlock(b *testing.B) {
+	s := large(b, 1_000_000)
+	for _, k := range []int{100, 1000, 10000} {
+		changes := map[string][]byte{}
+		for i := range k {
+			changes[key(i*97)] = []byte(fmt.Sprint("written by block of ", k, i))
+		}
+		statement, accesses, w := s.apply(b, changes)
+		segments, err := Trace(statement, accesses, w, goroutines)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows := 0
+		for i := range segments {
+			rows += len(segments[i].rows)
+		}
+		b.Run(fmt.Sprintf("trace/%d", k), func(b *testing.B) {
+			for b.Loop() {
+				segments, err := Trace(statement, accesses, w, goroutines)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range segments {
+					segments[i].Columns(goroutines)
+				}
+			}
+			b.ReportMetric(float64(rows), "rows")
+		})
+		level := len(stark.Levels) - 1
+		b.Run(fmt.Sprintf("prove/%d", k), func(b *testing.B) {
+			var proof []byte
+			for b.Loop() {
+				proof = proveAt(b, segments, level)
+			}
+			b.ReportMetric(float64(len(proof)), "bytes")
+		})
+		proof := proveAt(b, segments, level)
+		b.Run(fmt.Sprintf("verify/%d", k), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := VerifyProof(statement, accesses, proof, 128); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("list/%d", k), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := newEntries(accesses, inOrder); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
