@@ -206,7 +206,11 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
 	}
 	timings.Seal = lap(&now)
-	if err := l.store.Append(entry(result, signature, txs, change)); err != nil {
+	e := entry(result, signature, txs, change)
+	if e.Witness, err = l.witness(change); err != nil {
+		return Block{}, fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
+	}
+	if err := l.store.Append(e); err != nil {
 		return Block{}, fmt.Errorf("append block %d: %w", result.Header.Height, err)
 	}
 	timings.Append = lap(&now)

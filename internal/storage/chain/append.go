@@ -20,6 +20,7 @@ type Entry struct {
 	Accesses []types.Access            // ascending by key
 	Leaves   []tree.LeafChange         // of the accesses that are writes, ascending by path
 	Codes    map[types.CodeHash][]byte // of the contracts that the block created; known ones may be among them
+	Witness  []byte                    // of the accesses in the state before, for the block's proof; empty: none is kept
 }
 
 // Init begins the chain with block 0. For a store that already holds the chain of this genesis it does nothing; for
@@ -76,7 +77,11 @@ func (s *Store) Append(e Entry) error {
 		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
 	}
 	b := s.db.NewBatch(4096 + rowBytes*len(e.Block.Transactions))
-	if err := v.putBlock(b, e); err != nil {
+	err = v.putBlock(b, e)
+	if err == nil {
+		err = s.putWitness(b, v, e.Block.Header.Height, e.Witness)
+	}
+	if err != nil {
 		return errors.Join(err, b.Discard())
 	}
 	return s.commit(b, true)

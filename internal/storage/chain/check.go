@@ -135,7 +135,7 @@ func (c *checker) strayRows() error {
 	if err := kv.Scan(c.view.snapshot, end, nil, stray("outside all tables")); err != nil {
 		return err
 	}
-	for _, t := range []table{tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses} {
+	for _, t := range []table{tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses, tableWitnesses, tableProofs} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {
 			lower = append(t.atHeight(0), 0) // that of block 0 stays
@@ -149,14 +149,38 @@ func (c *checker) strayRows() error {
 			return err
 		}
 	}
+	if err := c.witnesses(); err != nil {
+		return err
+	}
 	return c.metaRows()
+}
+
+// witnesses checks their count in bytes. What a witness or a proof says shows itself when it is used.
+func (c *checker) witnesses() error {
+	var kept uint64
+	lower, upper := tableWitnesses.bounds()
+	err := kv.Scan(c.view.snapshot, lower, upper, func(_, value []byte) error {
+		kept += uint64(len(value))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	counted, err := witnessBytes(c.view.snapshot)
+	if err != nil {
+		return c.note(allTables[tableWitnesses], err)
+	}
+	if kept != counted {
+		c.add(allTables[tableWitnesses], "%d bytes of witnesses, %d are counted", kept, counted)
+	}
+	return nil
 }
 
 // metaRows checks what Open did not.
 func (c *checker) metaRows() error {
 	known := map[string]bool{
 		string(keyFormat): true, string(keySchedule): true, string(keyGenesis): true, string(keyHead): true,
-		string(keyOldest): true,
+		string(keyOldest): true, string(keyWitnessBytes): true,
 	}
 	lower, upper := tableMeta.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {

@@ -31,6 +31,8 @@ const (
 	tableFailures     table = 'f'
 	tableHolders      table = 'b'
 	tableRanks        table = 'o'
+	tableWitnesses    table = 'w'
+	tableProofs       table = 'q'
 )
 
 // allTables names the tables in messages.
@@ -40,6 +42,7 @@ var allTables = map[table]string{
 	tableState: "state", tableLeaves: "leaves", tableHistory: "history", tableCodes: "codes",
 	tableCodeSizes: "code sizes", tableDeploys: "deployments", tableEvents: "events", tableFailures: "failures",
 	tableHolders: "token holders", tableRanks: "ranks of token holders",
+	tableWitnesses: "witnesses", tableProofs: "proofs",
 }
 
 // The rows of the meta table.
@@ -49,6 +52,8 @@ var (
 	keyGenesis  = tableMeta.key([]byte("genesis"))
 	keyHead     = tableMeta.key([]byte("head"))
 	keyOldest   = tableMeta.key([]byte("oldest"))
+
+	keyWitnessBytes = tableMeta.key([]byte("witness bytes"))
 )
 
 // key is the table's row with this name.

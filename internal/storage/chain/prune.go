@@ -47,7 +47,11 @@ func (s *Store) pruneOldest(v *view) (bool, error) {
 	b.Set(keyOldest, encodeHeight(v.oldest+1))
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if _, err := s.writable(); err != nil {
+	newest, err := s.writable()
+	if err == nil {
+		err = deleteWitnesses(b, newest.snapshot, v.oldest, v.oldest+1)
+	}
+	if err != nil {
 		return false, errors.Join(err, b.Discard())
 	}
 	return true, s.commit(b, false)
@@ -73,7 +77,7 @@ func deleteBlock(b *kv.Batch, r kv.Reader, h types.Height) error {
 		}
 		b.Delete(tableHeaders.atHeight(h))
 	}
-	for _, t := range []table{tableFailures, tableTransactions, tableReceipts, tableAccesses} {
+	for _, t := range []table{tableFailures, tableTransactions, tableReceipts, tableAccesses, tableProofs} {
 		b.DeleteRange(t.heightBounds(h))
 	}
 	return nil

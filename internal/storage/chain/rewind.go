@@ -34,6 +34,9 @@ func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 	}
 	b := s.db.NewBatch(1 << 20)
 	undo, err := v.undoBlocks(b, h)
+	if err == nil {
+		err = deleteWitnesses(b, v.snapshot, h+1, v.head.Header.Height+1)
+	}
 	if err != nil {
 		return nil, errors.Join(err, b.Discard())
 	}

@@ -29,12 +29,15 @@ var (
 )
 
 // format is the version of the rows' layout.
-const format = 3
+const format = 4
 
 // Options of a store.
 type Options struct {
 	Retention uint64       // blocks kept behind the head; 0 keeps all. Only [Store.Prune] deletes
 	Schedule  types.Digest // of the gas schedule that the program knows
+
+	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 keeps none
+	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
 }
 
 // Store is the chain on disk. It is safe for concurrent use: writers take turns, readers wait for nobody.

@@ -1,0 +1,165 @@
+package chain
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// A block's witness is kept until its proof is there. Witnesses are counted in bytes, so that a prover that cannot keep
+// up does not fill the disk.
+
+// ProofRange are the first and the last block that have something; not all between need have it.
+type ProofRange struct{ Oldest, Newest types.Height }
+
+// putWitness writes the witness of a block, unless the store then kept more bytes of witnesses than its options allow.
+func (s *Store) putWitness(b *kv.Batch, v *view, h types.Height, witness []byte) error {
+	if len(witness) == 0 {
+		return nil
+	}
+	kept, err := witnessBytes(v.snapshot)
+	if err != nil || kept+uint64(len(witness)) > s.options.WitnessBytes {
+		return err
+	}
+	b.Set(tableWitnesses.atHeight(h), witness)
+	b.Set(keyWitnessBytes, binary.BigEndian.AppendUint64(nil, kept+uint64(len(witness))))
+	return nil
+}
+
+// deleteWitnesses deletes the witnesses of blocks in [from, to), if there are any.
+func deleteWitnesses(b *kv.Batch, r kv.Reader, from, to types.Height) error {
+	var freed uint64
+	err := kv.Scan(r, tableWitnesses.atHeight(from), tableWitnesses.atHeight(to), func(key, value []byte) error {
+		freed += uint64(len(value))
+		b.Delete(key)
+		return nil
+	})
+	if err != nil || freed == 0 {
+		return err
+	}
+	kept, err := witnessBytes(r)
+	if err != nil {
+		return err
+	}
+	if kept < freed {
+		return fmt.Errorf("%w: witnesses of %d bytes, %d counted", ErrCorrupt, freed, kept)
+	}
+	b.Set(keyWitnessBytes, binary.BigEndian.AppendUint64(nil, kept-freed))
+	return nil
+}
+
+// witnessBytes is how many bytes of witnesses there are.
+func witnessBytes(r kv.Reader) (uint64, error) {
+	row, err := r.Get(keyWitnessBytes)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case len(row) != 8:
+		return 0, fmt.Errorf("%w: a count of %d bytes", ErrCorrupt, len(row))
+	}
+	return binary.BigEndian.Uint64(row), nil
+}
+
+// KeepsWitnesses reports whether a witness that is appended is kept unless it is long.
+func (s *Store) KeepsWitnesses() (bool, error) {
+	if s.options.WitnessBytes == 0 {
+		return false, nil
+	}
+	kept, err := s.WitnessBytes()
+	return kept < s.options.WitnessBytes, err
+}
+
+// WitnessBytes is how many bytes of witnesses of blocks without a proof there are.
+func (s *Store) WitnessBytes() (uint64, error) {
+	return read(s, func(v *view) (uint64, error) { return witnessBytes(v.snapshot) })
+}
+
+// Witness returns the witness that was appended with a block, [ErrNotFound] when it has none (any more), and
+// [Store.Block]'s errors.
+func (s *Store) Witness(h types.Height) ([]byte, error) {
+	return ofBlock(s, h, func(r kv.Reader) ([]byte, error) { return heightRow(r, tableWitnesses, h, "witness") })
+}
+
+// Proof returns the proof of a block, [ErrNotFound] when it has none, and [Store.Block]'s errors.
+func (s *Store) Proof(h types.Height) ([]byte, error) {
+	return ofBlock(s, h, func(r kv.Reader) ([]byte, error) { return heightRow(r, tableProofs, h, "proof") })
+}
+
+func heightRow(r kv.Reader, t table, h types.Height, what string) ([]byte, error) {
+	row, err := r.Get(t.atHeight(h))
+	if err != nil {
+		return nil, fmt.Errorf("%s of block %d: %w", what, h, notFound(err))
+	}
+	return row, nil
+}
+
+// Unproven returns the first block from a height on that waits for a proof, or [ErrNotFound].
+func (s *Store) Unproven(from types.Height) (types.Height, error) {
+	return read(s, func(v *view) (types.Height, error) {
+		_, upper := tableWitnesses.bounds()
+		h, err := heightAtEdge(v.snapshot, tableWitnesses.atHeight(from), upper, (*kv.Iter).First)
+		if err != nil {
+			return 0, fmt.Errorf("a block from %d on without a proof: %w", from, err)
+		}
+		return h, nil
+	})
+}
+
+// Witnesses returns which blocks wait for a proof, or [ErrNotFound].
+func (s *Store) Witnesses() (ProofRange, error) { return s.heightsOf(tableWitnesses) }
+
+// Proofs returns which blocks have a proof, or [ErrNotFound].
+func (s *Store) Proofs() (ProofRange, error) { return s.heightsOf(tableProofs) }
+
+func (s *Store) heightsOf(t table) (ProofRange, error) {
+	return read(s, func(v *view) (r ProofRange, err error) {
+		lower, upper := t.bounds()
+		if r.Oldest, err = heightAtEdge(v.snapshot, lower, upper, (*kv.Iter).First); err != nil {
+			return r, err
+		}
+		r.Newest, err = heightAtEdge(v.snapshot, lower, upper, (*kv.Iter).Last)
+		return r, err
+	})
+}
+
+// heightAtEdge is the height in the key of the first or last row of a range, or [ErrNotFound].
+func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h types.Height, err error) {
+	it, err := r.NewIter(lower, upper)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !edge(it) {
+		return 0, errors.Join(it.Err(), ErrNotFound)
+	}
+	return decodeHeight(it.Key()[1:])
+}
+
+// PutProof keeps the proof of a block, which the caller has verified, in place of its witness, and forgets the proofs
+// of blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof
+// that a crash takes is made again, as its witness is then there again. [Store.Block]'s errors tell of no such block.
+func (s *Store) PutProof(h types.Height, proof []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	v, err := s.writable()
+	if err != nil {
+		return err
+	}
+	if err := v.has(h); err != nil {
+		return err
+	}
+	b := s.db.NewBatch(len(proof) + 64)
+	if err := deleteWitnesses(b, v.snapshot, h, h+1); err != nil {
+		return errors.Join(err, b.Discard())
+	}
+	b.Set(tableProofs.atHeight(h), proof)
+	if keep := types.Height(s.options.ProofRetention); keep > 0 && h > keep {
+		b.DeleteRange(tableProofs.atHeight(0), tableProofs.atHeight(h-keep+1))
+	}
+	return s.commit(b, false)
+}
