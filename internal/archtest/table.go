@@ -58,6 +58,7 @@ var rows = map[string][]string{
 	"internal/engine/mempool":         {"types", "codec", "crypto", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
+	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.

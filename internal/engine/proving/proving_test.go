@@ -1,0 +1,288 @@
+package proving
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// node is a ledger whose blocks wait for proofs.
+type node struct {
+	*ledger.Ledger
+	producer, sender crypto.PrivateKey
+	nonce            uint64
+}
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	key := func(name string) crypto.PrivateKey {
+		key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+		must(t, err)
+		return key
+	}
+	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
+	must(t, err)
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 1 << 20})
+	must(t, err)
+	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
+	n := &node{producer: key("producer"), sender: key("sender")}
+	n.Ledger, err = ledger.Open(store, &types.Genesis{
+		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
+		Allocations: []types.Allocation{{Account: n.sender.PublicKey(), Balance: 1_000 * types.CoinUnits}},
+	}, nil, nil)
+	must(t, err)
+	return n
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// batch is the transactions of a block.
+type batch []*types.VerifiedTx
+
+func (b *batch) Next() (tx *types.VerifiedTx) {
+	if len(*b) > 0 {
+		tx, *b = (*b)[0], (*b)[1:]
+	}
+	return tx
+}
+
+func (*batch) SkipSender() {}
+
+// build makes a block of so many transfers, each to an account of its own.
+func (n *node) build(t *testing.T, transfers int) {
+	t.Helper()
+	signed := make([]types.SignedTransaction, transfers)
+	for i := range signed {
+		var err error
+		signed[i], err = types.Sign(types.Transaction{
+			Version: 1, ChainID: 7, Sender: n.sender.PublicKey(), Nonce: n.nonce, GasLimit: 50_000, MaxFeePerGas: 100,
+			MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
+		}, n.sender, [32]byte{})
+		must(t, err)
+		n.nonce++
+	}
+	txs := batch(types.VerifySignatures(signed))
+	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp + 1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
+		return n.producer.Sign(h[:], [32]byte{})
+	})
+	must(t, err)
+}
+
+func inOrder(count int, f func(i int)) {
+	for i := range count {
+		f(i)
+	}
+}
+
+const testBits = 100
+
+func newTestProver(t *testing.T) *Prover {
+	t.Helper()
+	p, err := NewProver(testBits, inOrder)
+	must(t, err)
+	return p
+}
+
+func requireStatus(t *testing.T, q *Queue, height types.Height, want State, wantPosition uint64) {
+	t.Helper()
+	if state, position, err := q.Status(height); err != nil || state != want || position != wantPosition {
+		t.Errorf("block %d: %s at position %d, %v; want %s at %d", height, state, position, err, want, wantPosition)
+	}
+}
+
+// TestWorkerProvesBlocks has a worker prove a chain over HTTP: empty blocks, too, and one that comes later.
+func TestWorkerProvesBlocks(t *testing.T) {
+	n := newNode(t)
+	for _, transfers := range []int{0, 1, 5} {
+		n.build(t, transfers)
+	}
+	q := NewQueue(n.Store(), testBits)
+	requireStatus(t, q, 3, Queued, 2)
+	server := httptest.NewServer(q.Handler())
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	proven := make(chan types.Height)
+	w := Worker{URL: server.URL, Prover: newTestProver(t), Client: server.Client(), Log: slog.New(slog.DiscardHandler)}
+	w.OnProof = func(height types.Height, _, _ int, _ time.Duration) { proven <- height }
+	ended := make(chan error)
+	go func() { ended <- w.Run(ctx) }()
+	for want := types.Height(1); want <= 4; want++ {
+		if want == 4 {
+			n.build(t, 2)
+		}
+		if got := <-proven; got != want {
+			t.Fatalf("block %d was proven, want %d", got, want)
+		}
+		requireStatus(t, q, want, Proven, 0)
+		bundle, err := q.Bundle(want)
+		must(t, err)
+		again, err := blockproof.DecodeBundle(bundle.Encode())
+		must(t, err)
+		if bits, err := again.Verify(testBits); err != nil || bits < testBits {
+			t.Errorf("block %d: the bundle proves %d bits, %v", want, bits, err)
+		}
+	}
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the worker ended with %v", err)
+	}
+	if bytes, err := n.Store().WitnessBytes(); err != nil || bytes != 0 {
+		t.Errorf("%d bytes of witnesses are left, %v", bytes, err)
+	}
+	if q.Proven() != 4 {
+		t.Errorf("%d proofs are counted", q.Proven())
+	}
+}
+
+func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
+	n := newNode(t)
+	n.build(t, 1)
+	n.build(t, 2)
+	q := NewQueue(n.Store(), testBits)
+	task, err := q.task(1)
+	must(t, err)
+	proof, err := newTestProver(t).Prove(task)
+	must(t, err)
+	flipped := slices.Clone(proof)
+	flipped[len(flipped)/2] ^= 1
+	for name, c := range map[string]struct {
+		height types.Height
+		proof  []byte
+		want   error
+	}{
+		"a flipped byte":  {1, flipped, blockproof.ErrProof},
+		"nothing":         {1, nil, blockproof.ErrProof},
+		"another block's": {2, proof, blockproof.ErrProof},
+		"no such block":   {3, proof, ErrUnwanted},
+		"genesis":         {0, proof, ErrUnwanted},
+	} {
+		if err := q.Accept(c.height, c.proof); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	changed := q.Changed()
+	must(t, q.Accept(1, proof))
+	<-changed
+	if err := q.Accept(1, proof); !errors.Is(err, ErrUnwanted) {
+		t.Errorf("a second proof: %v", err)
+	}
+	if _, err := q.Bundle(2); !errors.Is(err, chain.ErrNotFound) {
+		t.Errorf("a bundle without a proof: %v", err)
+	}
+	if strict := NewQueue(n.Store(), 128); strict.Accept(2, proof) == nil {
+		t.Error("a proof of too few bits is accepted")
+	}
+}
+
+// TestLeases hands each block to one worker at a time, to another when that one does not come back, and to none when it
+// cannot be proven.
+func TestLeases(t *testing.T) {
+	n := newNode(t)
+	n.build(t, 1)
+	n.build(t, 1)
+	q := NewQueue(n.Store(), testBits)
+	now := time.Unix(1_000, 0)
+	q.now = func() time.Time { return now }
+	next := func(want types.Height) {
+		t.Helper()
+		task, err := q.Next(context.Background())
+		must(t, err)
+		if got := task.Header.Header.Height; got != want {
+			t.Errorf("block %d is next, want %d", got, want)
+		}
+	}
+	next(1)
+	requireStatus(t, q, 1, Proving, 0)
+	next(2)
+	q.Release(1)
+	requireStatus(t, q, 1, Queued, 0)
+	next(1)
+	now = now.Add(leaseTime)
+	next(1)
+	q.Refuse(1)
+	requireStatus(t, q, 1, NotStored, 0)
+	next(2)
+	ended, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := q.Next(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("a queue of taken blocks: %v", err)
+	}
+}
+
+func TestTaskEncoding(t *testing.T) {
+	n := newNode(t)
+	n.build(t, 3)
+	n.build(t, 1)
+	task, err := NewQueue(n.Store(), testBits).task(2)
+	must(t, err)
+	encoded := task.Encode()
+	again, err := DecodeTask(encoded)
+	must(t, err)
+	if !bytes.Equal(again.Encode(), encoded) {
+		t.Error("a task comes back as another")
+	}
+	for length := range encoded {
+		if _, err := DecodeTask(encoded[:length]); err == nil {
+			t.Fatalf("a task is decoded from %d of %d bytes", length, len(encoded))
+		}
+	}
+	task.Witness.Digests[0][0] ^= 1
+	if _, err := newTestProver(t).Prove(task); err == nil {
+		t.Error("a false witness is proven")
+	}
+}
+
+func TestHandlerErrors(t *testing.T) {
+	n := newNode(t)
+	n.build(t, 1)
+	q := NewQueue(n.Store(), testBits)
+	for _, c := range []struct {
+		method, path string
+		code         int
+	}{
+		{http.MethodPut, heightPath + "1", http.StatusUnprocessableEntity},
+		{http.MethodPut, heightPath + "9", http.StatusConflict},
+		{http.MethodPut, heightPath + "x", http.StatusBadRequest},
+		{http.MethodDelete, heightPath + "x", http.StatusBadRequest},
+		{http.MethodDelete, heightPath + "1?refuse=1", http.StatusNoContent},
+		{http.MethodGet, heightPath + "1", http.StatusMethodNotAllowed},
+	} {
+		w := httptest.NewRecorder()
+		q.Handler().ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+		if w.Code != c.code {
+			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, w.Code, w.Body, c.code)
+		}
+	}
+	requireStatus(t, q, 1, NotStored, 0)
+}
+
+func FuzzDecodeTask(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(make([]byte, 600))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if task, err := DecodeTask(b); err == nil && !bytes.Equal(task.Encode(), b) {
+			t.Error("a task has two encodings")
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package proving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// leaseTime is how long a block is left to who took it; after that another may take it, too.
+const leaseTime = 10 * time.Minute
+
+// State is how far the proof of a block is.
+type State string
+
+// The states of a proof.
+const (
+	Queued    State = "queued"     // others come first
+	Proving   State = "proving"    // someone has taken it
+	Proven    State = "proven"     // it is there
+	NotStored State = "not_stored" // neither it nor what it is made of is here
+)
+
+// ErrUnwanted is returned for a proof of a block that waits for none.
+var ErrUnwanted = errors.New("the block waits for no proof")
+
+// Queue is the blocks that wait for a proof, the oldest first. It is safe for concurrent use.
+type Queue struct {
+	store *chain.Store
+	bits  int // that a proof has at least
+	now   func() time.Time
+
+	mu      sync.Mutex // guards what follows
+	leases  map[types.Height]time.Time
+	refused map[types.Height]bool // given up: whoever took it said that it cannot be proven
+	changed chan struct{}         // closed and replaced when a proof is there
+	proven  uint64
+}
+
+// NewQueue returns the queue of a store, which takes proofs of at least so many bits.
+func NewQueue(store *chain.Store, bits int) *Queue {
+	return &Queue{
+		store: store, bits: bits, now: time.Now, leases: make(map[types.Height]time.Time),
+		refused: make(map[types.Height]bool), changed: make(chan struct{}),
+	}
+}
+
+// Next takes the oldest block that nobody has taken, and waits for one until ctx ends, with its error.
+func (q *Queue) Next(ctx context.Context) (*Task, error) {
+	for {
+		seen := q.store.HeadHash()
+		height, err := q.lease()
+		if err == nil {
+			task, err := q.task(height)
+			if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
+				continue // proven, pruned or taken back meanwhile
+			}
+			return task, err
+		}
+		if !errors.Is(err, chain.ErrNotFound) {
+			return nil, err
+		}
+		if err := q.store.WaitHead(ctx, seen); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lease finds the oldest block that is free and takes it, else chain.ErrNotFound.
+func (q *Queue) lease() (types.Height, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for from := types.Height(0); ; {
+		height, err := q.store.Unproven(from)
+		if err != nil {
+			return 0, err
+		}
+		if !q.refused[height] && q.now().Sub(q.leases[height]) >= leaseTime {
+			q.leases[height] = q.now()
+			return height, nil
+		}
+		from = height + 1
+	}
+}
+
+// task reads what the proof of a block is made of.
+func (q *Queue) task(height types.Height) (*Task, error) {
+	t, err := q.bundle(height)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := q.store.Witness(height)
+	if err != nil {
+		return nil, err
+	}
+	witness, err := tree.DecodeWitness(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("%w: block %d: %w", chain.ErrCorrupt, height, err)
+	}
+	return &Task{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses, Witness: witness}, nil
+}
+
+// bundle is a block's bundle without the proof.
+func (q *Queue) bundle(height types.Height) (b blockproof.Bundle, err error) {
+	if height == 0 {
+		return b, fmt.Errorf("block 0 has no proof: %w", chain.ErrNotFound)
+	}
+	if b.Parent, err = q.store.Header(height - 1); err != nil {
+		return b, err
+	}
+	if b.Header, err = q.store.Header(height); err != nil {
+		return b, err
+	}
+	b.Accesses, err = q.store.Accesses(height)
+	return b, err
+}
+
+// Bundle is a block's bundle with its proof: chain.ErrNotFound where there is none (yet), chain.ErrPruned.
+func (q *Queue) Bundle(height types.Height) (blockproof.Bundle, error) {
+	b, err := q.bundle(height)
+	if err == nil {
+		b.Proof, err = q.store.Proof(height)
+	}
+	return b, err
+}
+
+// Accept verifies a proof of a block that waits for one, and keeps it. ErrUnwanted says that the block waits for none;
+// other errors are the verifier's, or the store's.
+func (q *Queue) Accept(height types.Height, proof []byte) error {
+	if _, err := q.store.Witness(height); err != nil {
+		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
+			return fmt.Errorf("block %d: %w", height, ErrUnwanted)
+		}
+		return err
+	}
+	if _, err := q.Verify(height, proof); err != nil {
+		return err
+	}
+	if err := q.store.PutProof(height, proof); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.leases, height)
+	q.proven++
+	close(q.changed)
+	q.changed = make(chan struct{})
+	return nil
+}
+
+// Verify checks a proof of a block by the public verifier and returns its proven bits.
+func (q *Queue) Verify(height types.Height, proof []byte) (bits int, err error) {
+	b, err := q.bundle(height)
+	if err != nil {
+		return 0, err
+	}
+	b.Proof = proof
+	return b.Verify(q.bits)
+}
+
+// Refuse gives a block up that cannot be proven; its witness stays for whoever looks into it.
+func (q *Queue) Refuse(height types.Height) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.refused[height] = true
+	delete(q.leases, height)
+}
+
+// Release gives a taken block back.
+func (q *Queue) Release(height types.Height) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.leases, height)
+}
+
+// Status is how far the proof of a block at or below the head is; position counts the blocks before it that wait.
+func (q *Queue) Status(height types.Height) (state State, position uint64, err error) {
+	_, err = q.store.Proof(height)
+	switch {
+	case err == nil:
+		return Proven, 0, nil
+	case errors.Is(err, chain.ErrPruned):
+		return NotStored, 0, nil
+	case !errors.Is(err, chain.ErrNotFound):
+		return "", 0, err
+	}
+	switch first, err := q.store.Unproven(height); {
+	case errors.Is(err, chain.ErrNotFound) || err == nil && first != height:
+		return NotStored, 0, nil
+	case err != nil:
+		return "", 0, err
+	}
+	q.mu.Lock()
+	refused, leased := q.refused[height], q.now().Sub(q.leases[height]) < leaseTime
+	q.mu.Unlock()
+	if refused {
+		return NotStored, 0, nil
+	}
+	if leased {
+		return Proving, 0, nil
+	}
+	waiting, err := q.store.Witnesses()
+	if err != nil {
+		return "", 0, err
+	}
+	return Queued, uint64(height - waiting.Oldest), nil
+}
+
+// Changed is closed when the next proof is there.
+func (q *Queue) Changed() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.changed
+}
+
+// Proven is how many proofs were accepted since the start.
+func (q *Queue) Proven() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.proven
+}
