@@ -20,6 +20,7 @@ const (
 	CodeExecutionFailed = -32010
 	CodeNoContract      = -32011
 	CodeModuleRefused   = -32012
+	CodeProofNotReady   = -32020
 	CodePruned          = -32021
 )
 
@@ -93,6 +94,12 @@ var (
 var (
 	// ErrPruned: the node no longer keeps the state at that height; data.oldestHeight is the oldest it has.
 	ErrPruned = reason(CodePruned, "pruned", "the state at that height is pruned")
+	// ErrProofNotReady: the block waits for its proof; data.status is queued or proving, data.position how many blocks come
+	// before it.
+	ErrProofNotReady = jsonrpc.NewError(CodeProofNotReady, "the proof is not ready", "reason", "proof_not_ready")
+	// ErrProofNotStored: the node has no proof of the block and will not have one; data.oldest and data.newest are the
+	// blocks that it has proofs of, if any.
+	ErrProofNotStored = jsonrpc.NewError(CodeProofNotReady, "the proof is not stored here", "reason", "proof_not_stored", "status", "not_stored")
 	// ErrTimeUp: the answer did not come in time; data.hash of a transaction that was accepted.
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )

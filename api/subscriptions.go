@@ -8,7 +8,7 @@ import (
 // Methods of a WebSocket connection. Over HTTP they do not exist.
 var (
 	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
-		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus.",
+		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice.",
 		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrPruned)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
 		"Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id.")
@@ -29,10 +29,13 @@ const (
 	TopicPending    Topic = "newPendingTransactions" // types.TxID of each transaction that the mempool accepts
 	TopicEvents     Topic = "events"                 // [Event], in the chain's order
 	TopicSyncStatus Topic = "syncStatus"             // [SyncStatus], now and when it changes, once a second at most
+	TopicProofs     Topic = "proofs"                 // [ProofNotice] of each block that gets a proof, in order
 )
 
 // Topics lists the topics.
-func Topics() []Topic { return []Topic{TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus} }
+func Topics() []Topic {
+	return []Topic{TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus, TopicProofs}
+}
 
 // SubscribeParams are the parameters of [Subscribe].
 type SubscribeParams struct {
@@ -40,10 +43,10 @@ type SubscribeParams struct {
 	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
 }
 
-// SubscriptionFilter narrows a subscription. Only events have other members than from_block, and only they and newBlocks
-// have that.
+// SubscriptionFilter narrows a subscription. Only events have other members than from_block, and only they, newBlocks
+// and proofs have that.
 type SubscriptionFilter struct {
-	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"of newBlocks and events: the first height to send, at most one above the head; by default what comes next"`
+	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events and proofs: the first height to send, at most one above the head; by default what comes next"`
 	ContractID *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
 	EventName  *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
 	Topics     []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`

@@ -46,7 +46,7 @@ var rows = map[string][]string{
 	"internal/protocol/state":              {"types", "codec"},
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
 	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
-	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/verifier", "internal/protocol/tree"},
+	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier", "internal/protocol/tree"},
 	"internal/protocol/exec":               {"types", "codec", "crypto", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.

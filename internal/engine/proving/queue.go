@@ -139,7 +139,7 @@ func (q *Queue) Accept(height types.Height, proof []byte) error {
 		}
 		return err
 	}
-	if _, err := q.Verify(height, proof); err != nil {
+	if _, err := q.Verify(height, proof, q.bits); err != nil {
 		return err
 	}
 	if err := q.store.PutProof(height, proof); err != nil {
@@ -149,19 +149,24 @@ func (q *Queue) Accept(height types.Height, proof []byte) error {
 	defer q.mu.Unlock()
 	delete(q.leases, height)
 	q.proven++
-	close(q.changed)
-	q.changed = make(chan struct{})
+	q.announce()
 	return nil
 }
 
-// Verify checks a proof of a block by the public verifier and returns its proven bits.
-func (q *Queue) Verify(height types.Height, proof []byte) (bits int, err error) {
+// announce wakes who waits for a proof. The caller holds q.mu.
+func (q *Queue) announce() {
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
+// Verify checks by the public verifier that a proof of a block has at least so many bits, and returns how many it has.
+func (q *Queue) Verify(height types.Height, proof []byte, atLeast int) (bits int, err error) {
 	b, err := q.bundle(height)
 	if err != nil {
 		return 0, err
 	}
 	b.Proof = proof
-	return b.Verify(q.bits)
+	return b.Verify(atLeast)
 }
 
 // Refuse gives a block up that cannot be proven; its witness stays for whoever looks into it.
@@ -170,6 +175,7 @@ func (q *Queue) Refuse(height types.Height) {
 	defer q.mu.Unlock()
 	q.refused[height] = true
 	delete(q.leases, height)
+	q.announce()
 }
 
 // Release gives a taken block back.
@@ -212,7 +218,7 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 	return Queued, uint64(height - waiting.Oldest), nil
 }
 
-// Changed is closed when the next proof is there.
+// Changed is closed when the next proof is there, or a block is given up.
 func (q *Queue) Changed() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, pending transactions and
-// the sync status.
+// Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, pending transactions,
+// proofs and the sync status.
 //
 // A subscription is a cursor and not a queue: it pulls what comes next from the chain or the ring of pending
 // transactions and writes it, so history and what is live are one path, and a client that reads slowly costs no memory.
@@ -44,6 +44,10 @@ type Source interface {
 	// EventPosition is the block and the index in it that an event's cursor stands for.
 	EventPosition(cursor string) (height types.Height, index uint32, err error)
 	SyncStatus() api.SyncStatus
+	// ProofNotice tells of a block's proof; waiting that there is none yet, and neither that there will be none.
+	ProofNotice(types.Height) (notice *api.ProofNotice, waiting bool, err error)
+	// ProofsChanged is closed when the next proof is there.
+	ProofsChanged() <-chan struct{}
 }
 
 // Config is what a Server serves, and its limits; zero limits are the defaults.

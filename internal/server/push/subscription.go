@@ -100,6 +100,10 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 		sub.next.Store(s.config.Pending.end())
 		sub.behind = func() uint64 { return s.config.Pending.end() - sub.next.Load() }
 		sub.run = sub.sendPending
+	case api.TopicProofs:
+		sub.behind = sub.blocksBehind
+		sub.run = sub.sendProofs
+		return s.begin(sub, p.Filter.FromBlock)
 	case api.TopicSyncStatus:
 		sub.behind = func() uint64 { return 1 }
 		sub.run = sub.sendStatus
@@ -116,7 +120,8 @@ const maxTopics = 1 + types.MaxLogTopics
 // kept as long as its subscription.
 func checkMembers(p api.SubscribeParams) error {
 	f := p.Filter
-	chained, events := p.Topic == api.TopicBlocks || p.Topic == api.TopicEvents, p.Topic == api.TopicEvents
+	events := p.Topic == api.TopicEvents
+	chained := events || p.Topic == api.TopicBlocks || p.Topic == api.TopicProofs
 	for _, m := range []struct {
 		name       string
 		given, has bool
@@ -268,6 +273,35 @@ func (s *subscription) sendPending(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// sendProofs tells of one proof after the other, in the order of heights, and passes over blocks that will have none.
+func (s *subscription) sendProofs(ctx context.Context) error {
+	source := s.connection.server.config.Source
+	return s.follow(ctx, func(height types.Height) error {
+		for {
+			changed := source.ProofsChanged() // before the look: a proof that comes in between is not missed
+			notice, waiting, err := source.ProofNotice(height)
+			switch {
+			case err != nil:
+				return err
+			case waiting:
+				select {
+				case <-changed:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				continue
+			case notice == nil:
+				return nil
+			}
+			result, err := json.Marshal(notice)
+			if err == nil && !s.notify(ctx, result) {
+				err = context.Canceled
+			}
+			return err
+		}
+	})
 }
 
 // sendStatus sends the sync status now, and when it has changed since, which it does with each block.

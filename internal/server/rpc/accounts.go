@@ -115,13 +115,24 @@ func (s *Server) getAccountProof(_ context.Context, p api.AccountProofParams) (a
 func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {
 	tip := s.ledger.Tip()
 	hash, err := s.genesisHash()
+	if err != nil {
+		return api.NodeInfo{}, err
+	}
+	var proofs *api.ProofRange
+	stored, err := s.chain.Proofs()
+	switch {
+	case err == nil:
+		proofs = &api.ProofRange{Oldest: stored.Oldest, Newest: stored.Newest}
+	case !errors.Is(err, chain.ErrNotFound):
+		return api.NodeInfo{}, err
+	}
 	return api.NodeInfo{
 		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: s.chain.Head().Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount(),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
 		ScheduleDigest: params.Schedule1.Digest(), Verification: "executed", OldestHeight: s.chain.OldestHeight(),
-		Override: s.override,
-	}, err
+		Override: s.override, Proofs: proofs,
+	}, nil
 }
 
 func (s *Server) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -36,6 +37,8 @@ type Chain interface {
 	CodeSize(types.CodeHash) (int, error)
 	ByAccount(account types.Account, before chain.Position, limit int) ([]chain.Position, error)
 	Recent(limit int) ([]chain.Position, error)
+	Accesses(types.Height) ([]types.Access, error)
+	Proofs() (chain.ProofRange, error)
 	StateAt(types.Height) (*chain.State, error)
 	Account(types.Height, types.Account) (state.Account, error)
 	WaitHeight(context.Context, types.Height) error
@@ -89,6 +92,7 @@ type Config struct {
 	Ledger    Ledger
 	Pool      Pool
 	Node      Node
+	Proofs    Proofs
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 
 	Version  string          // of the software
@@ -98,12 +102,14 @@ type Config struct {
 	ViewGas  types.Gas       // execution gas of a call that is not sent; 0: 200,000,000
 }
 
-// Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json.
+// Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json,
+// the bundle of a proof on GET /proof/HEIGHT and an access list on GET /accesses/HEIGHT.
 type Server struct {
 	chain     Chain
 	ledger    Ledger
 	pool      Pool
 	node      Node
+	proofs    Proofs
 	developer Developer
 	version   string
 	mode      api.Mode
@@ -112,12 +118,15 @@ type Server struct {
 
 	network types.Network
 	chainID uint64
+	circuit types.Digest // of the proofs
 	tips    tipCache
 
 	rpc            *jsonrpc.Server
 	requestContext func(context.Context) context.Context
 	slots          slots         // of executions that are not of a block
 	tracing        chan struct{} // holds one token while a transaction is traced
+	verifying      chan struct{} // likewise while a proof is verified
+	report         func(ctx context.Context, method string, err error) (incident string)
 	document       api.Document
 	mux            *http.ServeMux
 }
@@ -129,9 +138,10 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, developer: c.Developer, version: c.Version,
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, developer: c.Developer, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
-		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1),
+		circuit:        blockproof.Circuit().Digest(),
+		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), report: c.Limits.Incident,
 	}
 	if outer := c.Limits.RequestContext; outer != nil {
 		s.requestContext = func(ctx context.Context) context.Context { return withBudget(outer(ctx)) }
@@ -167,6 +177,8 @@ func (s *Server) route() error {
 		// An error here means that the client has gone: there is nobody left to tell.
 		_, _ = w.Write(document)
 	})
+	s.mux.HandleFunc("GET /proof/{height}", s.serveBundle)
+	s.mux.HandleFunc("GET /accesses/{height}", s.serveAccesses)
 	return nil
 }
 
@@ -267,6 +279,10 @@ func (s *Server) methods() []method {
 		bind(s, api.TraceTransaction, s.traceTransaction),
 		bind(s, api.GetTokenBalance, s.getTokenBalance),
 		bind(s, api.GetTokenHolders, s.getTokenHolders),
+
+		bind(s, api.GetProof, s.getProof),
+		bind(s, api.VerifyProof, s.verifyProof),
+		bind(s, api.GetAccessList, s.getAccessList),
 
 		bind(s, api.Subscribe, s.subscribe),
 		bind(s, api.Unsubscribe, s.unsubscribe),

@@ -1,0 +1,78 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// Methods on the proofs of blocks (docs/proofs.md).
+var (
+	GetProof = define[GetProofParams, BlockProof]("svc_getProof",
+		"A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With parent, header and list in one file: GET /proof/HEIGHT.",
+		ErrProofNotReady, ErrProofNotStored, ErrAboveHead)
+	VerifyProof = define[VerifyProofParams, ProofVerdict]("svc_verifyProof",
+		"Whether a proof holds for a block of this chain, by the verifier that anyone can run.",
+		ErrAboveHead, ErrPruned, ErrBusy)
+	GetAccessList = define[GetAccessListParams, AccessList]("svc_getAccessList",
+		"A block's access list: every state key that it read or wrote, with the value before and after, as bincode in pages. Whole at GET /accesses/HEIGHT.",
+		ErrAboveHead, ErrPruned, ErrBadCursor)
+)
+
+// What is said of every proof.
+const (
+	ProofType       = "stark"
+	StatementS1     = "S1"
+	StateHashBits   = 124     // that finding two states with one root takes at most (docs/proofs.md)
+	AccessListBytes = 4 << 20 // of a page of an access list: 8 MiB of hex
+)
+
+// GetProofParams are the parameters of [GetProof].
+type GetProofParams struct {
+	Block BlockRef `json:"block" doc:"the block's height, or latest"`
+}
+
+// BlockProof is the result of [GetProof].
+type BlockProof struct {
+	Height         types.Height    `json:"block_height" doc:"the block's height"`
+	StateRoot      types.StateRoot `json:"state_root" doc:"the state root after the block"`
+	Proof          Data            `json:"proof" doc:"the proof; what it is about is not in it"`
+	Type           string          `json:"proof_type" doc:"stark: transparent, an argument of validity and not of knowledge withheld"`
+	Statement      string          `json:"statement" doc:"S1: the state root follows from the one before by exactly the access list; that the list is what the transactions do is shown by executing them on it"`
+	SecurityBits   int             `json:"security_bits" doc:"the proven security of the argument"`
+	StateHashBits  int             `json:"state_hash_bits" doc:"the security of the state's hash, a bound of its own"`
+	PreRoot        types.StateRoot `json:"pre_root" doc:"the state root before the block"`
+	AccessesDigest types.Digest    `json:"accesses_digest" doc:"SHA-256 of the encoded access list"`
+	Circuit        types.Digest    `json:"circuit" doc:"SHA-256 of the circuit's constraints"`
+	BlockHash      types.BlockHash `json:"block_hash" doc:"the block's hash"`
+}
+
+// VerifyProofParams are the parameters of [VerifyProof].
+type VerifyProofParams struct {
+	Block BlockRef `json:"block" doc:"the block's height, or latest"`
+	Proof Data     `json:"proof" doc:"the proof, as svc_getProof gives it"`
+}
+
+// ProofVerdict is the result of [VerifyProof].
+type ProofVerdict struct {
+	Valid        bool    `json:"valid" doc:"whether the proof holds"`
+	Statement    string  `json:"statement" doc:"what it says if it does"`
+	SecurityBits int     `json:"security_bits" doc:"its proven security; 0 of a proof that does not hold"`
+	Reason       *string `json:"reason" doc:"why it does not hold; null when it does"`
+}
+
+// GetAccessListParams are the parameters of [GetAccessList].
+type GetAccessListParams struct {
+	Block  BlockRef `json:"block" doc:"the block's height, or latest"`
+	Cursor string   `json:"cursor" jsonrpc:"optional" doc:"that of the page before; the first page by default"`
+}
+
+// AccessList is the result of [GetAccessList].
+type AccessList struct {
+	Height types.Height `json:"height" doc:"the block's height"`
+	Data   Data         `json:"data" doc:"the next bytes of bincode(Vec<Access>)"`
+	Cursor *string      `json:"cursor" doc:"where the next page begins; null at the end"`
+}
+
+// ProofNotice tells of a proof that is there: what a subscription to [TopicProofs] sends.
+type ProofNotice struct {
+	Height    types.Height `json:"block_height" doc:"the block's height"`
+	Statement string       `json:"statement" doc:"what the proof says"`
+	Size      int          `json:"size" doc:"of the proof, in bytes"`
+}
