@@ -35,8 +35,8 @@ type BlockProof struct {
 	Proof          Data            `json:"proof" doc:"the proof; what it is about is not in it"`
 	Type           string          `json:"proof_type" doc:"stark: transparent, an argument of validity and not of knowledge withheld"`
 	Statement      string          `json:"statement" doc:"S1: the state root follows from the one before by exactly the access list; that the list is what the transactions do is shown by executing them on it"`
-	SecurityBits   int             `json:"security_bits" doc:"the proven security of the argument"`
-	StateHashBits  int             `json:"state_hash_bits" doc:"the security of the state's hash, a bound of its own"`
+	SecurityBits   uint32          `json:"security_bits" doc:"the proven security of the argument"`
+	StateHashBits  uint32          `json:"state_hash_bits" doc:"the security of the state's hash, a bound of its own"`
 	PreRoot        types.StateRoot `json:"pre_root" doc:"the state root before the block"`
 	AccessesDigest types.Digest    `json:"accesses_digest" doc:"SHA-256 of the encoded access list"`
 	Circuit        types.Digest    `json:"circuit" doc:"SHA-256 of the circuit's constraints"`
@@ -53,7 +53,7 @@ type VerifyProofParams struct {
 type ProofVerdict struct {
 	Valid        bool    `json:"valid" doc:"whether the proof holds"`
 	Statement    string  `json:"statement" doc:"what it says if it does"`
-	SecurityBits int     `json:"security_bits" doc:"its proven security; 0 of a proof that does not hold"`
+	SecurityBits uint32  `json:"security_bits" doc:"its proven security; 0 of a proof that does not hold"`
 	Reason       *string `json:"reason" doc:"why it does not hold; null when it does"`
 }
 
@@ -66,7 +66,7 @@ type GetAccessListParams struct {
 // AccessList is the result of [GetAccessList].
 type AccessList struct {
 	Height types.Height `json:"height" doc:"the block's height"`
-	Data   Data         `json:"data" doc:"the next bytes of bincode(Vec<Access>)"`
+	Data   Data         `json:"data" doc:"the next bytes of the encoded list"`
 	Cursor *string      `json:"cursor" doc:"where the next page begins; null at the end"`
 }
 
@@ -74,5 +74,5 @@ type AccessList struct {
 type ProofNotice struct {
 	Height    types.Height `json:"block_height" doc:"the block's height"`
 	Statement string       `json:"statement" doc:"what the proof says"`
-	Size      int          `json:"size" doc:"of the proof, in bytes"`
+	Size      uint64       `json:"size" doc:"of the proof, in bytes"`
 }

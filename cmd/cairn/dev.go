@@ -31,6 +31,7 @@ type devSettings struct {
 	LogLevel  string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
 	LogFormat string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	proofSettings
 	kernelSettings
 	httpSettings
 }
@@ -38,7 +39,7 @@ type devSettings struct {
 func newDev() *cobra.Command {
 	settings := devSettings{
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
-		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", httpSettings: defaultHTTP(),
+		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettings(&cobra.Command{
 		Use:   "dev",
@@ -73,8 +74,13 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return err
 	}
+	proofs, err := settings.proofSettings.config(log)
+	if err != nil {
+		return err
+	}
 	n, err := node.New(node.Config{
-		HTTP: http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
+		Proofs: proofs,
+		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
 		Kernels: settings.kernelSettings.config(), Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})

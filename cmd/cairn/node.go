@@ -32,6 +32,7 @@ type nodeSettings struct {
 	OTLP        string        `setting:"otlp-endpoint" usage:"URL of an OpenTelemetry collector that traces are sent to (OTLP over HTTP)"`
 	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
+	proofSettings
 	kernelSettings
 	httpSettings
 }
@@ -49,7 +50,7 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", LogLevel: "warn", LogFormat: "text", TraceEvery: 100, httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -65,6 +66,9 @@ func runPrimary(command *cobra.Command, settings nodeSettings) error {
 		return err
 	}
 	if nodeConfig.Log, err = newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat); err != nil {
+		return err
+	}
+	if nodeConfig.Proofs, err = settings.proofSettings.config(nodeConfig.Log); err != nil {
 		return err
 	}
 	n, err := node.New(nodeConfig)

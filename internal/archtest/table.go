@@ -54,9 +54,10 @@ var rows = map[string][]string{
 	"internal/storage/chain": {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
 
 	// What runs.
-	"internal/engine/ledger":          {"types", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/ledger":          {"types", "internal/engine/parallel", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool":         {"types", "codec", "crypto", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
+	"internal/engine/parallel":        {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
 	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
@@ -77,7 +78,7 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/node", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":  {"client", "types", "crypto"},

@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -47,6 +48,7 @@ type Config struct {
 	SyncJournal bool   // answer a sent transaction only once it is synced
 	CacheBytes  int64  // of the database, 0 for its default
 	Kernels     Kernels
+	Proofs      Proofs
 	Development *Development
 	Log         *slog.Logger
 
@@ -64,6 +66,7 @@ type Node struct {
 	store     *chain.Store
 	engine    *wasm.Engine
 	ledger    *ledger.Ledger
+	queue     *proving.Queue
 	pool      *mempool.Pool
 	sequencer *sequencer.Solo
 	rpc       *rpc.Server
@@ -95,10 +98,14 @@ func New(config Config) (_ *Node, err error) {
 	if n.db, err = OpenDatabase(config.DataDir, config.CacheBytes, config.Log); err != nil {
 		return nil, err
 	}
-	n.store, err = chain.Open(n.db, chain.Options{Retention: config.Retention, Schedule: params.Schedule1.Digest()})
+	n.store, err = chain.Open(n.db, chain.Options{
+		Retention: config.Retention, Schedule: params.Schedule1.Digest(),
+		WitnessBytes: config.Proofs.WitnessBytes, ProofRetention: config.Proofs.Retention,
+	})
 	if err != nil {
 		return nil, err
 	}
+	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
 	engine := wasm.Options{Log: config.Log}
 	if config.DataDir != "" {
 		engine.Dir = filepath.Join(config.DataDir, codeDir)
@@ -193,12 +200,13 @@ const shutdownTime = 10 * time.Second
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), front.NewHosts(n.config.AdminHosts, true).Allow))
+	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), n.queue.Handler(), front.NewHosts(n.config.AdminHosts, true).Allow))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.sequencer.Run(producing) })
 	group.Go(func() error { return n.prune(producing) })
 	group.Go(func() error { return n.announce(producing) })
+	group.Go(func() error { return n.prove(running) })
 	group.Go(func() error {
 		<-running.Done()
 		return n.stop(adminServer, stopProducing)
@@ -250,11 +258,15 @@ func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 
 // serve serves the admin address.
 func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.Handler) *http.Server {
+	// Requests that wait for something end with the server.
+	ctx, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx }, Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(cancel)
 	group.Go(func() error {
+		defer cancel()
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}

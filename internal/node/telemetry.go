@@ -43,6 +43,7 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	}
 	telemetry.Register(t, n.ledger.Tip, tipMetrics()...)
 	telemetry.Register(t, func() *Node { return n }, nodeMetrics()...)
+	telemetry.Register(t, func() *Node { return n }, proofMetrics()...)
 	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
 	telemetry.Register(t, n.db.Metrics, storeMetrics()...)
 	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -45,7 +46,7 @@ func benchmarkRecipient(i int) (a types.Account) {
 // benchmarkTransfers are n transfers from each sender in turn to the accounts in turn.
 func benchmarkTransfers(b *testing.B, n, accounts int) []*types.VerifiedTx {
 	signed := make([]types.SignedTransaction, n)
-	parallel(n, func(i int) {
+	parallel.Run(n, func(i int) {
 		key := benchmarkKey(b, i%benchmarkSenders)
 		tx, err := types.Sign(types.Transaction{
 			Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: uint64(i / benchmarkSenders), GasLimit: 50_000,

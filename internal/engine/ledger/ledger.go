@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -141,7 +142,7 @@ func (l *Ledger) loadTree() error {
 		return err
 	}
 	defer leaves.Close()
-	loaded, err := tree.Load(leaves.Next, parallel)
+	loaded, err := tree.Load(leaves.Next, parallel.Run)
 	if err != nil {
 		return fmt.Errorf("rebuild the state tree: %w", err)
 	}
@@ -194,7 +195,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, err
 	}
 	timings.Execute = lap(&now)
-	change, err := l.tree.Prepare(result.Accesses, parallel)
+	change, err := l.tree.Prepare(result.Accesses, parallel.Run)
 	if err != nil {
 		return Block{}, err
 	}
@@ -272,7 +273,7 @@ func (l *Ledger) Machine() exec.Machine { return exec.Machine{Engine: l.engine, 
 func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
 	l.treeLock.Lock()
 	defer l.treeLock.Unlock()
-	l.tree.Commit(change, parallel)
+	l.tree.Commit(change, parallel.Run)
 	l.treeHead = head
 	close(l.treeMoved)
 	l.treeMoved = make(chan struct{})
@@ -293,7 +294,7 @@ func (l *Ledger) Rewind(height types.Height) error {
 	if err != nil {
 		return err
 	}
-	change, err := l.tree.Prepare(undone, parallel)
+	change, err := l.tree.Prepare(undone, parallel.Run)
 	if err != nil {
 		return err
 	}
@@ -375,11 +376,11 @@ func executeGenesis(g types.Genesis) (exec.Result, *tree.Change, error) {
 	if err != nil {
 		return exec.Result{}, nil, err
 	}
-	empty, err := tree.Load(func() (tree.Leaf, bool, error) { return tree.Leaf{}, false, nil }, parallel)
+	empty, err := tree.Load(func() (tree.Leaf, bool, error) { return tree.Leaf{}, false, nil }, parallel.Run)
 	if err != nil {
 		return exec.Result{}, nil, err
 	}
-	change, err := empty.Prepare(result.Accesses, parallel)
+	change, err := empty.Prepare(result.Accesses, parallel.Run)
 	if err != nil {
 		return exec.Result{}, nil, err
 	}

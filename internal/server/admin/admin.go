@@ -12,9 +12,9 @@ import (
 type Ready func() (ok bool, reason string)
 
 // New returns the handler of the admin address: /health answers 200 while the process runs, /ready 200 or 503, /metrics
-// what metrics serves, /debug/pprof/ the profiles of net/http/pprof. A Host that allowHost does not allow is answered 403:
+// what metrics serves, /proving/ what provers ask of proving, /debug/pprof/ the profiles of net/http/pprof. A Host that allowHost does not allow is answered 403:
 // no web page is to read profiles under a name that was pointed here.
-func New(ready Ready, metrics http.Handler, allowHost func(host string) bool) http.Handler {
+func New(ready Ready, metrics, proving http.Handler, allowHost func(host string) bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, status{Status: "ok"})
@@ -27,6 +27,7 @@ func New(ready Ready, metrics http.Handler, allowHost func(host string) bool) ht
 		answer(w, http.StatusOK, status{Status: "ready"})
 	})
 	mux.Handle("GET /metrics", metrics)
+	mux.Handle("/proving/", proving)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // and the named profiles: heap, goroutine, …
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -11,7 +11,7 @@ func anyHost(string) bool { return true }
 
 func TestHealthAndReadiness(t *testing.T) {
 	ready, reason := true, ""
-	handler := New(func() (bool, string) { return ready, reason }, http.NotFoundHandler(), anyHost)
+	handler := New(func() (bool, string) { return ready, reason }, http.NotFoundHandler(), http.NotFoundHandler(), anyHost)
 	check := func(method, path string, code int, body string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -31,7 +31,7 @@ func TestHealthAndReadiness(t *testing.T) {
 
 func TestMetricsAndProfiles(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })
-	handler := New(func() (bool, string) { return true, "" }, metrics, anyHost)
+	handler := New(func() (bool, string) { return true, "" }, metrics, http.NotFoundHandler(), anyHost)
 	for path, part := range map[string]string{
 		"/metrics": "metrics", "/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile",
 		"/debug/pprof/cmdline": "admin",
@@ -46,7 +46,7 @@ func TestMetricsAndProfiles(t *testing.T) {
 
 // A forbidden Host reads nothing, whatever it asks for.
 func TestHost(t *testing.T) {
-	handler := New(func() (bool, string) { return true, "" }, http.NotFoundHandler(), func(host string) bool { return host == "node:1" })
+	handler := New(func() (bool, string) { return true, "" }, http.NotFoundHandler(), http.NotFoundHandler(), func(host string) bool { return host == "node:1" })
 	for host, code := range map[string]int{"node:1": 200, "evil.example": 403, "": 403} {
 		for _, path := range []string{"/health", "/ready", "/debug/pprof/cmdline"} {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)

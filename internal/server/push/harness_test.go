@@ -31,6 +31,7 @@ type memory struct {
 	events  map[types.Height][]api.Event
 	state   api.SyncState
 	oldest  types.Height
+	proven  types.Height
 	changed chan struct{}
 }
 
@@ -119,6 +120,33 @@ func (m *memory) WaitHead(ctx context.Context, seen types.BlockHash) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// ProofNotice has a proof of every block up to proven, and none of odd ones.
+func (m *memory) ProofNotice(h types.Height) (*api.ProofNotice, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case h > m.proven:
+		return nil, true, nil
+	case h%2 == 1:
+		return nil, false, nil
+	}
+	return &api.ProofNotice{Height: h, Statement: api.StatementS1, Size: uint64(h)}, false, nil
+}
+
+func (m *memory) ProofsChanged() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// prove makes the proofs of all blocks up to a height.
+func (m *memory) prove(to types.Height) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.proven = to
+	m.tell()
 }
 
 func (m *memory) Append(ctx context.Context, _ string, body, dst []byte) []byte {

@@ -232,7 +232,7 @@ func TestRefusedSubscriptions(t *testing.T) {
 			want   *jsonrpc.Error
 		}{
 			"no topic":             {nil, jsonrpc.NewError(-32602, "", "reason", "missing")},
-			"unknown topic":        {[]any{"proofs"}, jsonrpc.NewError(-32602, "", "reason", "unknown_topic")},
+			"unknown topic":        {[]any{"proof"}, jsonrpc.NewError(-32602, "", "reason", "unknown_topic")},
 			"above the head":       {[]any{"newBlocks", map[string]any{"from_block": 4}}, api.ErrAboveHead},
 			"pruned":               {[]any{"newBlocks", map[string]any{"from_block": 0}}, api.ErrPruned},
 			"events pruned":        {[]any{"events", map[string]any{"cursor": "aa"}}, api.ErrPruned},
@@ -440,7 +440,7 @@ func TestMessagesThatAreNone(t *testing.T) {
 func FuzzSubscribe(f *testing.F) {
 	for _, seed := range []string{
 		`["newBlocks"]`, `["newBlocks",{"from_block":0}]`, `["events",{"topics":[null,"0x00"],"cursor":"ba"}]`,
-		`["syncStatus",{}]`, `{"topic":"newPendingTransactions"}`, `["events",{"contract_id":null}]`, `[1]`, `["proofs",[]]`,
+		`["syncStatus",{}]`, `{"topic":"newPendingTransactions"}`, `["events",{"contract_id":null}]`, `[1]`, `["proof",[]]`,
 	} {
 		f.Add(seed)
 	}
@@ -457,5 +457,32 @@ func FuzzSubscribe(f *testing.F) {
 		if len(begun.begun) != len(c.subscriptions) || s.Stats().Subscriptions != uint64(len(begun.begun)) {
 			t.Errorf("%s: %d begun, %d kept", params, len(begun.begun), len(c.subscriptions))
 		}
+	})
+}
+
+// TestProofs tells of proofs in order, passes over blocks without one, waits for those to come, and resumes.
+func TestProofs(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		for range 6 {
+			s.chain.append()
+		}
+		s.chain.prove(3)
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("proofs", map[string]any{"from_block": 1})
+		notified := func(want types.Height) {
+			t.Helper()
+			if notice := next[api.ProofNotice](c); notice != (api.ProofNotice{Height: want, Statement: "S1", Size: uint64(want)}) {
+				t.Errorf("%+v, want block %d", notice, want)
+			}
+		}
+		notified(2)
+		s.chain.prove(4)
+		notified(4)
+		s.chain.append()
+		s.chain.append()
+		s.chain.prove(8)
+		notified(6)
+		notified(8)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -92,7 +93,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	c := &testChain{t: t, store: store, ledger: l, nextTime: genesisTime + 1, state: api.StateProducing}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Version: "0.0.1-test", Mode: api.ModePrimary, Limits: limits}
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Mode: api.ModePrimary, Limits: limits}
 	if chainID == api.DevelopmentChainID {
 		config.Developer = c
 	}

@@ -55,7 +55,7 @@ func (s *Server) getProof(_ context.Context, p api.GetProofParams) (api.BlockPro
 	bits, err := blockproof.Bits(bundle.Proof)
 	return api.BlockProof{
 		Height: height, StateRoot: statement.PostRoot, Proof: bundle.Proof, Type: api.ProofType, Statement: api.StatementS1,
-		SecurityBits: bits, StateHashBits: api.StateHashBits, PreRoot: statement.PreRoot,
+		SecurityBits: uint32(bits), StateHashBits: api.StateHashBits, PreRoot: statement.PreRoot,
 		AccessesDigest: statement.AccessesDigest, Circuit: s.circuit, BlockHash: statement.BlockHash,
 	}, err
 }
@@ -92,8 +92,8 @@ func (s *Server) verifyProof(_ context.Context, p api.VerifyProofParams) (api.Pr
 		return api.ProofVerdict{}, api.ErrBusy
 	}
 	verdict := api.ProofVerdict{Statement: api.StatementS1}
-	verdict.SecurityBits, err = s.proofs.Verify(height, p.Proof, leastProofBits)
-	verdict.Valid = err == nil
+	bits, err := s.proofs.Verify(height, p.Proof, leastProofBits)
+	verdict.Valid, verdict.SecurityBits = err == nil, uint32(bits)
 	if errors.Is(err, blockproof.ErrProof) || errors.Is(err, chain.ErrNotFound) {
 		reason := err.Error()
 		verdict.Reason, err = &reason, nil
@@ -138,7 +138,7 @@ func (s *Server) ProofNotice(height types.Height) (*api.ProofNotice, bool, error
 	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) { // gone meanwhile
 		return nil, false, nil
 	}
-	return &api.ProofNotice{Height: height, Statement: api.StatementS1, Size: len(bundle.Proof)}, false, err
+	return &api.ProofNotice{Height: height, Statement: api.StatementS1, Size: uint64(len(bundle.Proof))}, false, err
 }
 
 // ProofsChanged implements push.Source.

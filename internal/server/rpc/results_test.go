@@ -111,7 +111,7 @@ func (s *scenario) examples() []example {
 	for i := range examples {
 		examples[i].on = s.testChain
 	}
-	return append(examples, newTokenScenario(s.t).examples()...)
+	return slices.Concat(examples, newTokenScenario(s.t).examples(), proofExamples(s.t))
 }
 
 func TestGoldenResults(t *testing.T) {

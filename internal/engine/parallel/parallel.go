@@ -1,4 +1,5 @@
-package ledger
+// Package parallel shares work out over the cores.
+package parallel
 
 import (
 	"runtime"
@@ -6,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// parallel runs f(0) … f(n − 1) on all cores; the deterministic core takes it and starts no goroutine of its own.
-func parallel(n int, f func(i int)) {
+// Run calls f(0) … f(n − 1) on all cores and returns when all have returned; the deterministic core takes it and starts no
+// goroutine of its own.
+func Run(n int, f func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {
 		for i := range n {

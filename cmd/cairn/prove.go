@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// proofSettings are what a node does for the proofs of its blocks.
+type proofSettings struct {
+	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove) or off"`
+	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept; 0: those of all blocks that are kept"`
+	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
+}
+
+func defaultProofs() proofSettings {
+	return proofSettings{Prove: "here", ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
+}
+
+func (s proofSettings) config(log *slog.Logger) (node.Proofs, error) {
+	config := node.Proofs{WitnessBytes: s.WitnessMiB << 20, Retention: s.ProofRetention, Bits: s.ProofBits}
+	switch {
+	case s.ProofBits != 100 && s.ProofBits != 128:
+		return config, output.Usage(fmt.Errorf("--proof-bits is 100 or 128, not %d", s.ProofBits))
+	case s.WitnessMiB == 0 || s.WitnessMiB > 1<<30:
+		return config, output.Usage(fmt.Errorf("--witness-mib is 1 to %d", 1<<30))
+	}
+	switch s.Prove {
+	case "here":
+		config.Prove = func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
+	case "elsewhere":
+	case "off":
+		config.WitnessBytes = 0
+	default:
+		return config, output.Usage(fmt.Errorf("--prove is here, elsewhere or off, not %q", s.Prove))
+	}
+	return config, nil
+}
+
+// runProver runs `cairn prove` for the queue at url until ctx ends. The process ends with this one, however that ends:
+// it reads the standard input, which closes.
+func runProver(ctx context.Context, url string, bits int, log *slog.Logger) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, program, "prove", "--admin", url, "--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet")
+	input, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	command.Stderr = os.Stderr
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start the prover: %w", err)
+	}
+	log.Debug("prover started", "pid", command.Process.Pid)
+	err = command.Wait()
+	return errors.Join(err, input.Close())
+}
+
+// proveSettings are the settings of `cairn prove`.
+type proveSettings struct {
+	Admin      string `setting:"admin" usage:"admin address of the node whose blocks are proven"`
+	ProofBits  int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+	WhileInput bool   `setting:"while-input" usage:"end when the standard input does"`
+	Quiet      bool   `setting:"quiet" usage:"print no line for each proof"`
+}
+
+func newProve() *cobra.Command {
+	settings := proveSettings{Admin: "http://" + defaultAdminAddr, ProofBits: 128}
+	return withSettings(&cobra.Command{
+		Use:   "prove",
+		Short: "Prove the blocks of a node, on this machine or another",
+		Long: "Take blocks that wait for a proof from a node's admin address, prove them one after the other and hand the proofs in.\n" +
+			"The node verifies each before it stores it: a prover need not be trusted. It runs at the lowest priority.",
+		Example: "  cairn node --prove elsewhere --data-dir ./mychain\n  cairn prove --admin http://127.0.0.1:8778",
+	}, &settings, func(command *cobra.Command) error { return runProve(command, settings) })
+}
+
+func runProve(command *cobra.Command, settings proveSettings) error {
+	log, err := newLogger(command.ErrOrStderr(), "warn", "text")
+	if err != nil {
+		return err
+	}
+	if err := lowerPriority(); err != nil {
+		log.Warn("the prover runs at normal priority", "error", err)
+	}
+	prover, err := proving.NewProver(settings.ProofBits, parallel.Run)
+	if err != nil {
+		return output.Usage(err)
+	}
+	ctx, stop := context.WithCancel(command.Context())
+	defer stop()
+	if settings.WhileInput {
+		go func() {
+			defer stop()
+			_, _ = io.Copy(io.Discard, command.InOrStdin()) // an error ends it as well
+		}()
+	}
+	worker := proving.Worker{URL: settings.Admin, Prover: prover, Client: new(http.Client), Log: log}
+	if !settings.Quiet {
+		printer := cli.PrinterOf(command)
+		worker.OnProof = func(height types.Height, accesses, size int, took time.Duration) {
+			printer.Note("block %d: %d accesses, proof of %d bytes in %s", height, accesses, size, took.Round(time.Millisecond))
+		}
+	}
+	if err := worker.Run(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

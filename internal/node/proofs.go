@@ -1,0 +1,63 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+)
+
+// Proofs is what a node does for the proofs of its blocks.
+type Proofs struct {
+	WitnessBytes uint64 // of witnesses of blocks without a proof that are kept at most; 0 makes no proofs
+	Retention    uint64 // blocks whose proofs are kept; 0: those of all blocks that are
+	Bits         int    // that a proof has at least
+
+	// Prove, unless nil, runs a prover for the queue that the admin address at url serves, until ctx ends.
+	Prove func(ctx context.Context, url string) error
+}
+
+// restartProver is how long a node waits before it starts a prover again that has ended.
+const restartProver = 5 * time.Second
+
+// prove keeps a prover running until ctx ends.
+func (n *Node) prove(ctx context.Context) error {
+	if n.config.Proofs.Prove == nil {
+		return nil
+	}
+	for {
+		err := n.config.Proofs.Prove(ctx, "http://"+n.AdminAddr().String())
+		if ctx.Err() != nil {
+			return nil
+		}
+		n.config.Log.Warn("the prover ended and is started again", "error", err)
+		select {
+		case <-time.After(restartProver):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// proofMetrics are of what waits for a proof. A store that cannot be read shows in other metrics.
+func proofMetrics() []telemetry.Metric[*Node] {
+	return []telemetry.Metric[*Node]{
+		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.", func(n *Node) uint64 { return n.queue.Proven() }),
+		telemetry.Gauge("proof_lag_blocks", "Blocks from the oldest that waits for its proof to the head; 0 where none waits.", func(n *Node) uint64 {
+			waiting, err := n.store.Witnesses()
+			if err != nil {
+				return 0
+			}
+			return uint64(n.store.Head().Header.Height-waiting.Oldest) + 1
+		}),
+		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses of blocks that wait for a proof.", func(n *Node) uint64 {
+			bytes, err := n.store.WitnessBytes()
+			if err != nil && !errors.Is(err, chain.ErrClosed) {
+				n.config.Log.Warn("witnesses cannot be counted", "error", err)
+			}
+			return bytes
+		}),
+	}
+}

@@ -1,0 +1,183 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// newProvenChain is a test chain whose blocks get proofs, and what makes them.
+func newProvenChain(t testing.TB) (*testChain, *proving.Queue, func() types.Height) {
+	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{WitnessBytes: 1 << 20, ProofRetention: 2}, jsonrpc.Options{})
+	queue, ok := c.server.proofs.(*proving.Queue)
+	if !ok {
+		t.Fatal("the proofs are not a queue's")
+	}
+	prover := must(proving.NewProver(100, parallel.Run))(t)
+	return c, queue, func() types.Height {
+		task := must(queue.Next(context.Background()))(t)
+		height := task.Header.Header.Height
+		check(t, queue.Accept(height, must(prover.Prove(task))(t)))
+		return height
+	}
+}
+
+// proofExamples are of a chain whose only block is empty, so that its proof is short.
+func proofExamples(t testing.TB) []example {
+	c, _, prove := newProvenChain(t)
+	c.mine()
+	prove()
+	proof := api.Data(must(c.store.Proof(1))(t))
+	return []example{
+		{on: c, name: "getProof", method: "svc_getProof", params: []any{"0x1"}},
+		{on: c, name: "verifyProof", method: "svc_verifyProof", params: []any{"0x1", proof}},
+		{on: c, name: "getAccessList", method: "svc_getAccessList", params: []any{"0x0"}},
+	}
+}
+
+func (c *testChain) pay(nonce uint64) types.SignedHeader {
+	return c.include(c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+}
+
+func TestGetProof(t *testing.T) {
+	c, queue, prove := newProvenChain(t)
+	for nonce := range uint64(3) {
+		c.pay(nonce)
+	}
+	notReady := func(height string, status string, position float64) {
+		t.Helper()
+		data := c.refused(api.ErrProofNotReady, "svc_getProof", height)
+		if data["status"] != status || data["position"] != position {
+			t.Errorf("block %s: %v", height, data)
+		}
+	}
+	notReady("0x1", "queued", 0)
+	notReady("0x3", "queued", 2)
+	task := must(queue.Next(context.Background()))(t)
+	notReady("0x1", "proving", 0)
+	queue.Release(task.Header.Header.Height)
+	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x0"); data["status"] != "not_stored" || data["oldest"] != nil {
+		t.Errorf("genesis: %v", data)
+	}
+	if data := c.refused(api.ErrAboveHead, "svc_getProof", "0x4"); data["max"] != 3.0 {
+		t.Errorf("above the head: %v", data)
+	}
+	if prove() != 1 {
+		t.Error("another block than the first is proven first")
+	}
+	before, header := must(c.store.Header(0))(t).Header, must(c.store.Header(1))(t).Header
+	accesses := must(c.store.Accesses(1))(t)
+	proof := call[api.BlockProof](c, "svc_getProof", "0x1")
+	want := api.BlockProof{
+		Height: 1, StateRoot: header.StateRoot, Proof: proof.Proof, Type: "stark", Statement: "S1", SecurityBits: 100, StateHashBits: 124,
+		PreRoot: before.StateRoot, AccessesDigest: types.DigestAccesses(accesses), Circuit: blockproof.Circuit().Digest(), BlockHash: header.Hash(),
+	}
+	if !reflect.DeepEqual(proof, want) || !bytes.Equal(proof.Proof, must(c.store.Proof(1))(t)) {
+		t.Errorf("%+v, want %+v", proof, want)
+	}
+	prove()
+	prove()
+	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x1"); data["oldest"] != 2.0 || data["newest"] != 3.0 {
+		t.Errorf("a proof that is no longer kept: %v", data)
+	}
+	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Proofs == nil || *info.Proofs != (api.ProofRange{Oldest: 2, Newest: 3}) {
+		t.Errorf("node info: %v", info.Proofs)
+	}
+}
+
+func TestVerifyProof(t *testing.T) {
+	c, _, prove := newProvenChain(t)
+	c.pay(0)
+	c.pay(1)
+	prove()
+	proof := call[api.BlockProof](c, "svc_getProof", "0x1").Proof
+	verdict := call[api.ProofVerdict](c, "svc_verifyProof", "0x1", proof)
+	if !verdict.Valid || verdict.SecurityBits != 100 || verdict.Statement != "S1" || verdict.Reason != nil {
+		t.Errorf("%+v", verdict)
+	}
+	flipped := slices.Clone(proof)
+	flipped[len(flipped)-9] ^= 1
+	for name, v := range map[string]api.ProofVerdict{
+		"a flipped byte":  call[api.ProofVerdict](c, "svc_verifyProof", "0x1", flipped),
+		"nothing":         call[api.ProofVerdict](c, "svc_verifyProof", "0x1", "0x"),
+		"another block's": call[api.ProofVerdict](c, "svc_verifyProof", "0x2", proof),
+		"genesis":         call[api.ProofVerdict](c, "svc_verifyProof", "0x0", proof),
+	} {
+		if v.Valid || v.SecurityBits != 0 || v.Reason == nil {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	c.refused(api.ErrAboveHead, "svc_verifyProof", "0x3", proof)
+	c.server.verifying <- struct{}{}
+	c.refused(api.ErrBusy, "svc_verifyProof", "0x1", proof)
+	<-c.server.verifying
+}
+
+func TestGetAccessList(t *testing.T) {
+	c, _, _ := newProvenChain(t)
+	c.pay(0)
+	encoded := types.EncodeAccesses(must(c.store.Accesses(1))(t))
+	list := call[api.AccessList](c, "svc_getAccessList", "0x1")
+	if list.Height != 1 || !bytes.Equal(list.Data, encoded) || list.Cursor != nil {
+		t.Errorf("%+v, want %x", list, encoded)
+	}
+	if rest := call[api.AccessList](c, "svc_getAccessList", "latest", "10"); !bytes.Equal(rest.Data, encoded[10:]) {
+		t.Errorf("from 10 on: %x", rest.Data)
+	}
+	for _, cursor := range []string{"0", "-1", "x", "1000000"} {
+		c.refused(api.ErrBadCursor, "svc_getAccessList", "0x1", cursor)
+	}
+	c.refused(api.ErrAboveHead, "svc_getAccessList", "0x2")
+}
+
+func TestBinaryDownloads(t *testing.T) {
+	c, _, prove := newProvenChain(t)
+	c.pay(0)
+	prove()
+	server := httptest.NewServer(c.server)
+	defer server.Close()
+	get := func(path, ranges string) (int, []byte) {
+		t.Helper()
+		request := must(http.NewRequest(http.MethodGet, server.URL+path, nil))(t)
+		if ranges != "" {
+			request.Header.Set("Range", ranges)
+		}
+		response := must(http.DefaultClient.Do(request))(t)
+		body := must(io.ReadAll(response.Body))(t)
+		check(t, response.Body.Close())
+		return response.StatusCode, body
+	}
+	status, encoded := get("/proof/1", "")
+	bundle := must(blockproof.DecodeBundle(encoded))(t)
+	if bits, err := bundle.Verify(100); status != 200 || err != nil || bits != 100 {
+		t.Errorf("HTTP %d, %d bits, %v", status, bits, err)
+	}
+	if bundle.Header != must(c.store.Header(1))(t) || bundle.Parent != must(c.store.Header(0))(t) {
+		t.Error("the bundle is of another block")
+	}
+	if status, part := get("/proof/1", "bytes=100-199"); status != http.StatusPartialContent || !bytes.Equal(part, encoded[100:200]) {
+		t.Errorf("a range: HTTP %d, %s", status, hex.EncodeToString(part))
+	}
+	if status, list := get("/accesses/1", ""); status != 200 || !bytes.Equal(list, types.EncodeAccesses(bundle.Accesses)) {
+		t.Errorf("the list: HTTP %d, %d bytes", status, len(list))
+	}
+	for path, want := range map[string]int{"/proof/0": 404, "/proof/2": 404, "/accesses/2": 404, "/proof/x": 400, "/accesses/-1": 400} {
+		if status, _ := get(path, ""); status != want {
+			t.Errorf("%s: HTTP %d, want %d", path, status, want)
+		}
+	}
+}
