@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +31,9 @@ type Client struct {
 	chainID atomic.Pointer[uint64] // once the node has told
 	wait    func(context.Context, time.Duration) error
 
-	webSocket string // URL of subscriptions
-	handshake http.Client
+	base      string      // URL of the node, without a slash at its end
+	webSocket string      // URL of subscriptions
+	handshake http.Client // of subscriptions, and downloads
 	token     string
 }
 
@@ -82,7 +84,7 @@ func New(url string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{rpc: rpc, wait: o.wait, webSocket: webSocket, token: o.token}
+	c := &Client{rpc: rpc, wait: o.wait, base: strings.TrimRight(url, "/"), webSocket: webSocket, token: o.token}
 	if o.transport != nil {
 		c.handshake.Transport = o.transport
 	}

@@ -19,6 +19,7 @@ var rows = map[string][]string{
 	"api":     {"jsonrpc", "types"},
 	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types"},
+	"proof":   {"types", "internal/protocol/blockproof"},
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
 	"client/nep20":        {"abi", "types"},
@@ -73,7 +74,7 @@ var rows = map[string][]string{
 	"internal/config":       {},
 	"internal/node":         {"..."},
 	"internal/bench":        {"client", "api", "types", "crypto"},
-	"internal/cli":          {"abi", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
+	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto"},
 	"internal/cli/output":   {"jsonrpc"},

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newProof() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "proof",
+		Short: "Fetch and verify the STARK proofs of blocks",
+		Long: `Fetch and verify the STARK proofs of blocks. A proof says that a block's state root follows from the one before by exactly
+the block's access list (statement S1); that the list is what the transactions do is shown by executing them on it.`,
+	}
+	command.AddCommand(a.newProofGet(), a.newProofVerify())
+	return command
+}
+
+func (a *app) newProofGet() *cobra.Command {
+	var file string
+	command := a.lookUp(&cobra.Command{
+		Use:     "get HEIGHT",
+		Short:   "Save a block's proof with all that it takes to verify it",
+		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
+		Args:    exactly("HEIGHT"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		height, err := strconv.ParseUint(args[0], 0, 64)
+		if err != nil {
+			return output.Usage(fmt.Errorf("%q is no height", args[0]))
+		}
+		path := cmp.Or(file, fmt.Sprintf("block%d.proof", height))
+		bundle, err := s.client.ProofBundle(ctx, types.Height(height), proof.MaxBundleBytes)
+		if err != nil {
+			return err
+		}
+		verdict, err := proof.Verify(bundle, leastProofBits)
+		if err != nil {
+			return fmt.Errorf("what the node gave does not hold: %w", err)
+		}
+		if err := os.WriteFile(path, bundle, 0o644); err != nil {
+			return err
+		}
+		return s.Result(savedProof{path, len(bundle), verdict}, func(t *output.Text) {
+			t.Fields(append([]output.Field{{Name: "File", Value: path}, {Name: "Size", Value: fmt.Sprintf("%d bytes", len(bundle))}}, verdictFields(verdict)...)...)
+		})
+	})
+	command.Flags().StringVarP(&file, "output", "o", "", "file to write (default blockHEIGHT.proof)")
+	return command
+}
+
+// savedProof is the result of `cairn proof get`.
+type savedProof struct {
+	File    string        `json:"file"`
+	Size    int           `json:"size"`
+	Verdict proof.Verdict `json:"verdict"`
+}
+
+// leastProofBits is what a proof has at least, where nobody asks for more.
+const leastProofBits = 100
+
+func (a *app) newProofVerify() *cobra.Command {
+	var blockHash string
+	var bits int
+	command := a.define(&cobra.Command{
+		Use:   "verify FILE",
+		Short: "Verify a block's proof, without a node",
+		Long: `Verify a block's proof, without a node and without state, and say of which block, producer and statement it is. A proof
+that does not hold is refused: exit 1. With --block-hash it must be of that block, which you know from elsewhere.`,
+		Example: "  cairn proof verify block17.proof --block-hash 0x4f1c…",
+		Args:    exactly("FILE"),
+	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
+		bundle, err := readAtMost(args[0], proof.MaxBundleBytes)
+		if err != nil {
+			return err
+		}
+		verdict, err := proof.Verify(bundle, bits)
+		if err != nil {
+			return err
+		}
+		if blockHash != "" {
+			want, err := argument.ParseBlock(blockHash)
+			if err != nil {
+				return output.Usage(err)
+			}
+			if want.Hash == nil {
+				return output.Usage(fmt.Errorf("--block-hash %q is no hash", blockHash))
+			}
+			if *want.Hash != verdict.BlockHash {
+				return fmt.Errorf("%w: it is of the block %s, not of %s", proof.ErrRefused, verdict.BlockHash, *want.Hash)
+			}
+		}
+		return s.Result(verdict, func(t *output.Text) {
+			t.Line("The proof holds.")
+			t.Fields(verdictFields(verdict)...)
+		})
+	})
+	command.Flags().StringVar(&blockHash, "block-hash", "", "the hash of the block that it must be of")
+	command.Flags().IntVar(&bits, "bits", leastProofBits, "proven bits of security that it must have")
+	return command
+}
+
+func verdictFields(v proof.Verdict) []output.Field {
+	return []output.Field{
+		{Name: "Chain", Value: v.ChainID}, {Name: "Block", Value: uint64(v.Height)}, {Name: "Hash", Value: v.BlockHash},
+		{Name: "Parent", Value: v.ParentHash}, {Name: "Signed by", Value: v.Producer},
+		{Name: "State before", Value: v.PreRoot}, {Name: "State after", Value: v.PostRoot},
+		{Name: "Says", Value: fmt.Sprintf("%s: just %d keys were read or written, %d changed, with these values before and after", v.Statement, v.Accesses, v.Writes)},
+		{Name: "Security", Value: fmt.Sprintf("%d bits proven; the state's hash %d bits", v.SecurityBits, v.StateHashBits)},
+	}
+}
+
+// readAtMost reads a file of at most limit bytes.
+func readAtMost(path string, limit int64) (content []byte, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if content, err = io.ReadAll(io.LimitReader(file, limit+1)); err == nil && int64(len(content)) > limit {
+		err = fmt.Errorf("%s is over %d bytes", path, limit)
+	}
+	return content, err
+}
