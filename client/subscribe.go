@@ -41,6 +41,21 @@ func (c *Client) SubscribeEvents(ctx context.Context, filter api.SubscriptionFil
 	}, func(event api.Event) { filter.FromBlock, filter.Cursor = nil, event.Cursor })
 }
 
+// SubscribeProofs tells of each block that gets a proof, in the order of heights, as [Client.SubscribeBlocks] does: from a
+// height on, or from the next block where from is nil. Blocks that will have none are passed over.
+func (c *Client) SubscribeProofs(ctx context.Context, from *types.Height) iter.Seq2[api.ProofNotice, error] {
+	return subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
+		var err error
+		if from == nil {
+			from, err = s.nextHeight(ctx)
+		}
+		return api.SubscribeParams{Topic: api.TopicProofs, Filter: api.SubscriptionFilter{FromBlock: from}}, err
+	}, func(notice api.ProofNotice) {
+		next := notice.Height + 1
+		from = &next
+	})
+}
+
 // SubscribePending yields the hash of each transaction that the node's mempool accepts, as [Client.SubscribeBlocks]
 // does, but those that come while there is no connection are missed: the mempool has no history.
 func (c *Client) SubscribePending(ctx context.Context) iter.Seq2[types.TxID, error] {
