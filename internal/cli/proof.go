@@ -18,14 +18,15 @@ import (
 )
 
 func (a *app) newProof() *cobra.Command {
-	command := &cobra.Command{
+	group := NewGroup(&cobra.Command{
 		Use:   "proof",
 		Short: "Fetch and verify the STARK proofs of blocks",
 		Long: `Fetch and verify the STARK proofs of blocks. A proof says that a block's state root follows from the one before by exactly
 the block's access list (statement S1); that the list is what the transactions do is shown by executing them on it.`,
-	}
-	command.AddCommand(a.newProofGet(), a.newProofVerify())
-	return command
+		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
+	})
+	group.AddCommand(a.newProofGet(), a.newProofVerify())
+	return group
 }
 
 func (a *app) newProofGet() *cobra.Command {
