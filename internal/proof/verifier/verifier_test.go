@@ -1,6 +1,7 @@
 package verifier_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -346,15 +347,12 @@ func TestProofIsTheSameEverywhere(t *testing.T) {
 
 func FuzzVerify(f *testing.F) {
 	e := records(3)
-	for level := range stark.Levels {
-		proof := e.prove(f, level)
-		f.Add(proof)
-		f.Add(proof[:len(proof)/2])
-	}
-	f.Add([]byte{stark.Version, 0, stark.MaxLogRows})
-	honest := map[string]bool{string(e.prove(f, 0)): true, string(e.prove(f, 1)): true}
+	honest := e.prove(f, 0)
+	f.Add(honest)
+	f.Add(honest[:len(honest)/2])
+	f.Add([]byte{stark.Version, 1, stark.MaxLogRows})
 	f.Fuzz(func(t *testing.T, proof []byte) {
-		if _, err := verifier.Verify(e.statement, 0, proof); err == nil && !honest[string(proof)] {
+		if _, err := verifier.Verify(e.statement, 0, proof); err == nil && !bytes.Equal(proof, honest) {
 			t.Errorf("accepted: %x", proof)
 		}
 	})
