@@ -35,12 +35,12 @@ func Execute(p types.Parameters, parent types.Header, reader state.Reader, heade
 	if err != nil {
 		return Result{}, err
 	}
-	return result, checkHeader(header, result.Header)
+	header.StateRoot = result.Header.StateRoot // which only the state tree can derive
+	return result, CheckHeader(header, result.Header)
 }
 
-// checkHeader names the first field of a block's header that differs from the derived one.
-func checkHeader(got, derived types.Header) error {
-	derived.StateRoot = got.StateRoot
+// CheckHeader names the first field of a block's header that differs from the derived one; the error is [ErrHeader].
+func CheckHeader(got, derived types.Header) error {
 	if got == derived {
 		return nil
 	}
@@ -54,12 +54,13 @@ func checkHeader(got, derived types.Header) error {
 		{"base_fee", got.BaseFee == derived.BaseFee}, {"gas_used", got.GasUsed == derived.GasUsed},
 		{"transactions_root", got.TransactionsRoot == derived.TransactionsRoot},
 		{"receipts_root", got.ReceiptsRoot == derived.ReceiptsRoot},
+		{"writes_digest", got.WritesDigest == derived.WritesDigest},
 	} {
 		if !field.same {
 			return fmt.Errorf("%w: %s", ErrHeader, field.name)
 		}
 	}
-	return fmt.Errorf("%w: writes_digest", ErrHeader)
+	return fmt.Errorf("%w: state_root", ErrHeader)
 }
 
 func checkVersion(version uint32) error {

@@ -1,0 +1,186 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Received is a block that came from another node and that nobody changed on its way: it decodes, its header carries the
+// signature of the producer that the header names, and its transactions are those that the header commits to. Only
+// [Receive] makes one. Whether it is valid, and whether that producer may make it, is for [Ledger.Import].
+type Received struct {
+	encoded []byte
+	block   types.Block
+	hash    types.BlockHash
+	txs     []*types.VerifiedTx // nil where a signature is not valid
+	ids     []types.TxID
+}
+
+// ErrAltered is the error of bytes that are not a block as a producer signed it: who sent them is to blame, and nobody
+// else.
+var ErrAltered = errors.New("this is no block as its producer signed it")
+
+// signatureBatch is how many signatures are verified as one batch.
+const signatureBatch = 512
+
+// Receive decodes bincode(Block) and verifies its signatures on all cores. It needs no chain, so blocks may be received
+// while those before them are executed. The error is [ErrAltered].
+func Receive(encoded []byte) (*Received, error) {
+	block, err := types.DecodeBlock(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAltered, err)
+	}
+	if !block.Signed().VerifySignature() {
+		return nil, fmt.Errorf("%w: the signature of block %d", ErrAltered, block.Header.Height)
+	}
+	r := &Received{
+		encoded: encoded, block: block, hash: block.Header.Hash(),
+		txs: make([]*types.VerifiedTx, len(block.Transactions)), ids: make([]types.TxID, len(block.Transactions)),
+	}
+	batches := slices.Collect(slices.Chunk(block.Transactions, signatureBatch))
+	parallel(len(batches), func(i int) {
+		begin := i * signatureBatch
+		copy(r.txs[begin:], types.VerifySignatures(batches[i]))
+		for j, tx := range r.txs[begin : begin+len(batches[i])] {
+			if tx != nil {
+				r.ids[begin+j] = tx.ID()
+			} else {
+				r.ids[begin+j] = types.TransactionID(batches[i][j].Encode())
+			}
+		}
+	})
+	if types.TransactionsRoot(r.ids) != block.Header.TransactionsRoot {
+		return nil, fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, block.Header.Height)
+	}
+	return r, nil
+}
+
+// Header is the block's header with its signature.
+func (r *Received) Header() types.SignedHeader { return r.block.Signed() }
+
+// Encoded is bincode(Block); callers must not change it.
+func (r *Received) Encoded() []byte { return r.encoded }
+
+// IDs are those of the block's transactions; callers must not change them.
+func (r *Received) IDs() []types.TxID { return r.ids }
+
+// Why a block is not the next one, though it may be valid on another chain.
+var (
+	ErrOtherHeight = errors.New("the block is not of the height after the head's")
+	ErrOtherParent = errors.New("the block does not follow the head")
+	ErrOtherSigner = errors.New("the block is signed by another key than the producer's")
+)
+
+// InvalidBlock is the error of a block that the producer signed, and that is not what executing it gives.
+type InvalidBlock struct {
+	Claimed  types.SignedHeader
+	Derived  types.Header    // as execution gave it; the zero header where a transaction was not valid
+	Receipts []types.Receipt // of the transactions that were executed
+	Writes   []types.Access  // of the block; nil where a transaction was not valid
+	Err      error
+}
+
+// Error implements error.
+func (e *InvalidBlock) Error() string {
+	return fmt.Sprintf("block %d (%s) is signed by the producer and not valid: %v", e.Claimed.Header.Height, e.Claimed.Header.Hash(), e.Err)
+}
+
+// Unwrap is the rule that the block breaks.
+func (e *InvalidBlock) Unwrap() error { return e.Err }
+
+// CheckNext tells whether the block is the producer's for the height after the head: it is then to be imported, or the
+// producer to be accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner].
+func (l *Ledger) CheckNext(r *Received) error {
+	tip, h := l.Tip(), r.block.Header
+	switch {
+	case !params.Known(tip.Parameters.Version):
+		return fmt.Errorf("%w: version %d from block %d on", exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)
+	case h.Height != tip.Header.Header.Height+1:
+		return fmt.Errorf("%w: %d, the head has %d", ErrOtherHeight, h.Height, tip.Header.Header.Height)
+	case h.Parent != tip.Hash:
+		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrOtherParent, h.Height, h.Parent, tip.Hash)
+	case h.Producer != tip.Parameters.Producer:
+		return fmt.Errorf("%w: block %d by %s, not %s", ErrOtherSigner, h.Height, h.Producer, tip.Parameters.Producer)
+	}
+	return nil
+}
+
+// Import executes a block that another node made, compares what it gives with the block's header, the state root
+// included, and puts it on disk. Errors: those of [Ledger.CheckNext]; an [*InvalidBlock], after which the chain is what it
+// was. Any other is a fault of this node, as those of [Ledger.Build].
+func (l *Ledger) Import(r *Received) (Block, error) {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	if err := l.CheckNext(r); err != nil {
+		return Block{}, err
+	}
+	now := time.Now()
+	timings := Timings{Start: now}
+	result, err := l.executeReceived(r)
+	if err != nil {
+		return Block{}, err
+	}
+	timings.Execute = lap(&now)
+	change, err := l.tree.Prepare(result.Accesses, parallel)
+	if err != nil {
+		return Block{}, err
+	}
+	result.Header.StateRoot = change.Root()
+	timings.Tree = lap(&now)
+	if err := exec.CheckHeader(r.block.Header, result.Header); err != nil {
+		return Block{}, &InvalidBlock{
+			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
+		}
+	}
+	if err := l.store.Append(entry(result, r.block.Signature, r.block.Transactions, change)); err != nil {
+		return Block{}, fmt.Errorf("append block %d: %w", result.Header.Height, err)
+	}
+	timings.Append = lap(&now)
+	l.commitTree(change, result.Header)
+	timings.Tree += lap(&now)
+	return Block{Header: r.Header(), Hash: r.hash, Included: result.IDs, Accesses: result.Accesses, Timings: timings}, l.publish()
+}
+
+var errBadSignature = errors.New("its signature is not valid")
+
+// executeReceived executes all transactions of a block on the head's state.
+func (l *Ledger) executeReceived(r *Received) (_ exec.Result, err error) {
+	tip := l.Tip()
+	view, err := l.store.StateAt(tip.Header.Header.Height)
+	if err != nil {
+		return exec.Result{}, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	run, err := l.again(tip.Header.Header, r.block.Header, view)
+	if errors.Is(err, exec.ErrTimestamp) {
+		return exec.Result{}, &InvalidBlock{Claimed: r.Header(), Err: err}
+	}
+	if err != nil {
+		return exec.Result{}, err
+	}
+	run.Reserve(len(r.txs))
+	receipts := make([]types.Receipt, 0, len(r.txs))
+	for i, tx := range r.txs {
+		invalid := errBadSignature
+		if tx != nil {
+			var receipt types.Receipt
+			if receipt, invalid = run.Apply(tx); invalid == nil {
+				receipts = append(receipts, receipt)
+				continue
+			}
+			if !exec.IsInvalid(invalid) {
+				return exec.Result{}, fmt.Errorf("execute %s: %w", tx.ID(), invalid)
+			}
+		}
+		return exec.Result{}, &InvalidBlock{
+			Claimed: r.Header(), Receipts: receipts, Err: fmt.Errorf("transaction %d is not valid: %w", i, invalid),
+		}
+	}
+	return run.Finish()
+}
