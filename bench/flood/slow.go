@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -140,10 +141,10 @@ func unreadAnswers(_ context.Context, s settings, _ int) (func(context.Context, 
 }
 
 // idleConnections open more connections than the node takes and do nothing with them; every other one makes a call
-// first. Those beyond the bound are answered 503.
+// first. Those beyond the bound displace others, and a connection that was displaced is opened anew after a pause.
 func idleConnections(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	const dialers = 64
-	call := post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`), okay, "HTTP 503", closed)
+	call := post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`), okay)
 	return func(ctx context.Context, n *node, t *tally) {
 		inParallel(dialers, func(dialer int) {
 			var waiting sync.WaitGroup
@@ -162,27 +163,41 @@ func idleConnections(_ context.Context, s settings, _ int) (func(context.Context
 						t.count(&call, outcomes)
 					}
 				}
-				waiting.Go(func() { c.idle(ctx, t) })
+				waiting.Go(func() { c.idle(ctx, n, t) })
 			}
 		})
 	}, nil
 }
 
-// idle waits until the connection ends, which may be at once where there are too many.
-func (l *link) idle(ctx context.Context, t *tally) {
-	defer l.end()
-	if l.SetDeadline(time.Time{}) != nil {
-		return
-	}
-	response, err := http.ReadResponse(l.reader, nil)
-	switch {
-	case ctx.Err() != nil:
-		t.note("idle to the end")
-	case err != nil:
-		t.note(closed)
-	case response.StatusCode == http.StatusServiceUnavailable:
-		t.note("HTTP 503")
-	default:
-		t.fail("an answer to nothing", response.Status)
+// reopenPause is between a connection's being displaced and the attacker's noticing it.
+const reopenPause = time.Second
+
+// idle waits, and connects anew when the connection ends.
+func (l *link) idle(ctx context.Context, n *node, t *tally) {
+	for {
+		if l.SetDeadline(time.Time{}) == nil {
+			response, err := http.ReadResponse(l.reader, nil)
+			switch {
+			case ctx.Err() != nil:
+				t.note("idle to the end")
+			case err != nil:
+				t.note("displaced")
+			default:
+				t.count(&request{wants: [][]string{{}}}, []string{"HTTP " + strconv.Itoa(response.StatusCode)})
+			}
+		}
+		l.end()
+		select {
+		case <-time.After(reopenPause):
+		case <-ctx.Done():
+			return
+		}
+		var err error
+		if l, err = n.dial(ctx, nextAddress()); err != nil {
+			if ctx.Err() == nil {
+				t.fail("no connection", err.Error())
+			}
+			return
+		}
 	}
 }

@@ -8,12 +8,16 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/push"
 )
 
+// socketPercent is how many of all connections may be WebSockets. They make way for nobody, so some are kept from them.
+const socketPercent = 75
+
 // newPush makes the server of /ws. Front has checked the origin of what it hands over.
 func (n *Node) newPush() *push.Server {
 	return push.New(push.Config{
 		Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log, WriteTimeout: n.config.SlowReader,
-		CheckOrigin: func(*http.Request) bool { return true },
-		Ticket:      func(ctx context.Context) push.Ticket { return front.NewTicket(ctx) },
+		CheckOrigin:    func(*http.Request) bool { return true },
+		MaxConnections: n.config.HTTP.MaxConnections * socketPercent / 100,
+		Ticket:         func(ctx context.Context) push.Ticket { return front.NewTicket(ctx) },
 	})
 }
 

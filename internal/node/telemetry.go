@@ -155,6 +155,7 @@ func frontMetrics() []telemetry.Metric[front.Stats] {
 		telemetry.Gauge("http_memory_bytes", "Memory that the larger requests and answers hold, of the public address.", func(s stats) int64 { return s.Memory }),
 		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 { return s.Requests }),
 		telemetry.Counter("http_handed_over_total", "Connections that went over to the general HTTP server.", func(s stats) uint64 { return s.Handed }),
+		telemetry.Counter("http_displaced_total", "Idle connections that were closed to make way for new ones.", func(s stats) uint64 { return s.Displaced }),
 		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(s stats) map[string]uint64 {
 			return map[string]uint64{
 				"rate_limited": s.RateLimited, "unauthorized": s.Unauthorized, "too_large": s.TooLarge,

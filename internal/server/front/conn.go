@@ -7,13 +7,14 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// The states of a connection. Only an idle one may be closed under its loop.
+// connState is the state of a connection. Only an idle one may be closed under its loop.
+type connState int8
+
 const (
-	stateIdle = iota
+	stateIdle connState = iota
 	stateActive
 	stateClosed
 )
@@ -30,7 +31,7 @@ const (
 	lingerBytes = 256 << 10
 )
 
-var errShutDown = errors.New("front: the server is shutting down")
+var errClosed = errors.New("front: the server has closed the idle connection")
 
 // buffers hold those of requests and answers.
 var buffers = sync.Pool{New: func() any { b := make([]byte, inSize); return &b }}
@@ -45,10 +46,17 @@ func putBuffer(b []byte) {
 // conn is a connection of a client.
 type conn struct {
 	net.Conn
+	raw    net.Conn // beneath TLS; what closes the connection under its loop
 	server *Server
 	peer   peer
-	state  atomic.Int32
 	closed sync.Once
+
+	// Under the server's lock.
+	state connState
+	since time.Time // it has been idle, while it is
+	site  *site
+	idle  link[conn] // in a list of idle ones
+	ripe  bool       // which is the site's
 
 	in         []byte // in[start:end] is read and not yet used; nil while nothing is
 	start, end int
@@ -109,8 +117,8 @@ func (c *conn) loop() (handOver bool) {
 				putBuffer(c.in)
 				c.in = nil
 			}
+			c.park()
 		}
-		c.state.Store(stateIdle)
 		if c.server.draining.Load() {
 			return false
 		}
@@ -119,9 +127,6 @@ func (c *conn) loop() (handOver bool) {
 
 // readHead reads until a head is in the buffer and parses it. The head points into the buffer.
 func (c *conn) readHead() (h head, size int, err error) {
-	if c.start < c.end && !c.begin() {
-		return h, 0, errShutDown
-	}
 	if c.start == c.end {
 		if err := c.waitForRequest(); err != nil {
 			return h, 0, err
@@ -180,13 +185,32 @@ func (c *conn) waitForRequest() error {
 		return io.EOF // a client that goes, or stays away, between requests does nothing wrong
 	}
 	if !c.begin() {
-		return errShutDown
+		return errClosed
 	}
 	return nil
 }
 
 // begin makes an idle connection active, unless the server has closed it.
-func (c *conn) begin() bool { return c.state.CompareAndSwap(stateIdle, stateActive) }
+func (c *conn) begin() bool {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	if c.state == stateClosed {
+		return false
+	}
+	c.server.idlers.unpark(c)
+	c.state = stateActive
+	return true
+}
+
+// park makes an active connection idle.
+func (c *conn) park() {
+	now := c.server.now()
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	if c.state == stateActive {
+		c.server.idlers.park(c, now)
+	}
+}
 
 // setReadDeadline sets a deadline for what has begun.
 func (c *conn) setReadDeadline(in time.Duration) error {

@@ -146,6 +146,15 @@ func (s *Server) newFallback() *http.Server {
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, peerKey{}, &c.(*checkedConn).peer)
 		},
+		// What is hijacked, such as a WebSocket, stays active.
+		ConnState: func(c net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateIdle:
+				c.(*checkedConn).park()
+			case http.StateActive:
+				c.(*checkedConn).begin() // if it was closed meanwhile, answering fails
+			}
+		},
 	}
 }
 

@@ -15,17 +15,18 @@ import (
 
 // Stats are counts since the start, but for Open and Memory.
 type Stats struct {
-	Open     int    // connections
-	Memory   int64  // bytes that bodies and answers hold at present, of Config.MaxMemory
-	Requests uint64 // let in and answered by the loop of this package
-	Handed   uint64 // connections that went over to net/http
+	Open      int    // connections
+	Memory    int64  // bytes that bodies and answers hold at present, of Config.MaxMemory
+	Requests  uint64 // let in and answered by the loop of this package
+	Handed    uint64 // connections that went over to net/http
+	Displaced uint64 // idle connections that were closed to make way for new ones
 
 	// Refused, by cause.
 	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining, Busy uint64
 }
 
 type counts struct {
-	requests, handed, rateLimited, unauthorized, tooLarge, tooManyConnections, timeouts, forbiddenHost, forbiddenOrigin,
+	requests, handed, displaced, rateLimited, unauthorized, tooLarge, tooManyConnections, timeouts, forbiddenHost, forbiddenOrigin,
 	malformed, draining, busy atomic.Uint64
 }
 
@@ -50,10 +51,11 @@ type Server struct {
 	draining atomic.Bool
 	running  sync.WaitGroup // the loops of connections, not what net/http runs
 
-	mu       sync.Mutex // opening and closing connections, nothing within a connection
+	mu       sync.Mutex // opening and closing connections, and their becoming idle and active
 	listener net.Listener
 	conns    map[*conn]struct{}
-	byPlace  map[netip.Addr]int
+	sites    map[netip.Addr]*site
+	idlers   idlers
 }
 
 // New returns a server, after it has read the files that config names.
@@ -62,7 +64,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, now: time.Now, memory: newMemory(config.MaxMemory), conns: map[*conn]struct{}{}, byPlace: map[netip.Addr]int{}}
+	s := &Server{config: config, now: time.Now, memory: newMemory(config.MaxMemory), conns: map[*conn]struct{}{}, sites: map[netip.Addr]*site{}}
 	if config.APIKeyFile != "" {
 		s.keys, err = watch(config.Log, func() (keys, error) { return readKeys(config.APIKeyFile) }, config.APIKeyFile)
 		if err != nil {
@@ -109,7 +111,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Unlock()
 	c := &s.counts
 	return Stats{
-		Open: open, Requests: c.requests.Load(), Handed: c.handed.Load(), RateLimited: c.rateLimited.Load(), Unauthorized: c.unauthorized.Load(),
+		Open: open, Requests: c.requests.Load(), Handed: c.handed.Load(), Displaced: c.displaced.Load(), RateLimited: c.rateLimited.Load(), Unauthorized: c.unauthorized.Load(),
 		TooLarge: c.tooLarge.Load(), TooManyConnections: c.tooManyConnections.Load(), Timeouts: c.timeouts.Load(),
 		ForbiddenHost: c.forbiddenHost.Load(), ForbiddenOrigin: c.forbiddenOrigin.Load(), Malformed: c.malformed.Load(), Draining: c.draining.Load(),
 		Busy: c.busy.Load(), Memory: s.memory.used.Load(),
@@ -169,20 +171,15 @@ func (s *Server) Serve(listener net.Listener) error {
 
 var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " + drainSeconds + "\r\n\r\n")
 
-// open registers a connection, or refuses it where there are too many.
+// open registers a connection, or refuses it where there are too many and none is idle enough to make way for it.
 func (s *Server) open(netConn net.Conn) *conn {
-	p := s.peerOf(netConn.RemoteAddr())
-	c := &conn{Conn: netConn, server: s, peer: p}
-	s.mu.Lock()
-	bounded := p.place.IsValid() && !p.place.IsLoopback() && !p.proxy
-	full := s.draining.Load() || len(s.conns) >= s.config.MaxConnections || bounded && s.byPlace[p.place] >= s.config.MaxConnectionsPerAddress
-	if !full {
-		s.conns[c] = struct{}{}
-		s.byPlace[p.place]++
-		s.running.Add(1)
+	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr())}
+	displaced, ok := s.register(c)
+	if displaced != nil {
+		s.counts.displaced.Add(1)
+		_ = displaced.raw.Close() // its loop notices and ends the connection
 	}
-	s.mu.Unlock()
-	if !full {
+	if ok {
 		return c
 	}
 	s.counts.tooManyConnections.Add(1)
@@ -193,6 +190,54 @@ func (s *Server) open(netConn net.Conn) *conn {
 	}
 	_ = netConn.Close() // it was refused
 	return nil
+}
+
+// register enters a connection, instead of a displaced one where there are too many.
+func (s *Server) register(c *conn) (displaced *conn, ok bool) {
+	place := c.peer.place
+	bounded := place.IsValid() && !place.IsLoopback() && !c.peer.proxy
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return nil, false
+	}
+	at := s.sites[place]
+	crowded := bounded && at != nil && at.open >= s.config.MaxConnectionsPerAddress
+	if crowded || len(s.conns) >= s.config.MaxConnections {
+		of := at
+		if !crowded {
+			of = nil
+		}
+		if displaced = s.idlers.longest(of, s.now()); displaced == nil {
+			return nil, false
+		}
+		s.remove(displaced)
+		at = s.sites[place] // of which the displaced one may have been the last
+	}
+	if at == nil {
+		at = &site{place: place}
+		at.crowd.owner = at
+		s.sites[place] = at
+	}
+	at.open++
+	c.site, c.idle.owner = at, c
+	s.conns[c] = struct{}{}
+	s.idlers.park(c, s.now())
+	s.running.Add(1)
+	return displaced, true
+}
+
+// remove takes a connection out, if it is in. The lock is held.
+func (s *Server) remove(c *conn) {
+	if _, open := s.conns[c]; !open {
+		return
+	}
+	delete(s.conns, c)
+	s.idlers.unpark(c)
+	c.state = stateClosed
+	if c.site.open--; c.site.open == 0 {
+		delete(s.sites, c.site.place)
+	}
 }
 
 func (s *Server) peerOf(address net.Addr) peer {
@@ -208,10 +253,7 @@ func (s *Server) peerOf(address net.Addr) peer {
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
-	if s.byPlace[c.peer.place]--; s.byPlace[c.peer.place] <= 0 {
-		delete(s.byPlace, c.peer.place)
-	}
+	s.remove(c)
 }
 
 // serve runs a connection until it ends or is handed over.
@@ -249,13 +291,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	var idle []*conn
 	for c := range s.conns {
-		if c.state.CompareAndSwap(stateIdle, stateClosed) {
+		if c.state == stateIdle {
+			c.state = stateClosed
 			idle = append(idle, c)
 		}
 	}
 	s.mu.Unlock()
 	for _, c := range idle {
-		_ = c.Conn.Close() // its loop notices and ends the connection
+		_ = c.raw.Close() // its loop notices and ends the connection
 	}
 	ended := make(chan struct{})
 	go func() { s.running.Wait(); close(ended) }()
@@ -276,7 +319,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range left {
-		_ = c.Conn.Close() // it was given its time
+		_ = c.raw.Close() // it was given its time
 	}
 	<-ended
 	_ = s.fallback.Close() // likewise
