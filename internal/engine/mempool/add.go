@@ -139,6 +139,10 @@ func (p *Pool) insertAll(b *batch) {
 func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 	for {
 		p.mu.Lock()
+		if !p.judgeSenders(b) {
+			p.mu.Unlock()
+			continue
+		}
 		if b.generation != p.generation {
 			b.read, b.generation = make(map[types.Account]*sender), p.generation
 		}

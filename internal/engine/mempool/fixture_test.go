@@ -237,17 +237,26 @@ func checkInvariants(t testReporter, p *Pool) {
 		if s.account != a || len(s.run)+len(s.held) == 0 {
 			t.Fatalf("sender %v is listed wrongly", a)
 		}
-		if len(s.run) > 0 {
+		judged := s.rules == p.rules
+		if !judged && p.unjudged == nil {
+			t.Fatalf("sender %v is never judged", a)
+		}
+		switch {
+		case !judged:
+		case len(s.run) > 0:
 			executable++
 			if r := p.runs[s.runIndex]; len(r) != len(s.run) || r[0] != s.run[0] {
 				t.Fatalf("run of %v is published wrongly", a)
 			}
-		} else if s.runIndex != -1 {
+		case s.runIndex != -1:
 			t.Fatalf("sender %v without a run has a place among the runs", a)
 		}
 		checkRun(t, p, s)
 		for _, part := range [][]*entry{s.run, s.held} {
 			for i, e := range part {
+				if judged && checkStatic(p.head.Env, e.tx.Signed()) != nil {
+					t.Fatalf("entry %v is against the parameters", e.tx.ID())
+				}
 				if e.gone || p.byID[e.tx.ID()] != e || e.sender != s || i > 0 && part[i-1].nonce >= e.nonce {
 					t.Fatalf("entry %v is listed wrongly", e.tx.ID())
 				}

@@ -146,6 +146,7 @@ func (p *Pool) replace(s *sender, e, old *entry) {
 
 // insert puts a verified candidate into the pool, evicting what has to go for it.
 func (p *Pool) insert(s *sender, c *candidate) error {
+	p.judge(s) // of a new one nothing, but it is of the rules in force from now on
 	at, err := p.locate(s, c, reserve{})
 	if err != nil {
 		return err

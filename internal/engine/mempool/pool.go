@@ -86,24 +86,28 @@ type Pool struct {
 	// writing while a rewrite of the journal takes its mark: what lies before the mark is then in the pool, or was.
 	writing sync.RWMutex
 	rewrite chan struct{}
+	judging chan struct{} // wakes judgeLoop
 	done    chan struct{}
 	ended   sync.WaitGroup
 	closing sync.Once
 
-	mu         sync.Mutex // guards what follows
-	head       Head
-	generation uint64 // counts heads
-	senders    map[types.Account]*sender
-	byID       map[types.TxID]*entry
-	arrivals   *list.List // of *entry, oldest first
-	sequence   uint64     // of the newest entry
-	runs       [][]*entry // of every sender with something executable, in no order; see Best
-	usage      usage
-	gas        types.Gas
-	order      evictionOrder
-	pressure   bool
-	lastReset  time.Time
-	interval   time.Duration // between the last two blocks
+	mu           sync.Mutex // guards what follows
+	head         Head
+	generation   uint64 // counts heads
+	senders      map[types.Account]*sender
+	byID         map[types.TxID]*entry
+	arrivals     *list.List // of *entry, oldest first
+	sequence     uint64     // of the newest entry
+	runs         [][]*entry // of every judged sender with something executable, in no order; see Best
+	usage        usage
+	gas          types.Gas
+	order        evictionOrder
+	pressure     bool
+	rules        uint64        // counts changes of the parameters
+	unjudged     *list.Element // of arrivals: the oldest that may have a sender of earlier rules; nil when all are judged
+	lastUnjudged uint64        // sequence of the newest one
+	lastReset    time.Time
+	interval     time.Duration // between the last two blocks
 }
 
 // New opens a pool at head and takes up the transactions of its journal that are still valid.
@@ -119,6 +123,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		counts:     newCounts(),
 		changed:    make(chan struct{}, 1),
 		rewrite:    make(chan struct{}, 1),
+		judging:    make(chan struct{}, 1),
 		done:       make(chan struct{}),
 		head:       head,
 		generation: 1,
@@ -126,14 +131,14 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		byID:       make(map[types.TxID]*entry),
 		arrivals:   list.New(),
 	}
-	if opts.Journal == "" {
-		return p, nil
+	if opts.Journal != "" {
+		if err := p.openJournal(); err != nil {
+			p.verifier.close()
+			return nil, fmt.Errorf("mempool journal %s: %w", opts.Journal, err)
+		}
+		p.ended.Go(p.rewriteLoop)
 	}
-	if err := p.openJournal(); err != nil {
-		p.verifier.close()
-		return nil, fmt.Errorf("mempool journal %s: %w", opts.Journal, err)
-	}
-	p.ended.Go(p.rewriteLoop)
+	p.ended.Go(p.judgeLoop)
 	return p, nil
 }
 

@@ -2,8 +2,6 @@ package mempool
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -13,7 +11,7 @@ import (
 // Reset tells the pool of the block after its head: head is that block's, accesses are what its execution read and
 // wrote. Included transactions leave the pool, with those that their accounts can no longer include; the rest of the
 // changed accounts is judged anew. Only accounts in accesses are looked at, unless the parameters changed. It reads
-// nothing. An error leaves the pool as it was: [ErrNotNext], or an access that is no record.
+// nothing, and leaves most of a large pool under changed parameters to a goroutine. An error leaves the pool as it was: [ErrNotNext], or an access that is no record.
 func (p *Pool) Reset(head Head, accesses []types.Access) error {
 	changes, err := accountChanges(accesses)
 	if err != nil {
@@ -74,19 +72,17 @@ func (p *Pool) Reload(head Head) error {
 	return nil
 }
 
-// moveTo replaces the head and judges anew the senders whose account changed, or all transactions if the parameters
-// did.
+// moveTo replaces the head and judges anew the senders whose account changed, and begins to judge all others if the
+// parameters did.
 func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head = head
 	p.generation++
 	if head.Env.Parameters != parameters {
-		changed = slices.Collect(maps.Values(p.senders))
-		for _, s := range changed {
-			p.dropStatic(s)
-		}
+		p.distrust()
 	}
 	for _, s := range changed {
+		p.judge(s)
 		p.settle(s)
 	}
 	p.expire()
@@ -94,17 +90,6 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	p.updatePressure()
 	if len(p.runs) > 0 {
 		p.signal()
-	}
-}
-
-// dropStatic forgets a sender's entries that the parameters in force do not allow.
-func (p *Pool) dropStatic(s *sender) {
-	for _, part := range [][]*entry{s.run, s.held} {
-		for _, e := range part {
-			if checkStatic(p.head.Env, e.tx.Signed()) != nil {
-				p.forget(e)
-			}
-		}
 	}
 }
 

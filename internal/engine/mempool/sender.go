@@ -66,7 +66,8 @@ type sender struct {
 	spent types.Amount // Σ cost of run, at most the balance
 	held  []*entry     // the others, ascending by nonce
 
-	runIndex int // in Pool.runs; −1 while run is empty
+	rules    uint64 // as of which it was judged: those of the pool, unless it waits for that
+	runIndex int    // in Pool.runs; −1 while run is empty; says nothing while the sender waits to be judged
 	// In the eviction order: the place in each heap, −1 outside, and how many of the last transactions a plan would evict.
 	orderIndex [2]int
 	planned    int
@@ -194,6 +195,7 @@ func (p *Pool) promote(s *sender) {
 // publish makes the pool's tables of senders follow a change of s.
 func (p *Pool) publish(s *sender) {
 	switch {
+	case s.rules != p.rules: // not executable before it is judged
 	case len(s.run) == 0 && s.runIndex >= 0:
 		last := len(p.runs) - 1
 		p.runs[s.runIndex] = p.runs[last]
@@ -231,6 +233,9 @@ func (p *Pool) forget(e *entry) {
 		return
 	}
 	e.gone = true
+	if p.unjudged == e.arrival {
+		p.unjudged = e.arrival.Next()
+	}
 	p.arrivals.Remove(e.arrival)
 	delete(p.byID, e.tx.ID())
 	p.usage.add(e, -1)

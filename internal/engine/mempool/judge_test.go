@@ -1,0 +1,199 @@
+package mempool
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// crowd is transfers whose max fee is 100, or 30 for the odd senders' second half.
+var crowd = sync.OnceValue(func() (encoded [][]byte) {
+	for i := range crowdSenders {
+		for nonce := range crowdEach {
+			fee := types.Amount(100)
+			if i%2 == 1 && nonce >= crowdEach/2 {
+				fee = 30
+			}
+			encoded = append(encoded, transfer(i, uint64(nonce), fee, 5))
+		}
+	}
+	return encoded
+})
+
+const crowdSenders, crowdEach = 16, 50 // more than judgeStep
+
+// crowdedPool is a pool of a crowd.
+func crowdedPool(t testing.TB) (*chain, *Pool) {
+	c := newChain()
+	p := openPool(t, c, Options{})
+	for _, r := range p.AddMany(t.Context(), crowd(), "test") {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	return c, p
+}
+
+// unjudgedSenders is how many senders wait to be judged.
+func (p *Pool) unjudgedSenders() (count int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.senders {
+		if s.rules != p.rules {
+			count++
+		}
+	}
+	return count
+}
+
+// Changed parameters are applied in steps: until its turn comes a sender is not executable, unless something is done with
+// it, and in the end the pool is as if it had all been done at once.
+func TestParametersAreAppliedInSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := crowdedPool(t)
+		synctest.Wait()
+		p.mu.Lock() // which judgeLoop waits for, so that only the first step is done
+		c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
+		c.block(nil)
+		p.moveTo(c.head(), nil)
+		p.expire()
+		listed := len(p.runs)
+		p.mu.Unlock()
+		if listed == 0 || listed > crowdSenders/2 {
+			t.Errorf("%d senders of %d are executable after the first step", listed, crowdSenders)
+		}
+		checkInvariants(t, p)
+		synctest.Wait()
+		checkInvariants(t, p)
+		if n := p.unjudgedSenders(); n > 0 || p.unjudged != nil {
+			t.Errorf("%d senders were not judged", n)
+		}
+		if got, want := p.Stats().Count, crowdSenders/2*(crowdEach+crowdEach/2); got != want {
+			t.Errorf("%d transactions are left instead of %d", got, want)
+		}
+		if got := len(best(p, 31)); got != p.Stats().Count {
+			t.Errorf("%d are executable", got)
+		}
+	})
+}
+
+// Whatever happens while senders wait to be judged, what is executable is allowed.
+func TestChangesWhileSendersWait(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, c *chain, p *Pool){
+		"a transfer of one that waits": func(t *testing.T, _ *chain, p *Pool) {
+			add(t, p, transfer(14, crowdEach, 100, 5))
+			refuse(t, p, transfer(15, crowdEach/2+1, 30, 5), exec.ErrFeeTooLow)
+			add(t, p, transfer(15, crowdEach/2, 100, 5))
+		},
+		"a transfer of a new one": func(t *testing.T, _ *chain, p *Pool) {
+			id := add(t, p, transfer(40, 0, 100, 50))
+			if got := best(p, 31); len(got) == 0 || got[0] != id {
+				t.Error("the best one is not that of the new sender")
+			}
+		},
+		"a block": func(t *testing.T, c *chain, p *Pool) {
+			reset(t, p, c, map[int]state.Account{15: {Balance: rich, Nonce: 10}, 14: {Balance: 1}})
+		},
+		"other parameters": func(t *testing.T, c *chain, p *Pool) {
+			c.env.Parameters.MinBaseFee, c.env.BaseFee = 20, 20
+			reset(t, p, c, nil)
+			c.env.Parameters.MinBaseFee, c.env.BaseFee = 101, 101
+			reset(t, p, c, nil)
+			if n := p.Stats().Count; n == crowdSenders*crowdEach {
+				t.Error("nothing was dropped")
+			}
+		},
+		"expiry": func(t *testing.T, c *chain, p *Pool) {
+			c.pass(4 * time.Hour)
+			reset(t, p, c, nil)
+			if n := p.Stats().Count; n > 0 {
+				t.Errorf("%d transactions are left", n)
+			}
+		},
+		"its end": func(t *testing.T, _ *chain, p *Pool) {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, p := crowdedPool(t)
+				c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
+				if err := p.Reset(c.head(), nil); err == nil {
+					t.Fatal("a block that is none was taken")
+				}
+				c.block(nil)
+				if err := p.Reset(c.head(), nil); err != nil {
+					t.Fatal(err)
+				}
+				do(t, c, p)
+				checkInvariants(t, p)
+				if name == "its end" {
+					return
+				}
+				synctest.Wait()
+				checkInvariants(t, p)
+				if n := p.unjudgedSenders(); n > 0 {
+					t.Errorf("%d senders were not judged", n)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkParameters changes the parameters over 200,000 transactions of 250 senders, a quarter of which the new ones do
+// not allow: how long that takes in all, and how long the lock is held for at most.
+func BenchmarkParameters(b *testing.B) {
+	verified := types.VerifySignatures([]types.SignedTransaction{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
+	var whole time.Duration
+	longest, steps := time.Hour, 0
+	for b.Loop() {
+		b.StopTimer()
+		longestNow := time.Duration(0)
+		c := newChain()
+		p := openPool(b, c, Options{})
+		for i := range 250 {
+			s := newSender(account(i), exec.Sender{Account: state.Account{Balance: rich}})
+			for nonce := range uint64(800) {
+				tx := verified[0]
+				if i%2 == 1 && nonce >= 400 {
+					tx = verified[1]
+				}
+				cost, err := tx.Signed().Cost()
+				if err != nil {
+					b.Fatal(err)
+				}
+				e := &entry{tx: tx, sender: s, nonce: nonce, cost: cost, added: c.now()}
+				p.remember(e)
+				p.extend(s, e)
+			}
+			p.publish(s)
+		}
+		c.env.Parameters.MinBaseFee, c.env.BaseFee = 31, 31
+		head := c.head()
+		b.StartTimer()
+		p.mu.Lock() // throughout, so that judgeLoop does not take part
+		start := time.Now()
+		p.moveTo(head, nil)
+		for done := false; !done; steps++ {
+			took := time.Since(start)
+			whole, longestNow = whole+took, max(longestNow, took)
+			start = time.Now()
+			done = p.judgeSome()
+		}
+		p.mu.Unlock()
+		longest = min(longest, longestNow) // of several runs the one that other programs disturbed least
+		if got := p.Stats().Count; got != 150_000 {
+			b.Fatalf("%d transactions are left", got)
+		}
+	}
+	b.ReportMetric(float64(whole)/float64(b.N)/float64(time.Millisecond), "whole-ms")
+	b.ReportMetric(float64(longest)/float64(time.Millisecond), "longest-step-ms")
+	b.ReportMetric(float64(steps)/float64(b.N), "steps")
+}
