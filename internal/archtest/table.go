@@ -53,6 +53,7 @@ var rows = map[string][]string{
 	// What is remembered.
 	"internal/storage/kv":    {},
 	"internal/storage/chain": {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/storage/mark":  {"types"},
 
 	// What runs.
 	"internal/engine/ledger":          {"types", "internal/engine/parallel", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},

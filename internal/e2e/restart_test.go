@@ -6,6 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/storage/mark"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // TestStopUnderLoad ends a node as its user does, while it is busy: it exits with 0, and nothing acknowledged is lost.
@@ -132,6 +135,58 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not go on behind
+// an earlier block before someone says so.
+func TestLostBlocksAreNoticed(t *testing.T) {
+	dir := initialize(t, "--block-time", "100ms")
+	guard := filepath.Join(dir, "head.mark")
+	marked := func() types.Height {
+		f, err := mark.Open(guard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return f.Last().Height
+	}
+	node := start(t, "node", "--data-dir", dir)
+	for block, err := range connect(t, node).SubscribeBlocks(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if height := marked(); height > 1 && height <= block.Height {
+			break
+		}
+	}
+	node.Kill()
+	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
+		t.Fatalf("it does not go on after being killed: %v", err)
+	}
+	node = start(t, "node", "--data-dir", dir)
+	stopped := marked()
+	for _, err := range connect(t, node).SubscribeBlocks(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if marked() > stopped {
+			break
+		}
+	}
+	node.Kill()
+	damage(t, filepath.Join(dir, "db"), "*.log", func([]byte) []byte { return nil })
+	refused := newUser(t).fails(exitFailed, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
+	if !strings.Contains(refused.Message, "blocks are lost") || !strings.Contains(refused.Message, guard) {
+		t.Errorf("it says %q", refused.Message)
+	}
+	if err := os.Remove(guard); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
+		t.Errorf("it does not go on when told to: %v", err)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/mark"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -64,6 +65,7 @@ type Node struct {
 	config    Config
 	db        *kv.DB
 	store     *chain.Store
+	mark      *mark.File // nil of a development chain
 	engine    *wasm.Engine
 	ledger    *ledger.Ledger
 	queue     *proving.Queue
@@ -106,6 +108,9 @@ func New(config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
+	if err := n.openMark(); err != nil {
+		return nil, err
+	}
 	engine := wasm.Options{Log: config.Log}
 	if config.DataDir != "" {
 		engine.Dir = filepath.Join(config.DataDir, codeDir)
@@ -205,6 +210,7 @@ func (n *Node) Run(ctx context.Context) error {
 	defer stopProducing()
 	group.Go(func() error { return n.sequencer.Run(producing) })
 	group.Go(func() error { return n.prune(producing) })
+	group.Go(func() error { return n.keepMark(producing) })
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error { return n.prove(running) })
 	group.Go(func() error {
@@ -317,6 +323,9 @@ func (n *Node) Close() error {
 	}
 	if n.engine != nil {
 		errs = append(errs, n.engine.Close())
+	}
+	if n.mark != nil {
+		errs = append(errs, n.mark.Close())
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())
