@@ -13,7 +13,9 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
+	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -22,6 +24,9 @@ import (
 var defaultChainIDs = map[types.Network]uint64{types.Mainnet: 1, types.Testnet: 2, types.Regtest: 3}
 
 func newInit() *cobra.Command {
+	location := struct {
+		Home string `setting:"home" usage:"directory of keys (default $XDG_DATA_HOME/cairn or ~/.local/share/cairn)"`
+	}{}
 	var network string
 	var chainID uint64
 	var allocations []string
@@ -31,7 +36,7 @@ func newInit() *cobra.Command {
 		Short: "Start a network: write genesis, producer key and settings into a directory",
 		Long: "Start a network: write genesis.json, protocol.key and cairn.toml into DIR, which is then the data directory of\n" +
 			"its producing node. Whoever holds protocol.key makes the blocks: keep a copy of it in a safe place.",
-		Example: "  cairn init ./mychain --network regtest --alloc bcrt1p…=1000\n  cairn node --data-dir ./mychain",
+		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node --data-dir ./mychain",
 		Args:    exactlyOne("a directory"),
 		RunE: func(command *cobra.Command, args []string) error {
 			n := node.NewNetwork{
@@ -46,17 +51,24 @@ func newInit() *cobra.Command {
 			if n.ChainID == api.DevelopmentChainID {
 				return output.Usage(fmt.Errorf("chain id %d is that of `cairn dev`", n.ChainID))
 			}
-			var err error
-			if n.Allocations, err = parseAllocations(n.Network, allocations); err != nil {
+			if err := config.Load(&location, settingsSources(command)); err != nil {
+				return output.Usage(err)
+			}
+			store, err := cli.Keystore(location.Home)
+			if err != nil {
+				return err
+			}
+			if n.Allocations, err = parseAllocations(store, argument.Chain{ID: n.ChainID, Network: n.Network}, allocations); err != nil {
 				return output.Usage(err)
 			}
 			return initNetwork(cli.PrinterOf(command), args[0], n)
 		},
 	}
 	flags := command.Flags()
+	config.Register(flags, &location)
 	flags.StringVar(&network, "network", string(types.Regtest), "mainnet, testnet or regtest: it fixes the prefix of addresses")
 	flags.Uint64Var(&chainID, "chain-id", 0, "number that keeps transactions of different chains apart (default 1 for mainnet, 2 testnet, 3 regtest)")
-	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT; may be repeated")
+	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT, where ACCOUNT is an address, a public key in hex or a name of the keystore; may be repeated")
 	flags.DurationVar(&blockTime, "block-time", time.Second, "time between blocks; 0: a block at once for each transaction")
 	return command
 }
@@ -89,7 +101,7 @@ func initNetwork(printer *output.Printer, dir string, n node.NewNetwork) (err er
 }
 
 // parseAllocations reads ACCOUNT=AMOUNT pairs; an account may appear once.
-func parseAllocations(network types.Network, pairs []string) ([]types.Allocation, error) {
+func parseAllocations(store *keystore.Store, chain argument.Chain, pairs []string) ([]types.Allocation, error) {
 	var allocations []types.Allocation
 	seen := map[types.Account]bool{}
 	for _, pair := range pairs {
@@ -97,10 +109,14 @@ func parseAllocations(network types.Network, pairs []string) ([]types.Allocation
 		if !found {
 			return nil, fmt.Errorf("--alloc %q: write ACCOUNT=AMOUNT", pair)
 		}
-		account, err := network.ParseAccount(name)
+		named, err := argument.ParseAccount(store, name)
+		if err == nil {
+			err = named.On(chain)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--alloc %q: %w", pair, err)
 		}
+		account := named.ID
 		amount, err := argument.ParseAmount(text)
 		if err != nil {
 			return nil, fmt.Errorf("--alloc %q: %w", pair, err)

@@ -204,6 +204,17 @@ func readRoots(path string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
+// Keystore opens the keystore of a home directory, or of the default one where home is empty, for the commands that come
+// from elsewhere.
+func Keystore(home string) (_ *keystore.Store, err error) {
+	if home == "" {
+		if home, err = defaultHome(os.Environ()); err != nil {
+			return nil, err
+		}
+	}
+	return keystore.Open(filepath.Join(home, keysDir)), nil
+}
+
 // open opens the keystore in the home directory.
 func (a *app) open(home string) *keystore.Store {
 	store := keystore.Open(filepath.Join(home, keysDir))

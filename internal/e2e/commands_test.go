@@ -271,7 +271,11 @@ func TestNetworkJourney(t *testing.T) {
 		t.Errorf("the mnemonic has %d words", len(strings.Fields(alice.Mnemonic)))
 	}
 	u.succeeds(nil, "keys", "alias", "shop", strings.Repeat("ab", 32))
-	u.succeeds(nil, "init", dir, "--alloc", alice.Address+"=1000", "--block-time", "200ms")
+	if twice := u.fails(exitUsage, "init", dir, "--alloc", "alice=1", "--alloc", alice.Address+"=1"); !strings.Contains(twice.Message, "once") {
+		t.Errorf("it says %q", twice.Message)
+	}
+	u.fails(exitUsage, "init", dir, "--network", "mainnet", "--alloc", "alice=1") // a key for another network
+	u.succeeds(nil, "init", dir, "--alloc", "alice=1000", "--block-time", "200ms")
 	u.fails(exitFailed, "init", dir)
 
 	node := start(t, "node", "--data-dir", dir)
