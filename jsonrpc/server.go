@@ -168,6 +168,17 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	return x.out
 }
 
+// Compute calls f, such as to compress an answer, when it is its turn among the calls that Options.MaxRunning bounds. It
+// does not where ctx ends first, whose error it returns.
+func (s *Server) Compute(ctx context.Context, f func()) error {
+	if err := s.running.take(ctx); err != nil {
+		return err
+	}
+	defer s.running.give()
+	f()
+	return nil
+}
+
 // read takes a body apart, when it is its turn. Where ctx ends first it does so too: each of its calls is told.
 func (s *Server) read(ctx context.Context, x *exchange, body []byte) *Error {
 	if s.running.take(ctx) == nil {

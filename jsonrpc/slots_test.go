@@ -2,6 +2,7 @@ package jsonrpc_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,14 @@ func TestMaxRunning(t *testing.T) {
 				}
 			})
 		}
+		for range atATime { // other work waits for its turn too
+			answered.Go(func() {
+				var err error
+				if waited := s.Compute(t.Context(), func() { _, err = work(t.Context(), struct{}{}) }); waited != nil || err != nil {
+					t.Errorf("%v, %v", waited, err)
+				}
+			})
+		}
 		<-time.After(time.Second / 2)
 		// Whoever's time ends while others run is told so.
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -62,8 +71,11 @@ func TestMaxRunning(t *testing.T) {
 		if got := string(s.Serve(short, []byte(`{"jsonrpc":"2.0","id":1,"method":"work"}`))); !strings.Contains(got, `"reason":"time"`) {
 			t.Errorf("answer %s", got)
 		}
+		if err := s.Compute(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
 		answered.Wait()
-		if took := time.Since(start); most != atATime || took != bodies*perBody/atATime*time.Second {
+		if took := time.Since(start); most != atATime || took != (bodies*perBody+atATime)/atATime*time.Second {
 			t.Errorf("%d calls ran at a time, all of them took %s", most, took)
 		}
 		end()

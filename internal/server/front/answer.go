@@ -3,6 +3,7 @@ package front
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -59,7 +60,7 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	c.start += size + length
 	coding := ""
 	if compress && len(out)-headRoom >= minGzip {
-		out, coding = compressed(out), "gzip"
+		out, coding = s.compress(ctx, out)
 	}
 	last = last || s.draining.Load()
 	ok := c.write(out, responseHead{status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last})
@@ -191,6 +192,14 @@ var gzipWriters = sync.Pool{New: func() any {
 	}
 	return w
 }}
+
+// compress is compressed when it is its turn. Where there is no time left, the answer goes as it is.
+func (s *Server) compress(ctx context.Context, plain []byte) (out []byte, coding string) {
+	if s.config.RPC.Compute(ctx, func() { out = compressed(plain) }) != nil {
+		return plain, ""
+	}
+	return out, "gzip"
+}
 
 // compressed returns an answer with its body compressed, and gives the buffer of the plain one back.
 func compressed(out []byte) []byte {

@@ -17,6 +17,8 @@ type RPC interface {
 	// Append appends to dst what answers the body, nothing for notifications. source says where it comes from: an
 	// IPv4 address or an IPv6 network.
 	Append(ctx context.Context, source string, body, dst []byte) []byte
+	// Compute calls f when it is its turn among the calls that compute, or returns ctx's error where that ends first.
+	Compute(ctx context.Context, f func()) error
 }
 
 // Config is what a Server serves and what it protects itself with. The zero value of a limit is its default.

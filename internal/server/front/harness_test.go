@@ -29,6 +29,13 @@ func (e echo) Append(ctx context.Context, source string, body, dst []byte) []byt
 	return append(append(append(dst, source...), ' '), body...)
 }
 
+func (e echo) Compute(ctx context.Context, f func()) error {
+	if ctx.Err() == nil {
+		f()
+	}
+	return ctx.Err()
+}
+
 func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/":

@@ -3,6 +3,7 @@ package front
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"net"
 	"net/netip"
@@ -200,6 +201,18 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 		if got := c.read(); got.header.Get("Content-Encoding") != "" || got.body != "127.0.0.1 "+want {
 			t.Errorf("%+v", got.header)
 		}
+	}
+}
+
+// An answer for whose compression there is no time left goes as it is.
+func TestLateAnswersAreNotCompressed(t *testing.T) {
+	late := echo{func(ctx context.Context) { <-ctx.Done() }}
+	_, address := start(t, Config{RPC: late, Fallback: late, Budget: time.Millisecond})
+	c := dial(t, address)
+	large := strings.Repeat("x", minGzip)
+	c.send(post(large, "Accept-Encoding: gzip"))
+	if got := c.read(); got.header.Get("Content-Encoding") != "" || got.body != "127.0.0.1 "+large {
+		t.Errorf("%+v", got.header)
 	}
 }
 

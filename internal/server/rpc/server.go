@@ -188,6 +188,9 @@ func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []
 	return s.rpc.Append(s.requestContext(context.WithValue(ctx, sourceKey{}, source)), body, dst)
 }
 
+// Compute is jsonrpc.Server.Compute.
+func (s *Server) Compute(ctx context.Context, f func()) error { return s.rpc.Compute(ctx, f) }
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	source, _, err := net.SplitHostPort(r.RemoteAddr)
