@@ -27,6 +27,8 @@ type nodeSettings struct {
 	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
 	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
 	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
+	TableMiB    uint64        `setting:"table-mib" usage:"MiB of writes that the database gathers in memory before it makes a file of them"`
+	MaxUnmerged uint64        `setting:"max-unmerged" usage:"files of the database that may wait to be merged before blocks wait for that"`
 	LogLevel    string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
 	LogFormat   string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	OTLP        string        `setting:"otlp-endpoint" usage:"URL of an OpenTelemetry collector that traces are sent to (OTLP over HTTP)"`
@@ -50,7 +52,7 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -107,6 +109,10 @@ func (s nodeSettings) config() (node.Config, error) {
 		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
 	case s.OTLP != "" && s.TraceEvery == 0:
 		return node.Config{}, output.Usage(errors.New("--trace-every is at least 1"))
+	case s.TableMiB < 1 || s.TableMiB > 256:
+		return node.Config{}, output.Usage(fmt.Errorf("--table-mib is 1 to 256, not %d", s.TableMiB))
+	case s.MaxUnmerged < 2 || s.MaxUnmerged > 1024:
+		return node.Config{}, output.Usage(fmt.Errorf("--max-unmerged is 2 to 1024, not %d", s.MaxUnmerged))
 	case s.CacheMiB > 1<<20:
 		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
 	}
@@ -131,7 +137,7 @@ func (s nodeSettings) config() (node.Config, error) {
 	}
 	return node.Config{
 		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
-		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, Kernels: s.kernelSettings.config(),
+		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Kernels: s.kernelSettings.config(),
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil
 }

@@ -38,12 +38,6 @@ func until(ctx context.Context, away func(context.Context) error) error {
 	return away(healing)
 }
 
-// unprovoked are the alerts that cannot be provoked here, and why.
-var unprovoked = map[string]string{
-	"CairnWriteStalls": "writing waits for compaction 1 GiB behind (64 files of 16 MiB), or flushes 256 MiB behind, which a disk is that syncs " +
-		"each block only after hours of full load; CairnBlockLate comes first",
-}
-
 var causes = []cause{
 	{alert: "CairnDown", text: "kill -9", bring: func(ctx context.Context, st *stage) error {
 		if err := st.stop(os.Kill); err != nil {
@@ -60,6 +54,9 @@ var causes = []cause{
 	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
 	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 25, 100, 0) }},
+	{alert: "CairnWriteStalls", text: "ten blocks a second for a database that makes a file of each and may have two unmerged",
+		args:  []string{"--block-time", "100ms", "--table-mib", "1", "--max-unmerged", "2"},
+		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 50, 100, 0) }},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
 	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
 	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten", args: []string{"--cache-mib", "1"},

@@ -48,6 +48,8 @@ type Config struct {
 	Retention   uint64 // blocks kept behind the head, 0 for all
 	SyncJournal bool   // answer a sent transaction only once it is synced
 	CacheBytes  int64  // of the database, 0 for its default
+	TableBytes  int    // that the database gathers before it makes a file, 0 for its default
+	MaxUnmerged int    // levels of unmerged files of the database before blocks wait, 0 for its default
 	Kernels     Kernels
 	Proofs      Proofs
 	Development *Development
@@ -97,7 +99,9 @@ func New(config Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.db, err = OpenDatabase(config.DataDir, config.CacheBytes, config.Log); err != nil {
+	if n.db, err = openDatabase(config.DataDir, kv.Options{
+		CacheBytes: config.CacheBytes, MemTableBytes: config.TableBytes, MaxUnmerged: config.MaxUnmerged, Logger: config.Log,
+	}); err != nil {
 		return nil, err
 	}
 	n.store, err = chain.Open(n.db, chain.Options{
@@ -152,7 +156,10 @@ func New(config Config) (_ *Node, err error) {
 
 // OpenDatabase opens the database of a data directory, or one in memory where dir is empty.
 func OpenDatabase(dir string, cacheBytes int64, log *slog.Logger) (*kv.DB, error) {
-	options := kv.Options{CacheBytes: cacheBytes, Logger: log}
+	return openDatabase(dir, kv.Options{CacheBytes: cacheBytes, Logger: log})
+}
+
+func openDatabase(dir string, options kv.Options) (*kv.DB, error) {
 	if dir == "" {
 		options.FS = kv.Memory()
 		return kv.Open(databaseDir, options)
@@ -340,6 +347,12 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// The database's own choices of Config.TableBytes and Config.MaxUnmerged.
+const (
+	DefaultTableBytes  = kv.DefaultMemTableBytes
+	DefaultMaxUnmerged = kv.DefaultMaxUnmerged
+)
 
 // ErrLocked is the error of a data directory that another process uses.
 var ErrLocked = kv.ErrLocked

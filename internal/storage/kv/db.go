@@ -32,6 +32,8 @@ var (
 const (
 	DefaultCacheBytes    = 256 << 20
 	DefaultMemTableBytes = 16 << 20
+	DefaultMaxUnmerged   = 64
+	mergeAt              = 16 // levels of unmerged files
 )
 
 // Options of a database. The zero value is ready to use.
@@ -42,7 +44,10 @@ type Options struct {
 	// needs half of it gets a file of its own and is cheapest when its rows are in order. Up to sixteen times as much
 	// waits in memory for its files.
 	MemTableBytes int
-	Logger        *slog.Logger // nil: slog.Default(). Routine news is at debug level
+	// MaxUnmerged is how many levels of unmerged files there may be before writing waits; 0: [DefaultMaxUnmerged]. A read
+	// may have to ask each of them.
+	MaxUnmerged int
+	Logger      *slog.Logger // nil: slog.Default(). Routine news is at debug level
 }
 
 // Reader reads a database or a snapshot of it. It is safe for concurrent use.
@@ -115,8 +120,8 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		CacheSize:                   DefaultCacheBytes,
 		MemTableSize:                DefaultMemTableBytes,
 		MemTableStopWritesThreshold: 16,
-		L0CompactionThreshold:       16,
-		L0StopWritesThreshold:       64,
+		L0CompactionThreshold:       mergeAt,
+		L0StopWritesThreshold:       DefaultMaxUnmerged,
 		LBaseMaxBytes:               256 << 20,
 		BytesPerSync:                1 << 20,
 		FormatMajorVersion:          pebble.FormatNewest,
@@ -127,6 +132,10 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	}
 	if options.MemTableBytes > 0 {
 		o.MemTableSize = uint64(options.MemTableBytes)
+	}
+	if options.MaxUnmerged > 0 {
+		o.L0StopWritesThreshold = options.MaxUnmerged
+		o.L0CompactionThreshold = min(mergeAt, options.MaxUnmerged) // or writing would wait for ever
 	}
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression } // and below
