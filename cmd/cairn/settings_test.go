@@ -90,3 +90,23 @@ func TestHTTPSettings(t *testing.T) {
 		t.Errorf("%+v, %v", config, err)
 	}
 }
+
+// The settings of the database are held to their bounds, on each side.
+func TestDatabaseSettings(t *testing.T) {
+	for _, test := range []struct {
+		table, unmerged uint64
+		says            string
+	}{
+		{1, 2, "genesis file"}, // what is checked next
+		{256, 1024, "genesis file"},
+		{0, 64, "--table-mib"},
+		{257, 64, "--table-mib"},
+		{16, 1, "--max-unmerged"},
+		{16, 1025, "--max-unmerged"},
+	} {
+		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged}
+		if _, err := settings.config(); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
