@@ -125,6 +125,22 @@ func (b Block) Encode() []byte {
 	return e.Data()
 }
 
+// JoinBlock is bincode(Block) of a header and encoded transactions.
+func JoinBlock(header SignedHeader, encoded [][]byte) []byte {
+	size := SignedHeaderBytes + 8
+	for _, tx := range encoded {
+		size += len(tx)
+	}
+	e := codec.NewEncoder(size)
+	header.Header.encode(e)
+	e.Fixed(header.Signature[:])
+	e.U64(uint64(len(encoded)))
+	for _, tx := range encoded {
+		e.Fixed(tx)
+	}
+	return e.Data()
+}
+
 // DecodeBlock decodes what [Block.Encode] gives, of at most [MaxBlockBytes] of transactions. Byte fields of
 // transactions alias b.
 func DecodeBlock(b []byte) (Block, error) {

@@ -52,15 +52,14 @@ func ExportBlocks(ctx context.Context, dir string, from, to types.Height, w io.W
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			block, err := store.Block(height)
+			block, err := store.EncodedBlock(height)
 			if err != nil {
 				return err
 			}
-			encoded := block.Encode()
-			if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(encoded)))); err != nil {
+			if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(block.Bytes)))); err != nil {
 				return err
 			}
-			if _, err := buffered.Write(encoded); err != nil {
+			if _, err := buffered.Write(block.Bytes); err != nil {
 				return err
 			}
 			count++

@@ -27,26 +27,34 @@ func (s *Server) getBlockByHash(_ context.Context, p api.GetBlockByHashParams) (
 
 // block is the block of a height as a client sees it; nil where there is none.
 func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
-	executed, err := s.executed(height)
+	encoded, err := s.chain.EncodedBlock(height)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	block := newBlock(executed, len(executed.block.Encode()))
+	receipts, err := s.receipts(height, encoded.Count)
+	if err != nil {
+		return nil, err
+	}
+	block := newBlock(encoded.Header, receipts, len(encoded.Bytes))
 	if full {
-		block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(executed.receipts))}
+		executed, err := types.DecodeBlock(encoded.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("block %d as it is stored: %w", height, err)
+		}
+		block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(receipts))}
 		reasons, err := s.chain.Reasons(height)
-		if err == nil && len(reasons) != len(executed.receipts) {
-			err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(executed.receipts), len(reasons))
+		if err == nil && len(reasons) != len(receipts) {
+			err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(receipts), len(reasons))
 		}
 		if err != nil {
 			return nil, err
 		}
-		for i, receipt := range executed.receipts {
-			tx := &executed.block.Transactions[i]
-			block.Transactions.Full[i] = included(tx, receipt, reasons[i], place{executed.block.Header, block.Hash, uint32(i)})
+		for i, receipt := range receipts {
+			tx := &executed.Transactions[i]
+			block.Transactions.Full[i] = included(tx, receipt, reasons[i], place{executed.Header, block.Hash, uint32(i)})
 		}
 	}
 	return &block, nil
@@ -62,28 +70,32 @@ func (s *Server) executed(height types.Height) (e executedBlock, err error) {
 	if e.block, err = s.chain.Block(height); err != nil {
 		return e, err
 	}
-	if e.receipts, err = s.chain.Receipts(height); err != nil {
-		return e, err
+	e.receipts, err = s.receipts(height, len(e.block.Transactions))
+	return e, err
+}
+
+// receipts is those of a block with so many transactions.
+func (s *Server) receipts(height types.Height, transactions int) ([]types.Receipt, error) {
+	receipts, err := s.chain.Receipts(height)
+	if err == nil && len(receipts) != transactions {
+		err = fmt.Errorf("block %d has %d transactions and %d receipts", height, transactions, len(receipts))
 	}
-	if len(e.receipts) != len(e.block.Transactions) {
-		return e, fmt.Errorf("block %d has %d transactions and %d receipts", height, len(e.block.Transactions), len(e.receipts))
-	}
-	return e, nil
+	return receipts, err
 }
 
 // newBlock renders a block with its transactions as hashes; size is that of its encoding.
-func newBlock(e executedBlock, size int) api.Block {
-	header := e.block.Header
-	hashes := make([]types.TxID, len(e.receipts))
-	for i := range e.receipts {
-		hashes[i] = e.receipts[i].Transaction
+func newBlock(signed types.SignedHeader, receipts []types.Receipt, size int) api.Block {
+	header := signed.Header
+	hashes := make([]types.TxID, len(receipts))
+	for i := range receipts {
+		hashes[i] = receipts[i].Transaction
 	}
 	return api.Block{
 		Height: header.Height, Hash: header.Hash(), Timestamp: header.Timestamp, TxCount: uint64(len(hashes)),
 		StateRoot: header.StateRoot, Transactions: api.BlockTransactions{Hashes: hashes},
 		ParentHash: header.Parent, TransactionsRoot: header.TransactionsRoot, ReceiptsRoot: header.ReceiptsRoot,
 		GasUsed: api.Quantity(header.GasUsed), GasLimit: api.Quantity(header.GasLimit), BaseFee: api.Quantity(header.BaseFee),
-		Producer: header.Producer, Signature: e.block.Signature[:], Size: uint64(size),
+		Producer: header.Producer, Signature: signed.Signature[:], Size: uint64(size),
 	}
 }
 
@@ -100,19 +112,22 @@ func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) ([]api.Bl
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		executed, err := s.executed(height)
+		encoded, err := s.chain.EncodedBlock(height)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			return items, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		encoded := executed.block.Encode()
-		item := api.BlockItem{Block: newBlock(executed, len(encoded)), Raw: encoded}
-		if !p.Range.IncludeTransactions {
-			item.Raw = executed.block.Signed().Encode()
+		receipts, err := s.receipts(height, encoded.Count)
+		if err != nil {
+			return nil, err
 		}
-		size += blockItemBytes + 2*len(item.Raw) + hashItemBytes*len(executed.receipts)
+		item := api.BlockItem{Block: newBlock(encoded.Header, receipts, len(encoded.Bytes)), Raw: encoded.Bytes}
+		if !p.Range.IncludeTransactions {
+			item.Raw = encoded.Header.Encode()
+		}
+		size += blockItemBytes + 2*len(item.Raw) + hashItemBytes*len(receipts)
 		if size > api.MaxBlocksBytes && len(items) > 0 {
 			break
 		}

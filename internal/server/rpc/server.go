@@ -27,6 +27,7 @@ type Chain interface {
 	OldestHeight() types.Height
 	Header(types.Height) (types.SignedHeader, error)
 	Block(types.Height) (types.Block, error)
+	EncodedBlock(types.Height) (chain.EncodedBlock, error)
 	Receipts(types.Height) ([]types.Receipt, error)
 	HeightOf(types.BlockHash) (types.Height, error)
 	FindTransaction(types.TxID) (chain.Position, error)

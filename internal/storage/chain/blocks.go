@@ -55,6 +55,25 @@ func (s *Store) Block(h types.Height) (types.Block, error) {
 	})
 }
 
+// EncodedBlock is a block in its encoding, whose transactions were not decoded.
+type EncodedBlock struct {
+	Header types.SignedHeader
+	Count  int    // of transactions
+	Bytes  []byte // bincode(Block)
+}
+
+// EncodedBlock returns a block as it is stored, with [Store.Block]'s errors.
+func (s *Store) EncodedBlock(h types.Height) (EncodedBlock, error) {
+	return ofBlock(s, h, func(r kv.Reader) (b EncodedBlock, err error) {
+		if b.Header, err = readHeader(r, h); err != nil {
+			return b, err
+		}
+		txs, err := readRuns(r, tableTransactions, h, splitItems)
+		b.Count, b.Bytes = len(txs), types.JoinBlock(b.Header, txs)
+		return b, err
+	})
+}
+
 // HeightOf returns the height of a block that is kept, else [ErrNotFound].
 func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 	return read(s, func(v *view) (types.Height, error) {

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -110,6 +111,11 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 			t.Fatalf("block %d: %v, want ErrPruned", h, err)
 		}
 		return
+	}
+	encoded, err := s.EncodedBlock(h)
+	must(t, err)
+	if encoded.Header != b.Block.Signed() || encoded.Count != len(b.Block.Transactions) || !bytes.Equal(encoded.Bytes, b.Block.Encode()) {
+		t.Fatalf("block %d in its encoding: %+v, %d transactions, %d bytes", h, encoded.Header, encoded.Count, len(encoded.Bytes))
 	}
 	block, err := s.Block(h)
 	must(t, err)
