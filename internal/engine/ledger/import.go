@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
@@ -44,7 +45,7 @@ func Receive(encoded []byte) (*Received, error) {
 		txs: make([]*types.VerifiedTx, len(block.Transactions)), ids: make([]types.TxID, len(block.Transactions)),
 	}
 	batches := slices.Collect(slices.Chunk(block.Transactions, signatureBatch))
-	parallel(len(batches), func(i int) {
+	parallel.Run(len(batches), func(i int) {
 		begin := i * signatureBatch
 		copy(r.txs[begin:], types.VerifySignatures(batches[i]))
 		for j, tx := range r.txs[begin : begin+len(batches[i])] {
@@ -127,7 +128,7 @@ func (l *Ledger) Import(r *Received) (Block, error) {
 		return Block{}, err
 	}
 	timings.Execute = lap(&now)
-	change, err := l.tree.Prepare(result.Accesses, parallel)
+	change, err := l.tree.Prepare(result.Accesses, parallel.Run)
 	if err != nil {
 		return Block{}, err
 	}
@@ -138,7 +139,11 @@ func (l *Ledger) Import(r *Received) (Block, error) {
 			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
 		}
 	}
-	if err := l.store.Append(entry(result, r.block.Signature, r.block.Transactions, change)); err != nil {
+	e := entry(result, r.block.Signature, r.block.Transactions, change)
+	if e.Witness, err = l.witness(change); err != nil {
+		return Block{}, fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
+	}
+	if err := l.store.Append(e); err != nil {
 		return Block{}, fmt.Errorf("append block %d: %w", result.Header.Height, err)
 	}
 	timings.Append = lap(&now)
