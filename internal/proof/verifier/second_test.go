@@ -1,0 +1,45 @@
+package verifier_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/verifier"
+	"github.com/cairn-chain/cairn/internal/testkit/plainverifier"
+)
+
+// TestSecondVerifierAgrees asks the verifier that was written from docs/proofs.md alone about honest proofs and about
+// some that are changed.
+func TestSecondVerifierAgrees(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, build := range examples {
+		for _, c := range []struct{ logRows, level, changes int }{{3, 0, 20}, {4, 1, 5}, {10, 1, 1}} {
+			e := build(c.logRows)
+			proof, s := e.prove(t, c.level), plainverifier.Of(e.statement)
+			if err := plainverifier.Verify(s, proof); err != nil {
+				t.Errorf("%s, 2^%d rows, level %d: %v", name, c.logRows, c.level, err)
+			}
+			for range c.changes {
+				changed := append([]byte{}, proof...)
+				at := r.IntN(len(proof))
+				switch r.IntN(4) {
+				case 0:
+					changed = changed[:at]
+				case 1:
+					changed = append(changed, changed[at:]...)
+				default:
+					changed[at] ^= 1 << r.IntN(8)
+				}
+				_, first := verifier.Verify(e.statement, 100, changed)
+				second := plainverifier.Verify(s, changed)
+				if (first == nil) != (second == nil) || first == nil {
+					t.Errorf("%s, 2^%d rows, changed at %d: %v and %v", name, c.logRows, at, first, second)
+				}
+			}
+			s.Context = append([]byte{1}, s.Context...)
+			if err := plainverifier.Verify(s, proof); err == nil {
+				t.Errorf("%s, 2^%d rows: another context is accepted", name, c.logRows)
+			}
+		}
+	}
+}

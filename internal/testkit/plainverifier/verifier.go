@@ -1,0 +1,283 @@
+// Package plainverifier verifies proofs as docs/proofs.md describes them, step by step and slowly: on plain integers, and
+// with no code of the verifier that nodes use. Of the project it reads circuits and statements alone, as data. Tests run
+// both.
+package plainverifier
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/proof/air"
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+)
+
+// Term is an entry of the public side of a circuit's buses.
+type Term struct {
+	Bus          uint32
+	Multiplicity uint32   // below p
+	Tuple        []uint32 // below p
+}
+
+// Statement is what is proven.
+type Statement struct {
+	Circuit *air.Circuit
+	Context []byte
+	Public  []uint32 // below p
+	Terms   []Term
+}
+
+// Of returns a statement in this package's terms.
+func Of(s *stark.Statement) Statement {
+	integers := func(v []field.Element) (out []uint32) {
+		for i := range v {
+			out = append(out, uint32(v[i].Uint64()))
+		}
+		return out
+	}
+	out := Statement{Circuit: s.Circuit, Context: s.Context, Public: integers(s.Public)}
+	for _, t := range s.Terms {
+		out.Terms = append(out.Terms, Term{
+			Bus: uint32(t.Bus.ID()), Multiplicity: uint32(t.Multiplicity.Uint64()), Tuple: integers(t.Tuple),
+		})
+	}
+	return out
+}
+
+// queriesOf are the levels: the number of queries by the number in a proof.
+var queriesOf = []int{82, 114}
+
+const (
+	blowup   = 4
+	grinding = 20
+	maxFinal = 1 << 9
+)
+
+// check is the state of a verification.
+type check struct {
+	Statement
+	rest  []byte   // of the proof
+	state [32]byte // of the transcript
+	n     int      // rows
+	err   error    // the first thing found wrong while reading
+}
+
+func le32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
+func le64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
+
+func hash(parts ...[]byte) [32]byte { return sha256.Sum256(bytes.Join(parts, nil)) }
+
+// read takes n bytes; of a proof that is too short it returns zeros, and the error stays.
+func (c *check) read(n int) []byte {
+	if len(c.rest) < n {
+		c.rest, c.err = nil, errors.New("too short")
+		return make([]byte, n)
+	}
+	b := c.rest[:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+func (c *check) element(b []byte) uint64 {
+	v := uint64(binary.LittleEndian.Uint32(b))
+	if v >= prime {
+		c.err = errors.New("not canonical")
+	}
+	return v
+}
+
+func (c *check) extension(b []byte) (e ext) {
+	for i := range e {
+		e[i] = c.element(b[4*i:])
+	}
+	return e
+}
+
+func (c *check) extensions(b []byte) (v []ext) {
+	for ; len(b) > 0; b = b[24:] {
+		v = append(v, c.extension(b))
+	}
+	return v
+}
+
+func (c *check) absorb(m []byte) {
+	c.state = hash(c.state[:], le32(1), le64(uint64(len(m))), m)
+}
+
+func (c *check) draw() (b [32]byte) {
+	b = hash(c.state[:], le32(2))
+	c.state = hash(c.state[:], le32(3))
+	return b
+}
+
+func (c *check) drawExt() (e ext) {
+	first, second := c.draw(), c.draw()
+	words := append(first[:], second[:]...)
+	for i := range e {
+		e[i] = binary.LittleEndian.Uint64(words[8*i:]) % prime
+	}
+	return e
+}
+
+// readAbsorbed reads n bytes and absorbs them as one message.
+func (c *check) readAbsorbed(n int) []byte {
+	b := c.read(n)
+	c.absorb(b)
+	return b
+}
+
+// Verify returns nil if proof proves the statement.
+func Verify(s Statement, proof []byte) error {
+	c := &check{Statement: s, rest: proof}
+	header := c.read(3)
+	if c.err != nil || header[0] != 1 || int(header[1]) >= len(queriesOf) || header[2] < 3 || header[2] > 17 {
+		return errors.New("header")
+	}
+	queries := queriesOf[header[1]]
+	c.n = 1 << header[2]
+	c.begin(queries, int(header[2]))
+
+	columns, auxColumns := len(s.Circuit.Columns()), s.Circuit.AuxColumns()
+	var next, auxNext []int // opened at z·w
+	for _, node := range s.Circuit.Nodes() {
+		if node.Op == air.OpNext {
+			next = append(next, int(node.A))
+		}
+		if node.Op == air.OpAuxNext {
+			auxNext = append(auxNext, int(node.A))
+		}
+	}
+	slices.Sort(next)
+	next = slices.Compact(next)
+	slices.Sort(auxNext)
+	auxNext = slices.Compact(auxNext)
+
+	columnsRoot := c.readAbsorbed(32)
+	alpha, beta := c.drawExt(), c.drawExt()
+	var auxRoot []byte
+	if auxColumns > 0 {
+		auxRoot = c.readAbsorbed(32)
+	}
+	eta := c.drawExt()
+	chunksRoot := c.readAbsorbed(32)
+	z := c.drawExt()
+	if z == lift(z[0]) {
+		return errors.New("z is in the base field")
+	}
+	atPoint := columns + auxColumns + 2
+	values := c.extensions(c.readAbsorbed(24 * (atPoint + len(next) + len(auxNext))))
+	p := point{check: c, z: z, alpha: alpha, beta: beta, columns: values[:columns], aux: values[columns : columns+auxColumns], next: map[int]ext{}, auxNext: map[int]ext{}}
+	for i, column := range next {
+		p.next[column] = values[atPoint+i]
+	}
+	for i, column := range auxNext {
+		p.auxNext[column] = values[atPoint+len(next)+i]
+	}
+	if err := p.checkConstraints(eta, values[atPoint-2], values[atPoint-1]); err != nil {
+		return err
+	}
+
+	b := batched{check: c, z: z, delta: c.drawExt(), values: values, atPoint: atPoint, next: next, auxNext: auxNext}
+	f := c.readFRI()
+	nonce := c.read(8)
+	if low := binary.LittleEndian.Uint64(first8(hash(c.state[:], le32(4), nonce))); low%(1<<grinding) != 0 {
+		return errors.New("nonce")
+	}
+	c.absorb(nonce)
+	var indices []int
+	for range queries {
+		d := c.draw()
+		indices = append(indices, int(binary.LittleEndian.Uint64(d[:])%uint64(blowup*c.n)))
+	}
+	slices.Sort(indices)
+	indices = slices.Compact(indices)
+
+	b.columns = c.readRows(columnsRoot, 4*columns, indices)
+	if auxColumns > 0 {
+		b.aux = c.readRows(auxRoot, 24*auxColumns, indices)
+	}
+	b.chunks = c.readRows(chunksRoot, 48, indices)
+	if c.err != nil {
+		return c.err
+	}
+	known := map[int]ext{}
+	for _, index := range indices {
+		known[index] = b.at(index)
+	}
+	f.checkQueries(known)
+	if c.err == nil && len(c.rest) > 0 {
+		return errors.New("too long")
+	}
+	return c.err
+}
+
+func first8(h [32]byte) []byte { return h[:8] }
+
+// begin absorbs all that is known before the proof.
+func (c *check) begin(queries, logRows int) {
+	c.state = hash([]byte("cairn/stark/v1"))
+	digest := c.Circuit.Digest()
+	c.absorb(digest[:])
+	var b []byte
+	for _, v := range []int{2, 3, 9, grinding, queries, logRows, 2} {
+		b = append(b, le32(uint32(v))...)
+	}
+	c.absorb(b)
+	c.absorb(c.Context)
+	b = nil
+	for _, v := range c.Public {
+		b = append(b, le32(v)...)
+	}
+	c.absorb(b)
+	b = nil
+	for _, t := range c.Terms {
+		b = append(b, le32(t.Bus)...)
+		b = append(b, le32(t.Multiplicity)...)
+		b = append(b, le32(uint32(len(t.Tuple)))...)
+		for _, v := range t.Tuple {
+			b = append(b, le32(v)...)
+		}
+	}
+	c.absorb(b)
+}
+
+// readRows reads rows of so many bytes and the siblings that show that they stand at indices in the tree.
+func (c *check) readRows(root []byte, size int, indices []int) (rows [][]byte) {
+	leaves := map[int][32]byte{}
+	for _, index := range indices {
+		row := c.read(size)
+		rows = append(rows, row)
+		leaves[index] = hash(le32(0), row)
+	}
+	c.checkTree(root, blowup*c.n, leaves)
+	return rows
+}
+
+// checkTree reads siblings and checks that a tree of so many leaves has this root and these leaves.
+func (c *check) checkTree(root []byte, size int, known map[int][32]byte) {
+	for ; size > 1; size /= 2 {
+		above := map[int][32]byte{}
+		for k := range size / 2 {
+			left, isLeft := known[2*k]
+			right, isRight := known[2*k+1]
+			if !isLeft && !isRight {
+				continue
+			}
+			if !isLeft {
+				copy(left[:], c.read(32))
+			}
+			if !isRight {
+				copy(right[:], c.read(32))
+			}
+			above[k] = hash(le32(1), left[:], right[:])
+		}
+		known = above
+	}
+	if top := known[0]; !bytes.Equal(top[:], root) && c.err == nil {
+		c.err = fmt.Errorf("root %x is not %x", top, root)
+	}
+}
