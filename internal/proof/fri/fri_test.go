@@ -34,7 +34,11 @@ func random(r *rand.Rand, n int) []field.Ext {
 func values(d Domain, coefficients []field.Ext) field.ExtVector {
 	v := make(field.ExtVector, 1<<(d.Log+d.LogBlowup))
 	for i := range v {
-		v[i] = evaluate(coefficients, d.At(i))
+		x := d.At(i)
+		for k := len(coefficients) - 1; k >= 0; k-- {
+			v[i].MulByElement(&v[i], &x)
+			v[i].Add(&v[i], &coefficients[k])
+		}
 	}
 	return v
 }

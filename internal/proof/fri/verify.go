@@ -64,9 +64,9 @@ func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Rea
 		}
 		domain = next
 	}
+	final := newPolynomial(c.final)
 	for k, index := range indices {
-		x := domain.At(index)
-		if y := evaluate(c.final, x); !y.Equal(&values[k]) {
+		if y := final.at(domain.At(index)); !y.Equal(&values[k]) {
 			return ErrFinal
 		}
 	}
@@ -88,11 +88,28 @@ func (o *opening) read(r *transcript.Reader) error {
 	return nil
 }
 
-// evaluate returns the polynomial with these coefficients at x.
-func evaluate(coefficients []field.Ext, x field.Element) (y field.Ext) {
-	for i := len(coefficients) - 1; i >= 0; i-- {
-		y.MulByElement(&y, &x)
-		y.Add(&y, &coefficients[i])
+// polynomial has the coordinates of its coefficients, the constant's first.
+type polynomial [field.Degree]field.Vector
+
+func newPolynomial(coefficients []field.Ext) (p polynomial) {
+	for c := range p {
+		p[c] = make(field.Vector, len(coefficients))
 	}
-	return y
+	for i := range coefficients {
+		for c, x := range field.Coordinates(&coefficients[i]) {
+			p[c][i] = x
+		}
+	}
+	return p
+}
+
+// at returns the polynomial's value at x.
+func (p *polynomial) at(x field.Element) field.Ext {
+	powers := make(field.Vector, len(p[0]))
+	field.Powers(powers, field.New(1), x)
+	var y [field.Degree]field.Element
+	for c := range y {
+		y[c] = p[c].InnerProduct(powers)
+	}
+	return field.FromCoordinates(y)
 }
