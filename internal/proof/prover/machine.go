@@ -5,8 +5,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// blockRows is how many rows a program works on at once, so that its vectors stay in the processor's caches.
-const blockRows = 256
+// blockRows is how many rows a program works on at once: few enough for its vectors to stay in the second cache, and
+// enough that the calls between operations cost little.
+const blockRows = 1024
 
 // machine runs a program on one block after another; each of several that run at once has its own.
 type machine struct {
