@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compiles the examples to contracts/wasm/as-*.wasm with the compiler that package-lock.json pins; the same sources give
-# the same bytes anywhere. With --check it compares instead, and fails where a committed file differs.
+# the same bytes anywhere. With --check it compares instead, and fails where a committed file differs. What is missing
+# is installed.
 set -eu
 cd "$(dirname "$0")"
 
@@ -18,11 +19,10 @@ trap 'rm -rf "$out"' EXIT
 for example in counter escrow nep20; do
 	(cd "examples/$example" && npx --no-install cairn-asc assembly/index.ts -o "$out/as-$example.wasm")
 done
-if [ "${1:-}" = --check ]; then
-	for file in "$out"/*.wasm; do
+for file in "$out"/*.wasm; do
+	if [ "${1:-}" = --check ]; then
 		cmp "$file" "../wasm/$(basename "$file")"
-	done
-else
-	mkdir -p ../wasm
-	cp "$out"/*.wasm ../wasm/
-fi
+	else
+		cp "$file" ../wasm/
+	fi
+done

@@ -12,9 +12,11 @@ export class CallError extends Error {
   }
 }
 
-/** The contract that cairn-test compiled. */
+/** The module that cairn-test compiled: tests that call this run under it. */
 export function built() {
-  return readFileSync("build/contract.wasm");
+  const module = process.env.CAIRN_TEST_MODULE;
+  if (!module) throw new Error("run the tests with cairn-test, which compiles the contract");
+  return readFileSync(module);
 }
 
 /** An account for tests, the same for the same name: `0x` and 64 hex digits. */
