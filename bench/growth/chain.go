@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -87,13 +88,14 @@ func (g *grown) open() (*opened, error) {
 
 func (o *opened) close() error { return errors.Join(o.store.Close(), o.db.Close()) }
 
-// ledger opens the ledger over the store; on an empty store it makes the genesis block.
-func (g *grown) ledger(o *opened) (*ledger.Ledger, error) {
+// ledger opens the ledger over the store; on an empty store it makes the genesis block. Without an engine it makes
+// blocks of transfers only.
+func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
 	genesis, err := node.ReadGenesis(filepath.Join(g.dir, node.GenesisFile))
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(o.store, &genesis, nil, nil)
+	return ledger.Open(o.store, &genesis, nil, engine)
 }
 
 // loadTree is the tree of the store's head.
@@ -139,19 +141,23 @@ type phases struct {
 func (p phases) all() time.Duration { return p.root + p.store + p.commit }
 
 // appendWrites makes a block of writes, ascending by key.
-func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) (took phases, err error) {
+func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) (phases, error) {
+	return o.append(t, chain.Entry{Accesses: accesses})
+}
+
+// append makes a block of an entry that lacks its header and its leaves.
+func (o *opened) append(t *tree.Tree, e chain.Entry) (took phases, err error) {
 	begun := time.Now()
-	change, err := t.Prepare(accesses, parallel)
+	change, err := t.Prepare(e.Accesses, parallel)
 	if err != nil {
 		return took, err
 	}
 	header := o.store.Head().Header
 	header.Parent, header.Height, header.Timestamp = o.store.HeadHash(), header.Height+1, header.Timestamp+1
 	header.StateRoot = change.Root()
+	e.Block.Header, e.Leaves = header, change.Leaves()
 	rooted := time.Now()
-	if err := o.store.Append(chain.Entry{
-		Block: types.Block{Header: header}, Accesses: accesses, Leaves: change.Leaves(),
-	}); err != nil {
+	if err := o.store.Append(e); err != nil {
 		return took, err
 	}
 	stored := time.Now()

@@ -1,6 +1,6 @@
 // Command growth measures what a block costs against the size of the state and against its transactions, a start
-// against the size of the state, and a node's memory at rest. It writes tables in Markdown to the standard output, and
-// the curves as SVG.
+// against the size of the state, a node's memory at rest, and queries of a token against its transfers. It writes tables
+// in Markdown to the standard output, and the curves as SVG.
 package main
 
 import (
@@ -26,11 +26,14 @@ import (
 type settings struct {
 	binary, directory, plots string
 	runs                     int
-	sizes                    []int // of the state, in leaves, ascending
-	rest                     int   // the size at which a node's memory is measured
-	perBlock                 []int // transactions in a block
-	blockSize                int   // transactions in the blocks of the curve over sizes
-	sustainedAt, sustained   int   // at this size, so many blocks of updates are made one right after the other
+	sizes                    []int  // of the state, in leaves, ascending
+	rest                     int    // the size at which a node's memory is measured
+	perBlock                 []int  // transactions in a block
+	blockSize                int    // transactions in the blocks of the curve over sizes
+	sustainedAt, sustained   int    // at this size, so many blocks of updates are made one right after the other
+	token                    string // path of the reference token's module
+	transfers                []int  // of the token, at which it is asked about, ascending
+	queries                  int    // of each kind
 }
 
 func main() {
@@ -41,6 +44,9 @@ func main() {
 	flag.IntVar(&s.blockSize, "block", 10_000, "transactions in the blocks that are measured at each size")
 	flag.IntVar(&s.sustainedAt, "sustained-at", 8_400_000, "the size, one of them, at which blocks of updates are made one right after the other")
 	flag.IntVar(&s.sustained, "sustained", 300, "how many of those")
+	transfers := flag.String("transfers", "100000,1000000,10000000", "transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
+	flag.StringVar(&s.token, "token", "contracts/wasm/nep20.wasm", "the reference token's module")
+	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about it")
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
@@ -53,7 +59,13 @@ func main() {
 		s.perBlock, err = numbers(*perBlock)
 	}
 	if err == nil {
+		s.transfers, err = numbers(*transfers)
+	}
+	if err == nil && len(s.sizes) > 0 {
 		err = measure(ctx, s)
+	}
+	if err == nil && len(s.transfers) > 0 {
+		err = measureQueries(ctx, s)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)
@@ -61,7 +73,11 @@ func main() {
 	}
 }
 
+// numbers reads a list with commas; an empty one leaves a measurement out.
 func numbers(list string) (values []int, err error) {
+	if list == "" {
+		return nil, nil
+	}
 	for field := range strings.SplitSeq(list, ",") {
 		value, err := strconv.Atoi(field)
 		if err != nil {
@@ -127,7 +143,7 @@ func (g *grown) begin() error {
 	if err != nil {
 		return err
 	}
-	_, err = g.ledger(o)
+	_, err = g.ledger(o, nil)
 	return errors.Join(err, o.close())
 }
 
@@ -152,7 +168,7 @@ func (g *grown) at(s settings, size int) (result, error) {
 	if o, err = g.open(); err != nil {
 		return r, err
 	}
-	l, err := g.ledger(o)
+	l, err := g.ledger(o, nil)
 	if err != nil {
 		return r, errors.Join(err, o.close())
 	}
@@ -236,7 +252,7 @@ func (g *grown) byLength(s settings) (points []point, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
-	l, err := g.ledger(o)
+	l, err := g.ledger(o, nil)
 	if err != nil {
 		return nil, err
 	}
