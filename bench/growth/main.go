@@ -26,14 +26,13 @@ import (
 type settings struct {
 	binary, directory, plots string
 	runs                     int
-	sizes                    []int  // of the state, in leaves, ascending
-	rest                     int    // the size at which a node's memory is measured
-	perBlock                 []int  // transactions in a block
-	blockSize                int    // transactions in the blocks of the curve over sizes
-	sustainedAt, sustained   int    // at this size, so many blocks of updates are made one right after the other
-	token                    string // path of the reference token's module
-	transfers                []int  // of the token, at which it is asked about, ascending
-	queries                  int    // of each kind
+	sizes                    []int // of the state, in leaves, ascending
+	rest                     int   // the size at which a node's memory is measured
+	perBlock                 []int // transactions in a block
+	blockSize                int   // transactions in the blocks of the curve over sizes
+	sustainedAt, sustained   int   // at this size, so many blocks of updates are made one right after the other
+	transfers                []int // of a token, at which it is asked about, ascending
+	queries                  int   // of each kind
 }
 
 func main() {
@@ -45,7 +44,6 @@ func main() {
 	flag.IntVar(&s.sustainedAt, "sustained-at", 8_400_000, "the size, one of them, at which blocks of updates are made one right after the other")
 	flag.IntVar(&s.sustained, "sustained", 300, "how many of those")
 	transfers := flag.String("transfers", "100000,1000000,10000000", "transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
-	flag.StringVar(&s.token, "token", "contracts/wasm/nep20.wasm", "the reference token's module")
 	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about it")
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")

@@ -56,7 +56,7 @@ func measureQueries(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	c, err := newTokens(filepath.Join(dir, "tokens"), s.token)
+	c, err := newTokens(filepath.Join(dir, "tokens"))
 	if err != nil {
 		return err
 	}

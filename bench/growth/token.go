@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -39,13 +39,9 @@ type tokens struct {
 	sum      map[types.Account]uint64
 }
 
-// newTokens starts a chain in a directory, and deploys the token whose module is at a path.
-func newTokens(dir, module string) (*tokens, error) {
+// newTokens starts a chain in a directory, and deploys the token.
+func newTokens(dir string) (*tokens, error) {
 	g, err := newGrown(dir)
-	if err != nil {
-		return nil, err
-	}
-	code, err := os.ReadFile(module)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +53,7 @@ func newTokens(dir, module string) (*tokens, error) {
 	}
 	signed, err := client.NewSigner(key).Sign(types.Transaction{
 		Version: types.TransactionVersion, ChainID: 4242, Sender: key.PublicKey(), GasLimit: 100_000_000,
-		MaxFeePerGas: types.CoinUnits / 1_000_000, Payload: types.Deploy{Name: "growth", Code: code, InitArgs: args},
+		MaxFeePerGas: types.CoinUnits / 1_000_000, Payload: types.Deploy{Name: "growth", Code: contracts.Token(), InitArgs: args},
 	})
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ var rows = map[string][]string{
 	// The wiring and the commands.
 	"internal/config":       {},
 	"internal/node":         {"..."},
-	"internal/bench":        {"client", "api", "types", "crypto"},
+	"internal/bench":        {"contracts", "client", "api", "types", "crypto"},
 	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto"},
@@ -84,14 +84,14 @@ var rows = map[string][]string{
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":  {"client", "types", "crypto"},
-	"bench/growth": {"types", "crypto", "internal/engine/ledger", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":   {"client", "internal/bench"},
 	"bench/peers":  {"client", "internal/bench"},
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},
 
-	"contracts":                {}, // the sources of the SDKs, embedded, for new projects
+	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
 	"contracts/rust":           {}, // likewise
 

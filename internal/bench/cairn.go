@@ -29,8 +29,9 @@ type Cairn struct {
 	chainID uint64
 	senders []cairnSender
 	readers []types.Account // whose balances are read
-	gas     types.Gas
+	gas     types.Gas       // of a transfer of coins
 	maxFee  types.Amount
+	token   *token // of the loads that are of one
 }
 
 type cairnSender struct {
@@ -53,7 +54,7 @@ func PrepareCairn(ctx context.Context, c *client.Client, plan Plan, treasury *cr
 	t := &Cairn{client: c, chainID: chainID}
 	if treasury == nil && chainID != api.DevelopmentChainID {
 		if plan.Load != Reads {
-			return nil, errors.New("transfers need coins on a chain that is not for development: say whose to send")
+			return nil, errors.New("this load needs coins on a chain that is not for development: say whose to send")
 		}
 		return t, t.findReaders(ctx)
 	}
@@ -63,32 +64,46 @@ func PrepareCairn(ctx context.Context, c *client.Client, plan Plan, treasury *cr
 	if err := t.quote(ctx); err != nil {
 		return nil, err
 	}
+	if plan.Load.ofToken() {
+		if err := t.prepareToken(ctx, treasury, note); err != nil {
+			return nil, fmt.Errorf("the token: %w", err)
+		}
+	}
 	need := types.Amount(1) // so that there is an account to read
-	if plan.Load != Reads {
+	if !plan.Load.Repeats() {
 		if need, err = t.need(plan.PerSender); err != nil {
 			return nil, err
 		}
 	}
-	return t, t.fund(ctx, need, treasury, note)
+	return t, t.fund(ctx, t.senders, need, treasury, note)
 }
 
 // makeSenders derives the senders' keys: tagged("cairn/bench/sender", source's key ‖ index), the source of a
 // development chain being no secret.
 func (t *Cairn) makeSenders(first, count int, treasury *crypto.PrivateKey) error {
+	for i := first; i < first+count; i++ {
+		s, err := newSender(treasury, fmt.Sprint(i))
+		if err != nil {
+			return err
+		}
+		t.senders = append(t.senders, s)
+		t.readers = append(t.readers, s.account)
+	}
+	return nil
+}
+
+func newSender(treasury *crypto.PrivateKey, name string) (s cairnSender, err error) {
 	var source [32]byte
 	if treasury != nil {
 		source = treasury.Bytes()
 	}
-	for i := first; i < first+count; i++ {
-		key, err := crypto.NewPrivateKey(senderTag.Hash(source[:], fmt.Appendf(nil, "%d", i)))
-		if err != nil {
-			return err
-		}
-		signer := client.NewSigner(key)
-		t.senders = append(t.senders, cairnSender{signer: signer, account: signer.Account()})
-		t.readers = append(t.readers, signer.Account())
+	key, err := crypto.NewPrivateKey(senderTag.Hash(source[:], []byte(name)))
+	if err != nil {
+		return s, err
 	}
-	return nil
+	s.signer = client.NewSigner(key)
+	s.account = s.signer.Account()
+	return s, nil
 }
 
 // findReaders takes the accounts of recent transactions, and the producer's.
@@ -137,13 +152,13 @@ func (t *Cairn) need(count int) (types.Amount, error) {
 	return types.Gas(count).Cost(each)
 }
 
-// fund reads the senders' nonces and balances, and gives those who have less than need what they lack.
-func (t *Cairn) fund(ctx context.Context, need types.Amount, treasury *crypto.PrivateKey, note func(string)) error {
-	var poor []int
+// fund reads senders' nonces and balances, and gives those who have less than need what they lack.
+func (t *Cairn) fund(ctx context.Context, senders []cairnSender, need types.Amount, treasury *crypto.PrivateKey, note func(string)) error {
+	var poor []types.Account
 	var lacks []types.Amount
-	for from := 0; from < len(t.senders); from += setupBatch {
+	for from := 0; from < len(senders); from += setupBatch {
 		var batch client.Batch
-		part := t.senders[from:min(from+setupBatch, len(t.senders))]
+		part := senders[from:min(from+setupBatch, len(senders))]
 		balances := make([]client.Pending[api.Quantity], len(part))
 		nonces := make([]client.Pending[api.Quantity], len(part))
 		for i, s := range part {
@@ -165,7 +180,7 @@ func (t *Cairn) fund(ctx context.Context, need types.Amount, treasury *crypto.Pr
 			}
 			part[i].nonce = uint64(nonce)
 			if have := types.Amount(balance); have < need {
-				poor, lacks = append(poor, from+i), append(lacks, need-have)
+				poor, lacks = append(poor, part[i].account), append(lacks, need-have)
 			}
 		}
 	}
@@ -185,8 +200,8 @@ func (t *Cairn) fund(ctx context.Context, need types.Amount, treasury *crypto.Pr
 	return client.Failure(receipt)
 }
 
-// pay sends amounts to senders, and returns the last transfer's hash.
-func (t *Cairn) pay(ctx context.Context, to []int, amounts []types.Amount, treasury *crypto.PrivateKey) (last types.TxID, err error) {
+// pay sends amounts to accounts, and returns the last transfer's hash.
+func (t *Cairn) pay(ctx context.Context, to []types.Account, amounts []types.Amount, treasury *crypto.PrivateKey) (last types.TxID, err error) {
 	var nonce uint64
 	if treasury != nil {
 		if nonce, err = t.client.Nonce(ctx, treasury.PublicKey(), api.Pending()); err != nil {
@@ -197,7 +212,7 @@ func (t *Cairn) pay(ctx context.Context, to []int, amounts []types.Amount, treas
 		var batch client.Batch
 		var answers []client.Pending[types.TxID]
 		for i := from; i < min(from+setupBatch, len(to)); i++ {
-			account := t.senders[to[i]].account
+			account := to[i]
 			if treasury == nil {
 				answers = append(answers, client.Add(&batch, api.DevFund,
 					api.DevFundParams{Account: account.String(), Amount: api.Quantity(amounts[i])}))
@@ -224,13 +239,21 @@ func (t *Cairn) pay(ctx context.Context, to []int, amounts []types.Amount, treas
 	return last, nil
 }
 
-// transfer is a sender's index-th transfer: of one unit to another sender.
+// transfer is a sender's index-th transfer: of one unit, of coins or of the token, to another sender.
 func (t *Cairn) transfer(sender, index int) types.Transaction {
 	s := t.senders[sender]
 	to := t.senders[(sender+1+index)%len(t.senders)].account
+	if t.token != nil {
+		return t.transaction(s, index, t.token.gas, t.token.transfer(to, 1))
+	}
+	return t.transaction(s, index, t.gas, client.Transfer(to, 1))
+}
+
+// transaction is a sender's index-th from its next nonce on.
+func (t *Cairn) transaction(s cairnSender, index int, gas types.Gas, payload types.Payload) types.Transaction {
 	return types.Transaction{
 		Version: types.TransactionVersion, ChainID: t.chainID, Sender: s.account, Nonce: s.nonce + uint64(index),
-		GasLimit: t.gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: client.Transfer(to, 1),
+		GasLimit: gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: payload,
 	}
 }
 
@@ -255,6 +278,9 @@ func (t *Cairn) Transfers(sender, first, count int) ([]Call, error) {
 
 // Read implements [Target].
 func (t *Cairn) Read(number int) Call {
+	if t.token != nil {
+		return t.token.read(t.readers[number%len(t.readers)])
+	}
 	return NewCall(api.GetBalance.Name, `["`+t.readers[number%len(t.readers)].String()+`"]`, nil)
 }
 

@@ -50,8 +50,8 @@ func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Optio
 	if o.Batch < 1 {
 		return Report{}, fmt.Errorf("a request has at least 1 call, not %d", o.Batch)
 	}
-	if plan.Load == Reads && o.Duration <= 0 {
-		return Report{}, fmt.Errorf("reads go on until a duration is over: it must be more than 0")
+	if plan.Load.Repeats() && o.Duration <= 0 {
+		return Report{}, fmt.Errorf("the load %s goes on until a duration is over: it must be more than 0", plan.Load)
 	}
 	r := newRun(target, plan, queues, o, node)
 	if plan.Load != Subscribers {
@@ -97,12 +97,12 @@ func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL)
 				r.submissions[*call.Transaction] = &submission{}
 			}
 		}
-		if whole := len(calls) / o.Batch * o.Batch; plan.Load == Reads && whole > 0 {
+		if whole := len(calls) / o.Batch * o.Batch; plan.Load.Repeats() && whole > 0 {
 			calls = calls[:whole] // they are repeated, and each time in whole batches
 		}
 		r.workers = append(r.workers, &worker{
 			dialer: dialer{node, o.TLS}, encoder: encoder, schedule: newSchedule(o.Rate, o.Batch, i, len(queues)), judge: target.Judge,
-			requests: encoder.split(calls, o.Batch), repeat: plan.Load == Reads, submissions: r.submissions,
+			requests: encoder.split(calls, o.Batch), repeat: plan.Load.Repeats(), submissions: r.submissions,
 			latency: newHistogram(), errors: map[string]*ErrorCount{},
 		})
 	}

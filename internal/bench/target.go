@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -32,7 +33,7 @@ type Target interface {
 	Chain
 	// Transfers are count transfers of a sender from its first-th on, signed. It is called from several goroutines.
 	Transfers(sender, first, count int) ([]Call, error)
-	// Read is the reading of a balance: that of an account chosen by a number.
+	// Read is the reading of a balance, of coins or of a token: that of an account chosen by a number.
 	Read(number int) Call
 	// Judge says what the error of a call means.
 	Judge(e CallError) Verdict
@@ -56,7 +57,17 @@ const (
 	Mixed     Load = "mixed"     // readsPerTransfer reads before each transfer
 	// Subscribers is Transfers while an [Audience] listens.
 	Subscribers Load = "subscribers"
+	Tokens      Load = "tokens" // each sender's transfers of a token, once
+	Views       Load = "views"  // view calls of a token's balances, until the duration is over
 )
+
+var allLoads = []Load{Transfers, Reads, Mixed, Subscribers, Tokens, Views}
+
+// Repeats reports whether the load goes on until the duration is over.
+func (l Load) Repeats() bool { return l == Reads || l == Views }
+
+// ofToken reports whether the load needs a token that the senders have.
+func (l Load) ofToken() bool { return l == Tokens || l == Views }
 
 const (
 	// readsPerTransfer is the share of reads in a mixed load: most of what wallets ask are balances.
@@ -85,8 +96,8 @@ const (
 // Check returns an error unless the plan can be prepared.
 func (p Plan) Check() error {
 	switch {
-	case p.Load != Transfers && p.Load != Reads && p.Load != Mixed && p.Load != Subscribers:
-		return fmt.Errorf("unknown load %q: it is %s, %s, %s or %s", p.Load, Transfers, Reads, Mixed, Subscribers)
+	case !slices.Contains(allLoads, p.Load):
+		return fmt.Errorf("unknown load %q: it is one of %q", p.Load, allLoads)
 	case p.Connections < 1 || p.Connections > MaxConnections:
 		return fmt.Errorf("the number of connections is 1 to %d", MaxConnections)
 	case p.FirstSender < 0 || p.Senders < 1 || p.PerSender < 1 || p.Senders > MaxTransfers/p.PerSender:
@@ -133,7 +144,7 @@ func (p Plan) queue(ctx context.Context, target Target, connection int) ([]Call,
 			reads++
 		}
 	}
-	if p.Load == Reads {
+	if p.Load.Repeats() {
 		read(readsPerConnection)
 		return calls, nil
 	}

@@ -35,24 +35,28 @@ sends its next request when the one before it is answered (a closed loop). With 
 whatever the node does, and a latency counts from the time at which its request was due. An interrupt ends the run
 with what was measured.
 
+The loads "tokens" and "views" deploy the reference token first, and give each sender some of it.
+
 The load "subscribers" sends transfers while --subscribers follow new blocks over WebSocket, and counts what they miss and
 how late they learn of a block. The first --stalled of them read nothing until the node has dropped them all, which
 its metrics tell, or the run has ended.`,
 		Example: `  cairn bench
   cairn bench --load transfers --batch 100 --json
   cairn bench --load reads --connections 32 --duration 10s
+  cairn bench --load tokens --batch 100 --per-sender 50
+  cairn bench --load views --connections 32
   cairn bench --load mixed --rate 5000 --duration 30s --from alice
   cairn bench --load subscribers --subscribers 1000 --stalled 100 --rate 1000 --metrics-url http://127.0.0.1:8778/metrics`,
 		Args: exactly(),
 	}, senderSettings, flags.run)
 	f := command.Flags()
-	f.StringVar(&flags.load, "load", string(bench.Transfers), "transfers, reads (of balances), mixed (9 reads for each transfer) or subscribers (transfers while others listen)")
+	f.StringVar(&flags.load, "load", string(bench.Transfers), "transfers, reads (of balances), mixed (9 reads for each transfer), tokens (transfers of a token), views (view calls of its balances) or subscribers (transfers while others listen)")
 	f.IntVar(&flags.connections, "connections", 16, "connections, each with one request at a time")
 	f.IntVar(&flags.batch, "batch", 1, "calls in a request; 1 sends them singly")
 	f.IntVar(&flags.senders, "senders", 400, "accounts that send")
 	f.IntVar(&flags.perSender, "per-sender", 500, "transfers of each")
 	f.Float64Var(&flags.rate, "rate", 0, "calls a second, whether or not the node keeps up; 0: as many as it answers")
-	f.DurationVar(&flags.duration, "duration", 0, "the longest to send; 0: until all is sent, and 10s for reads")
+	f.DurationVar(&flags.duration, "duration", 0, "the longest to send; 0: until all is sent, and 10s for reads and views")
 	f.DurationVar(&flags.settle, "settle", time.Minute, "the longest to wait after that until transfers are in a block")
 	f.IntVar(&flags.audience.Subscribers, "subscribers", 1000, "connections that follow new blocks")
 	f.IntVar(&flags.audience.Stalled, "stalled", 0, "of them, those that stop reading")
@@ -95,7 +99,7 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 		URL: s.settings.RPCURL, Batch: f.batch, Rate: f.rate, Duration: f.duration, Settle: f.settle,
 		TLS: s.tls, Audience: f.audience, MetricsURL: f.metricsURL,
 	}
-	if plan.Load == bench.Reads && options.Duration == 0 {
+	if plan.Load.Repeats() && options.Duration == 0 {
 		options.Duration = defaultReadTime
 	}
 	if s.settings.APIKeyFile != "" {

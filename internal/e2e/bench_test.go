@@ -18,10 +18,12 @@ func TestBench(t *testing.T) {
 		args             []string
 		calls, transfers int64
 		requests         int64
+		preparing        int64 // the most transactions before the load
 	}{
-		{"transfers singly", nil, 200, 200, 200},
-		{"transfers in batches, of a funded account", []string{"--batch", "10", "--from", "dev0"}, 200, 200, 20},
-		{"mixed, at a fixed rate", []string{"--load", "mixed", "--per-sender", "5", "--rate", "1000"}, 400, 40, 400},
+		{"transfers singly", nil, 200, 200, 200, 8},
+		{"transfers in batches, of a funded account", []string{"--batch", "10", "--from", "dev0"}, 200, 200, 20, 8},
+		{"of a token", []string{"--load", "tokens", "--per-sender", "5", "--batch", "10"}, 40, 40, 4, 18},
+		{"mixed, at a fixed rate", []string{"--load", "mixed", "--per-sender", "5", "--rate", "1000"}, 400, 40, 400, 8},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := includedOn(t, node)
@@ -33,8 +35,8 @@ func TestBench(t *testing.T) {
 			if i := r.Inclusion; i == nil || i.Accepted != test.transfers || i.Included != test.transfers || i.Blocks < 1 {
 				t.Errorf("inclusion %+v", i)
 			}
-			// The senders' funding is included beside their transfers.
-			if got := includedOn(t, node) - before; got < test.transfers || got > test.transfers+8 {
+			// The senders' funding is included beside their transfers, and a token's deploy and distribution.
+			if got := includedOn(t, node) - before; got < test.transfers || got > test.transfers+test.preparing {
 				t.Errorf("the chain has %d transactions more, %d were sent", got, test.transfers)
 			}
 		})
@@ -43,6 +45,11 @@ func TestBench(t *testing.T) {
 	u.succeeds(&reads, "bench", "--load", "reads", "--senders", "8", "--duration", "300ms", "--batch", "10")
 	if reads.Calls == 0 || reads.Calls != 10*reads.Requests || len(reads.Errors) != 0 || reads.Inclusion != nil {
 		t.Errorf("report %+v", reads)
+	}
+	var views bench.Report
+	u.succeeds(&views, "bench", "--load", "views", "--senders", "8", "--duration", "300ms")
+	if views.Calls == 0 || views.Calls != views.Requests || len(views.Errors) != 0 || views.Inclusion != nil {
+		t.Errorf("report %+v", views)
 	}
 	u.fails(exitUsage, "bench", "--load", "writes")
 	u.fails(exitUsage, "bench", "--batch", "0")
