@@ -1,11 +1,14 @@
 package chain
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -217,22 +220,29 @@ func (s *Store) Events(ctx context.Context, f EventFilter, yield func(Event) boo
 // eventWalk walks along several lists of events together.
 type eventWalk struct {
 	filter   EventFilter
-	prefixes [][]byte
-	lists    []*kv.Iter // of the rows with each prefix
+	lists    []eventList
 	key      []byte
-	receipts *kv.Iter
-	position Position // of receipt, unless that is nil
-	receipt  *types.Receipt
+	receipts *kv.Iter       // of their runs
+	begins   Position       // of the first item of the run that receipts is at
+	items    [][]byte       // its encoded receipts, empty before the first is read
+	receipt  *types.Receipt // at position, unless it is nil
+	position Position
+}
+
+// eventList is the rows with a prefix.
+type eventList struct {
+	prefix []byte
+	rows   *kv.Iter
 }
 
 func newEventWalk(r kv.Reader, f EventFilter) (*eventWalk, error) {
-	w := &eventWalk{filter: f, prefixes: f.lists()}
-	for _, prefix := range w.prefixes {
-		it, err := r.NewIter(prefix, kv.PrefixEnd(prefix))
+	w := &eventWalk{filter: f}
+	for _, prefix := range f.lists() {
+		rows, err := r.NewIter(prefix, kv.PrefixEnd(prefix))
 		if err != nil {
 			return w, err
 		}
-		w.lists = append(w.lists, it)
+		w.lists = append(w.lists, eventList{prefix, rows})
 	}
 	var err error
 	w.receipts, err = r.NewIter(tableReceipts.bounds())
@@ -241,10 +251,11 @@ func newEventWalk(r kv.Reader, f EventFilter) (*eventWalk, error) {
 
 func (w *eventWalk) close() error {
 	var errs []error
-	for _, it := range append(w.lists, w.receipts) {
-		if it != nil {
-			errs = append(errs, it.Close())
-		}
+	for _, list := range w.lists {
+		errs = append(errs, list.rows.Close())
+	}
+	if w.receipts != nil {
+		errs = append(errs, w.receipts.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -270,11 +281,12 @@ func (w *eventWalk) align(ctx context.Context, h types.Height) (types.Height, bo
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
 		}
-		w.key = binary.BigEndian.AppendUint64(append(w.key[:0], w.prefixes[i]...), uint64(h))
-		if !w.lists[i].SeekGE(w.key) {
+		list := w.lists[i]
+		w.key = binary.BigEndian.AppendUint64(append(w.key[:0], list.prefix...), uint64(h))
+		if !list.rows.SeekGE(w.key) {
 			return 0, false, nil
 		}
-		at, err := heightAtEnd(w.lists[i].Key())
+		at, err := heightAtEnd(list.rows.Key())
 		if err != nil {
 			return 0, false, err
 		}
@@ -290,16 +302,18 @@ func (w *eventWalk) align(ctx context.Context, h types.Height) (types.Height, bo
 
 // block gives the events of a block that are in every list; all lists are at it.
 func (w *eventWalk) block(h types.Height, yield func(Event) bool) (more bool, err error) {
+	// The shortest first: where it has nothing in common with the next, the long ones are not decoded.
+	slices.SortFunc(w.lists, func(a, b eventList) int { return cmp.Compare(len(a.rows.Value()), len(b.rows.Value())) })
 	var common []eventPlace
-	for i, it := range w.lists {
-		places, err := decodeEventPlaces(it.Value())
+	for i, list := range w.lists {
+		places, err := decodeEventPlaces(list.rows.Value())
 		if err != nil {
 			return false, err
 		}
 		if i == 0 {
 			common = places
-		} else {
-			common = intersect(common, places)
+		} else if common = intersect(common, places); len(common) == 0 {
+			return true, nil
 		}
 	}
 	for _, place := range common {
@@ -335,15 +349,11 @@ func intersect(a, b []eventPlace) []eventPlace {
 func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	p := Position{h, place.transaction}
 	if w.receipt == nil || w.position != p {
-		lower, _ := tableReceipts.heightBounds(h)
-		if !w.receipts.SeekLT(append(tableReceipts.at(h, p.Index), 0)) || string(w.receipts.Key()[:len(lower)]) != string(lower) {
-			return Event{}, fmt.Errorf("%w: the receipt of an event in block %d, transaction %d is missing", ErrCorrupt, h, p.Index)
-		}
-		item, err := itemOfRun(w.receipts.Key(), w.receipts.Value(), p.Index)
+		item, err := w.item(p)
 		if err != nil {
 			return Event{}, fmt.Errorf("receipt of block %d, transaction %d: %w", h, p.Index, err)
 		}
-		receipt, err := types.DecodeReceipt(item)
+		receipt, err := types.DecodeReceipt(bytes.Clone(item))
 		if err != nil {
 			return Event{}, fmt.Errorf("%w: receipt of block %d, transaction %d: %w", ErrCorrupt, h, p.Index, err)
 		}
@@ -355,4 +365,26 @@ func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	return Event{
 		Log: w.receipt.Logs[place.log], Position: p, Transaction: w.receipt.Transaction, LogIndex: place.index,
 	}, nil
+}
+
+// item is an encoded receipt, valid until the next call. Events that follow each other are mostly of one run, which is
+// looked for once.
+func (w *eventWalk) item(p Position) (_ []byte, err error) {
+	if p.Height != w.begins.Height || p.Index < w.begins.Index || p.Index-w.begins.Index >= uint32(len(w.items)) {
+		w.items = nil
+		lower, _ := tableReceipts.heightBounds(p.Height)
+		if !w.receipts.SeekLT(append(tableReceipts.at(p.Height, p.Index), 0)) || !bytes.HasPrefix(w.receipts.Key(), lower) {
+			return nil, fmt.Errorf("%w: an event's receipt is missing", ErrCorrupt)
+		}
+		if w.begins, err = decodePosition(w.receipts.Key()[1:]); err != nil {
+			return nil, err
+		}
+		if w.items, err = splitItems(w.receipts.Value()); err != nil {
+			return nil, err
+		}
+		if p.Index-w.begins.Index >= uint32(len(w.items)) {
+			return nil, fmt.Errorf("%w: an event's receipt is missing", ErrCorrupt)
+		}
+	}
+	return w.items[p.Index-w.begins.Index], nil
 }
