@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -29,30 +28,31 @@ var (
 	ErrArgument = errors.New("bad argument")
 )
 
-// ABI is what a contract says of its functions and events.
+// ABI is what a contract says of its functions and events, in its code and over JSON-RPC. The tags doc describe the
+// members in the OpenRPC document.
 type ABI struct {
-	Functions []Function `json:"functions"`
-	Events    []Event    `json:"events"`
+	Functions []Function `json:"functions" doc:"the functions that can be called, and init"`
+	Events    []Event    `json:"events" doc:"the events that they emit"`
 }
 
 // Function is an exported function.
 type Function struct {
-	Name    string      `json:"name"`
-	Mode    Mode        `json:"mode"`
-	Args    []Parameter `json:"args"`
-	Returns Type        `json:"returns,omitzero"` // the zero type: nothing
+	Name    string      `json:"name" doc:"the function's name"`
+	Mode    Mode        `json:"mode" doc:"read: works in view context; write: changes the state; init: runs in the deploy"`
+	Args    []Parameter `json:"args" doc:"its parameters in order"`
+	Returns Type        `json:"returns,omitzero" doc:"the type of its result; absent where it returns nothing"`
 }
 
 // Event is an event that the contract emits: its data is a JSON object of the parameters.
 type Event struct {
-	Name string      `json:"name"`
-	Args []Parameter `json:"args"`
+	Name string      `json:"name" doc:"the event's name"`
+	Args []Parameter `json:"args" doc:"its fields in order"`
 }
 
 // Parameter is a named value.
 type Parameter struct {
-	Name string `json:"name"`
-	Type Type   `json:"type"`
+	Name string `json:"name" doc:"its name"`
+	Type Type   `json:"type" doc:"bool, u8, u32, u64, i64, string, bytes, account or hash; T[] is a list of T, T? one that may be missing"`
 }
 
 // Mode says how a function is called.
@@ -74,14 +74,35 @@ func Parse(text []byte) (ABI, error) {
 		return ABI{}, fmt.Errorf("%w: over %d bytes", ErrBad, maxBytes)
 	}
 	var a ABI
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&a); err != nil {
-		return ABI{}, fmt.Errorf("%w: %w", ErrBad, err)
+	err := json.Unmarshal(text, &a)
+	if err != nil && !errors.Is(err, ErrBad) {
+		err = fmt.Errorf("%w: %w", ErrBad, err)
 	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return ABI{}, fmt.Errorf("%w: text after its end", ErrBad)
+	return a, err
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. Lists that are absent are empty.
+func (a *ABI) UnmarshalJSON(text []byte) error {
+	type unchecked ABI
+	if err := json.Unmarshal(text, (*unchecked)(a)); err != nil {
+		return err
 	}
-	return a, a.check()
+	a.Functions, a.Events = present(a.Functions), present(a.Events)
+	for i := range a.Functions {
+		a.Functions[i].Args = present(a.Functions[i].Args)
+	}
+	for i := range a.Events {
+		a.Events[i].Args = present(a.Events[i].Args)
+	}
+	return a.check()
+}
+
+// present is a list that is not nil, which JSON would show as null.
+func present[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 func (a ABI) check() error {

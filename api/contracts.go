@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -21,7 +22,7 @@ var (
 		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",
 		"What the chain says of a contract; null when there is none of that ID.")
-	GetContractABI = define[ContractParams, *ABI]("svc_getContractAbi",
+	GetContractABI = define[ContractParams, *abi.ABI]("svc_getContractAbi",
 		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract)
 	GetContractCode = define[ContractParams, Data]("svc_getContractCode",
 		"A contract's code as it was deployed.", ErrNoContract)
@@ -114,42 +115,6 @@ type Contract struct {
 	CodeHash   types.CodeHash   `json:"code_hash" doc:"the SHA-256 of its code"`
 	CodeSize   uint64           `json:"code_size" doc:"the length of its code in bytes"`
 	Cursor     string           `json:"cursor,omitempty" doc:"in a list: where what comes after it begins"`
-}
-
-// ABI is what a contract says of itself in its code's custom section cairn_abi: the result of [GetContractABI].
-type ABI struct {
-	Functions []ABIFunction `json:"functions" doc:"the functions that can be called, and init"`
-	Events    []ABIEvent    `json:"events" doc:"the events that they emit"`
-}
-
-// ABIFunction is a function of an [ABI].
-type ABIFunction struct {
-	Name    string         `json:"name" doc:"the function's name"`
-	Mode    ABIMode        `json:"mode" doc:"read: works in view context; write: changes the state; init: runs in the deploy"`
-	Args    []ABIParameter `json:"args" doc:"its parameters in order"`
-	Returns string         `json:"returns,omitempty" doc:"the type of its result; absent where it returns nothing"`
-}
-
-// ABIMode says where a function of an [ABI] can be used.
-type ABIMode string
-
-// The modes of functions.
-const (
-	ABIRead  ABIMode = "read"
-	ABIWrite ABIMode = "write"
-	ABIInit  ABIMode = "init"
-)
-
-// ABIEvent is an event of an [ABI].
-type ABIEvent struct {
-	Name string         `json:"name" doc:"the event's name"`
-	Args []ABIParameter `json:"args" doc:"its fields in order"`
-}
-
-// ABIParameter is a parameter of a function, or a field of an event.
-type ABIParameter struct {
-	Name string `json:"name" doc:"its name"`
-	Type string `json:"type" doc:"bool, u8, u32, u64, i64, string, bytes, account or hash; T[] is a list of T, T? one that may be missing"`
 }
 
 // GetEventsParams are the parameters of [GetEvents].

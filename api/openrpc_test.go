@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
@@ -143,7 +144,8 @@ func describeFields(t *testing.T, of reflect.Type, seen map[reflect.Type]bool) {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
 	}
-	if _, ok := encoded[of]; ok || seen[of] || of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[Block]().PkgPath() {
+	if _, ok := encoded[of]; ok || seen[of] || of.Kind() != reflect.Struct ||
+		of.PkgPath() != reflect.TypeFor[Block]().PkgPath() && of.PkgPath() != reflect.TypeFor[abi.ABI]().PkgPath() {
 		return
 	}
 	seen[of] = true

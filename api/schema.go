@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -44,7 +45,8 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[types.Network]():    choice(types.Networks()...),
 	reflect.TypeFor[SyncState]():        choice(StateProducing, StateSyncing, StateFollowing, StateHolding, StateHalted),
 	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusUnknown),
-	reflect.TypeFor[ABIMode]():          choice(ABIRead, ABIWrite, ABIInit),
+	reflect.TypeFor[abi.Mode]():         choice(abi.Read, abi.Write, abi.Init),
+	reflect.TypeFor[abi.Type]():         {"", Schema{"type": "string"}},
 	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
 	reflect.TypeFor[Topic]():            choice(Topics()...),
 	reflect.TypeFor[Document](): {"", Schema{
@@ -119,11 +121,15 @@ func (s schemas) of(t reflect.Type) Schema {
 
 // object collects the schema of a struct under its name.
 func (s schemas) object(t reflect.Type) Schema {
-	if _, known := s.named[t.Name()]; known {
-		return refTo(t.Name())
+	title := t.Name()
+	if t.PkgPath() == reflect.TypeFor[abi.ABI]().PkgPath() && t != reflect.TypeFor[abi.ABI]() {
+		title = "ABI" + title // an event there is not one that was emitted
+	}
+	if _, known := s.named[title]; known {
+		return refTo(title)
 	}
 	object := Schema{"type": "object"}
-	s.named[t.Name()] = object // before its fields: a type may contain itself
+	s.named[title] = object // before its fields: a type may contain itself
 	properties, required := map[string]Schema{}, []string{}
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -133,12 +139,12 @@ func (s schemas) object(t reflect.Type) Schema {
 			fieldType = fieldType.Elem() // absent, never null
 		}
 		properties[name] = described(s.of(fieldType), field.Tag.Get("doc"))
-		if option != "omitempty" {
+		if option == "" {
 			required = append(required, name)
 		}
 	}
 	object["properties"], object["required"] = properties, required
-	return refTo(t.Name())
+	return refTo(title)
 }
 
 // described adds a description. Draft 7 ignores what stands beside a $ref, so a reference is wrapped.

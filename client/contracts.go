@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -42,7 +43,7 @@ func (c *Client) Contract(ctx context.Context, id types.ContractID) (*api.Contra
 }
 
 // ContractABI is what a contract declares of its functions and events, nil where it declares nothing.
-func (c *Client) ContractABI(ctx context.Context, id types.ContractID) (*api.ABI, error) {
+func (c *Client) ContractABI(ctx context.Context, id types.ContractID) (*abi.ABI, error) {
 	return Invoke(ctx, c, api.GetContractABI, api.ContractParams{Contract: id})
 }
 

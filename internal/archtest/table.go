@@ -16,8 +16,8 @@ var rows = map[string][]string{
 	"crypto":  {"crypto/internal/lanes"},
 	"jsonrpc": {},
 	"types":   {"codec", "crypto"},
-	"api":     {"jsonrpc", "types"},
-	"client":  {"api", "jsonrpc", "types", "crypto", "codec"},
+	"api":     {"abi", "jsonrpc", "types"},
+	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types"},
 	"proof":   {"types", "internal/protocol/blockproof"},
 
@@ -66,7 +66,7 @@ var rows = map[string][]string{
 
 	// What the world talks to.
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc":       {"internal/server/push", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/rpc":       {"internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin":     {},
 	"internal/server/front":     {},
 	"internal/server/telemetry": {},
@@ -116,7 +116,7 @@ var testRows = map[string][]string{
 	"internal/proof/prover":        {"internal/proof/verifier"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
-	"internal/server/rpc":          {"client", "internal/storage/kv"}, // the other end of a subscription
+	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry":    {"api", "internal/node", "types"},
 }
 

@@ -156,7 +156,7 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 		return target{}, err
 	}
 	t := target{contract: id, chain: chain, function: abi.Function{Name: function, Mode: abi.Write}}
-	declared, err := s.abi(ctx, id)
+	declared, err := s.client.ContractABI(ctx, id)
 	if declared == nil || err != nil {
 		return t, err
 	}
@@ -358,7 +358,7 @@ func (a *app) completeCall(command *cobra.Command, words []string, last string) 
 	if err != nil {
 		return nil
 	}
-	declared, err := s.abi(ctx, id)
+	declared, err := s.client.ContractABI(ctx, id)
 	if declared == nil || err != nil {
 		return nil
 	}

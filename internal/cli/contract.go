@@ -93,7 +93,7 @@ func (a *app) newContractShow() *cobra.Command {
 			return fmt.Errorf("there is no contract %s", id)
 		}
 		view := contractView{Contract: *contract, Address: chain.Network.Address(types.Account(id))}
-		if view.ABI, err = s.abi(ctx, id); err != nil {
+		if view.ABI, err = s.client.ContractABI(ctx, id); err != nil {
 			return err
 		}
 		balance, err := s.client.Balance(ctx, types.Account(id), api.Latest())
@@ -138,20 +138,6 @@ func (s *session) contract(ctx context.Context, text string) (types.ContractID, 
 		return types.ContractID{}, argument.Chain{}, err
 	}
 	return types.ContractID(account.ID), chain, output.Usage(account.On(chain))
-}
-
-// abi is what a contract says of itself, nil where that is nothing.
-func (s *session) abi(ctx context.Context, id types.ContractID) (*abi.ABI, error) {
-	answer, err := s.client.ContractABI(ctx, id)
-	if answer == nil || err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := abi.Parse(text)
-	return &parsed, err
 }
 
 // resolver reads accounts inside of arguments as account arguments are read.

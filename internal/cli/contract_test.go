@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -42,8 +43,8 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 	contract := api.Contract{ID: types.ContractID{0xC0}, Name: "Gold", DeployedAt: 3, CodeSize: 900, Cursor: "next"}
 	event := api.Event{EventName: "Transfer", ContractID: contract.ID, BlockHeight: 5, Data: []byte(`{"amount":5}`), Cursor: "next"}
 	return []jsonrpc.Method{
-		method(api.GetContractABI, func(p api.ContractParams) (*api.ABI, error) {
-			var declared api.ABI
+		method(api.GetContractABI, func(p api.ContractParams) (*abi.ABI, error) {
+			var declared abi.ABI
 			if p.Contract[0] != 0xC0 {
 				return nil, noContract(p.Contract)
 			}

@@ -36,6 +36,7 @@ type frame struct {
 	value  types.Amount
 	args   []byte
 	view   bool
+	wrote  bool   // tried to change the state in view context, which traps
 	pages  uint32 // of the instance's memory
 	output []byte // of return_data or revert
 	result []byte // of the last call that it made
@@ -174,6 +175,9 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 		return Success, nil, err
 	}
 	reason := reasonOf(exit)
+	if reason == Trap && f.wrote {
+		reason = ViewWroteState
+	}
 	var output []byte
 	if reason == Success || reason == Reverted {
 		output = f.output

@@ -314,7 +314,7 @@ func TestLivePages(t *testing.T) {
 	c.outcome(c.run(id, "grow"), Success, "true false")
 }
 
-// TestViews runs what changes the state in view context: all of it traps.
+// TestViews runs what changes the state in view context: all of it traps, and is told from other traps.
 func TestViews(t *testing.T) {
 	c, e := withMachine(t)
 	id := c.deploy(e, "views", 1_000, map[string]script{
@@ -325,6 +325,7 @@ func TestViews(t *testing.T) {
 		"pays":     func(g *guest) { g.call(vm.Transfer, 0, 0) },
 		"endows":   func(g *guest) { g.nested(types.ContractID{}, "f", 1, "") },
 		"calls":    func(g *guest) { g.answer("%d", g.nested(types.ContractID{}, "f", 0, "")) },
+		"traps":    func(g *guest) { g.call(vm.Emit, 0, 0, 0, types.MaxLogTopics+1, 0, 0) },
 		"_private": func(*guest) {},
 	})
 	seed, err := Seed(c.head, c.params, c.head.Timestamp)
@@ -332,14 +333,18 @@ func TestViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	for function, want := range map[string]Outcome{
-		"reads": {Output: []byte("1")}, "writes": {Reason: Trap}, "deletes": {Reason: Trap}, "emits": {Reason: Trap},
-		"pays": {Reason: Trap}, "endows": {Reason: Trap}, "calls": {Output: []byte("3")}, "_private": {Reason: NoSuchFunction},
+		"reads": {Output: []byte("1")}, "writes": {Reason: ViewWroteState}, "deletes": {Reason: ViewWroteState},
+		"emits": {Reason: ViewWroteState}, "pays": {Reason: ViewWroteState}, "endows": {Reason: ViewWroteState}, "traps": {Reason: Trap},
+		"calls": {Output: []byte("3")}, "_private": {Reason: NoSuchFunction},
 	} {
 		got, err := Call(c.params, c.state, seed, types.Transaction{
 			Version: 1, ChainID: testChainID, GasLimit: 1_000_000, Payload: types.Call{Contract: id, Function: function},
 		}, Simulation{Machine: c.machine, View: true})
 		if err != nil || got.Reason != want.Reason || string(got.Output) != string(want.Output) {
 			t.Errorf("%s: %+v, %v", function, got, err)
+		}
+		if want.Reason == ViewWroteState && got.GasUsed != 1_000_000 {
+			t.Errorf("%s used %d gas: a trap takes all", function, got.GasUsed)
 		}
 	}
 }

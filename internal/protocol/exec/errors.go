@@ -66,4 +66,7 @@ const (
 	NoSuchFunction Reason = "no_such_function"
 	// InsufficientBalance is a simulation's: an included transaction can pay its value.
 	InsufficientBalance Reason = "insufficient_balance"
+	// ViewWroteState is the trap of a call in view context that would change the state: of a simulation, or of a nested
+	// call in a trace.
+	ViewWroteState Reason = "view_wrote_state"
 )

@@ -108,6 +108,12 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	}
 }
 
+// refusesWrite reports whether the call is in view context, for a function that would change the state.
+func (i *invocation) refusesWrite() bool {
+	i.wrote = i.view
+	return i.view
+}
+
 // u32 is an argument that is an i32.
 func (i *invocation) u32(n int) uint32 { return uint32(i.stack[n]) }
 
@@ -180,7 +186,7 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 	if !i.gas.Take(price + uint64(schedule.EmitByte)*bytes + copies(bytes)) {
 		return vm.OutOfGas, nil
 	}
-	if topicCount > types.MaxLogTopics || i.view {
+	if topicCount > types.MaxLogTopics || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
 	name, nameOK := i.name(namePointer, nameLen, types.MaxLogNameBytes)

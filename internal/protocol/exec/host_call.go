@@ -27,7 +27,7 @@ func (i *invocation) call(n nestedCall) (vm.Exit, error) {
 	id, idOK := i.account(n.contract)
 	function, functionOK := i.name(n.function, n.functionLen, types.MaxFunctionBytes)
 	args, argsOK := i.bounded(n.args, n.argsLen, types.MaxArgsBytes)
-	if !idOK || !functionOK || !argsOK || n.value > 0 && i.view {
+	if !idOK || !functionOK || !argsOK || n.value > 0 && i.refusesWrite() {
 		return vm.Trapped, nil
 	}
 	i.result = nil

@@ -68,7 +68,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	}
 	key, keyOK := i.storageKey(pointer, n)
 	value, valueOK := i.bounded(valuePointer, valueLen, types.MaxStorageValueBytes)
-	if !keyOK || !valueOK || i.view {
+	if !keyOK || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
 	old, err := i.run.state.Get(key)
@@ -100,7 +100,7 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 		return vm.OutOfGas, nil
 	}
 	key, ok := i.storageKey(pointer, n)
-	if !ok || !valueOK || i.view {
+	if !ok || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
 	old, err := i.run.state.Get(key)
@@ -149,7 +149,7 @@ func (i *invocation) transfer(price uint64) (vm.Exit, error) {
 		return vm.OutOfGas, nil
 	}
 	to, ok := i.account(i.u32(0))
-	if !ok || i.view {
+	if !ok || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
 	amount := types.Amount(i.stack[1])

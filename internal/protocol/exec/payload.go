@@ -32,7 +32,9 @@ func (o Outcome) receipt(id types.TxID) types.Receipt {
 }
 
 // consumesAll reports whether a failure takes the whole gas limit; others take what was consumed up to that point.
-func (r Reason) consumesAll() bool { return r == OutOfGas || r == Trap || r == StackOverflow }
+func (r Reason) consumesAll() bool {
+	return r == OutOfGas || r == Trap || r == StackOverflow || r == ViewWroteState
+}
 
 // runPayload runs a payload after its intrinsic gas and undoes its effects when it fails. An error is a fault.
 func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {

@@ -1,12 +1,10 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -95,67 +93,16 @@ func (s *Server) getContractCode(_ context.Context, p api.ContractParams) (api.D
 	})
 }
 
-func (s *Server) getContractAbi(ctx context.Context, p api.ContractParams) (*api.ABI, error) {
+func (s *Server) getContractAbi(ctx context.Context, p api.ContractParams) (*abi.ABI, error) {
 	code, err := s.getContractCode(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return parseABI(customSection(code, abiSection)), nil
-}
-
-// abiSection is the name of the custom section that holds a contract's ABI.
-const abiSection = "cairn_abi"
-
-// parseABI reads an ABI; nil where there is none or it is malformed. Members that are not known are left out.
-func parseABI(text []byte) *api.ABI {
-	abi := new(api.ABI)
-	if len(text) == 0 || json.Unmarshal(text, abi) != nil {
-		return nil
+	declared, err := abi.FromCode(code)
+	if err != nil {
+		return nil, nil // none, or none that can be read
 	}
-	// Lists that are absent are empty.
-	abi.Functions = append([]api.ABIFunction{}, abi.Functions...)
-	abi.Events = append([]api.ABIEvent{}, abi.Events...)
-	for i := range abi.Functions {
-		f := &abi.Functions[i]
-		if f.Mode != api.ABIRead && f.Mode != api.ABIWrite && f.Mode != api.ABIInit {
-			return nil
-		}
-		f.Args = append([]api.ABIParameter{}, f.Args...)
-	}
-	for i := range abi.Events {
-		abi.Events[i].Args = append([]api.ABIParameter{}, abi.Events[i].Args...)
-	}
-	return abi
-}
-
-// customSection is the content of a module's first custom section of a name (WebAssembly 1.0, 5.5.3); nil where there is
-// none. The module was checked when it was deployed.
-func customSection(code []byte, name string) []byte {
-	const header, custom = 8, 0
-	rest := code[min(header, len(code)):]
-	for len(rest) > 0 {
-		id := rest[0]
-		content, after, ok := sized(rest[1:])
-		if !ok {
-			return nil
-		}
-		if rest = after; id != custom {
-			continue
-		}
-		if title, body, ok := sized(content); ok && bytes.Equal(title, []byte(name)) {
-			return body
-		}
-	}
-	return nil
-}
-
-// sized splits bytes that begin with their number, in LEB128.
-func sized(b []byte) (content, rest []byte, ok bool) {
-	n, width := binary.Uvarint(b)
-	if width <= 0 || n > uint64(len(b)-width) {
-		return nil, nil, false
-	}
-	return b[width : width+int(n)], b[width+int(n):], true
+	return &declared, nil
 }
 
 func (s *Server) getStorageAt(_ context.Context, p api.GetStorageAtParams) (value api.Data, err error) {

@@ -163,9 +163,6 @@ func New(c Config) (*Server, error) {
 	return s, s.route()
 }
 
-// Drain makes the server refuse new requests from now on. Requests under way go on.
-func (s *Server) Drain() { s.rpc.Drain() }
-
 func (s *Server) route() error {
 	document, err := json.Marshal(s.document)
 	if err != nil {
