@@ -110,7 +110,7 @@ var testRows = map[string][]string{
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/node", "types"},
-	"internal/engine/ledger":       {"crypto", "internal/storage/kv"},
+	"internal/engine/ledger":       {"contracts", "internal/engine/wasm", "crypto", "internal/storage/kv"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
 	"internal/engine/sequencer":    {"internal/storage/..."},
 	"internal/proof/prover":        {"internal/proof/verifier"},

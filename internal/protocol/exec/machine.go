@@ -71,7 +71,17 @@ func (r *Run) codeSize(hash types.CodeHash) (int, error) {
 	if code, ok := r.codes[hash]; ok {
 		return len(code), nil
 	}
-	return r.machine.Codes.CodeSize(hash)
+	if size, ok := r.sizes[hash]; ok {
+		return size, nil
+	}
+	size, err := r.machine.Codes.CodeSize(hash)
+	if err == nil {
+		if r.sizes == nil {
+			r.sizes = make(map[types.CodeHash]int)
+		}
+		r.sizes[hash] = size
+	}
+	return size, err
 }
 
 // module loads a contract's code. The code was checked when it was deployed: a refusal is a fault.

@@ -22,6 +22,7 @@ type Run struct {
 	burned   types.Amount
 	machine  Machine
 	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
+	sizes    map[types.CodeHash]int    // of stored codes that were asked: asking takes a fifth of a token transfer
 	tracer   Tracer                    // nil but in simulations
 	view     bool                      // a simulation's call is in view context
 	listed   bool                      // what every block with transactions lists
