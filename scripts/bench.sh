@@ -1,6 +1,7 @@
 #!/bin/sh
-# Measures, and writes bench/results.md and the plots in docs/: Cairn against geth and anvil under the same load, and
-# what blocks cost as the state grows. Takes about an hour; nothing else should run. No figure makes it fail.
+# Measures, and writes bench/results.md and the plots in docs/: Cairn against geth and anvil under the same load, what
+# blocks and queries cost as the state grows, and what contracts cost. Takes about an hour and a half; nothing else should
+# run. No figure makes it fail.
 # BENCH_PEERS and BENCH_GROWTH are flags for the two programs, e.g. BENCH_PEERS='-rounds 1' for a short look. Peers that
 # cannot be installed are left out. BENCH_CACHE is where they are installed once.
 set -eu
@@ -57,4 +58,5 @@ go run ./bench/growth -cairn bin/cairn -plots docs ${BENCH_GROWTH:-} >>"$results
 	echo "![What a block costs against the size of the state](../docs/growth-state.svg)"
 	echo "![What a block costs against its transfers](../docs/growth-block.svg)"
 } >>"$results"
+sh scripts/bench-contracts.sh >>"$results"
 cp "$results" bench/results.md

@@ -44,8 +44,45 @@ func (c *benchmarkChain) transfers(t tester, n int) Entry {
 	return c.seal(t, o, txs, receipts, nil)
 }
 
-// BenchmarkAppend appends blocks of 10,000 transfers among 100,000 accounts, on a disk.
+// tokenTransfers appends a block of n calls to the chain, each of which moves units of one token: an account's nonce, two
+// entries of storage and a Transfer event.
+func (c *benchmarkChain) tokenTransfers(t tester, n int) Entry {
+	o := state.NewOverlay(c.head().state)
+	token := types.ContractID{0xC0}
+	txs, receipts := make([]types.SignedTransaction, n), make([]types.Receipt, n)
+	for i := range n {
+		from, to := c.account(), c.account()
+		record, err := o.Account(from)
+		must(t, err)
+		record.Nonce++
+		must(t, o.SetAccount(from, record))
+		for _, a := range []types.Account{from, to} {
+			must(t, o.Set(state.StorageKey(token, append([]byte("\x07balance"), a[:]...)), binary.LittleEndian.AppendUint64(nil, c.seed)))
+		}
+		amount := [32]byte{31: byte(1 + i%100)}
+		data := fmt.Appendf(nil, `{"from":%q,"to":%q,"amount":"%d"}`, from, to, amount[31])
+		txs[i] = types.SignedTransaction{Transaction: types.Transaction{
+			Version: 1, Sender: from, Nonce: c.seed, GasLimit: 200_000, MaxFeePerGas: 10,
+			Payload: types.Call{Contract: token, Function: "transfer", Args: data},
+		}}
+		receipts[i] = types.Receipt{
+			Transaction: txs[i].ID(), Status: types.StatusSuccess, GasUsed: 150_000, Output: []byte("true"),
+			Logs: []types.Log{{Contract: token, Name: "Transfer", Topics: [][32]byte{from, to, amount}, Data: data}},
+		}
+	}
+	return c.seal(t, o, txs, receipts, nil)
+}
+
+// BenchmarkAppend appends blocks of 10,000 transfers among 100,000 accounts, of coins and of a token, on a disk.
 func BenchmarkAppend(b *testing.B) {
+	for name, block := range map[string]func(*benchmarkChain, tester, int) Entry{
+		"coins": (*benchmarkChain).transfers, "token": (*benchmarkChain).tokenTransfers,
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkAppend(b, block) })
+	}
+}
+
+func benchmarkAppend(b *testing.B, block func(*benchmarkChain, tester, int) Entry) {
 	db, err := kv.Open(b.TempDir(), kv.Options{})
 	must(b, err)
 	s, err := Open(db, Options{})
@@ -54,11 +91,12 @@ func BenchmarkAppend(b *testing.B) {
 	must(b, s.Init(c.genesis, c.blocks[0].Entry))
 	for b.Loop() {
 		b.StopTimer()
-		e := c.transfers(b, 10_000)
+		e := block(c, b, 10_000)
 		c.blocks[len(c.blocks)-2].state = nil // the model's past is not needed
 		b.StartTimer()
 		must(b, s.Append(e))
 	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/10_000, "µs/tx")
 	b.ReportMetric(float64(db.Metrics().DiskBytes)/float64(b.N)/10_000, "disk-bytes/tx")
 	must(b, s.Close())
 	must(b, db.Close())
