@@ -25,6 +25,7 @@ type language struct {
 	files  map[string]string // further files; NAME stands for the project's name
 	next   []string          // the commands that test and build it
 	module string            // where the built code is
+	init   string            // the arguments that a deploy of it needs
 }
 
 var languages = map[string]language{
@@ -43,6 +44,7 @@ var languages = map[string]language{
 		files:  map[string]string{"package.json": packageManifest, ".gitignore": "node_modules/\nbuild/\n"},
 		next:   []string{"npm install", "npm test", "npm run build"},
 		module: "build/NAME.wasm",
+		init:   `{"start":0}`,
 	},
 }
 
@@ -92,9 +94,10 @@ func Languages() []string { return []string{"rust", "assemblyscript"} }
 // Project is a new project.
 type Project struct {
 	Dir    string   `json:"dir"`
-	Files  []string `json:"files"`  // below it
-	Next   []string `json:"next"`   // the commands, in it, that test and build it
-	Module string   `json:"module"` // where, below it, the built code is
+	Files  []string `json:"files"`          // below it
+	Next   []string `json:"next"`           // the commands, in it, that test and build it
+	Module string   `json:"module"`         // where, below it, the built code is
+	Init   string   `json:"init,omitempty"` // the arguments in JSON that its deploy needs
 }
 
 // projectName is what cargo and npm both take for a name, and what a file of it is called by both.
@@ -118,7 +121,7 @@ func NewProject(dir, lang string) (Project, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return Project{}, err
 	}
-	p := Project{Dir: dir, Next: l.next, Module: strings.ReplaceAll(l.module, "NAME", name)}
+	p := Project{Dir: dir, Next: l.next, Module: strings.ReplaceAll(l.module, "NAME", name), Init: l.init}
 	for file, content := range files {
 		p.Files = append(p.Files, file)
 		target := filepath.Join(dir, filepath.FromSlash(file))

@@ -29,6 +29,9 @@ func TestNewProject(t *testing.T) {
 				t.Errorf("%s: %v", file, err)
 			}
 		}
+		if takes := lang == "assemblyscript"; takes != (p.Init != "") {
+			t.Errorf("%s: the deploy's arguments are %q", lang, p.Init)
+		}
 		if !strings.Contains(p.Module, "tally.wasm") {
 			t.Errorf("the module is %s", p.Module)
 		}

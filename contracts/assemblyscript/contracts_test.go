@@ -74,7 +74,7 @@ func TestCounter(t *testing.T) {
 	sameLogs(t, receipt.Logs, want)
 	c.refused(bob, "increase", `{"amount":18446744073709551615}`, "the count overflows")
 	c.refused(bob, "increase", `{"amount":"1","amount":2}`, "amount: given twice")
-	c.refused(bob, "increase", `{"amount":-1}`, "amount: not a u64")
+	c.refused(bob, "increase", `{"amount":-1}`, "amount: not a valid u64")
 	c.refused(bob, "increase", `{`, "arguments: malformed JSON")
 	c.call(bob, "get", " { } ", "8")
 }
@@ -130,7 +130,7 @@ func TestToken(t *testing.T) {
 	balance(b, "0")
 	c.refused(bob, "burn", `{"amount":1}`, "balance is too low")
 	c.call(carol, "totalSupply", "", `"18446744073709551514"`)
-	c.refused(alice, "transfer", fmt.Sprintf(`{"to":"%s","amount":1}`, b.String()[:64]), "to: not a account")
+	c.refused(alice, "transfer", fmt.Sprintf(`{"to":"%s","amount":1}`, b.String()[:64]), "to: not a valid account")
 }
 
 func TestAllowance(t *testing.T) {

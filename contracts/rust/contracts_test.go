@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,4 +188,47 @@ func TestPoolAndRouterCallEachOther(t *testing.T) {
 	shows(t, tokens[2], "balanceOf", args{"address": bob}, fmt.Sprint(second))
 	router.Call(bob, "pay", args{"token": tokens[0].Account(), "amount": 1}).Reverts(t, "nothing is to be paid")
 	t.Logf("\n%s", c.GasReport())
+}
+
+// TestRefusedArgumentsReadTheSame holds the two SDKs to one wording: whoever calls a token cannot tell its language.
+func TestRefusedArgumentsReadTheSame(t *testing.T) {
+	c := contracttest.New(t)
+	bob := c.Account("bob")
+	tokens := map[string]*contracttest.Contract{}
+	for _, module := range []string{"nep20", "as-nep20"} {
+		tokens[module] = deploy(c, t, module, args{"name": "Gold", "symbol": "GLD", "decimals": 2, "initialSupply": 1_000})
+	}
+	for text, want := range map[string]string{
+		``:                                           "to: missing",
+		`{}`:                                         "to: missing",
+		`[]`:                                         "arguments: not a JSON object",
+		`{"to":"BOB"}`:                               "amount: missing",
+		`{"amount":1}`:                               "to: missing",
+		`{"to":"BOB","amount":1,"to":"BOB"}`:         "to: given twice",
+		`{"to":"BOB","amount":1,"memo":""}`:          "unknown argument memo",
+		`{"memo":{},"to":"BOB","amount":1}`:          "unknown argument memo",
+		`{"to":"0x12","amount":1}`:                   "to: not a valid account",
+		`{"to":7,"amount":1}`:                        "to: not a valid account",
+		`{"to":null,"amount":1}`:                     "to: not a valid account",
+		`{"to":"BOB","amount":1.0}`:                  "amount: not a valid u64",
+		`{"to":"BOB","amount":01}`:                   "amount: not a valid u64",
+		`{"to":"BOB","amount":-1}`:                   "amount: not a valid u64",
+		`{"to":"BOB","amount":true}`:                 "amount: not a valid u64",
+		`{"to":"BOB","amount":[1]}`:                  "amount: not a valid u64",
+		`{"to":"BOB","amount":{}}`:                   "amount: malformed JSON",
+		`{"to":"BOB","amount":}`:                     "amount: malformed JSON",
+		`{"to":"BOB","amount":"1 "}`:                 "amount: not a valid u64",
+		`{"to":"BOB","amount":18446744073709551616}`: "amount: not a valid u64",
+		`{"to":"BOB","amount":1} x`:                  "arguments: malformed JSON",
+		`{"to":"BOB","amount":1,}`:                   "arguments: malformed JSON",
+		`{"to":"BOB","amount":1`:                     "arguments: malformed JSON",
+		`{"to":"BOB" "amount":1}`:                    "arguments: malformed JSON",
+	} {
+		given := strings.ReplaceAll(text, "BOB", bob.String())
+		for module, token := range tokens {
+			if got := token.View("transfer", json.RawMessage(given)); got.Reason != "reverted" || string(got.Output) != want {
+				t.Errorf("%s refuses %s with %s: %q, want %q", module, text, got.Reason, got.Output, want)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -26,8 +27,12 @@ node.`,
 			return output.Usage(err)
 		}
 		return s.Result(project, func(t *output.Text) {
-			t.Line("%s has %d files. Test and build it:\n\n  cd %s\n  %s\n\nThen, beside cairn dev:\n\n  cairn deploy %s --from dev0 --alias %s",
-				project.Dir, len(project.Files), project.Dir, strings.Join(project.Next, "\n  "), project.Module, filepath.Base(project.Dir))
+			deploy := fmt.Sprintf("cairn deploy %s --from dev0 --alias %s", project.Module, filepath.Base(project.Dir))
+			if project.Init != "" {
+				deploy += " --args '" + project.Init + "'"
+			}
+			t.Line("%s has %d files. Test and build it:\n\n  cd %s\n  %s\n\nThen, beside cairn dev:\n\n  %s",
+				project.Dir, len(project.Files), project.Dir, strings.Join(project.Next, "\n  "), deploy)
 		})
 	})
 	command.Flags().StringVar(&lang, "lang", "rust", strings.Join(contracts.Languages(), " or "))

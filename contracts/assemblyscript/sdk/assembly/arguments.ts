@@ -47,6 +47,9 @@ export class Arguments extends Reader {
     this.current = index;
     if (this.seen & bit) this.fail("given twice");
     this.seen |= bit;
+    // No value begins so: an object is of no type, and the others end one.
+    const first = this.peek();
+    if (first == 0x7b || first == 0x7d || first == 0x5d || first == 0x2c || first == 0x3a || first == 0) this.malformed();
     return index;
   }
 

@@ -33,7 +33,7 @@ export class Reader {
 
   /** Ends the call because a value is not of a type. */
   protected refuse(type: string): void {
-    this.fail("not a ", type);
+    this.fail("not a valid ", type);
   }
 
   protected malformed(): void {

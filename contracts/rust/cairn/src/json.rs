@@ -35,7 +35,7 @@ impl Parser {
     #[inline(never)]
     pub(crate) fn fail_type(&self, wanted: &Type) -> ! {
         let mut problem = Buffer::new();
-        problem.push(b"not a ");
+        problem.push(b"not a valid ");
         wanted.write(&mut problem);
         self.fail(unsafe { core::str::from_utf8_unchecked(problem.bytes()) }) // names of types are ASCII
     }
@@ -310,10 +310,10 @@ pub struct Arguments {
 
 impl Arguments {
     /// The arguments of the present call; reverts unless they are an object of exactly these names (whose optional ones
-    /// may be missing), or nothing where there are no names.
+    /// may be missing). Nothing at all is the empty object.
     pub fn read(names: &'static [&'static str]) -> Self {
         let mut args = Arguments { text: host::args(), names, at: [MISSING; MAX_ARGUMENTS], next: 0 };
-        if !args.text.is_empty() || !names.is_empty() {
+        if !args.text.is_empty() {
             args.scan();
         }
         args

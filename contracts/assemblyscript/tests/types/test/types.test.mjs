@@ -46,7 +46,7 @@ for (const [type, name, ...texts] of [
   ["option", "u64", '"x"'],
 ]) {
   test(`what is not a ${name} is refused`, () => {
-    for (const text of texts) assert.throws(() => contract.view(`${type}_`, `{"v":${text}}`), { reason: `v: not a ${name}` }, text);
+    for (const text of texts) assert.throws(() => contract.view(`${type}_`, `{"v":${text}}`), { reason: `v: not a valid ${name}` }, text);
   });
 }
 
@@ -84,7 +84,7 @@ test("contracts call each other", () => {
   assert.equal(contract.call("relay", { to: other.id, text: "a \"b\"" }).result, 'a "b"');
   assert.throws(() => contract.call("relayFailure", { to: other.id, reason: "no" }), { reason: "no" });
   assert.throws(() => contract.call("relayFailure", { to: alice, reason: "no" }), { reason: "the call of another contract failed with code 3" });
-  assert.throws(() => contract.view("misread", { to: other.id }), { reason: "result: not a bool" });
+  assert.throws(() => contract.view("misread", { to: other.id }), { reason: "result: not a valid bool" });
 });
 
 test("a thrown error is a reason", () => {
