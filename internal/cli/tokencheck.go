@@ -217,7 +217,9 @@ func (t checkedToken) send(ctx context.Context, from types.Account, payload type
 }
 
 // ABI is [nep20.Chain].ABI.
-func (t checkedToken) ABI(ctx context.Context) (*abi.ABI, error) { return t.client.ContractABI(ctx, t.id) }
+func (t checkedToken) ABI(ctx context.Context) (*abi.ABI, error) {
+	return t.client.ContractABI(ctx, t.id)
+}
 
 // View is [nep20.Chain].View.
 func (t checkedToken) View(ctx context.Context, function string, args []byte) (nep20.Outcome, error) {
