@@ -29,7 +29,7 @@ func check(tb testing.TB, segments []Segment) {
 	tb.Helper()
 	for i := range segments {
 		s := &segments[i]
-		if err := circuit.Check(s.Columns(inOrder), s.Public, s.Terms); err != nil {
+		if err := circuit.Check(s.Columns(inOrder), s.Instance.Public, s.Instance.Terms); err != nil {
 			tb.Fatalf("segment %d of %d: %v", i, len(segments), err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestNamedBatches(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if err := circuit.Check(segments[0].Columns(inOrder), segments[0].Public, segments[0].Terms); err != nil {
+		if err := circuit.Check(segments[0].Columns(inOrder), segments[0].Instance.Public, segments[0].Instance.Terms); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestEveryColumn(t *testing.T) {
 		for _, r := range rows {
 			was := column[r]
 			column[r].Add(&column[r], &one)
-			if err := circuit.Check(table, segment.Public, segment.Terms); err != nil {
+			if err := circuit.Check(table, segment.Instance.Public, segment.Instance.Terms); err != nil {
 				refused, caught = refused+1, true
 			} else {
 				// Level and place have none on the row after a change; aim and the witness of a digest's not being
@@ -189,7 +189,7 @@ func TestOtherLists(t *testing.T) {
 		change(f)
 		f.retell()
 		var imbalance *air.Imbalance
-		if err := circuit.Check(table, segment.Public, f.terms); !errors.As(err, &imbalance) {
+		if err := circuit.Check(table, segment.Instance.Public, f.terms); !errors.As(err, &imbalance) {
 			t.Errorf("%s: %v", name, err)
 		}
 		refused++
@@ -282,11 +282,11 @@ func TestSplicedSegments(t *testing.T) {
 	}
 	for i := range segments {
 		for k := range segments {
-			err := circuit.Check(tables[i], segments[k].Public, segments[k].Terms)
+			err := circuit.Check(tables[i], segments[k].Instance.Public, segments[k].Instance.Terms)
 			if (err == nil) != (i == k) {
 				t.Errorf("table %d with the public side of segment %d: %v", i, k, err)
 			}
-			if i != k && circuit.Check(tables[i], segments[i].Public, segments[k].Terms) == nil {
+			if i != k && circuit.Check(tables[i], segments[i].Instance.Public, segments[k].Instance.Terms) == nil {
 				t.Errorf("table %d with the list of segment %d is accepted", i, k)
 			}
 		}

@@ -126,55 +126,50 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int) (
 	if err != nil {
 		return 0, err
 	}
-	instances, err := s.instances(accesses, segments)
+	before, err := s.cover(accesses, segments)
 	if err != nil {
 		return 0, err
 	}
-	least := stark.Levels[len(stark.Levels)-1].Bits
-	for i, instance := range instances {
-		proven, err := verifier.Verify(&stark.Statement{
-			Circuit: circuit, Context: instance.Context, Public: instance.Public, Terms: instance.Terms,
-		}, bits, segments[i].argument)
+	entries, err := newEntries(accesses, inOrder)
+	if err != nil {
+		return 0, err
+	}
+	least, low := stark.Levels[len(stark.Levels)-1].Bits, 0
+	for i := range segments {
+		segment := &segments[i]
+		high := low + len(segment.levels)
+		instance := s.instance(chain{i, len(segments), len(accesses), low, before}, entries[low:high], &segment.part)
+		proven, err := verifier.Verify(&instance, bits, segment.argument)
 		if err != nil {
 			return 0, fmt.Errorf("%w: segment %d: %w", ErrProof, i, err)
 		}
-		least = min(least, proven)
+		before, low, least = segment.after, high, min(least, proven)
 	}
 	return least, nil
 }
 
-// instances says what the segments' proofs must be about, so that together they prove the statement: each covers the
-// entries after those of the one before, and begins with the root that that one ends with.
-func (s *Statement) instances(accesses []types.Access, segments []proven) ([]Instance, error) {
+// cover checks that the segments, each of which begins where the one before it ends, cover the list and end with the
+// root after. It returns the root before.
+func (s *Statement) cover(accesses []types.Access, segments []proven) (poseidon.Digest, error) {
 	before, err := poseidon.ParseDigest(s.PreRoot)
 	if err != nil {
-		return nil, fmt.Errorf("%w: root before: %w", ErrStatement, err)
+		return before, fmt.Errorf("%w: root before: %w", ErrStatement, err)
 	}
-	covered := 0
+	covered, last := 0, before
 	for i := range segments {
-		if n := len(segments[i].levels); n == 0 || n > len(accesses)-covered {
-			return nil, fmt.Errorf("%w: segment %d has %d accesses", ErrProof, i, n)
+		n := len(segments[i].levels)
+		if n == 0 || n > len(accesses)-covered {
+			return before, fmt.Errorf("%w: segment %d has %d accesses", ErrProof, i, n)
 		}
-		covered += len(segments[i].levels)
+		covered, last = covered+n, segments[i].after
 	}
 	if covered != len(accesses) {
-		return nil, fmt.Errorf("%w: the segments cover %d of %d accesses", ErrProof, covered, len(accesses))
+		return before, fmt.Errorf("%w: the segments cover %d of %d accesses", ErrProof, covered, len(accesses))
 	}
-	entries, err := newEntries(accesses, inOrder)
-	if err != nil {
-		return nil, err
+	if last.Bytes() != s.PostRoot {
+		return before, fmt.Errorf("%w: it leads to another root", ErrProof)
 	}
-	instances, low := make([]Instance, len(segments)), 0
-	for i := range segments {
-		p := &segments[i].part
-		high := low + len(p.levels)
-		instances[i] = s.instance(chain{i, len(segments), len(accesses), low, before}, entries[low:high], p)
-		before, low = p.after, high
-	}
-	if before.Bytes() != s.PostRoot {
-		return nil, fmt.Errorf("%w: it leads to another root", ErrProof)
-	}
-	return instances, nil
+	return before, nil
 }
 
 // inOrder is the Parallel of one goroutine.

@@ -3,13 +3,13 @@ package blockproof
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/proof/prover"
-	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -80,9 +80,7 @@ func proveAt(tb testing.TB, segments []Segment, level int) []byte {
 	var arguments [][]byte
 	for i := range segments {
 		s := &segments[i]
-		argument, err := testProver().Prove(&stark.Statement{
-			Circuit: Circuit(), Context: s.Context, Public: s.Public, Terms: s.Terms,
-		}, level, s.Columns(goroutines), goroutines)
+		argument, err := testProver().Prove(&s.Instance, level, s.Columns(goroutines), goroutines)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -113,4 +111,212 @@ func TestProofOfBlocks(t *testing.T) {
 		}
 		t.Logf("%d accesses, %d rows: %d bytes", len(accesses), len(segments[0].rows), len(proof))
 	}
+}
+
+// provenBlock is a block with its proof, in several segments.
+type provenBlock struct {
+	statement Statement
+	accesses  []types.Access
+	segments  []Segment
+	proof     []byte
+}
+
+// newProvenBlock makes a block of all kinds of accesses to a state of 40 accounts; salt varies it.
+func newProvenBlock(tb testing.TB, salt byte) provenBlock {
+	tb.Helper()
+	s := newState()
+	genesis := map[string][]byte{}
+	for i := range 40 {
+		genesis[key(i)] = []byte{byte(i), 1}
+	}
+	s.apply(tb, genesis)
+	changes := map[string][]byte{}
+	for i := range 12 {
+		changes[key(3*i)] = []byte{salt, byte(i)}
+	}
+	changes[key(1)] = genesis[key(1)]
+	changes[key(4)], changes[key(100)], changes[key(101)] = nil, nil, []byte{salt, 7}
+	statement, accesses, w := s.apply(tb, changes)
+	segments, err := trace(statement, accesses, w, 60, goroutines)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(segments) < 2 {
+		tb.Fatalf("%d segments of %d rows", len(segments), len(segments[0].rows))
+	}
+	return provenBlock{statement, accesses, segments, prove(tb, segments)}
+}
+
+func (b *provenBlock) refuse(t *testing.T, name string, change func(s *Statement, accesses *[]types.Access, proof *[]byte)) {
+	t.Helper()
+	s, accesses, proof := b.statement, slices.Clone(b.accesses), bytes.Clone(b.proof)
+	change(&s, &accesses, &proof)
+	if _, err := VerifyProof(s, accesses, proof, 100); !errors.Is(err, ErrProof) && !errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+func TestOtherStatementsRefused(t *testing.T) {
+	b := newProvenBlock(t, 1)
+	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 128); !errors.Is(err, ErrProof) {
+		t.Errorf("a proof of 100 bits where 128 are asked for: %v", err)
+	}
+	for name, change := range map[string]func(s *Statement){
+		"chain id":               func(s *Statement) { s.ChainID++ },
+		"height":                 func(s *Statement) { s.Height++ },
+		"block hash":             func(s *Statement) { s.BlockHash[31] ^= 1 },
+		"root before":            func(s *Statement) { s.PreRoot[31] ^= 1 },
+		"root before, no digest": func(s *Statement) { s.PreRoot[0] = 0xff },
+		"root after":             func(s *Statement) { s.PostRoot[31] ^= 1 },
+		"accesses digest":        func(s *Statement) { s.AccessesDigest[0] ^= 1 },
+		"roots swapped":          func(s *Statement) { s.PreRoot, s.PostRoot = s.PostRoot, s.PreRoot },
+	} {
+		b.refuse(t, name, func(s *Statement, _ *[]types.Access, _ *[]byte) { change(s) })
+	}
+	lists := func(name string, change func(list []types.Access) []types.Access) {
+		t.Helper()
+		b.refuse(t, name, func(s *Statement, accesses *[]types.Access, _ *[]byte) {
+			*accesses = change(*accesses)
+			s.AccessesDigest = types.DigestAccesses(*accesses)
+		})
+	}
+	lists("none", func([]types.Access) []types.Access { return nil })
+	for i, a := range b.accesses {
+		lists("left out", func(list []types.Access) []types.Access { return slices.Delete(list, i, i+1) })
+		lists("doubled", func(list []types.Access) []types.Access { return slices.Insert(list, i, a) })
+		lists("old value", func(list []types.Access) []types.Access { list[i].Old = []byte("x"); return list })
+		lists("new value", func(list []types.Access) []types.Access { list[i].New = []byte("x"); return list })
+		lists("other key", func(list []types.Access) []types.Access { list[i].Key = append(bytes.Clone(a.Key), 0); return list })
+		lists("added", func(list []types.Access) []types.Access {
+			return slices.Insert(list, i+1, types.Access{Key: append(bytes.Clone(a.Key), 0)})
+		})
+		if i > 0 {
+			lists("swapped", func(list []types.Access) []types.Access { list[i], list[i-1] = list[i-1], list[i]; return list })
+		}
+		if i > 0 && !bytes.Equal(a.New, b.accesses[i-1].New) {
+			lists("values swapped", func(list []types.Access) []types.Access {
+				list[i].New, list[i-1].New = list[i-1].New, list[i].New
+				return list
+			})
+		}
+	}
+}
+
+// TestChangedBytesRefused changes every byte of what a proof says about its segments, and of the arguments one in many,
+// each of whose bytes the proof system's own tests change; and cuts and lengthens the proof.
+func TestChangedBytesRefused(t *testing.T) {
+	b := newProvenBlock(t, 1)
+	stated, n := make([]bool, len(b.proof)), 0
+	for i := range stated {
+		stated[i] = true
+	}
+	decoded, err := decodeProof(b.proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range decoded {
+		at := bytes.Index(b.proof, s.argument)
+		for i := range s.argument {
+			stated[at+i] = i%499 == 0
+		}
+	}
+	for i := range b.proof {
+		if stated[i] {
+			b.refuse(t, "byte", func(_ *Statement, _ *[]types.Access, proof *[]byte) { (*proof)[i] ^= 1 << (i % 8) })
+			n++
+		}
+	}
+	for i := 0; i < len(b.proof); i += 997 {
+		b.refuse(t, "cut", func(_ *Statement, _ *[]types.Access, proof *[]byte) { *proof = (*proof)[:i] })
+	}
+	b.refuse(t, "longer", func(_ *Statement, _ *[]types.Access, proof *[]byte) { *proof = append(*proof, 0) })
+	t.Logf("%d of %d bytes changed, none accepted", n, len(b.proof))
+}
+
+// TestSplicedProofsRefused puts proofs together from segments in another order and from two blocks.
+func TestSplicedProofsRefused(t *testing.T) {
+	a, b := newProvenBlock(t, 1), newProvenBlock(t, 2)
+	decode := func(proof []byte) (parts []Segment, arguments [][]byte) {
+		decoded, err := decodeProof(proof)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range decoded {
+			parts, arguments = append(parts, Segment{part: s.part}), append(arguments, s.argument)
+		}
+		return parts, arguments
+	}
+	parts, arguments := decode(a.proof)
+	otherParts, otherArguments := decode(b.proof)
+	if again := EncodeProof(parts, arguments); !bytes.Equal(again, a.proof) {
+		t.Error("decoding and encoding a proof changes it")
+	}
+	refuse := func(name string, parts []Segment, arguments [][]byte) {
+		t.Helper()
+		a.refuse(t, name, func(_ *Statement, _ *[]types.Access, proof *[]byte) { *proof = EncodeProof(parts, arguments) })
+	}
+	last := len(parts) - 1
+	refuse("the last left out", parts[:last], arguments[:last])
+	refuse("the first left out", parts[1:], arguments[1:])
+	refuse("the last twice", append(parts[:last:last], parts[last], parts[last]), append(arguments[:last:last], arguments[last], arguments[last]))
+	refuse("in the other order", []Segment{parts[1], parts[0]}, [][]byte{arguments[1], arguments[0]})
+	refuse("another block's", otherParts, otherArguments)
+	for i := range parts {
+		replaced, replacedArguments := slices.Clone(parts), slices.Clone(arguments)
+		replacedArguments[i] = otherArguments[i]
+		refuse("an argument of another block", parts, replacedArguments)
+		replaced[i] = otherParts[i]
+		refuse("a segment of another block", replaced, replacedArguments)
+	}
+}
+
+func TestEmptyBlock(t *testing.T) {
+	s := Statement{Height: 3, AccessesDigest: types.DigestAccesses(nil)}
+	segments, err := Trace(s, nil, tree.Witness{}, goroutines)
+	if err != nil || len(segments) > 0 {
+		t.Fatalf("%d segments, %v", len(segments), err)
+	}
+	proof := EncodeProof(nil, nil)
+	if bits, err := VerifyProof(s, nil, proof, 128); err != nil || bits != 128 {
+		t.Errorf("%d bits, %v", bits, err)
+	}
+	s.PostRoot[31] = 1
+	if _, err := VerifyProof(s, nil, proof, 128); !errors.Is(err, ErrStatement) {
+		t.Errorf("a changed root: %v", err)
+	}
+}
+
+func FuzzDecodeProof(f *testing.F) {
+	b := newProvenBlock(f, 1)
+	decoded, err := decodeProof(b.proof)
+	if err != nil {
+		f.Fatal(err)
+	}
+	short := make([][]byte, len(decoded)) // arguments are opaque here
+	f.Add(EncodeProof(b.segments, short))
+	f.Add([]byte{version})
+	f.Add(b.proof[:200])
+	f.Fuzz(func(t *testing.T, proof []byte) {
+		decoded, err := decodeProof(proof)
+		if err != nil {
+			if !errors.Is(err, ErrProof) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var parts []Segment
+		var arguments [][]byte
+		for _, s := range decoded {
+			parts, arguments = append(parts, Segment{part: s.part}), append(arguments, s.argument)
+		}
+		if again := EncodeProof(parts, arguments); !bytes.Equal(again, proof) {
+			t.Fatal("decoding and encoding changes the proof")
+		}
+		if _, err := VerifyProof(b.statement, b.accesses, proof, 100); err == nil && !bytes.Equal(proof, b.proof) {
+			t.Fatal("another proof is accepted")
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -19,12 +20,12 @@ const minLogRows, maxLogRows = 3, 17
 // and fills it again so much later that both are in different segments, in between nothing but absent keys.
 var ErrCut = errors.New("blockproof: the access list cannot be cut into segments")
 
-// Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. The table that
-// satisfies the circuit is made by Columns.
+// Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. Its argument is a
+// proof of Instance from the table that Columns makes.
 type Segment struct {
-	Instance
-	part part
-	rows []tableRow
+	Instance stark.Statement
+	part     part
+	rows     []tableRow
 }
 
 // tableRow is a row of the table before it is spread over columns.

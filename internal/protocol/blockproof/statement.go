@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -57,13 +58,6 @@ func (s *Statement) check(accesses []types.Access) error {
 	return nil
 }
 
-// Instance is what a segment's proof is about, for prover and verifier of [Circuit].
-type Instance struct {
-	Context []byte          // what the proof is bound to
-	Public  []field.Element // the root before and after the segment
-	Terms   []air.Term      // the public side of the buses
-}
-
 // part is what a proof says about a segment beside the argument itself.
 type part struct {
 	levels []uint8         // where each of its entries stands, in the order of paths
@@ -85,8 +79,9 @@ type chain struct {
 	before          poseidon.Digest // the root before the segment
 }
 
-// instance puts together what the segment's proof is about. entries are the segment's.
-func (s *Statement) instance(c chain, entries []entry, p *part) Instance {
+// instance is what the segment's argument is about; the public inputs are the roots before and after. entries are the
+// segment's.
+func (s *Statement) instance(c chain, entries []entry, p *part) stark.Statement {
 	e := codec.NewEncoder(256 + len(p.levels) + 65*len(p.others) + 4*len(p.steps))
 	e.String("cairn/blockproof/S1")
 	e.U64(s.ChainID)
@@ -99,7 +94,10 @@ func (s *Statement) instance(c chain, entries []entry, p *part) Instance {
 	before := c.before.Bytes()
 	e.Fixed(before[:])
 	p.encode(e)
-	return Instance{Context: e.Data(), Public: append(elementsOf(&c.before), elementsOf(&p.after)...), Terms: terms(entries, p)}
+	return stark.Statement{
+		Circuit: circuit, Context: e.Data(),
+		Public: append(elementsOf(&c.before), elementsOf(&p.after)...), Terms: terms(entries, p),
+	}
 }
 
 func elementsOf(d *poseidon.Digest) []field.Element {
@@ -156,7 +154,7 @@ func receive(bus air.Bus, times uint64, tuple []field.Element) air.Term {
 }
 
 func numbers(values ...uint64) []field.Element {
-	v := make([]field.Element, len(values), 2*digestSize)
+	v := make([]field.Element, len(values), positionArity)
 	for i := range v {
 		v[i] = field.New(values[i])
 	}

@@ -1,0 +1,132 @@
+package blockproof
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// producer signs the headers of tests.
+func producer(tb testing.TB) crypto.PrivateKey {
+	tb.Helper()
+	k, err := crypto.NewPrivateKey([32]byte{31: 9})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+func sign(tb testing.TB, h types.Header) types.SignedHeader {
+	tb.Helper()
+	k := producer(tb)
+	h.Producer = k.PublicKey()
+	hash := h.Hash()
+	signature, err := k.Sign(hash[:], [32]byte{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return types.SignedHeader{Header: h, Signature: signature}
+}
+
+// newBundle is a block's bundle, at the given height.
+func newBundle(tb testing.TB, height types.Height) Bundle {
+	tb.Helper()
+	s := newState()
+	s.apply(tb, map[string][]byte{key(1): {1}, key(2): {2}, key(3): {3}})
+	statement, accesses, w := s.apply(tb, map[string][]byte{key(1): {9}, key(2): {2}, key(3): nil, key(4): {4}})
+	parent := types.SignedHeader{Header: types.Header{ChainID: 7, Height: height - 1, StateRoot: statement.PreRoot, Producer: producer(tb).PublicKey()}}
+	if height > 1 {
+		parent = sign(tb, parent.Header)
+	}
+	header := sign(tb, types.Header{
+		ChainID: 7, Height: height, Parent: parent.Header.Hash(), StateRoot: statement.PostRoot,
+		WritesDigest: types.DigestAccesses(types.Writes(accesses)),
+	})
+	statement, err := NewStatement(&parent.Header, &header.Header, accesses)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	segments, err := Trace(statement, accesses, w, goroutines)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Bundle{parent, header, accesses, prove(tb, segments)}
+}
+
+func TestBundle(t *testing.T) {
+	for _, height := range []types.Height{1, 5} {
+		b := newBundle(t, height)
+		decoded, err := DecodeBundle(b.Encode())
+		if err != nil || !reflect.DeepEqual(decoded, b) {
+			t.Fatalf("height %d: decoding gives another bundle, %v", height, err)
+		}
+		if bits, err := decoded.Verify(100); err != nil || bits != 100 {
+			t.Fatalf("height %d: %d bits, %v", height, bits, err)
+		}
+		for name, change := range map[string]func(b *Bundle){
+			"height":                  func(b *Bundle) { b.Header.Header.Height++; b.Header = sign(t, b.Header.Header) },
+			"chain":                   func(b *Bundle) { b.Header.Header.ChainID++; b.Header = sign(t, b.Header.Header) },
+			"root":                    func(b *Bundle) { b.Header.Header.StateRoot[31] ^= 1; b.Header = sign(t, b.Header.Header) },
+			"writes":                  func(b *Bundle) { b.Header.Header.WritesDigest[0] ^= 1; b.Header = sign(t, b.Header.Header) },
+			"timestamp":               func(b *Bundle) { b.Header.Header.Timestamp++; b.Header = sign(t, b.Header.Header) },
+			"parent":                  func(b *Bundle) { b.Parent = sign(t, types.Header{Height: height - 1, ChainID: 7}) },
+			"header's signature":      func(b *Bundle) { b.Header.Signature[7] ^= 1 },
+			"parent's signature":      func(b *Bundle) { b.Parent.Signature[7] ^= 1 },
+			"a read less":             func(b *Bundle) { b.Accesses = append(b.Accesses[:1:1], b.Accesses[2:]...) },
+			"a write less":            func(b *Bundle) { b.Accesses = b.Accesses[1:] },
+			"no signature but height": func(b *Bundle) { b.Header.Signature = types.Signature{} },
+		} {
+			changed := b
+			change(&changed)
+			if _, err := changed.Verify(100); !errors.Is(err, ErrStatement) && !errors.Is(err, ErrProof) {
+				t.Errorf("height %d, %s: %v", height, name, err)
+			}
+		}
+	}
+}
+
+// TestBundleBytes changes every byte outside the proof, whose own bytes other tests change.
+func TestBundleBytes(t *testing.T) {
+	b := newBundle(t, 2)
+	encoded := b.Encode()
+	for i := range len(encoded) - len(b.Proof) {
+		changed := bytes.Clone(encoded)
+		changed[i] ^= 1 << (i % 8)
+		if decoded, err := DecodeBundle(changed); err == nil {
+			if _, err := decoded.Verify(100); err == nil {
+				t.Errorf("byte %d changed: accepted", i)
+			}
+		}
+	}
+	for i := 0; i < len(encoded); i += 499 {
+		if _, err := DecodeBundle(encoded[:i]); err == nil {
+			t.Errorf("cut at %d: decoded", i)
+		}
+	}
+	if _, err := DecodeBundle(append(encoded, 0)); err == nil {
+		t.Error("a byte more: decoded")
+	}
+}
+
+func FuzzDecodeBundle(f *testing.F) {
+	b := newBundle(f, 2)
+	b.Proof = b.Proof[:50]
+	f.Add(b.Encode())
+	f.Add(make([]byte, 2*types.SignedHeaderBytes+16))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		decoded, err := DecodeBundle(data)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(decoded.Encode(), data) {
+			t.Fatal("decoding and encoding changes the bundle")
+		}
+		if _, err := decoded.Verify(100); err == nil {
+			t.Fatal("accepted without a whole proof")
+		}
+	})
+}
