@@ -194,25 +194,30 @@ func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) 
 // values to stay in the processor's cache.
 const blockRows = 128
 
+// ring is how many values in between are kept. No value of a permutation is used after ring others are made: the
+// longest wait is through a partial round, for 80.
+const ring = 256
+
 // blocks is the arithmetic of a block of rows of a table.
 type blocks struct {
 	columns   []field.Vector // of the permutation, in order
 	low, high int            // the rows
 	made      int            // columns so far
-	values    []field.Vector // in between, blockRows each
+	values    field.Vector   // ring values of blockRows
 	taken     int
 }
 
 // next turns to the rows low to high, at most blockRows.
-func (b *blocks) next(low, high int) { b.low, b.high, b.made, b.taken = low, high, 0, 0 }
+func (b *blocks) next(low, high int) { b.low, b.high, b.made = low, high, 0 }
 
-// fresh is a value that is good until the next block.
+// fresh is a value that is good until ring others are made.
 func (b *blocks) fresh() field.Vector {
-	if b.taken == len(b.values) {
-		b.values = append(b.values, make(field.Vector, blockRows))
+	if b.values == nil {
+		b.values = make(field.Vector, ring*blockRows)
 	}
+	at := b.taken % ring * blockRows
 	b.taken++
-	return b.values[b.taken-1][:b.high-b.low]
+	return b.values[at : at+b.high-b.low]
 }
 
 func (b *blocks) add(x, y field.Vector) field.Vector {
