@@ -24,6 +24,9 @@ lint: ## check formatting, vet and staticcheck
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	sh scripts/fuzz.sh $(FUZZTIME)
 
+batches: ## hold the proofs' circuit to the tree's definition over 100,000 random batches (half an hour)
+	go test ./internal/protocol/blockproof -run RandomBatches -count 1 -timeout 3h -v -batches 100000
+
 alerts: ## test the alert rules (needs promtool, which Debian has in its package prometheus)
 	promtool check rules deploy/alerts.yml
 	promtool test rules deploy/alerts_test.yml

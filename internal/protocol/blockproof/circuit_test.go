@@ -3,7 +3,10 @@ package blockproof
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
@@ -289,6 +292,20 @@ func TestSplicedSegments(t *testing.T) {
 			if i != k && circuit.Check(tables[i], segments[i].Instance.Public, segments[k].Instance.Terms) == nil {
 				t.Errorf("table %d with the list of segment %d is accepted", i, k)
 			}
+		}
+	}
+}
+
+// TestDocumentedCircuit: docs/proofs.md names this circuit, and says how many constraints it has.
+func TestDocumentedCircuit(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/proofs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := len(circuit.Constraints()) - circuit.AuxColumns()
+	for _, want := range []string{fmt.Sprintf("`%x`", circuit.Digest()), fmt.Sprintf("the %d constraints", own), fmt.Sprintf("%d columns", columns)} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/proofs.md does not say %s", want)
 		}
 	}
 }
