@@ -81,10 +81,7 @@ func (p *Prover) Prove(t *Task) ([]byte, error) {
 	}
 	arguments := make([][]byte, len(segments))
 	for i := range segments {
-		about := &stark.Statement{
-			Circuit: blockproof.Circuit(), Context: segments[i].Context, Public: segments[i].Public, Terms: segments[i].Terms,
-		}
-		if arguments[i], err = p.prover.Prove(about, p.level, segments[i].Columns(p.parallel), p.parallel); err != nil {
+		if arguments[i], err = p.prover.Prove(&segments[i].Instance, p.level, segments[i].Columns(p.parallel), p.parallel); err != nil {
 			return nil, fmt.Errorf("segment %d: %w", i, err)
 		}
 	}
