@@ -31,7 +31,7 @@ type Segment struct {
 // tableRow is a row of the table before it is spread over columns.
 type tableRow struct {
 	phase  phase
-	level  int
+	level  uint8
 	prefix poseidon.Digest
 	halves [2]subtree
 	open   [2]bool
@@ -136,7 +136,7 @@ func (t *trie) emit(low, high int) (emitter, error) {
 	}
 	for i := range e.rows {
 		if row := &e.rows[i]; row.phase != after {
-			if missing := row.level + 1 - len(e.part.steps); missing > 0 {
+			if missing := int(row.level) + 1 - len(e.part.steps); missing > 0 {
 				e.part.steps = append(e.part.steps, make([]uint32, missing)...)
 			}
 			e.part.steps[row.level]++
@@ -151,7 +151,7 @@ func (t *trie) rows(low, high int) (n int) {
 	for _, positions := range t.levels {
 		for _, i := range positions {
 			p := &t.positions[i]
-			switch from, to := max(low, p.low), min(high, p.high); {
+			switch from, to := max(low, int(p.low)), min(high, int(p.high)); {
 			case from >= to:
 			case t.changes[from] < t.changes[to]:
 				n += 2
@@ -172,15 +172,15 @@ func (t *trie) rows(low, high int) (n int) {
 // change sets what stands at positions after the entries low to high.
 func (t *trie) change(low, high int) {
 	for i := range t.positions {
-		if p := &t.positions[i]; p.halves[0] == 0 && p.high-p.low == 1 && low <= p.low && p.low < high {
+		if p := &t.positions[i]; p.halves[0] == 0 && p.high-p.low == 1 && low <= int(p.low) && int(p.low) < high {
 			p.next = leafOrEmpty(t.entries[p.low].leaves[1])
 		}
 	}
 	for level := pathBits; level >= 0; level-- {
-		var positions []int
+		var positions []int32
 		for _, i := range t.levels[level] {
 			p := &t.positions[i]
-			if from, to := max(low, p.low), min(high, p.high); from < to && t.changes[from] < t.changes[to] {
+			if from, to := max(low, int(p.low)), min(high, int(p.high)); from < to && t.changes[from] < t.changes[to] {
 				positions = append(positions, i)
 			}
 		}
@@ -196,13 +196,15 @@ type emitter struct {
 	rows      []tableRow
 }
 
-func (e *emitter) isTouched(p *position) bool { return max(e.low, p.low) < min(e.high, p.high) }
+func (e *emitter) isTouched(p *position) bool {
+	return max(e.low, int(p.low)) < min(e.high, int(p.high))
+}
 
 // touched makes the rows of position i, which has entries of the segment below it.
-func (e *emitter) touched(i int) error {
+func (e *emitter) touched(i int32) error {
 	p := &e.t.positions[i]
 	if p.halves[0] == 0 {
-		e.part.levels[p.low-e.low] = uint8(p.level)
+		e.part.levels[int(p.low)-e.low] = p.level
 		return nil
 	}
 	halves := [2]*position{&e.t.positions[p.halves[0]], &e.t.positions[p.halves[1]]}
@@ -210,8 +212,8 @@ func (e *emitter) touched(i int) error {
 	for s, h := range halves {
 		open[s] = e.isTouched(h) || e.mustOpen(h, halves[1-s])
 	}
-	row := tableRow{phase: same, level: p.level, prefix: p.prefix, halves: [2]subtree{halves[0].now, halves[1].now}, open: open}
-	from, to := max(e.low, p.low), min(e.high, p.high)
+	row := tableRow{phase: same, level: p.level, prefix: e.t.prefix(p), halves: [2]subtree{halves[0].now, halves[1].now}, open: open}
+	from, to := max(e.low, int(p.low)), min(e.high, int(p.high))
 	if e.t.changes[from] < e.t.changes[to] {
 		row.phase = changed
 		e.rows = append(e.rows, row)
@@ -241,25 +243,27 @@ func (e *emitter) mustOpen(h, other *position) bool {
 }
 
 // shown makes the rows of position i, which the segment does not touch, so that they show whether it is a leaf.
-func (e *emitter) shown(i int) error {
+func (e *emitter) shown(i int32) error {
 	p := &e.t.positions[i]
 	switch {
 	case p.now.kind == opaque:
 		return fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
 	case p.halves[0] == 0:
-		path, valueHash := p.path, p.valueHash
+		o := other{level: p.level}
 		if p.low < p.high { // an entry of another segment
 			entry, version := &e.t.entries[p.low], 0
-			if p.low < e.low {
+			if int(p.low) < e.low {
 				version = 1
 			}
-			path, valueHash = entry.path, entry.hashes[version]
+			o.path, o.valueHash = entry.path, entry.hashes[version]
+		} else {
+			o.path, o.valueHash = e.t.sites[p.site].path, e.t.sites[p.site].valueHash
 		}
-		e.part.others = append(e.part.others, other{uint8(p.level), path, valueHash})
+		e.part.others = append(e.part.others, o)
 		return nil
 	}
 	halves := [2]*position{&e.t.positions[p.halves[0]], &e.t.positions[p.halves[1]]}
-	row := tableRow{phase: same, level: p.level, prefix: p.prefix}
+	row := tableRow{phase: same, level: p.level, prefix: e.t.prefix(p)}
 	for s, h := range halves {
 		row.halves[s], row.open[s] = h.now, p.now.kind == leaf && h.now.kind == leaf
 	}
@@ -331,12 +335,12 @@ func (s *Segment) fill(table []field.Vector, r int) {
 	case same:
 		table[colSame][r] = one
 	}
-	at := step(row.level)
+	at := step(int(row.level))
 	table[colLevel][r] = field.New(uint64(row.level))
 	set(colPrefix, &row.prefix)
 	set(colStep, &at)
 	if row.open[1] {
-		i := row.level / elementBits
+		i := int(row.level) / elementBits
 		turn := field.New(uint64(at[i]))
 		next := field.New(uint64(row.prefix[i]) + 1)
 		turn.Mul(&turn, &next)

@@ -35,15 +35,18 @@ func leafOrEmpty(digest poseidon.Digest) subtree {
 	return subtree{leaf, digest}
 }
 
-// position is a position of the tree. Each access has one of its own, with nothing else below it.
+// position is a position of the tree. Each access has one of its own, with nothing else below it. Blocks have millions.
 type position struct {
-	level     int
-	prefix    poseidon.Digest
-	low, high int    // the entries below it
-	halves    [2]int // positions; 0: none, it is a leaf, empty or opaque
 	// now is what stands there before the segment at hand, next after it.
 	now, next subtree
-	// Of a leaf that no access has the path of.
+	low, high int32    // the entries below it
+	halves    [2]int32 // positions; 0: none, it is a leaf, empty or opaque
+	site      int32    // of a leaf or node that has no entries below it; 0: none
+	level     uint8
+}
+
+// site is where a leaf is that no access has the path of, or a path that leads to a node.
+type site struct {
 	path, valueHash poseidon.Digest
 }
 
@@ -51,8 +54,9 @@ type position struct {
 type trie struct {
 	entries   []entry
 	positions []position
-	levels    [pathBits + 1][]int // positions with halves, by level
-	changes   []int               // changes[i]: how many entries before i are changed
+	sites     []site
+	levels    [pathBits + 1][]int32 // positions with halves, by level
+	changes   []int                 // changes[i]: how many entries before i are changed
 	shapes    []tree.Shape
 	digests   []poseidon.Digest
 	err       error // of reading the witness; all that is read after it is void
@@ -60,7 +64,10 @@ type trie struct {
 
 // newTrie reads the witness.
 func newTrie(entries []entry, w tree.Witness) (*trie, error) {
-	t := &trie{entries: entries, positions: make([]position, 1, 16*len(entries)), shapes: w.Shapes, digests: w.Digests}
+	t := &trie{
+		entries: entries, positions: make([]position, 1, len(w.Shapes)+2*len(entries)), sites: make([]site, 1),
+		shapes: w.Shapes, digests: w.Digests,
+	}
 	t.changes = make([]int, len(entries)+1)
 	for i := range entries {
 		t.changes[i+1] = t.changes[i]
@@ -116,10 +123,24 @@ func (t *trie) digest() (d poseidon.Digest) {
 	return d
 }
 
-// add adds a position with the given entries below it. path is one that leads there.
-func (t *trie) add(level int, path *poseidon.Digest, low, high int) int {
-	t.positions = append(t.positions, position{level: level, prefix: prefix(path, level), low: low, high: high})
-	return len(t.positions) - 1
+// add adds a position with the given entries below it.
+func (t *trie) add(level, low, high int) int32 {
+	t.positions = append(t.positions, position{level: uint8(level), low: int32(low), high: int32(high)})
+	return int32(len(t.positions) - 1)
+}
+
+// addSite notes where a position without entries is.
+func (t *trie) addSite(p int32, s site) {
+	t.positions[p].site = int32(len(t.sites))
+	t.sites = append(t.sites, s)
+}
+
+// path is one that leads to a position with entries or a site.
+func (t *trie) path(p *position) *poseidon.Digest {
+	if p.site != 0 {
+		return &t.sites[p.site].path
+	}
+	return &t.entries[p.low].path
 }
 
 // middle is the index of the first of entries low to high that lies right of the position at level.
@@ -127,8 +148,11 @@ func (t *trie) middle(low, high, level int) int {
 	return low + sort.Search(high-low, func(i int) bool { return bit(&t.entries[low+i].path, level) == 1 })
 }
 
+// prefix is where a position with entries or a site is.
+func (t *trie) prefix(p *position) poseidon.Digest { return prefix(t.path(p), int(p.level)) }
+
 // touched reads a position at level with entries low to high below it; there is at least one.
-func (t *trie) touched(low, high, level int) int {
+func (t *trie) touched(low, high, level int) int32 {
 	had := 0
 	for i := low; i < high; i++ {
 		if !t.entries[i].leaves[0].IsZero() {
@@ -141,7 +165,7 @@ func (t *trie) touched(low, high, level int) int {
 	case shape == tree.ShapeEmpty && had == 0, shape == tree.ShapeOwn && had == 1:
 		return t.spread(low, high, level, nil)
 	case shape == tree.ShapeOther && had == 0:
-		other := t.other(level)
+		other := site{t.digest(), t.digest()}
 		if prefix(&other.path, level) != prefix(&t.entries[low].path, level) {
 			t.fail("another leaf at level %d does not belong there", level)
 		}
@@ -160,10 +184,10 @@ func (t *trie) touched(low, high, level int) int {
 }
 
 // branch reads the halves of a position.
-func (t *trie) branch(low, high, level int) int {
-	p, m := t.add(level, &t.entries[low].path, low, high), t.middle(low, high, level)
+func (t *trie) branch(low, high, level int) int32 {
+	p, m := t.add(level, low, high), t.middle(low, high, level)
 	bounds := [3]int{low, m, high}
-	var halves [2]int
+	var halves [2]int32
 	for s := range halves {
 		if bounds[s] < bounds[s+1] {
 			halves[s] = t.touched(bounds[s], bounds[s+1], level+1)
@@ -171,105 +195,94 @@ func (t *trie) branch(low, high, level int) int {
 	}
 	for s := range halves {
 		if bounds[s] == bounds[s+1] {
-			path := prefix(&t.entries[low].path, level)
-			if s == 1 {
-				path[level/elementBits] |= step(level)[level/elementBits]
-			}
-			halves[s] = t.untouched(level+1, &path, bounds[s])
+			halves[s] = t.untouched(level+1, below(&t.entries[low].path, level, s))
 		}
 	}
 	t.setHalves(p, halves)
 	return p
 }
 
-func (t *trie) setHalves(p int, halves [2]int) {
+// below is the prefix of half s of the position at level on the way of path.
+func below(path *poseidon.Digest, level, s int) poseidon.Digest {
+	p := prefix(path, level)
+	if s == 1 {
+		p[level/elementBits] |= step(level)[level/elementBits]
+	}
+	return p
+}
+
+func (t *trie) setHalves(p int32, halves [2]int32) {
 	t.positions[p].halves = halves
 	level := t.positions[p].level
 	t.levels[level] = append(t.levels[level], p)
 }
 
-// other reads a leaf that no access has the path of.
-func (t *trie) other(level int) position {
-	path, valueHash := t.digest(), t.digest()
-	var digest [1]poseidon.Digest
+// addOther adds a leaf that no access has the path of.
+func (t *trie) addOther(level int, other site) int32 {
+	p := t.add(level, 0, 0)
+	t.addSite(p, other)
 	if t.err == nil {
-		poseidon.Leaves(digest[:], [][2]poseidon.Digest{{path, valueHash}})
+		var digest [1]poseidon.Digest
+		poseidon.Leaves(digest[:], [][2]poseidon.Digest{{other.path, other.valueHash}})
+		t.positions[p].now = subtree{leaf, digest[0]}
 	}
-	return position{level: level, prefix: prefix(&path, level), path: path, valueHash: valueHash, now: subtree{leaf, digest[0]}}
+	return p
 }
 
 // untouched reads a position without accesses.
-func (t *trie) untouched(level int, path *poseidon.Digest, low int) int {
-	p := t.add(level, path, low, low)
-	switch shape := t.shape(); shape {
-	case tree.ShapeEmpty:
-	case tree.ShapeDigest:
+func (t *trie) untouched(level int, place poseidon.Digest) int32 {
+	switch shape := t.shape(); {
+	case shape == tree.ShapeEmpty:
+		return t.add(level, 0, 0)
+	case shape == tree.ShapeDigest:
+		p := t.add(level, 0, 0)
 		t.positions[p].now = subtree{opaque, t.digest()}
-	case tree.ShapeOther:
-		other := t.other(level)
-		if other.prefix != t.positions[p].prefix {
+		return p
+	case shape == tree.ShapeOther:
+		other := site{t.digest(), t.digest()}
+		if prefix(&other.path, level) != place {
 			t.fail("a leaf beside level %d does not belong there", level-1)
 		}
-		other.low, other.high = low, low
-		t.positions[p] = other
-	case tree.ShapeNode:
-		if level >= pathBits {
-			t.fail("a node at level %d", level)
-			return p
-		}
-		var halves [2]int
+		return t.addOther(level, other)
+	case shape == tree.ShapeNode && level < pathBits:
+		p := t.add(level, 0, 0)
+		t.addSite(p, site{path: place})
+		var halves [2]int32
 		for s := range halves {
-			below := *path
-			below[level/elementBits] |= uint32(s) * step(level)[level/elementBits]
-			halves[s] = t.add(level+1, &below, low, low)
+			halves[s] = t.add(level+1, 0, 0)
 			if d := t.digest(); !d.IsZero() {
 				t.positions[halves[s]].now = subtree{opaque, d}
 			}
 		}
 		t.setHalves(p, halves)
+		return p
 	default:
 		t.fail("shape %d beside level %d", shape, level-1)
+		return 0
 	}
-	return p
 }
 
 // spread makes positions where the tree before has nothing but other, or one leaf of an entry, so that each entry,
 // and other, has one of its own. The root always has halves.
-func (t *trie) spread(low, high, level int, other *position) int {
-	leaves := high - low
-	path := &poseidon.Digest{}
-	if other != nil {
-		leaves++
-		path = &other.path
-	} else if low < high {
-		path = &t.entries[low].path
-	}
-	if t.err != nil || level > 0 && (leaves == 0 || leaves == 1 && low < high) {
-		p := t.add(level, path, low, high)
-		if low < high {
-			t.positions[p].now = leafOrEmpty(t.entries[low].leaves[0])
-		}
+func (t *trie) spread(low, high, level int, other *site) int32 {
+	switch leaves := high - low; {
+	case t.err != nil || level > 0 && leaves == 0 && other == nil:
+		return t.add(level, 0, 0)
+	case level > 0 && leaves == 0:
+		return t.addOther(level, *other)
+	case level > 0 && leaves == 1 && other == nil:
+		p := t.add(level, low, high)
+		t.positions[p].now = leafOrEmpty(t.entries[low].leaves[0])
 		return p
 	}
-	if level > 0 && leaves == 1 {
-		own := *other
-		own.level, own.prefix, own.low, own.high = level, prefix(&other.path, level), low, high
-		t.positions = append(t.positions, own)
-		return len(t.positions) - 1
-	}
-	p, m := t.add(level, path, low, high), t.middle(low, high, level)
-	below := t.positions[p].prefix
-	var halves [2]int
+	p, m := t.add(level, low, high), t.middle(low, high, level)
+	var halves [2]int32
 	for s, bounds := range [2][2]int{{low, m}, {m, high}} {
-		below[level/elementBits] |= uint32(s) * step(level)[level/elementBits]
-		switch {
-		case other != nil && bit(&other.path, level) == s:
-			halves[s] = t.spread(bounds[0], bounds[1], level+1, other)
-		case bounds[0] < bounds[1]:
-			halves[s] = t.spread(bounds[0], bounds[1], level+1, nil)
-		default:
-			halves[s] = t.add(level+1, &below, bounds[0], bounds[1])
+		var there *site
+		if other != nil && bit(&other.path, level) == s {
+			there = other
 		}
+		halves[s] = t.spread(bounds[0], bounds[1], level+1, there)
 	}
 	t.setHalves(p, halves)
 	return p
@@ -277,7 +290,7 @@ func (t *trie) spread(low, high, level int, other *position) int {
 
 // join sets what stands at positions of one level, at the time that at chooses, from their halves: the definition of
 // the tree.
-func join(t *trie, positions []int, at func(*position) *subtree) {
+func join(t *trie, positions []int32, at func(*position) *subtree) {
 	pairs := make([][2]poseidon.Digest, 0, len(positions))
 	nodes := make([]*subtree, 0, len(positions))
 	for _, i := range positions {
