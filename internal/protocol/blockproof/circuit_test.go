@@ -125,6 +125,39 @@ func TestNamedBatches(t *testing.T) {
 	}
 }
 
+// TestCuts: what needs care where a list is cut into segments.
+func TestCuts(t *testing.T) {
+	// Nothing but absent keys: no cut is safe by what stands beside it, and each is.
+	b := newBatch(model{at("1", 1): {5}, at("0", 2): {6}})
+	for i := range uint32(20) {
+		b.read(poseidon.Digest{i<<24 | 1<<20, i})
+	}
+	segments := b.segments(t, 16)
+	if check(t, segments); len(segments) < 2 {
+		t.Errorf("%d segments of absent keys", len(segments))
+	}
+	// A half is emptied by its first entry and filled by its last, beside a node that the witness does not open.
+	b = newBatch(model{at("00", 1): {1}, at("10", 2): {2}, at("11", 3): {3}})
+	b.write(at("00", 1), poseidon.Digest{})
+	for i := range 7 {
+		b.read(at(fmt.Sprintf("01%03b", i), 10))
+	}
+	b.write(at("01111", 20), poseidon.Digest{9})
+	limit := len(b.segments(t, 1<<maxLogRows)[0].rows) - 4
+	s := b.statement()
+	if _, err := s.segments(b.entries(), b.witness(), limit); !errors.Is(err, ErrCut) {
+		t.Errorf("emptied and filled again: %v", err)
+	}
+	// Where an entry in between has a value, the cut is made there.
+	b.before[at("01011", 10)] = poseidon.Digest{7}
+	b.write(at("01011", 10), poseidon.Digest{})
+	limit = 17 // for all but the last entry
+	if segments = b.segments(t, limit); len(segments) != 2 || len(segments[0].part.levels) != 4 {
+		t.Errorf("%d segments, the first of %d entries", len(segments), len(segments[0].part.levels))
+	}
+	check(t, segments)
+}
+
 // everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each side.
 func everything() *batch {
 	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, i, 1} }

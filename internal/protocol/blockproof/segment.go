@@ -16,9 +16,12 @@ import (
 // proof system asks for.
 const minLogRows, maxLogRows = 3, 17
 
-// ErrCut is returned by Trace for a block of more than one segment that empties a part of the tree early in the list
-// and fills it again so much later that both are in different segments, in between nothing but absent keys.
+// ErrCut is returned by Trace for a block that empties a part of the tree, opaque beside it, and fills it again by an
+// entry more than a segment of absent keys later.
 var ErrCut = errors.New("blockproof: the access list cannot be cut into segments")
+
+// errUnopened: a segment empties a half whose neighbour the witness does not open.
+var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
 
 // Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. Its argument is a
 // proof of Instance from the table that Columns makes.
@@ -94,37 +97,54 @@ func (s *Statement) segments(entries []entry, w tree.Witness, limit int) ([]Segm
 	return segments, nil
 }
 
-// segment makes the longest segment from entry low on that has at most limit rows, and carries it out on the trie.
+// segment makes a segment of at most limit rows from entry low on, the longest as a rule, and carries it out on the trie.
 func (t *trie) segment(low, limit int) (s Segment, high int, err error) {
-	high = len(t.entries)
-	if t.rows(low, high) > limit {
-		fits, tooMany := low, high // by bisection
-		for tooMany-fits > 1 {
-			if m := (fits + tooMany) / 2; t.rows(low, m) <= limit {
-				fits = m
-			} else {
-				tooMany = m
+	for high = t.fitting(low, limit); high > low; {
+		e, err := t.emit(low, high)
+		switch {
+		case err == nil && len(e.rows) <= limit:
+			for i := range t.positions {
+				t.positions[i].now = t.positions[i].next
 			}
+			return Segment{part: e.part, rows: e.rows}, high, nil
+		case err == nil: // what deletions open took more rows than fitting allows for
+			high -= (high - low + 1) / 2
+		case errors.Is(err, errUnopened) && high < len(t.entries):
+			high = t.safeCut(low, high-1)
+		default:
+			return s, 0, err
 		}
-		// After an entry that leaves a value, or before one that has one, what the cut parts is not empty between the
-		// segments, unless it is so after both: the witness then has what a segment that empties it asks for.
-		for high = fits; high > low && t.entries[high-1].leaves[1].IsZero() && t.entries[high].leaves[0].IsZero(); high-- {
-		}
-		if high == low {
-			return s, 0, ErrCut
+		for i := range t.positions {
+			t.positions[i].next = t.positions[i].now
 		}
 	}
-	e, err := t.emit(low, high)
-	if err != nil {
-		return s, 0, err
+	return s, 0, ErrCut
+}
+
+// fitting is where the longest segment from entry low on ends that takes at most limit rows, as far as rows tells.
+func (t *trie) fitting(low, limit int) int {
+	if t.rows(low, len(t.entries)) <= limit {
+		return len(t.entries)
 	}
-	if len(e.rows) > limit {
-		return s, 0, ErrCut
+	fits, tooMany := low, len(t.entries)
+	for tooMany-fits > 1 {
+		if m := (fits + tooMany) / 2; t.rows(low, m) <= limit {
+			fits = m
+		} else {
+			tooMany = m
+		}
 	}
-	for i := range t.positions {
-		t.positions[i].now = t.positions[i].next
+	return fits
+}
+
+// safeCut is the last place up to high where a segment from entry low on can end whatever it empties; low for none:
+// after an entry that leaves a value, or before one that has one. Then no half that the cut goes through is empty
+// between the segments, unless it is so after both: the witness then has what a segment that empties it asks for.
+func (t *trie) safeCut(low, high int) int {
+	for high > low && t.entries[high-1].leaves[1].IsZero() && t.entries[high].leaves[0].IsZero() {
+		high--
 	}
-	return Segment{part: e.part, rows: e.rows}, high, nil
+	return high
 }
 
 // emit carries the entries low to high out, on next, and makes the rows.
@@ -247,7 +267,7 @@ func (e *emitter) shown(i int32) error {
 	p := &e.t.positions[i]
 	switch {
 	case p.now.kind == opaque:
-		return fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
+		return errUnopened
 	case p.halves[0] == 0:
 		o := other{level: p.level}
 		if p.low < p.high { // an entry of another segment
