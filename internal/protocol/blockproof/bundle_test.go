@@ -113,8 +113,10 @@ func TestBundleBytes(t *testing.T) {
 }
 
 func FuzzDecodeBundle(f *testing.F) {
-	b := newBundle(f, 2)
-	b.Proof = b.Proof[:50]
+	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}}, {Key: []byte{3}, New: []byte{4, 5}}}
+	parent := sign(f, types.Header{Height: 1})
+	header := types.Header{Height: 2, Parent: parent.Header.Hash(), WritesDigest: types.DigestAccesses(accesses)}
+	b := Bundle{parent, sign(f, header), accesses, make([]byte, 50)}
 	f.Add(b.Encode())
 	f.Add(make([]byte, 2*types.SignedHeaderBytes+16))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -124,9 +126,6 @@ func FuzzDecodeBundle(f *testing.F) {
 		}
 		if !bytes.Equal(decoded.Encode(), data) {
 			t.Fatal("decoding and encoding changes the bundle")
-		}
-		if _, err := decoded.Verify(100); err == nil {
-			t.Fatal("accepted without a whole proof")
 		}
 	})
 }
