@@ -104,7 +104,7 @@ var rows = map[string][]string{
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
-	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/testkit/plainverifier"},
+	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security", "internal/testkit/plainverifier"},
 	"internal/protocol/exec":       {"internal/testkit/wasmgen"},
 	"client/contracttest":          {"internal/testkit/wasmgen"},
 	"contracts/rust":               {"client/contracttest", "types"},

@@ -12,6 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/proof/security"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 )
 
@@ -340,5 +342,16 @@ func TestDocumentedCircuit(t *testing.T) {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("docs/proofs.md does not say %s", want)
 		}
+	}
+}
+
+// TestSecurity: the largest segment has the bits that each level says.
+func TestSecurity(t *testing.T) {
+	for _, level := range stark.Levels {
+		terms := security.Best(level.Parameters, security.Of(Circuit(), maxLogRows, maxEntries+maxOthers+pathBits))
+		if terms.Bits() < level.Bits {
+			t.Errorf("%d bits of %d: %+v", terms.Bits(), level.Bits, terms)
+		}
+		t.Logf("%d bits: %+v", level.Bits, terms)
 	}
 }
