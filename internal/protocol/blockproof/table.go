@@ -1,0 +1,132 @@
+package blockproof
+
+import (
+	"math/bits"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+)
+
+// Columns makes the table that satisfies the circuit: columns of a power of two of rows.
+func (s *Segment) Columns(parallel Parallel) []field.Vector {
+	rows := 1 << max(minLogRows, bits.Len(uint(len(s.rows)-1)))
+	table := make([]field.Vector, columns)
+	all := make(field.Vector, columns*rows)
+	for i := range table {
+		table[i] = all[i*rows : (i+1)*rows : (i+1)*rows]
+	}
+	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {
+		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
+		for r := low; r < min(high, len(s.rows)); r++ {
+			s.fill(table, r)
+		}
+		finish(table, low, high)
+	})
+	return table
+}
+
+// rowsPerPiece is how many rows are made in one call through Parallel.
+const rowsPerPiece = 1 << 11
+
+// fill sets what is known of row r beforehand.
+func (s *Segment) fill(table []field.Vector, r int) {
+	row := &s.rows[r]
+	one := field.New(1)
+	set := func(column int, digest *poseidon.Digest) {
+		for i, v := range digest {
+			table[column+i][r] = field.New(uint64(v))
+		}
+	}
+	for h := range row.halves {
+		half := &row.halves[h]
+		set(colInput+h*digestSize, &half.digest)
+		switch {
+		case half.kind == empty:
+			table[colEmpty+h][r] = one
+		case row.open[h] && half.kind == leaf:
+			table[colLeaf+h][r] = one
+		}
+		if row.phase == after {
+			if !row.open[h] && half.kind != empty {
+				showNotZero(table, [2]int{colPrefix, colStep}[h], r, &half.digest)
+			}
+			continue
+		}
+		if row.open[h] {
+			table[colOpen+h][r] = one
+		} else if row.phase == changed && half.kind != empty {
+			table[colKept+h][r] = one
+		}
+	}
+	switch row.phase {
+	case after:
+		return
+	case changed:
+		table[colChanged][r] = one
+	case same:
+		table[colSame][r] = one
+	}
+	at := step(int(row.level))
+	table[colLevel][r] = field.New(uint64(row.level))
+	set(colPrefix, &row.prefix)
+	set(colStep, &at)
+	if row.open[1] {
+		i := int(row.level) / elementBits
+		turn := field.New(uint64(at[i]))
+		next := field.New(uint64(row.prefix[i]) + 1)
+		turn.Mul(&turn, &next)
+		table[colTurn][r].Inverse(&turn)
+	}
+}
+
+// showNotZero sets the eight columns so that their product with digest is 1.
+func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) {
+	for i, v := range digest {
+		if v != 0 {
+			e := field.New(uint64(v))
+			table[column+i][r].Inverse(&e)
+			return
+		}
+	}
+}
+
+// finish computes the rest of rows low to high.
+func finish(table []field.Vector, low, high int) {
+	b := &blocks{columns: table[colPermute:]}
+	for ; low < high; low += blockRows {
+		b.next(low, min(low+blockRows, high))
+		combine(b, table, permute[field.Vector](b, b.inputs(table)))
+	}
+}
+
+// inputs are the permutations' inputs on the rows of b.
+func (b *blocks) inputs(table []field.Vector) (in [width]field.Vector) {
+	for i := range in {
+		in[i] = table[colInput+i][b.low:b.high]
+	}
+	return in
+}
+
+// combine computes what the rows of b are: empty, a leaf or a node, and its digest. hashed is what their permutations
+// give.
+func combine(b *blocks, table []field.Vector, hashed [digestSize]field.Vector) {
+	low, high := b.low, b.high
+	half := func(column int) [2]field.Vector {
+		return [2]field.Vector{table[column][low:high], table[column+1][low:high]}
+	}
+	e, l := half(colEmpty), half(colLeaf)
+	isEmpty, isLeaf := table[colIsEmpty][low:high], table[colIsLeaf][low:high]
+	isEmpty.Mul(e[0], e[1])
+	isLeaf.Add(b.mul(e[0], l[1]), b.mul(e[1], l[0]))
+	isNode := b.fresh()
+	for i := range isNode {
+		isNode[i].SetOne()
+		isNode[i].Sub(&isNode[i], &isEmpty[i])
+		isNode[i].Sub(&isNode[i], &isLeaf[i])
+	}
+	for i := range digestSize {
+		left, right := table[colInput+i][low:high], table[colInput+digestSize+i][low:high]
+		digest := table[colDigest+i][low:high]
+		digest.Add(b.add(left, right), b.mul(isNode, b.sub(hashed[i], right)))
+	}
+}
