@@ -3,7 +3,6 @@ package blockproof
 import (
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/testkit/plainverifier"
 )
 
@@ -25,9 +24,7 @@ func TestSecondVerifier(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range segments {
-		instance := plainverifier.Of(&stark.Statement{
-			Circuit: Circuit(), Context: segments[i].Context, Public: segments[i].Public, Terms: segments[i].Terms,
-		})
+		instance := plainverifier.Of(&segments[i].Instance)
 		argument := proven[i].argument
 		if err := plainverifier.Verify(instance, argument); err != nil {
 			t.Errorf("segment %d: %v", i, err)
