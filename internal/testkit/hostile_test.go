@@ -47,7 +47,7 @@ func attacks(a, b, alone types.ContractID) []attack {
 		{"relay", both(b, a), exec.Success, code(0)},      // each other
 		{"relay", both(alone, a), exec.Success, code(0)},  // a → alone → a → alone is refused
 		{"fork", both(b, a), exec.Success, code(2)},       // 2^32 calls: the callee runs out of gas, the caller has its 64th left
-		{"growRelay", both(b, a), exec.Success, code(0)},  // 256 pages each, of 1,024 together
+		{"growRelay", both(b, a), exec.Success, code(0)},  // 16 pages each, of 256 together
 		{"arguments", both(b, a), exec.OutOfGas, nil},     // 64 KiB each time
 		{"arguments", nil, exec.OutOfGas, nil},            // to no contract
 		{"sink", make([]byte, 64<<10), exec.Success, nil}, // the longest arguments

@@ -145,7 +145,7 @@ type generation struct {
 
 // maxMemoryPages is what wazero may believe that a memory can have: one page more than any has, because a memory is
 // made short again by asking for one more.
-const maxMemoryPages = 257
+const maxMemoryPages = 17
 
 func (e *Engine) newGeneration() (*generation, error) {
 	config := wazero.NewRuntimeConfig() // the compiler, where wazero has one for the processor

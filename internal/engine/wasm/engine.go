@@ -72,10 +72,7 @@ type Engine struct {
 	recent     *list.List // of *code, last used first
 	idle       int        // instances of all codes
 	bytes      int        // of all codes and idle instances, about
-	waiting    []*code    // to be compiled in the background
-	compiling  bool       // a goroutine does
 	closed     bool
-	background sync.WaitGroup
 }
 
 type counters struct {
@@ -137,16 +134,7 @@ func (e *Engine) Close() error {
 		e.mu.Unlock()
 		return nil
 	}
-	waiting := e.waiting
-	e.closed, e.waiting = true, nil
-	e.mu.Unlock()
-	e.background.Wait()
-	var err error
-	for _, c := range waiting {
-		err = errors.Join(err, e.release(c))
-	}
-
-	e.mu.Lock()
+	e.closed = true
 	var leftovers leftovers
 	for e.recent.Len() > 0 {
 		e.evict(e.recent.Back().Value.(*code), &leftovers)
@@ -154,7 +142,7 @@ func (e *Engine) Close() error {
 	generation := e.generation
 	e.generation = nil
 	e.mu.Unlock()
-	err = errors.Join(err, leftovers.close())
+	err := leftovers.close()
 	if generation != nil {
 		err = errors.Join(err, generation.close())
 	}
@@ -202,44 +190,13 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 	return c.module, e.release(c)
 }
 
-// Compile compiles a module in the background, or loads its machine code, so that its first call need not wait for it.
-// It does nothing if that is done, or if too many modules wait for it: they are compiled when they are called.
+// Compile is [vm.Engine].Compile.
 func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
-	const mostWaiting = 64
 	c, err := e.hold(hash, module)
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	if c.ready.Load() || e.closed || len(e.waiting) >= mostWaiting {
-		e.mu.Unlock()
-		return e.release(c)
-	}
-	e.waiting = append(e.waiting, c)
-	if !e.compiling {
-		e.compiling = true
-		e.background.Go(e.compileWaiting)
-	}
-	e.mu.Unlock()
-	return nil
-}
-
-// compileWaiting compiles one module after the other: the machine's other cores are for blocks.
-func (e *Engine) compileWaiting() {
-	for {
-		e.mu.Lock()
-		if len(e.waiting) == 0 {
-			e.compiling = false
-			e.mu.Unlock()
-			return
-		}
-		c := e.waiting[0]
-		e.waiting = e.waiting[1:]
-		e.mu.Unlock()
-		if err := errors.Join(c.compile(), e.release(c)); err != nil { // the call that needs it meets it again
-			e.opts.Log.Error("cannot compile a contract ahead of its call", "code", c.hash, "error", err)
-		}
-	}
+	return errors.Join(c.compile(), e.release(c))
 }
 
 // Run is [vm.Engine].Run.

@@ -104,8 +104,8 @@ func TestGasIsExact(t *testing.T) {
 			return vm.Returned, nil
 		}}
 		exit, left := e.run(t, c, "run", h, enough)
-		// Set-up 2; a turn 1 load 4 + 7 plain, loop 1; call 5, drop 1.
-		const want = enough - (2 + 1 + 150_000*(4+2+4+2) + 5 + 1)
+		// Set-up 2, loop 1; a turn: load 5, br_if 3, 7 others; call 7, drop 1.
+		const want = enough - (2 + 1 + 150_000*(5+3+7) + 7 + 1)
 		if exit != vm.Returned || seen != left || left != want {
 			t.Errorf("%s: exit %d, %d gas seen, %d left, want %d", engine, exit, seen, left, want)
 		}

@@ -3,6 +3,7 @@ package wasm
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -55,7 +56,7 @@ func step(t *rapid.T, depth int) []byte {
 func drawGuest(t *rapid.T) *guest {
 	g := &guest{pages: rapid.IntRange(0, 3).Draw(t, "pages"), imports: []string{"debug"},
 		globals: []int64{7, -1, 1 << 40}, table: []int{2, 3}}
-	g.maxPages = rapid.SampledFrom([]int{0, g.pages, g.pages + 1, 256}).Draw(t, "maximum")
+	g.maxPages = rapid.SampledFrom([]int{0, g.pages, g.pages + 1, 16}).Draw(t, "maximum")
 	for range rapid.IntRange(0, 3).Draw(t, "segments") {
 		if bytes := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "data"); g.pages > 0 {
 			g.data = append(g.data, guestData{rapid.IntRange(0, g.pages*wasmPage-40).Draw(t, "offset"), bytes})
@@ -283,7 +284,7 @@ func TestParallelRuns(t *testing.T) {
 	var contracts []contract
 	for i := range 5 {
 		contracts = append(contracts, e.load(t, &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{
-			{export: "run", locals: 1, body: seq(times(0, 50+i, get(0), get(0), store8(0), i32(1), memoryGrow(), opDrop), memorySize(), i32(0), load8(1), call(0))},
+			{export: "run", locals: 1, body: seq(times(0, 5+i, get(0), get(0), store8(0), i32(1), memoryGrow(), opDrop), memorySize(), i32(0), load8(1), call(0))},
 		}}))
 	}
 	var wait sync.WaitGroup
@@ -304,7 +305,7 @@ func TestParallelRuns(t *testing.T) {
 				}}
 				gas := vm.Gas{Left: enough}
 				exit, err := e.Run(c.hash, c.module, "run", h, &gas)
-				if err != nil || exit != vm.Returned || len(seen) != 2 || uint32(seen[0]) != uint32(51+i) || uint32(seen[1]) != 1 {
+				if err != nil || exit != vm.Returned || len(seen) != 2 || uint32(seen[0]) != uint32(6+i) || uint32(seen[1]) != 1 {
 					t.Errorf("exit %d, %v, error %v", exit, seen, err)
 				}
 			}
@@ -341,30 +342,25 @@ func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 	}
 }
 
-func TestCompileInTheBackground(t *testing.T) {
+// What a deploy compiles needs no compiling when it is called.
+func TestCompile(t *testing.T) {
 	e := newEngine(t, Options{})
-	var contracts []contract
-	for i := range 100 {
-		contracts = append(contracts, e.load(t, body(i32(i), opDrop)))
-	}
-	for _, c := range contracts {
+	c := e.load(t, body(i32(1), opDrop))
+	for range 2 {
 		if err := e.Compile(c.hash, c.module); err != nil {
 			t.Fatal(err)
 		}
-	}
-	e.background.Wait()
-	if compiled := e.Stats().Compiled; compiled < 64 || compiled > 100 {
-		t.Errorf("%d modules compiled of 64 or more that waited", compiled)
-	}
-	for _, c := range contracts {
-		e.run(t, c, "run", &host{}, 1000)
-	}
-	if compiled := e.Stats().Compiled; compiled != 100 {
-		t.Errorf("%d modules compiled of 100", compiled)
-	}
-	for _, c := range contracts { // waiting or not when the engine closes
-		if err := e.Compile(c.hash, c.module); err != nil {
-			t.Fatal(err)
+		if compiled := e.Stats().Compiled; compiled != 1 {
+			t.Fatalf("%d modules compiled", compiled)
 		}
+	}
+	if exit, _ := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned || e.Stats().Compiled != 1 {
+		t.Errorf("exit %d, %d modules compiled", exit, e.Stats().Compiled)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Compile(c.hash, c.module); !errors.Is(err, errClosed) {
+		t.Errorf("a closed engine compiles: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Limits of execution beside those in types (docs/protocol.md, "Calls").
 const (
 	maxCallDepth = 32
-	maxLivePages = 1_024   // of the instances on the call stack together
+	maxLivePages = 256     // of the instances on the call stack together
 	maxDebug     = 1 << 10 // bytes of a message
 )
 
@@ -77,6 +77,12 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 		return Outcome{}, err
 	}
 	r.keepCode(made.hash, p.Code)
+	if r.machine.Engine == nil {
+		return Outcome{}, errNoMachine
+	}
+	if err := r.machine.Engine.Compile(made.hash, module); err != nil {
+		return Outcome{}, err
+	}
 	outcome := Outcome{Contract: &id}
 	if module.HasInit() {
 		price := callPrice(len(p.InitArgs)) + modulePrice(module.CodeSize()) + memoryPrice(module)
@@ -156,9 +162,6 @@ func memoryPrice(m *vm.Module) uint64 { return uint64(schedule.MemoryPage) * uin
 // enter runs a function of a contract whose price is paid, with all the gas, and says how it ended.
 func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, []byte, error) {
 	x := f.execution
-	if x.run.machine.Engine == nil {
-		return Success, nil, errNoMachine
-	}
 	before := gas.Left
 	if t := x.run.tracer; t != nil {
 		t.Enter(CallInfo{

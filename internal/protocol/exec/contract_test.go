@@ -90,7 +90,7 @@ func TestDeploy(t *testing.T) {
 		g.answer("made with %d", g.call(vm.Value))
 	}})
 	id := types.NewContractID(account(alice), 0)
-	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + 50_000 + 250*0 + types.Gas(6_000+4+4*len(code)+3*4_000)
+	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + (800_000 + 30_000 + 1_500*2 + 10*4) + types.Gas(6_000+4+4*len(code)+3*4_000)
 	deploy := func(args string, edits ...func(*types.Transaction)) Result {
 		p := types.Deploy{Amount: 5, Name: "n", Code: code, InitArgs: []byte(args)}
 		return c.block(c.transfer(alice, append([]func(*types.Transaction){func(tx *types.Transaction) {
@@ -100,8 +100,8 @@ func TestDeploy(t *testing.T) {
 	result := deploy("args")
 	c.outcome(result, Success, "made with 5")
 	r := result.Receipts[0]
-	// The body is one empty function: a metered block without locals, and what init itself takes.
-	inside := types.Gas(50+1) + 50 + (15_000 + 8*4 + 64*4 + 2 + 50_000) + 50 + (50 + 3)
+	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and what init itself takes.
+	inside := types.Gas(110+1) + 110 + (15_000 + 8*4 + 64*4 + 2 + 50_000) + 110 + (110 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
 		t.Errorf("contract %s, used %d, want %d; stored %q, %d coins", r.Contract, r.GasUsed, price+inside, c.stored(id, "args"), c.coins(id))
 	}
@@ -207,7 +207,7 @@ func TestNestedCalls(t *testing.T) {
 		{"back", "0 6", nil},
 		{"self", "6", nil},
 		{"buffer", `""`, []types.Log{{Contract: inner, Name: "Echo", Data: []byte{}}}},
-		{"gas", "0 12295 true", nil},
+		{"gas", "0 12235 true", nil},
 		{"view", "0 1, 2", nil},
 	} {
 		t.Run(tc.function, func(t *testing.T) {
@@ -286,29 +286,29 @@ func TestLivePages(t *testing.T) {
 	var id types.ContractID
 	var codes []uint64
 	deep := func(g *guest) { codes = append(codes, g.nested(id, "deep", 0, "")) }
-	code := e.code("large", 250, map[string]script{
+	code := e.code("large", 16, map[string]script{
 		"_reentrant": func(*guest) {},
 		"deep":       deep,
 		"wide": func(g *guest) {
-			for range 8 {
+			for range 20 {
 				codes = append(codes, g.nested(id, "leaf", 0, ""))
 			}
 		},
 		"leaf": func(*guest) {},
 		"grow": func(g *guest) {
 			first := g.host.Grow(g.memory, 6)
-			g.answer("%v %v", first, g.host.Grow(g.memory, 1_024))
+			g.answer("%v %v", first, g.host.Grow(g.memory, 256))
 		},
 	})
 	result := c.block(c.payload(alice, 400_000_000, types.Deploy{Code: code}))
 	id = *result.Receipts[0].Contract
 	c.outcome(c.run(id, "deep"), Success, "")
-	if !slices.Equal(codes, []uint64{codeLimits, 0, 0, 0}) {
+	if !slices.Equal(codes, append([]uint64{codeLimits}, make([]uint64, 15)...)) {
 		t.Errorf("deep: %v", codes)
 	}
 	codes = nil
 	c.outcome(c.run(id, "wide"), Success, "")
-	if !slices.Equal(codes, make([]uint64, 8)) {
+	if !slices.Equal(codes, make([]uint64, 20)) {
 		t.Errorf("wide: %v", codes)
 	}
 	c.outcome(c.run(id, "grow"), Success, "true false")

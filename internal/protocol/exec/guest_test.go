@@ -116,6 +116,8 @@ type scripted struct {
 	modules map[types.CodeHash]*vm.Module
 	scripts map[types.CodeHash]map[string]script
 	codes   map[types.CodeHash][]byte
+
+	compiled []types.CodeHash
 }
 
 func (e *scripted) CodeSize(hash types.CodeHash) (int, error) { return len(e.codes[hash]), nil }
@@ -160,10 +162,16 @@ func withMachine(t *testing.T) (*testChain, *scripted) {
 	return c, e
 }
 
+// Compile implements [vm.Engine].
+func (e *scripted) Compile(hash types.CodeHash, _ *vm.Module) error {
+	e.compiled = append(e.compiled, hash)
+	return nil
+}
+
 // code makes a module whose exports are the scripts' names; label tells it from others. The options are pages (default
 // 2) and further exports.
 func (e *scripted) code(label string, pages uint32, scripts map[string]script) []byte {
-	m := wasmgen.Contract(pages, 256)
+	m := wasmgen.Contract(pages, 16)
 	procedure := m.AddType(nil, 0)
 	f := m.AddFunction(procedure, nil)
 	names := make([]string, 0, len(scripts))
@@ -191,6 +199,9 @@ func (c *testChain) deploy(e *scripted, label string, value types.Amount, script
 	}
 	if len(result.Codes) != 1 || string(result.Codes[sha256.Sum256(code)]) != string(code) {
 		c.t.Fatalf("the block has the codes %v", result.Codes)
+	}
+	if n := len(e.compiled); n == 0 || e.compiled[n-1] != sha256.Sum256(code) {
+		c.t.Fatalf("the deploy did not compile its code: %v", e.compiled)
 	}
 	return *r.Contract
 }

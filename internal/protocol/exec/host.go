@@ -176,7 +176,7 @@ func (i *invocation) setOutput(price uint64, exit vm.Exit) (vm.Exit, error) {
 	if !ok {
 		return vm.Trapped, nil
 	}
-	i.output = append([]byte(nil), data...)
+	i.output = append(i.output[:0], data...)
 	return exit, nil
 }
 

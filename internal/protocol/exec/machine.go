@@ -126,4 +126,4 @@ func (r *Run) keepCode(hash types.CodeHash, code []byte) {
 }
 
 // errNoMachine is the fault of a run without a machine that meets a contract.
-var errNoMachine = errors.New("a contract was called, and nothing is there to run it")
+var errNoMachine = errors.New("a contract is deployed or called, and nothing is there to run it")

@@ -26,7 +26,9 @@ type Schedule struct {
 
 	// Deploy and call.
 	Deploy              types.Gas
-	DeployMeteredBlock  types.Gas // × (params + declared locals) × metered blocks, summed over the functions
+	DeployFunction      types.Gas // of each defined function
+	DeployBodyByte      types.Gas // of their bodies
+	DeployBranches      types.Gas // × branches² × slots of the frame, summed over the functions
 	ContractCall        types.Gas
 	ContractCallArgByte types.Gas
 	ContractModuleByte  types.Gas
@@ -34,6 +36,7 @@ type Schedule struct {
 
 	// Instructions.
 	Instruction  types.Gas // every one not named
+	Branch       types.Gas // if, br, br_if
 	LoadStore    types.Gas
 	DivRem       types.Gas
 	Call         types.Gas
@@ -72,16 +75,16 @@ var Schedule1 = Schedule{
 	IntrinsicTransfer: 21_000, IntrinsicCall: 21_000, IntrinsicCallByte: 16,
 	IntrinsicDeploy: 71_000, IntrinsicDeployByte: 16, IntrinsicDeployCodeByte: 1_000, IntrinsicConfigure: 71_000,
 	NewAccount: 25_000,
-	Deploy:     50_000, DeployMeteredBlock: 250,
+	Deploy:     800_000, DeployFunction: 30_000, DeployBodyByte: 1_500, DeployBranches: 10,
 	ContractCall: 6_000, ContractCallArgByte: 1, ContractModuleByte: 4, MemoryPage: 4_000,
-	Instruction: 1, LoadStore: 4, DivRem: 5, Call: 5, CallIndirect: 10, BrTable: 3, Structure: 0,
-	HostFunction: 50, CopyBytesPerGas: 4,
+	Instruction: 1, Branch: 3, LoadStore: 5, DivRem: 5, Call: 7, CallIndirect: 10, BrTable: 5, Structure: 0,
+	HostFunction: 110, CopyBytesPerGas: 4,
 	StorageRead: 4_000, StorageReadKeyByte: 8, StorageReadValueByte: 16,
 	StorageWrite: 15_000, StorageWriteKeyByte: 8, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16,
 	NativeTransfer: 9_000, CallValue: 9_000, AccountLookup: 4_000,
 	Emit: 1_000, EmitByte: 16,
-	SHA256: 200, SHA256Byte: 2, Keccak256: 500, Keccak256Byte: 4, Blake3: 200, Blake3Byte: 2,
-	SchnorrVerify: 120_000, ECDSARecover: 150_000,
+	SHA256: 300, SHA256Byte: 2, Keccak256: 1_000, Keccak256Byte: 6, Blake3: 350, Blake3Byte: 2,
+	SchnorrVerify: 130_000, ECDSARecover: 320_000,
 }
 
 // Text is the schedule's canonical text: a line "Name price" for each field, in order.

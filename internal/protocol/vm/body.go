@@ -1,9 +1,16 @@
 package vm
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cairn-chain/cairn/types"
+)
 
 // frameSlots is what a function's frame has beside params, locals and operands.
 const frameSlots = 4
+
+// loopBranches is how many branches a loop has beside its metered block: those of its check of the gas.
+const loopBranches = 2
 
 // anyType is the type of an operand in dead code: the Unknown of the specification's algorithm.
 const anyType ValueType = 0
@@ -25,7 +32,7 @@ type body struct {
 	operands     []ValueType
 	controls     []control
 	highest      int // largest number of operands
-	metered      int // metered blocks
+	branches     int // for what they cost in a deploy
 	rewriter
 }
 
@@ -46,6 +53,7 @@ func (p *parsed) readBodies(n int) {
 			p.refuse(reasonEnd)
 		}
 		p.end = p.at + int(size)
+		p.deployGas += schedule.DeployBodyByte * types.Gas(size)
 		b.read(*p.functionTypeOf(uint32(p.imported + i)))
 		p.end = sectionEnd
 		p.bodyCount++
@@ -55,7 +63,7 @@ func (p *parsed) readBodies(n int) {
 // read validates and rewrites one code entry.
 func (b *body) read(t functionType) {
 	b.functionType = t
-	b.operands, b.controls, b.highest, b.metered = b.operands[:0], b.controls[:0], 0, 0
+	b.operands, b.controls, b.highest, b.branches = b.operands[:0], b.controls[:0], 0, 0
 	locals := b.readLocals()
 	b.push(opBlock, t.result)
 	b.begin()
@@ -68,9 +76,13 @@ func (b *body) read(t functionType) {
 	if b.at != b.end {
 		b.refuse(reasonBodySize)
 	}
-	b.parsed.weight += uint64(b.metered) * uint64(len(b.locals))
+	branches, frame := types.Gas(b.branches), types.Gas(b.frame())
+	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*frame
 	b.finish(locals)
 }
+
+// frame is how many slots the function takes while it is active.
+func (b *body) frame() int { return len(b.locals) + b.highest + frameSlots }
 
 // readLocals reads the declarations of locals and returns them as they were written.
 func (b *body) readLocals() []byte {
@@ -250,7 +262,7 @@ func (b *body) step() {
 		b.typed(known)
 	case other:
 		if known.ends {
-			b.metered++
+			b.branches++
 			b.branch(opcode, from)
 			b.settle(opcode)
 		} else {
@@ -273,6 +285,7 @@ func (b *body) branch(opcode byte, from int) {
 	case opUnreachable:
 		b.leave()
 	case opLoop:
+		b.branches += loopBranches
 		b.push(opLoop, b.blockType())
 	case opIf:
 		t := b.blockType()
@@ -311,6 +324,7 @@ func (b *body) branchTable() {
 	if n > b.bounds.targets {
 		b.refuse(reasonTargets)
 	}
+	b.branches += int(n)
 	t := b.label()
 	for range n { // the last of these is the default
 		if b.label() != t {

@@ -8,6 +8,10 @@ type Engine interface {
 	// An error is code's, or a [*Refused].
 	Module(hash types.CodeHash, code func() ([]byte, error)) (*Module, error)
 
+	// Compile makes a module of this code hash ready to run. A deploy pays for it; so it is made then, and not by the first
+	// call, which pays for loading. An error is a fault of the node.
+	Compile(hash types.CodeHash, module *Module) error
+
 	// Run calls a function of the module, `init` or one that is [Module.Callable], in an instance as it is after
 	// instantiation. gas is what the call may use and, when Run returns, what it has left: nothing unless the exit is
 	// Returned or Reverted. A host function may Run again while the outer call is active: that is another instance.

@@ -6,7 +6,7 @@ import "math"
 // of any kind and a start function are allowed.
 func RewriteCore(code []byte) ([]byte, error) {
 	p, err := parse(code, bounds{
-		floats: true, functions: math.MaxInt, body: math.MaxUint32, locals: 1 << 16, allLocals: 1 << 20,
+		floats: true, types: math.MaxInt, params: math.MaxInt, functions: math.MaxInt, body: math.MaxUint32, locals: 1 << 16, allLocals: 1 << 20,
 		nesting: math.MaxInt, targets: math.MaxUint32,
 	})
 	if err != nil {

@@ -75,6 +75,9 @@ func instructionTable() (table [256]instruction) {
 		table[op].price = uint8(schedule.Structure)
 	}
 	table[opCall].price, table[opCallIndirect].price = uint8(schedule.Call), uint8(schedule.CallIndirect)
+	for _, op := range []byte{opIf, opBr, opBrIf} {
+		table[op].price = uint8(schedule.Branch)
+	}
 	table[opBrTable].price = uint8(schedule.BrTable)
 	for _, op := range []byte{opLoop, opIf, opElse, opEnd, opBr, opBrIf, opBrTable, opReturn, opUnreachable} {
 		table[op].ends = true

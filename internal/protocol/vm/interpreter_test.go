@@ -22,7 +22,7 @@ type interpreter struct {
 	mostPages uint64
 	gas       uint64
 	frames    int
-	weight    uint64 // Σ metered blocks × (params + declared locals)
+	branches  []uint64 // of each function that is defined
 }
 
 type signature struct {
@@ -37,6 +37,7 @@ type code struct {
 	otherwise map[int]int
 	ends      map[int]int    // of block, loop and if: offset of the end
 	costs     map[int]uint64 // of the metered block that begins there
+	branches  uint64
 }
 
 // interpret makes an interpreter of a module.
@@ -55,7 +56,7 @@ func interpret(m *Module, gas uint64) *interpreter {
 		body := m.Code[i][n:]
 		c := prepare(body[1+2*int(body[0]):], int(body[0]))
 		in.bodies = append(in.bodies, c)
-		in.weight += uint64(len(c.costs) * (in.types[f[0]].params + c.locals))
+		in.branches = append(in.branches, c.branches)
 	}
 	for _, g := range m.Globals {
 		value, _ := signed(g[3:])
@@ -125,14 +126,16 @@ func price(opcode byte) uint64 {
 	switch {
 	case opcode == BlockOp, opcode == Else, opcode == End:
 		return 0
+	case opcode == IfOp, opcode == BrOp, opcode == BrIfOp:
+		return 3
 	case opcode == CallOp:
-		return 5
+		return 7
 	case opcode == CallIndirect:
 		return 10
 	case opcode == BrTableOp:
-		return 3
+		return 5
 	case opcode >= 0x28 && opcode <= 0x3E:
-		return 4
+		return 5
 	case opcode >= 0x6D && opcode <= 0x70, opcode >= 0x7F && opcode <= 0x82:
 		return 5
 	}
@@ -153,6 +156,16 @@ func prepare(b []byte, locals int) *code {
 	var open []int
 	begin := 0
 	for pc := 0; pc < len(b); pc = after(b, pc) {
+		if ends(b[pc]) {
+			c.branches++
+		}
+		switch b[pc] {
+		case LoopOp:
+			c.branches += 2
+		case BrTableOp:
+			targets, _ := binary.Uvarint(b[pc+1:])
+			c.branches += targets
+		}
 		switch b[pc] {
 		case BlockOp, LoopOp, IfOp:
 			open = append(open, pc)

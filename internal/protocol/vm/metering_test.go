@@ -41,8 +41,15 @@ func TestRandomContracts(t *testing.T) {
 		want := outcome{exit: in.run(uint32(len(in.functions) - 1))}
 		want.left, want.memory = in.gas, string(in.memory)
 		exits[want.exit]++
-		if got, want := uint64(checked.DeployGas()), 50_000+250*in.weight; got != want {
-			t.Errorf("seed %d: a deploy takes %d gas, want %d", seed, got, want)
+		wantDeploy := uint64(800_000)
+		for i, slots := range frames(t, checked.Instrumented()) {
+			if i < len(in.branches) {
+				_, n := binary.Uvarint(m.Code[i])
+				wantDeploy += 30_000 + 1_500*uint64(len(m.Code[i])-n) + 10*in.branches[i]*in.branches[i]*slots
+			}
+		}
+		if got := uint64(checked.DeployGas()); got != wantDeploy {
+			t.Errorf("seed %d: a deploy takes %d gas, want %d", seed, got, wantDeploy)
 		}
 		for name, machine := range map[string]*machine{"compiler": compiler, "interpreter": interpreter} {
 			got := machine.call(checked, "run", gas)
@@ -67,7 +74,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 		price uint64
 	}{
 		"unreachable": {Op(Unreachable), 1},
-		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 6},
+		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 7},
 		"division":    {Concat(Const(I32, 1), Const(I32, 0), Op(I32DivU), Op(Drop)), 8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +100,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 // itself in memory counts at most once more than it can pay.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
-	const each = 12 // the price of count
+	const each = 14 // the price of count
 	down := Contract(1, 1)
 	down.AddType(nil, 0)
 	for i := range uint32(40) {
@@ -117,4 +124,39 @@ func TestUnpaidWork(t *testing.T) {
 			}
 		}
 	}
+}
+
+// frames reads from a rewritten module how many slots each function's entry takes; what is added takes none.
+func frames(t *testing.T, module []byte) (slots []uint64) {
+	t.Helper()
+	number := func() (n uint64) {
+		n, size := binary.Uvarint(module)
+		module = module[size:]
+		return n
+	}
+	for module = module[8:]; len(module) > 0; {
+		id := module[0]
+		module = module[1:]
+		size := number()
+		if id != 10 {
+			module = module[size:]
+			continue
+		}
+		for range number() {
+			size := number()
+			rest := module[size:]
+			for range number() { // locals
+				number()
+				module = module[1:]
+			}
+			if slots = append(slots, 0); module[0] == GlobalGet {
+				module = module[1:]
+				number()
+				frame, _ := signed(module[1:])
+				slots[len(slots)-1] = uint64(uint32(frame))
+			}
+			module = rest
+		}
+	}
+	return slots
 }

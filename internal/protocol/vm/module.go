@@ -10,11 +10,11 @@ import (
 
 // Limits of a module (docs/protocol.md, "Modules"); bounds of the parser are in contractBounds.
 const (
-	maxPages         = 256
+	maxPages         = 16 // 1 MiB, which the cache next to a core holds: a load that waits for memory takes ten times as long
 	maxTableElements = 2_500
 )
 
-var contractBounds = bounds{functions: 5_000, body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256}
+var contractBounds = bounds{types: 256, params: 100, functions: 5_000, body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256}
 
 // Exports that mean something by their name.
 const (
@@ -53,7 +53,7 @@ func Check(code []byte) (*Module, error) {
 	memory.most = min(memory.most, maxPages)
 	m := &Module{
 		size: len(code), instrumented: p.assemble(),
-		deployGas: schedule.Deploy + schedule.DeployMeteredBlock*types.Gas(p.weight),
+		deployGas: schedule.Deploy + p.deployGas,
 		pages:     memory.least, maxPages: memory.most,
 		callable: make(map[string]struct{}),
 	}

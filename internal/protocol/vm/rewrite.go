@@ -133,7 +133,7 @@ func (b *body) settle(opcode byte) {
 // finish puts the code entry together from the declarations of locals and the rewritten instructions: take the frame,
 // check it and the gas at once, run the instructions in a block, give the frame back, check the gas.
 func (b *body) finish(locals []byte) {
-	frame := int64(1<<32 | (len(b.locals) + b.highest + frameSlots))
+	frame := int64(1<<32 | b.frame())
 	e := appendU32(append(append(b.entry[:0], locals...), opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), frame)
 	e = appendU32(append(e, opI64Sub, opGlobalSet), b.stack)

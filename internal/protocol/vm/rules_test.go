@@ -51,8 +51,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("callable %q: %v", name, !want)
 		}
 	}
-	// init has 1 block and no local, run 4 (if, else, end, end) and 1 local.
-	if got := m.DeployGas(); got != 50_000+250*4 {
+	// init has 6 bytes, 1 branch and 1 + 4 slots; run 33 bytes, 4 branches (if, else, end, end) and 1 + 4 + 4 slots.
+	if got := m.DeployGas(); got != 800_000+2*30_000+1_500*(6+30)+10*(1*5+16*9) {
 		t.Errorf("deploy gas %d", got)
 	}
 }
@@ -99,6 +99,15 @@ func many(functions int) func() []byte {
 	return changed(func(m *Module) {
 		for len(m.Functions) < functions-len(m.Imports) {
 			m.AddFunction(0, nil)
+		}
+	})
+}
+
+// manyTypes gives a contract with this many types.
+func manyTypes(all int) func() []byte {
+	return changed(func(m *Module) {
+		for len(m.Types) < all {
+			m.AddType([]byte{I64}, 0)
 		}
 	})
 }
@@ -254,19 +263,20 @@ var rules = []struct {
 	{"kind of init", "its export init is not a function without params and result", nil, changed(func(m *Module) { m.Exports[1] = Export("init", GlobalKind, 0) })},
 	{"type of _reentrant", "its export _reentrant is not a function without params and result",
 		changed(func(m *Module) { m.Export("_reentrant", FunctionKind, 1) }), changed(func(m *Module) { m.Export("_reentrant", MemoryKind, 0) })},
+	{"types", "more than 256 types", manyTypes(256), manyTypes(257)},
+	{"params of a type", "a type of more than 100 params", manyParams(100, 0), manyParams(101, 0)},
 	{"functions", "more than 5000 functions", many(5000), many(5001)},
 	{"body bytes", "a body of more than 32768 bytes", body(nil, repeat(32766, Nop)), body(nil, repeat(32767, Nop))},
 	{"locals", "a function with more than 100 params and locals", body(repeat(100, I32)), body(repeat(101, I32))},
 	{"params", "a function with more than 100 params and locals", manyParams(60, 40), manyParams(60, 41)},
-	{"params alone", "a function with more than 100 params and locals", manyParams(100, 0), manyParams(101, 0)},
 	{"all locals", "more than 10000 locals in all", manyLocals(10_000), manyLocals(10_001)},
 	{"nesting", "blocks nested deeper than 128", nested(128), nested(129)},
 	{"targets", "a br_table of more than 256 targets",
 		body(nil, Const(I32, 0), BrTable(0, make([]uint32, 256)...)), body(nil, Const(I32, 0), BrTable(0, make([]uint32, 257)...))},
-	{"pages", "an initial memory of more than 256 pages",
-		changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(256)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(257)) })},
-	{"most pages", "a maximum memory of more than 256 pages",
-		changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(256)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(257)) })},
+	{"pages", "an initial memory of more than 16 pages",
+		changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(16)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(17)) })},
+	{"most pages", "a maximum memory of more than 16 pages",
+		changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(16)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(17)) })},
 	{"table size", "a table of more than 2500 elements",
 		changed(func(m *Module) { m.Tables[0] = Concat([]byte{0x70, 1}, U32(2500), U32(1<<32-1)) }), changed(func(m *Module) { m.Tables[0] = Concat([]byte{0x70, 0}, U32(2501)) })},
 	{"data", "a data segment outside of the initial memory", changed(func(m *Module) { m.Data[0] = Data(65532, "data") }), changed(func(m *Module) { m.Data[0] = Data(65533, "data") })},

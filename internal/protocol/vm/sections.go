@@ -1,6 +1,10 @@
 package vm
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/cairn-chain/cairn/types"
+)
 
 // Sections by their number, in the order in which they come.
 const (
@@ -86,16 +90,18 @@ type parsed struct {
 	elementCount, dataCount int
 	elementEnd, dataEnd     uint64 // the highest end of a segment whose offset is an i32.const
 
-	elements  []byte // element segments, rewritten
-	bodyCount int    // code entries
-	bodies    []byte // the same, rewritten
-	allLocals uint64 // declared locals
-	weight    uint64 // Σ over functions of metered blocks × (params + declared locals)
+	elements  []byte    // element segments, rewritten
+	bodyCount int       // code entries
+	bodies    []byte    // the same, rewritten
+	allLocals uint64    // declared locals
+	deployGas types.Gas // what the functions cost in a deploy
 }
 
 // bounds are limits that parsing itself keeps, so that it stays linear in the code.
 type bounds struct {
 	floats    bool
+	types     int
+	params    int // of a type
 	functions int
 	body      uint32 // bytes
 	locals    uint64 // params and declared locals of a function
@@ -170,6 +176,9 @@ func (p *parsed) section(id byte) {
 	for range n {
 		switch id {
 		case typeSection:
+			if len(p.types) == p.bounds.types {
+				p.refuse(reasonTypes)
+			}
 			p.types = append(p.types, p.readType())
 		case importSection:
 			p.readImport()
@@ -208,6 +217,9 @@ func (p *parsed) readType() (t functionType) {
 		p.refuse(reasonTypeForm)
 	}
 	n := p.count()
+	if n > p.bounds.params {
+		p.refuse(reasonParams)
+	}
 	from := p.at
 	for range n {
 		p.valueType()

@@ -73,7 +73,7 @@ func TestStackOverflowComesBeforeGas(t *testing.T) {
 	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
-	const enough = 1_024 * (12 + 5)
+	const enough = 1_024 * (14 + 7)
 	if got := machine.call(module, "run", enough); got.exit != vm.StackOverflow {
 		t.Errorf("with gas for all frames that fit: exit %d", got.exit)
 	}
@@ -113,7 +113,7 @@ func TestFramesAreGivenBack(t *testing.T) {
 func TestMemoryGrow(t *testing.T) {
 	const (
 		paid  = 4_000
-		fixed = 1 + 1 + 1 + 4 // constants, memory.grow, store
+		fixed = 1 + 1 + 1 + 5 // constants, memory.grow, store
 	)
 	tests := []struct {
 		name   string
@@ -165,7 +165,7 @@ func TestSlices(t *testing.T) {
 		Op(LocalGet, 0), Const(I32, 1), Op(I32Sub), Op(LocalTee, 0), Op(BrIfOp, 0), Op(End))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigCompiler()), check(t, m)
-	const cost = 3 + 5*turns
+	const cost = 3 + 7*turns
 	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 || got.refills < cost/vm.MaxSlice-1 {
 		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
 	}

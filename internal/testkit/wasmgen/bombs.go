@@ -2,95 +2,163 @@ package wasmgen
 
 import "bytes"
 
-// Bomb is a contract that is hard on whoever compiles it, within the limits of modules.
+// Bomb is a contract that is hard on whoever compiles or loads it, within the limits of modules. It exports run.
 type Bomb struct {
-	Name   string
-	Module *Module
+	Name string
+	Code []byte
 }
 
-const (
-	bodyLimit = 32_768
-	codeLimit = 262_144
-)
+// Bombs makes modules that take as much work to compile for their size as is known: with function bodies of at most so
+// many bytes, of which as many are in a module as its limit of bytes allows, but one at least. The limits of the protocol
+// are 32,768 and 262,144; a body has room for 2,048 at least.
+func Bombs(body, code int) []Bomb {
+	b := bombs{body, code}
+	return append(append(b.branching(), b.straight()...), moduleBombs()...)
+}
 
-// Bombs makes modules that take as much work to compile for their size as is known.
-func Bombs() []Bomb {
-	locals := func(n int) []byte { return bytes.Repeat([]byte{I32}, n) }
-	live := func(n int) (b []byte) { // a use of every local
-		for i := range n {
-			b = Concat(b, Op(LocalGet, uint32(i)), Op(LocalGet, uint32((i+1)%n)), Op(I32Add), Op(LocalSet, uint32(i)))
-		}
-		return b
+// bombs makes bombs of bodies and modules of at most so many bytes.
+type bombs struct{ body, code int }
+
+// bodies is a module of functions that have these locals and instructions. Type 0 is () → (), global 0 a mutable i32.
+func (b bombs) bodies(name string, locals int, instructions []byte) Bomb {
+	m := bombModule()
+	b.fill(m, locals, instructions)
+	return Bomb{name, m.Encode()}
+}
+
+func (b bombs) fill(m *Module, locals int, instructions []byte) {
+	body := Body(manyI32(locals), instructions...)
+	for size := 0; size == 0 || size+len(body) < b.code-1_000; size += len(body) + 1 {
+		m.AddFunction(0, manyI32(locals), instructions...)
 	}
-	branches := Concat(Op(LocalGet, 0), Op(IfOp), []byte{Empty}, Op(LocalGet, 98), Op(LocalSet, 99), Op(End))
-	var nest []byte
-	for range 128 {
-		nest = Concat(nest, Op(LoopOp), []byte{Empty}, Op(LocalGet, 0), Op(BrIfOp, 0))
-	}
-	nest = Concat(nest, live(100), bytes.Repeat([]byte{End}, 128))
+	m.Export("run", FunctionKind, uint32(len(m.Functions)-1))
+}
+
+// repeated is a part as often as it fits into a body with so many locals and so many other bytes.
+func (b bombs) repeated(locals, others int, part ...byte) []byte {
+	return bytes.Repeat(part, (b.body-2*locals-others-5)/len(part))
+}
+
+// branching are bombs of many basic blocks: what a compiler asks about pairs of them is quadratic.
+func (b bombs) branching() []Bomb {
+	const most = 100 // locals
+	condition := Op(LocalGet, 0)
+	emptyIf := Concat(condition, []byte{IfOp, Empty, End})
+	emptyLoop := []byte{LoopOp, Empty, End}
+	shortBranch := Concat(condition, []byte{IfOp, Empty}, Op(LocalGet, 98), Op(LocalSet, 99), []byte{End})
+	bothWays := Concat(condition, []byte{IfOp, Empty}, Op(LocalGet, 98), Op(LocalSet, 99), []byte{Else}, Op(LocalGet, 97), Op(LocalSet, 99), []byte{End})
+	branchOut := Concat(condition, Op(BrIfOp, 0))
 	targets := make([]uint32, 256)
 	for i := range targets {
 		targets[i] = uint32(i % 2)
 	}
-	table := Concat(Op(BlockOp), []byte{Empty}, Op(LocalGet, 0), BrTable(0, targets...), Op(End))
-	empty := func() *Module {
-		m := Contract(1, 1)
-		m.AddType(nil, 0)
-		return m
+	table := Concat([]byte{BlockOp, Empty}, condition, BrTable(0, targets...), []byte{End})
+	loops := bytes.Repeat(Concat([]byte{LoopOp, Empty}, branchOut), most)
+	ends := bytes.Repeat([]byte{End}, most)
+	all := []Bomb{
+		b.bodies("empty ifs", 1, b.repeated(1, 0, emptyIf...)),
+		b.bodies("empty loops", 0, b.repeated(0, 0, emptyLoop...)),
+		b.bodies("br_ifs", 1, b.repeated(1, 0, branchOut...)),
+		b.bodies("br_ifs that set a local", most, b.repeated(most, 0, Concat(Op(GlobalGet, 0), Op(LocalSet, 7), branchOut)...)),
+		b.bodies("br_tables", 1, b.repeated(1, 0, table...)),
+		b.bodies("ifs over 100 locals", most, b.repeated(most, 0, shortBranch...)),
+		b.bodies("ifs and elses over 100 locals", most, b.repeated(most, 0, bothWays...)),
+		b.bodies("loops nested in loops", most, b.repeated(most, 0, Concat(loops, useAll(20), ends)...)),
+		b.bodies("dead code", 0, b.repeated(0, 0, BlockOp, Empty, BrOp, 0, LoopOp, Empty, End, End)),
 	}
-	// fill adds functions of one repeated part, each as long as a body may be, until the code is as long as it may be.
-	fill := func(m *Module, locals, part []byte) *Module {
-		n := (bodyLimit - 2*len(locals) - 4) / len(part)
-		for size := 0; size+n*len(part)+500 < codeLimit; size += n*len(part) + 2*len(locals) + 10 {
-			m.AddFunction(0, locals, bytes.Repeat(part, n)...)
-		}
-		m.Export("run", FunctionKind, 0)
-		return m
+	// Every br_if passes on all locals of a loop: each is looked for along the whole way back to the loop.
+	inside := b.repeated(60, 1_600, Concat(condition, Op(BrIfOp, 90))...)
+	all = append(all, b.bodies("br_ifs out of nested loops", 60, Concat(useAll(60), loops, inside, ends, useAll(60))))
+	inside = b.repeated(most, 1_000, Concat(condition, Op(BrIfOp, 0))...)
+	all = append(all, b.bodies("br_ifs to a loop", most, Concat(useAll(most), []byte{LoopOp, Empty}, inside, []byte{End})))
+	// Operands that live across blocks.
+	n := b.body / 6
+	operands, sums := bytes.Repeat(Op(GlobalGet, 0), n), bytes.Repeat([]byte{I32Add}, n-1)
+	across := func(part []byte) []byte {
+		return Concat(operands, b.repeated(1, 3*n+2, part...), sums, Op(LocalSet, 0))
 	}
-	globals := empty()
-	globals.AddFunction(0, nil)
-	for range 52_000 {
-		globals.Globals = append(globals.Globals, []byte{I32, 1, I32Const, 0, End})
+	return append(all, b.bodies("operands across ifs", 1, across(emptyIf)), b.bodies("operands across loops", 1, across(emptyLoop)))
+}
+
+// straight are bombs without branches.
+func (b bombs) straight() []Bomb {
+	part := func(name string, locals int, instructions ...[]byte) Bomb {
+		return b.bodies(name, locals, b.repeated(locals, 0, Concat(instructions...)...))
 	}
-	tiny := empty()
-	for range 5_000 {
-		tiny.AddFunction(0, nil)
+	get, set := Op(LocalGet, 0), Op(LocalSet, 0)
+	wide := bombModule()
+	wide.AddFunction(wide.AddType(manyI32(100), 0), nil)
+	many := make([]byte, 0, 200)
+	for i := range 100 {
+		many = append(many, Op(LocalGet, uint32(i))...)
 	}
-	wide := empty()
-	params := wide.AddType(locals(100), 0)
-	wide.AddFunction(params, nil)
-	exports := empty()
-	exports.AddFunction(0, nil)
-	for i := range 36_000 {
-		exports.Export(string([]byte{byte('a' + i%26), byte('a' + i/26%26), byte('a' + i/676%26), byte('a' + i/17576)}), FunctionKind, 0)
-	}
+	b.fill(wide, 100, b.repeated(100, 0, Concat(many, Call(0))...))
 	return []Bomb{
-		{"arithmetic", fill(empty(), locals(2), Concat(Op(LocalGet, 0), Op(LocalGet, 1), Op(I32Add), Op(LocalSet, 0)))},
-		{"branches over 100 locals", fill(empty(), locals(100), Concat(live(20), branches))},
-		{"short branches over 100 locals", fill(empty(), locals(100), branches)},
-		{"nested loops over 100 locals", fill(empty(), locals(100), nest)},
-		{"empty loops", fill(empty(), nil, Concat(Op(LoopOp), []byte{Empty}, Op(End)))},
-		{"empty ifs", fill(empty(), locals(1), Concat(Op(LocalGet, 0), Op(IfOp), []byte{Empty}, Op(End)))},
-		{"br_ifs", fill(empty(), locals(1), Concat(Op(LocalGet, 0), Op(BrIfOp, 0)))},
-		{"br_tables", fill(empty(), locals(1), table)},
-		{"loads", fill(empty(), locals(1), Concat(Op(LocalGet, 0), Op(I32Load, 0, 0), Op(LocalSet, 0)))},
-		{"divisions", fill(empty(), locals(2), Concat(Op(LocalGet, 0), Op(LocalGet, 1), Op(I32DivU), Op(LocalSet, 0)))},
-		{"calls", fill(empty(), nil, Call(0))},
-		{"calls of 100 params", fill(wide, locals(100), Concat(allLocals(100), Call(0)))},
-		{"memory.grow", fill(empty(), locals(1), Concat(Op(LocalGet, 0), Op(MemoryGrow, 0), Op(LocalSet, 0)))},
-		{"operands", fill(empty(), nil, Concat(bytes.Repeat(Const(I32, 1), 1_000), bytes.Repeat([]byte{Drop}, 1_000)))},
-		{"live operands", fill(empty(), locals(1), Concat(bytes.Repeat(Op(LocalGet, 0), 500), bytes.Repeat([]byte{I32Add}, 499), Op(LocalSet, 0)))},
-		{"operands across calls", fill(empty(), locals(1), Concat(bytes.Repeat(Concat(Op(LocalGet, 0), Op(I32Load, 2, 0), Call(0)), 200), bytes.Repeat([]byte{I32Add}, 199), Op(LocalSet, 0)))},
-		{"globals", globals},
-		{"tiny functions", tiny},
-		{"exports", exports},
-		{"dead code", fill(empty(), nil, Concat(Op(BlockOp), []byte{Empty}, Op(BrOp, 0), Op(LoopOp), []byte{Empty}, Op(End), Op(End)))},
+		part("additions", 2, get, Op(LocalGet, 1), []byte{I32Add}, set),
+		part("loads", 1, get, Op(I32Load, 0, 0), set),
+		part("stores", 1, get, get, Op(I32Store, 0, 0)),
+		part("divisions", 2, get, Op(LocalGet, 1), []byte{I32DivU}, set),
+		part("uses of 100 locals", 100, useAll(100)),
+		part("calls", 0, Call(0)),
+		{"calls of 100 params", wide.Encode()},
+		part("memory.grow", 1, get, Op(MemoryGrow, 0), set),
+		part("operands", 0, bytes.Repeat(Const(I32, 1), 500), bytes.Repeat([]byte{Drop}, 500)),
+		part("live operands", 1, bytes.Repeat(get, 500), bytes.Repeat([]byte{I32Add}, 499), set),
+		part("operands across calls", 1, bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200), bytes.Repeat([]byte{I32Add}, 199), set),
 	}
 }
 
-func allLocals(n int) (b []byte) {
-	for i := range n {
-		b = append(b, Op(LocalGet, uint32(i))...)
+// moduleBombs are modules at the limits of what is beside bodies.
+func moduleBombs() []Bomb {
+	with := func(name string, change func(m *Module)) Bomb {
+		m := bombModule()
+		m.AddFunction(0, nil)
+		m.Export("run", FunctionKind, 0)
+		change(m)
+		return Bomb{name, m.Encode()}
+	}
+	return []Bomb{
+		with("nothing", func(*Module) {}),
+		with("tiny functions", func(m *Module) {
+			for range 4_999 {
+				m.AddFunction(0, nil)
+			}
+		}),
+		with("types", func(m *Module) {
+			for i := range 255 {
+				params := bytes.Repeat([]byte{I64}, 100)
+				for j := range 8 {
+					params[j] += byte(i >> j & 1)
+				}
+				m.AddType(params, 0)
+			}
+		}),
+		with("globals", func(m *Module) {
+			for range 52_000 {
+				m.Globals = append(m.Globals, Global(I32, true, 0))
+			}
+		}),
+		with("exports", func(m *Module) {
+			for i := range 36_000 {
+				m.Export(string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676%26), 'a' + byte(i/17_576)}), FunctionKind, 0)
+			}
+		}),
+	}
+}
+
+func bombModule() *Module {
+	m := Contract(1, 1)
+	m.AddType(nil, 0)
+	m.Globals = [][]byte{Global(I32, true, 0)}
+	return m
+}
+
+func manyI32(n int) []byte { return bytes.Repeat([]byte{I32}, n) }
+
+// useAll uses and changes n locals.
+func useAll(n int) (b []byte) {
+	for i := range uint32(n) {
+		b = append(b, Concat(Op(LocalGet, i), Op(LocalGet, (i+1)%uint32(n)), []byte{I32Add}, Op(LocalSet, i))...)
 	}
 	return b
 }

@@ -71,7 +71,7 @@ const namesAt = 1024 // where the hostile contract has the names of the function
 //
 // A reentrant one may be entered while it is active.
 func Hostile(reentrant bool) *Module {
-	h := &hostile{Module: Contract(2, 256)}
+	h := &hostile{Module: Contract(2, 16)}
 	procedure := h.AddType(nil, 0)
 	h.read = h.AddImport(HostImport{"args_read", i32s(1), 0})
 	h.give = h.AddImport(HostImport{"return_data", i32s(2), 0})

@@ -33,9 +33,14 @@ const (
 	I32Eqz       = 0x45
 	I32Eq        = 0x46
 	I32Add       = 0x6A
+	I32And       = 0x71
 	I32Sub       = 0x6B
 	I32DivU      = 0x6E
+	I32LtU       = 0x49
 	I32Shl       = 0x74
+	I64Mul       = 0x7E
+	I64DivU      = 0x80
+	I64ShrU      = 0x88
 	I64Add       = 0x7C
 	I32WrapI64   = 0xA7
 
