@@ -40,6 +40,9 @@ crash: ## kill a loaded node KILLS times in a row and check that it loses nothin
 bench: ## measure against geth and anvil and as the state grows, into bench/results.md (an hour)
 	sh scripts/bench.sh
 
+gas: ## measure what a gas of each operation takes (needs Unix; ten minutes)
+	go run ./bench/gas
+
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
 	go run ./bench/flood -cairn bin/cairn
 
@@ -47,4 +50,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build test race lint fuzz alerts provoke crash bench flood generate
+.PHONY: help build test race lint fuzz alerts provoke crash bench gas flood generate

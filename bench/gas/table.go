@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// table is a Markdown table of operations with their gas and the least processor time that some runs of them took.
+type table struct {
+	out     io.Writer
+	runs    int
+	skipped int
+	dearest struct {
+		name string
+		rate float64
+	}
+}
+
+func (t *table) begin(title string) {
+	t.dearest.rate, t.skipped = 0, 0
+	fmt.Fprintf(t.out, "\n## %s\n\n| | gas | ms | ns a gas | |\n|---|---:|---:|---:|---|\n", title)
+}
+
+// row writes a line. What is priced under its time is marked, and what is priced over twice its time.
+func (t *table) row(name string, gas types.Gas, took time.Duration) {
+	rate := float64(took) / float64(gas)
+	verdict := ""
+	switch {
+	case rate > 1:
+		verdict = "under its time"
+	case rate < 0.5:
+		verdict = "over twice its time"
+	}
+	if rate > t.dearest.rate {
+		t.dearest.name, t.dearest.rate = name, rate
+	}
+	fmt.Fprintf(t.out, "| %s | %d | %.1f | %.2f | %s |\n", name, gas, float64(took)/1e6, rate, verdict)
+}
+
+func (t *table) skip(string) { t.skipped++ }
+
+func (t *table) end() {
+	fmt.Fprintf(t.out, "\nMost time for its gas: %s, %.2f ns.", t.dearest.name, t.dearest.rate)
+	if t.skipped > 0 {
+		fmt.Fprintf(t.out, " Of %d modules the deploy costs more gas than a block has.", t.skipped)
+	}
+	fmt.Fprintln(t.out)
+}
+
+// processorTime is what the process uses, in user and kernel mode, while something runs: others on the machine change it
+// less than the time of the clock.
+func processorTime(f func() error) (time.Duration, error) {
+	before, err := usedTime()
+	if err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	after, err := usedTime()
+	return after - before, err
+}
+
+func usedTime() (time.Duration, error) {
+	var usage syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), err
+}
+
+// calibrate is the least time that a chain of a hundred million dependent additions and multiplications takes, for one: at
+// 5 cycles each it tells how fast the core ran.
+func calibrate(runs int) (time.Duration, error) {
+	best := time.Duration(1 << 62)
+	for range runs {
+		took, err := processorTime(func() error {
+			x := uint64(runs)
+			for range 100_000_000 {
+				x = x*6364136223846793005 + 1442695040888963407
+			}
+			if x == 0 {
+				return fmt.Errorf("an odd chance")
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, took)
+	}
+	return best, nil
+}
