@@ -95,7 +95,8 @@ func (s *Solo) Run(ctx context.Context) error {
 			return nil
 		case <-tick:
 			last = s.nextTick(last, blockTime)
-			if _, err := s.produce(s.pool.Best(s.ledger.Tip().Env.BaseFee)); err != nil {
+			txs := &punctual{Transactions: s.pool.Best(s.ledger.Tip().Env.BaseFee), clock: s.clock, end: s.clock.Now().Add(blockTime)}
+			if _, err := s.produce(txs); err != nil {
 				return err
 			}
 		case <-ready:

@@ -38,8 +38,13 @@ type code struct {
 // wazero keeps of it.
 const machineCodeRatio = 7
 
+// codeOverhead is about what the smallest module takes in memory, in bytes.
+const codeOverhead = 32 << 10
+
 // codeSize is about what a module takes in memory, compiled.
-func codeSize(m *vm.Module) int { return m.CodeSize() + machineCodeRatio*len(m.Instrumented()) }
+func codeSize(m *vm.Module) int {
+	return codeOverhead + m.CodeSize() + machineCodeRatio*len(m.Instrumented())
+}
 
 // compile makes the machine code, or loads it. Only one goroutine does it, others wait.
 func (c *code) compile() (err error) {

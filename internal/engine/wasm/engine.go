@@ -16,13 +16,14 @@ import (
 // Options are an engine's settings. A zero value takes its default.
 type Options struct {
 	// Dir is the directory that machine code is kept in, made if need be; empty: it is compiled again in each process.
-	// What falls out of it is compiled again at its next call, for which the caller pays no more than for loading:
-	// DirBytes should be ample.
+	// What falls out of it, or is lost, is compiled again at its next call, for which the caller pays no more than for
+	// loading. So DirBytes is ample: to have machine code of deployed contracts fall out, which goes by last use, deploys
+	// must pay for as much, and 1 MiB of it costs 100 M gas at least.
 	Dir      string
-	DirBytes int64 // 4 GiB
+	DirBytes int64 // 64 GiB
 
 	// What is kept in memory beside running instances. What falls out was not used for longest.
-	Codes       int // modules: 4,096
+	Codes       int // modules: 65,536
 	Idle        int // instances: 1,024
 	IdlePerCode int // instances of one module: 64
 	Bytes       int // of modules, machine code and instances together, about: 512 MiB
@@ -37,8 +38,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.DirBytes, 4<<30)
-	setDefault(&o.Codes, 4096)
+	setDefault(&o.DirBytes, 64<<30)
+	setDefault(&o.Codes, 65_536)
 	setDefault(&o.Idle, 1024)
 	setDefault(&o.IdlePerCode, 64)
 	setDefault(&o.Bytes, 512<<20)
