@@ -69,6 +69,7 @@ type Node struct {
 	store     *chain.Store
 	mark      *mark.File // nil of a development chain
 	engine    *wasm.Engine
+	trials    *wasm.Engine // of simulated deploys
 	ledger    *ledger.Ledger
 	queue     *proving.Queue
 	pool      *mempool.Pool
@@ -120,6 +121,9 @@ func New(config Config) (_ *Node, err error) {
 		engine.Dir = filepath.Join(config.DataDir, codeDir)
 	}
 	if n.engine, err = wasm.New(engine); err != nil {
+		return nil, err
+	}
+	if n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: config.Log}); err != nil {
 		return nil, err
 	}
 	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override, n.engine); err != nil {
@@ -328,8 +332,10 @@ func (n *Node) Close() error {
 	if n.pool != nil {
 		errs = append(errs, n.pool.Close())
 	}
-	if n.engine != nil {
-		errs = append(errs, n.engine.Close())
+	for _, engine := range []*wasm.Engine{n.engine, n.trials} {
+		if engine != nil {
+			errs = append(errs, engine.Close())
+		}
 	}
 	if n.mark != nil {
 		errs = append(errs, n.mark.Close())

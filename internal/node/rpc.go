@@ -29,7 +29,7 @@ const callsPerCore = 2
 
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
-		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Proofs: n.queue, Version: n.config.Version,
+		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Proofs: n.queue, Trials: n.trials, Version: n.config.Version,
 		Mode: api.ModePrimary, Limits: jsonrpc.Options{
 			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
 			Incident:   logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,

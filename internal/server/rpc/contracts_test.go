@@ -184,6 +184,26 @@ func TestViewCallFailures(t *testing.T) {
 	s.refused(api.ErrNoContract, "svc_getStorageAt", types.ContractID{9}, "0x")
 }
 
+// TestEstimateOfADeploy deploys with the gas that was estimated. The chain's own engine, which would keep the machine code
+// on disk, compiles nothing before.
+func TestEstimateOfADeploy(t *testing.T) {
+	s := newTokenScenario(t)
+	code := must(os.ReadFile("../../../contracts/wasm/as-nep20.wasm"))(t)
+	args := []byte(`{"name":"Second","symbol":"TWO","decimals":6,"initialSupply":"1000000000"}`)
+	draft := s.draft(alice, 2, types.Deploy{Code: code, InitArgs: args})
+	before := s.engine.Stats().Compiled
+	estimate := call[api.Quantity](s.testChain, "svc_estimateGas", api.Data(draft.Encode()))
+	if now, tried := s.engine.Stats().Compiled, s.trials.Stats().Compiled; now != before || tried != 1 {
+		t.Errorf("%d modules compiled before, %d now and %d beside", before, now, tried)
+	}
+	tx := s.costly(alice, 2, types.Gas(estimate), draft.Payload)
+	s.include(tx)
+	receipt := call[api.Receipt](s.testChain, "svc_getTransactionReceipt", tx.ID())
+	if receipt.Status != 1 || 5*estimate > 6*receipt.GasUsed || s.engine.Stats().Compiled != before+1 {
+		t.Errorf("estimated %d, used %d, status %d, %d modules compiled", estimate, receipt.GasUsed, receipt.Status, s.engine.Stats().Compiled)
+	}
+}
+
 // TestEstimateOfACall sends a token transfer with the gas that was estimated.
 func TestEstimateOfACall(t *testing.T) {
 	s := newTokenScenario(t)

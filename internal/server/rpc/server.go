@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -94,6 +95,7 @@ type Config struct {
 	Pool      Pool
 	Node      Node
 	Proofs    Proofs
+	Trials    vm.Engine // runs the code of deploys that are simulated, and keeps little of it
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 
 	Version  string          // of the software
@@ -111,6 +113,7 @@ type Server struct {
 	pool      Pool
 	node      Node
 	proofs    Proofs
+	trials    vm.Engine
 	developer Developer
 	version   string
 	mode      api.Mode
@@ -139,7 +142,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, developer: c.Developer, version: c.Version,
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), report: c.Limits.Incident,

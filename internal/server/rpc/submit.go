@@ -145,7 +145,7 @@ func (s *Server) simulate(ctx context.Context, encoded []byte) (simulation, erro
 	}
 	view, err := s.chain.StateAt(head.Height)
 	return simulation{
-		parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.ledger.Machine()},
+		parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.machineFor(tx)},
 		slots: s.slots, budget: budgetOf(ctx),
 	}, err
 }

@@ -28,7 +28,8 @@ func (b bombs) bodies(name string, locals int, instructions []byte) Bomb {
 
 func (b bombs) fill(m *Module, locals int, instructions []byte) {
 	body := Body(manyI32(locals), instructions...)
-	for size := 0; size == 0 || size+len(body) < b.code-1_000; size += len(body) + 1 {
+	const allLocals = 10_000
+	for n := 0; n == 0 || (n+1)*(len(body)+1) < b.code-1_000 && (n+1)*locals <= allLocals; n++ {
 		m.AddFunction(0, manyI32(locals), instructions...)
 	}
 	m.Export("run", FunctionKind, uint32(len(m.Functions)-1))

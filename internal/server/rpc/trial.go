@@ -1,0 +1,46 @@
+package rpc
+
+import (
+	"crypto/sha256"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// trial is an engine for a deploy that is simulated. Its code is run in an engine beside, because nobody has paid for
+// what the chain's own engine keeps of it, on disk above all; the contracts that it calls are run in the chain's own.
+type trial struct {
+	vm.Engine
+	beside vm.Engine
+	code   types.CodeHash // that is run beside
+}
+
+// machineFor is what simulates a transaction.
+func (s *Server) machineFor(tx types.Transaction) exec.Machine {
+	machine := s.ledger.Machine()
+	if p, ok := tx.Payload.(types.Deploy); ok {
+		machine.Engine = trial{Engine: machine.Engine, beside: s.trials, code: sha256.Sum256(p.Code)}
+	}
+	return machine
+}
+
+func (t trial) of(hash types.CodeHash) vm.Engine {
+	if hash == t.code {
+		return t.beside
+	}
+	return t.Engine
+}
+
+// Module implements [vm.Engine].
+func (t trial) Module(hash types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
+	return t.of(hash).Module(hash, code)
+}
+
+// Compile implements [vm.Engine].
+func (t trial) Compile(hash types.CodeHash, m *vm.Module) error { return t.of(hash).Compile(hash, m) }
+
+// Run implements [vm.Engine].
+func (t trial) Run(hash types.CodeHash, m *vm.Module, function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
+	return t.of(hash).Run(hash, m, function, host, gas)
+}
