@@ -22,7 +22,7 @@ func FuzzEngines(f *testing.F) {
 	compiler, interpreter := newEngine(f, Options{Codes: 8}), newEngine(f, Options{Interpreter: true, Codes: 8})
 	f.Fuzz(func(t *testing.T, code []byte) {
 		module, err := vm.Check(code)
-		if err != nil || module.DeployGas() > 2_000_000 { // what takes longer to compile is for a longer look
+		if err != nil || module.DeployGas() > 20_000_000 { // what takes longer to compile is for a longer look
 			return
 		}
 		hash := types.CodeHash(sha256.Sum256(code))
