@@ -12,6 +12,19 @@ import (
 // What a copy of the store as it is at one block is made of; [Store.Restore] makes a store of it. All of it is for a state
 // that was that of the head at the time it was made.
 
+// HeadState returns the state of the head: [ErrAboveHead] of an empty store. As [Store.StateAt] says, the caller closes it.
+func (s *Store) HeadState() (*State, error) {
+	v, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	st, err := v.stateAt(v.head.Header.Height)
+	if err != nil {
+		return nil, errors.Join(err, v.release())
+	}
+	return st, nil
+}
+
 // Entries calls f for each state key, ascending by path, until it returns an error, which Entries returns. What an entry
 // holds may be kept.
 func (st *State) Entries(f func(StateEntry) error) error {
