@@ -62,6 +62,7 @@ var rows = map[string][]string{
 	"internal/engine/parallel":        {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
 	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
+	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
 	// What the world talks to.
@@ -119,6 +120,7 @@ var testRows = map[string][]string{
 	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
 	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry":    {"api", "internal/node", "types"},
+	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus.
@@ -135,6 +137,8 @@ var sharedModules = map[string][]string{
 	"github.com/coder/websocket": {"client", "internal/server/push"}, // the two ends
 	"github.com/spf13/cobra":     {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
 	"github.com/spf13/pflag":     {"internal/cli/...", "internal/node/...", "internal/config"},
+	// Bodies of requests and of snapshots' chunks.
+	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
 	// One curve, scalars handed from one to the other.
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},

@@ -154,8 +154,11 @@ var failureReasons = []exec.Reason{
 	exec.OutOfGas, exec.Trap, exec.StackOverflow, exec.Reverted, exec.ModuleRefused, exec.NoSuchContract, exec.NoSuchFunction,
 }
 
+// FailureReason reports whether a transaction may be said to have failed for the reason.
+func FailureReason(reason exec.Reason) bool { return slices.Contains(failureReasons, reason) }
+
 func decodeReason(row []byte) (exec.Reason, error) {
-	if reason := exec.Reason(row); slices.Contains(failureReasons, reason) {
+	if reason := exec.Reason(row); FailureReason(reason) {
 		return reason, nil
 	}
 	return "", fmt.Errorf("%w: %q is no reason of failure", ErrCorrupt, row)

@@ -1,0 +1,55 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// Methods on snapshots of the state.
+var (
+	GetStateSnapshot = define[GetStateSnapshotParams, *StateSnapshot]("svc_getStateSnapshot",
+		"The newest snapshot of the state at or below a height that the node offers; null where there is none.")
+)
+
+// GetStateSnapshotParams are the parameters of [GetStateSnapshot].
+type GetStateSnapshotParams struct {
+	Block BlockRef `json:"block" jsonrpc:"optional" doc:"the height; the latest by default"`
+}
+
+// StateSnapshot describes a snapshot (docs/protocol.md, "Snapshots"): the result of [GetStateSnapshot], and a snapshot's
+// manifest.
+type StateSnapshot struct {
+	Height         types.Height    `json:"height" doc:"of the block after which the state is"`
+	BlockHash      types.BlockHash `json:"block_hash" doc:"that block's hash"`
+	StateRoot      types.StateRoot `json:"state_root" doc:"that block's state root"`
+	Format         string          `json:"format" doc:"how chunks are written: cairn-snapshot-1"`
+	Accounts       uint64          `json:"accounts" doc:"accounts in the state"`
+	Contracts      uint64          `json:"contracts" doc:"contracts in the state"`
+	StorageEntries uint64          `json:"storage_entries" doc:"keys of contracts' storage"`
+	SizeBytes      uint64          `json:"size_bytes" doc:"of all chunks"`
+	ChunkCount     uint64          `json:"chunk_count" doc:"how many chunks there are"`
+	Chunks         []SnapshotChunk `json:"chunks" doc:"the chunks, in the order in which they are read"`
+	CreatedAt      uint64          `json:"created_at" doc:"when the snapshot was made, in Unix seconds"`
+	ChainID        uint64          `json:"chainId" doc:"the chain id"`
+	GenesisHash    types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
+	Header         Data            `json:"header" doc:"bincode(SignedHeader) of the block: the root's signature"`
+}
+
+// SnapshotChunk is a file of a snapshot.
+type SnapshotChunk struct {
+	Index     uint64       `json:"index" doc:"its place in the list"`
+	SHA256    types.Digest `json:"sha256" doc:"SHA-256 of the file"`
+	SizeBytes uint64       `json:"size_bytes" doc:"of the file, which is compressed with zstd"`
+	URL       string       `json:"url" doc:"where it is, relative to the node's public address; ranges are served"`
+	Kind      SnapshotKind `json:"kind" doc:"what is in it: genesis, block, state, code, contracts or holders"`
+}
+
+// SnapshotKind says what a snapshot's chunk holds.
+type SnapshotKind string
+
+// The kinds of chunks, in the order in which they come.
+const (
+	SnapshotGenesis   SnapshotKind = "genesis"   // the chain's genesis
+	SnapshotBlock     SnapshotKind = "block"     // the block after which the state is, with what its execution gave
+	SnapshotState     SnapshotKind = "state"     // state keys and values
+	SnapshotCode      SnapshotKind = "code"      // contracts' codes
+	SnapshotContracts SnapshotKind = "contracts" // the contracts in the order of their deployment
+	SnapshotHolders   SnapshotKind = "holders"   // who holds tokens, as Transfer events say
+)

@@ -1,0 +1,252 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// tester is what testing.T and rapid.T share.
+type tester interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+	Cleanup(func())
+}
+
+func must(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func requireIs(t tester, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("%s: %v, want %v", what, err, want)
+	}
+}
+
+func testKey(t tester, name string) crypto.PrivateKey {
+	t.Helper()
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	must(t, err)
+	return key
+}
+
+// testChain makes blocks whose state has what snapshots hold: accounts, contracts with codes that several have, storage,
+// events of tokens, failed transactions. They hang together as a real chain's do, but are not executed.
+type testChain struct {
+	t         tester
+	r         *rand.Rand
+	genesis   types.Genesis
+	producer  crypto.PrivateKey
+	sender    crypto.PrivateKey // has all coins in the beginning
+	store     *chain.Store
+	tree      *tree.Tree
+	state     map[string][]byte
+	nonce     uint64
+	contracts []types.ContractID
+}
+
+func openStore(t tester) *chain.Store {
+	t.Helper()
+	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	must(t, err)
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, store.Close())
+		must(t, db.Close())
+	})
+	return store
+}
+
+func newTestChain(t tester, seed uint64) *testChain {
+	t.Helper()
+	c := &testChain{
+		t: t, r: rand.New(rand.NewPCG(seed, 0)), producer: testKey(t, "producer"), sender: testKey(t, "sender"),
+		store: openStore(t), tree: new(tree.Tree), state: make(map[string][]byte),
+	}
+	c.genesis = types.Genesis{
+		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(c.producer.PublicKey()),
+		Allocations: []types.Allocation{{Account: c.sender.PublicKey(), Balance: 1 << 60}},
+	}
+	result, err := exec.Genesis(c.genesis)
+	must(t, err)
+	change, err := c.tree.Prepare(result.Accesses, inOrder)
+	must(t, err)
+	result.Header.StateRoot = change.Root()
+	c.tree.Commit(change, inOrder)
+	must(t, c.store.Init(c.genesis, chain.Entry{Block: types.Block{Header: result.Header}, Accesses: result.Accesses, Leaves: change.Leaves()}))
+	c.remember(result.Accesses)
+	return c
+}
+
+func (c *testChain) Get(key []byte) ([]byte, error) { return c.state[string(key)], nil }
+
+func (c *testChain) remember(accesses []types.Access) {
+	for _, w := range types.Writes(accesses) {
+		if len(w.New) == 0 {
+			delete(c.state, string(w.Key))
+		} else {
+			c.state[string(w.Key)] = w.New
+		}
+	}
+}
+
+// blockOf says how much a block brings.
+type blockOf struct {
+	accounts, contracts, storage int
+	valueBytes                   int // of a storage value, at most
+}
+
+// grow appends a block.
+func (c *testChain) grow(of blockOf) {
+	c.t.Helper()
+	b := blockBuilder{testChain: c, overlay: state.NewOverlay(c), codes: make(map[types.CodeHash][]byte)}
+	b.height = c.store.Head().Header.Height + 1
+	for range of.accounts {
+		b.pay()
+	}
+	for range of.contracts {
+		b.deploy()
+	}
+	if len(c.contracts) > 0 {
+		for range of.storage {
+			b.write(of.valueBytes)
+		}
+		b.token()
+	}
+	c.seal(b)
+}
+
+// seal makes a block of what was built, and appends it.
+func (c *testChain) seal(b blockBuilder) {
+	before := c.store.Head()
+	e := chain.Entry{Accesses: b.overlay.Accesses(), Receipts: b.receipts, Codes: b.codes}
+	change, err := c.tree.Prepare(e.Accesses, inOrder)
+	must(c.t, err)
+	e.Leaves = change.Leaves()
+	h := types.Header{
+		Version: 1, ChainID: c.genesis.ChainID, Height: b.height, Parent: before.Header.Hash(), Timestamp: before.Header.Timestamp + 1,
+		Producer: c.producer.PublicKey(), BaseFee: 10, GasLimit: 1 << 30,
+		StateRoot: change.Root(), WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)), ReceiptsRoot: types.ReceiptsRoot(b.receipts),
+	}
+	for _, receipt := range b.receipts {
+		e.IDs = append(e.IDs, receipt.Transaction)
+		reason := exec.Success
+		if receipt.Status == types.StatusFailed {
+			reason = exec.Reverted
+		}
+		e.Reasons = append(e.Reasons, reason)
+		h.GasUsed += receipt.GasUsed
+	}
+	h.TransactionsRoot = types.TransactionsRoot(e.IDs)
+	hash := h.Hash()
+	signature, err := c.producer.Sign(hash[:], [32]byte{})
+	must(c.t, err)
+	e.Block = types.Block{Header: h, Signature: signature, Transactions: b.txs}
+	must(c.t, c.store.Append(e))
+	c.tree.Commit(change, inOrder)
+	c.remember(e.Accesses)
+}
+
+type blockBuilder struct {
+	*testChain
+	overlay  *state.Overlay
+	height   types.Height
+	txs      []types.SignedTransaction
+	receipts []types.Receipt
+	codes    map[types.CodeHash][]byte
+}
+
+// include adds a transaction; only its effects that are written here have happened.
+func (b *blockBuilder) include(payload types.Payload, receipt types.Receipt) {
+	tx := types.SignedTransaction{Transaction: types.Transaction{
+		Version: 1, ChainID: b.genesis.ChainID, Sender: b.sender.PublicKey(), Nonce: b.nonce, GasLimit: 50_000, MaxFeePerGas: 10, Payload: payload,
+	}}
+	b.nonce++
+	receipt.Transaction, receipt.GasUsed = tx.ID(), 21_000
+	b.txs, b.receipts = append(b.txs, tx), append(b.receipts, receipt)
+}
+
+// pay gives a new account coins of the sender's.
+func (b *blockBuilder) pay() {
+	var to types.Account
+	binary.LittleEndian.PutUint64(to[b.r.IntN(24):], b.r.Uint64())
+	sender, err := b.overlay.Account(b.sender.PublicKey())
+	must(b.t, err)
+	record, err := b.overlay.Account(to)
+	must(b.t, err)
+	sender.Balance, record.Balance = sender.Balance-5, record.Balance+5
+	sender.Nonce++
+	must(b.t, b.overlay.SetAccount(b.sender.PublicKey(), sender))
+	must(b.t, b.overlay.SetAccount(to, record))
+	status := types.ReceiptStatus(b.r.IntN(2))
+	b.include(types.Transfer{To: to, Amount: 5}, types.Receipt{Status: status})
+}
+
+// deploy makes a contract, of one of few codes.
+func (b *blockBuilder) deploy() {
+	code := fmt.Appendf(nil, "code %d", b.r.IntN(4))
+	hash := types.CodeHash(sha256.Sum256(code))
+	id := types.NewContractID(types.Account(b.sender.PublicKey()), b.nonce)
+	record := state.Contract{CodeHash: hash, Deployer: b.sender.PublicKey(), Height: b.height, Name: "name"}
+	must(b.t, b.overlay.Set(state.ContractKey(id), record.Encode()))
+	b.codes[hash] = code
+	b.include(types.Deploy{Code: code}, types.Receipt{Status: types.StatusSuccess, Contract: &id})
+	b.contracts = append(b.contracts, id)
+}
+
+// write sets or deletes an entry of a contract's storage.
+func (b *blockBuilder) write(size int) {
+	id := b.contracts[b.r.IntN(len(b.contracts))]
+	key := make([]byte, b.r.IntN(40))
+	for i := range key {
+		key[i] = byte(b.r.Uint32())
+	}
+	value := make([]byte, b.r.IntN(size+1))
+	for i := range value {
+		value[i] = byte(b.r.Uint32())
+	}
+	must(b.t, b.overlay.Set(state.StorageKey(id, key), value))
+}
+
+// token moves tokens of a contract.
+func (b *blockBuilder) token() {
+	var logs []types.Log
+	for range 3 {
+		amount := [32]byte{31: byte(1 + b.r.IntN(9))}
+		from, to := [32]byte{byte(b.r.IntN(4))}, [32]byte{byte(b.r.IntN(4))}
+		logs = append(logs, types.Log{Contract: b.contracts[0], Name: "Transfer", Topics: [][32]byte{from, to, amount}})
+	}
+	b.include(types.Call{Contract: b.contracts[0], Function: "transfer"}, types.Receipt{Status: types.StatusSuccess, Logs: logs})
+}
+
+// requireState fails the test unless the store's head is the chain's and its state is the one given.
+func requireState(t tester, store *chain.Store, want map[string][]byte) {
+	t.Helper()
+	st, err := store.HeadState()
+	must(t, err)
+	defer func() { must(t, st.Close()) }()
+	got := make(map[string][]byte)
+	must(t, st.Entries(func(e chain.StateEntry) error { got[string(e.Key)] = e.Value; return nil }))
+	if !maps.EqualFunc(got, want, func(a, b []byte) bool { return slices.Equal(a, b) }) {
+		t.Fatalf("the state has %d keys, want %d, or other values", len(got), len(want))
+	}
+}

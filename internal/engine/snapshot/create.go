@@ -1,0 +1,358 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var (
+	// ErrExists: there is a snapshot of that height already.
+	ErrExists = errors.New("there is a snapshot of this block already")
+	// ErrNoBlock: a snapshot needs a signed block; block 0 has no signature.
+	ErrNoBlock = errors.New("there is no block after that of the genesis yet")
+)
+
+// runBytes is how much of encoded entries a chunk takes: what is beside them has room up to maxChunkBytes.
+const runBytes = maxChunkBytes - 32<<10
+
+// newSuffix ends the name of a directory in which a snapshot is being made.
+const newSuffix = ".new"
+
+// Create makes a snapshot of the store's head in a new directory below parent, named after the height, which appears
+// whole or not at all. now is what the manifest says of its time, in Unix seconds. Blocks may be appended meanwhile; the
+// memory needed is that of a few chunks and of the block.
+func Create(ctx context.Context, store *chain.Store, parent string, now uint64) (m Manifest, err error) {
+	return create(ctx, store, parent, now, runBytes)
+}
+
+// create is Create with chunks of at most limit bytes of entries.
+func create(ctx context.Context, store *chain.Store, parent string, now uint64, limit int) (m Manifest, err error) {
+	if store.Head().Header.Height == 0 {
+		return m, ErrNoBlock
+	}
+	st, err := store.HeadState()
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	final := filepath.Join(parent, strconv.FormatUint(uint64(st.Height()), 10))
+	if _, err := os.Stat(final); !errors.Is(err, fs.ErrNotExist) {
+		return m, errors.Join(fmt.Errorf("%w: %s", ErrExists, final), err)
+	}
+	dir := final + newSuffix
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
+		return m, err
+	}
+	c := creator{ctx: ctx, dir: dir, state: st, limit: limit}
+	m, err = c.create(store.Genesis(), now)
+	if err == nil {
+		err = publish(dir, final)
+	}
+	if err != nil {
+		return m, errors.Join(err, os.RemoveAll(dir))
+	}
+	return m, nil
+}
+
+// publish gives a whole directory, whose files are synced, its name.
+func publish(dir, final string) error {
+	return errors.Join(syncDir(dir), os.Rename(dir, final), syncDir(filepath.Dir(final)))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+type creator struct {
+	ctx      context.Context
+	dir      string
+	state    *chain.State
+	limit    int // of bytes of entries in a chunk
+	manifest Manifest
+
+	run    run
+	runs   []written // chunks of the state, which still lack their sides
+	cutter tree.Cutter
+}
+
+// run gathers the entries of the next chunk of the state.
+type run struct {
+	before  *place // the last entry of the run before
+	leaves  []tree.Leaf
+	entries *codec.Encoder
+	last    chain.StateEntry
+}
+
+// written is a chunk's file as far as it is written.
+type written struct {
+	index uint64
+	hash  hash.Hash
+}
+
+func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
+	block, err := c.state.Entry()
+	if err != nil {
+		return Manifest{}, err
+	}
+	zero, err := ledger.GenesisBlock(g)
+	if err != nil {
+		return Manifest{}, err
+	}
+	header := block.Block.Signed()
+	c.manifest = Manifest{
+		Height: header.Header.Height, BlockHash: header.Header.Hash(), StateRoot: header.Header.StateRoot, Format: format,
+		CreatedAt: now, ChainID: header.Header.ChainID, GenesisHash: zero.Header.Hash(), Header: header.Encode(),
+	}
+	for _, part := range []func() error{
+		func() error { return c.pieces(api.SnapshotGenesis, g.Encode(), maxGenesis) },
+		func() error { return c.pieces(api.SnapshotBlock, encodeExecuted(block), maxBlock) },
+		c.entries, c.sides, c.codes, c.contracts, c.holders, c.finish,
+	} {
+		if err := part(); err != nil {
+			return c.manifest, err
+		}
+	}
+	return c.manifest, nil
+}
+
+// pieces writes data that may be longer than a chunk.
+func (c *creator) pieces(kind api.SnapshotKind, data []byte, limit int) error {
+	if len(data) > limit {
+		return fmt.Errorf("the %s has %d bytes, a snapshot holds at most %d", kind, len(data), limit)
+	}
+	for len(data) > 0 {
+		n := min(len(data), maxChunkBytes)
+		if err := c.whole(kind, data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// whole writes a chunk of which all is known.
+func (c *creator) whole(kind api.SnapshotKind, data []byte) error {
+	_, err := c.begin(kind, data)
+	return err
+}
+
+// begin writes a new chunk, to which more may be added.
+func (c *creator) begin(kind api.SnapshotKind, data []byte) (written, error) {
+	if err := c.ctx.Err(); err != nil {
+		return written{}, err
+	}
+	w := written{uint64(len(c.manifest.Chunks)), sha256.New()}
+	if w.index == maxChunks {
+		return w, fmt.Errorf("the state needs more than %d chunks", maxChunks)
+	}
+	c.manifest.Chunks = append(c.manifest.Chunks, api.SnapshotChunk{
+		Index: w.index, URL: chunkPath(c.manifest.Height, w.index), Kind: kind,
+	})
+	return w, c.add(w, data)
+}
+
+// add appends a zstd frame to a chunk's file.
+func (c *creator) add(w written, data []byte) error {
+	frame, err := compress(data)
+	if err != nil {
+		return err
+	}
+	chunk := &c.manifest.Chunks[w.index]
+	chunk.SizeBytes += uint64(len(frame))
+	c.manifest.SizeBytes += uint64(len(frame))
+	w.hash.Write(frame) // never fails
+	chunk.SHA256 = types.Digest(w.hash.Sum(nil))
+	return appendFile(filepath.Join(c.dir, fileName(w.index)), frame)
+}
+
+// appendFile adds to a file, which it creates where there is none, and syncs it.
+func appendFile(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(data); err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// entries writes the state but for what is beside its chunks.
+func (c *creator) entries() error {
+	c.run.entries = codec.NewEncoder(c.limit)
+	if err := c.state.Entries(c.entry); err != nil {
+		return err
+	}
+	return c.endRun()
+}
+
+func (c *creator) entry(e chain.StateEntry) error {
+	if c.run.entries.Len()+16+len(e.Key)+len(e.Value) > c.limit && len(c.run.leaves) > 0 {
+		if err := c.endRun(); err != nil {
+			return err
+		}
+	}
+	switch state.Domain(e.Key[0]) {
+	case state.DomainAccount:
+		c.manifest.Accounts++
+	case state.DomainContract:
+		c.manifest.Contracts++
+	case state.DomainStorage:
+		c.manifest.StorageEntries++
+	}
+	encodeEntry(c.run.entries, e.Key, e.Value)
+	c.run.leaves = append(c.run.leaves, tree.Leaf{Path: e.Path, Digest: e.Leaf})
+	c.run.last = e
+	return nil
+}
+
+// endRun writes the chunk of the run, and begins the next.
+func (c *creator) endRun() error {
+	w, err := c.begin(api.SnapshotState, encodeRun(c.run.before, len(c.run.leaves), c.run.entries.Data()))
+	if err != nil {
+		return err
+	}
+	c.runs = append(c.runs, w)
+	if err := c.cutter.Add(c.run.leaves, inOrder); err != nil {
+		return err
+	}
+	c.run.before = &place{c.run.last.Path, poseidon.Hash(poseidon.TagValue, c.run.last.Value)}
+	c.run.leaves = c.run.leaves[:0]
+	c.run.entries.Reset()
+	return nil
+}
+
+// sides adds to each chunk of the state what is beside it.
+func (c *creator) sides() error {
+	root, cuts, err := c.cutter.Finish(inOrder)
+	if err != nil {
+		return err
+	}
+	if root != c.manifest.StateRoot {
+		return fmt.Errorf("the stored leaves have the root %s, block %d has %s", root, c.manifest.Height, c.manifest.StateRoot)
+	}
+	var left []tree.Sibling
+	for i, w := range c.runs {
+		if err := c.add(w, encodeSides(left, cuts[i].Right)); err != nil {
+			return err
+		}
+		left = cuts[i].Left
+	}
+	return nil
+}
+
+// list writes items that are added one by one in as many chunks as they need.
+type list struct {
+	*creator
+	kind  api.SnapshotKind
+	items *codec.Encoder
+	count int
+}
+
+func (c *creator) list(kind api.SnapshotKind) *list {
+	return &list{creator: c, kind: kind, items: codec.NewEncoder(1 << 20)}
+}
+
+// add adds an item of at most so many bytes.
+func (l *list) add(size int, encode func(*codec.Encoder)) error {
+	if l.items.Len()+size > l.limit {
+		if err := l.end(); err != nil {
+			return err
+		}
+	}
+	encode(l.items)
+	l.count++
+	return nil
+}
+
+// end writes what is left.
+func (l *list) end() error {
+	if l.count == 0 {
+		return nil
+	}
+	e := codec.NewEncoder(8 + l.items.Len())
+	e.U64(uint64(l.count))
+	e.Fixed(l.items.Data())
+	l.items.Reset()
+	l.count = 0
+	return l.whole(l.kind, e.Data())
+}
+
+func (c *creator) codes() error {
+	l := c.list(api.SnapshotCode)
+	if err := c.state.Codes(func(code []byte) error {
+		return l.add(8+len(code), func(e *codec.Encoder) { e.Bytes(code) })
+	}); err != nil {
+		return err
+	}
+	return l.end()
+}
+
+func (c *creator) contracts() error {
+	const atOnce = 4096
+	l := c.list(api.SnapshotContracts)
+	var after chain.Position
+	for {
+		some, err := c.state.Contracts(after, atOnce)
+		if err != nil {
+			return err
+		}
+		for _, d := range some {
+			if err := l.add(deploymentBytes, func(e *codec.Encoder) { encodeDeployment(e, d) }); err != nil {
+				return err
+			}
+			after = d.Position
+		}
+		if len(some) < atOnce {
+			return l.end()
+		}
+	}
+}
+
+func (c *creator) holders() error {
+	l := c.list(api.SnapshotHolders)
+	if err := c.state.TokenSums(func(h chain.TokenSum) error {
+		return l.add(holderBytes, func(e *codec.Encoder) { encodeHolder(e, h) })
+	}); err != nil {
+		return err
+	}
+	return l.end()
+}
+
+// finish writes the manifest.
+func (c *creator) finish() error {
+	c.manifest.ChunkCount = uint64(len(c.manifest.Chunks))
+	if _, err := checkManifest(c.manifest); err != nil {
+		return err
+	}
+	return writeManifest(c.dir, c.manifest)
+}
+
+func writeManifest(dir string, m Manifest) error {
+	content, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	return appendFile(filepath.Join(dir, ManifestFile), append(content, '\n'))
+}

@@ -1,0 +1,240 @@
+package snapshot
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Directory holds a node's snapshots, one below it for each height. It is safe for concurrent use.
+type Directory struct {
+	path string
+
+	mu        sync.Mutex
+	manifests []Manifest // ascending by height
+}
+
+// OpenDirectory lists the snapshots in a directory, which need not be there, and removes what a crash left of making one.
+// A snapshot whose manifest is not valid is an error.
+func OpenDirectory(dir string) (*Directory, error) {
+	d := &Directory{path: dir}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), newSuffix) {
+			if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if _, err := strconv.ParseUint(entry.Name(), 10, 64); err != nil {
+			continue // a download, or nothing of ours
+		}
+		m, _, err := readManifest(os.DirFS(filepath.Join(dir, entry.Name())))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, entry.Name()), err)
+		}
+		d.add(m)
+	}
+	return d, nil
+}
+
+func (d *Directory) add(m Manifest) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.manifests = append(d.manifests, m)
+	slices.SortFunc(d.manifests, func(a, b Manifest) int { return int(int64(a.Height) - int64(b.Height)) })
+}
+
+// List returns the manifests of the snapshots, ascending by height.
+func (d *Directory) List() []Manifest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.manifests)
+}
+
+// Newest returns the manifest of the newest snapshot at or below a height, and whether there is one.
+func (d *Directory) Newest(height types.Height) (m Manifest, ok bool) {
+	for _, listed := range d.List() {
+		if listed.Height <= height {
+			m, ok = listed, true
+		}
+	}
+	return m, ok
+}
+
+// Files are the files of a snapshot.
+func (d *Directory) Files(height types.Height) fs.FS {
+	return os.DirFS(filepath.Join(d.path, strconv.FormatUint(uint64(height), 10)))
+}
+
+// Create makes a snapshot of the store's head, as [Create] does.
+func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
+	m, err := Create(ctx, store, d.path, now)
+	if err == nil {
+		d.add(m)
+	}
+	return m, err
+}
+
+// Prune removes all but the newest snapshots.
+func (d *Directory) Prune(keep int) error {
+	for {
+		d.mu.Lock()
+		if len(d.manifests) <= keep {
+			d.mu.Unlock()
+			return nil
+		}
+		oldest := d.manifests[0].Height
+		d.manifests = slices.Delete(d.manifests, 0, 1)
+		d.mu.Unlock()
+		name := filepath.Join(d.path, strconv.FormatUint(uint64(oldest), 10))
+		// What is half removed is no snapshot: it is named like one that is half made.
+		if err := errors.Join(os.Rename(name, name+newSuffix), os.RemoveAll(name+newSuffix)); err != nil {
+			return err
+		}
+	}
+}
+
+// Keep makes a snapshot whenever the head has passed a multiple of interval, which is at least 1, and keeps the newest,
+// until the context ends. One that fails is told to log and tried again at the next multiple.
+func (d *Directory) Keep(ctx context.Context, store *chain.Store, interval uint64, keep int, log *slog.Logger) error {
+	for {
+		next := types.Height(interval)
+		if list := d.List(); len(list) > 0 {
+			next = (list[len(list)-1].Height/types.Height(interval) + 1) * types.Height(interval)
+		}
+		if err := d.keepAt(ctx, store, next, keep, log); ctx.Err() != nil || errors.Is(err, chain.ErrClosed) {
+			return nil
+		} else if err != nil {
+			log.Error("no snapshot was made", "height", next, "error", err)
+			// Not again for the same block: what failed is not likely to be gone.
+			if err := store.WaitHeight(ctx, (store.Head().Header.Height/types.Height(interval)+1)*types.Height(interval)); err != nil {
+				return nil // the context has ended, or the store is closed
+			}
+		}
+	}
+}
+
+func (d *Directory) keepAt(ctx context.Context, store *chain.Store, height types.Height, keep int, log *slog.Logger) error {
+	if err := store.WaitHeight(ctx, height); err != nil {
+		return err
+	}
+	start := time.Now()
+	m, err := d.Create(ctx, store, uint64(start.Unix()))
+	if err != nil {
+		return err
+	}
+	log.Info("made a snapshot", "height", m.Height, "bytes", m.SizeBytes, "chunks", m.ChunkCount, "took", time.Since(start))
+	return d.Prune(keep)
+}
+
+// ServeHTTP serves GET /snapshots/HEIGHT/FILE with ranges (RFC 9110): the manifest and the chunks. A chunk's ETag is its
+// SHA-256.
+func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "a snapshot is read with GET", http.StatusMethodNotAllowed)
+		return
+	}
+	height, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
+	m, ok := d.at(height)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	if name == ManifestFile {
+		w.Header().Set("Content-Type", "application/json")
+	} else {
+		i := slices.IndexFunc(m.Chunks, func(c api.SnapshotChunk) bool { return fileName(c.Index) == name })
+		if i < 0 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/zstd")
+		w.Header().Set("ETag", strconv.Quote(m.Chunks[i].SHA256.String()))
+	}
+	file, err := os.Open(filepath.Join(d.path, height, name)) // both are among the names above
+	if err != nil {
+		http.NotFound(w, r) // pruned just now
+		return
+	}
+	defer file.Close()
+	http.ServeContent(w, r, name, time.Unix(int64(m.CreatedAt), 0), file)
+}
+
+// at finds a snapshot by its height as it stands in a path.
+func (d *Directory) at(height string) (Manifest, bool) {
+	for _, m := range d.List() {
+		if strconv.FormatUint(uint64(m.Height), 10) == height {
+			return m, true
+		}
+	}
+	return Manifest{}, false
+}
+
+// Export writes a snapshot as one archive: a zip file without further compression, of the manifest and the chunks.
+func Export(ctx context.Context, fsys fs.FS, w io.Writer) error {
+	m, _, err := readManifest(fsys)
+	if err != nil {
+		return err
+	}
+	archive := zip.NewWriter(w)
+	names := []string{ManifestFile}
+	for _, c := range m.Chunks {
+		names = append(names, fileName(c.Index))
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		from, err := fsys.Open(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(to, from)
+		if err := errors.Join(err, from.Close()); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
+// Open opens a snapshot at a path: its directory, or an archive that [Export] wrote. close is called in the end.
+func Open(name string) (fsys fs.FS, close func() error, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.IsDir() {
+		return os.DirFS(path.Clean(name)), func() error { return nil }, nil
+	}
+	archive, err := zip.OpenReader(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s is neither a snapshot's directory nor an archive of one: %w", name, err)
+	}
+	return archive, archive.Close, nil
+}

@@ -1,0 +1,142 @@
+package snapshot
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func noProgress(uint64, uint64) {}
+
+// requireSound fails the test unless a check of the store finds nothing.
+func requireSound(t tester, s *chain.Store) {
+	t.Helper()
+	report, err := chain.Check(context.Background(), s, nil)
+	must(t, err)
+	if !report.OK() {
+		t.Fatalf("%d problems: %q", report.Found, report.Problems)
+	}
+}
+
+func genesisHash(t tester, s *chain.Store) types.BlockHash {
+	t.Helper()
+	zero, err := s.Header(0)
+	must(t, err)
+	return zero.Header.Hash()
+}
+
+// A random chain's snapshot makes a store that is sound, has the same state and head, and goes on with the same blocks.
+func TestRoundtrip(t *testing.T) {
+	dir := t.TempDir()
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		parent := filepath.Join(dir, "round", string(rune('a'+round%26)))
+		must(rt, os.RemoveAll(parent))
+		c := newTestChain(rt, rapid.Uint64().Draw(rt, "seed"))
+		for range rapid.IntRange(1, 4).Draw(rt, "blocks") {
+			c.grow(blockOf{
+				accounts: rapid.IntRange(0, 20).Draw(rt, "accounts"), contracts: rapid.IntRange(0, 3).Draw(rt, "contracts"),
+				storage: rapid.IntRange(0, 30).Draw(rt, "storage"), valueBytes: 200,
+			})
+		}
+		limit := rapid.IntRange(100, 4000).Draw(rt, "limit")
+		m, err := create(context.Background(), c.store, parent, 77, limit)
+		must(rt, err)
+		files := os.DirFS(filepath.Join(parent, m.Chunks[0].URL[len(pathPrefix):len(m.Chunks[0].URL)-len("/000000.zst")]))
+		trust := Trust{Genesis: genesisHash(rt, c.store)}
+		if got, err := Verify(context.Background(), files, trust, noProgress); err != nil || got.BlockHash != c.store.HeadHash() {
+			rt.Fatalf("%s, %v", got.BlockHash, err)
+		}
+		into := openStore(rt)
+		_, err = Import(context.Background(), files, trust, into, noProgress)
+		must(rt, err)
+		if into.Head() != c.store.Head() || into.OldestHeight() != c.store.Head().Header.Height || into.Genesis().Digest() != c.genesis.Digest() {
+			rt.Fatalf("the head is %v", into.Head())
+		}
+		requireState(rt, into, c.state)
+		requireSound(rt, into)
+		c.store = into
+		c.grow(blockOf{accounts: 5, contracts: 2, storage: 5, valueBytes: 50})
+		requireSound(rt, into)
+	})
+}
+
+// Chunks of the default size: none is over 8 MiB, and those of the state, but the last, have more than 4.
+func TestSizeOfChunks(t *testing.T) {
+	c := newTestChain(t, 1)
+	c.grow(blockOf{accounts: 10, contracts: 3})
+	c.grow(blockOf{storage: 2600, valueBytes: types.MaxStorageValueBytes})
+	dir := t.TempDir()
+	m, err := Create(t.Context(), c.store, dir, 1)
+	must(t, err)
+	runs := 0
+	files := os.DirFS(filepath.Join(dir, "2"))
+	for i, chunk := range m.Chunks {
+		data, err := readFile(files, chunk)
+		must(t, err)
+		plain, err := decompress(data)
+		must(t, err)
+		if chunk.Kind == api.SnapshotState {
+			if runs++; m.Chunks[i+1].Kind == api.SnapshotState && len(plain) < maxChunkBytes/2 {
+				t.Errorf("chunk %d has %d bytes decompressed", i, len(plain))
+			}
+			decoded, err := decodeState(plain)
+			must(t, err)
+			_, err = decoded.prove(m.StateRoot) // alone
+			must(t, err)
+		}
+	}
+	if runs < 3 {
+		t.Errorf("%d chunks of the state", runs)
+	}
+}
+
+// A snapshot is of the head at its beginning, whatever is appended meanwhile.
+func TestCreateBesideAppending(t *testing.T) {
+	c := newTestChain(t, 2)
+	c.grow(blockOf{accounts: 300, contracts: 3, storage: 300, valueBytes: 100})
+	want := c.store.Head()
+	dir := t.TempDir()
+	st, err := c.store.HeadState()
+	must(t, err)
+	c.grow(blockOf{accounts: 100, storage: 100, valueBytes: 100})
+	made := creator{ctx: t.Context(), dir: dir, state: st, limit: 1000}
+	m, err := made.create(c.genesis, 1)
+	must(t, err)
+	must(t, st.Close())
+	if m.BlockHash != want.Header.Hash() {
+		t.Errorf("it is of block %d", m.Height)
+	}
+	_, err = Verify(t.Context(), os.DirFS(dir), Trust{}, noProgress)
+	must(t, err)
+}
+
+func TestCreateRefuses(t *testing.T) {
+	c := newTestChain(t, 3)
+	dir := t.TempDir()
+	_, err := Create(t.Context(), c.store, dir, 1)
+	requireIs(t, "block 0", err, ErrNoBlock)
+	c.grow(blockOf{accounts: 3})
+	_, err = Create(t.Context(), c.store, dir, 1)
+	must(t, err)
+	_, err = Create(t.Context(), c.store, dir, 1)
+	requireIs(t, "a second one", err, ErrExists)
+	c.grow(blockOf{accounts: 3})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Create(ended, c.store, dir, 1)
+	requireIs(t, "a context that has ended", err, context.Canceled)
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) != 1 || entries[0].Name() != "1" {
+		t.Errorf("what is left: %v", entries)
+	}
+}
