@@ -10,8 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -139,21 +138,20 @@ type opened struct {
 func ahead(ctx context.Context, fsys fs.FS, m Manifest) func(yield func(opened) bool) {
 	return func(yield func(opened) bool) {
 		workers := runtime.GOMAXPROCS(0)
-		var group errgroup.Group
-		defer group.Wait() // its functions return no errors
+		var group sync.WaitGroup
+		defer group.Wait()
 		waiting := make([]chan opened, 0, workers)
 		for next := 0; ; {
 			for ; next < len(m.Chunks) && len(waiting) < workers && ctx.Err() == nil; next++ {
 				chunk, result := m.Chunks[next], make(chan opened, 1)
 				waiting = append(waiting, result)
-				group.Go(func() error {
+				group.Go(func() {
 					o := opened{SnapshotChunk: chunk}
 					var data []byte
 					if data, o.err = readFile(fsys, chunk); o.err == nil {
 						o.content, o.err = openChunk(data, chunk.Kind, m.StateRoot)
 					}
 					result <- o
-					return nil
 				})
 			}
 			if len(waiting) == 0 || !yield(<-waiting[0]) {
