@@ -97,7 +97,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	c := &testChain{t: t, store: store, ledger: l, engine: engine, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Mode: api.ModePrimary, Limits: limits}
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Mode: api.ModePrimary, Limits: limits, Snapshots: offered{}}
 	if chainID == api.DevelopmentChainID {
 		config.Developer = c
 	}

@@ -97,6 +97,7 @@ type Config struct {
 	Proofs    Proofs
 	Trials    vm.Engine // runs the code of deploys that are simulated, and keeps little of it
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
+	Snapshots Snapshots // nil where none are offered
 
 	Version  string          // of the software
 	Mode     api.Mode        // what this node is
@@ -115,6 +116,7 @@ type Server struct {
 	proofs    Proofs
 	trials    vm.Engine
 	developer Developer
+	snapshots Snapshots
 	version   string
 	mode      api.Mode
 	override  *api.Override
@@ -142,7 +144,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, version: c.Version,
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), report: c.Limits.Incident,
@@ -287,6 +289,7 @@ func (s *Server) methods() []method {
 		bind(s, api.GetProof, s.getProof),
 		bind(s, api.VerifyProof, s.verifyProof),
 		bind(s, api.GetAccessList, s.getAccessList),
+		bind(s, api.GetStateSnapshot, s.getStateSnapshot),
 
 		bind(s, api.Subscribe, s.subscribe),
 		bind(s, api.Unsubscribe, s.unsubscribe),
