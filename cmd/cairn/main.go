@@ -20,6 +20,6 @@ func execute() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := cli.NewRoot(cli.Build{Version: version, ProtocolVersion: params.Version})
-	root.AddCommand(newDev(), newInit(), newNode(), newProve(), newDB(), newDoctor())
+	root.AddCommand(newDev(), newInit(), newNode(), newProve(), newDB(), newSnapshot(), newDoctor())
 	return cli.Execute(ctx, root, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }

@@ -26,6 +26,8 @@ type nodeSettings struct {
 	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
 	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
 	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
+	Snapshots   uint64        `setting:"snapshot-interval" usage:"blocks from one snapshot of the state to the next; 0: none are made"`
+	SnapshotsOf uint64        `setting:"snapshot-keep" usage:"snapshots to keep, the newest"`
 	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
 	TableMiB    uint64        `setting:"table-mib" usage:"MiB of writes that the database gathers in memory before it makes a file of them"`
 	MaxUnmerged uint64        `setting:"max-unmerged" usage:"files of the database that may wait to be merged before blocks wait for that"`
@@ -52,7 +54,7 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -109,6 +111,8 @@ func (s nodeSettings) config() (node.Config, error) {
 		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
 	case s.OTLP != "" && s.TraceEvery == 0:
 		return node.Config{}, output.Usage(errors.New("--trace-every is at least 1"))
+	case s.SnapshotsOf < 1 || s.SnapshotsOf > 1000:
+		return node.Config{}, output.Usage(fmt.Errorf("--snapshot-keep is 1 to 1000, not %d", s.SnapshotsOf))
 	case s.TableMiB < 1 || s.TableMiB > 256:
 		return node.Config{}, output.Usage(fmt.Errorf("--table-mib is 1 to 256, not %d", s.TableMiB))
 	case s.MaxUnmerged < 2 || s.MaxUnmerged > 1024:
@@ -137,6 +141,7 @@ func (s nodeSettings) config() (node.Config, error) {
 	}
 	return node.Config{
 		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
+		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Kernels: s.kernelSettings.config(),
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
@@ -46,10 +47,11 @@ type Config struct {
 	AdminHosts  []string // names that the admin address answers to beside local names and addresses, or "*"
 	Override    *ledger.Override
 	Retention   uint64 // blocks kept behind the head, 0 for all
-	SyncJournal bool   // answer a sent transaction only once it is synced
-	CacheBytes  int64  // of the database, 0 for its default
-	TableBytes  int    // that the database gathers before it makes a file, 0 for its default
-	MaxUnmerged int    // levels of unmerged files of the database before blocks wait, 0 for its default
+	Snapshots   KeepSnapshots
+	SyncJournal bool  // answer a sent transaction only once it is synced
+	CacheBytes  int64 // of the database, 0 for its default
+	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
+	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
 	Kernels     Kernels
 	Proofs      Proofs
 	Development *Development
@@ -79,6 +81,7 @@ type Node struct {
 	front     *front.Server
 	push      *push.Server
 	pending   *push.Pending
+	snapshots *snapshot.Directory // nil in memory
 	listeners struct{ rpc, admin net.Listener }
 }
 
@@ -142,6 +145,9 @@ func New(config Config) (_ *Node, err error) {
 		n.sequencer.ContinueTime()
 	}
 	if n.telemetry, err = n.newTelemetry(); err != nil {
+		return nil, err
+	}
+	if err := n.openSnapshots(); err != nil {
 		return nil, err
 	}
 	if n.rpc, err = n.newRPCServer(); err != nil {
@@ -222,6 +228,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.sequencer.Run(producing) })
 	group.Go(func() error { return n.prune(producing) })
 	group.Go(func() error { return n.keepMark(producing) })
+	group.Go(func() error { return n.keepSnapshots(producing) })
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error { return n.prove(running) })
 	group.Go(func() error {

@@ -25,6 +25,9 @@ func (n *Node) newPush() *push.Server {
 func (n *Node) public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/ws", n.push)
+	if n.snapshots != nil {
+		mux.Handle("/snapshots/", n.snapshots)
+	}
 	mux.Handle("/", n.rpc)
 	return mux
 }

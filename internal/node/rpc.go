@@ -38,6 +38,9 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	if o := n.config.Override; o != nil {
 		config.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
 	}
+	if n.snapshots != nil {
+		config.Snapshots = n.snapshots
+	}
 	if n.config.Development != nil {
 		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}
 	}

@@ -262,20 +262,20 @@ func (c *creator) sides() error {
 	return nil
 }
 
-// list writes items that are added one by one in as many chunks as they need.
-type list struct {
+// itemList writes items that are added one by one in as many chunks as they need.
+type itemList struct {
 	*creator
 	kind  api.SnapshotKind
 	items *codec.Encoder
 	count int
 }
 
-func (c *creator) list(kind api.SnapshotKind) *list {
-	return &list{creator: c, kind: kind, items: codec.NewEncoder(1 << 20)}
+func (c *creator) list(kind api.SnapshotKind) *itemList {
+	return &itemList{creator: c, kind: kind, items: codec.NewEncoder(1 << 20)}
 }
 
 // add adds an item of at most so many bytes.
-func (l *list) add(size int, encode func(*codec.Encoder)) error {
+func (l *itemList) add(size int, encode func(*codec.Encoder)) error {
 	if l.items.Len()+size > l.limit {
 		if err := l.end(); err != nil {
 			return err
@@ -287,7 +287,7 @@ func (l *list) add(size int, encode func(*codec.Encoder)) error {
 }
 
 // end writes what is left.
-func (l *list) end() error {
+func (l *itemList) end() error {
 	if l.count == 0 {
 		return nil
 	}

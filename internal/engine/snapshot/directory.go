@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,39 +32,57 @@ type Directory struct {
 	manifests []Manifest // ascending by height
 }
 
-// OpenDirectory lists the snapshots in a directory, which need not be there, and removes what a crash left of making one.
-// A snapshot whose manifest is not valid is an error.
-func OpenDirectory(dir string) (*Directory, error) {
-	d := &Directory{path: dir}
+// OpenDirectory lists the snapshots in a directory, which need not be there, and removes what a crash left of making or
+// of removing one. A snapshot whose manifest is not valid is left out and told to log.
+func OpenDirectory(dir string, log *slog.Logger) (*Directory, error) {
+	leftovers, err := filepath.Glob(filepath.Join(dir, "*"+newSuffix))
+	if err != nil {
+		return nil, err
+	}
+	for _, leftover := range leftovers {
+		if err := os.RemoveAll(leftover); err != nil {
+			return nil, err
+		}
+	}
+	manifests, err := list(dir, func(err error) { log.Warn("a snapshot is not offered", "error", err) })
+	return &Directory{path: dir, manifests: manifests}, err
+}
+
+// List returns the manifests of the snapshots in a directory, which need not be there, ascending by height, and an error
+// for those whose manifest is not valid.
+func List(dir string) ([]Manifest, error) {
+	var bad []error
+	manifests, err := list(dir, func(err error) { bad = append(bad, err) })
+	return manifests, errors.Join(append(bad, err)...)
+}
+
+// list is List; bad is told of snapshots that are left out.
+func list(dir string, bad func(error)) ([]Manifest, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	var manifests []Manifest
 	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), newSuffix) {
-			if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if _, err := strconv.ParseUint(entry.Name(), 10, 64); err != nil {
-			continue // a download, or nothing of ours
+		height, err := strconv.ParseUint(entry.Name(), 10, 64)
+		if err != nil {
+			continue // one that is being made or fetched, or nothing of ours
 		}
 		m, _, err := readManifest(os.DirFS(filepath.Join(dir, entry.Name())))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, entry.Name()), err)
+		if err == nil && uint64(m.Height) != height {
+			err = fmt.Errorf("%w: it is of block %d", ErrManifest, m.Height)
 		}
-		d.add(m)
+		if err != nil {
+			bad(fmt.Errorf("%s: %w", filepath.Join(dir, entry.Name()), err))
+			continue
+		}
+		manifests = append(manifests, m)
 	}
-	return d, nil
+	slices.SortFunc(manifests, byHeight)
+	return manifests, nil
 }
 
-func (d *Directory) add(m Manifest) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.manifests = append(d.manifests, m)
-	slices.SortFunc(d.manifests, func(a, b Manifest) int { return int(int64(a.Height) - int64(b.Height)) })
-}
+func byHeight(a, b Manifest) int { return cmp.Compare(a.Height, b.Height) }
 
 // List returns the manifests of the snapshots, ascending by height.
 func (d *Directory) List() []Manifest {
@@ -82,18 +101,17 @@ func (d *Directory) Newest(height types.Height) (m Manifest, ok bool) {
 	return m, ok
 }
 
-// Files are the files of a snapshot.
-func (d *Directory) Files(height types.Height) fs.FS {
-	return os.DirFS(filepath.Join(d.path, strconv.FormatUint(uint64(height), 10)))
-}
-
 // Create makes a snapshot of the store's head, as [Create] does.
 func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
 	m, err := Create(ctx, store, d.path, now)
-	if err == nil {
-		d.add(m)
+	if err != nil {
+		return m, err
 	}
-	return m, err
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.manifests = append(d.manifests, m)
+	slices.SortFunc(d.manifests, byHeight)
+	return m, nil
 }
 
 // Prune removes all but the newest snapshots.

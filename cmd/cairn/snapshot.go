@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func newSnapshot() *cobra.Command {
+	command := cli.NewGroup(&cobra.Command{
+		Use:   "snapshot",
+		Short: "Make, copy, check and import snapshots of the state",
+		Long: "Make, copy, check and import snapshots of the state. A running node makes them by itself where --snapshot-interval is set;\n" +
+			"a replica that starts with --bootstrap snapshot fetches one. PATH is a snapshot's directory, DATA-DIR/snapshots/HEIGHT, or an\n" +
+			"archive that `cairn snapshot export` wrote.",
+		Example: "  cairn snapshot list --data-dir ./mychain",
+	})
+	command.AddCommand(newSnapshotCreate(), newSnapshotList(), newSnapshotExport(), newSnapshotVerify(), newSnapshotImport())
+	return command
+}
+
+// snapshotResult is a snapshot without its chunks.
+type snapshotResult struct {
+	Height         types.Height    `json:"height"`
+	BlockHash      types.BlockHash `json:"blockHash"`
+	StateRoot      types.StateRoot `json:"stateRoot"`
+	GenesisHash    types.BlockHash `json:"genesisHash"`
+	Accounts       uint64          `json:"accounts"`
+	Contracts      uint64          `json:"contracts"`
+	StorageEntries uint64          `json:"storageEntries"`
+	SizeBytes      uint64          `json:"sizeBytes"`
+	Chunks         uint64          `json:"chunks"`
+	CreatedAt      uint64          `json:"createdAt"`
+	Path           string          `json:"path,omitempty"`
+}
+
+func newSnapshotResult(m node.Snapshot, path string) snapshotResult {
+	return snapshotResult{
+		m.Height, m.BlockHash, m.StateRoot, m.GenesisHash, m.Accounts, m.Contracts, m.StorageEntries, m.SizeBytes, m.ChunkCount, m.CreatedAt, path,
+	}
+}
+
+// show prints a snapshot with what became of it.
+func (r snapshotResult) show(command *cobra.Command, sentence string) error {
+	return cli.PrinterOf(command).Result(r, func(t *output.Text) {
+		t.Line("%s", sentence)
+		fields := []output.Field{
+			{Name: "block", Value: r.Height}, {Name: "block hash", Value: r.BlockHash}, {Name: "state root", Value: r.StateRoot},
+			{Name: "genesis hash", Value: r.GenesisHash}, {Name: "accounts", Value: r.Accounts}, {Name: "contracts", Value: r.Contracts},
+			{Name: "storage entries", Value: r.StorageEntries}, {Name: "bytes", Value: r.SizeBytes}, {Name: "chunks", Value: r.Chunks},
+		}
+		if r.Path != "" {
+			fields = append(fields, output.Field{Name: "path", Value: r.Path})
+		}
+		t.Fields(fields...)
+	})
+}
+
+type stoppedDirectory struct {
+	DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+}
+
+func newSnapshotCreate() *cobra.Command {
+	settings := stoppedDirectory{dataHome("node")}
+	return withSettings(&cobra.Command{
+		Use:     "create",
+		Short:   "Make a snapshot of the head of a stopped node's chain",
+		Long:    "Make a snapshot of the head of a stopped node's chain in DATA-DIR/snapshots. A running node makes them with --snapshot-interval.",
+		Example: "  cairn snapshot create --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		m, err := node.CreateSnapshot(command.Context(), settings.DataDir)
+		if errors.Is(err, node.ErrLocked) {
+			return fmt.Errorf("%w: a running node makes snapshots by itself with --snapshot-interval", err)
+		}
+		if err != nil {
+			return err
+		}
+		return newSnapshotResult(m, node.SnapshotPath(settings.DataDir, m.Height)).show(command, "The snapshot is made.")
+	})
+}
+
+func newSnapshotList() *cobra.Command {
+	settings := struct {
+		DataDir string `setting:"data-dir" usage:"data directory of a node, which may run"`
+	}{dataHome("node")}
+	return withSettings(&cobra.Command{
+		Use:     "list",
+		Short:   "List the snapshots in a data directory",
+		Example: "  cairn snapshot list --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		manifests, err := node.ListSnapshots(settings.DataDir)
+		if err != nil {
+			return err
+		}
+		results := make([]snapshotResult, len(manifests))
+		for i, m := range manifests {
+			results[i] = newSnapshotResult(m, node.SnapshotPath(settings.DataDir, m.Height))
+		}
+		return cli.PrinterOf(command).Result(results, func(t *output.Text) {
+			if len(results) == 0 {
+				t.Line("There are no snapshots.")
+				return
+			}
+			rows := make([][]any, len(results))
+			for i, r := range results {
+				rows[i] = []any{r.Height, r.StateRoot, r.Accounts, r.StorageEntries, r.SizeBytes, time.Unix(int64(r.CreatedAt), 0).UTC().Format(time.RFC3339)}
+			}
+			t.Table([]string{"block", "state root", "accounts", "storage entries", "bytes", "made"}, rows)
+		})
+	})
+}
+
+func newSnapshotExport() *cobra.Command {
+	var path string
+	command := &cobra.Command{
+		Use:     "export PATH --output FILE",
+		Short:   "Write a snapshot as one archive",
+		Long:    "Write a snapshot as one archive: a zip file of its manifest and chunks.",
+		Example: "  cairn snapshot export ./mychain/snapshots/1000 --output snapshot-1000.zip",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if path == "" {
+				return output.Usage(errors.New("--output is needed: the file to write"))
+			}
+			file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if err != nil {
+				return err
+			}
+			if err = errors.Join(node.ExportSnapshot(command.Context(), args[0], file), file.Sync(), file.Close()); err != nil {
+				return errors.Join(err, os.Remove(path))
+			}
+			return cli.PrinterOf(command).Result(map[string]string{"file": path}, func(t *output.Text) {
+				t.Line("The snapshot is written to %s.", path)
+			})
+		},
+	}
+	command.Flags().StringVar(&path, "output", "", "file to write")
+	return command
+}
+
+// trustFlags say what a snapshot must be of.
+type trustFlags struct{ genesis, block string }
+
+func (f *trustFlags) register(command *cobra.Command) {
+	command.Flags().StringVar(&f.genesis, "genesis-hash", "", "hash of block 0 of the chain that the snapshot must be of")
+	command.Flags().StringVar(&f.block, "block-hash", "", "hash of the block that the snapshot must be of; needed where its producer is not the one of the genesis")
+}
+
+func (f *trustFlags) trust() (trust node.SnapshotTrust, err error) {
+	for _, flag := range []struct {
+		name, text string
+		to         *types.BlockHash
+	}{{"genesis-hash", f.genesis, &trust.Genesis}, {"block-hash", f.block, &trust.Block}} {
+		if flag.text == "" {
+			continue
+		}
+		if err := flag.to.UnmarshalText([]byte(flag.text)); err != nil {
+			return trust, output.Usage(fmt.Errorf("--%s: %w", flag.name, err))
+		}
+	}
+	return trust, nil
+}
+
+func newSnapshotVerify() *cobra.Command {
+	var flags trustFlags
+	command := &cobra.Command{
+		Use:   "verify PATH",
+		Short: "Check a snapshot whole, without a node",
+		Long: "Check a snapshot whole, without a node: each chunk against the manifest, the state against the root in the signed header,\n" +
+			"and that nothing is missing, doubled or of another snapshot. Without --genesis-hash it is of whichever chain it says. Exit 1 if something is wrong.",
+		Example: "  cairn snapshot verify snapshot-1000.zip --genesis-hash 0x…",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			trust, err := flags.trust()
+			if err != nil {
+				return err
+			}
+			progress, stop := cli.Progress(command, "verifying")
+			m, err := node.VerifySnapshot(command.Context(), args[0], trust, progress)
+			stop()
+			if err != nil {
+				return err
+			}
+			return newSnapshotResult(m, "").show(command, "The snapshot is true.")
+		},
+	}
+	flags.register(command)
+	return command
+}
+
+func newSnapshotImport() *cobra.Command {
+	var flags trustFlags
+	settings := struct {
+		DataDir string `setting:"data-dir" usage:"data directory to fill, which has no chain yet"`
+	}{dataHome("node")}
+	command := withSettings(&cobra.Command{
+		Use:   "import PATH --genesis-hash HASH",
+		Short: "Make a snapshot the chain of a new data directory",
+		Long: "Make a snapshot the chain of a new data directory, after checking it as `cairn snapshot verify` does. A node with --mode replica\n" +
+			"continues from there. The directory has the whole chain or none.",
+		Example: "  cairn snapshot import snapshot-1000.zip --genesis-hash 0x… --data-dir ./replica",
+	}, &settings, func(command *cobra.Command) error {
+		trust, err := flags.trust()
+		if err != nil {
+			return err
+		}
+		if trust.Genesis == (types.BlockHash{}) {
+			return output.Usage(errors.New("--genesis-hash is needed: the hash of block 0, which names the chain"))
+		}
+		progress, stop := cli.Progress(command, "importing")
+		m, err := node.ImportSnapshot(command.Context(), settings.DataDir, command.Flags().Arg(0), trust, progress)
+		stop()
+		if err != nil {
+			return err
+		}
+		return newSnapshotResult(m, settings.DataDir).show(command, "The snapshot is imported.")
+	})
+	command.Args = cobra.ExactArgs(1)
+	flags.register(command)
+	return command
+}
