@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-chain/cairn/api"
+)
+
+// StateSnapshot is the newest snapshot of the state at or below a block that the node offers, nil where there is none.
+func (c *Client) StateSnapshot(ctx context.Context, block api.BlockRef) (*api.StateSnapshot, error) {
+	return Invoke(ctx, c, api.GetStateSnapshot, api.GetStateSnapshotParams{Block: block})
+}
+
+// maxRefusal is how many bytes of a refusal are kept to be shown.
+const maxRefusal = 512
+
+// Download reads a file that the node serves on its public address, such as a chunk of a snapshot at its url, from a byte
+// on (RFC 9110, section 14.2). start is the byte that body begins with: from, or 0 where the node knows no ranges. The
+// caller closes body. Nothing but ctx ends it. A status that says no is a [*StatusError].
+func (c *Client) Download(ctx context.Context, path string, from uint64) (body io.ReadCloser, start uint64, err error) {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return nil, 0, fmt.Errorf("%w: %q is no path on the node's address", ErrBadAnswer, path)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	if from > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+	}
+	response, err := c.handshake.Do(request)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	switch {
+	case response.StatusCode == http.StatusOK:
+		return response.Body, 0, nil
+	case response.StatusCode == http.StatusPartialContent && strings.HasPrefix(response.Header.Get("Content-Range"), "bytes "+strconv.FormatUint(from, 10)+"-"):
+		return response.Body, from, nil
+	}
+	defer response.Body.Close()
+	message, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, &StatusError{Status: response.StatusCode, Message: string(message)})
+}

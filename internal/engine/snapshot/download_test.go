@@ -1,0 +1,275 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// fakeSource offers the files of a directory, with faults.
+type fakeSource struct {
+	name     string
+	files    fs.FS
+	manifest func(*Manifest) // changes what it says; nil: nothing
+
+	mu    sync.Mutex
+	fault func(url string, from uint64, data []byte) ([]byte, error) // changes what it gives from a byte on
+	asked []string                                                   // url@from
+}
+
+var errFault = errors.New("a planted fault")
+
+func (s *fakeSource) Name() string { return s.name }
+
+func (s *fakeSource) Snapshot(_ context.Context, block api.BlockRef) (*Manifest, error) {
+	if s.files == nil {
+		return nil, nil
+	}
+	m, _, err := readManifest(s.files)
+	if err == nil && s.manifest != nil {
+		s.manifest(&m)
+	}
+	if block.Resolve(m.Height) < m.Height {
+		return nil, err
+	}
+	return &m, err
+}
+
+func (s *fakeSource) Chunk(_ context.Context, url string, from uint64) (io.ReadCloser, uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, fmt.Sprintf("%s@%d", filepath.Base(url), from))
+	data, err := fs.ReadFile(s.files, filepath.Base(url))
+	if err == nil {
+		data = data[from:]
+		if s.fault != nil {
+			data, err = s.fault(url, from, data)
+		}
+	}
+	return io.NopCloser(bytes.NewReader(data)), from, err
+}
+
+// offeredBy makes a snapshot and sources of it.
+func offeredBy(t *testing.T, count int) (c *testChain, m Manifest, sources []*fakeSource) {
+	t.Helper()
+	c = newTestChain(t, 9)
+	c.grow(blockOf{accounts: 50, contracts: 3})
+	c.grow(blockOf{accounts: 50, contracts: 3, storage: 60, valueBytes: 300})
+	dir := t.TempDir()
+	m, err := create(t.Context(), c.store, dir, 1, 2000)
+	must(t, err)
+	for i := range count {
+		sources = append(sources, &fakeSource{name: fmt.Sprint("source ", i), files: os.DirFS(filepath.Join(dir, "2"))})
+	}
+	return c, m, sources
+}
+
+func (c *testChain) download(t *testing.T, into string, sources ...*fakeSource) Download {
+	d := Download{
+		Trust: Trust{Genesis: genesisHash(t, c.store)}, Parent: into, Log: slog.New(slog.DiscardHandler), Progress: noProgress,
+		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}
+	for _, s := range sources {
+		d.Sources = append(d.Sources, s)
+	}
+	return d
+}
+
+// requireWhole fails the test unless a download gave the chain's snapshot.
+func requireWhole(t *testing.T, c *testChain, path string, err error) {
+	t.Helper()
+	must(t, err)
+	_, err = Verify(t.Context(), os.DirFS(path), Trust{Genesis: genesisHash(t, c.store), Block: c.store.HeadHash()}, noProgress)
+	must(t, err)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	must(t, err)
+	if len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	c, m, sources := offeredBy(t, 3)
+	var last uint64
+	var mu sync.Mutex
+	d := c.download(t, t.TempDir(), sources...)
+	d.Progress = func(done, total uint64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if last = max(last, done); total != m.SizeBytes {
+			t.Errorf("of %d bytes", total)
+		}
+	}
+	path, err := d.Fetch(t.Context())
+	requireWhole(t, c, path, err)
+	if last != m.SizeBytes {
+		t.Errorf("%d of %d bytes were told of", last, m.SizeBytes)
+	}
+	for _, s := range sources {
+		if len(s.asked) == 0 {
+			t.Errorf("%s was not asked", s.name)
+		}
+	}
+}
+
+// Faults of single answers are overcome: by the next attempt, and by another source.
+func TestFetchOvercomes(t *testing.T) {
+	once := func(fault func([]byte) ([]byte, error)) func(string, uint64, []byte) ([]byte, error) {
+		seen := make(map[string]bool)
+		return func(url string, _ uint64, data []byte) ([]byte, error) {
+			if seen[url] {
+				return data, nil
+			}
+			seen[url] = true
+			return fault(data)
+		}
+	}
+	for name, fault := range map[string]func([]byte) ([]byte, error){
+		"no answer":   func([]byte) ([]byte, error) { return nil, errFault },
+		"cut off":     func(b []byte) ([]byte, error) { return b[:len(b)/2], nil },
+		"nothing":     func([]byte) ([]byte, error) { return nil, nil },
+		"flipped bit": func(b []byte) ([]byte, error) { b = bytes.Clone(b); b[len(b)/2] ^= 1; return b, nil },
+		"too much":    func(b []byte) ([]byte, error) { return append(bytes.Clone(b), 1, 2, 3), nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, sources := offeredBy(t, 1)
+			sources[0].fault = once(fault)
+			path, err := c.download(t, t.TempDir(), sources...).Fetch(t.Context())
+			requireWhole(t, c, path, err)
+		})
+		t.Run(name+" always, of one source", func(t *testing.T) {
+			c, _, sources := offeredBy(t, 2)
+			sources[0].fault = func(_ string, _ uint64, b []byte) ([]byte, error) { return fault(b) }
+			path, err := c.download(t, t.TempDir(), sources...).Fetch(t.Context())
+			requireWhole(t, c, path, err)
+		})
+	}
+}
+
+// A download that was broken off is continued: whole chunks are not fetched again, and one in part from where it ends.
+func TestFetchContinues(t *testing.T) {
+	c, m, sources := offeredBy(t, 1)
+	into := t.TempDir()
+	broken, stop := context.WithCancel(t.Context())
+	sources[0].fault = func(url string, _ uint64, data []byte) ([]byte, error) {
+		if strings.HasSuffix(url, fileName(5)) {
+			stop()
+			return data[:10], nil
+		}
+		return data, nil
+	}
+	_, err := c.download(t, into, sources...).Fetch(broken)
+	requireIs(t, "broken off", err, context.Canceled)
+	if manifests, err := List(into); err != nil || len(manifests) != 0 {
+		t.Fatalf("it is listed: %v, %v", manifests, err)
+	}
+	again := &fakeSource{name: "again", files: sources[0].files}
+	path, err := c.download(t, into, again).Fetch(t.Context())
+	requireWhole(t, c, path, err)
+	for _, asked := range again.asked {
+		if strings.HasPrefix(asked, fileName(0)) || strings.HasPrefix(asked, fileName(5)) && asked != fileName(5)+"@10" {
+			t.Errorf("asked for %s", asked)
+		}
+	}
+	if len(again.asked) > int(m.ChunkCount)-4 {
+		t.Errorf("asked for %d of %d chunks", len(again.asked), m.ChunkCount)
+	}
+}
+
+// A snapshot of another block than a broken download's is fetched anew where nobody offers the old one any more.
+func TestFetchForgets(t *testing.T) {
+	c, _, sources := offeredBy(t, 1)
+	into := t.TempDir()
+	broken, stop := context.WithCancel(t.Context())
+	sources[0].fault = func(string, uint64, []byte) ([]byte, error) { stop(); return nil, errFault }
+	_, err := c.download(t, into, sources...).Fetch(broken)
+	requireIs(t, "broken off", err, context.Canceled)
+	c.grow(blockOf{accounts: 5})
+	dir := t.TempDir()
+	_, err = create(t.Context(), c.store, dir, 1, 2000)
+	must(t, err)
+	path, err := c.download(t, into, &fakeSource{name: "newer", files: os.DirFS(filepath.Join(dir, "3"))}).Fetch(t.Context())
+	requireWhole(t, c, path, err)
+}
+
+// Who offers what is not the chain's, or not true, is left for another; alone it gives nothing.
+func TestFetchRefuses(t *testing.T) {
+	otherState := func(t *testing.T) fs.FS { // true chunks, but of another snapshot, under the manifest's name
+		other := newTestChain(t, 77)
+		other.grow(blockOf{accounts: 80})
+		other.grow(blockOf{accounts: 80})
+		dir := t.TempDir()
+		_, err := create(t.Context(), other.store, dir, 1, 2000)
+		must(t, err)
+		return os.DirFS(filepath.Join(dir, "2"))
+	}
+	for name, tc := range map[string]struct {
+		lie  func(t *testing.T, s *fakeSource)
+		want error
+	}{
+		"none":            {func(_ *testing.T, s *fakeSource) { s.files = nil }, ErrNone},
+		"another chain's": {func(_ *testing.T, s *fakeSource) { s.manifest = func(m *Manifest) { m.GenesisHash[0] ^= 1 } }, ErrOtherChain},
+		"a manifest that is none": {func(_ *testing.T, s *fakeSource) {
+			s.manifest = func(m *Manifest) { m.Header[len(m.Header)-1] ^= 1 }
+		}, ErrManifest},
+		"a chunk elsewhere": {func(_ *testing.T, s *fakeSource) {
+			s.manifest = func(m *Manifest) { m.Chunks[0].URL = "http://elsewhere/" }
+		}, ErrManifest},
+		"chunks of another state": {func(t *testing.T, s *fakeSource) {
+			files := otherState(t)
+			theirs, _, err := readManifest(files)
+			must(t, err)
+			mine, _, err := readManifest(s.files)
+			must(t, err)
+			forged := mine
+			forged.Chunks, forged.ChunkCount, forged.SizeBytes = theirs.Chunks, theirs.ChunkCount, theirs.SizeBytes
+			s.files, s.manifest = files, func(m *Manifest) { *m = forged }
+		}, ErrFalse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, sources := offeredBy(t, 2)
+			tc.lie(t, sources[0])
+			into := t.TempDir()
+			_, err := c.download(t, into, sources[0]).Fetch(t.Context())
+			requireIs(t, "alone", err, tc.want)
+			if entries, err := os.ReadDir(into); err != nil || len(entries) > 0 {
+				t.Errorf("left behind: %v, %v", entries, err)
+			}
+			path, err := c.download(t, into, sources...).Fetch(t.Context())
+			requireWhole(t, c, path, err)
+		})
+	}
+}
+
+// Production that was handed over needs the hash of the block.
+func TestFetchOfAnotherProducer(t *testing.T) {
+	c, _, _ := offeredBy(t, 1)
+	c.producer = testKey(t, "successor")
+	c.grow(blockOf{accounts: 1})
+	dir := t.TempDir()
+	_, err := create(t.Context(), c.store, dir, 1, 2000)
+	must(t, err)
+	source := &fakeSource{name: "source", files: os.DirFS(filepath.Join(dir, "3"))}
+	d := c.download(t, t.TempDir(), source)
+	_, err = d.Fetch(t.Context())
+	requireIs(t, "without the block's hash", err, ErrUntrusted)
+	d.Trust.Block = types.BlockHash{1}
+	_, err = d.Fetch(t.Context())
+	requireIs(t, "with another hash", err, ErrOtherChain)
+	d.Trust.Block = c.store.HeadHash()
+	path, err := d.Fetch(t.Context())
+	requireWhole(t, c, path, err)
+}
