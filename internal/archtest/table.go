@@ -84,11 +84,12 @@ var rows = map[string][]string{
 	"cmd/cairn":             {"internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
-	"bench/flood":  {"client", "types", "crypto"},
-	"bench/gas":    {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
-	"bench/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
-	"bench/soak":   {"client", "internal/bench"},
-	"bench/peers":  {"client", "internal/bench"},
+	"bench/flood":    {"client", "types", "crypto"},
+	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
+	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/soak":     {"client", "internal/bench"},
+	"bench/peers":    {"client", "internal/bench"},
+	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/node", "internal/protocol/...", "internal/storage/..."},
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},

@@ -1,0 +1,311 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var silent = slog.New(slog.DiscardHandler)
+
+func openDirectory(t *testing.T, dir string) *Directory {
+	t.Helper()
+	d, err := OpenDirectory(dir, silent)
+	must(t, err)
+	return d
+}
+
+func requireHeights(t *testing.T, d *Directory, want ...types.Height) {
+	t.Helper()
+	var got []types.Height
+	for _, m := range d.List() {
+		got = append(got, m.Height)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	c := newTestChain(t, 1)
+	dir := filepath.Join(t.TempDir(), "snapshots")
+	d := openDirectory(t, dir)
+	requireHeights(t, d)
+	if _, ok := d.Newest(100); ok {
+		t.Error("there is a newest of none")
+	}
+	for range 4 {
+		c.grow(blockOf{accounts: 3})
+		_, err := d.Create(t.Context(), c.store, 1)
+		must(t, err)
+	}
+	requireHeights(t, d, 1, 2, 3, 4)
+	if m, ok := d.Newest(3); !ok || m.Height != 3 {
+		t.Errorf("at 3: %d, %t", m.Height, ok)
+	}
+	if _, ok := d.Newest(0); ok {
+		t.Error("there is one at 0")
+	}
+	must(t, d.Prune(2))
+	requireHeights(t, d, 3, 4)
+	// What a crash left of making or of removing one goes at the next start; a download stays; what is none is left out.
+	for _, name := range []string{"5.new/000000.zst", "2.new/manifest.json", "6.part/manifest.json", "4/manifest.json", "8/manifest.json"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		if name != "4/manifest.json" {
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644))
+		}
+	}
+	must(t, os.Rename(filepath.Join(dir, "3"), filepath.Join(dir, "7"))) // not what its name says
+	requireHeights(t, openDirectory(t, dir), 4)
+	_, err := List(dir)
+	requireIs(t, "a manifest that is none", err, ErrManifest)
+	for name, want := range map[string]bool{"5.new": false, "2.new": false, "6.part": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) == want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A crash at any point of making a snapshot leaves none under its name: that is given last, to a directory whose files
+// are all synced.
+func TestCreateAppearsWhole(t *testing.T) {
+	c := newTestChain(t, 2)
+	c.grow(blockOf{accounts: 60, contracts: 2})
+	dir := t.TempDir()
+	for writes := 0; ; writes++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		stopping := &stoppingContext{Context: ctx, left: writes, stop: cancel}
+		_, err := create(stopping, c.store, dir, 1, 1500)
+		cancel()
+		if err == nil {
+			if writes < 6 {
+				t.Errorf("it was made in %d steps", writes)
+			}
+			break
+		}
+		requireIs(t, "cut off", err, context.Canceled)
+		requireHeights(t, openDirectory(t, dir))
+	}
+	requireHeights(t, openDirectory(t, dir), 1)
+}
+
+// stoppingContext ends after it was asked so many times whether it has.
+type stoppingContext struct {
+	context.Context
+	left int
+	stop func()
+}
+
+func (c *stoppingContext) Err() error {
+	if c.left--; c.left < 0 {
+		c.stop()
+	}
+	return c.Context.Err()
+}
+
+func TestKeep(t *testing.T) {
+	c := newTestChain(t, 3)
+	dir := t.TempDir()
+	d := openDirectory(t, dir)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	news := &newsHandler{Handler: slog.DiscardHandler, told: make(chan string, 1)}
+	go func() { ended <- d.Keep(ctx, c.store, 2, 2, slog.New(news)) }()
+	for height := types.Height(1); height <= 8; height++ {
+		c.grow(blockOf{accounts: 2})
+		if height == 6 { // in the way of the next one
+			continue
+		}
+		if height%2 == 0 {
+			if got := <-news.told; got != "made a snapshot" {
+				t.Fatalf("at %d: %s", height, got)
+			}
+		}
+		if height == 4 {
+			must(t, os.MkdirAll(filepath.Join(dir, "6"), 0o755))
+		}
+		if height == 5 {
+			c.grow(blockOf{accounts: 2})
+			height++
+			if got := <-news.told; got != "no snapshot was made" {
+				t.Fatalf("at %d: %s", height, got)
+			}
+		}
+	}
+	stop()
+	must(t, <-ended)
+	requireHeights(t, d, 4, 8)
+}
+
+// newsHandler tells of what is logged.
+type newsHandler struct {
+	slog.Handler
+	told chan string
+}
+
+func (*newsHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *newsHandler) Handle(_ context.Context, r slog.Record) error {
+	h.told <- r.Message
+	return nil
+}
+
+// The store is closed, or the context ends, while there is nothing to do.
+func TestKeepEnds(t *testing.T) {
+	c := newTestChain(t, 4)
+	d := openDirectory(t, t.TempDir())
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	must(t, d.Keep(ctx, c.store, 2, 2, silent))
+	requireIs(t, "the store", c.store.WaitHeight(ctx, 1), context.Canceled)
+}
+
+func served(t *testing.T) (*testChain, *Directory, *httptest.Server) {
+	t.Helper()
+	c := newTestChain(t, 5)
+	c.grow(blockOf{accounts: 50, contracts: 3})
+	d := openDirectory(t, t.TempDir())
+	_, err := d.Create(t.Context(), c.store, 1_700_000_000)
+	must(t, err)
+	server := httptest.NewServer(d)
+	t.Cleanup(server.Close)
+	return c, d, server
+}
+
+func get(t *testing.T, method, url string, header http.Header) (*http.Response, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	must(t, err)
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
+	must(t, err)
+	body, err := io.ReadAll(response.Body)
+	must(t, errors.Join(err, response.Body.Close()))
+	return response, body
+}
+
+func TestServe(t *testing.T) {
+	_, d, server := served(t)
+	m := d.List()[0]
+	response, body := get(t, http.MethodGet, server.URL+pathPrefix+"1/"+ManifestFile, nil)
+	var said Manifest
+	must(t, json.Unmarshal(body, &said))
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" || said.BlockHash != m.BlockHash {
+		t.Errorf("manifest: %s %s", response.Status, body)
+	}
+	for _, chunk := range m.Chunks {
+		response, body := get(t, http.MethodGet, server.URL+chunk.URL, nil)
+		if response.StatusCode != http.StatusOK || checkFile(body, chunk) != nil || response.Header.Get("ETag") != `"`+chunk.SHA256.String()+`"` {
+			t.Errorf("chunk %d: %s, %d bytes", chunk.Index, response.Status, len(body))
+		}
+		response, rest := get(t, http.MethodGet, server.URL+chunk.URL, http.Header{"Range": {"bytes=7-"}})
+		if response.StatusCode != http.StatusPartialContent || !bytes.Equal(rest, body[7:]) {
+			t.Errorf("chunk %d from 7 on: %s, %d bytes", chunk.Index, response.Status, len(rest))
+		}
+		response, _ = get(t, http.MethodGet, server.URL+chunk.URL, http.Header{"Range": {"bytes=99999999-"}})
+		if response.StatusCode != http.StatusRequestedRangeNotSatisfiable {
+			t.Errorf("beyond the end: %s", response.Status)
+		}
+	}
+	for _, path := range []string{"", "1", "1/", "2/" + ManifestFile, "01/" + ManifestFile, "1/other", "1/../1/" + ManifestFile + "x", "1/000099.zst", "1/000000.zst/", "%2e%2e/1/000000.zst"} {
+		if response, _ := get(t, http.MethodGet, server.URL+pathPrefix+path, nil); response.StatusCode != http.StatusNotFound {
+			t.Errorf("%q: %s", path, response.Status)
+		}
+	}
+	if response, _ := get(t, http.MethodPost, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") == "" {
+		t.Errorf("POST: %s", response.Status)
+	}
+	if response, body := get(t, http.MethodHead, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusOK || len(body) != 0 {
+		t.Errorf("HEAD: %s", response.Status)
+	}
+	must(t, d.Prune(0))
+	if response, _ := get(t, http.MethodGet, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusNotFound {
+		t.Errorf("a pruned one: %s", response.Status)
+	}
+}
+
+// The Go SDK reads what is served, from any byte on.
+func TestClientDownloads(t *testing.T) {
+	_, d, server := served(t)
+	chunk := d.List()[0].Chunks[0]
+	c, err := client.New(server.URL)
+	must(t, err)
+	source := NewSource(server.URL, c)
+	_, whole := get(t, http.MethodGet, server.URL+chunk.URL, nil)
+	for _, from := range []uint64{0, 1, chunk.SizeBytes - 1} {
+		body, start, err := source.Chunk(t.Context(), chunk.URL, from)
+		must(t, err)
+		data, err := io.ReadAll(body)
+		must(t, errors.Join(err, body.Close()))
+		if start != from || !bytes.Equal(data, whole[from:]) {
+			t.Errorf("from %d: start %d, %d bytes", from, start, len(data))
+		}
+	}
+	var refused *client.StatusError
+	_, _, err = source.Chunk(t.Context(), pathPrefix+"9/000000.zst", 0)
+	if !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		t.Errorf("what is not there: %v", err)
+	}
+	for _, path := range []string{"", "snapshots/1", "//elsewhere/x", "http://elsewhere/x"} {
+		_, _, err := source.Chunk(t.Context(), path, 0)
+		requireIs(t, path, err, client.ErrBadAnswer)
+	}
+}
+
+func TestExport(t *testing.T) {
+	c, d, _ := served(t)
+	path := filepath.Join(d.path, "1")
+	archive := filepath.Join(t.TempDir(), "snapshot.zip")
+	file, err := os.Create(archive)
+	must(t, err)
+	must(t, errors.Join(Export(t.Context(), os.DirFS(path), file), file.Close()))
+	for _, name := range []string{archive, path, path + "/"} {
+		files, closeFiles, err := Open(name)
+		must(t, err)
+		m, err := Verify(t.Context(), files, Trust{Genesis: genesisHash(t, c.store)}, noProgress)
+		must(t, errors.Join(err, closeFiles()))
+		if m.BlockHash != c.store.HeadHash() {
+			t.Errorf("%s is of block %d", name, m.Height)
+		}
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	must(t, os.WriteFile(other, []byte("no archive"), 0o644))
+	if _, _, err := Open(other); err == nil || !strings.Contains(err.Error(), "neither") {
+		t.Errorf("a file that is none: %v", err)
+	}
+	_, _, err = Open(other + "s")
+	requireIs(t, "no file", err, fs.ErrNotExist)
+	requireIs(t, "an empty directory", Export(t.Context(), os.DirFS(t.TempDir()), io.Discard), fs.ErrNotExist)
+}
+
+// A store that has a chain is not filled.
+func TestImportRefuses(t *testing.T) {
+	c, d, _ := served(t)
+	_, err := Import(t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{}, c.store, noProgress)
+	requireIs(t, "a store with a chain", err, chain.ErrBadEntry)
+	_, err = Import(t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{Genesis: types.BlockHash{1}}, openStore(t), noProgress)
+	requireIs(t, "another chain", err, ErrOtherChain)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	into := openStore(t)
+	_, err = Import(ended, os.DirFS(filepath.Join(d.path, "1")), Trust{}, into, noProgress)
+	requireIs(t, "a context that has ended", err, context.Canceled)
+	if !into.Empty() {
+		t.Error("there is a chain")
+	}
+}
