@@ -16,16 +16,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// compress makes one zstd frame of data.
-func compress(data []byte) ([]byte, error) {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return nil, err
-	}
-	return encoder.EncodeAll(data, make([]byte, 0, len(data)/2)), encoder.Close()
-}
+// newEncoder makes what compresses chunks, one frame at a time.
+func newEncoder() (*zstd.Encoder, error) { return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)) }
 
-// decompress undoes compress for frames one after the other, which may not give more than maxChunkBytes in all.
+// decompress decompresses zstd frames, one after the other, which may not give more than maxChunkBytes in all.
 func decompress(data []byte) ([]byte, error) {
 	decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*maxChunkBytes),
 		zstd.WithDecoderMaxWindow(maxChunkBytes))

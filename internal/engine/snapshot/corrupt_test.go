@@ -20,6 +20,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+func compress(t tester, data []byte) []byte {
+	t.Helper()
+	encoder, err := newEncoder()
+	must(t, err)
+	return encoder.EncodeAll(data, nil)
+}
+
 // loose is a snapshot taken apart: what is in its chunks, decompressed.
 type loose struct {
 	manifest Manifest
@@ -49,8 +56,7 @@ func (l loose) files(t *testing.T) fstest.MapFS {
 	m := l.manifest
 	m.Chunks, m.SizeBytes, m.ChunkCount = nil, 0, uint64(len(l.plain))
 	for i, plain := range l.plain {
-		data, err := compress(plain)
-		must(t, err)
+		data := compress(t, plain)
 		files[fileName(uint64(i))] = &fstest.MapFile{Data: data}
 		m.SizeBytes += uint64(len(data))
 		m.Chunks = append(m.Chunks, api.SnapshotChunk{
@@ -423,9 +429,7 @@ func FuzzDecodeLists(f *testing.F) {
 // Opening a file of any bytes gives an error or a chunk, within the bounds.
 func FuzzOpenChunk(f *testing.F) {
 	for _, plain := range [][]byte{nil, codesOf("a"), encodeState(stateChunk{entries: []pair{{[]byte{1}, []byte{2}}}}), make([]byte, 1<<20)} {
-		data, err := compress(plain)
-		must(f, err)
-		f.Add(data)
+		f.Add(compress(f, plain))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, kind := range kinds {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -60,7 +62,10 @@ func create(ctx context.Context, store *chain.Store, parent string, now uint64, 
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return m, err
 	}
-	c := creator{ctx: ctx, dir: dir, state: st, limit: limit}
+	c, err := newCreator(ctx, dir, st, limit)
+	if err != nil {
+		return m, err
+	}
 	m, err = c.create(store.Genesis(), now)
 	if err == nil {
 		err = publish(dir, final)
@@ -89,6 +94,7 @@ type creator struct {
 	dir      string
 	state    *chain.State
 	limit    int // of bytes of entries in a chunk
+	zstd     *zstd.Encoder
 	manifest Manifest
 
 	run    run
@@ -108,6 +114,11 @@ type run struct {
 type written struct {
 	index uint64
 	hash  hash.Hash
+}
+
+func newCreator(ctx context.Context, dir string, st *chain.State, limit int) (*creator, error) {
+	encoder, err := newEncoder()
+	return &creator{ctx: ctx, dir: dir, state: st, limit: limit, zstd: encoder}, err
 }
 
 func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
@@ -174,10 +185,7 @@ func (c *creator) begin(kind api.SnapshotKind, data []byte) (written, error) {
 
 // add appends a zstd frame to a chunk's file.
 func (c *creator) add(w written, data []byte) error {
-	frame, err := compress(data)
-	if err != nil {
-		return err
-	}
+	frame := c.zstd.EncodeAll(data, nil)
 	chunk := &c.manifest.Chunks[w.index]
 	chunk.SizeBytes += uint64(len(frame))
 	c.manifest.SizeBytes += uint64(len(frame))

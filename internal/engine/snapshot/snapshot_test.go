@@ -102,7 +102,8 @@ func TestCreateBesideAppending(t *testing.T) {
 	st, err := c.store.HeadState()
 	must(t, err)
 	c.grow(blockOf{accounts: 100, storage: 100, valueBytes: 100})
-	made := creator{ctx: t.Context(), dir: dir, state: st, limit: 1000}
+	made, err := newCreator(t.Context(), dir, st, 1000)
+	must(t, err)
 	m, err := made.create(c.genesis, 1)
 	must(t, err)
 	must(t, st.Close())
