@@ -111,7 +111,7 @@ func (s nodeSettings) config() (node.Config, error) {
 		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
 	case s.OTLP != "" && s.TraceEvery == 0:
 		return node.Config{}, output.Usage(errors.New("--trace-every is at least 1"))
-	case s.SnapshotsOf < 1 || s.SnapshotsOf > 1000:
+	case s.Snapshots > 0 && (s.SnapshotsOf < 1 || s.SnapshotsOf > 1000):
 		return node.Config{}, output.Usage(fmt.Errorf("--snapshot-keep is 1 to 1000, not %d", s.SnapshotsOf))
 	case s.TableMiB < 1 || s.TableMiB > 256:
 		return node.Config{}, output.Usage(fmt.Errorf("--table-mib is 1 to 256, not %d", s.TableMiB))

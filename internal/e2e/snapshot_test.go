@@ -3,14 +3,17 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // TestSnapshotIndependently has a program that shares no code with the node check a snapshot that it serves, by the format's
@@ -31,6 +34,10 @@ func TestSnapshotIndependently(t *testing.T) {
 	defer sdk.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), clientTimeout)
 	defer cancel()
+	info, err := sdk.NodeInfo(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	waitSnapshot(ctx, t, sdk)
 	command := exec.CommandContext(ctx, "python3", "independent/snapshot.py", node.RPC)
 	command.Env = append(os.Environ(), "PYTHONPYCACHEPREFIX="+filepath.Join(binaryDir, "python"))
@@ -42,6 +49,61 @@ func TestSnapshotIndependently(t *testing.T) {
 	var found struct{ Height, Chunks, Entries int }
 	if err := json.Unmarshal(output, &found); err != nil || found.Entries < 40 || found.Height == 0 {
 		t.Errorf("it found %s, %v", output, err)
+	}
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	carrySnapshot(t, dir, info.GenesisHash)
+}
+
+// carrySnapshot makes a snapshot of a stopped node, and a new data directory of it.
+func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
+	t.Helper()
+	user, archive, to := newUser(t), filepath.Join(t.TempDir(), "snapshot.zip"), filepath.Join(t.TempDir(), "to")
+	var made struct{ Path, StateRoot string }
+	user.succeeds(&made, "snapshot", "create", "--data-dir", dir)
+	user.fails(exitFailed, "snapshot", "create", "--data-dir", dir) // there is one of this block
+	var listed []struct{ Path string }
+	user.succeeds(&listed, "snapshot", "list", "--data-dir", dir)
+	if len(listed) == 0 || listed[len(listed)-1].Path != made.Path {
+		t.Errorf("listed are %v, made was %s", listed, made.Path)
+	}
+	user.succeeds(nil, "snapshot", "verify", made.Path, "--genesis-hash", genesis.String())
+	user.succeeds(nil, "snapshot", "export", made.Path, "--output", archive)
+	user.fails(exitFailed, "snapshot", "export", made.Path, "--output", archive) // nothing is overwritten
+
+	other := types.BlockHash{1}.String()
+	user.fails(exitUsage, "snapshot", "import", archive, "--data-dir", to)
+	for _, arguments := range [][]string{{"verify", archive}, {"import", archive, "--data-dir", to}} {
+		user.fails(exitFailed, append(append([]string{"snapshot"}, arguments...), "--genesis-hash", other)...)
+		user.fails(exitFailed, append(append([]string{"snapshot"}, arguments...), "--genesis-hash", genesis.String(), "--block-hash", other)...)
+	}
+	requireOnly(t, to)
+	// What a killed import left is no chain, and in nobody's way.
+	if err := errors.Join(os.MkdirAll(filepath.Join(to, "db.importing"), 0o700), os.WriteFile(filepath.Join(to, "db.importing", "left"), []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	user.succeeds(nil, "snapshot", "import", archive, "--genesis-hash", genesis.String(), "--data-dir", to)
+	requireOnly(t, to, "db")
+	user.succeeds(nil, "db", "check", "--data-dir", to)
+	user.fails(exitFailed, "snapshot", "import", archive, "--genesis-hash", genesis.String(), "--data-dir", to)
+	var again struct{ StateRoot string }
+	user.succeeds(&again, "snapshot", "create", "--data-dir", to)
+	if again.StateRoot != made.StateRoot {
+		t.Errorf("the root is %s after carrying it, it was %s", again.StateRoot, made.StateRoot)
+	}
+}
+
+// requireOnly fails the test unless a directory holds nothing but names.
+func requireOnly(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if err != nil || !slices.Equal(got, names) {
+		t.Errorf("%s holds %v, want %v, %v", dir, got, names, err)
 	}
 }
 
