@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -202,11 +203,12 @@ func newSnapshotImport() *cobra.Command {
 		DataDir string `setting:"data-dir" usage:"data directory to fill, which has no chain yet"`
 	}{dataHome("node")}
 	command := withSettings(&cobra.Command{
-		Use:   "import PATH --genesis-hash HASH",
+		Use:   "import PATH|URL... --genesis-hash HASH",
 		Short: "Make a snapshot the chain of a new data directory",
-		Long: "Make a snapshot the chain of a new data directory, after checking it as `cairn snapshot verify` does. A node with --mode replica\n" +
-			"continues from there. The directory has the whole chain or none.",
-		Example: "  cairn snapshot import snapshot-1000.zip --genesis-hash 0x… --data-dir ./replica",
+		Long: "Make a snapshot the chain of a new data directory, after checking it as `cairn snapshot verify` does: one at a path, or the newest\n" +
+			"that nodes offer, fetched from all of them that have it. A fetch that is broken off is continued. The directory has the whole chain or none.",
+		Example: "  cairn snapshot import snapshot-1000.zip --genesis-hash 0x… --data-dir ./replica\n" +
+			"  cairn snapshot import https://a.example.org https://b.example.org --genesis-hash 0x… --data-dir ./replica",
 	}, &settings, func(command *cobra.Command) error {
 		trust, err := flags.trust()
 		if err != nil {
@@ -216,14 +218,35 @@ func newSnapshotImport() *cobra.Command {
 			return output.Usage(errors.New("--genesis-hash is needed: the hash of block 0, which names the chain"))
 		}
 		progress, stop := cli.Progress(command, "importing")
-		m, err := node.ImportSnapshot(command.Context(), settings.DataDir, command.Flags().Arg(0), trust, progress)
+		m, err := importFrom(command, settings.DataDir, command.Flags().Args(), trust, progress)
 		stop()
 		if err != nil {
 			return err
 		}
 		return newSnapshotResult(m, settings.DataDir).show(command, "The snapshot is imported.")
 	})
-	command.Args = cobra.ExactArgs(1)
+	command.Args = cobra.MinimumNArgs(1)
 	flags.register(command)
 	return command
+}
+
+// importFrom imports from a path, or from nodes at URLs.
+func importFrom(command *cobra.Command, dir string, from []string, trust node.SnapshotTrust, progress func(done, total uint64)) (node.Snapshot, error) {
+	urls := 0
+	for _, name := range from {
+		if strings.Contains(name, "://") {
+			urls++
+		}
+	}
+	switch {
+	case urls == 0 && len(from) == 1:
+		return node.ImportSnapshot(command.Context(), dir, from[0], trust, progress)
+	case urls < len(from):
+		return node.Snapshot{}, output.Usage(errors.New("give one path, or URLs of nodes"))
+	}
+	log, err := newLogger(command.ErrOrStderr(), "warn", "text")
+	if err != nil {
+		return node.Snapshot{}, err
+	}
+	return node.Bootstrap(command.Context(), dir, from, nil, trust, log, progress)
 }

@@ -50,6 +50,14 @@ func TestSnapshotIndependently(t *testing.T) {
 	if err := json.Unmarshal(output, &found); err != nil || found.Entries < 40 || found.Height == 0 {
 		t.Errorf("it found %s, %v", output, err)
 	}
+	fetched := filepath.Join(t.TempDir(), "fetched")
+	user := newUser(t)
+	user.succeeds(nil, "snapshot", "import", node.RPC, node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched)
+	requireOnly(t, fetched, "db", "snapshots")
+	user.succeeds(nil, "db", "check", "--data-dir", fetched)
+	user.fails(exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched)
+	user.fails(exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", types.BlockHash{1}.String(), "--data-dir", fetched+"2")
+	user.fails(exitUsage, "snapshot", "import", node.RPC, dir, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched+"2")
 	if err := node.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/snapshot"
+)
+
+// Bootstrap fills a data directory that has no chain from the newest snapshot that upstreams, named by their URLs, offer.
+// It must be of the chain and, where it is set, the block that trust names. What a broken attempt fetched is used again.
+// progress is told of the bytes done and of all there are, of fetching and then of importing.
+func Bootstrap(ctx context.Context, dir string, upstreams []string, options []client.Option, trust SnapshotTrust, log *slog.Logger,
+	progress func(done, total uint64)) (m Snapshot, err error) {
+	stored, err := StoredGenesis(dir)
+	if err == nil && stored != nil {
+		err = fmt.Errorf("%w: %s", ErrHasChain, dir)
+	}
+	if err != nil {
+		return m, err
+	}
+	download := snapshot.Download{Trust: trust, Parent: filepath.Join(dir, snapshotsDir), Log: log, Progress: progress}
+	for _, url := range upstreams {
+		c, err := client.New(url, options...)
+		if err != nil {
+			return m, err
+		}
+		defer c.Close()
+		download.Sources = append(download.Sources, snapshot.NewSource(url, c))
+	}
+	path, err := download.Fetch(ctx)
+	if err != nil {
+		return m, err
+	}
+	if m, err = ImportSnapshot(ctx, dir, path, trust, progress); err != nil {
+		return m, errors.Join(err, os.RemoveAll(path)) // fetched anew, it may be another one
+	}
+	log.Info("continuing from a snapshot", "height", m.Height, "block", m.BlockHash, "root", m.StateRoot)
+	return m, nil
+}
