@@ -84,7 +84,11 @@ type BlockRange struct {
 	From                types.Height `json:"from_height" doc:"the first height"`
 	To                  types.Height `json:"to_height" doc:"the last height"`
 	IncludeTransactions bool         `json:"include_transactions,omitempty" doc:"whether raw holds the transactions; false by default"`
+	Follower            string       `json:"follower,omitempty" doc:"what a node that follows this one calls itself, at most 64 bytes; it is counted in peer_count"`
 }
+
+// MaxFollowerBytes bounds what a follower calls itself.
+const MaxFollowerBytes = 64
 
 // UnmarshalJSON decodes a range and insists on both heights, which encoding/json alone would take for 0.
 func (r *BlockRange) UnmarshalJSON(text []byte) error {
@@ -92,15 +96,16 @@ func (r *BlockRange) UnmarshalJSON(text []byte) error {
 		From                *types.Height `json:"from_height"`
 		To                  *types.Height `json:"to_height"`
 		IncludeTransactions bool          `json:"include_transactions"`
+		Follower            string        `json:"follower"`
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&members); err != nil || members.From == nil || members.To == nil {
+	if err := d.Decode(&members); err != nil || members.From == nil || members.To == nil || len(members.Follower) > MaxFollowerBytes {
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams,
-			"the range is an object of from_height and to_height, integers, and optionally include_transactions, a boolean",
+			"the range is an object of from_height and to_height, integers, and optionally include_transactions, a boolean, and follower, a text of at most 64 bytes",
 			"reason", "malformed")
 	}
-	*r = BlockRange{From: *members.From, To: *members.To, IncludeTransactions: members.IncludeTransactions}
+	*r = BlockRange{From: *members.From, To: *members.To, IncludeTransactions: members.IncludeTransactions, Follower: members.Follower}
 	return nil
 }
 

@@ -7,10 +7,10 @@ var (
 	BlockNumber = define[NoParams, Quantity]("svc_blockNumber", "The height of the latest block.")
 	GetBalance  = define[GetBalanceParams, Quantity]("svc_getBalance",
 		"An account's balance in smallest native units; 0x0 for an account that was never touched.",
-		ErrWrongNetwork, ErrAboveHead, ErrPruned)
+		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted)
 	GetTransactionCount = define[GetTransactionCountParams, Quantity]("svc_getTransactionCount",
 		"An account's nonce: the number of its transactions that are included.",
-		ErrWrongNetwork, ErrAboveHead, ErrPruned)
+		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted)
 	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
 		"The public key within a taproot address of any network.")
 	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
@@ -18,10 +18,10 @@ var (
 	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
 	GetGenesis    = define[NoParams, GenesisInfo]("svc_getGenesis", "The chain's genesis.")
 	GetParameters = define[NoParams, ParametersInfo]("svc_getParameters",
-		"The parameters in force after the latest block, with their Merkle proof.")
+		"The parameters in force after the latest block, with their Merkle proof.", ErrHalted)
 	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
 		"A Merkle proof of an account's record, or of its absence, under the latest block's state root.",
-		ErrWrongNetwork)
+		ErrWrongNetwork, ErrHalted)
 )
 
 // GetBalanceParams are the parameters of [GetBalance].
@@ -98,6 +98,15 @@ type SyncStatus struct {
 	State                SyncState    `json:"state" doc:"what the node is doing"`
 	Reason               *string      `json:"reason" doc:"why it holds or halted; null otherwise"`
 	ETASecs              *uint64      `json:"eta_secs" doc:"seconds until synced at the present rate; null when unknown or synced"`
+	Upstreams            []Upstream   `json:"upstreams" doc:"the nodes that blocks come from; empty on a primary"`
+}
+
+// Upstream is a node that another one follows.
+type Upstream struct {
+	URL    string       `json:"url" doc:"where it is, without a password"`
+	InUse  bool         `json:"in_use" doc:"whether blocks come from it now"`
+	Height types.Height `json:"height" doc:"the height of its latest block, as it said last"`
+	Fault  *string      `json:"fault" doc:"why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null where nothing is wrong with it"`
 }
 
 // SyncState is what a node is doing about new blocks.

@@ -13,11 +13,11 @@ var (
 		viewErrors...)
 	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
 		"Makes view calls after the latest block, each independent of the others, and gives their results in the order of the calls. All see one height.",
-		ErrViewCalls)
+		ErrViewCalls, ErrHalted)
 	GetStorageAt = define[GetStorageAtParams, Data]("svc_getStorageAt",
-		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned)
+		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned, ErrHalted)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
-		"A Merkle proof of a value in a contract's storage, or of its absence, under the latest block's state root.")
+		"A Merkle proof of a value in a contract's storage, or of its absence, under the latest block's state root.", ErrHalted)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
 		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",

@@ -22,6 +22,8 @@ const (
 	CodeModuleRefused   = -32012
 	CodeProofNotReady   = -32020
 	CodePruned          = -32021
+	CodeReadOnly        = -32030
+	CodeHalted          = -32031
 )
 
 func reason(code int, reason, message string) *jsonrpc.Error {
@@ -83,6 +85,11 @@ var (
 	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "a field of the transaction is too long")
 	// ErrCodeTooLong: a deploy's code is over its limit.
 	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "the contract's code is too long")
+	// ErrReadOnly: this node does not take transactions; data.primary is where one may be sent to.
+	ErrReadOnly = reason(CodeReadOnly, "read_only", "this node is read-only")
+	// ErrNoPrimary: this node hands transactions to data.primary, which does not answer. The transaction may have arrived
+	// there: sending it again is safe.
+	ErrNoPrimary = reason(CodeReadOnly, "primary_unreachable", "this node is read-only, and the primary cannot be reached")
 	// ErrExecutionFailed: the transaction ran and failed. data.reason says how, data.gasUsed and data.revertData what
 	// it left. This sentinel matches every reason.
 	ErrExecutionFailed = jsonrpc.NewError(CodeExecutionFailed, "the execution failed")
@@ -100,6 +107,9 @@ var (
 	// ErrProofNotStored: the node has no proof of the block and will not have one; data.oldest and data.newest are the
 	// blocks that it has proofs of, if any.
 	ErrProofNotStored = jsonrpc.NewError(CodeProofNotReady, "the proof is not stored here", "reason", "proof_not_stored", "status", "not_stored")
+	// ErrHalted: the node takes no more blocks, because of what data.cause names; data.height is the last verified block's.
+	// State at that height and those before is served where the call names the height.
+	ErrHalted = reason(CodeHalted, "halted", "the node has halted: its latest state is not the chain's any more")
 	// ErrTimeUp: the answer did not come in time; data.hash of a transaction that was accepted.
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )
@@ -125,7 +135,8 @@ var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas 
 var admissionErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrCannotPay, ErrFeeTooLow,
 	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
-	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong,
+	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
+	ErrNoPrimary, ErrBusy,
 }
 
 // with returns errors and one more in a slice of their own.
@@ -137,10 +148,10 @@ func with(errors []*jsonrpc.Error, more ...*jsonrpc.Error) []*jsonrpc.Error {
 var callErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrSenderIsContract,
 	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
-	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp,
+	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp, ErrHalted,
 }
 
 // viewErrors are those of a view call.
 var viewErrors = []*jsonrpc.Error{
-	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned,
+	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted,
 }

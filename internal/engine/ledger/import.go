@@ -139,12 +139,8 @@ func (l *Ledger) Import(r *Received) (Block, error) {
 			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
 		}
 	}
-	e := entry(result, r.block.Signature, r.block.Transactions, change)
-	if e.Witness, err = l.witness(change); err != nil {
-		return Block{}, fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
-	}
-	if err := l.store.Append(e); err != nil {
-		return Block{}, fmt.Errorf("append block %d: %w", result.Header.Height, err)
+	if err := l.append(result, r.block.Signature, r.block.Transactions, change); err != nil {
+		return Block{}, err
 	}
 	timings.Append = lap(&now)
 	l.commitTree(change, result.Header)

@@ -207,12 +207,8 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
 	}
 	timings.Seal = lap(&now)
-	e := entry(result, signature, txs, change)
-	if e.Witness, err = l.witness(change); err != nil {
-		return Block{}, fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
-	}
-	if err := l.store.Append(e); err != nil {
-		return Block{}, fmt.Errorf("append block %d: %w", result.Header.Height, err)
+	if err := l.append(result, signature, txs, change); err != nil {
+		return Block{}, err
 	}
 	timings.Append = lap(&now)
 	l.commitTree(change, result.Header)
@@ -221,6 +217,18 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		Header: types.SignedHeader{Header: result.Header, Signature: signature}, Hash: hash,
 		Included: result.IDs, Accesses: result.Accesses, Timings: timings,
 	}, l.publish()
+}
+
+// append puts a block on disk that was executed.
+func (l *Ledger) append(result exec.Result, signature types.Signature, txs []types.SignedTransaction, change *tree.Change) (err error) {
+	e := entry(result, signature, txs, change)
+	if e.Witness, err = l.witness(change); err != nil {
+		return fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
+	}
+	if err := l.store.Append(e); err != nil {
+		return fmt.Errorf("append block %d: %w", result.Header.Height, err)
+	}
+	return nil
 }
 
 // execute applies a batch's transactions while the block has room.

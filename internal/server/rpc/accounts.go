@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -55,6 +57,9 @@ func (s *Server) accountAt(text string, block api.BlockRef) (record state.Accoun
 	if err != nil {
 		return record, err
 	}
+	if err := s.live(block); err != nil {
+		return record, err
+	}
 	head := s.chain.Head().Header.Height
 	record, err = s.chain.Account(block.Resolve(head), account)
 	if errors.Is(err, chain.ErrAboveHead) {
@@ -88,7 +93,7 @@ func (s *Server) genesisHash() (types.BlockHash, error) {
 }
 
 func (s *Server) getParameters(context.Context, api.NoParams) (api.ParametersInfo, error) {
-	proof, err := s.ledger.Prove(state.ParametersKey())
+	proof, err := s.prove(state.ParametersKey())
 	if err != nil {
 		return api.ParametersInfo{}, err
 	}
@@ -105,11 +110,31 @@ func (s *Server) getAccountProof(_ context.Context, p api.AccountProofParams) (a
 	if err != nil {
 		return api.AccountProof{}, err
 	}
-	proof, err := s.ledger.Prove(state.AccountKey(account))
+	proof, err := s.prove(state.AccountKey(account))
 	if err != nil {
 		return api.AccountProof{}, err
 	}
 	return newProof(proof), nil
+}
+
+// live refuses the latest state of a node that has halted: the chain's is another one. A block that is named by its height
+// was verified, and so is the state after it.
+func (s *Server) live(block api.BlockRef) error {
+	if s.following == nil || block != api.Latest() {
+		return nil
+	}
+	if cause := s.following.Halted(); cause != "" {
+		return withData(api.ErrHalted, "cause", cause, "height", s.chain.Head().Header.Height)
+	}
+	return nil
+}
+
+// prove proves a key under the latest state root.
+func (s *Server) prove(key []byte) (ledger.Proof, error) {
+	if err := s.live(api.Latest()); err != nil {
+		return ledger.Proof{}, err
+	}
+	return s.ledger.Prove(key)
 }
 
 func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {
@@ -126,23 +151,33 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 	case !errors.Is(err, chain.ErrNotFound):
 		return api.NodeInfo{}, err
 	}
-	return api.NodeInfo{
+	info := api.NodeInfo{
 		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: s.chain.Head().Header.Height,
-		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount(),
+		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount() + s.followers.count(time.Now()),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
 		ScheduleDigest: params.Schedule1.Digest(), Verification: "executed", OldestHeight: s.chain.OldestHeight(),
 		Override: s.override, Proofs: proofs,
-	}, nil
+	}
+	if s.following != nil {
+		primary := s.following.Primary()
+		info.Primary = &primary
+	}
+	return info, nil
 }
 
 func (s *Server) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {
 	return s.SyncStatus(), nil
 }
 
-// SyncStatus is a primary's: it has every block that there is.
+// SyncStatus tells how far the node is. A primary has every block that there is.
 func (s *Server) SyncStatus() api.SyncStatus {
+	if s.following != nil {
+		status := s.following.SyncStatus()
+		status.Mode = s.mode
+		return status
+	}
 	head := s.chain.Head().Header.Height
-	status := api.SyncStatus{Mode: s.mode, Synced: true, LocalHeight: head, PrimaryHeight: head}
+	status := api.SyncStatus{Mode: s.mode, Synced: true, LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{}}
 	var reason string
 	if status.State, reason = s.node.State(); reason != "" {
 		status.Reason = &reason

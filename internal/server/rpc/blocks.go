@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -106,6 +107,9 @@ const (
 )
 
 func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) ([]api.BlockItem, error) {
+	if p.Range.Follower != "" {
+		s.followers.saw(sourceOf(ctx), p.Range.Follower, time.Now())
+	}
 	items, size := []api.BlockItem{}, 0
 	last := min(p.Range.To, s.chain.Head().Header.Height)
 	for height := p.Range.From; height <= last && len(items) < api.MaxBlocks; height++ {

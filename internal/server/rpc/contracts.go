@@ -131,7 +131,7 @@ func (s *Server) getStorageProof(_ context.Context, p api.GetStorageProofParams)
 	if err := checkStorageKey(p.Key); err != nil {
 		return api.AccountProof{}, err
 	}
-	proof, err := s.ledger.Prove(state.StorageKey(p.Contract, p.Key))
+	proof, err := s.prove(state.StorageKey(p.Contract, p.Key))
 	if err != nil {
 		return api.AccountProof{}, err
 	}

@@ -70,6 +70,16 @@ type Node interface {
 	State() (state api.SyncState, reason string)
 }
 
+// Following is what a node that follows another knows beside that: a *replica.Replica.
+type Following interface {
+	// SyncStatus is how far the node is; its mode is not set.
+	SyncStatus() api.SyncStatus
+	// Primary is where blocks come from.
+	Primary() string
+	// Halted is the cause for which the node takes no more blocks, a word in snake_case; empty while it does.
+	Halted() string
+}
+
 // Developer changes a development chain's time and blocks.
 type Developer interface {
 	// Mine makes count blocks.
@@ -96,6 +106,7 @@ type Config struct {
 	Node      Node
 	Proofs    Proofs
 	Trials    vm.Engine // runs the code of deploys that are simulated, and keeps little of it
+	Following Following // nil on a primary
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 	Snapshots Snapshots // nil where none are offered
 
@@ -115,6 +126,8 @@ type Server struct {
 	node      Node
 	proofs    Proofs
 	trials    vm.Engine
+	following Following
+	followers followers
 	developer Developer
 	snapshots Snapshots
 	version   string
@@ -144,7 +157,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, following: c.Following, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), report: c.Limits.Incident,

@@ -137,6 +137,9 @@ func (s *Server) simulate(ctx context.Context, encoded []byte) (simulation, erro
 	if err != nil {
 		return simulation{}, err
 	}
+	if err := s.live(api.Latest()); err != nil {
+		return simulation{}, err
+	}
 	tip := s.ledger.Tip()
 	head := tip.Header.Header
 	seed, err := exec.Seed(head, tip.Parameters, head.Timestamp)

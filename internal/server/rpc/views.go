@@ -92,6 +92,9 @@ type viewer struct {
 
 // view opens the state after a block for view calls. The caller closes it.
 func (s *Server) view(block api.BlockRef) (*viewer, error) {
+	if err := s.live(block); err != nil {
+		return nil, err
+	}
 	head := s.chain.Head().Header.Height
 	height := block.Resolve(head)
 	state, err := s.chain.StateAt(height)
