@@ -1,24 +1,29 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // nodeSettings are the settings of `cairn node`, and the keys of cairn.toml.
 type nodeSettings struct {
 	DataDir     string        `setting:"data-dir" usage:"where the chain is kept"`
 	Genesis     string        `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
-	Mode        string        `setting:"mode" usage:"what the node is: primary"`
+	Mode        string        `setting:"mode" usage:"what the node is: primary, which makes the blocks; replica, which follows another node; archive, a replica that keeps the whole history"`
 	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
 	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
@@ -37,6 +42,7 @@ type nodeSettings struct {
 	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	proofSettings
+	followSettings
 	kernelSettings
 	httpSettings
 }
@@ -54,22 +60,23 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
 		Short:   "Run a node of a network",
 		Long:    "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and DATA-DIR/cairn.toml.",
-		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain",
-	}, &settings, func(command *cobra.Command) error { return runPrimary(command, settings) })
+		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain\n  cairn node --data-dir ./replica --mode replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",
+	}, &settings, func(command *cobra.Command) error { return runNode(command, settings) })
 }
 
-func runPrimary(command *cobra.Command, settings nodeSettings) error {
-	nodeConfig, err := settings.config()
+func runNode(command *cobra.Command, settings nodeSettings) error {
+	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
 	if err != nil {
 		return err
 	}
-	if nodeConfig.Log, err = newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat); err != nil {
+	nodeConfig, err := settings.config(command.Context(), log)
+	if err != nil {
 		return err
 	}
 	if nodeConfig.Proofs, err = settings.proofSettings.config(nodeConfig.Log); err != nil {
@@ -97,16 +104,17 @@ func runPrimary(command *cobra.Command, settings nodeSettings) error {
 	}); err != nil {
 		return errors.Join(err, n.Close())
 	}
+	if n.Follows() {
+		defer showProgress(command, n)()
+	}
 	return run(command.Context(), n, settings.ReadyFile, nil)
 }
 
 // config checks the settings and reads the files that they name.
-func (s nodeSettings) config() (node.Config, error) {
+func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config, error) {
 	switch {
 	case s.DataDir == "":
 		return node.Config{}, output.Usage(errors.New("--data-dir is needed"))
-	case s.Mode != "primary":
-		return node.Config{}, output.Usage(fmt.Errorf("this version runs as primary only, not as %q", s.Mode))
 	case s.Journal != "async" && s.Journal != "sync":
 		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
 	case s.OTLP != "" && s.TraceEvery == 0:
@@ -120,14 +128,7 @@ func (s nodeSettings) config() (node.Config, error) {
 	case s.CacheMiB > 1<<20:
 		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
 	}
-	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return node.Config{}, output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
-	}
-	if err != nil {
-		return node.Config{}, err
-	}
-	key, err := node.ReadProtocolKey(orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile))
+	genesis, key, follow, err := s.chain(ctx, log)
 	if err != nil {
 		return node.Config{}, err
 	}
@@ -140,11 +141,37 @@ func (s nodeSettings) config() (node.Config, error) {
 		return node.Config{}, err
 	}
 	return node.Config{
+		Mode: api.Mode(s.Mode), Follow: follow, Log: log,
 		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
 		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Kernels: s.kernelSettings.config(),
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil
+}
+
+// chain is which chain the node is of, and what it needs to make its blocks or to follow it.
+func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis types.Genesis, key crypto.PrivateKey, follow node.Follow, err error) {
+	switch api.Mode(s.Mode) {
+	case api.ModePrimary:
+		genesis, err = node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
+		if errors.Is(err, os.ErrNotExist) {
+			err = output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
+		}
+		if err == nil {
+			key, err = node.ReadProtocolKey(orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile))
+		}
+	case api.ModeReplica, api.ModeArchive:
+		if follow, err = s.followSettings.config(); err != nil {
+			return genesis, key, follow, err
+		}
+		if s.Mode == string(api.ModeArchive) && s.Retention != 0 {
+			return genesis, key, follow, output.Usage(errors.New("an archive keeps everything: --retention is 0"))
+		}
+		genesis, err = s.followedGenesis(ctx, follow, log)
+	default:
+		err = output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
+	}
+	return genesis, key, follow, err
 }
 
 // orIn is the path that was given, or the file of that name in dir.

@@ -65,6 +65,8 @@ var rows = map[string][]string{
 	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
 
+	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/exec"},
+
 	// What the world talks to.
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
 	"internal/server/rpc":       {"internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
@@ -116,6 +118,7 @@ var testRows = map[string][]string{
 	"internal/engine/ledger":       {"contracts", "internal/engine/wasm", "crypto", "internal/storage/kv"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
 	"internal/engine/sequencer":    {"internal/storage/..."},
+	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":        {"internal/proof/verifier"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
@@ -135,7 +138,8 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 
 // sharedModules are the modules that more than one package may import, and which; any other has one importing package.
 var sharedModules = map[string][]string{
-	"github.com/coder/websocket": {"client", "internal/server/push"}, // the two ends
+	"github.com/coder/websocket": {"client", "internal/server/push"},           // the two ends
+	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
 	"github.com/spf13/cobra":     {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
 	"github.com/spf13/pflag":     {"internal/cli/...", "internal/node/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.

@@ -2,6 +2,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -14,10 +15,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
@@ -35,11 +38,13 @@ import (
 
 // Config is what a node is made of.
 type Config struct {
-	Version     string // of the program
-	DataDir     string // empty: everything in memory
+	Version     string   // of the program
+	Mode        api.Mode // empty: a primary
+	Follow      Follow   // of a replica or an archive
+	DataDir     string   // empty: everything in memory
 	Genesis     *types.Genesis
-	Key         crypto.PrivateKey // of the producer
-	BlockTime   time.Duration     // sequencer.Instant, sequencer.Manual, or the interval
+	Key         crypto.PrivateKey // of a primary: the producer's
+	BlockTime   time.Duration     // of a primary: sequencer.Instant, sequencer.Manual, or the interval
 	RPCAddr     string
 	HTTP        front.Config  // limits and protection of the public server; the node sets what it serves
 	SlowReader  time.Duration // that a subscriber may take to read a message, 0 for the default
@@ -75,7 +80,8 @@ type Node struct {
 	ledger    *ledger.Ledger
 	queue     *proving.Queue
 	pool      *mempool.Pool
-	sequencer *sequencer.Solo
+	sequencer *sequencer.Solo  // of a primary; else nil
+	replica   *replica.Replica // of a node that follows another; else nil
 	rpc       *rpc.Server
 	telemetry *telemetry.Telemetry
 	front     *front.Server
@@ -97,6 +103,7 @@ func New(config Config) (_ *Node, err error) {
 	if err := config.Kernels.use(); err != nil {
 		return nil, err
 	}
+	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
 	n := &Node{config: config}
 	defer func() {
 		if err != nil {
@@ -134,20 +141,19 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.pending = push.NewPending()
 	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log, OnAccepted: n.pending.Add}
-	if config.DataDir != "" {
+	if config.DataDir != "" && config.Mode == api.ModePrimary {
 		options.Journal = filepath.Join(config.DataDir, journalFile)
 	}
 	if n.pool, err = mempool.New(options, sequencer.Head(n.ledger)); err != nil {
 		return nil, err
 	}
-	n.sequencer = sequencer.New(n.ledger, n.pool, config.Key, systemClock{}, config.BlockTime)
-	if config.Development != nil {
-		n.sequencer.ContinueTime()
-	}
 	if n.telemetry, err = n.newTelemetry(); err != nil {
 		return nil, err
 	}
 	if err := n.openSnapshots(); err != nil {
+		return nil, err
+	}
+	if err := n.newEngine(); err != nil {
 		return nil, err
 	}
 	if n.rpc, err = n.newRPCServer(); err != nil {
@@ -162,6 +168,38 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.listeners.admin, err = net.Listen("tcp", config.AdminAddr)
 	return n, err
+}
+
+// newEngine makes what gives the chain its blocks: a sequencer on a primary, a replica elsewhere.
+func (n *Node) newEngine() (err error) {
+	if n.config.Mode != api.ModePrimary {
+		if n.replica, err = n.newReplica(); err == nil {
+			telemetry.Register(n.telemetry, n.replica.Status, followMetrics()...)
+		}
+		return err
+	}
+	n.sequencer = sequencer.New(n.ledger, n.pool, n.config.Key, systemClock{}, n.config.BlockTime)
+	n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
+	if n.config.Development != nil {
+		n.sequencer.ContinueTime()
+	}
+	return nil
+}
+
+// runEngine makes or imports blocks until ctx ends.
+func (n *Node) runEngine(ctx context.Context) error {
+	if n.replica != nil {
+		return n.replica.Run(ctx)
+	}
+	return n.sequencer.Run(ctx)
+}
+
+// state is what the node is doing about new blocks.
+func (n *Node) state() rpc.Node {
+	if n.replica != nil {
+		return follower{n.replica}
+	}
+	return producer{n.sequencer}
 }
 
 // OpenDatabase opens the database of a data directory, or one in memory where dir is empty.
@@ -225,7 +263,7 @@ func (n *Node) Run(ctx context.Context) error {
 	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), n.queue.Handler(), front.NewHosts(n.config.AdminHosts, true).Allow))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
-	group.Go(func() error { return n.sequencer.Run(producing) })
+	group.Go(func() error { return n.runEngine(producing) })
 	group.Go(func() error { return n.prune(producing) })
 	group.Go(func() error { return n.keepMark(producing) })
 	group.Go(func() error { return n.keepSnapshots(producing) })
@@ -320,6 +358,9 @@ func (n *Node) announce(ctx context.Context) error {
 }
 
 func (n *Node) ready() (bool, string) {
+	if n.replica != nil {
+		return readyToServe(n.replica.Status(), n.config.Follow.MaxLag)
+	}
 	status := n.sequencer.Status()
 	return status.State == sequencer.Producing, status.Reason
 }
@@ -335,6 +376,9 @@ func (n *Node) Close() error {
 	}
 	if n.telemetry != nil {
 		n.closeTelemetry()
+	}
+	if n.replica != nil {
+		n.replica.Close()
 	}
 	if n.pool != nil {
 		errs = append(errs, n.pool.Close())

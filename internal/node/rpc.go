@@ -29,8 +29,8 @@ const callsPerCore = 2
 
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
-		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Node: producer{n.sequencer}, Proofs: n.queue, Trials: n.trials, Version: n.config.Version,
-		Mode: api.ModePrimary, Limits: jsonrpc.Options{
+		Chain: n.store, Ledger: n.ledger, Pool: n.sends(), Node: n.state(), Proofs: n.queue, Trials: n.trials, Version: n.config.Version,
+		Mode: n.config.Mode, Limits: jsonrpc.Options{
 			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
 			Incident:   logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
 		},
@@ -40,6 +40,9 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	}
 	if n.snapshots != nil {
 		config.Snapshots = n.snapshots
+	}
+	if n.replica != nil {
+		config.Following = follower{n.replica}
 	}
 	if n.config.Development != nil {
 		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}
@@ -73,7 +76,7 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 // producer is what a primary knows of itself.
 type producer struct{ engine *sequencer.Solo }
 
-// PeerCount is 0: a primary learns of replicas once they announce themselves.
+// PeerCount is 0: followers are counted where they ask for blocks.
 func (producer) PeerCount() uint64 { return 0 }
 
 func (p producer) State() (api.SyncState, string) {

@@ -7,7 +7,6 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
@@ -51,7 +50,6 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	if n.config.DataDir != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
 	}
-	n.sequencer.OnBlock = observeBlocks(t, n.sequencer.BlockTime)
 	return t, nil
 }
 
@@ -98,11 +96,18 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 func nodeMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
 		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(n *Node) map[string]int {
-			states := map[string]int{string(sequencer.Producing): 0, string(sequencer.Holding): 0, string(sequencer.Halted): 0}
-			states[string(n.sequencer.Status().State)] = 1
+			states := make(map[string]int)
+			for _, s := range []api.SyncState{api.StateProducing, api.StateSyncing, api.StateFollowing, api.StateHolding, api.StateHalted} {
+				states[string(s)] = 0
+			}
+			state, _ := n.state().State()
+			states[string(state)] = 1
 			return states
 		}),
 		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(n *Node) float64 {
+			if n.sequencer == nil {
+				return 0
+			}
 			return max(0, n.sequencer.BlockTime().Seconds())
 		}),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),

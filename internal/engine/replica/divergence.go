@@ -1,0 +1,149 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// explainTime bounds the questions that find what differs; receiptsAtOnce is how many receipts one of them asks for.
+const (
+	explainTime    = 30 * time.Second
+	receiptsAtOnce = 100
+)
+
+// receiptDifference is the first transaction of a block whose receipt is another one elsewhere.
+type receiptDifference struct {
+	Index       int          `json:"index"`
+	Transaction types.TxID   `json:"transaction"`
+	Here        *receipt     `json:"here"`  // null where the transaction is not valid
+	There       *api.Receipt `json:"there"` // as the upstream tells it, which nothing proves; null where it knows of none
+}
+
+// receipt is a receipt as execution gives it here.
+type receipt struct {
+	Status   types.ReceiptStatus `json:"status"`
+	GasUsed  types.Gas           `json:"gas_used"`
+	Contract *types.ContractID   `json:"contract,omitempty"`
+	Output   api.Data            `json:"output"`
+	Logs     int                 `json:"logs"`
+	Raw      api.Data            `json:"raw"` // bincode(Receipt)
+}
+
+// writeDifference is the first state key to which a block gives another value elsewhere. A value that is empty is none.
+type writeDifference struct {
+	Key    api.Data `json:"key"`
+	Before api.Data `json:"before"`
+	Here   api.Data `json:"here"`
+	There  api.Data `json:"there"`
+	Signed bool     `json:"signed"` // whether the writes that the upstream tells are those of the header's writes_digest
+}
+
+// divergence is the halt for a block that the producer signed and that is not valid, with what can be found out about it.
+func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Received, invalid *ledger.InvalidBlock) *Halt {
+	claimed := invalid.Claimed
+	h := &Halt{
+		Reason: Diverged, Message: invalid.Error(), Height: claimed.Header.Height, Time: time.Now().UTC(), Upstream: u.Name(),
+		Headers: []signedHeader{newSignedHeader(claimed)}, Block: b.Encoded(),
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	defer cancel()
+	var receiptErr, writeErr error
+	h.FirstReceipt, receiptErr = firstReceipt(ctx, u, b, invalid.Receipts)
+	if invalid.Derived != (types.Header{}) {
+		derived := newHeader(invalid.Derived)
+		h.Derived = &derived
+		h.FirstWrite, writeErr = firstWrite(ctx, u, claimed.Header, invalid.Writes)
+	}
+	if err := errors.Join(receiptErr, writeErr); err != nil {
+		h.Unexplained = plain(err)
+	}
+	return h
+}
+
+// firstReceipt compares the receipts here with those that the upstream tells.
+func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []types.Receipt) (*receiptDifference, error) {
+	ids := b.IDs()
+	for begin := 0; begin < len(ids); begin += receiptsAtOnce {
+		asked := ids[begin:min(begin+receiptsAtOnce, len(ids))]
+		there, err := s.Receipts(ctx, asked)
+		if err != nil {
+			return nil, fmt.Errorf("ask for receipts: %w", err)
+		}
+		for i, id := range asked {
+			d := &receiptDifference{Index: begin + i, Transaction: id, There: there[i]}
+			if begin+i >= len(here) { // the transaction is not valid
+				return d, nil
+			}
+			if ours := here[begin+i]; !sameReceipt(ours, there[i]) {
+				d.Here = &receipt{ours.Status, ours.GasUsed, ours.Contract, ours.Output, len(ours.Logs), ours.Encode()}
+				return d, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// sameReceipt compares what consensus keeps of a receipt.
+func sameReceipt(here types.Receipt, there *api.Receipt) bool {
+	if there == nil || uint64(there.Status) != uint64(here.Status) || uint64(there.GasUsed) != uint64(here.GasUsed) ||
+		!bytes.Equal(there.ReturnData, here.Output) || len(there.Logs) != len(here.Logs) ||
+		(there.ContractAddress == nil) != (here.Contract == nil) || here.Contract != nil && *there.ContractAddress != *here.Contract {
+		return false
+	}
+	for i, log := range here.Logs {
+		other := there.Logs[i]
+		if other.Address != log.Contract || other.EventName != log.Name || !bytes.Equal(other.Data, log.Data) || len(other.Topics) != len(log.Topics)+1 {
+			return false
+		}
+		for j, topic := range log.Topics {
+			if !bytes.Equal(other.Topics[j+1], topic[:]) { // the first is the name's digest
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// firstWrite compares the writes here with those that the upstream tells.
+func firstWrite(ctx context.Context, s Source, claimed types.Header, here []types.Access) (*writeDifference, error) {
+	accesses, err := s.Accesses(ctx, claimed.Height)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the writes: %w", err)
+	}
+	there := types.Writes(accesses)
+	signed := types.DigestAccesses(there) == claimed.WritesDigest
+	byKey := func(a types.Access, key []byte) int { return bytes.Compare(a.Key, key) }
+	keys := make([][]byte, 0, len(here)+len(there))
+	for _, w := range slices.Concat(here, there) {
+		keys = append(keys, w.Key)
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	for _, key := range keys {
+		d := &writeDifference{Key: key, Signed: signed}
+		i, written := slices.BinarySearchFunc(here, key, byKey)
+		if written {
+			d.Before, d.Here = here[i].Old, here[i].New
+		}
+		j, writtenThere := slices.BinarySearchFunc(there, key, byKey)
+		if writtenThere {
+			d.There = there[j].New
+			if !written {
+				d.Before, d.Here = there[j].Old, there[j].Old
+			}
+		} else {
+			d.There = d.Before
+		}
+		if !bytes.Equal(d.Here, d.There) {
+			return d, nil
+		}
+	}
+	return nil, nil
+}

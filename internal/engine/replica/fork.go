@@ -1,0 +1,63 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// judgeFork finds out why an upstream has another block than this node at the head's height, or another parent for the
+// next: the producer signed two blocks of one height, and the replica halts; or the upstream lied, and that is the error.
+// nil is neither: the upstream has the same blocks.
+func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
+	tip := r.ledger.Tip()
+	same, differs := types.Height(0), tip.Header.Header.Height
+	theirs, err := r.headerAt(ctx, u, differs)
+	if err != nil {
+		return err
+	}
+	if theirs == nil || theirs.Header.Hash() == tip.Hash {
+		return nil
+	}
+	// Blocks are the same up to some height and differ from there on.
+	for same+1 < differs {
+		middle := same + (differs-same)/2
+		header, err := r.headerAt(ctx, u, middle)
+		if err != nil {
+			return err
+		}
+		ours, err := r.ledger.Store().Header(middle)
+		if err != nil {
+			return &localFault{err}
+		}
+		if header != nil && header.Header.Hash() == ours.Header.Hash() {
+			same = middle
+		} else if header != nil {
+			differs, theirs = middle, header
+		} else {
+			return faulty(Lied, "it has block %d and not block %d", differs, middle)
+		}
+	}
+	ours, err := r.ledger.Store().Header(differs)
+	if err != nil {
+		return &localFault{err}
+	}
+	// The parent's state, which is the same, says who signs: whoever signed ours, which was verified.
+	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent || theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySignature() {
+		return faulty(Lied, "it gives a block %d that the producer did not sign", differs)
+	}
+	return r.halted(&Halt{
+		Reason: Equivocation, Height: differs, Time: time.Now().UTC(), Upstream: u.Name(),
+		Message: fmt.Sprintf("the producer %s signed two blocks of height %d: %s, which is here, and %s, which %s has",
+			ours.Header.Producer, differs, ours.Header.Hash(), theirs.Header.Hash(), u.Name()),
+		Headers: []signedHeader{newSignedHeader(ours), newSignedHeader(*theirs)},
+	})
+}
+
+func (r *Replica) headerAt(ctx context.Context, u *upstream, h types.Height) (*types.SignedHeader, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	return u.Header(ctx, h)
+}

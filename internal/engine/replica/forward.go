@@ -1,0 +1,164 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// forwardTime bounds the handing on of one request's transactions, maxForwards how many requests do so at a time.
+	forwardTime = 15 * time.Second
+	maxForwards = 64
+	// forwardItems and forwardBytes bound one batch to an upstream.
+	forwardItems = 500
+	forwardBytes = 1 << 20
+)
+
+// Forwarder is the pool of a node that makes no blocks: transactions go to an upstream, whose answer is passed on. Those
+// that it took are in the node's own pool too, so that their senders find them here while they wait for a block.
+type Forwarder struct {
+	*mempool.Pool
+	replica *Replica
+	slots   chan struct{}
+}
+
+// NewForwarder returns a pool that hands transactions on.
+func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
+	return &Forwarder{Pool: pool, replica: r, slots: make(chan struct{}, maxForwards)}
+}
+
+// AddMany sends transactions to the upstream in use, or to another where that does not answer: a transaction is taken
+// once, however often it is sent.
+func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	results := make([]mempool.Result, len(encoded))
+	sent := make([]int, 0, len(encoded)) // indices of what is sent
+	for i, b := range encoded {
+		if _, err := types.DecodeSignedTransaction(b); err != nil {
+			results[i].Err = fmt.Errorf("%w: %w", mempool.ErrMalformed, err)
+			continue
+		}
+		results[i].ID = types.TransactionID(b)
+		sent = append(sent, i)
+	}
+	ctx, cancel := context.WithTimeout(ctx, forwardTime)
+	defer cancel()
+	for len(sent) > 0 {
+		n, size := 0, 0
+		for n < len(sent) && n < forwardItems && (n == 0 || size+len(encoded[sent[n]]) <= forwardBytes) {
+			size += len(encoded[sent[n]])
+			n++
+		}
+		f.forward(ctx, encoded, sent[:n], results, source)
+		sent = sent[n:]
+	}
+	return results
+}
+
+// forward sends the transactions of some indices as one batch.
+func (f *Forwarder) forward(ctx context.Context, encoded [][]byte, indices []int, results []mempool.Result, source string) {
+	batch := make([][]byte, len(indices))
+	for i, index := range indices {
+		batch[i] = encoded[index]
+	}
+	errs := f.send(ctx, batch)
+	var taken [][]byte
+	for i, index := range indices {
+		results[index].Err = errs[i]
+		if errs[i] == nil {
+			taken = append(taken, batch[i])
+		}
+	}
+	if len(taken) > 0 {
+		// What this pool thinks of them decides nothing: the primary has taken them.
+		f.Pool.AddMany(ctx, taken, source)
+	}
+}
+
+func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	default:
+		return repeated(api.ErrBusy, len(batch))
+	}
+	for _, u := range f.replica.preferred() {
+		errs := u.Send(ctx, batch)
+		if !unanswered(errs) {
+			return errs
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return repeated(jsonrpc.NewError(api.CodeReadOnly, api.ErrNoPrimary.Message, "reason", api.ErrNoPrimary.Data["reason"],
+		"primary", f.replica.Primary()), len(batch))
+}
+
+// unanswered reports whether a batch got no answer that says what became of it.
+func unanswered(errs []error) bool {
+	for _, err := range errs {
+		var refused *client.Error
+		if err != nil && !errors.As(err, &refused) {
+			return true
+		}
+	}
+	return false
+}
+
+func repeated(err error, n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// preferred are the upstreams, the one in use first.
+func (r *Replica) preferred() []*upstream {
+	list := make([]*upstream, 0, len(r.upstreams))
+	for _, wanted := range []bool{true, false} {
+		for _, u := range r.upstreams {
+			if u.used() == wanted {
+				list = append(list, u)
+			}
+		}
+	}
+	return list
+}
+
+func (u *upstream) used() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.inUse
+}
+
+// Primary is where transactions may be sent to: the upstream in use, or the first.
+func (r *Replica) Primary() string { return r.preferred()[0].Name() }
+
+// Refuser is the pool of a node that takes no transactions: it names where they may be sent to.
+type Refuser struct {
+	*mempool.Pool
+	replica *Replica
+}
+
+// NewRefuser returns a pool that refuses transactions.
+func NewRefuser(r *Replica, pool *mempool.Pool) *Refuser { return &Refuser{pool, r} }
+
+// AddMany refuses all transactions.
+func (f *Refuser) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
+	refusal := jsonrpc.NewError(api.CodeReadOnly, api.ErrReadOnly.Message, "reason", api.ErrReadOnly.Data["reason"],
+		"primary", f.replica.Primary())
+	results := make([]mempool.Result, len(encoded))
+	for i := range results {
+		results[i].Err = refusal
+	}
+	return results
+}

@@ -1,0 +1,120 @@
+package replica
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// HaltFile is the file of the data directory that says why the replica halted. While it is there the replica stays
+// halted: an operator who has looked into it moves it away.
+const HaltFile = "halted.json"
+
+// Reasons of a halt, for programs.
+const (
+	// Diverged: the producer signed a block that is not what executing it gives here.
+	Diverged = "diverged"
+	// Equivocation: the producer signed two blocks of one height.
+	Equivocation = "equivocation"
+	// UnknownVersion: the next block needs rules that this version of the program does not know. No file is written.
+	UnknownVersion = "unknown_version"
+)
+
+// Halt is why a replica takes no more blocks, with the evidence: the content of [HaltFile].
+type Halt struct {
+	Reason   string         `json:"reason"`
+	Message  string         `json:"message"`
+	Height   types.Height   `json:"height"` // of the block that was not taken
+	Time     time.Time      `json:"time"`
+	Upstream string         `json:"upstream"`
+	Headers  []signedHeader `json:"headers"`           // that the producer signed: one, or two of the same height
+	Derived  *header        `json:"derived,omitempty"` // what executing the block gives here; absent where a transaction is not valid
+	Block    api.Data       `json:"block,omitempty"`   // bincode(Block)
+
+	FirstReceipt *receiptDifference `json:"first_receipt,omitempty"`
+	FirstWrite   *writeDifference   `json:"first_write,omitempty"`
+	Unexplained  string             `json:"unexplained,omitempty"` // why a difference could not be found
+}
+
+// header is a header for people, beside its encoding.
+type header struct {
+	Hash             types.BlockHash  `json:"hash"`
+	Parent           types.BlockHash  `json:"parent"`
+	StateRoot        types.StateRoot  `json:"state_root"`
+	ReceiptsRoot     types.MerkleRoot `json:"receipts_root"`
+	TransactionsRoot types.MerkleRoot `json:"transactions_root"`
+	WritesDigest     types.Digest     `json:"writes_digest"`
+	GasUsed          types.Gas        `json:"gas_used"`
+	Timestamp        uint64           `json:"timestamp"`
+}
+
+type signedHeader struct {
+	header
+	Raw api.Data `json:"raw"` // bincode(SignedHeader)
+}
+
+func newHeader(h types.Header) header {
+	return header{
+		Hash: h.Hash(), Parent: h.Parent, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot, TransactionsRoot: h.TransactionsRoot,
+		WritesDigest: h.WritesDigest, GasUsed: h.GasUsed, Timestamp: h.Timestamp,
+	}
+}
+
+func newSignedHeader(h types.SignedHeader) signedHeader {
+	return signedHeader{newHeader(h.Header), h.Encode()}
+}
+
+// maxHaltFile bounds the file: a block in hex, and some headers.
+const maxHaltFile = 3 * types.MaxBlockBytes
+
+// ReadHalt reads why the replica of a data directory is halted, nil where it is not.
+func ReadHalt(dir string) (*Halt, error) {
+	path := filepath.Join(dir, HaltFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxHaltFile {
+		return nil, fmt.Errorf("%s is over %d bytes", path, maxHaltFile)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	h := new(Halt)
+	if err := json.Unmarshal(content, h); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return h, nil
+}
+
+// write puts the evidence on disk, whole or not at all.
+func (h *Halt) write(dir string) error {
+	content, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, HaltFile)
+	part := path + ".part"
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(append(content, '\n')); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}

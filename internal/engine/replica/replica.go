@@ -1,0 +1,406 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// maxAhead is how far a block may be ahead of the clock: one further is held back (docs/protocol.md, "Blocks").
+	maxAhead = 15 * time.Second
+	// probeInterval is the time between two questions to each upstream how far it is.
+	probeInterval = 2 * time.Second
+	probeTime     = 10 * time.Second
+	// shortestPoll … longestPoll are between two polls for the next block where the upstream does not push, pushedPoll
+	// where it does.
+	shortestPoll = 50 * time.Millisecond
+	longestPoll  = time.Second
+	pushedPoll   = 5 * time.Second
+	// watchAgain is the time until an upstream that stopped pushing is asked to push again.
+	watchAgain = 15 * time.Second
+)
+
+// Config is what a replica is made of.
+type Config struct {
+	Ledger  *ledger.Ledger
+	Sources []Source // in the order in which they are preferred
+	// Dir is where the evidence of a halt is kept; empty for nowhere.
+	Dir string
+	Log *slog.Logger
+	// OnBlock is told of every block after it is on disk, in the replica's loop. An error ends the replica.
+	OnBlock func(ledger.Block) error
+}
+
+// Replica follows a chain. Its methods may be called concurrently.
+type Replica struct {
+	config    Config
+	ledger    *ledger.Ledger
+	genesis   types.BlockHash
+	upstreams []*upstream
+	pace      pace
+
+	mu      sync.Mutex // guards what follows
+	halt    *Halt
+	holding string // why a block is held back
+	pushed  bool   // the upstream in use tells of new blocks
+}
+
+// New makes a replica. Run starts it. One that has halted before stays halted.
+func New(config Config) (*Replica, error) {
+	if len(config.Sources) == 0 {
+		return nil, errors.New("a replica needs an upstream")
+	}
+	genesis, err := config.Ledger.Store().Header(0)
+	if err != nil {
+		return nil, fmt.Errorf("block 0, which names the chain: %w", err)
+	}
+	r := &Replica{config: config, ledger: config.Ledger, genesis: genesis.Header.Hash()}
+	for _, s := range config.Sources {
+		r.upstreams = append(r.upstreams, newUpstream(s))
+	}
+	if config.Dir != "" {
+		r.halt, err = ReadHalt(config.Dir)
+	}
+	return r, err
+}
+
+// Close ends the connections to the upstreams.
+func (r *Replica) Close() {
+	for _, u := range r.upstreams {
+		u.Close()
+	}
+}
+
+// Run follows the chain until ctx ends. An error is a fault of this node; what is wrong with upstreams or the producer is
+// none.
+func (r *Replica) Run(ctx context.Context) error {
+	if h := r.Halt(); h != nil {
+		r.config.Log.Error("this node has halted and stays so until "+HaltFile+" is moved away", "reason", h.Reason, "height", h.Height, "error", h.Message)
+	}
+	for ctx.Err() == nil {
+		if r.Halt() != nil {
+			<-ctx.Done()
+			break
+		}
+		u, err := r.choose(ctx)
+		if err != nil {
+			return nil // the context has ended
+		}
+		if err := r.follow(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose returns the upstream to follow: of those that answer and are of this chain, the first that did not lie and is
+// not much behind another. It waits until there is one.
+func (r *Replica) choose(ctx context.Context) (*upstream, error) {
+	for {
+		now := time.Now()
+		var asked []*upstream
+		next := now.Add(longestBackoff)
+		for _, u := range r.upstreams {
+			if s := u.standing(); s.retryAt.After(now) {
+				next = earlier(next, s.retryAt)
+			} else {
+				asked = append(asked, u)
+			}
+		}
+		if u := r.best(r.probe(ctx, asked)); u != nil {
+			return u, nil
+		}
+		if len(asked) > 0 {
+			continue // they have failed, so they are waited for now
+		}
+		if err := pause(ctx, time.Until(next)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// probe asks upstreams how far they are, and returns those that answered well.
+func (r *Replica) probe(ctx context.Context, asked []*upstream) []*upstream {
+	errs := make([]error, len(asked))
+	var group sync.WaitGroup
+	for i, u := range asked {
+		group.Go(func() { errs[i] = r.probeOne(ctx, u) })
+	}
+	group.Wait()
+	var good []*upstream
+	for i, u := range asked {
+		switch {
+		case errs[i] == nil:
+			good = append(good, u)
+		case ctx.Err() == nil:
+			r.blame(u, errs[i])
+		}
+	}
+	return good
+}
+
+// probeOne asks an upstream how far it is, and whether it is on this chain.
+func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	tip := r.ledger.Tip()
+	p, err := u.Probe(ctx, tip.Header.Header.Height)
+	if err != nil {
+		return err
+	}
+	if p.Genesis != r.genesis {
+		return faulty(OtherChain, "its chain has the genesis %s, this one %s", p.Genesis, r.genesis)
+	}
+	u.told(p)
+	if p.Header != nil && p.Header.Header.Hash() != tip.Hash {
+		return r.judgeFork(ctx, u)
+	}
+	return nil
+}
+
+// best is the upstream to prefer, nil where there is none to choose from.
+func (r *Replica) best(good []*upstream) *upstream {
+	var head types.Height
+	for _, u := range good {
+		if s := u.standing(); !s.lied {
+			head = max(head, s.head)
+		}
+	}
+	var second *upstream
+	for _, u := range good {
+		s := u.standing()
+		if !s.lied && s.head+muchBehind >= head {
+			return u
+		}
+		if second == nil || second.standing().lied && !s.lied {
+			second = u
+		}
+	}
+	return second
+}
+
+// blame notes an upstream's failure.
+func (r *Replica) blame(u *upstream, err error) {
+	cause := u.failed(err)
+	r.config.Log.Warn("an upstream failed", "upstream", u.Name(), "cause", string(cause), "error", plain(err))
+}
+
+// follow takes blocks from one upstream until it fails, the replica halts or ctx ends. An error is a fault of this node.
+func (r *Replica) follow(ctx context.Context, u *upstream) error {
+	r.pace.begin()
+	u.use(true)
+	defer u.use(false)
+	defer r.setPushed(false)
+	f := newFetcher(u, r.ledger.Tip().Header.Header.Height+1, r.pollInterval)
+	group, session := errgroup.WithContext(ctx)
+	group.Go(func() error { return f.run(session) })
+	group.Go(func() error { return r.watch(session, u, f) })
+	group.Go(func() error { return r.supervise(session, u, f) })
+	group.Go(func() error { return r.importAll(session, u, f) })
+	err := group.Wait()
+	r.setHolding("")
+	var local *localFault
+	switch {
+	case errors.As(err, &local):
+		return local.error
+	case ctx.Err() != nil || r.Halt() != nil:
+		return nil
+	}
+	if errors.Is(err, ledger.ErrOtherParent) {
+		if fork := r.judgeFork(ctx, u); fork != nil {
+			err = fork
+		}
+		if r.Halt() != nil {
+			return nil
+		}
+		err = faulty(Lied, "%w", err)
+	}
+	if ctx.Err() == nil {
+		r.blame(u, err)
+	}
+	return nil
+}
+
+// localFault is an error that no upstream is to blame for.
+type localFault struct{ error }
+
+// watch has the upstream tell of new blocks, as long as it does; polling goes on beside it.
+func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
+	for {
+		err := u.Watch(ctx, func(h types.Height) {
+			r.setPushed(true)
+			u.saw(h)
+			f.moved()
+		})
+		r.setPushed(false)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.config.Log.Debug("the upstream does not push", "upstream", u.Name(), "error", plain(err))
+		if err := pause(ctx, watchAgain); err != nil {
+			return err
+		}
+	}
+}
+
+// supervise asks all upstreams from time to time how far they are. It leaves the one in use when it fails, or when it has
+// nothing to give and another is far ahead of it.
+func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error {
+	failed := 0
+	for {
+		if err := pause(ctx, jittered(probeInterval)); err != nil {
+			return err
+		}
+		now := time.Now()
+		var others []*upstream
+		for _, other := range r.upstreams {
+			if other != u && !other.standing().retryAt.After(now) {
+				others = append(others, other)
+			}
+		}
+		err := r.probeOne(ctx, u)
+		switch failed++; {
+		case err == nil:
+			failed = 0
+			f.moved()
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case failed == attempts || errors.As(err, new(*faultError)):
+			return err
+		}
+		good := r.probe(ctx, others)
+		if r.Halt() != nil {
+			return errHalted
+		}
+		for _, other := range good {
+			s := other.standing()
+			if head := r.ledger.Tip().Header.Header.Height; !s.lied && s.head > u.newest()+muchBehind && u.newest() <= head {
+				return faulty(Behind, "it has %d blocks and %s has %d", u.newest(), other.Name(), s.head)
+			}
+		}
+	}
+}
+
+var errHalted = errors.New("the replica has halted")
+
+// importAll imports the blocks that the fetcher gets, in order.
+func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error {
+	for {
+		var blocks chan batch
+		select {
+		case blocks = <-f.ranges:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for open := true; open; {
+			var some batch
+			select {
+			case some, open = <-blocks:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			for _, b := range some {
+				if err := r.importOne(ctx, u, b); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// importOne imports one block, once its time has come.
+func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.ledger.CheckNext(b); err != nil {
+		return r.refused(ctx, u, b, err)
+	}
+	if err := r.hold(ctx, b.Header().Header); err != nil {
+		return err
+	}
+	block, err := r.ledger.Import(b)
+	if err != nil {
+		return r.refused(ctx, u, b, err)
+	}
+	u.succeeded()
+	r.pace.imported()
+	r.pace.note(block.Header.Header.Height, max(u.newest(), block.Header.Header.Height))
+	if r.config.OnBlock != nil {
+		if err := r.config.OnBlock(block); err != nil {
+			return &localFault{err}
+		}
+	}
+	return nil
+}
+
+// refused says what an error of a block means for the session.
+func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, err error) error {
+	var invalid *ledger.InvalidBlock
+	switch {
+	case errors.As(err, &invalid):
+		return r.halted(r.divergence(ctx, u, b, invalid))
+	case errors.Is(err, exec.ErrUnknownVersion):
+		return r.halted(&Halt{
+			Reason: UnknownVersion, Message: err.Error() + ": a newer version of the program is needed", Height: b.Header().Header.Height,
+			Time: time.Now().UTC(), Upstream: u.Name(),
+		})
+	case errors.Is(err, ledger.ErrOtherParent):
+		return err
+	case errors.Is(err, ledger.ErrOtherSigner), errors.Is(err, ledger.ErrOtherHeight):
+		return faulty(Lied, "%w", err)
+	}
+	return &localFault{err}
+}
+
+// halted stops the replica for good, and keeps the evidence.
+func (r *Replica) halted(h *Halt) error {
+	r.mu.Lock()
+	first := r.halt == nil
+	if first {
+		r.halt = h
+	}
+	r.mu.Unlock()
+	if !first {
+		return errHalted
+	}
+	r.config.Log.Error("this node halts: no further block is taken", "reason", h.Reason, "height", h.Height, "upstream", h.Upstream, "error", h.Message)
+	if r.config.Dir != "" && h.Reason != UnknownVersion {
+		if err := h.write(r.config.Dir); err != nil {
+			return &localFault{fmt.Errorf("keep the evidence of a halt: %w", err)}
+		}
+	}
+	return errHalted
+}
+
+// hold waits while a block's timestamp is too far ahead of the clock.
+func (r *Replica) hold(ctx context.Context, h types.Header) error {
+	defer r.setHolding("")
+	for {
+		limit := time.Now().Add(maxAhead).Unix()
+		if limit >= 0 && h.Timestamp <= uint64(limit) {
+			return nil
+		}
+		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, h.Timestamp-uint64(time.Now().Unix())))
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package replica
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Source is a node that blocks come from. Its methods may be called concurrently; what they return is not to be believed.
+type Source interface {
+	// Name is where the node is, without secrets.
+	Name() string
+	// Probe asks what the node is and how far, and for the header of its block at a height.
+	Probe(ctx context.Context, at types.Height) (Probe, error)
+	// Blocks are bincode(Block) of the blocks from one height to another, or of the first of them; none above the
+	// node's head.
+	Blocks(ctx context.Context, from, to types.Height) ([][]byte, error)
+	// Header is the header of a block, nil above the node's head.
+	Header(ctx context.Context, height types.Height) (*types.SignedHeader, error)
+	// Receipts are what the node says of transactions, each nil when it does not know it.
+	Receipts(ctx context.Context, ids []types.TxID) ([]*api.Receipt, error)
+	// Accesses are what the node says that a block read and wrote.
+	Accesses(ctx context.Context, height types.Height) ([]types.Access, error)
+	// Watch calls head for each new block until ctx ends or the node has no more to say.
+	Watch(ctx context.Context, head func(types.Height)) error
+	// Send sends transactions and returns each one's error.
+	Send(ctx context.Context, encoded [][]byte) []error
+	// Close ends the connections.
+	Close()
+}
+
+// Probe is what a node says of itself.
+type Probe struct {
+	Genesis types.BlockHash
+	Head    types.Height // of its newest block
+	Primary types.Height // of the newest block that it knows of
+	Header  *types.SignedHeader
+}
+
+// remote is a [Source] over JSON-RPC.
+type remote struct {
+	name     string
+	client   *client.Client
+	follower string // names this process to the node, which counts its followers
+}
+
+// NewSource is the node at an http or https URL.
+func NewSource(address string, options ...client.Option) (Source, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
+	}
+	c, err := client.New(address, options...)
+	if err != nil {
+		return nil, err
+	}
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+	return &remote{name: parsed.Redacted(), client: c, follower: hex.EncodeToString(id[:])}, nil
+}
+
+func (r *remote) Name() string { return r.name }
+
+func (r *remote) Close() { r.client.Close() }
+
+func (r *remote) Probe(ctx context.Context, at types.Height) (Probe, error) {
+	var batch client.Batch
+	info := client.Add(&batch, api.GetNodeInfo, api.NoParams{})
+	status := client.Add(&batch, api.GetSyncStatus, api.NoParams{})
+	blocks := client.Add(&batch, api.GetBlocks, r.blockRange(at, at, false))
+	if err := batch.Send(ctx, r.client); err != nil {
+		return Probe{}, err
+	}
+	node, err := info.Result()
+	if err != nil {
+		return Probe{}, err
+	}
+	progress, err := status.Result()
+	if err != nil {
+		return Probe{}, err
+	}
+	p := Probe{Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: max(progress.LocalHeight, progress.PrimaryHeight)}
+	items, err := blocks.Result()
+	var refused *client.Error
+	if errors.As(err, &refused) { // that block is pruned there
+		return p, nil
+	}
+	if err != nil {
+		return Probe{}, err
+	}
+	p.Header, err = headerOf(items)
+	return p, err
+}
+
+func (r *remote) blockRange(from, to types.Height, transactions bool) api.GetBlocksParams {
+	return api.GetBlocksParams{Range: api.BlockRange{From: from, To: to, IncludeTransactions: transactions, Follower: r.follower}}
+}
+
+func headerOf(items []api.BlockItem) (*types.SignedHeader, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	header, err := types.DecodeSignedHeader(items[0].Raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a header: %w", client.ErrBadAnswer, err)
+	}
+	return &header, nil
+}
+
+// rawBlock is the part of an api.BlockItem that is not derived from the other.
+type rawBlock struct {
+	Raw api.Data `json:"raw"`
+}
+
+func (r *remote) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
+	var items []rawBlock
+	if err := r.client.Raw(ctx, api.GetBlocks.Name, []any{r.blockRange(from, to, true).Range}, &items); err != nil {
+		return nil, err
+	}
+	blocks := make([][]byte, len(items))
+	for i, item := range items {
+		blocks[i] = item.Raw
+	}
+	return blocks, nil
+}
+
+func (r *remote) Header(ctx context.Context, height types.Height) (*types.SignedHeader, error) {
+	items, err := client.Invoke(ctx, r.client, api.GetBlocks, r.blockRange(height, height, false))
+	if err != nil {
+		return nil, err
+	}
+	return headerOf(items)
+}
+
+func (r *remote) Receipts(ctx context.Context, ids []types.TxID) ([]*api.Receipt, error) {
+	var batch client.Batch
+	asked := make([]client.Pending[*api.Receipt], len(ids))
+	for i, id := range ids {
+		asked[i] = client.Add(&batch, api.GetTransactionReceipt, api.TransactionParams{Hash: id})
+	}
+	err := batch.Send(ctx, r.client)
+	receipts := make([]*api.Receipt, len(ids))
+	for i := 0; i < len(ids) && err == nil; i++ {
+		receipts[i], err = asked[i].Result()
+	}
+	return receipts, err
+}
+
+// maxAccessBytes bounds an access list.
+const maxAccessBytes = 256 << 20
+
+func (r *remote) Accesses(ctx context.Context, height types.Height) ([]types.Access, error) {
+	var encoded []byte
+	cursor := ""
+	for {
+		page, err := client.Invoke(ctx, r.client, api.GetAccessList, api.GetAccessListParams{Height: height, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		encoded = append(encoded, page.Data...)
+		if page.Cursor == nil {
+			return types.DecodeAccesses(encoded)
+		}
+		if len(page.Data) == 0 || len(encoded) > maxAccessBytes {
+			return nil, fmt.Errorf("%w: an access list without end", client.ErrBadAnswer)
+		}
+		cursor = *page.Cursor
+	}
+}
+
+func (r *remote) Watch(ctx context.Context, head func(types.Height)) error {
+	for block, err := range r.client.SubscribeBlocks(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		head(block.Height)
+	}
+	return ctx.Err()
+}
+
+func (r *remote) Send(ctx context.Context, encoded [][]byte) []error {
+	errs := make([]error, len(encoded))
+	if len(encoded) == 1 {
+		_, errs[0] = client.Invoke(ctx, r.client, api.SendRawTransaction, api.RawTransactionParams{Transaction: encoded[0]})
+		return errs
+	}
+	var batch client.Batch
+	sent := make([]client.Pending[types.TxID], len(encoded))
+	for i, tx := range encoded {
+		sent[i] = client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx})
+	}
+	err := batch.Send(ctx, r.client)
+	for i := range sent {
+		if errs[i] = err; err == nil {
+			_, errs[i] = sent[i].Result()
+		}
+	}
+	return errs
+}

@@ -1,0 +1,180 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	firstBackoff   = 500 * time.Millisecond
+	longestBackoff = 10 * time.Second
+	// distrust is how long an upstream that lied comes after all others.
+	distrust = 10 * time.Minute
+	// muchBehind is how many blocks an upstream may be behind another before it is left for it.
+	muchBehind = 10
+)
+
+// Cause says what was wrong with an upstream.
+type Cause string
+
+// What can be wrong with an upstream.
+const (
+	Unreachable Cause = "unreachable" // no answer, or none that makes sense
+	Stalled     Cause = "stalled"     // does not give the blocks that it says it has
+	Behind      Cause = "behind"      // another has much newer blocks
+	Lied        Cause = "lied"        // gave blocks that the producer did not sign, or not for this height
+	OtherChain  Cause = "other_chain" // its genesis is another one
+)
+
+// causes are all of them.
+var causes = []Cause{Unreachable, Stalled, Behind, Lied, OtherChain}
+
+// faultError is a failure that an upstream is to blame for.
+type faultError struct {
+	cause Cause
+	err   error
+}
+
+func (e *faultError) Error() string { return e.err.Error() }
+func (e *faultError) Unwrap() error { return e.err }
+
+func faulty(cause Cause, format string, args ...any) error {
+	return &faultError{cause, fmt.Errorf(format, args...)}
+}
+
+// upstream is a source with what is known of it.
+type upstream struct {
+	Source
+
+	mu       sync.Mutex // guards what follows
+	head     types.Height
+	primary  types.Height
+	contact  time.Time // of the last answer
+	inUse    bool
+	failures int       // since the last success
+	retryAt  time.Time // not to be asked before
+	liedAt   time.Time
+	fault    Cause // of the last failure, empty after a success
+	counts   map[Cause]uint64
+}
+
+func newUpstream(s Source) *upstream { return &upstream{Source: s, counts: make(map[Cause]uint64)} }
+
+// told notes what the upstream said of itself.
+func (u *upstream) told(p Probe) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.head, u.primary, u.contact = p.Head, max(p.Primary, p.Head), time.Now()
+}
+
+// saw notes that the upstream has a block.
+func (u *upstream) saw(h types.Height) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.head = max(u.head, h)
+	u.primary = max(u.primary, h)
+	u.contact = time.Now()
+}
+
+// answered notes that the upstream is there.
+func (u *upstream) answered() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.contact = time.Now()
+}
+
+func (u *upstream) newest() types.Height {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.head
+}
+
+// succeeded forgets failures: the upstream gave what is good.
+func (u *upstream) succeeded() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failures, u.fault = 0, ""
+}
+
+func (u *upstream) use(inUse bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.inUse = inUse
+}
+
+// failed notes a failure, after which the upstream is left alone for a time that doubles, with jitter so that many
+// replicas do not come back at once.
+func (u *upstream) failed(err error) Cause {
+	cause := Unreachable
+	var fault *faultError
+	if errors.As(err, &fault) {
+		cause = fault.cause
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	pause := min(longestBackoff, firstBackoff<<min(u.failures, 10))
+	u.failures++
+	u.retryAt = now.Add(pause/2 + rand.N(pause/2))
+	if cause == Lied || cause == OtherChain {
+		u.liedAt = now
+	}
+	u.fault = cause
+	u.counts[cause]++
+	return cause
+}
+
+// plain is an error in one line of bounded length: part of it may come from outside.
+func plain(err error) string {
+	const most = 300
+	text := []rune(err.Error())
+	for i, r := range text {
+		if r < ' ' {
+			text[i] = ' '
+		}
+	}
+	if len(text) > most {
+		text = append(text[:most], '…')
+	}
+	return string(text)
+}
+
+// standing is how an upstream compares with others: lower is better.
+type standing struct {
+	lied    bool
+	head    types.Height
+	retryAt time.Time
+}
+
+func (u *upstream) standing() standing {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	lied := !u.liedAt.IsZero() && time.Since(u.liedAt) < distrust
+	return standing{lied: lied, head: u.head, retryAt: u.retryAt}
+}
+
+// UpstreamStatus is what is known of an upstream.
+type UpstreamStatus struct {
+	api.Upstream
+	Faults map[Cause]uint64
+}
+
+func (u *upstream) status() UpstreamStatus {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := UpstreamStatus{Upstream: api.Upstream{URL: u.Name(), InUse: u.inUse, Height: u.head}, Faults: make(map[Cause]uint64, len(causes))}
+	if u.fault != "" {
+		fault := string(u.fault)
+		s.Fault = &fault
+	}
+	for _, cause := range causes {
+		s.Faults[cause] = u.counts[cause]
+	}
+	return s
+}
