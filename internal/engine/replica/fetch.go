@@ -112,14 +112,21 @@ func (f *fetcher) await(ctx context.Context) error {
 
 // fetch gets the blocks of a range, in as many answers as it takes.
 func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<- batch) error {
-	for from <= to {
+	for empty := 0; from <= to; {
 		got, err := f.ask(ctx, from, to)
 		if err != nil {
 			return err
 		}
-		if len(got) == 0 {
-			return faulty(Stalled, "it says that it has block %d and does not give it", from)
+		if len(got) == 0 { // several nodes behind one address are not all as far
+			if empty++; empty == attempts {
+				return faulty(Stalled, "it says that it has block %d and does not give it", from)
+			}
+			if err := pause(ctx, retryPause<<empty); err != nil {
+				return err
+			}
+			continue
 		}
+		empty = 0
 		select {
 		case blocks <- got:
 		case <-ctx.Done():

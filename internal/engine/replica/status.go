@@ -188,7 +188,7 @@ func (r *Replica) pollInterval() time.Duration {
 	}
 	r.pace.mu.Lock()
 	defer r.pace.mu.Unlock()
-	return jittered(min(longestPoll, max(shortestPoll, r.pace.interval/4)))
+	return jittered(min(longestPoll, max(shortestPoll, r.pace.interval/4, time.Since(r.pace.last)/4)))
 }
 
 // jittered is a time between half of d and one and a half of it, so that many replicas do not ask at once.

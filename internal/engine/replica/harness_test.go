@@ -1,0 +1,348 @@
+package replica
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func newKey(name string) crypto.PrivateKey {
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+var alice, producerKey = newKey("alice"), newKey("producer")
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testGenesis() types.Genesis {
+	g := types.Genesis{
+		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(producerKey.PublicKey()),
+		Allocations: []types.Allocation{{Account: alice.PublicKey(), Balance: 1_000 * types.CoinUnits}},
+	}
+	return g
+}
+
+// openChain opens a chain in memory.
+func openChain(t *testing.T, g types.Genesis) *ledger.Ledger {
+	t.Helper()
+	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
+	check(t, err)
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	check(t, err)
+	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
+	l, err := ledger.Open(store, &g, nil, nil)
+	check(t, err)
+	return l
+}
+
+// one is a batch of one transaction.
+type one struct{ tx *types.VerifiedTx }
+
+func (o *one) Next() (tx *types.VerifiedTx) {
+	tx, o.tx = o.tx, nil
+	return tx
+}
+
+func (*one) SkipSender() {}
+
+// emptyBatch is a batch without transactions.
+func emptyBatch(time uint64) ledger.Batch { return ledger.Batch{Time: time, Transactions: &one{}} }
+
+func payment(nonce uint64, amount types.Amount) types.SignedTransaction {
+	tx, err := types.Sign(types.Transaction{
+		Version: 1, ChainID: 7, Sender: alice.PublicKey(), Nonce: nonce, GasLimit: 50_000, MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1,
+		Payload: types.Transfer{To: types.Account{9}, Amount: amount},
+	}, alice, [32]byte{})
+	if err != nil {
+		panic(err)
+	}
+	return tx
+}
+
+func sign(hash types.BlockHash) (types.Signature, error) {
+	return producerKey.Sign(hash[:], [32]byte{})
+}
+
+// extend makes n blocks with a transfer each.
+func extend(t *testing.T, l *ledger.Ledger, n int) {
+	t.Helper()
+	for range n {
+		head := l.Tip().Header.Header
+		verified := types.VerifySignatures([]types.SignedTransaction{payment(uint64(head.Height), 1)})
+		_, err := l.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: &one{verified[0]}}, sign)
+		check(t, err)
+	}
+}
+
+// faultySource is a node over a chain in memory, with faults that a test sets.
+type faultySource struct {
+	name string
+
+	mu       sync.Mutex // guards what follows
+	chain    *ledger.Ledger
+	fault    func() error                                                   // of any call, before it is answered
+	blocks   func(from, to types.Height, answer [][]byte) ([][]byte, error) // what is answered instead
+	header   func(types.Height, *types.SignedHeader) *types.SignedHeader
+	probe    func(Probe) Probe
+	pushes   bool
+	calls    int
+	receipts func([]types.TxID) ([]*api.Receipt, error)
+	sent     func([][]byte) []error
+}
+
+// set changes the faults.
+func (s *faultySource) set(change func(*faultySource)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *faultySource) copied() faultySource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	return faultySource{
+		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts, sent: s.sent,
+	}
+}
+
+func (s *faultySource) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+func (s *faultySource) Name() string { return s.name }
+func (s *faultySource) Close()       {}
+
+func (s *faultySource) Probe(ctx context.Context, at types.Height) (Probe, error) {
+	f := s.copied()
+	if f.fault != nil {
+		if err := f.fault(); err != nil {
+			return Probe{}, err
+		}
+	}
+	genesis, err := f.chain.Store().Header(0)
+	if err != nil {
+		return Probe{}, err
+	}
+	head := f.chain.Store().Head().Header.Height
+	p := Probe{Genesis: genesis.Header.Hash(), Head: head, Primary: head}
+	if p.Header, err = s.Header(ctx, at); err != nil {
+		return Probe{}, err
+	}
+	if f.probe != nil {
+		p = f.probe(p)
+	}
+	return p, nil
+}
+
+func (s *faultySource) Blocks(_ context.Context, from, to types.Height) ([][]byte, error) {
+	f := s.copied()
+	if f.fault != nil {
+		if err := f.fault(); err != nil {
+			return nil, err
+		}
+	}
+	var answer [][]byte
+	for h := from; h <= min(to, f.chain.Store().Head().Header.Height); h++ {
+		block, err := f.chain.Store().Block(h)
+		if err != nil {
+			return nil, err
+		}
+		answer = append(answer, block.Encode())
+	}
+	if f.blocks != nil {
+		return f.blocks(from, to, answer)
+	}
+	return answer, nil
+}
+
+func (s *faultySource) Header(_ context.Context, h types.Height) (*types.SignedHeader, error) {
+	f := s.copied()
+	if f.fault != nil {
+		if err := f.fault(); err != nil {
+			return nil, err
+		}
+	}
+	var answer *types.SignedHeader
+	if h <= f.chain.Store().Head().Header.Height {
+		header, err := f.chain.Store().Header(h)
+		if err != nil {
+			return nil, err
+		}
+		answer = &header
+	}
+	if f.header != nil {
+		answer = f.header(h, answer)
+	}
+	return answer, nil
+}
+
+func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*api.Receipt, error) {
+	f := s.copied()
+	if f.receipts == nil {
+		return nil, errors.New("there are no receipts")
+	}
+	return f.receipts(ids)
+}
+
+func (s *faultySource) Accesses(_ context.Context, h types.Height) ([]types.Access, error) {
+	return s.copied().chain.Store().Accesses(h)
+}
+
+var errNoPush = errors.New("this node does not push")
+
+func (s *faultySource) Watch(ctx context.Context, head func(types.Height)) error {
+	f := s.copied()
+	if !f.pushes {
+		return errNoPush
+	}
+	for h := f.chain.Store().Head().Header.Height + 1; ; h++ {
+		if err := f.chain.Store().WaitHeight(ctx, h); err != nil {
+			return err
+		}
+		head(h)
+	}
+}
+
+func (s *faultySource) Send(_ context.Context, encoded [][]byte) []error {
+	return s.copied().sent(encoded)
+}
+
+// fixture is a replica that runs in a bubble, and the chain that it follows.
+type fixture struct {
+	t       *testing.T
+	primary *ledger.Ledger
+	sources []*faultySource
+	chain   *ledger.Ledger // of the replica
+	dir     string
+	*Replica
+	stop func() error
+}
+
+// newFixture makes a primary with blocks, and sources of it; the replica does not run yet.
+func newFixture(t *testing.T, blocks, sources int) *fixture {
+	f := &fixture{t: t, primary: openChain(t, testGenesis()), chain: openChain(t, testGenesis()), dir: t.TempDir(), stop: func() error { return nil }}
+	t.Cleanup(func() { check(t, f.stop()) })
+	extend(t, f.primary, blocks)
+	for i := range sources {
+		f.sources = append(f.sources, &faultySource{name: fmt.Sprint("source ", i), chain: f.primary})
+	}
+	return f
+}
+
+// start runs the replica, anew where it ran before.
+func (f *fixture) start() {
+	f.t.Helper()
+	check(f.t, f.stop())
+	config := Config{Ledger: f.chain, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify}
+	for _, s := range f.sources {
+		config.Sources = append(config.Sources, s)
+	}
+	var err error
+	f.Replica, err = New(config)
+	check(f.t, err)
+	ctx, cancel := context.WithCancel(f.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	f.stop = func() error {
+		cancel()
+		f.stop = func() error { return nil }
+		return <-ended
+	}
+}
+
+// verify is told of each block: it must be the primary's.
+func (f *fixture) verify(b ledger.Block) error {
+	want, err := f.primary.Store().Header(b.Header.Header.Height)
+	if err != nil {
+		return err
+	}
+	if want.Header.Hash() != b.Hash {
+		f.t.Errorf("block %d is served and is not the chain's", b.Header.Header.Height)
+	}
+	return nil
+}
+
+// in runs a test in a bubble.
+func in(t *testing.T, blocks, sources int, test func(*fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		test(newFixture(t, blocks, sources))
+	})
+}
+
+// pass lets time pass.
+func (f *fixture) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func (f *fixture) height() types.Height { return f.chain.Store().Head().Header.Height }
+
+// synced fails the test unless the replica has all that the primary has, and says so.
+func (f *fixture) synced() {
+	f.t.Helper()
+	s := f.Status()
+	if f.chain.Tip().Hash != f.primary.Tip().Hash || !s.Synced || s.State != api.StateFollowing || s.Behind() != 0 {
+		f.t.Fatalf("at %d of %d: %+v", f.height(), f.primary.Tip().Header.Header.Height, s)
+	}
+}
+
+// faults are how often an upstream was left for a cause.
+func (f *fixture) faults(source int, cause Cause) uint64 {
+	return f.Status().Upstreams[source].Faults[cause]
+}
+
+// resigned is a block with changes that its producer has signed; the transactions' root is derived anew.
+func resigned(t *testing.T, encoded []byte, change func(*types.Block)) []byte {
+	t.Helper()
+	block, err := types.DecodeBlock(slices.Clone(encoded))
+	check(t, err)
+	change(&block)
+	var ids []types.TxID
+	for _, tx := range block.Transactions {
+		ids = append(ids, types.TransactionID(tx.Encode()))
+	}
+	block.Header.TransactionsRoot = types.TransactionsRoot(ids)
+	block.Signature, err = sign(block.Header.Hash())
+	check(t, err)
+	return block.Encode()
+}
+
+// at answers with the block of a height changed.
+func at(h types.Height, change func([]byte) []byte) func(from, to types.Height, answer [][]byte) ([][]byte, error) {
+	return func(from, _ types.Height, answer [][]byte) ([][]byte, error) {
+		for i := range answer {
+			if from+types.Height(i) == h {
+				answer[i] = change(answer[i])
+			}
+		}
+		return answer, nil
+	}
+}
