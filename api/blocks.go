@@ -84,6 +84,7 @@ type BlockRange struct {
 	From                types.Height `json:"from_height" doc:"the first height"`
 	To                  types.Height `json:"to_height" doc:"the last height"`
 	IncludeTransactions bool         `json:"include_transactions,omitempty" doc:"whether raw holds the transactions; false by default"`
+	RawOnly             bool         `json:"raw_only,omitempty" doc:"whether to leave out block, which raw says too: null then; false by default"`
 	Follower            string       `json:"follower,omitempty" doc:"what a node that follows this one calls itself, at most 64 bytes; it is counted in peer_count"`
 }
 
@@ -96,16 +97,19 @@ func (r *BlockRange) UnmarshalJSON(text []byte) error {
 		From                *types.Height `json:"from_height"`
 		To                  *types.Height `json:"to_height"`
 		IncludeTransactions bool          `json:"include_transactions"`
+		RawOnly             bool          `json:"raw_only"`
 		Follower            string        `json:"follower"`
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&members); err != nil || members.From == nil || members.To == nil || len(members.Follower) > MaxFollowerBytes {
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams,
-			"the range is an object of from_height and to_height, integers, and optionally include_transactions, a boolean, and follower, a text of at most 64 bytes",
+			"the range is an object of from_height and to_height, integers, and optionally include_transactions and raw_only, booleans, and follower, a text of at most 64 bytes",
 			"reason", "malformed")
 	}
-	*r = BlockRange{From: *members.From, To: *members.To, IncludeTransactions: members.IncludeTransactions, Follower: members.Follower}
+	*r = BlockRange{
+		From: *members.From, To: *members.To, IncludeTransactions: members.IncludeTransactions, RawOnly: members.RawOnly, Follower: members.Follower,
+	}
 	return nil
 }
 
@@ -249,6 +253,6 @@ type TransactionStatus struct {
 
 // BlockItem is an item of the result of [GetBlocks].
 type BlockItem struct {
-	Block Block `json:"block" doc:"the block, its transactions as hashes"`
-	Raw   Data  `json:"raw" doc:"bincode(Block), or bincode(SignedHeader) without include_transactions"`
+	Block *Block `json:"block" doc:"the block, its transactions as hashes; null with raw_only"`
+	Raw   Data   `json:"raw" doc:"bincode(Block), or bincode(SignedHeader) without include_transactions"`
 }

@@ -80,6 +80,10 @@ func (a *answer) decode(result any) error {
 	if result == nil {
 		return nil
 	}
+	if raw, ok := result.(*json.RawMessage); ok { // it was found to be JSON
+		*raw = a.result
+		return nil
+	}
 	if err := decodeExact(a.result, result); err != nil {
 		return fmt.Errorf("%w: its result does not decode: %w", ErrBadAnswer, err)
 	}

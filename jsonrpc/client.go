@@ -57,6 +57,8 @@ type Client struct {
 	token     string
 	maxAnswer int64
 	lastID    atomic.Uint64
+
+	uncompressed bool
 }
 
 // A ClientOption changes what NewClient returns.
@@ -78,6 +80,11 @@ func WithTransport(transport *http.Transport) ClientOption {
 	return func(c *Client) { c.transport = transport }
 }
 
+// WithoutCompression asks the server for answers as they are: where the network is faster than compression.
+func WithoutCompression() ClientOption {
+	return func(c *Client) { c.uncompressed = true }
+}
+
 // NewClient returns a client of the server at an http or https URL. It connects when it is first called.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(address)
@@ -96,6 +103,11 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 		option(c)
 	}
 	c.http.Transport = gzhttp.Transport(c.transport)
+	if c.uncompressed {
+		c.transport = c.transport.Clone()
+		c.transport.DisableCompression = true // net/http's own
+		c.http.Transport = c.transport
+	}
 	return c, nil
 }
 
@@ -103,7 +115,7 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Call calls a method with positional parameters and decodes what it answers into result, a pointer, or nil to discard
-// it. Numbers decoded into an interface are json.Number. The error is an *Error when the server answered with one, and
+// it. Numbers decoded into an interface are json.Number; a *json.RawMessage takes what was answered as it is. The error is an *Error when the server answered with one, and
 // else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding a parameter. Nothing but ctx ends a call that the
 // server leaves unanswered.
 func (c *Client) Call(ctx context.Context, method string, params []any, result any) error {

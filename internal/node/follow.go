@@ -52,7 +52,8 @@ func (f Follow) options() ([]client.Option, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	options := []client.Option{client.WithTransport(transport)}
+	// Compressing takes the primary more time than all else that it does for a replica.
+	options := []client.Option{client.WithTransport(transport), client.WithoutCompression()}
 	if f.Token != "" {
 		options = append(options, client.WithToken(f.Token))
 	}

@@ -116,26 +116,43 @@ func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) ([]api.Bl
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		encoded, err := s.chain.EncodedBlock(height)
+		item, err := s.blockItem(height, p.Range)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			return items, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		receipts, err := s.receipts(height, encoded.Count)
-		if err != nil {
-			return nil, err
+		size += blockItemBytes + 2*len(item.Raw)
+		if item.Block != nil {
+			size += hashItemBytes * len(item.Block.Transactions.Hashes)
 		}
-		item := api.BlockItem{Block: newBlock(encoded.Header, receipts, len(encoded.Bytes)), Raw: encoded.Bytes}
-		if !p.Range.IncludeTransactions {
-			item.Raw = encoded.Header.Encode()
-		}
-		size += blockItemBytes + 2*len(item.Raw) + hashItemBytes*len(receipts)
 		if size > api.MaxBlocksBytes && len(items) > 0 {
 			break
 		}
 		items = append(items, item)
 	}
 	return items, nil
+}
+
+// blockItem is the part of a block that a range asks for.
+func (s *Server) blockItem(height types.Height, wanted api.BlockRange) (api.BlockItem, error) {
+	if wanted.RawOnly && !wanted.IncludeTransactions {
+		header, err := s.chain.Header(height)
+		return api.BlockItem{Raw: header.Encode()}, err
+	}
+	encoded, err := s.chain.EncodedBlock(height)
+	if err != nil || wanted.RawOnly {
+		return api.BlockItem{Raw: encoded.Bytes}, err
+	}
+	receipts, err := s.receipts(height, encoded.Count)
+	if err != nil {
+		return api.BlockItem{}, err
+	}
+	block := newBlock(encoded.Header, receipts, len(encoded.Bytes))
+	item := api.BlockItem{Block: &block, Raw: encoded.Bytes}
+	if !wanted.IncludeTransactions {
+		item.Raw = encoded.Header.Encode()
+	}
+	return item, nil
 }

@@ -368,3 +368,23 @@ func FuzzCursor(f *testing.F) {
 		}
 	})
 }
+
+// TestBlocksRawOnly leaves out what raw says too.
+func TestBlocksRawOnly(t *testing.T) {
+	c := newTestChain(t)
+	c.mine()
+	for _, whole := range []bool{false, true} {
+		asked := map[string]any{"from_height": 0, "to_height": 9, "include_transactions": whole}
+		items := call[[]api.BlockItem](c, "svc_getBlocks", asked)
+		asked["raw_only"] = true
+		raw := call[[]api.BlockItem](c, "svc_getBlocks", asked)
+		if len(raw) != 2 || len(items) != 2 {
+			t.Fatalf("%d and %d items", len(raw), len(items))
+		}
+		for i := range raw {
+			if raw[i].Block != nil || !bytes.Equal(raw[i].Raw, items[i].Raw) {
+				t.Errorf("with transactions %v: item %d is %+v, not %x", whole, i, raw[i], items[i].Raw)
+			}
+		}
+	}
+}
