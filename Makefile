@@ -34,8 +34,8 @@ alerts: ## test the alert rules (needs promtool, which Debian has in its package
 provoke: build ## let each alert fire by its cause, with a node and a Prometheus (a quarter of an hour; Linux, root, prometheus)
 	go run ./deploy/provoke
 
-crash: ## kill a loaded node KILLS times in a row and check that it loses nothing
-	go test ./internal/e2e -run Crash -count 1 -timeout 30m -v -kills $(KILLS)
+crash: ## kill a loaded node, and a replica that imports, KILLS times in a row and check that they lose nothing
+	go test ./internal/e2e -run 'Crash|TestReplicas' -count 1 -timeout 30m -v -kills $(KILLS)
 
 bench: ## measure against geth and anvil and as the state grows, into bench/results.md (an hour)
 	sh scripts/bench.sh

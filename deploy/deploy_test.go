@@ -4,9 +4,11 @@ package deploy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -25,8 +27,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// scrape runs a node, makes it answer one good and one bad call and a block, and returns the labels of each series' name
-// that its /metrics has. Series of a histogram have the names that queries use.
+// scrape runs a node and one that follows it, makes the first answer one good and one bad call and a block, and returns the
+// labels of each series' name that their /metrics have. Series of a histogram have the names that queries use.
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()
 	development, err := node.NewDevelopment(api.DevelopmentMnemonic, 1)
@@ -48,12 +50,21 @@ func scrape(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	follower, err := node.New(node.Config{
+		Mode: api.ModeReplica, Follow: node.Follow{Upstreams: []string{n.RPCURL()}}, Genesis: &genesis,
+		RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- n.Run(ctx) }()
+	ended := make(chan error, 2)
+	for _, n := range []*node.Node{n, follower} {
+		go func() { ended <- n.Run(ctx) }()
+	}
 	defer func() {
 		stop()
-		if err := <-ended; err != nil {
+		if err := errors.Join(<-ended, <-ended); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -66,12 +77,16 @@ func scrape(t *testing.T) map[string][]string {
 		}
 		_ = response.Body.Close()
 	}
-	response, err := http.Get("http://" + n.AdminAddr().String() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
+	exported := map[string][]string{}
+	for _, n := range []*node.Node{follower, n} {
+		response, err := http.Get("http://" + n.AdminAddr().String() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(exported, parse(t, response.Body))
+		_ = response.Body.Close()
 	}
-	defer func() { _ = response.Body.Close() }()
-	return parse(t, response.Body)
+	return exported
 }
 
 func parse(t *testing.T, exposition io.Reader) map[string][]string {

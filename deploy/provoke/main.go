@@ -78,6 +78,11 @@ func run(ctx context.Context, s settings, table io.Writer) error {
 		}
 		fmt.Fprintf(table, "| %s | %s | %s | %s | %s |\n", c.alert, c.text, seconds(o.fired), seconds(o.resolved), strings.Join(o.others, ", "))
 	}
+	for alert, reason := range unprovoked {
+		if chosen.MatchString(alert) {
+			fmt.Fprintf(table, "| %s | not provoked: %s | | | |\n", alert, reason)
+		}
+	}
 	return errors.Join(append(failed, ctx.Err(), p.end())...)
 }
 
