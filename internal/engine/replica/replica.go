@@ -93,20 +93,21 @@ func (r *Replica) Run(ctx context.Context) error {
 			break
 		}
 		u, err := r.choose(ctx)
-		if err != nil {
-			return nil // the context has ended
+		if err == nil {
+			err = r.follow(ctx, u)
 		}
-		if err := r.follow(ctx, u); err != nil {
-			return err
+		var local *localFault
+		if errors.As(err, &local) {
+			return local.error
 		}
 	}
 	return nil
 }
 
 // choose returns the upstream to follow: of those that answer and are of this chain, the first that did not lie and is
-// not much behind another. It waits until there is one.
+// not much behind another. It waits until there is one, ctx ends or the replica halts.
 func (r *Replica) choose(ctx context.Context) (*upstream, error) {
-	for {
+	for ctx.Err() == nil && r.Halt() == nil {
 		now := time.Now()
 		var asked []*upstream
 		next := now.Add(longestBackoff)
@@ -117,7 +118,11 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 				asked = append(asked, u)
 			}
 		}
-		if u := r.best(r.probe(ctx, asked)); u != nil {
+		good, err := r.probe(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		if u := r.best(good); u != nil {
 			return u, nil
 		}
 		if len(asked) > 0 {
@@ -127,6 +132,7 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 			return nil, err
 		}
 	}
+	return nil, errHalted
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -136,8 +142,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// probe asks upstreams how far they are, and returns those that answered well.
-func (r *Replica) probe(ctx context.Context, asked []*upstream) []*upstream {
+// probe asks upstreams how far they are, and returns those that answered well. An error ends the session: the replica has
+// halted, or has a fault of its own.
+func (r *Replica) probe(ctx context.Context, asked []*upstream) ([]*upstream, error) {
 	errs := make([]error, len(asked))
 	var group sync.WaitGroup
 	for i, u := range asked {
@@ -146,14 +153,21 @@ func (r *Replica) probe(ctx context.Context, asked []*upstream) []*upstream {
 	group.Wait()
 	var good []*upstream
 	for i, u := range asked {
-		switch {
-		case errs[i] == nil:
+		switch err := errs[i]; {
+		case err == nil:
 			good = append(good, u)
+		case isOwn(err):
+			return nil, err
 		case ctx.Err() == nil:
-			r.blame(u, errs[i])
+			r.blame(u, err)
 		}
 	}
-	return good
+	return good, ctx.Err()
+}
+
+// isOwn reports whether no upstream is to blame for an error: the replica has halted, or has a fault of its own.
+func isOwn(err error) bool {
+	return errors.Is(err, errHalted) || errors.As(err, new(*localFault))
 }
 
 // probeOne asks an upstream how far it is, and whether it is on this chain.
@@ -202,7 +216,8 @@ func (r *Replica) blame(u *upstream, err error) {
 	r.config.Log.Warn("an upstream failed", "upstream", u.Name(), "cause", string(cause), "error", plain(err))
 }
 
-// follow takes blocks from one upstream until it fails, the replica halts or ctx ends. An error is a fault of this node.
+// follow takes blocks from one upstream until it fails, the replica halts or ctx ends, and returns why. An upstream that
+// failed has been blamed.
 func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	r.pace.begin()
 	u.use(true)
@@ -216,26 +231,17 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	group.Go(func() error { return r.importAll(session, u, f) })
 	err := group.Wait()
 	r.setHolding("")
-	var local *localFault
-	switch {
-	case errors.As(err, &local):
-		return local.error
-	case ctx.Err() != nil || r.Halt() != nil:
-		return nil
-	}
 	if errors.Is(err, ledger.ErrOtherParent) {
 		if fork := r.judgeFork(ctx, u); fork != nil {
 			err = fork
+		} else { // it has our head, and gives something else after it
+			err = faulty(Lied, "%w", err)
 		}
-		if r.Halt() != nil {
-			return nil
-		}
-		err = faulty(Lied, "%w", err)
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !isOwn(err) {
 		r.blame(u, err)
 	}
-	return nil
+	return err
 }
 
 // localFault is an error that no upstream is to blame for.
@@ -282,12 +288,12 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 			f.moved()
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case failed == attempts || errors.As(err, new(*faultError)):
+		case failed == attempts || isOwn(err) || errors.As(err, new(*faultError)):
 			return err
 		}
-		good := r.probe(ctx, others)
-		if r.Halt() != nil {
-			return errHalted
+		good, err := r.probe(ctx, others)
+		if err != nil {
+			return err
 		}
 		for _, other := range good {
 			s := other.standing()

@@ -415,3 +415,60 @@ func TestProgress(t *testing.T) {
 		}
 	})
 }
+
+// TestBoastfulUpstream has an upstream that says it has much newer blocks, and does not. The other is followed, and what the
+// first says does not make the replica look behind.
+func TestBoastfulUpstream(t *testing.T) {
+	in(t, 30, 2, func(f *fixture) {
+		f.sources[0].set(func(s *faultySource) {
+			s.probe = func(p Probe) Probe { p.Head, p.Primary = 1e9, 1e9; return p }
+		})
+		f.start()
+		f.pass(20 * time.Second)
+		for range 60 {
+			extend(t, f.primary, 1)
+			f.pass(2 * time.Second)
+			f.synced()
+		}
+		if f.faults(0, Stalled) == 0 || f.faults(1, Behind) > 1 {
+			t.Errorf("%+v", f.Status().Upstreams)
+		}
+	})
+}
+
+// TestForkIsFoundAtTheStart has a replica whose upstream is on another branch when it starts, while another is not.
+func TestForkIsFoundAtTheStart(t *testing.T) {
+	in(t, 30, 2, func(f *fixture) {
+		f.start()
+		f.pass(5 * time.Second)
+		check(t, f.stop())
+		fork := openChain(f.t, testGenesis())
+		for range 31 {
+			_, err := fork.Build(emptyBatch(fork.Tip().Header.Header.Timestamp+1), sign)
+			check(t, err)
+		}
+		f.sources[1].set(func(s *faultySource) { s.chain = fork })
+		extend(t, f.primary, 5)
+		f.start()
+		f.pass(20 * time.Second)
+		if h := f.Halt(); h == nil || h.Reason != Equivocation || h.Height != 1 || f.height() != 30 {
+			t.Errorf("at %d, halted with %+v", f.height(), h)
+		}
+	})
+}
+
+// TestStopsWhileNoUpstreamAnswers ends in bounded time whatever the upstreams do.
+func TestStopsWhileNoUpstreamAnswers(t *testing.T) {
+	in(t, 5, 2, func(f *fixture) {
+		for _, s := range f.sources {
+			s.set(func(s *faultySource) { s.fault = func() error { <-time.After(time.Second); return errDropped } })
+		}
+		f.start()
+		f.pass(90 * time.Second)
+		begin := time.Now()
+		check(t, f.stop())
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("it took %s to stop", took)
+		}
+	})
+}

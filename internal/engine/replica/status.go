@@ -62,8 +62,10 @@ func (r *Replica) Status() Status {
 	for _, u := range r.upstreams {
 		status := u.status()
 		s.Upstreams = append(s.Upstreams, status)
-		primary, last := u.contacted()
-		// What an upstream said counts until it fails or falls silent; the newest height that any told is kept.
+		primary, last, believed := u.contacted()
+		if !believed { // what a liar says does not count
+			continue
+		}
 		s.Primary = max(s.Primary, primary)
 		if last.After(contact) {
 			contact = last
@@ -100,11 +102,12 @@ func (r *Replica) Status() Status {
 	return s
 }
 
-// contacted is the newest height that the upstream knows of, and when it last answered.
-func (u *upstream) contacted() (types.Height, time.Time) {
+// contacted is the newest height that the upstream knows of, when it last answered, and whether that counts: it is
+// followed, or has not lied.
+func (u *upstream) contacted() (primary types.Height, last time.Time, believed bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.primary, u.contact
+	return u.primary, u.contact, u.inUse || u.liedAt.IsZero() || time.Since(u.liedAt) >= distrust
 }
 
 // pace measures how fast blocks are imported, and how fast there are more.

@@ -14,7 +14,7 @@ import (
 const (
 	firstBackoff   = 500 * time.Millisecond
 	longestBackoff = 10 * time.Second
-	// distrust is how long an upstream that lied comes after all others.
+	// distrust is how long an upstream that lied, or said that it has what it does not give, comes after all others.
 	distrust = 10 * time.Minute
 	// muchBehind is how many blocks an upstream may be behind another before it is left for it.
 	muchBehind = 10
@@ -122,7 +122,7 @@ func (u *upstream) failed(err error) Cause {
 	pause := min(longestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
 	u.retryAt = now.Add(pause/2 + rand.N(pause/2))
-	if cause == Lied || cause == OtherChain {
+	if cause == Lied || cause == OtherChain || cause == Stalled {
 		u.liedAt = now
 	}
 	u.fault = cause
