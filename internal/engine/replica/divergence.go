@@ -119,7 +119,16 @@ func firstWrite(ctx context.Context, s Source, claimed types.Header, here []type
 		return nil, fmt.Errorf("ask for the writes: %w", err)
 	}
 	there := types.Writes(accesses)
-	signed := types.DigestAccesses(there) == claimed.WritesDigest
+	d := firstDifference(here, there)
+	if d != nil {
+		d.Signed = types.DigestAccesses(there) == claimed.WritesDigest
+	}
+	return d, nil
+}
+
+// firstDifference is the first key to which two lists of writes on the same state give different values, nil where there is
+// none.
+func firstDifference(here, there []types.Access) *writeDifference {
 	byKey := func(a types.Access, key []byte) int { return bytes.Compare(a.Key, key) }
 	keys := make([][]byte, 0, len(here)+len(there))
 	for _, w := range slices.Concat(here, there) {
@@ -127,7 +136,7 @@ func firstWrite(ctx context.Context, s Source, claimed types.Header, here []type
 	}
 	slices.SortFunc(keys, bytes.Compare)
 	for _, key := range keys {
-		d := &writeDifference{Key: key, Signed: signed}
+		d := &writeDifference{Key: key}
 		i, written := slices.BinarySearchFunc(here, key, byKey)
 		if written {
 			d.Before, d.Here = here[i].Old, here[i].New
@@ -142,8 +151,8 @@ func firstWrite(ctx context.Context, s Source, claimed types.Header, here []type
 			d.There = d.Before
 		}
 		if !bytes.Equal(d.Here, d.There) {
-			return d, nil
+			return d
 		}
 	}
-	return nil, nil
+	return nil
 }

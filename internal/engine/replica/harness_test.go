@@ -111,6 +111,7 @@ type faultySource struct {
 	pushes   bool
 	calls    int
 	receipts func([]types.TxID) ([]*api.Receipt, error)
+	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
 }
 
@@ -126,7 +127,8 @@ func (s *faultySource) copied() faultySource {
 	defer s.mu.Unlock()
 	s.calls++
 	return faultySource{
-		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts, sent: s.sent,
+		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts,
+		accesses: s.accesses, sent: s.sent,
 	}
 }
 
@@ -212,7 +214,12 @@ func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*api.Rec
 }
 
 func (s *faultySource) Accesses(_ context.Context, h types.Height) ([]types.Access, error) {
-	return s.copied().chain.Store().Accesses(h)
+	f := s.copied()
+	accesses, err := f.chain.Store().Accesses(h)
+	if f.accesses != nil {
+		accesses = f.accesses(accesses)
+	}
+	return accesses, err
 }
 
 var errNoPush = errors.New("this node does not push")

@@ -1,0 +1,146 @@
+package replica
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// told is a receipt as a node tells it.
+func told(r types.Receipt) *api.Receipt {
+	t := &api.Receipt{
+		TransactionHash: r.Transaction, Status: api.Quantity(r.Status), GasUsed: api.Quantity(r.GasUsed), ReturnData: r.Output,
+		ContractAddress: r.Contract, Logs: []api.Log{},
+	}
+	for _, log := range r.Logs {
+		l := api.Log{Address: log.Contract, EventName: log.Name, Data: log.Data, Topics: []api.Data{make([]byte, 32)}}
+		for _, topic := range log.Topics {
+			l.Topics = append(l.Topics, topic[:])
+		}
+		t.Logs = append(t.Logs, l)
+	}
+	return t
+}
+
+// TestEvidence has a producer whose execution credits the recipient with more, and charges more gas: the halt names the
+// receipt and the state key.
+func TestEvidence(t *testing.T) {
+	recipient := state.AccountKey(types.Account{9})
+	forge := func(accesses []types.Access) []types.Access {
+		forged := slices.Clone(accesses)
+		for i := range forged {
+			if bytes.Equal(forged[i].Key, recipient) {
+				forged[i].New = slices.Concat(forged[i].New[:1], []byte{forged[i].New[1] ^ 1}, forged[i].New[2:])
+			}
+		}
+		return forged
+	}
+	for _, signs := range []bool{false, true} { // the writes that the upstream tells
+		in(t, 30, 1, func(f *fixture) {
+			stored, err := f.primary.Store().Accesses(20)
+			check(f.t, err)
+			receipts, err := f.primary.Store().Receipts(20)
+			check(f.t, err)
+			f.sources[0].set(func(s *faultySource) {
+				s.blocks = at(20, func(b []byte) []byte {
+					return resigned(f.t, b, func(block *types.Block) {
+						block.Header.StateRoot[0] ^= 1
+						block.Header.GasUsed++
+						if signs {
+							block.Header.WritesDigest = types.DigestAccesses(types.Writes(forge(stored)))
+						}
+					})
+				})
+				s.accesses = forge
+				s.receipts = func(ids []types.TxID) ([]*api.Receipt, error) {
+					if len(ids) != 1 || ids[0] != receipts[0].Transaction {
+						f.t.Errorf("asked for %v", ids)
+					}
+					other := told(receipts[0])
+					other.GasUsed++
+					return []*api.Receipt{other}, nil
+				}
+			})
+			f.start()
+			f.pass(5 * time.Second)
+			h, err := ReadHalt(f.dir)
+			if err != nil || h == nil || h.Unexplained != "" {
+				f.t.Fatalf("%+v, %v", h, err)
+			}
+			r, w := h.FirstReceipt, h.FirstWrite
+			if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed || uint64(r.There.GasUsed) != uint64(receipts[0].GasUsed)+1 {
+				f.t.Errorf("first receipt %+v", r)
+			}
+			if w == nil || !bytes.Equal(w.Key, recipient) || bytes.Equal(w.Here, w.There) || bytes.Equal(w.Before, w.Here) || w.Signed != signs {
+				f.t.Errorf("first write %+v", w)
+			}
+			if h.Derived == nil || h.Derived.StateRoot == h.Headers[0].StateRoot {
+				f.t.Errorf("both roots: %+v and %+v", h.Derived, h.Headers)
+			}
+			block, err := types.DecodeBlock(h.Block)
+			if err != nil || block.Header.Hash() != h.Headers[0].Hash {
+				f.t.Errorf("the block is another one: %v", err)
+			}
+		})
+	}
+}
+
+func TestSameReceipt(t *testing.T) {
+	full := types.Receipt{
+		Status: types.StatusSuccess, GasUsed: 7, Contract: &types.ContractID{1}, Output: []byte{2},
+		Logs: []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
+	}
+	if !sameReceipt(full, told(full)) || sameReceipt(full, nil) {
+		t.Error("a receipt is not itself")
+	}
+	for name, change := range map[string]func(*api.Receipt){
+		"status":   func(r *api.Receipt) { r.Status = 0 },
+		"gas":      func(r *api.Receipt) { r.GasUsed++ },
+		"contract": func(r *api.Receipt) { r.ContractAddress = nil },
+		"another":  func(r *api.Receipt) { r.ContractAddress = &types.ContractID{9} },
+		"output":   func(r *api.Receipt) { r.ReturnData = nil },
+		"no logs":  func(r *api.Receipt) { r.Logs = nil },
+		"emitter":  func(r *api.Receipt) { r.Logs[0].Address[0]++ },
+		"name":     func(r *api.Receipt) { r.Logs[0].EventName = "m" },
+		"data":     func(r *api.Receipt) { r.Logs[0].Data = nil },
+		"topics":   func(r *api.Receipt) { r.Logs[0].Topics = r.Logs[0].Topics[:1] },
+		"topic":    func(r *api.Receipt) { r.Logs[0].Topics[1] = make([]byte, 32) },
+	} {
+		other := told(full)
+		change(other)
+		if sameReceipt(full, other) {
+			t.Errorf("another %s is not seen", name)
+		}
+	}
+}
+
+// TestFirstWrite compares writes that are here only, there only, and on both sides.
+func TestFirstWrite(t *testing.T) {
+	write := func(key, old, changed string) types.Access {
+		return types.Access{Key: []byte(key), Old: []byte(old), New: []byte(changed)}
+	}
+	here := []types.Access{write("a", "1", "2"), write("c", "1", "2")}
+	for name, c := range map[string]struct {
+		there []types.Access
+		want  string // key, before, here, there
+	}{
+		"the same":      {here, ""},
+		"another value": {[]types.Access{here[0], write("c", "1", "3")}, "c 1 2 3"},
+		"one less":      {here[1:], "a 1 2 1"},
+		"one more":      {[]types.Access{here[0], write("b", "7", "8"), here[1]}, "b 7 7 8"},
+		"none":          {nil, "a 1 2 1"},
+	} {
+		got := ""
+		if d := firstDifference(here, c.there); d != nil {
+			got = string(d.Key) + " " + string(d.Before) + " " + string(d.Here) + " " + string(d.There)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// forwarding runs a test with a pool that hands on, of a replica that follows the first of two sources.
+func forwarding(t *testing.T, test func(*fixture, *Forwarder)) {
+	t.Helper()
+	in(t, 0, 2, func(f *fixture) {
+		pool, err := mempool.New(mempool.Options{}, sequencer.Head(f.chain))
+		check(f.t, err)
+		f.start()
+		f.pass(time.Second)
+		test(f, NewForwarder(f.Replica, pool))
+		check(f.t, pool.Close())
+	})
+}
+
+func encodedPayments(n int) (encoded [][]byte) {
+	for i := range n {
+		encoded = append(encoded, payment(uint64(i), 1).Encode())
+	}
+	return encoded
+}
+
+// answers is a node that takes what accept says.
+func answers(batches *[]int, accept func([]byte) error) func([][]byte) []error {
+	return func(encoded [][]byte) []error {
+		*batches = append(*batches, len(encoded))
+		errs := make([]error, len(encoded))
+		for i, b := range encoded {
+			errs[i] = accept(b)
+		}
+		return errs
+	}
+}
+
+func TestForwardPassesAnswersOn(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		var batches []int
+		full := &client.Error{Code: api.CodeMempoolFull, Message: "the primary's own words", Data: map[string]any{"retryAfterSeconds": 3}}
+		taken := 0
+		f.sources[0].set(func(s *faultySource) {
+			s.sent = answers(&batches, func([]byte) error {
+				if taken++; taken == 2 {
+					return full
+				}
+				return nil
+			})
+		})
+		encoded := append(encodedPayments(3), []byte("no transaction"))
+		results := pool.AddMany(f.t.Context(), encoded, "somebody")
+		if results[0].Err != nil || results[0].ID != types.TransactionID(encoded[0]) || results[2].Err != nil {
+			f.t.Errorf("taken: %+v", results)
+		}
+		if results[1].Err != error(full) || !errors.Is(results[3].Err, mempool.ErrMalformed) {
+			f.t.Errorf("refused: %+v", results)
+		}
+		if fmt.Sprint(batches) != "[3]" {
+			f.t.Errorf("sent in batches of %v", batches)
+		}
+		// What was taken is found here until a block has it.
+		if _, pending := pool.Get(results[0].ID); !pending || pool.Stats().Count != 2 {
+			f.t.Errorf("%+v are pending", pool.Stats())
+		}
+		if next, err := pool.NextNonce(alice.PublicKey()); err != nil || next != 1 {
+			f.t.Errorf("the next nonce is %d, %v", next, err)
+		}
+		batches = nil
+		pool.AddMany(f.t.Context(), encodedPayments(2*forwardItems+1), "somebody")
+		if fmt.Sprint(batches) != fmt.Sprintf("[%d %d 1]", forwardItems, forwardItems) {
+			f.t.Errorf("many are sent in batches of %v", batches)
+		}
+	})
+}
+
+func TestForwardTriesAnotherUpstream(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		var first, second []int
+		f.sources[0].set(func(s *faultySource) { s.sent = answers(&first, func([]byte) error { return client.ErrUnreachable }) })
+		f.sources[1].set(func(s *faultySource) { s.sent = answers(&second, func([]byte) error { return nil }) })
+		if r := pool.AddMany(f.t.Context(), encodedPayments(1), ""); r[0].Err != nil || len(first) != 1 || len(second) != 1 {
+			f.t.Errorf("%+v after %v and %v", r, first, second)
+		}
+		f.sources[1].set(func(s *faultySource) { s.sent = answers(&second, func([]byte) error { return client.ErrBadAnswer }) })
+		r := pool.AddMany(f.t.Context(), encodedPayments(2), "")
+		var refused *client.Error
+		if !errors.Is(r[1].Err, api.ErrNoPrimary) || !errors.As(r[1].Err, &refused) || refused.Data["primary"] != "source 0" {
+			f.t.Errorf("%+v", r)
+		}
+	})
+}
+
+// TestForwardIsBounded refuses more than so many requests at a time.
+func TestForwardIsBounded(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		release := make(chan struct{})
+		f.sources[0].set(func(s *faultySource) {
+			s.sent = func(encoded [][]byte) []error {
+				<-release
+				return make([]error, len(encoded))
+			}
+		})
+		results := make(chan mempool.Result, maxForwards)
+		for range maxForwards {
+			go func() { results <- pool.AddMany(f.t.Context(), encodedPayments(1), "")[0] }()
+		}
+		synctest.Wait()
+		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, api.ErrBusy) {
+			f.t.Errorf("one too many: %v", r.Err)
+		}
+		close(release)
+		for range maxForwards {
+			if r := <-results; r.Err != nil {
+				f.t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+func TestRefuse(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		for _, r := range NewRefuser(f.Replica, pool.Pool).AddMany(f.t.Context(), encodedPayments(2), "") {
+			var refused *client.Error
+			if !errors.Is(r.Err, api.ErrReadOnly) || !errors.As(r.Err, &refused) || refused.Data["primary"] != "source 0" {
+				f.t.Errorf("%+v", r)
+			}
+		}
+	})
+}
