@@ -74,7 +74,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return err
 	}
-	proofs, err := settings.proofSettings.config(log)
+	proofs, err := settings.proofSettings.config(proveHere, log)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,11 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	if nodeConfig.Proofs, err = settings.proofSettings.config(nodeConfig.Log); err != nil {
+	prove := proveHere
+	if nodeConfig.Mode != api.ModePrimary { // which makes the proofs of a chain
+		prove = proveOff
+	}
+	if nodeConfig.Proofs, err = settings.proofSettings.config(prove, nodeConfig.Log); err != nil {
 		return err
 	}
 	n, err := node.New(nodeConfig)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,19 +23,26 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// Who proves blocks.
+const (
+	proveHere = "here"
+	proveOff  = "off"
+)
+
 // proofSettings are what a node does for the proofs of its blocks.
 type proofSettings struct {
-	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove) or off"`
+	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove) or off (default here; off where the node follows another)"`
 	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
 	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept; 0: those of all blocks that are kept"`
 	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
 }
 
 func defaultProofs() proofSettings {
-	return proofSettings{Prove: "here", ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
+	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
 }
 
-func (s proofSettings) config(log *slog.Logger) (node.Proofs, error) {
+// config checks the settings; unset is who proves where nobody said so.
+func (s proofSettings) config(unset string, log *slog.Logger) (node.Proofs, error) {
 	config := node.Proofs{WitnessBytes: s.WitnessMiB << 20, Retention: s.ProofRetention, Bits: s.ProofBits}
 	switch {
 	case s.ProofBits != 100 && s.ProofBits != 128:
@@ -42,11 +50,11 @@ func (s proofSettings) config(log *slog.Logger) (node.Proofs, error) {
 	case s.WitnessMiB == 0 || s.WitnessMiB > 1<<30:
 		return config, output.Usage(fmt.Errorf("--witness-mib is 1 to %d", 1<<30))
 	}
-	switch s.Prove {
-	case "here":
+	switch cmp.Or(s.Prove, unset) {
+	case proveHere:
 		config.Prove = func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
 	case "elsewhere":
-	case "off":
+	case proveOff:
 		config.WitnessBytes = 0
 	default:
 		return config, output.Usage(fmt.Errorf("--prove is here, elsewhere or off, not %q", s.Prove))

@@ -19,11 +19,11 @@ import (
 func TestFollows(t *testing.T) {
 	for _, pushes := range []bool{false, true} {
 		t.Run(fmt.Sprint("pushed to ", pushes), func(t *testing.T) {
-			in(t, 600, 1, func(f *fixture) {
+			in(t, 300, 1, func(f *fixture) {
 				f.sources[0].set(func(s *faultySource) { s.pushes = pushes })
 				f.start()
 				synctest.Wait()
-				if s := f.Status(); s.Primary != 600 || s.Local == 0 {
+				if s := f.Status(); s.Primary != 300 || s.Local == 0 {
 					t.Errorf("at first %+v", s)
 				}
 				f.pass(time.Second)
@@ -121,9 +121,9 @@ func chaos(seed uint64) (fault func() error, blocks func(from, to types.Height, 
 // TestChaos has an upstream with all faults at once. Nothing but the primary's blocks is ever imported, the replica
 // never halts, and it has all of them once the faults have ended.
 func TestChaos(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			in(t, 400, 2, func(f *fixture) {
+			in(t, 150, 2, func(f *fixture) {
 				for i, s := range f.sources {
 					fault, blocks := chaos(seed<<8 + uint64(i))
 					s.set(func(s *faultySource) { s.fault, s.blocks, s.pushes = fault, blocks, seed%2 == 0 })
@@ -425,7 +425,7 @@ func TestBoastfulUpstream(t *testing.T) {
 		})
 		f.start()
 		f.pass(20 * time.Second)
-		for range 60 {
+		for range 20 {
 			extend(t, f.primary, 1)
 			f.pass(2 * time.Second)
 			f.synced()
