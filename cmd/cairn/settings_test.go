@@ -105,7 +105,7 @@ func TestDatabaseSettings(t *testing.T) {
 		{16, 1025, "--max-unmerged"},
 	} {
 		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged}
-		if _, err := settings.config(); err == nil || !strings.Contains(err.Error(), test.says) {
+		if _, err := settings.config(t.Context(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
