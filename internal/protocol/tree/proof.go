@@ -37,7 +37,11 @@ var ErrProof = errors.New("tree: the proof does not hold")
 // Prove makes the proof of key's value, or of its absence, in the current version. valueHashes is asked for at most
 // one leaf, another key's; its error is returned.
 func (t *Tree) Prove(key []byte, valueHashes ValueHashes) (Proof, error) {
-	p := t.prove(Path(key))
+	return t.prove(Path(key)).withValueHash(valueHashes)
+}
+
+// withValueHash completes a proof that ends in another key's leaf.
+func (p Proof) withValueHash(valueHashes ValueHashes) (Proof, error) {
 	if p.End.Kind != EndOther {
 		return p, nil
 	}
@@ -50,29 +54,39 @@ func (t *Tree) Prove(key []byte, valueHashes ValueHashes) (Proof, error) {
 }
 
 // prove is the proof for path but for the value hash of another leaf.
-func (t *Tree) prove(path poseidon.Digest) (p Proof) {
-	r := t.current.root
+func (t *Tree) prove(path poseidon.Digest) Proof {
+	return t.nodes.prove(t.current.root, nil, &path)
+}
+
+// prove goes on with a proof for path, without the value hash of another leaf, in the subtree r, which stands below the
+// siblings that there are.
+func (n *nodes) prove(r ref, siblings []poseidon.Digest, path *poseidon.Digest) Proof {
+	p := Proof{Siblings: siblings}
 	if r == none {
 		return p
 	}
-	found := t.nodes.find(r, &path) // every chain on the way to it agrees with it
+	found := n.find(r, path) // every chain on the way to it agrees with it
 	for !r.isLeaf() {
-		in := t.nodes.inner(r)
+		in := n.inner(r)
 		depth := int(in.depth)
-		if common := commonBits(found, &path); common < depth { // path leaves the chain above r
+		if common := commonBits(found, path); common < depth { // path leaves the chain above r
 			p.Siblings = append(withEmpty(p.Siblings, common), climbAlone(in, found, common+1))
 			return p
 		}
-		side := bit(&path, depth)
+		side := bit(path, depth)
 		p.Siblings = append(withEmpty(p.Siblings, depth), in.digest[1-side])
 		r = in.child[side]
 	}
-	if *found == path {
-		p.End.Kind = EndLeaf
-	} else {
-		p.End = End{Kind: EndOther, Path: *found}
-	}
+	p.End = endOf(found, path)
 	return p
+}
+
+// endOf is the end of a proof for path where the leaf found stands.
+func endOf(found, path *poseidon.Digest) End {
+	if *found == *path {
+		return End{Kind: EndLeaf}
+	}
+	return End{Kind: EndOther, Path: *found}
 }
 
 // withEmpty adds empty siblings down to the given depth.

@@ -84,11 +84,16 @@ func (n *nodes) open(s *subtree, pos int, items []item, children *[2]subtree) (d
 			return depth
 		}
 	}
-	for i := range children {
-		c := &children[i]
-		c.node, c.digest, c.at = in.child[i], in.digest[i], depth+1
-	}
+	*children = in.children()
 	return depth
+}
+
+// children are those of a stored node.
+func (in *inner) children() (children [2]subtree) {
+	for i := range children {
+		children[i] = subtree{node: in.child[i], digest: in.digest[i], at: int(in.depth) + 1}
+	}
+	return children
 }
 
 // join is the subtree with the two children at depth+1, in place of the stored node that is given unless it is none.

@@ -1,0 +1,163 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Past is a version of a tree that accesses make of the current one, for proofs only: with accesses that undo blocks it is
+// an earlier version. It is made without the tree; [Past.Prove] needs the tree as it was meant.
+type Past struct {
+	items []item // ascending by path
+}
+
+// NewPast hashes accesses that lead from a tree's current version to another one. They may come in any order. It
+// returns ErrDuplicateKey and ErrPathCollision.
+func NewPast(accesses []types.Access, parallel Parallel) (Past, error) {
+	items, err := sorted(newItems(accesses, parallel))
+	return Past{items}, err
+}
+
+// Prove makes the proof of key's value, or of its absence, in the past version of t. valueHashes is asked for at most one
+// leaf, another key's that the accesses do not write; its error is returned. Other errors are those of [Tree.Prepare].
+//
+// What stands beside the way from the root to the key is made anew where accesses lie in it, all of it side by side: the
+// cost is that of the accesses, as of a Prepare.
+func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Parallel) (Proof, error) {
+	path := Path(key)
+	proof, err := p.prove(t, &path, parallel)
+	if err != nil {
+		return Proof{}, err
+	}
+	return proof.withValueHash(func(other poseidon.Digest) (poseidon.Digest, error) {
+		i, found := slices.BinarySearchFunc(p.items, other, func(it item, path poseidon.Digest) int { return comparePaths(&it.path, &path) })
+		if found && p.items[i].changed {
+			return p.items[i].valueHash, nil
+		}
+		return valueHashes(other)
+	})
+}
+
+// prove is Prove but for the value hash of another leaf.
+func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (Proof, error) {
+	n := &t.nodes
+	on, items := subtree{node: t.current.root, digest: t.current.digest}, p.items
+	var beside []part // the way: the i-th stands at depth i+1
+	for pos := 0; len(items) > 0 && on.node != none && !on.node.isLeaf(); pos++ {
+		children, halves := n.halves(&on, pos), halve(items, pos)
+		side := bit(path, pos)
+		beside = append(beside, part{old: children[1-side], pos: pos + 1, items: halves[1-side]})
+		on, items = children[side], halves[side]
+	}
+	inPieces(len(beside), 1, parallel, func(i, _ int) { beside[i].prepareIfTouched(n) })
+	for i := range beside {
+		if it := beside[i].wrong; it != nil {
+			return Proof{}, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, it.key, it.before)
+		}
+	}
+	b := builder{nodes: n}
+	siblings := make([]poseidon.Digest, len(beside), pathBits)
+	for i := range beside {
+		b.attach(&siblings[i], i+1, &beside[i].now)
+	}
+	run(b.climbs, parallel)
+	var proof Proof
+	if len(items) == 0 {
+		proof = n.prove(on.node, siblings, path)
+	} else {
+		last := part{old: on, pos: len(beside), items: items}
+		if last.survey(n); last.wrong != nil {
+			return Proof{}, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, last.wrong.key, last.wrong.before)
+		}
+		proof = proveAmong(n.leavesAfter(&on, items), siblings, path)
+	}
+	return proof.lifted(n, beside), nil
+}
+
+// prepareIfTouched is prepare, for a part that may have no items.
+func (p *part) prepareIfTouched(n *nodes) {
+	if p.now = p.old; len(p.items) > 0 {
+		p.prepare(n)
+	}
+}
+
+// halves are the halves of s, which stands at depth pos and is not a leaf or empty.
+func (n *nodes) halves(s *subtree, pos int) (children [2]subtree) {
+	if in := n.inner(s.node); int(in.depth) == pos {
+		return in.children()
+	}
+	children[bit(n.someLeaf(s.node), pos)] = *s // the rest of a chain
+	return children
+}
+
+// leavesAfter are the leaves that items, sorted, leave of s, a leaf or empty; ascending by path.
+func (n *nodes) leavesAfter(s *subtree, items []item) []entry {
+	var entries []entry
+	if s.node != none {
+		if path := n.leaf(s.node); !containsPath(items, path) {
+			entries = append(entries, entry{path: path, leaf: s.digest})
+		}
+	}
+	for i := range items {
+		switch it := &items[i]; {
+		case it.after && it.changed:
+			entries = append(entries, entry{path: &it.path, leaf: it.leaf})
+		case it.after: // only looked up: s is its leaf
+			entries = append(entries, entry{path: &it.path, leaf: s.digest})
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return comparePaths(a.path, b.path) })
+	return entries
+}
+
+// proveAmong goes on with a proof for path where just these leaves stand below the siblings that there are.
+func proveAmong(entries []entry, siblings []poseidon.Digest, path *poseidon.Digest) Proof {
+	p := Proof{Siblings: siblings}
+	for len(entries) > 1 {
+		depth := len(p.Siblings)
+		i, _ := slices.BinarySearchFunc(entries, 1, func(e entry, b int) int { return bit(e.path, depth) - b })
+		halves := [2][]entry{entries[:i], entries[i:]}
+		side := bit(path, depth)
+		p.Siblings = append(p.Siblings, rootOf(halves[1-side], depth+1))
+		entries = halves[side]
+	}
+	if len(entries) == 1 {
+		p.End = endOf(entries[0].path, path)
+	}
+	return p
+}
+
+// rootOf is the digest of the subtree at depth pos with just these leaves, by the definition.
+func rootOf(entries []entry, pos int) poseidon.Digest {
+	leaves := make([]proven, len(entries))
+	for i, e := range entries {
+		leaves[i] = proven{path: *e.path, after: e.leaf}
+	}
+	return build(leaves, pos).digest
+}
+
+// lifted is the proof without the siblings beside which there is at most one leaf in all, which stands higher then.
+func (p Proof) lifted(n *nodes, beside []part) Proof {
+	for i := len(p.Siblings) - 1; i >= 0 && len(p.Siblings) <= len(beside); i-- {
+		switch now := beside[i].now.node; {
+		case now == none:
+		case now.isLeaf() && p.End.Kind == EndEmpty:
+			p.End = End{Kind: EndOther, Path: *beside[i].leafPath(n, now)}
+		default:
+			return p
+		}
+		p.Siblings = p.Siblings[:i]
+	}
+	return p
+}
+
+// leafPath is the path of a leaf of the part's next version.
+func (p *part) leafPath(n *nodes, leaf ref) *poseidon.Digest {
+	if leaf&draftBit != 0 {
+		return &p.walker.drafts.leaves[leaf&^(leafBit|draftBit)].path
+	}
+	return n.leaf(leaf)
+}
