@@ -17,11 +17,11 @@ var (
 	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How far this node is behind the primary.")
 	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
 	GetGenesis    = define[NoParams, GenesisInfo]("svc_getGenesis", "The chain's genesis.")
-	GetParameters = define[NoParams, ParametersInfo]("svc_getParameters",
-		"The parameters in force after the latest block, with their Merkle proof.", ErrHalted)
+	GetParameters = define[ParametersParams, ParametersInfo]("svc_getParameters",
+		"The parameters in force after a block, with their Merkle proof.", proofErrors...)
 	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
-		"A Merkle proof of an account's record, or of its absence, under the latest block's state root.",
-		ErrWrongNetwork, ErrHalted)
+		"A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one within the window of proofs.",
+		with(proofErrors, ErrWrongNetwork)...)
 )
 
 // GetBalanceParams are the parameters of [GetBalance].
@@ -138,12 +138,18 @@ type ParametersInfo struct {
 	MaxBaseFee   types.Amount    `json:"max_base_fee" doc:"the base fee's upper bound"`
 	Producer     types.PublicKey `json:"producer" doc:"the key that signs blocks"`
 	FeeRecipient types.Account   `json:"fee_recipient" doc:"the account that receives priority fees"`
-	Proof        AccountProof    `json:"proof" doc:"the Merkle proof of the parameters' state key"`
+	Proof        *AccountProof   `json:"proof" doc:"the Merkle proof of the parameters' state key; null for a block outside the window of proofs"`
+}
+
+// ParametersParams are the parameters of [GetParameters].
+type ParametersParams struct {
+	Block BlockRef `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 }
 
 // AccountProofParams are the parameters of [GetAccountProof].
 type AccountProofParams struct {
-	Account string `json:"account" doc:"a taproot address, or a public key in hex"`
+	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
+	Block   BlockRef `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 }
 
 // AccountProof is a Merkle proof of one state key (docs/protocol.md, "State tree and proofs"): the result of [GetAccountProof].

@@ -12,12 +12,13 @@ var (
 		"Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives the bytes that it returns.",
 		viewErrors...)
 	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
-		"Makes view calls after the latest block, each independent of the others, and gives their results in the order of the calls. All see one height.",
-		ErrViewCalls, ErrHalted)
+		"Makes view calls after one block, each independent of the others, and gives their results in the order of the calls. All see one height.",
+		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted)
 	GetStorageAt = define[GetStorageAtParams, Data]("svc_getStorageAt",
 		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned, ErrHalted)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
-		"A Merkle proof of a value in a contract's storage, or of its absence, under the latest block's state root.", ErrHalted)
+		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest block, or one within the window of proofs.",
+		proofErrors...)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
 		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",
@@ -66,6 +67,7 @@ type ViewCallParams struct {
 // BatchViewCallParams are the parameters of [BatchViewCall].
 type BatchViewCallParams struct {
 	Calls []ViewCallItem `json:"calls" doc:"the calls, 64 at most"`
+	Block BlockRef       `json:"block" jsonrpc:"optional" doc:"the block after which, for all; the latest by default"`
 }
 
 // ViewCallItem is a call of [BatchViewCall].
@@ -93,6 +95,7 @@ type GetStorageAtParams struct {
 type GetStorageProofParams struct {
 	Contract types.ContractID `json:"contract" doc:"the contract"`
 	Key      LooseData        `json:"key" doc:"the storage key in hex"`
+	Block    BlockRef         `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 }
 
 // ListContractsParams are the parameters of [ListContracts].

@@ -110,6 +110,8 @@ var (
 	// ErrHalted: the node takes no more blocks, because of what data.cause names; data.height is the last verified block's.
 	// State at that height and those before is served where the call names the height.
 	ErrHalted = reason(CodeHalted, "halted", "the node has halted: its latest state is not the chain's any more")
+	// ErrProofWindow: too much was written since that height to prove it; data.oldestHeight is the oldest that can be proved.
+	ErrProofWindow = reason(CodePruned, "proof_window", "too much was written since that height to prove its state")
 	// ErrTimeUp: the answer did not come in time; data.hash of a transaction that was accepted.
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
 )
@@ -150,6 +152,9 @@ var callErrors = []*jsonrpc.Error{
 	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
 	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp, ErrHalted,
 }
+
+// proofErrors are those of a proof.
+var proofErrors = []*jsonrpc.Error{ErrAboveHead, ErrPruned, ErrProofWindow, ErrTimeUp, ErrHalted}
 
 // viewErrors are those of a view call.
 var viewErrors = []*jsonrpc.Error{

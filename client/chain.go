@@ -65,12 +65,13 @@ func (c *Client) Genesis(ctx context.Context) (api.GenesisInfo, error) {
 
 // Parameters are the chain's parameters after the latest block, with their Merkle proof.
 func (c *Client) Parameters(ctx context.Context) (api.ParametersInfo, error) {
-	return Invoke(ctx, c, api.GetParameters, api.NoParams{})
+	return Invoke(ctx, c, api.GetParameters, api.ParametersParams{})
 }
 
-// AccountProof is a Merkle proof of an account's record, or of its absence.
-func (c *Client) AccountProof(ctx context.Context, account types.Account) (api.AccountProof, error) {
-	return Invoke(ctx, c, api.GetAccountProof, api.AccountProofParams{Account: account.String()})
+// AccountProof is a Merkle proof of an account's record, or of its absence, after the block at, which must be within the
+// node's window of proofs.
+func (c *Client) AccountProof(ctx context.Context, account types.Account, at api.BlockRef) (api.AccountProof, error) {
+	return Invoke(ctx, c, api.GetAccountProof, api.AccountProofParams{Account: account.String(), Block: at})
 }
 
 // GasPrice says what to pay per gas now.

@@ -26,9 +26,10 @@ func (c *Client) StorageAt(ctx context.Context, contract types.ContractID, key [
 	return value, err
 }
 
-// StorageProof is a Merkle proof of a value in a contract's storage, or of its absence.
-func (c *Client) StorageProof(ctx context.Context, contract types.ContractID, key []byte) (api.AccountProof, error) {
-	return Invoke(ctx, c, api.GetStorageProof, api.GetStorageProofParams{Contract: contract, Key: key})
+// StorageProof is a Merkle proof of a value in a contract's storage, or of its absence, after the block at, which must be
+// within the node's window of proofs.
+func (c *Client) StorageProof(ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef) (api.AccountProof, error) {
+	return Invoke(ctx, c, api.GetStorageProof, api.GetStorageProofParams{Contract: contract, Key: key, Block: at})
 }
 
 // Contracts lists contracts in the order of their deployment, at most limit (1 to [api.MaxContracts]). The next page is

@@ -42,7 +42,7 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"SyncStatus", func(c *Client) (any, error) { return c.SyncStatus(t.Context()) }, "svc_getSyncStatus", `[]`, `{}`, ""},
 		{"Genesis", func(c *Client) (any, error) { return c.Genesis(t.Context()) }, "svc_getGenesis", `[]`, `{}`, ""},
 		{"Parameters", func(c *Client) (any, error) { return c.Parameters(t.Context()) }, "svc_getParameters", `[]`, `{}`, ""},
-		{"AccountProof", func(c *Client) (any, error) { return c.AccountProof(t.Context(), types.Account{}) },
+		{"AccountProof", func(c *Client) (any, error) { return c.AccountProof(t.Context(), types.Account{}, api.Latest()) },
 			"svc_getAccountProof", `[` + zero + `]`, `{}`, ""},
 		{"Proof", func(c *Client) (any, error) { return c.Proof(t.Context(), api.AtHeight(3)) }, "svc_getProof", `["0x3"]`, `{}`, ""},
 		{"VerifyProof", func(c *Client) (any, error) { return c.VerifyProof(t.Context(), api.Latest(), []byte{1}) },
@@ -51,6 +51,10 @@ func TestMethodsOnTheWire(t *testing.T) {
 			"svc_getAccessList", `["0x3"]`, `{}`, ""},
 		{"AccessList, a later page", func(c *Client) (any, error) { return c.AccessList(t.Context(), api.AtHeight(3), "9") },
 			"svc_getAccessList", `["0x3","9"]`, `{}`, ""},
+		{"AccountProof of old", func(c *Client) (any, error) {
+			return c.AccountProof(t.Context(), types.Account{}, api.AtHeight(3))
+		},
+			"svc_getAccountProof", `[` + zero + `,"0x3"]`, `{}`, ""},
 		{"GasPrice", func(c *Client) (any, error) { return c.GasPrice(t.Context()) }, "svc_gasPrice", `[]`, `{}`, ""},
 		{"FeeMarket", func(c *Client) (any, error) { return c.FeeMarket(t.Context()) }, "svc_getFeeMarket", `[]`, `{}`, ""},
 		{"FeeHistory", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5) }, "svc_getFeeHistory", `[5]`, `{}`, ""},
@@ -95,8 +99,10 @@ func TestMethodsOnTheWire(t *testing.T) {
 			return c.StorageAt(t.Context(), types.ContractID{}, []byte{7}, api.Latest())
 		},
 			"svc_getStorageAt", `[` + zero + `,"0x07"]`, `"0x01"`, "[1]"},
-		{"StorageProof", func(c *Client) (any, error) { return c.StorageProof(t.Context(), types.ContractID{}, []byte{7}) },
-			"svc_getStorageProof", `[` + zero + `,"0x07"]`, `{}`, ""},
+		{"StorageProof", func(c *Client) (any, error) {
+			return c.StorageProof(t.Context(), types.ContractID{}, []byte{7}, api.AtHeight(3))
+		},
+			"svc_getStorageProof", `[` + zero + `,"0x07","0x3"]`, `{}`, ""},
 		{"Contracts", func(c *Client) (any, error) { return c.Contracts(t.Context(), 5, "x") },
 			"svc_listContracts", `[5,"x"]`, `[]`, "[]"},
 		{"Contract", func(c *Client) (any, error) { return c.Contract(t.Context(), types.ContractID{}) },

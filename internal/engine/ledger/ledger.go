@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
-	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -312,57 +311,6 @@ func (l *Ledger) Rewind(height types.Height) error {
 	}
 	l.commitTree(change, head)
 	return l.publish()
-}
-
-// Proof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
-type Proof struct {
-	Height    types.Height
-	StateRoot types.StateRoot
-	Key       []byte
-	Value     []byte
-	Merkle    tree.Proof
-}
-
-// Prove proves a key under the state root of the head.
-func (l *Ledger) Prove(key []byte) (Proof, error) {
-	view, proof, err := l.proveAtHead(key)
-	if err != nil {
-		return Proof{}, err
-	}
-	defer view.Close()
-	if end := &proof.Merkle.End; end.Kind == tree.EndOther {
-		end.ValueHash, err = view.ValueHashAt(end.Path)
-		return proof, err
-	}
-	proof.Value, err = view.Get(key)
-	return proof, err
-}
-
-// proveAtHead makes the proof of a key without what the store knows, and returns the state that it is for. Store and
-// tree go to the next block one right after the other; who comes between waits for the tree.
-func (l *Ledger) proveAtHead(key []byte) (*chain.State, Proof, error) {
-	for {
-		view, err := l.store.StateAt(l.store.Head().Header.Height)
-		if err != nil {
-			return nil, Proof{}, err
-		}
-		l.treeLock.RLock()
-		head := l.treeHead
-		if head.Height != view.Height() {
-			moved, behind := l.treeMoved, l.store.Head().Header.Height != head.Height
-			l.treeLock.RUnlock()
-			if err := view.Close(); err != nil {
-				return nil, Proof{}, err
-			}
-			if behind {
-				<-moved
-			}
-			continue
-		}
-		merkle, err := l.tree.Prove(key, func(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil })
-		l.treeLock.RUnlock()
-		return view, Proof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, err
-	}
 }
 
 func entry(result exec.Result, signature types.Signature, txs []types.SignedTransaction, change *tree.Change) chain.Entry {

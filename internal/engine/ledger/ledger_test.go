@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"slices"
@@ -253,6 +254,73 @@ func TestProve(t *testing.T) {
 			t.Error("proof is not of the head")
 		}
 	}
+}
+
+// TestProveAt proves keys that come and go after each block, while there are later ones and while they are made.
+func TestProveAt(t *testing.T) {
+	store, db := openStore(t, kv.NewCrashDisk())
+	defer closeStore(t, store, db)
+	g := testGenesis(t)
+	l, err := Open(store, &g, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := [][]byte{state.SupplyKey(), state.ParametersKey()}
+	require := func(h types.Height) {
+		t.Helper()
+		header, err := store.Header(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, key := range keys {
+			proof, err := l.ProveAt(t.Context(), h, key)
+			if err != nil {
+				t.Fatalf("key %d after block %d: %v", i, h, err)
+			}
+			if err := proof.Merkle.Verify(header.Header.StateRoot, key, proof.Value); err != nil || proof.Height != h {
+				t.Errorf("key %d after block %d: of block %d, %v", i, h, proof.Height, err)
+			}
+		}
+	}
+	for i := range byte(24) {
+		to := types.Account{i, 9}
+		keys = append(keys, state.AccountKey(to))
+		build(t, l, transfer(t, "alice", uint64(i), to, 7))
+	}
+	for h := range types.Height(25) {
+		require(h)
+	}
+	built, proven := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(proven)
+		for {
+			require(3)
+			select {
+			case <-built:
+				return
+			default:
+			}
+		}
+	}()
+	for i := range byte(20) {
+		build(t, l, transfer(t, "alice", 24+uint64(i), types.Account{i, 10}, 7))
+	}
+	close(built)
+	<-proven
+
+	if _, err := l.ProveAt(t.Context(), 45, keys[0]); !errors.Is(err, chain.ErrAboveHead) {
+		t.Errorf("above the head: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.ProveAt(cancelled, 3, keys[0]); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+	if err := l.Rewind(10); err != nil {
+		t.Fatal(err)
+	}
+	require(10)
+	require(4)
 }
 
 // TestProveWhileBlocksAreMade asks for proofs all the time: each is of a block that is on disk, and valid under its root.

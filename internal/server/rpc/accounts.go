@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -62,10 +61,7 @@ func (s *Server) accountAt(text string, block api.BlockRef) (record state.Accoun
 	}
 	head := s.chain.Head().Header.Height
 	record, err = s.chain.Account(block.Resolve(head), account)
-	if errors.Is(err, chain.ErrAboveHead) {
-		err = withData(api.ErrAboveHead, "param", "block", "max", head)
-	}
-	return record, err
+	return record, aboveHead(err, head)
 }
 
 func (s *Server) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {
@@ -92,25 +88,46 @@ func (s *Server) genesisHash() (types.BlockHash, error) {
 	return header.Header.Hash(), err
 }
 
-func (s *Server) getParameters(context.Context, api.NoParams) (api.ParametersInfo, error) {
-	proof, err := s.prove(state.ParametersKey())
-	if err != nil {
-		return api.ParametersInfo{}, err
+func (s *Server) getParameters(ctx context.Context, p api.ParametersParams) (info api.ParametersInfo, err error) {
+	key := state.ParametersKey()
+	proof, err := s.prove(ctx, key, p.Block)
+	var tooFar *chain.UndoError
+	switch {
+	case errors.As(err, &tooFar):
+		proof.Height = tooFar.Height
+		if proof.Value, err = s.valueAt(key, tooFar.Height); err != nil {
+			return info, err
+		}
+	case err != nil:
+		return info, err
+	default:
+		rendered := newProof(proof)
+		info.Proof = &rendered
 	}
 	// The proof's value and not the tip's parameters: the head may have moved on.
-	p, err := types.DecodeParameters(proof.Value)
-	return api.ParametersInfo{
-		Height: proof.Height, Version: p.Version, GasLimit: p.GasLimit, TargetBPS: p.TargetBPS, MinBaseFee: p.MinBaseFee,
-		MaxBaseFee: p.MaxBaseFee, Producer: p.Producer, FeeRecipient: p.FeeRecipient, Proof: newProof(proof),
-	}, err
+	parameters, err := types.DecodeParameters(proof.Value)
+	info.Height, info.Version, info.GasLimit, info.TargetBPS = proof.Height, parameters.Version, parameters.GasLimit, parameters.TargetBPS
+	info.MinBaseFee, info.MaxBaseFee = parameters.MinBaseFee, parameters.MaxBaseFee
+	info.Producer, info.FeeRecipient = parameters.Producer, parameters.FeeRecipient
+	return info, err
 }
 
-func (s *Server) getAccountProof(_ context.Context, p api.AccountProofParams) (api.AccountProof, error) {
+// valueAt is the value under a state key after a block.
+func (s *Server) valueAt(key []byte, h types.Height) ([]byte, error) {
+	st, err := s.chain.StateAt(h)
+	if err != nil {
+		return nil, err
+	}
+	value, err := st.Get(key)
+	return value, errors.Join(err, st.Close())
+}
+
+func (s *Server) getAccountProof(ctx context.Context, p api.AccountProofParams) (api.AccountProof, error) {
 	account, err := s.account(p.Account)
 	if err != nil {
 		return api.AccountProof{}, err
 	}
-	proof, err := s.prove(state.AccountKey(account))
+	proof, err := s.prove(ctx, state.AccountKey(account), p.Block)
 	if err != nil {
 		return api.AccountProof{}, err
 	}
@@ -127,14 +144,6 @@ func (s *Server) live(block api.BlockRef) error {
 		return withData(api.ErrHalted, "cause", cause, "height", s.chain.Head().Header.Height)
 	}
 	return nil
-}
-
-// prove proves a key under the latest state root.
-func (s *Server) prove(key []byte) (ledger.Proof, error) {
-	if err := s.live(api.Latest()); err != nil {
-		return ledger.Proof{}, err
-	}
-	return s.ledger.Prove(key)
 }
 
 func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {

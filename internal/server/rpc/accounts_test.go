@@ -147,14 +147,14 @@ func TestProofsVerify(t *testing.T) {
 		}
 	}
 	p := call[api.ParametersInfo](s.testChain, "svc_getParameters")
-	verifyProof(t, p.Proof)
+	verifyProof(t, *p.Proof)
 	if p.Proof.StateRoot != s.store.Head().Header.StateRoot || p.Height != p.Proof.Height || p.MaxBaseFee != 2_000_000 {
 		t.Errorf("got %+v", p)
 	}
 }
 
 // verifyProof checks a proof as a client would, from its JSON alone.
-func verifyProof(t *testing.T, p api.AccountProof) {
+func verifyProof(t testing.TB, p api.AccountProof) {
 	t.Helper()
 	proof := tree.Proof{}
 	for _, sibling := range p.Siblings {

@@ -127,11 +127,11 @@ func checkStorageKey(key []byte) error {
 	return nil
 }
 
-func (s *Server) getStorageProof(_ context.Context, p api.GetStorageProofParams) (api.AccountProof, error) {
+func (s *Server) getStorageProof(ctx context.Context, p api.GetStorageProofParams) (api.AccountProof, error) {
 	if err := checkStorageKey(p.Key); err != nil {
 		return api.AccountProof{}, err
 	}
-	proof, err := s.prove(state.StorageKey(p.Contract, p.Key))
+	proof, err := s.prove(ctx, state.StorageKey(p.Contract, p.Key), p.Block)
 	if err != nil {
 		return api.AccountProof{}, err
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -24,8 +26,11 @@ type tokenScenario struct {
 
 const tokenSupply = 1_000_000_000
 
-func newTokenScenario(t testing.TB) *tokenScenario {
-	s := &tokenScenario{testChain: newTestChain(t), token: types.NewContractID(account(alice), 0)}
+func newTokenScenario(t testing.TB) *tokenScenario { return startTokenScenario(t, chain.Options{}) }
+
+func startTokenScenario(t testing.TB, options chain.Options) *tokenScenario {
+	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, options, jsonrpc.Options{})
+	s := &tokenScenario{testChain: c, token: types.NewContractID(account(alice), 0)}
 	code := must(os.ReadFile("../../../contracts/wasm/nep20.wasm"))(t)
 	s.deploy = s.costly(alice, 0, 50_000_000, types.Deploy{
 		Name: "token", Code: code, InitArgs: []byte(`{"name":"Example","symbol":"EX","decimals":6,"initialSupply":1000000000}`),

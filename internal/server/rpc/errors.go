@@ -53,6 +53,10 @@ func (s *Server) public(err error) error {
 		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
 		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds)
 	}
+	var tooFar *chain.UndoError
+	if errors.As(err, &tooFar) {
+		return withData(api.ErrProofWindow, "oldestHeight", tooFar.Oldest)
+	}
 	if errors.Is(err, chain.ErrPruned) {
 		return withData(api.ErrPruned, "oldestHeight", s.chain.OldestHeight())
 	}

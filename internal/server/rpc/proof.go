@@ -1,11 +1,37 @@
 package rpc
 
 import (
+	"context"
+	"errors"
+
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
+
+// prove proves a state key after a block: quickly after the latest one, and after an earlier one within the request's time.
+func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.Proof, err error) {
+	if err := s.live(block); err != nil {
+		return proof, err
+	}
+	if block == api.Latest() {
+		return s.ledger.Prove(key)
+	}
+	head, b := s.chain.Head().Header.Height, budgetOf(ctx)
+	busy := s.proving.run(ctx, b, func() {
+		limited, cancel := context.WithDeadline(ctx, b.deadline)
+		defer cancel()
+		proof, err = s.ledger.ProveAt(limited, block.Resolve(head), key)
+	})
+	if busy != nil {
+		return proof, busy
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = api.ErrTimeUp
+	}
+	return proof, aboveHead(err, head)
+}
 
 // newProof renders a Merkle proof (docs/state.md, "Merkle proof").
 func newProof(p ledger.Proof) api.AccountProof {

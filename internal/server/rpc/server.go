@@ -51,6 +51,7 @@ type Ledger interface {
 	Tip() *ledger.Tip
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.Proof, error)
+	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.Proof, error)
 	Trace(p chain.Position, tracer exec.Tracer, stop func() error) error
 }
 
@@ -146,6 +147,7 @@ type Server struct {
 	tracing        chan struct{} // holds one token while a transaction is traced
 	verifying      chan struct{} // likewise while a proof is verified
 	report         func(ctx context.Context, method string, err error) (incident string)
+	proving        slots // one proof of a past state at a time: it may undo many blocks in memory
 	document       api.Document
 	mux            *http.ServeMux
 }
@@ -160,7 +162,7 @@ func New(c Config) (*Server, error) {
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, following: c.Following, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
 		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
-		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), report: c.Limits.Incident,
+		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,
 	}
 	if outer := c.Limits.RequestContext; outer != nil {
 		s.requestContext = func(ctx context.Context) context.Context { return withBudget(outer(ctx)) }

@@ -98,10 +98,7 @@ func (s *Server) view(block api.BlockRef) (*viewer, error) {
 	head := s.chain.Head().Header.Height
 	height := block.Resolve(head)
 	state, err := s.chain.StateAt(height)
-	if errors.Is(err, chain.ErrAboveHead) {
-		err = withData(api.ErrAboveHead, "param", "block", "max", head)
-	}
-	if err != nil {
+	if err = aboveHead(err, head); err != nil {
 		return nil, err
 	}
 	v := &viewer{server: s, state: state}
@@ -114,6 +111,14 @@ func (s *Server) view(block api.BlockRef) (*viewer, error) {
 		return nil, errors.Join(err, state.Close())
 	}
 	return v, nil
+}
+
+// aboveHead tells a client of a block parameter above the head.
+func aboveHead(err error, head types.Height) error {
+	if errors.Is(err, chain.ErrAboveHead) {
+		return withData(api.ErrAboveHead, "param", "block", "max", head)
+	}
+	return err
 }
 
 func (v *viewer) close() error { return v.state.Close() }
@@ -163,7 +168,7 @@ func (s *Server) batchViewCall(ctx context.Context, p api.BatchViewCallParams) (
 	if len(p.Calls) > api.MaxViewCalls {
 		return nil, api.ErrViewCalls
 	}
-	v, err := s.view(api.Latest())
+	v, err := s.view(p.Block)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,8 @@
 package chain
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -47,19 +45,14 @@ func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 
 // undoBlocks deletes the blocks above h and gathers what undoes their writes.
 func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
-	merged, moved := make(map[string]types.Access), make(transfers)
+	merged, moved := make(undone), make(transfers)
 	for height := v.head.Header.Height; height > h; height-- {
 		accesses, err := readAccesses(v.snapshot, height)
 		if err != nil {
 			return nil, err
 		}
+		merged.earlier(accesses)
 		for _, w := range types.Writes(accesses) {
-			undo, later := merged[string(w.Key)]
-			if !later {
-				undo = types.Access{Key: w.Key, Old: w.New}
-			}
-			undo.New = w.Old
-			merged[string(w.Key)] = undo
 			if err := v.undoCode(b, height, w); err != nil {
 				return nil, err
 			}
@@ -82,14 +75,7 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 	}
 	putHolders(b, holders)
 	putRanks(b, holders)
-	undo := make([]types.Access, 0, len(merged))
-	for _, a := range merged {
-		if a.Changed() {
-			undo = append(undo, a)
-		}
-	}
-	slices.SortFunc(undo, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
-	return undo, nil
+	return merged.accesses(), nil
 }
 
 // undoCode deletes the code that came with a block if the write made a contract of it.

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Proof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
+type Proof struct {
+	Height    types.Height
+	StateRoot types.StateRoot
+	Key       []byte
+	Value     []byte
+	Merkle    tree.Proof
+}
+
+// Prove proves a key under the state root of the head.
+func (l *Ledger) Prove(key []byte) (proof Proof, err error) {
+	view, head, err := l.lockTree()
+	if err != nil {
+		return Proof{}, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	merkle, err := l.tree.Prove(key, unknown)
+	l.treeLock.RUnlock()
+	if err != nil {
+		return Proof{}, err
+	}
+	return complete(Proof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, view, view)
+}
+
+// unknown stands for value hashes that the store is asked for once the tree is unlocked.
+func unknown(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil }
+
+// complete adds to a proof what the store knows: the state for which it is, and that of the head.
+func complete(proof Proof, view, head *chain.State) (_ Proof, err error) {
+	if end := &proof.Merkle.End; end.Kind == tree.EndOther && end.ValueHash.IsZero() {
+		if end.ValueHash, err = head.ValueHashAt(end.Path); err != nil {
+			return Proof{}, err
+		}
+	}
+	proof.Value, err = view.Get(proof.Key)
+	return proof, err
+}
+
+// lockTree returns the state of the head with the tree of that head, which stays locked for reading. Store and tree go to
+// the next block one right after the other; who comes between waits for the tree.
+func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
+	for {
+		view, err := l.store.StateAt(l.store.Head().Header.Height)
+		if err != nil {
+			return nil, types.Header{}, err
+		}
+		l.treeLock.RLock()
+		head := l.treeHead
+		if head.Height == view.Height() {
+			return view, head, nil
+		}
+		moved, behind := l.treeMoved, l.store.Head().Header.Height != head.Height
+		l.treeLock.RUnlock()
+		if err := view.Close(); err != nil {
+			return nil, types.Header{}, err
+		}
+		if behind {
+			<-moved
+		}
+	}
+}
+
+// undoLimit is how much a proof of a past state may undo (chain.State.Undo): about 16,000 blocks, or 200,000 accesses of
+// accounts. It bounds the memory of a proof, and how long it may keep a block from becoming the tree's.
+const undoLimit = 64 << 20
+
+// ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can
+// be undone: beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
+// chain.ErrAboveHead and chain.ErrPruned among them. What it takes grows with what was written since.
+func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof Proof, err error) {
+	past, err := l.store.StateAt(h)
+	if err != nil {
+		return Proof{}, err
+	}
+	defer func() { err = errors.Join(err, past.Close()) }()
+	header, err := l.store.Header(h)
+	if err != nil {
+		return Proof{}, err
+	}
+	var undo *chain.Undo
+	for done := false; !done; {
+		if undo, done, err = l.tryPast(ctx, undo, past, &proof, key); err != nil {
+			return Proof{}, err
+		}
+	}
+	proof.Height, proof.StateRoot = h, header.Header.StateRoot
+	if err := proof.Merkle.Verify(proof.StateRoot, key, proof.Value); err != nil {
+		return Proof{}, fmt.Errorf("proof of a key after block %d: %w", h, err)
+	}
+	return proof, nil
+}
+
+// tryPast makes a proof for a past state unless a block comes between gathering what undoes the later ones, which it
+// returns for the next try, and the walk over the tree.
+func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *Proof, key []byte) (_ *chain.Undo, done bool, err error) {
+	view, head, err := l.lockTree()
+	if err != nil {
+		return nil, false, err
+	}
+	l.treeLock.RUnlock()
+	defer func() { err = errors.Join(err, view.Close()) }()
+	if undo == nil {
+		undo, err = view.Undo(ctx, past.Height(), undoLimit)
+	} else {
+		err = undo.Extend(ctx, view)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	version, err := tree.NewPast(undo.Accesses(), parallel.Run)
+	if err != nil {
+		return nil, false, err
+	}
+	l.treeLock.RLock()
+	if l.treeHead != head {
+		l.treeLock.RUnlock()
+		return undo, false, nil
+	}
+	merkle, err := version.Prove(l.tree, key, unknown, parallel.Run)
+	l.treeLock.RUnlock()
+	if err != nil {
+		return nil, false, err
+	}
+	*proof, err = complete(Proof{Key: key, Merkle: merkle}, past, view)
+	return undo, true, err
+}
