@@ -81,7 +81,11 @@ func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 		if err != nil {
 			return 0, fmt.Errorf("block %s: %w", hash, notFound(err))
 		}
-		return decodeHeight(row)
+		h, err := decodeHeight(row)
+		if err == nil && h > 0 && h < v.oldest { // its row is about to go
+			err = fmt.Errorf("block %s: %w", hash, ErrNotFound)
+		}
+		return h, err
 	})
 }
 

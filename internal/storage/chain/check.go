@@ -140,8 +140,11 @@ func (c *checker) strayRows() error {
 		if t == tableHeaders {
 			lower = append(t.atHeight(0), 0) // that of block 0 stays
 		}
-		if c.report.Oldest > 0 {
-			if err := kv.Scan(c.view.snapshot, lower, t.atHeight(c.report.Oldest), stray(allTables[t])); err != nil {
+		if oldest := c.report.Oldest; oldest > 0 {
+			if c.view.halfPruned {
+				oldest--
+			}
+			if err := kv.Scan(c.view.snapshot, lower, t.atHeight(oldest), stray(allTables[t])); err != nil {
 				return err
 			}
 		}
@@ -180,7 +183,7 @@ func (c *checker) witnesses() error {
 func (c *checker) metaRows() error {
 	known := map[string]bool{
 		string(keyFormat): true, string(keySchedule): true, string(keyGenesis): true, string(keyHead): true,
-		string(keyOldest): true, string(keyWitnessBytes): true,
+		string(keyOldest): true, string(keyWitnessBytes): true, string(keyHalfPruned): true,
 	}
 	lower, upper := tableMeta.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {

@@ -117,14 +117,14 @@ func readAccounts(s *Store) error {
 	var each [toyAccounts]state.Account
 	for i := range each {
 		var err error
-		if each[i], err = s.Account(head, toyAccount(i)); errors.Is(err, ErrAboveHead) {
-			return nil // it was taken back
+		if each[i], err = s.Account(head, toyAccount(i)); errors.Is(err, ErrAboveHead) || errors.Is(err, ErrPruned) {
+			return nil // it was taken back, or much came meanwhile
 		} else if err != nil {
 			return err
 		}
 	}
 	st, err := s.StateAt(head)
-	if errors.Is(err, ErrAboveHead) {
+	if errors.Is(err, ErrAboveHead) || errors.Is(err, ErrPruned) {
 		return nil
 	}
 	if err != nil {

@@ -105,6 +105,7 @@ func recordHistory(t *testing.T, recorded *crashes) {
 	must(t, err)
 	s, err := Open(db, Options{Retention: 5, Schedule: toySchedule})
 	must(t, err)
+	s.pruneRows = 100
 	c := newToyChain(t)
 	r := rand.New(rand.NewPCG(13, 14))
 	recorded.during(t, c.blocks[0].Block.Header.Hash(), func() error { return s.Init(c.genesis, c.blocks[0].Entry) })

@@ -20,7 +20,11 @@ func (s *Store) FindTransaction(id types.TxID) (Position, error) {
 		if err != nil {
 			return Position{}, fmt.Errorf("transaction %s: %w", id, notFound(err))
 		}
-		return decodePosition(row)
+		p, err := decodePosition(row)
+		if err == nil && p.Height < v.oldest { // its row is about to go
+			err = fmt.Errorf("transaction %s: %w", id, ErrNotFound)
+		}
+		return p, err
 	})
 }
 
@@ -64,7 +68,7 @@ func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T,
 func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		prefix := tableAccounts.key(account[:])
-		return newestFirst(v.snapshot, prefix, kv.PrefixEnd(prefix), limit, func(it *kv.Iter) bool {
+		return newestFirst(v.snapshot, accountRow(account, v.oldest), kv.PrefixEnd(prefix), limit, func(it *kv.Iter) bool {
 			if before == (Position{}) {
 				return it.Last()
 			}
@@ -89,8 +93,8 @@ func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]
 // Recent returns the positions of the last kept transactions, at most limit, newest first.
 func (s *Store) Recent(limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
-		lower, upper := tableTransactions.bounds()
-		return newestFirst(v.snapshot, lower, upper, limit, (*kv.Iter).Last, func(key, row []byte) ([]Position, error) {
+		_, upper := tableTransactions.bounds()
+		return newestFirst(v.snapshot, tableTransactions.atHeight(v.oldest), upper, limit, (*kv.Iter).Last, func(key, row []byte) ([]Position, error) {
 			if len(key) != 1+8+4 {
 				return nil, fmt.Errorf("%w: key %x has %d bytes, not 13", ErrCorrupt, key, len(key))
 			}

@@ -10,83 +10,141 @@ import (
 
 // Prune deletes the blocks that are further behind the head than the options' retention: bodies, receipts, accesses,
 // indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts and
-// of token holders, and the head's state stay. It goes block by block, each an atomic batch that is not waited for, and stops with the context's error when
-// that ends. It is for a loop beside the one that appends, which it never holds up for longer than one such batch.
+// of token holders, and the head's state stay. It stops with the context's error when that ends; what is left of a block
+// then goes first the next time. It is for a loop beside the one that appends: it goes in batches of [pruneRows] rows that
+// are not waited for, and holds that one up for no longer than such a batch.
 func (s *Store) Prune(ctx context.Context) error {
 	s.pruning.Lock()
 	defer s.pruning.Unlock()
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		v, err := s.acquire()
-		if err != nil {
-			return err
-		}
-		more, err := s.pruneOldest(v)
-		if releaseErr := v.release(); err == nil {
-			err = releaseErr
-		}
+		more, err := read(s, func(v *view) (bool, error) { return s.pruneOldest(ctx, v) })
 		if err != nil || !more {
 			return err
 		}
 	}
 }
 
-// pruneOldest deletes the oldest block of the view and reports whether it did. The caller holds s.pruning: nothing
-// else changes a block.
-func (s *Store) pruneOldest(v *view) (bool, error) {
+// pruneRows is how many rows one batch of pruning deletes at most: a few milliseconds.
+const pruneRows = 4096
+
+// pruneOldest deletes what a stopped pruning left, or the oldest block of the view, and reports whether there was
+// anything to do. From its first batch on the block counts as pruned; its body, which says which rows there are, goes with
+// the last. The caller holds s.pruning: nothing else changes a block.
+func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 	retention := s.options.Retention
-	if v.empty || retention == 0 || uint64(v.head.Header.Height-v.oldest) <= retention {
+	h := v.oldest
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case v.empty:
+		return false, nil
+	case v.halfPruned:
+		h--
+	case retention == 0 || uint64(v.head.Header.Height-h) <= retention:
 		return false, nil
 	}
-	b := s.db.NewBatch(1 << 20)
-	if err := deleteBlock(b, v.snapshot, v.oldest); err != nil {
-		return false, errors.Join(err, b.Discard())
+	p := &pruner{store: s, ctx: ctx, height: h, publish: !v.halfPruned}
+	p.begin()
+	if err := eachRow(v.snapshot, h, p.remove); err != nil {
+		return false, errors.Join(err, p.batch.Discard())
 	}
-	b.Set(keyOldest, encodeHeight(v.oldest+1))
+	deleteBody(p.batch, h)
+	p.batch.Delete(keyHalfPruned)
+	p.publish = true
+	return true, p.commit()
+}
+
+// pruner deletes a block's rows in batches.
+type pruner struct {
+	store   *Store
+	ctx     context.Context
+	height  types.Height
+	batch   *kv.Batch
+	rows    int
+	publish bool // whether the batch changes what readers are told
+}
+
+// begin starts the first batch, with which the block counts as pruned.
+func (p *pruner) begin() {
+	p.batch = p.store.db.NewBatch(1 << 16)
+	p.batch.Set(keyOldest, encodeHeight(p.height+1))
+	p.batch.DeleteRange(tableProofs.heightBounds(p.height))
+}
+
+func (p *pruner) remove(key, _ []byte) error {
+	if p.rows == p.store.pruneRows {
+		p.batch.Set(keyHalfPruned, nil)
+		err := errors.Join(p.commit(), p.ctx.Err())
+		p.batch, p.rows, p.publish = p.store.db.NewBatch(1<<16), 0, false
+		if err != nil {
+			return err
+		}
+	}
+	p.batch.Delete(key)
+	p.rows++
+	return nil
+}
+
+func (p *pruner) commit() error {
+	s := p.store
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	newest, err := s.writable()
-	if err == nil {
-		err = deleteWitnesses(b, newest.snapshot, v.oldest, v.oldest+1)
+	v, err := s.writable()
+	if err == nil && p.publish {
+		err = deleteWitnesses(p.batch, v.snapshot, p.height, p.height+1)
 	}
 	if err != nil {
-		return false, errors.Join(err, b.Discard())
+		return errors.Join(err, p.batch.Discard())
 	}
-	return true, s.commit(b, false)
+	if p.publish {
+		return s.commit(p.batch, false)
+	}
+	if err := s.db.Commit(p.batch, false); err != nil {
+		s.failed = err
+		return err
+	}
+	return nil
 }
 
 // deleteBlock deletes the rows that a block has of its own. Of block 0 the header and its hash stay.
 func deleteBlock(b *kv.Batch, r kv.Reader, h types.Height) error {
+	err := eachRow(r, h, func(key, _ []byte) error { b.Delete(key); return nil })
+	deleteBody(b, h)
+	return err
+}
+
+// eachRow gives the index and history rows of a block, but for the hash of block 0.
+func eachRow(r kv.Reader, h types.Height, do func(key, _ []byte) error) error {
+	if h == 0 {
+		return nil
+	}
 	index, err := readIndexed(r, h)
 	if err != nil {
+		return err
+	}
+	if err := index.rows(do); err != nil {
 		return err
 	}
 	accesses, err := readAccesses(r, h)
 	if err != nil {
 		return err
 	}
-	if h > 0 {
-		remove := func(key, _ []byte) error { b.Delete(key); return nil }
-		if err := index.rows(remove); err != nil {
+	var key []byte
+	for _, w := range types.Writes(accesses) {
+		key = appendHistoryRow(key[:0], w.Key, h)
+		if err := do(key, nil); err != nil {
 			return err
 		}
-		for _, w := range types.Writes(accesses) {
-			b.Delete(historyRow(w.Key, h))
-		}
+	}
+	return nil
+}
+
+// deleteBody deletes what eachRow reads of a block, and why its transactions failed.
+func deleteBody(b *kv.Batch, h types.Height) {
+	if h > 0 {
 		b.Delete(tableHeaders.atHeight(h))
 	}
 	for _, t := range []table{tableFailures, tableTransactions, tableReceipts, tableAccesses, tableProofs} {
 		b.DeleteRange(t.heightBounds(h))
 	}
-	return nil
-}
-
-func keysOf(accesses []types.Access) [][]byte {
-	keys := make([][]byte, len(accesses))
-	for i, a := range accesses {
-		keys[i] = a.Key
-	}
-	return keys
 }

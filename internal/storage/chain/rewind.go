@@ -118,6 +118,14 @@ func putUndone(b *kv.Batch, undo []types.Access) {
 	}
 }
 
+func keysOf(accesses []types.Access) [][]byte {
+	keys := make([][]byte, len(accesses))
+	for i, a := range accesses {
+		keys[i] = a.Key
+	}
+	return keys
+}
+
 // newLeaves hashes values under paths to leaves, whose keys it leaves open.
 func newLeaves(paths []poseidon.Digest, values [][]byte) []leafRow {
 	hashes := make([]poseidon.Digest, len(paths))

@@ -51,6 +51,8 @@ type Store struct {
 	pruning  sync.Mutex // held by Prune and Rewind as a whole; taken before writing
 	writing  sync.Mutex // held from a batch's making to its view's publication
 	failed   error      // of a batch whose fate is unknown; under writing
+
+	pruneRows int // rows that a batch of pruning deletes at most
 }
 
 // view is the store at one head: what every read sees from its first row to its last.
@@ -61,6 +63,7 @@ type view struct {
 	head       types.SignedHeader
 	hash       types.BlockHash
 	oldest     types.Height
+	halfPruned bool         // some rows of the block before the oldest are left
 	refs       atomic.Int64  // readers, and the store while the view is its newest
 	superseded chan struct{} // closed when the next view is there
 }
@@ -69,7 +72,7 @@ type view struct {
 // [ErrOtherSchedule] for a store that was made under another gas schedule than the options', and [ErrOtherFormat]
 // for one of another layout.
 func Open(db *kv.DB, options Options) (*Store, error) {
-	s := &Store{db: db, options: options}
+	s := &Store{db: db, options: options, pruneRows: pruneRows}
 	s.accounts.seed = maphash.MakeSeed()
 	v, err := newView(db)
 	if err != nil {
@@ -136,6 +139,9 @@ func (v *view) load() error {
 	if v.oldest, err = v.metaHeight(keyOldest); err != nil {
 		return err
 	}
+	if v.halfPruned, err = has(v.snapshot, keyHalfPruned); err != nil {
+		return err
+	}
 	if v.head, err = readHeader(v.snapshot, head); err != nil {
 		return fmt.Errorf("the head: %w", err)
 	}
@@ -145,6 +151,15 @@ func (v *view) load() error {
 	}
 	v.hash = v.head.Header.Hash()
 	return nil
+}
+
+// has tells whether a row is there.
+func has(r kv.Reader, key []byte) (bool, error) {
+	_, err := r.Get(key)
+	if errors.Is(err, kv.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (v *view) metaHeight(key []byte) (types.Height, error) {

@@ -218,6 +218,52 @@ func TestPruneStopsWithTheContext(t *testing.T) {
 	}
 }
 
+// TestHalfPruned stops pruning within a block: what is left of it is seen by nobody and goes first the next time.
+func TestHalfPruned(t *testing.T) {
+	s, c := newStore(t, Options{Retention: 2}, 1)
+	s.pruneRows = 7
+	r := rand.New(rand.NewPCG(21, 22))
+	for range 5 {
+		must(t, s.Append(c.next(t, r, 30)))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := &stopAfter{Context: ctx, left: 5, cancel: cancel}
+	requireIs(t, "Prune that is stopped", s.Prune(stop), context.Canceled)
+	if half, err := has(s.db, keyHalfPruned); err != nil || !half {
+		t.Fatalf("pruning did not stop within a block: %v", err)
+	}
+	requireModel(t, s, c, s.OldestHeight(), r)
+	requireSound(t, s)
+	gone := c.blocks[s.OldestHeight()-1]
+	_, err := s.HeightOf(gone.Block.Header.Hash())
+	requireIs(t, "HeightOf the block", err, ErrNotFound)
+	for _, id := range gone.IDs {
+		_, err := s.FindTransaction(id)
+		requireIs(t, "FindTransaction", err, ErrNotFound)
+	}
+	must(t, s.Append(c.next(t, r, 30)))
+	must(t, s.Prune(t.Context()))
+	if half, err := has(s.db, keyHalfPruned); err != nil || half {
+		t.Errorf("after pruning to the end: half pruned %v, %v", half, err)
+	}
+	requireModel(t, s, c, s.Head().Header.Height-2, r)
+	requireSound(t, s)
+}
+
+// stopAfter is a context that ends when it was asked so many times.
+type stopAfter struct {
+	context.Context
+	left   int
+	cancel func()
+}
+
+func (s *stopAfter) Err() error {
+	if s.left--; s.left == 0 {
+		s.cancel()
+	}
+	return s.Context.Err()
+}
+
 // TestStateStays holds states while their blocks are pruned and rewound away.
 func TestStateStays(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 1}, 4)
