@@ -78,16 +78,22 @@ func newDBPrune() *cobra.Command {
 	settings := struct {
 		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
 		Keep    uint64 `setting:"keep" usage:"blocks to keep behind the head"`
+		Archive bool   `setting:"end-archive" usage:"prune an archive too, which is a replica from then on"`
 	}{DataDir: dataHome("dev")}
 	return withSettings(&cobra.Command{
-		Use:     "prune",
-		Short:   "Delete old blocks with their receipts and history",
+		Use:   "prune",
+		Short: "Delete old blocks with their receipts and history",
+		Long: "Delete old blocks with their receipts and history. They cannot be had back: only a node that starts from genesis, or from a copy\n" +
+			"of an archive, has them again.",
 		Example: "  cairn db prune --keep 100000 --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		if settings.Keep == 0 {
 			return output.Usage(errors.New("--keep is needed: how many blocks stay behind the head"))
 		}
-		oldest, err := node.PruneDatabase(command.Context(), settings.DataDir, settings.Keep)
+		oldest, err := node.PruneDatabase(command.Context(), settings.DataDir, settings.Keep, settings.Archive)
+		if errors.Is(err, node.ErrArchive) {
+			return output.Usage(fmt.Errorf("%w: --end-archive prunes it all the same, and makes a replica of it for good", err))
+		}
 		if err != nil {
 			return err
 		}

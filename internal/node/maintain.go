@@ -28,8 +28,14 @@ func CheckDatabase(ctx context.Context, dir string, progress func(done, total ui
 }
 
 // PruneDatabase deletes the blocks that are further than keep behind the head, with their history, and returns the
-// oldest height that is left.
-func PruneDatabase(ctx context.Context, dir string, keep uint64) (oldest types.Height, err error) {
+// oldest height that is left. An archive is none any more after it; unless endArchive is set it is refused with
+// [chain.ErrArchive].
+func PruneDatabase(ctx context.Context, dir string, keep uint64, endArchive bool) (oldest types.Height, err error) {
+	if endArchive {
+		if err := withStore(dir, 0, (*chain.Store).EndArchive); err != nil {
+			return 0, err
+		}
+	}
 	err = withStore(dir, keep, func(store *chain.Store) error {
 		err := store.Prune(ctx)
 		oldest = store.OldestHeight()
@@ -69,6 +75,9 @@ func ExportBlocks(ctx context.Context, dir string, from, to types.Height, w io.W
 	})
 	return count, err
 }
+
+// ErrArchive is the error of an archive that is to be pruned.
+var ErrArchive = chain.ErrArchive
 
 // ErrNoChain is the error of a data directory without a chain.
 var ErrNoChain = errors.New("there is no chain in this data directory")

@@ -46,6 +46,9 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	b.Set(keySchedule, s.options.Schedule[:])
 	b.Set(keyGenesis, g.Encode())
 	b.Set(keyOldest, encodeHeight(0))
+	if s.options.Archive {
+		b.Set(keyArchive, nil)
+	}
 	if err := v.putBlock(b, e); err != nil {
 		return errors.Join(err, b.Discard())
 	}

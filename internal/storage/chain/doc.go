@@ -3,7 +3,7 @@
 //
 // Every row's key begins with the byte of its table; integers in keys are big-endian, so that they sort:
 //
-//	m  name                     meta: format, schedule, genesis, head, oldest, half pruned
+//	m  name                     meta: format, schedule, genesis, head, oldest, half pruned, archive
 //	h  height                   signed header
 //	n  block hash               height
 //	t  height, first index      transactions of a block from that index on, as a run of byte vectors of about 16 KiB

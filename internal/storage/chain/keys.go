@@ -52,6 +52,8 @@ var (
 	keyGenesis  = tableMeta.key([]byte("genesis"))
 	keyHead     = tableMeta.key([]byte("head"))
 	keyOldest   = tableMeta.key([]byte("oldest"))
+	// keyArchive has a row, an empty one, in an archive: a store that is not to be pruned.
+	keyArchive = tableMeta.key([]byte("archive"))
 	// keyHalfPruned has a row, an empty one, while some rows of the block before the oldest are left.
 	keyHalfPruned = tableMeta.key([]byte("half pruned"))
 

@@ -26,6 +26,8 @@ var (
 	ErrCorrupt       = errors.New("the store is damaged")
 	ErrBadEntry      = errors.New("the entry does not continue the chain")
 	ErrClosed        = errors.New("the store is closed")
+	ErrArchive       = errors.New("the store is an archive, which keeps every block")
+	ErrNoArchive     = errors.New("the store is no archive: blocks were pruned, and cannot be had back")
 )
 
 // format is the version of the rows' layout.
@@ -34,6 +36,7 @@ const format = 4
 // Options of a store.
 type Options struct {
 	Retention uint64       // blocks kept behind the head; 0 keeps all. Only [Store.Prune] deletes
+	Archive   bool         // the store is to be an archive from now on, until [Store.EndArchive]
 	Schedule  types.Digest // of the gas schedule that the program knows
 
 	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 keeps none
@@ -63,14 +66,15 @@ type view struct {
 	head       types.SignedHeader
 	hash       types.BlockHash
 	oldest     types.Height
-	halfPruned bool         // some rows of the block before the oldest are left
+	halfPruned bool          // some rows of the block before the oldest are left
 	refs       atomic.Int64  // readers, and the store while the view is its newest
 	superseded chan struct{} // closed when the next view is there
 }
 
 // Open opens the store in a database, which stays the caller's to close, after [Store.Close]. It returns
 // [ErrOtherSchedule] for a store that was made under another gas schedule than the options', and [ErrOtherFormat]
-// for one of another layout.
+// for one of another layout; [ErrArchive] for an archive that the options would prune, and [ErrNoArchive] for one to be
+// that has lost blocks.
 func Open(db *kv.DB, options Options) (*Store, error) {
 	s := &Store{db: db, options: options, pruneRows: pruneRows}
 	s.accounts.seed = maphash.MakeSeed()
@@ -86,7 +90,44 @@ func Open(db *kv.DB, options Options) (*Store, error) {
 		s.genesis.Store(&genesis)
 	}
 	s.view.Store(v)
+	if err := s.openArchive(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// openArchive holds the store and the options to what each says of an archive. An empty store becomes one in Init.
+func (s *Store) openArchive() error {
+	v := s.view.Load()
+	if v.empty {
+		return nil
+	}
+	archive, err := has(v.snapshot, keyArchive)
+	switch {
+	case err != nil:
+		return err
+	case archive && s.options.Retention > 0:
+		return ErrArchive
+	case !s.options.Archive || archive:
+		return nil
+	case v.oldest > 0:
+		return fmt.Errorf("%w: the oldest left is %d", ErrNoArchive, v.oldest)
+	}
+	b := s.db.NewBatch(64)
+	b.Set(keyArchive, nil)
+	return s.db.Commit(b, true)
+}
+
+// EndArchive makes an archive a store that may be pruned, from when it is opened anew on.
+func (s *Store) EndArchive() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if _, err := s.writable(); err != nil {
+		return err
+	}
+	b := s.db.NewBatch(64)
+	b.Delete(keyArchive)
+	return s.commit(b, true)
 }
 
 // readMeta checks what the store says of itself and returns its genesis.

@@ -218,6 +218,56 @@ func TestPruneStopsWithTheContext(t *testing.T) {
 	}
 }
 
+func TestArchive(t *testing.T) {
+	fs, c := kv.Memory(), newToyChain(t)
+	s, stop := openUntil(t, fs, Options{Archive: true})
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	r := rand.New(rand.NewPCG(31, 32))
+	for range 4 {
+		must(t, s.Append(c.next(t, r, 5)))
+	}
+	requireSound(t, s)
+	stop()
+	refused := func(options Options, want error) {
+		t.Helper()
+		db, err := kv.Open("db", kv.Options{FS: fs})
+		must(t, err)
+		options.Schedule = toySchedule
+		_, err = Open(db, options)
+		requireIs(t, "Open", err, want)
+		must(t, db.Close())
+	}
+	refused(Options{Retention: 2}, ErrArchive)
+	s, stop = openUntil(t, fs, Options{}) // by another mode it stays one
+	stop()
+	refused(Options{Retention: 2}, ErrArchive)
+	s, stop = openUntil(t, fs, Options{})
+	must(t, s.EndArchive())
+	stop()
+	s, stop = openUntil(t, fs, Options{Retention: 2})
+	must(t, s.Prune(t.Context()))
+	requireSound(t, s)
+	stop()
+	refused(Options{Archive: true}, ErrNoArchive)
+}
+
+// TestWholeStoreBecomesAnArchive: what was not pruned can.
+func TestWholeStoreBecomesAnArchive(t *testing.T) {
+	fs, c := kv.Memory(), newToyChain(t)
+	s, stop := openUntil(t, fs, Options{Retention: 10})
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	stop()
+	s, stop = openUntil(t, fs, Options{Archive: true})
+	must(t, s.Append(c.next(t, rand.New(rand.NewPCG(1, 2)), 5)))
+	requireSound(t, s)
+	stop()
+	db, err := kv.Open("db", kv.Options{FS: fs})
+	must(t, err)
+	_, err = Open(db, Options{Retention: 10, Schedule: toySchedule})
+	requireIs(t, "Open with a retention", err, ErrArchive)
+	must(t, db.Close())
+}
+
 // TestHalfPruned stops pruning within a block: what is left of it is seen by nobody and goes first the next time.
 func TestHalfPruned(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 2}, 1)
