@@ -72,6 +72,7 @@ type NodeInfo struct {
 	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
+	ProducerKey       *string         `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's, hex without 0x; null where it has none"`
 	Override          *Override       `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
 }
 

@@ -80,7 +80,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	}
 	n, err := node.New(node.Config{
 		Proofs: proofs,
-		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: development.Producer, BlockTime: settings.BlockTime,
+		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
 		Kernels: settings.kernelSettings.config(), Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})

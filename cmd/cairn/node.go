@@ -132,7 +132,11 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 	case s.CacheMiB > 1<<20:
 		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
 	}
-	genesis, key, follow, err := s.chain(ctx, log)
+	genesis, follow, err := s.chain(ctx, log)
+	if err != nil {
+		return node.Config{}, err
+	}
+	key, err := s.key()
 	if err != nil {
 		return node.Config{}, err
 	}
@@ -154,28 +158,40 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 }
 
 // chain is which chain the node is of, and what it needs to make its blocks or to follow it.
-func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis types.Genesis, key crypto.PrivateKey, follow node.Follow, err error) {
+func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis types.Genesis, follow node.Follow, err error) {
+	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
+		if follow, err = s.followSettings.config(); err != nil {
+			return genesis, follow, err
+		}
+	}
 	switch api.Mode(s.Mode) {
 	case api.ModePrimary:
 		genesis, err = node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
 		if errors.Is(err, os.ErrNotExist) {
 			err = output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
 		}
-		if err == nil {
-			key, err = node.ReadProtocolKey(orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile))
-		}
 	case api.ModeReplica, api.ModeArchive:
-		if follow, err = s.followSettings.config(); err != nil {
-			return genesis, key, follow, err
-		}
 		if s.Mode == string(api.ModeArchive) && s.Retention != 0 {
-			return genesis, key, follow, output.Usage(errors.New("an archive keeps everything: --retention is 0"))
+			return genesis, follow, output.Usage(errors.New("an archive keeps everything: --retention is 0"))
 		}
 		genesis, err = s.followedGenesis(ctx, follow, log)
 	default:
 		err = output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
 	}
-	return genesis, key, follow, err
+	return genesis, follow, err
+}
+
+// key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that was
+// copied from a primary's makes no blocks elsewhere.
+func (s nodeSettings) key() (*crypto.PrivateKey, error) {
+	if s.ProtocolKey == "" && s.Mode != string(api.ModePrimary) {
+		return nil, nil
+	}
+	key, err := node.ReadProtocolKey(orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile))
+	if err != nil {
+		return nil, err
+	}
+	return &key, nil
 }
 
 // orIn is the path that was given, or the file of that name in dir.

@@ -76,7 +76,7 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 		method(api.GetTransactionsByAddress, func(p api.GetTransactionsByAddressParams) ([]api.Transaction, error) {
 			return make([]api.Transaction, *p.Page.Limit), nil
 		}),
-		method(api.GetParameters, func(api.NoParams) (api.ParametersInfo, error) {
+		method(api.GetParameters, func(api.ParametersParams) (api.ParametersInfo, error) {
 			return api.ParametersInfo{Version: 1, GasLimit: 50_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1000, Producer: types.PublicKey{1}, FeeRecipient: types.Account{2}}, nil
 		}),
 	}

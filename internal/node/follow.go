@@ -17,7 +17,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -150,18 +149,6 @@ func (n *Node) imported() func(ledger.Block) error {
 	}
 }
 
-// sends is where the transactions go that clients send.
-func (n *Node) sends() rpc.Pool {
-	switch {
-	case n.replica == nil:
-		return n.pool
-	case n.config.Follow.Refuse:
-		return replica.NewRefuser(n.replica, n.pool)
-	default:
-		return replica.NewForwarder(n.replica, n.pool)
-	}
-}
-
 // follower is what a node that follows another knows of itself.
 type follower struct{ *replica.Replica }
 
@@ -253,4 +240,4 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 func (n *Node) SyncStatus() api.SyncStatus { return n.rpc.SyncStatus() }
 
 // Follows reports whether the node follows another.
-func (n *Node) Follows() bool { return n.replica != nil }
+func (n *Node) Follows() bool { return !n.produces.Load() }

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,11 +42,11 @@ import (
 type Config struct {
 	Version     string   // of the program
 	Mode        api.Mode // empty: a primary
-	Follow      Follow   // of a replica or an archive
+	Follow      Follow   // of a replica or an archive, and of a primary that follows once it has handed over
 	DataDir     string   // empty: everything in memory
 	Genesis     *types.Genesis
-	Key         crypto.PrivateKey // of a primary: the producer's
-	BlockTime   time.Duration     // of a primary: sequencer.Instant, sequencer.Manual, or the interval
+	Key         *crypto.PrivateKey // of a node that makes blocks, now or once production is handed to it
+	BlockTime   time.Duration      // of its blocks: sequencer.Instant, sequencer.Manual, or the interval
 	RPCAddr     string
 	HTTP        front.Config  // limits and protection of the public server; the node sets what it serves
 	SlowReader  time.Duration // that a subscriber may take to read a message, 0 for the default
@@ -80,8 +82,10 @@ type Node struct {
 	ledger    *ledger.Ledger
 	queue     *proving.Queue
 	pool      *mempool.Pool
-	sequencer *sequencer.Solo  // of a primary; else nil
-	replica   *replica.Replica // of a node that follows another; else nil
+	sequencer *sequencer.Solo  // of a node that has a producer's key; else nil
+	replica   *replica.Replica // of a node that has an upstream; else nil
+	forwarder *replica.Forwarder
+	produces  atomic.Bool // whether it is the sequencer's turn, or else the replica's
 	rpc       *rpc.Server
 	telemetry *telemetry.Telemetry
 	front     *front.Server
@@ -116,10 +120,15 @@ func New(config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.store, err = chain.Open(n.db, chain.Options{
-		Retention: config.Retention, Schedule: params.Schedule1.Digest(),
+		Retention: config.Retention, Archive: config.Mode == api.ModeArchive, Schedule: params.Schedule1.Digest(),
 		WitnessBytes: config.Proofs.WitnessBytes, ProofRetention: config.Proofs.Retention,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, chain.ErrArchive):
+		return nil, fmt.Errorf("%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err)
+	case errors.Is(err, chain.ErrNoArchive):
+		return nil, fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
+	case err != nil:
 		return nil, err
 	}
 	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
@@ -141,7 +150,7 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.pending = push.NewPending()
 	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log, OnAccepted: n.pending.Add}
-	if config.DataDir != "" && config.Mode == api.ModePrimary {
+	if config.DataDir != "" && config.Key != nil {
 		options.Journal = filepath.Join(config.DataDir, journalFile)
 	}
 	if n.pool, err = mempool.New(options, sequencer.Head(n.ledger)); err != nil {
@@ -168,38 +177,6 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.listeners.admin, err = net.Listen("tcp", config.AdminAddr)
 	return n, err
-}
-
-// newEngine makes what gives the chain its blocks: a sequencer on a primary, a replica elsewhere.
-func (n *Node) newEngine() (err error) {
-	if n.config.Mode != api.ModePrimary {
-		if n.replica, err = n.newReplica(); err == nil {
-			telemetry.Register(n.telemetry, n.replica.Status, followMetrics()...)
-		}
-		return err
-	}
-	n.sequencer = sequencer.New(n.ledger, n.pool, n.config.Key, systemClock{}, n.config.BlockTime)
-	n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
-	if n.config.Development != nil {
-		n.sequencer.ContinueTime()
-	}
-	return nil
-}
-
-// runEngine makes or imports blocks until ctx ends.
-func (n *Node) runEngine(ctx context.Context) error {
-	if n.replica != nil {
-		return n.replica.Run(ctx)
-	}
-	return n.sequencer.Run(ctx)
-}
-
-// state is what the node is doing about new blocks.
-func (n *Node) state() rpc.Node {
-	if n.replica != nil {
-		return follower{n.replica}
-	}
-	return producer{n.sequencer}
 }
 
 // OpenDatabase opens the database of a data directory, or one in memory where dir is empty.
@@ -358,7 +335,7 @@ func (n *Node) announce(ctx context.Context) error {
 }
 
 func (n *Node) ready() (bool, string) {
-	if n.replica != nil {
+	if !n.produces.Load() {
 		return readyToServe(n.replica.Status(), n.config.Follow.MaxLag)
 	}
 	status := n.sequencer.Status()

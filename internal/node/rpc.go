@@ -29,8 +29,8 @@ const callsPerCore = 2
 
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
-		Chain: n.store, Ledger: n.ledger, Pool: n.sends(), Node: n.state(), Proofs: n.queue, Trials: n.trials, Version: n.config.Version,
-		Mode: n.config.Mode, Limits: jsonrpc.Options{
+		Chain: n.store, Ledger: n.ledger, Pool: n.sends(), Node: self{n}, Proofs: n.queue, Trials: n.trials, Version: n.config.Version,
+		Limits: jsonrpc.Options{
 			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
 			Incident:   logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
 		},
@@ -40,9 +40,6 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	}
 	if n.snapshots != nil {
 		config.Snapshots = n.snapshots
-	}
-	if n.replica != nil {
-		config.Following = follower{n.replica}
 	}
 	if n.config.Development != nil {
 		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}
@@ -71,17 +68,6 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 		log.Error("internal error", attributes...)
 		return incident
 	}
-}
-
-// producer is what a primary knows of itself.
-type producer struct{ engine *sequencer.Solo }
-
-// PeerCount is 0: followers are counted where they ask for blocks.
-func (producer) PeerCount() uint64 { return 0 }
-
-func (p producer) State() (api.SyncState, string) {
-	status := p.engine.Status()
-	return api.SyncState(status.State), status.Reason
 }
 
 // developer changes a development chain.

@@ -100,12 +100,12 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 			for _, s := range []api.SyncState{api.StateProducing, api.StateSyncing, api.StateFollowing, api.StateHolding, api.StateHalted} {
 				states[string(s)] = 0
 			}
-			state, _ := n.state().State()
+			state, _ := self{n}.State()
 			states[string(state)] = 1
 			return states
 		}),
 		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(n *Node) float64 {
-			if n.sequencer == nil {
+			if !n.produces.Load() {
 				return 0
 			}
 			return max(0, n.sequencer.BlockTime().Seconds())

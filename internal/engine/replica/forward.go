@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -100,6 +101,21 @@ func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
 	}
 	return repeated(jsonrpc.NewError(api.CodeReadOnly, api.ErrNoPrimary.Message, "reason", api.ErrNoPrimary.Data["reason"],
 		"primary", f.replica.Primary()), len(batch))
+}
+
+// HandOn sends transactions that this node took itself, and returns each one's error; again tells that it is to be sent once
+// more, as no upstream decided about it.
+func (f *Forwarder) HandOn(ctx context.Context, batch [][]byte) (errs []error, again []bool) {
+	errs, again = f.send(ctx, batch), make([]bool, len(batch))
+	for i, err := range errs {
+		var refused *jsonrpc.Error
+		if err == nil || errors.As(err, &refused) && errors.Is(refused, api.ErrAlreadyKnown) {
+			errs[i] = nil
+			continue
+		}
+		again[i] = refused == nil || slices.Contains([]int{api.CodeReadOnly, api.CodeMempoolFull, jsonrpc.CodeLimit}, refused.Code)
+	}
+	return errs, again
 }
 
 // unanswered reports whether a batch got no answer that says what became of it.

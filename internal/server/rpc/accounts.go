@@ -137,10 +137,11 @@ func (s *Server) getAccountProof(ctx context.Context, p api.AccountProofParams) 
 // live refuses the latest state of a node that has halted: the chain's is another one. A block that is named by its height
 // was verified, and so is the state after it.
 func (s *Server) live(block api.BlockRef) error {
-	if s.following == nil || block != api.Latest() {
+	following := s.node.Following()
+	if following == nil || block != api.Latest() {
 		return nil
 	}
-	if cause := s.following.Halted(); cause != "" {
+	if cause := following.Halted(); cause != "" {
 		return withData(api.ErrHalted, "cause", cause, "height", s.chain.Head().Header.Height)
 	}
 	return nil
@@ -161,15 +162,19 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 		return api.NodeInfo{}, err
 	}
 	info := api.NodeInfo{
-		Version: s.version, Network: s.network, Mode: s.mode, BlockHeight: s.chain.Head().Header.Height,
+		Version: s.version, Network: s.network, Mode: s.node.Mode(), BlockHeight: s.chain.Head().Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount() + s.followers.count(time.Now()),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
 		ScheduleDigest: params.Schedule1.Digest(), Verification: "executed", OldestHeight: s.chain.OldestHeight(),
 		Override: s.override, Proofs: proofs,
 	}
-	if s.following != nil {
-		primary := s.following.Primary()
+	if following := s.node.Following(); following != nil {
+		primary := following.Primary()
 		info.Primary = &primary
+	}
+	if key, ok := s.node.ProducerKey(); ok {
+		text := hex.EncodeToString(key[:])
+		info.ProducerKey = &text
 	}
 	return info, nil
 }
@@ -180,13 +185,13 @@ func (s *Server) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, e
 
 // SyncStatus tells how far the node is. A primary has every block that there is.
 func (s *Server) SyncStatus() api.SyncStatus {
-	if s.following != nil {
-		status := s.following.SyncStatus()
-		status.Mode = s.mode
+	if following := s.node.Following(); following != nil {
+		status := following.SyncStatus()
+		status.Mode = s.node.Mode()
 		return status
 	}
 	head := s.chain.Head().Header.Height
-	status := api.SyncStatus{Mode: s.mode, Synced: true, LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{}}
+	status := api.SyncStatus{Mode: s.node.Mode(), Synced: true, LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{}}
 	var reason string
 	if status.State, reason = s.node.State(); reason != "" {
 		status.Reason = &reason

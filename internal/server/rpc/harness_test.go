@@ -65,6 +65,7 @@ type testChain struct {
 	snapshots []types.Height
 	state     api.SyncState
 	reason    string
+	following Following
 }
 
 // newTestChain starts a development chain at its genesis.
@@ -97,7 +98,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	c := &testChain{t: t, store: store, ledger: l, engine: engine, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Mode: api.ModePrimary, Limits: limits, Snapshots: offered{}}
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Limits: limits, Snapshots: offered{}}
 	if chainID == api.DevelopmentChainID {
 		config.Developer = c
 	}
@@ -180,8 +181,11 @@ func (c *testChain) produce(txs ledger.Transactions) error {
 }
 
 // PeerCount and State make the chain a Node.
-func (c *testChain) PeerCount() uint64              { return 3 }
-func (c *testChain) State() (api.SyncState, string) { return c.state, c.reason }
+func (c *testChain) PeerCount() uint64                    { return 3 }
+func (c *testChain) Mode() api.Mode                       { return api.ModePrimary }
+func (c *testChain) Following() Following                 { return c.following }
+func (c *testChain) ProducerKey() (types.PublicKey, bool) { return producer.PublicKey(), true }
+func (c *testChain) State() (api.SyncState, string)       { return c.state, c.reason }
 
 // Mine and what follows make the chain a Developer.
 func (c *testChain) Mine(_ context.Context, count uint64) error {

@@ -69,6 +69,12 @@ type Node interface {
 	PeerCount() uint64
 	// State is what the node is doing about new blocks; the reason says why it holds or has halted.
 	State() (state api.SyncState, reason string)
+	// Mode is what the node is at present.
+	Mode() api.Mode
+	// Following is nil while the node makes the blocks itself.
+	Following() Following
+	// ProducerKey is the key with which it makes them when it is the producer, false where it has none.
+	ProducerKey() (types.PublicKey, bool)
 }
 
 // Following is what a node that follows another knows beside that: a *replica.Replica.
@@ -107,12 +113,10 @@ type Config struct {
 	Node      Node
 	Proofs    Proofs
 	Trials    vm.Engine // runs the code of deploys that are simulated, and keeps little of it
-	Following Following // nil on a primary
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 	Snapshots Snapshots // nil where none are offered
 
 	Version  string          // of the software
-	Mode     api.Mode        // what this node is
 	Override *api.Override   // what the node was started with, or nil
 	Limits   jsonrpc.Options // of the transport; zero values are the defaults
 	ViewGas  types.Gas       // execution gas of a call that is not sent; 0: 200,000,000
@@ -127,12 +131,10 @@ type Server struct {
 	node      Node
 	proofs    Proofs
 	trials    vm.Engine
-	following Following
 	followers followers
 	developer Developer
 	snapshots Snapshots
 	version   string
-	mode      api.Mode
 	override  *api.Override
 	viewGas   types.Gas
 
@@ -159,8 +161,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, following: c.Following, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
-		mode: c.Mode, override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
+		override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,
 	}

@@ -90,7 +90,7 @@ func runNode(t *testing.T, endpoint string) int64 {
 	var blocks atomic.Int64
 	enough := make(chan struct{})
 	n, err := node.New(node.Config{
-		DataDir: t.TempDir(), Genesis: &genesis, Key: development.Producer, BlockTime: 10 * time.Millisecond, RPCAddr: "127.0.0.1:0",
+		DataDir: t.TempDir(), Genesis: &genesis, Key: &development.Producer, BlockTime: 10 * time.Millisecond, RPCAddr: "127.0.0.1:0",
 		AdminAddr: "127.0.0.1:0", Development: development, Log: slog.New(slog.DiscardHandler), TraceEndpoint: endpoint, TraceEvery: 1,
 		OnBlock: func(types.SignedHeader, int) {
 			if blocks.Add(1) == 3 {

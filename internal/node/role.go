@@ -1,0 +1,239 @@
+package node
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// A node that has a producer's key and an upstream takes turns: it makes blocks while the chain's parameters name its key,
+// and follows while they name another. The change is a transaction (docs/protocol.md, "Parameters"): the old producer
+// cannot sign a block after it, so two nodes that both look only at their own chain never make blocks of one height.
+
+// roleInterval is the time between two looks at whether the node's turn is over.
+const roleInterval = 50 * time.Millisecond
+
+// newEngine makes what gives the chain its blocks: a sequencer where there is a key, a replica where there is an upstream.
+func (n *Node) newEngine() (err error) {
+	if len(n.config.Follow.Upstreams) > 0 {
+		if n.replica, err = n.newReplica(); err != nil {
+			return err
+		}
+		n.forwarder = replica.NewForwarder(n.replica, n.pool)
+		telemetry.Register(n.telemetry, n.replica.Status, followMetrics()...)
+	}
+	if n.config.Key != nil {
+		n.sequencer = sequencer.New(n.ledger, n.pool, *n.config.Key, systemClock{}, n.config.BlockTime)
+		n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
+		if n.config.Development != nil {
+			n.sequencer.ContinueTime()
+		}
+	}
+	// One that was started as a replica first hears from an upstream that there is nothing newer.
+	n.produces.Store(n.replica == nil || n.config.Mode == api.ModePrimary && n.sequencer.Status().State != sequencer.Holding)
+	return nil
+}
+
+// runEngine makes or imports blocks until ctx ends.
+func (n *Node) runEngine(ctx context.Context) error {
+	switch {
+	case n.replica == nil:
+		return n.sequencer.Run(ctx)
+	case n.sequencer == nil:
+		return n.replica.Run(ctx)
+	}
+	for {
+		run, over := n.turn()
+		err := runUntil(ctx, run, over)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		produces := !n.produces.Load()
+		n.produces.Store(produces)
+		n.config.Log.Warn("the producer has changed", "height", n.store.Head().Header.Height, "this node produces", produces)
+	}
+}
+
+// turn is what the node does now, and when it is over.
+func (n *Node) turn() (run func(context.Context) error, over func() bool) {
+	if n.produces.Load() {
+		return n.sequencer.Run, func() bool { return n.sequencer.Status().State == sequencer.Holding }
+	}
+	follow := func(ctx context.Context) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return n.replica.Run(ctx) })
+		group.Go(func() error { return n.handOn(ctx) })
+		return group.Wait()
+	}
+	// While blocks are missing here the parameters are those of an earlier time: this key may have signed the next ones.
+	return follow, func() bool {
+		return n.sequencer.Status().State == sequencer.Producing && n.replica.Status().Synced && n.replica.Halt() == nil
+	}
+}
+
+// runUntil runs until ctx ends or over tells so.
+func runUntil(ctx context.Context, run func(context.Context) error, over func() bool) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer end()
+		return run(ctx)
+	})
+	group.Go(func() error {
+		defer end()
+		ticker := time.NewTicker(roleInterval)
+		defer ticker.Stop()
+		for !over() {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// What handing on sends at once, and how long it waits before it tries again.
+const (
+	handOnItems = 500
+	handOnPause = time.Second
+)
+
+// handOn sends what this node took while it made blocks, and is in none, to the node that makes them now. It goes over the
+// pool twice: what is being taken while the turn ends is there the second time.
+func (n *Node) handOn(ctx context.Context) error {
+	sent := make(map[types.TxID]bool)
+	for passes := 2; passes > 0; {
+		if n.handOnOnce(ctx, sent) {
+			passes--
+		}
+		select {
+		case <-time.After(handOnPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// handOnOnce sends the pending transactions that were not sent, the oldest first, and reports whether all got an answer.
+func (n *Node) handOnOnce(ctx context.Context, sent map[types.TxID]bool) bool {
+	var batch [][]byte
+	var ids []types.TxID
+	answered := true
+	flush := func() {
+		errs, again := n.forwarder.HandOn(ctx, batch)
+		for i, err := range errs {
+			if again[i] {
+				answered = false
+				continue
+			}
+			sent[ids[i]] = true
+			if err != nil {
+				n.config.Log.Info("a pending transaction was not taken by the new producer", "transaction", ids[i], "error", err)
+			}
+		}
+		batch, ids = batch[:0], ids[:0]
+	}
+	pending := n.pool.Pending(n.pool.Stats().Count)
+	for _, p := range slices.Backward(pending) {
+		if sent[p.Tx.ID()] {
+			continue
+		}
+		if batch, ids = append(batch, p.Tx.Signed().Encode()), append(ids, p.Tx.ID()); len(batch) == handOnItems {
+			flush()
+		}
+	}
+	if len(batch) > 0 {
+		flush()
+	}
+	return answered
+}
+
+// sends is where the transactions go that clients send.
+func (n *Node) sends() rpc.Pool {
+	switch {
+	case n.replica == nil:
+		return n.pool
+	case n.config.Follow.Refuse:
+		return sender{n.pool, n, replica.NewRefuser(n.replica, n.pool)}
+	default:
+		return sender{n.pool, n, n.forwarder}
+	}
+}
+
+// sender is the pool of a node that follows another at times.
+type sender struct {
+	*mempool.Pool
+	node      *Node
+	following rpc.Pool
+}
+
+// AddMany takes transactions where the node makes blocks.
+func (s sender) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	if s.node.produces.Load() {
+		return s.Pool.AddMany(ctx, encoded, source)
+	}
+	return s.following.AddMany(ctx, encoded, source)
+}
+
+// self is what the node knows of itself.
+type self struct{ *Node }
+
+// Mode is what the node is now: who was a primary and handed over is a replica.
+func (s self) Mode() api.Mode {
+	switch {
+	case s.produces.Load():
+		return api.ModePrimary
+	case s.config.Mode == api.ModePrimary:
+		return api.ModeReplica
+	default:
+		return s.config.Mode
+	}
+}
+
+// PeerCount is the number of upstreams in use. Those that follow this node are counted where they ask for blocks.
+func (s self) PeerCount() uint64 {
+	if s.produces.Load() {
+		return 0
+	}
+	return follower{s.replica}.PeerCount()
+}
+
+// State is what the node does about new blocks, and why not.
+func (s self) State() (api.SyncState, string) {
+	if !s.produces.Load() {
+		return follower{s.replica}.State()
+	}
+	status := s.sequencer.Status()
+	return api.SyncState(status.State), status.Reason
+}
+
+// Following is what the node knows of those that it follows, nil while it makes the blocks itself.
+func (s self) Following() rpc.Following {
+	if s.produces.Load() {
+		return nil
+	}
+	return follower{s.replica}
+}
+
+// ProducerKey is the key with which the node makes blocks when its turn comes.
+func (s self) ProducerKey() (types.PublicKey, bool) {
+	if s.config.Key == nil {
+		return types.PublicKey{}, false
+	}
+	return s.config.Key.PublicKey(), true
+}
