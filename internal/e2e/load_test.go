@@ -180,7 +180,7 @@ func (l *load) request(ctx context.Context, c *client.Client, senders []*sender)
 		id, err := sent.answer.Result()
 		switch {
 		case full[sent.sender]: // all from the refused one on is offered again
-		case errors.Is(err, api.ErrMempoolFull):
+		case errors.Is(err, api.ErrMempoolFull), errors.Is(err, api.ErrNoPrimary), errors.Is(err, api.ErrBusy):
 			full[sent.sender] = true
 		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
 			return progress, fmt.Errorf("sender %d: %w", sent.sender.number, err)

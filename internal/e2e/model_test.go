@@ -14,6 +14,7 @@ import (
 const (
 	transferGas   types.Gas = 21_000
 	newAccountGas types.Gas = 25_000
+	configureGas  types.Gas = 71_000
 )
 
 // model is what a reader of a chain of transfers works out for itself: genesis and the blocks' transactions give every
@@ -27,6 +28,9 @@ type model struct {
 	burned   types.Amount
 	supply   types.Amount
 	included map[types.TxID]types.Height
+	// configures is whether the producer hands production over; what else a Configure does the model does not know.
+	configures bool
+	producers  []types.PublicKey // one after the other
 }
 
 // newModel begins a model with the genesis that a node has.
@@ -91,7 +95,7 @@ func (m *model) apply(block types.Block) error {
 	ids := make([]types.TxID, len(block.Transactions))
 	receipts := make([]types.Receipt, len(block.Transactions))
 	for i, tx := range block.Transactions {
-		used, err := m.transfer(tx, h.BaseFee)
+		used, err := m.transaction(tx, h.BaseFee)
 		if err != nil {
 			return fmt.Errorf("transaction %d: %w", i, err)
 		}
@@ -111,8 +115,24 @@ func (m *model) apply(block types.Block) error {
 	case h.ReceiptsRoot != types.ReceiptsRoot(receipts):
 		return fmt.Errorf("its receipts root is another")
 	}
+	if last := len(m.producers) - 1; last < 0 || m.producers[last] != h.Producer {
+		m.producers = append(m.producers, h.Producer)
+	}
 	m.head, m.hash = h, h.Hash()
 	return nil
+}
+
+// transaction applies a transaction and returns the gas that it uses.
+func (m *model) transaction(tx types.SignedTransaction, baseFee types.Amount) (types.Gas, error) {
+	if _, ok := tx.Payload.(types.Configure); !ok || !m.configures {
+		return m.transfer(tx, baseFee)
+	}
+	tip := min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-baseFee)
+	m.nonces[tx.Sender]++
+	m.balances[tx.Sender] -= types.Amount(configureGas) * (baseFee + tip)
+	m.balances[m.fees] += types.Amount(configureGas) * tip
+	m.burned += types.Amount(configureGas) * baseFee
+	return configureGas, nil
 }
 
 // transfer applies a transfer, the only thing that the chain's users do.

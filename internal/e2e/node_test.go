@@ -107,8 +107,14 @@ func start(t *testing.T, args ...string) *process {
 // launch runs a command that serves, on free ports, and does not wait until it does.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
+	return launchAt(t, "127.0.0.1:0", args...)
+}
+
+// launchAt is launch with the address of JSON-RPC.
+func launchAt(t *testing.T, address string, args ...string) *process {
+	t.Helper()
 	node := &process{ready: filepath.Join(t.TempDir(), "ready.json"), output: new(bytes.Buffer), ended: make(chan struct{})}
-	args = append(args, "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready)
+	args = append(args, "--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready)
 	node.command = exec.Command(buildBinary(t), args...)
 	node.command.Env = environment()
 	node.command.Stdout, node.command.Stderr = node.output, node.output

@@ -1,0 +1,242 @@
+package e2e
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// handover is a chain with two nodes that each have a key of their own and follow the other while that makes the blocks.
+type handover struct {
+	t           *testing.T
+	load        *load
+	first, next *process
+	keys        [2]string // files
+}
+
+// freeAddress is an address that nobody listens on: the two nodes must know each other's before they run.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func newHandover(t *testing.T, args ...string) *handover {
+	h := &handover{t: t, load: newLoad(256)}
+	dir := filepath.Join(t.TempDir(), "first")
+	funds := append(h.load.allocations(), "--alloc", types.Account(keyOf("next producer").PublicKey()).String()+"=1000")
+	newUser(t).succeeds(nil, append([]string{"init", dir}, funds...)...)
+	h.keys = [2]string{filepath.Join(dir, "protocol.key"), filepath.Join(t.TempDir(), "next.key")}
+	key := keyOf("next producer").Bytes()
+	if err := os.WriteFile(h.keys[1], []byte(hex.EncodeToString(key[:])+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addresses := [2]string{freeAddress(t), freeAddress(t)}
+	h.first = startAt(t, addresses[0], append(args, "node", "--data-dir", dir, "--block-time", "200ms", "--upstream", "http://"+addresses[1])...)
+	h.next = startAt(t, addresses[1], append(args, "node", "--data-dir", filepath.Join(t.TempDir(), "next"), "--mode", "replica", "--block-time", "200ms",
+		"--genesis", filepath.Join(dir, "genesis.json"), "--upstream", "http://"+addresses[0], "--protocol-key", h.keys[1])...)
+	return h
+}
+
+// startAt is start with the address of JSON-RPC.
+func startAt(t *testing.T, address string, args ...string) *process {
+	t.Helper()
+	node := launchAt(t, address, args...)
+	if err := node.awaitReady(); err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// promoted is what cairn promote tells.
+type promoted struct {
+	Height, FirstBlock types.Height
+	Seconds            float64
+}
+
+// promote hands production to a node, with the key of the present producer.
+func (h *handover) promote(to *process, key string) (p promoted) {
+	h.t.Helper()
+	h.awaitSynced(to)
+	newUser(h.t).of(to).succeeds(&p, "promote", "--protocol-key", key)
+	return p
+}
+
+// awaitSynced waits until a node has every block, or nearly.
+func (h *handover) awaitSynced(node *process) {
+	h.t.Helper()
+	h.await(node, "synced", func(s api.SyncStatus) bool { return s.BlocksBehind <= 1 && s.State == api.StateFollowing })
+}
+
+// await waits for a state of a node.
+func (h *handover) await(node *process, what string, done func(api.SyncStatus) bool) {
+	h.t.Helper()
+	c := h.client(node)
+	ctx, cancel := context.WithTimeout(h.t.Context(), checkTime)
+	defer cancel()
+	for {
+		status, err := c.SyncStatus(ctx)
+		if err == nil && done(status) {
+			return
+		}
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			h.t.Fatalf("%s is not %s: %+v, %v", node.RPC, what, status, err)
+		}
+	}
+}
+
+func (h *handover) client(node *process) *client.Client {
+	h.t.Helper()
+	c, err := client.New(node.RPC)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(c.Close)
+	return c
+}
+
+// TestHandoverUnderLoad hands production to another node and back while clients send to both, as fast as they are let.
+// There is one chain, with every transaction that was acknowledged, and the time between two producers is short.
+func TestHandoverUnderLoad(t *testing.T) {
+	h := newHandover(t)
+	m, err := newModel(t.Context(), h.client(h.first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.load.chainID = chainIDOf(t, h.client(h.first))
+	m.configures = true
+	sending, stop := context.WithCancel(t.Context())
+	sent := make(chan error, loadConnections)
+	for i := range loadConnections {
+		go func() { sent <- h.load.connection(sending, []string{h.first.RPC, h.next.RPC}[i%2], i) }()
+	}
+	following := make(chan error, 1)
+	go func() { following <- h.settleWhile(sending, m) }()
+	h.awaitLoad(200)
+	there := h.promote(h.next, h.keys[0])
+	h.awaitLoad(h.load.acknowledged() + 200)
+	back := h.promote(h.first, h.keys[1])
+	h.awaitLoad(h.load.acknowledged() + 200)
+	stop()
+	for range loadConnections {
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-following; err != nil {
+		t.Fatal(err)
+	}
+	h.finish(m)
+	if len(m.producers) != 3 || m.producers[0] != m.producers[2] || m.producers[1] != keyOf("next producer").PublicKey() {
+		t.Errorf("the blocks' producers were %v", m.producers)
+	}
+	t.Logf("%d acknowledged, all of them in %d blocks; handed over in block %d, %.2f s until the next producer's first; and back in block %d, %.2f s",
+		h.load.acknowledged(), m.head.Height, there.Height, there.Seconds, back.Height, back.Seconds)
+}
+
+func chainIDOf(t *testing.T, c *client.Client) uint64 {
+	t.Helper()
+	id, err := c.ChainID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// settleWhile follows the chain at the node that is asked, and tells the senders what is included, until ctx ends.
+func (h *handover) settleWhile(ctx context.Context, m *model) error {
+	c, err := client.New(h.first.RPC)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for {
+		if err := m.follow(ctx, c); err != nil && ctx.Err() == nil {
+			return err
+		}
+		h.load.settle(m)
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// awaitLoad waits until so many transactions are acknowledged.
+func (h *handover) awaitLoad(count int) {
+	h.t.Helper()
+	deadline := time.After(checkTime)
+	for h.load.acknowledged() < count {
+		select {
+		case <-time.After(loadPause):
+		case <-deadline:
+			h.t.Fatalf("%d transactions are acknowledged, and no more", h.load.acknowledged())
+		}
+	}
+}
+
+// finish waits until every acknowledged transaction is in a block, and compares both nodes with the model.
+func (h *handover) finish(m *model) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	c := h.client(h.first)
+	for missing := h.load.missing(m); len(missing) > 0; missing = h.load.missing(m) {
+		if err := m.follow(ctx, c); err != nil {
+			h.t.Fatalf("%d acknowledged transactions are in no block, %s is the first: %v", len(missing), missing[0], err)
+		}
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+		}
+	}
+	h.await(h.next, "at the model's head", func(s api.SyncStatus) bool { return s.LocalHeight >= m.head.Height })
+	for _, node := range []*process{h.first, h.next} {
+		if err := m.compare(ctx, h.client(node)); err != nil {
+			h.t.Error(err)
+		}
+		block, err := h.client(node).BlockByNumber(ctx, api.AtHeight(m.head.Height), false)
+		if err != nil || block == nil || block.Hash != m.hash {
+			h.t.Errorf("block %d of %s: %+v, %v; the model's is %s", m.head.Height, node.RPC, block, err, m.hash)
+		}
+	}
+	for _, node := range []*process{h.first, h.next} {
+		if err := node.Stop(); err != nil {
+			h.t.Errorf("the node did not stop well: %v", err)
+		}
+	}
+}
+
+// TestProducerThatHandedOver: it follows with an upstream and holds without one, and its key makes no block any more.
+func TestProducerThatHandedOver(t *testing.T) {
+	h := newHandover(t)
+	p := h.promote(h.next, h.keys[0])
+	h.await(h.first, "a replica", func(s api.SyncStatus) bool {
+		return s.Mode == api.ModeReplica && s.State == api.StateFollowing && s.LocalHeight > p.FirstBlock
+	})
+	refused := newUser(t).of(h.next).fails(exitFailed, "promote", "--protocol-key", h.keys[0])
+	if want := fmt.Sprintf("the node at %s is the producer already", h.next.RPC); refused.Message != want {
+		t.Errorf("it says %q", refused.Message)
+	}
+	newUser(t).of(h.first).fails(exitUsage, "promote", "--protocol-key", h.keys[0]) // the key of one that handed over
+	if err := errors.Join(h.first.Stop(), h.next.Stop()); err != nil {
+		t.Fatal(err)
+	}
+}
