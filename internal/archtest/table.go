@@ -88,6 +88,7 @@ var rows = map[string][]string{
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto"},
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
+	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":     {"client", "internal/bench"},
 	"bench/peers":    {"client", "internal/bench"},
