@@ -33,6 +33,10 @@ type fakeNode struct {
 	refuse error
 	// receipt changes the receipt of a transaction.
 	receipt func(*api.Receipt)
+	// producer is the chain's, producerKey the node's own; status changes what it tells of itself.
+	producer    types.PublicKey
+	producerKey *string
+	status      func(*api.SyncStatus)
 
 	mu   sync.Mutex
 	sent []types.SignedTransaction
@@ -45,7 +49,7 @@ func method[P, R any](declared api.Method[P, R], fn func(P) (R, error)) jsonrpc.
 
 func startNode(t *testing.T) *fakeNode {
 	t.Helper()
-	n := &fakeNode{chainID: api.DevelopmentChainID, balance: 10 * types.CoinUnits}
+	n := &fakeNode{chainID: api.DevelopmentChainID, balance: 10 * types.CoinUnits, producer: types.PublicKey{1}}
 	server, err := jsonrpc.NewServer(jsonrpc.Options{}, slices.Concat(n.accounts(), n.blocks(), n.sending(), n.contracts())...)
 	if err != nil {
 		t.Fatal(err)
@@ -60,11 +64,15 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 	return []jsonrpc.Method{
 		method(api.ChainID, func(api.NoParams) (api.Quantity, error) { return api.Quantity(n.chainID), nil }),
 		method(api.GetNodeInfo, func(api.NoParams) (api.NodeInfo, error) {
-			return api.NodeInfo{Version: "1.0", Network: types.Regtest, Mode: api.ModePrimary, ChainID: n.chainID, BlockHeight: 17}, nil
+			return api.NodeInfo{Version: "1.0", Network: types.Regtest, Mode: api.ModePrimary, ChainID: n.chainID, BlockHeight: 17, ProducerKey: n.producerKey}, nil
 		}),
 		method(api.GetSyncStatus, func(api.NoParams) (api.SyncStatus, error) {
 			reason, eta := "a block from the future", uint64(75)
-			return api.SyncStatus{Synced: true, LocalHeight: 17, State: api.StateHolding, Reason: &reason, ETASecs: &eta}, nil
+			status := api.SyncStatus{Synced: true, LocalHeight: 17, State: api.StateHolding, Reason: &reason, ETASecs: &eta}
+			if n.status != nil {
+				n.status(&status)
+			}
+			return status, nil
 		}),
 		method(api.GetBalance, func(api.GetBalanceParams) (api.Quantity, error) { return api.Quantity(n.balance), nil }),
 		method(api.GetTransactionCount, func(p api.GetTransactionCountParams) (api.Quantity, error) {
@@ -77,7 +85,7 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 			return make([]api.Transaction, *p.Page.Limit), nil
 		}),
 		method(api.GetParameters, func(api.ParametersParams) (api.ParametersInfo, error) {
-			return api.ParametersInfo{Version: 1, GasLimit: 50_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1000, Producer: types.PublicKey{1}, FeeRecipient: types.Account{2}}, nil
+			return api.ParametersInfo{Version: 1, GasLimit: 50_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1000, Producer: n.producer, FeeRecipient: types.Account{2}}, nil
 		}),
 	}
 }
