@@ -22,6 +22,8 @@ type handover struct {
 	load        *load
 	first, next *process
 	keys        [2]string // files
+	addresses   [2]string
+	command     []string // of the next producer
 }
 
 // freeAddress is an address that nobody listens on: the two nodes must know each other's before they run.
@@ -35,7 +37,8 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func newHandover(t *testing.T, args ...string) *handover {
+func newHandover(t *testing.T) *handover {
+	t.Helper()
 	h := &handover{t: t, load: newLoad(256)}
 	dir := filepath.Join(t.TempDir(), "first")
 	funds := append(h.load.allocations(), "--alloc", types.Account(keyOf("next producer").PublicKey()).String()+"=1000")
@@ -45,10 +48,11 @@ func newHandover(t *testing.T, args ...string) *handover {
 	if err := os.WriteFile(h.keys[1], []byte(hex.EncodeToString(key[:])+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addresses := [2]string{freeAddress(t), freeAddress(t)}
-	h.first = startAt(t, addresses[0], append(args, "node", "--data-dir", dir, "--block-time", "200ms", "--upstream", "http://"+addresses[1])...)
-	h.next = startAt(t, addresses[1], append(args, "node", "--data-dir", filepath.Join(t.TempDir(), "next"), "--mode", "replica", "--block-time", "200ms",
-		"--genesis", filepath.Join(dir, "genesis.json"), "--upstream", "http://"+addresses[0], "--protocol-key", h.keys[1])...)
+	h.addresses = [2]string{freeAddress(t), freeAddress(t)}
+	h.command = []string{"node", "--data-dir", filepath.Join(t.TempDir(), "next"), "--mode", "replica", "--block-time", "200ms",
+		"--genesis", filepath.Join(dir, "genesis.json"), "--upstream", "http://" + h.addresses[0], "--protocol-key", h.keys[1]}
+	h.first = startAt(t, h.addresses[0], "node", "--data-dir", dir, "--block-time", "200ms", "--upstream", "http://"+h.addresses[1])
+	h.next = startAt(t, h.addresses[1], h.command...)
 	return h
 }
 
@@ -222,6 +226,54 @@ func (h *handover) finish(m *model) {
 			h.t.Errorf("the node did not stop well: %v", err)
 		}
 	}
+}
+
+// TestKeyOfThePast replays a chain that was handed to a key and on: that key makes no block at the height at which it once did.
+func TestKeyOfThePast(t *testing.T) {
+	h := newHandover(t)
+	there := h.promote(h.next, h.keys[0])
+	back := h.promote(h.first, h.keys[1])
+	if err := h.next.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	genesis := filepath.Join(filepath.Dir(h.keys[0]), "genesis.json")
+	again := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "again"), "--mode", "replica", "--genesis", genesis, "--block-time", "200ms",
+		"--upstream", h.first.RPC, "--protocol-key", h.keys[1])
+	h.await(again, "beyond the block that took production from it", func(s api.SyncStatus) bool { return s.LocalHeight > back.FirstBlock })
+	for _, height := range []types.Height{there.FirstBlock, back.Height, back.FirstBlock} {
+		var hashes []types.BlockHash
+		for _, node := range []*process{h.first, again} {
+			block, err := h.client(node).BlockByNumber(t.Context(), api.AtHeight(height), false)
+			if err != nil || block == nil {
+				t.Fatalf("block %d of %s: %v, %v", height, node.RPC, block, err)
+			}
+			hashes = append(hashes, block.Hash)
+		}
+		if hashes[0] != hashes[1] {
+			t.Errorf("two blocks of height %d: %s", height, hashes)
+		}
+	}
+}
+
+// TestNewProducerIsKilled kills the next producer before it has heard of the transaction: it makes blocks when it is
+// started again.
+func TestNewProducerIsKilled(t *testing.T) {
+	h := newHandover(t)
+	h.awaitSynced(h.next)
+	var sent struct{ TransactionHash types.TxID }
+	newUser(t).of(h.next).succeeds(&sent, "promote", "--protocol-key", h.keys[0], "--no-wait")
+	h.next.Kill()
+	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
+	defer cancel()
+	receipt, err := h.client(h.first).WaitReceipt(ctx, sent.TransactionHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.next = startAt(t, h.addresses[1], h.command...)
+	h.await(h.next, "the producer", func(s api.SyncStatus) bool {
+		return s.State == api.StateProducing && s.LocalHeight > receipt.BlockHeight
+	})
+	h.await(h.first, "a replica", func(s api.SyncStatus) bool { return s.LocalHeight > receipt.BlockHeight })
 }
 
 // TestProducerThatHandedOver: it follows with an upstream and holds without one, and its key makes no block any more.

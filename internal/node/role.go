@@ -23,6 +23,9 @@ import (
 // roleInterval is the time between two looks at whether the node's turn is over.
 const roleInterval = 50 * time.Millisecond
 
+// silence is how long a primary waits for an upstream to tell what there is, before it makes blocks without.
+const silence = 5 * time.Second
+
 // newEngine makes what gives the chain its blocks: a sequencer where there is a key, a replica where there is an upstream.
 func (n *Node) newEngine() (err error) {
 	if len(n.config.Follow.Upstreams) > 0 {
@@ -39,8 +42,7 @@ func (n *Node) newEngine() (err error) {
 			n.sequencer.ContinueTime()
 		}
 	}
-	// One that was started as a replica first hears from an upstream that there is nothing newer.
-	n.produces.Store(n.replica == nil || n.config.Mode == api.ModePrimary && n.sequencer.Status().State != sequencer.Holding)
+	n.produces.Store(n.replica == nil) // with an upstream it first hears from that what there is
 	return nil
 }
 
@@ -75,9 +77,15 @@ func (n *Node) turn() (run func(context.Context) error, over func() bool) {
 		group.Go(func() error { return n.handOn(ctx) })
 		return group.Wait()
 	}
-	// While blocks are missing here the parameters are those of an earlier time: this key may have signed the next ones.
+	begun := time.Now()
 	return follow, func() bool {
-		return n.sequencer.Status().State == sequencer.Producing && n.replica.Status().Synced && n.replica.Halt() == nil
+		if n.sequencer.Status().State != sequencer.Producing || n.replica.Halt() != nil {
+			return false
+		}
+		// While blocks are missing here the parameters are those of an earlier time: this key may have signed the next ones.
+		status := n.replica.Status()
+		alone := n.config.Mode == api.ModePrimary && min(status.Silence, time.Since(begun)) > silence
+		return status.Synced || alone
 	}
 }
 
@@ -182,9 +190,9 @@ type sender struct {
 	following rpc.Pool
 }
 
-// AddMany takes transactions where the node makes blocks.
+// AddMany takes transactions where the node makes blocks, or is about to.
 func (s sender) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
-	if s.node.produces.Load() {
+	if s.node.produces.Load() || s.node.sequencer != nil && s.node.sequencer.Status().State == sequencer.Producing {
 		return s.Pool.AddMany(ctx, encoded, source)
 	}
 	return s.following.AddMany(ctx, encoded, source)

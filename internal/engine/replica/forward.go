@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -29,6 +30,7 @@ type Forwarder struct {
 	*mempool.Pool
 	replica *Replica
 	slots   chan struct{}
+	flying  sync.Map // types.TxID → struct{}: transactions whose answer is waited for
 }
 
 // NewForwarder returns a pool that hands transactions on.
@@ -47,6 +49,12 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 			continue
 		}
 		results[i].ID = types.TransactionID(b)
+		// Two nodes may take each other for the one that makes blocks, for a moment: what comes back is not sent again.
+		if _, again := f.flying.LoadOrStore(results[i].ID, struct{}{}); again {
+			results[i].Err = api.ErrBusy
+			continue
+		}
+		defer f.flying.Delete(results[i].ID)
 		sent = append(sent, i)
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
