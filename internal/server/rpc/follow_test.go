@@ -27,7 +27,7 @@ func TestHaltedNode(t *testing.T) {
 	c.mine()
 	reason := "two blocks"
 	f := &following{status: api.SyncStatus{State: api.StateHalted, Reason: &reason, LocalHeight: 1, PrimaryHeight: 5, BlocksBehind: 4}, halted: "equivocation"}
-	c.server.following, c.server.mode = f, api.ModeReplica
+	c.following, c.mode = f, api.ModeReplica
 	signed := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
 	latest := []struct {
 		method string

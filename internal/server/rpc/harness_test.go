@@ -66,6 +66,7 @@ type testChain struct {
 	state     api.SyncState
 	reason    string
 	following Following
+	mode      api.Mode
 }
 
 // newTestChain starts a development chain at its genesis.
@@ -95,7 +96,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	check(t, err)
 	l, err := ledger.Open(store, &genesis, nil, engine)
 	check(t, err)
-	c := &testChain{t: t, store: store, ledger: l, engine: engine, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing}
+	c := &testChain{t: t, store: store, ledger: l, engine: engine, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing, mode: api.ModePrimary}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
 	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Limits: limits, Snapshots: offered{}}
@@ -182,7 +183,7 @@ func (c *testChain) produce(txs ledger.Transactions) error {
 
 // PeerCount and State make the chain a Node.
 func (c *testChain) PeerCount() uint64                    { return 3 }
-func (c *testChain) Mode() api.Mode                       { return api.ModePrimary }
+func (c *testChain) Mode() api.Mode                       { return c.mode }
 func (c *testChain) Following() Following                 { return c.following }
 func (c *testChain) ProducerKey() (types.PublicKey, bool) { return producer.PublicKey(), true }
 func (c *testChain) State() (api.SyncState, string)       { return c.state, c.reason }
