@@ -112,18 +112,64 @@ func TestForwardIsBounded(t *testing.T) {
 				return make([]error, len(encoded))
 			}
 		})
-		results := make(chan mempool.Result, maxForwards)
-		for range maxForwards {
-			go func() { results <- pool.AddMany(f.t.Context(), encodedPayments(1), "")[0] }()
+		results, payments := make(chan mempool.Result, maxForwards), encodedPayments(maxForwards+1)
+		for i := range maxForwards {
+			go func() { results <- pool.AddMany(f.t.Context(), payments[i:i+1], "")[0] }()
 		}
 		synctest.Wait()
-		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, api.ErrBusy) {
+		if r := pool.AddMany(f.t.Context(), payments[maxForwards:], "")[0]; !errors.Is(r.Err, api.ErrBusy) {
 			f.t.Errorf("one too many: %v", r.Err)
 		}
 		close(release)
 		for range maxForwards {
 			if r := <-results; r.Err != nil {
 				f.t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// TestForwardInACircle: what comes back from an upstream that takes this node for the one that makes blocks is refused, and
+// so its own answer tells.
+func TestForwardInACircle(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		circles := 0
+		f.sources[0].set(func(s *faultySource) {
+			s.sent = func(encoded [][]byte) (errs []error) {
+				circles++
+				for _, r := range pool.AddMany(f.t.Context(), encoded, "upstream") {
+					errs = append(errs, r.Err)
+				}
+				return errs
+			}
+		})
+		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, api.ErrBusy) || circles != 1 {
+			f.t.Errorf("after %d circles: %v", circles, r.Err)
+		}
+		f.sources[0].set(func(s *faultySource) { s.sent = func(encoded [][]byte) []error { return make([]error, len(encoded)) } })
+		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; r.Err != nil {
+			f.t.Errorf("once the upstream makes blocks: %v", r.Err)
+		}
+	})
+}
+
+// TestHandOn tells what is to be sent again from what an upstream has decided about.
+func TestHandOn(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		for _, c := range []struct {
+			answer error
+			again  bool
+			failed bool
+		}{
+			{nil, false, false}, {api.ErrAlreadyKnown, false, false}, {api.ErrNonceTooLow, false, true}, {api.ErrFeeTooLow, false, true},
+			{api.ErrMempoolFull, true, true}, {api.ErrBusy, true, true}, {api.ErrReadOnly, true, true}, {client.ErrUnreachable, true, true},
+		} {
+			for i := range f.sources {
+				f.sources[i].set(func(s *faultySource) { s.sent = func([][]byte) []error { return []error{c.answer} } })
+			}
+			errs, again := pool.HandOn(f.t.Context(), encodedPayments(1))
+			if again[0] != c.again || (errs[0] != nil) != c.failed {
+				f.t.Errorf("answered with %v: %v, again %v", c.answer, errs[0], again[0])
 			}
 		}
 	})
