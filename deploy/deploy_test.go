@@ -38,7 +38,7 @@ func scrape(t *testing.T) map[string][]string {
 	genesis := development.Genesis(uint64(time.Now().Unix()))
 	made := make(chan struct{}, 1)
 	n, err := node.New(node.Config{
-		DataDir: t.TempDir(), Genesis: &genesis, Key: development.Producer, BlockTime: 10 * time.Millisecond,
+		DataDir: t.TempDir(), Genesis: &genesis, Key: &development.Producer, BlockTime: 10 * time.Millisecond,
 		RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Development: development, Log: slog.New(slog.DiscardHandler),
 		OnBlock: func(types.SignedHeader, int) {
 			select {
