@@ -1,5 +1,7 @@
 package main
 
+//lint:file-ignore ST1001 Modules are written in wasmgen's language, as in the tests.
+
 import (
 	"bytes"
 	"crypto/sha256"

@@ -187,7 +187,6 @@ type reader struct {
 	supply    state.Supply
 	balances  types.Amount
 	codes     map[types.CodeHash]codeUse
-	lastCode  types.CodeHash
 	lastList  chain.Deployment
 	lastToken chain.TokenSum
 	// contracts is the sum of hashes, which nobody outside can foresee, of the state's contracts with their heights, less

@@ -238,7 +238,7 @@ func TestArchive(t *testing.T) {
 		must(t, db.Close())
 	}
 	refused(Options{Retention: 2}, ErrArchive)
-	s, stop = openUntil(t, fs, Options{}) // by another mode it stays one
+	_, stop = openUntil(t, fs, Options{}) // by another mode it stays one
 	stop()
 	refused(Options{Retention: 2}, ErrArchive)
 	s, stop = openUntil(t, fs, Options{})
