@@ -1,8 +1,11 @@
 package archtest
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,11 +61,53 @@ func TestOneImporterEach(t *testing.T) {
 		t.Errorf("got %q, %v", problems, err)
 	}
 }
+
 func TestEveryRowIsAPackage(t *testing.T) {
 	for pkg := range rows {
 		entries, err := os.ReadDir(path.Join("../..", pkg))
 		if err != nil || !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".go") }) {
 			t.Errorf("row %s: no package there (%v)", pkg, err)
 		}
+	}
+}
+
+// TestVerifierIsOfVerifyingOnly follows the imports of the public package proof: a program that verifies takes nothing of
+// the node, of storage or of the prover in, and nothing that talks to the world.
+func TestVerifierIsOfVerifyingOnly(t *testing.T) {
+	refused := []string{"internal/engine/...", "internal/node/...", "internal/server/...", "internal/storage/...", "internal/cli/...",
+		"internal/config", "internal/proof/prover", "client/...", "api", "jsonrpc", "net", "net/...", "os/exec", "log/...", "database/..."}
+	seen := map[string]bool{}
+	var follow func(pkg string)
+	follow = func(pkg string) {
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		files, err := filepath.Glob(filepath.Join("../..", pkg, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no sources (%v)", pkg, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, spec := range file.Imports {
+				imported, isOwn := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+				if matches(refused, imported) {
+					t.Errorf("%s imports %s", name, imported)
+				}
+				if isOwn {
+					follow(imported)
+				}
+			}
+		}
+	}
+	follow("proof")
+	if !seen["internal/proof/verifier"] {
+		t.Errorf("the imports lead to %v alone", seen)
 	}
 }
