@@ -122,6 +122,9 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int) (
 	if err := s.check(accesses); err != nil {
 		return 0, err
 	}
+	if most := stark.Levels[len(stark.Levels)-1].Bits; bits > most {
+		return 0, fmt.Errorf("%w: no proof has more than %d bits", ErrProof, most)
+	}
 	segments, err := decodeProof(proof)
 	if err != nil {
 		return 0, err
