@@ -1,0 +1,171 @@
+// Package provenchain makes a short chain whose blocks do all that blocks do, with their proofs, for tests of who
+// verifies them.
+package provenchain
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const chainID = 7
+
+// Block is a proven block.
+type Block struct {
+	Name   string // what is special about it
+	Bundle blockproof.Bundle
+}
+
+// maker is a chain that blocks are added to.
+type maker struct {
+	tb     testing.TB
+	ledger *ledger.Ledger
+	prover *proving.Prover
+	nonces map[types.Account]uint64
+}
+
+// transaction is what one of the chain's keys does.
+type transaction struct {
+	from    crypto.PrivateKey
+	payload types.Payload
+}
+
+// Make returns the blocks of a chain, each with a proof of so many bits: transfers, a deploy, calls of a token, a change
+// of the parameters, blocks that insert and delete, and one without transactions.
+func Make(tb testing.TB, bits int) []Block {
+	tb.Helper()
+	producer, alice, bob := key(tb, "producer"), key(tb, "alice"), key(tb, "bob")
+	parameters := params.Default(producer.PublicKey())
+	m := newMaker(tb, &types.Genesis{
+		ChainID: chainID, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: parameters,
+		Allocations: []types.Allocation{
+			{Account: producer.PublicKey(), Balance: 1_000_000 * types.CoinUnits},
+			{Account: alice.PublicKey(), Balance: 1_000_000 * types.CoinUnits},
+		},
+	}, bits)
+	transfer := func(from crypto.PrivateKey, to types.Account, amount types.Amount) transaction {
+		return transaction{from, types.Transfer{To: to, Amount: amount}}
+	}
+	var blocks []Block
+	add := func(name string, txs ...transaction) []types.Receipt {
+		tb.Helper()
+		bundle, receipts := m.block(txs)
+		blocks = append(blocks, Block{name, bundle})
+		return receipts
+	}
+	inserts := []transaction{transfer(alice, bob.PublicKey(), 100*types.CoinUnits)}
+	for i := range 6 {
+		inserts = append(inserts, transfer(alice, types.Account{1, byte(i)}, 5))
+	}
+	add("transfers that insert accounts", inserts...)
+	add("no transactions")
+	deployed := add("a deploy", transaction{alice, types.Deploy{
+		Name: "token", Code: contracts.Token(), InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`),
+	}})
+	if deployed[0].Contract == nil {
+		tb.Fatalf("the deploy failed: %+v", deployed)
+	}
+	token := func(from crypto.PrivateKey, to types.Account, amount int) transaction {
+		args := fmt.Appendf(nil, `{"to":"%s","amount":%d}`, to, amount)
+		return transaction{from, types.Call{Contract: *deployed[0].Contract, Function: "transfer", Args: args}}
+	}
+	add("calls of a token", token(alice, bob.PublicKey(), 300), token(bob, types.Account{9}, 7), token(bob, alice.PublicKey(), 1_000_000))
+	parameters.MinBaseFee++
+	add("a change of parameters", transaction{producer, types.Configure{Parameters: parameters}})
+	add("calls that delete", token(alice, bob.PublicKey(), 700), transfer(bob, alice.PublicKey(), 3))
+	add("of everything", transfer(alice, types.Account{2}, 1), token(bob, alice.PublicKey(), 993), transfer(bob, bob.PublicKey(), 1))
+	return blocks
+}
+
+func key(tb testing.TB, name string) crypto.PrivateKey {
+	tb.Helper()
+	return must(crypto.NewPrivateKey(sha256.Sum256([]byte(name))))(tb)
+}
+
+func must[T any](value T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return value
+	}
+}
+
+func newMaker(tb testing.TB, g *types.Genesis, bits int) *maker {
+	tb.Helper()
+	engine := must(wasm.New(wasm.Options{}))(tb)
+	db := must(kv.Open("db", kv.Options{FS: kv.Memory()}))(tb)
+	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 64 << 20}))(tb)
+	tb.Cleanup(func() {
+		if err := errors.Join(store.Close(), db.Close(), engine.Close()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &maker{
+		tb: tb, ledger: must(ledger.Open(store, g, nil, engine))(tb), prover: must(proving.NewProver(bits, parallel.Run))(tb),
+		nonces: map[types.Account]uint64{},
+	}
+}
+
+// block makes a block of the transactions, all of which it must include, and proves it.
+func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
+	m.tb.Helper()
+	signed := make([]types.SignedTransaction, len(txs))
+	for i, tx := range txs {
+		sender := tx.from.PublicKey()
+		signed[i] = must(types.Sign(types.Transaction{
+			Version: types.TransactionVersion, ChainID: chainID, Sender: sender, Nonce: m.nonces[sender],
+			GasLimit: gasLimit(tx.payload), MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1, Payload: tx.payload,
+		}, tx.from, [32]byte{}))(m.tb)
+		m.nonces[sender]++
+	}
+	parent := m.ledger.Tip().Header
+	waiting := batch(types.VerifySignatures(signed))
+	producer := key(m.tb, "producer")
+	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp + 1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
+		return producer.Sign(h[:], [32]byte{})
+	}))(m.tb)
+	if len(built.Included) != len(txs) {
+		m.tb.Fatalf("%d of %d transactions are included", len(built.Included), len(txs))
+	}
+	store, height := m.ledger.Store(), built.Header.Header.Height
+	witness := must(tree.DecodeWitness(must(store.Witness(height))(m.tb)))(m.tb)
+	task := proving.Task{Parent: parent, Header: built.Header, Accesses: built.Accesses, Witness: witness}
+	proof := must(m.prover.Prove(&task))(m.tb)
+	bundle := blockproof.Bundle{Parent: parent, Header: built.Header, Accesses: built.Accesses, Proof: proof}
+	return bundle, must(store.Receipts(height))(m.tb)
+}
+
+func gasLimit(p types.Payload) types.Gas {
+	if p.Kind() == types.KindDeploy {
+		return 250_000_000
+	}
+	return 2_000_000
+}
+
+// batch is the transactions of a block, in order.
+type batch []*types.VerifiedTx
+
+func (b *batch) Next() (tx *types.VerifiedTx) {
+	if len(*b) > 0 {
+		tx, *b = (*b)[0], (*b)[1:]
+	}
+	return tx
+}
+
+func (*batch) SkipSender() {}
