@@ -10,6 +10,9 @@ help: ## list the targets
 build: ## build bin/cairn
 	go build -trimpath -o bin/cairn ./cmd/cairn
 
+verifier: ## build the verifier of proofs for JavaScript into bin/proof
+	sh proof/wasm/build.sh
+
 test: ## run every test
 	sh scripts/test.sh
 
@@ -50,4 +53,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build test race lint fuzz alerts provoke crash bench gas flood generate
+.PHONY: help build verifier test race lint fuzz alerts provoke crash bench gas flood generate

@@ -1,19 +1,21 @@
 #!/bin/sh
-# Runs every test. What the tests need beside Go (python3 and zstd, for the independent client) is installed where it is missing.
+# Runs every test. What the tests need beside Go is installed where it is missing: python3 and zstd for the independent
+# client, Node.js and Chromium for the verifier in WebAssembly.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
 
 missing=""
-for tool in python3 zstd; do
-	command -v $tool >/dev/null || missing="$missing $tool"
+for need in python3:python3 zstd:zstd node:nodejs chromium:chromium; do
+	command -v "${need%:*}" >/dev/null || missing="$missing ${need#*:}"
 done
 if [ -n "$missing" ]; then
-	echo "the independent client's tests need$missing: installing" >&2
+	echo "the tests need$missing: installing" >&2
 	root=""
 	[ "$(id -u)" = 0 ] || root=sudo
 	$root apt-get update -qq
-	$root apt-get install -y -qq $missing >/dev/null
+	# shellcheck disable=SC2086 # packages are words
+	$root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 fi
 
 go vet ./...

@@ -21,6 +21,9 @@ var rows = map[string][]string{
 	"abi":     {"types"},
 	"proof":   {"types", "internal/protocol/blockproof"},
 
+	// The verifier for JavaScript.
+	"proof/wasm": {"proof"},
+
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
 	"client/nep20":        {"abi", "types"},
 	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm", "internal/protocol/..."},
@@ -102,8 +105,9 @@ var rows = map[string][]string{
 	"contracts/rust":           {}, // likewise
 
 	"internal/testkit":               {"..."},
-	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"}, // proofs a second time, as docs/proofs.md has it
-	"internal/testkit/wasmgen":       {},                                                                     // writes modules for the tests of who checks and who runs them
+	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                   // proofs a second time, as docs/proofs.md has it
+	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."}, // a chain with its proofs
+	"internal/testkit/wasmgen":       {},                                                                                                       // writes modules for the tests of who checks and who runs them
 	"internal/e2e":                   {"..."},
 	"internal/archtest":              {},
 }
@@ -121,6 +125,7 @@ var testRows = map[string][]string{
 	"internal/engine/sequencer":    {"internal/storage/..."},
 	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":        {"internal/proof/verifier"},
+	"proof/wasm":                   {"internal/testkit/provenchain"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
 	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription

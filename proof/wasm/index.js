@@ -1,0 +1,51 @@
+// Verifies proofs of blocks in Node.js and in browsers: package proof of the node, compiled to WebAssembly.
+import "./wasm_exec.js"; // Go's glue; defines globalThis.Go
+
+let loads = 0;
+
+/** What is thrown for a bundle that does not hold, or is none. */
+export class ProofRefused extends Error {
+  name = "ProofRefused";
+}
+
+/**
+ * Loads the verifier. source is where verifier.wasm is, or what was loaded of it: a URL, a Response or a promise of one,
+ * its bytes, or a WebAssembly.Module.
+ */
+export async function loadVerifier(source = new URL("verifier.wasm", import.meta.url)) {
+  const go = new globalThis.Go();
+  const instance = await WebAssembly.instantiate(await compile(await source), go.importObject);
+  const name = `cairnProofVerifier${++loads}`; // the global function through which Go hands the verifier out
+  const verify = await new Promise((resolve, reject) => {
+    globalThis[name] = resolve;
+    go.argv.push(name);
+    go.run(instance).then(() => reject(new Error("the verifier ended")), reject);
+  }).finally(() => delete globalThis[name]);
+
+  /** Returns the verdict on a bundle, whose proof must have at least so many bits. It runs at once, on this thread. */
+  function verifyProof(bundle, bits = 128) {
+    if (!(bundle instanceof Uint8Array)) throw new TypeError("the bundle is no Uint8Array");
+    if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
+    const answer = verify(bundle, bits);
+    if (typeof answer !== "string") throw new Error("the verifier ended; load it again");
+    const { verdict, refused } = JSON.parse(answer);
+    if (verdict === undefined) throw new ProofRefused(refused);
+    return verdict;
+  }
+  return { verifyProof };
+}
+
+async function compile(source) {
+  if (source instanceof WebAssembly.Module) return source;
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
+  if (!(source instanceof Response)) {
+    const url = new URL(source, import.meta.url);
+    if (url.protocol === "file:") {
+      const { readFile } = await import("node:fs/promises"); // Node's fetch reads no files
+      return WebAssembly.compile(await readFile(url));
+    }
+    source = await fetch(url);
+  }
+  if (!source.ok) throw new Error(`${source.url}: status ${source.status}`);
+  return WebAssembly.compile(await source.arrayBuffer());
+}

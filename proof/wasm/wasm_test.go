@@ -1,0 +1,153 @@
+package main_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/testkit/provenchain"
+	"github.com/cairn-chain/cairn/proof"
+)
+
+// testCase is a bundle that the verifier is asked about.
+type testCase struct {
+	Name    string         `json:"name"`
+	Bundle  string         `json:"bundle"` // base64
+	Bits    int            `json:"bits"`
+	Verdict *proof.Verdict `json:"verdict,omitempty"` // none: to be refused
+}
+
+// result is what testdata/check.js found.
+type result struct {
+	Checked      int       `json:"checked"`
+	Problems     []string  `json:"problems"`
+	Milliseconds []float64 `json:"milliseconds"` // of each bundle that was accepted
+}
+
+// cases are a chain's bundles with the verdicts of package proof, and bundles that do not hold.
+func cases(t *testing.T) (all []testCase) {
+	t.Helper()
+	add := func(name string, bundle []byte, bits int, verdict *proof.Verdict) {
+		all = append(all, testCase{name, base64.StdEncoding.EncodeToString(bundle), bits, verdict})
+	}
+	for _, b := range provenchain.Make(t, 100) {
+		bundle := b.Bundle.Encode()
+		start := time.Now()
+		verdict, err := proof.Verify(bundle, 100)
+		if err != nil {
+			t.Fatalf("%s: %v", b.Name, err)
+		}
+		t.Logf("%s: %d accesses, a bundle of %d bytes, verified in %v", b.Name, verdict.Accesses, len(bundle), time.Since(start))
+		add(b.Name, bundle, 100, &verdict)
+		if verdict.SecurityBits < 128 {
+			add(b.Name+": too few bits", bundle, 128, nil)
+		}
+		add(b.Name+": of no level", bundle, 1000, nil)
+		add(b.Name+": longer", append(slices.Clone(bundle), 0), 100, nil)
+		add(b.Name+": cut", bundle[:len(bundle)-1], 100, nil)
+		for _, at := range []int{0, 100, len(bundle) / 3, len(bundle) / 2, len(bundle) - 1} {
+			changed := slices.Clone(bundle)
+			changed[at] ^= 4
+			add(b.Name+": a changed bit", changed, 100, nil)
+		}
+	}
+	add("nothing", nil, 100, nil)
+	return all
+}
+
+// build builds the package as build.sh does and puts testdata and cases beside it. It returns where, and how many cases.
+func build(t *testing.T) (dir string, count int) {
+	t.Helper()
+	dir = t.TempDir()
+	if out, err := exec.Command("sh", "build.sh", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	all := cases(t)
+	encoded, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cases.json"), encoded, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	size, err := os.Stat(filepath.Join(dir, "verifier.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("verifier.wasm has %d bytes", size.Size())
+	return dir, len(all)
+}
+
+// TestVerifier asks the verifier in Node.js and in a browser, with a page that loads it from a server.
+func TestVerifier(t *testing.T) {
+	dir, count := build(t)
+	for name, run := range map[string]func(*testing.T, string) []byte{"node": inNode, "browser": inBrowser} {
+		t.Run(name, func(t *testing.T) {
+			out := run(t, dir)
+			var r result
+			if err := json.Unmarshal(out, &r); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			for _, problem := range r.Problems {
+				t.Error(problem)
+			}
+			if r.Checked != count {
+				t.Errorf("%d of %d cases were checked", r.Checked, count)
+			}
+			t.Logf("%d cases; accepted after %.0f ms", r.Checked, r.Milliseconds)
+		})
+	}
+}
+
+func inNode(t *testing.T, dir string) []byte {
+	out, err := exec.Command("node", filepath.Join(dir, "node.js")).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return out
+}
+
+// inBrowser opens the page in Chromium and waits for what it sends.
+func inBrowser(t *testing.T, dir string) []byte {
+	results := make(chan []byte, 1)
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServer(http.Dir(dir)))
+	mux.HandleFunc("POST /result", func(_ http.ResponseWriter, r *http.Request) {
+		var body json.RawMessage
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		results <- body
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	// The browser's sandbox needs more of a container than it has; the page is the test's own.
+	browser := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--user-data-dir="+t.TempDir(), server.URL+"/browser.html")
+	if err := browser.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- browser.Wait() }()
+	select {
+	case body := <-results:
+		if err := browser.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		<-ended
+		return body
+	case err := <-ended:
+		t.Fatalf("the browser ended: %v", err)
+		return nil
+	}
+}
