@@ -48,7 +48,7 @@ type transaction struct {
 // of the parameters, blocks that insert and delete, and one without transactions.
 func Make(tb testing.TB, bits int) []Block {
 	tb.Helper()
-	producer, alice, bob := key(tb, "producer"), key(tb, "alice"), key(tb, "bob")
+	producer, alice, bob := Producer(tb), key(tb, "alice"), key(tb, "bob")
 	parameters := params.Default(producer.PublicKey())
 	m := newMaker(tb, &types.Genesis{
 		ChainID: chainID, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: parameters,
@@ -89,6 +89,12 @@ func Make(tb testing.TB, bits int) []Block {
 	add("calls that delete", token(alice, bob.PublicKey(), 700), transfer(bob, alice.PublicKey(), 3))
 	add("of everything", transfer(alice, types.Account{2}, 1), token(bob, alice.PublicKey(), 993), transfer(bob, bob.PublicKey(), 1))
 	return blocks
+}
+
+// Producer is the key of the chain's producer.
+func Producer(tb testing.TB) crypto.PrivateKey {
+	tb.Helper()
+	return key(tb, "producer")
 }
 
 func key(tb testing.TB, name string) crypto.PrivateKey {
@@ -136,7 +142,7 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 	}
 	parent := m.ledger.Tip().Header
 	waiting := batch(types.VerifySignatures(signed))
-	producer := key(m.tb, "producer")
+	producer := Producer(m.tb)
 	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp + 1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
 		return producer.Sign(h[:], [32]byte{})
 	}))(m.tb)
