@@ -3,6 +3,7 @@ export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 KILLS ?= 50
+BATCHES ?= 100000
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +31,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 batches: ## hold the proofs' circuit to the tree's definition over 100,000 random batches (half an hour)
 	go test ./internal/protocol/blockproof -run RandomBatches -count 1 -timeout 3h -v -batches 100000
 
+soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches (hours)
+	sh scripts/soundness.sh $(BATCHES)
+
 alerts: ## test the alert rules (needs promtool, which Debian has in its package prometheus)
 	promtool check rules deploy/alerts.yml
 	promtool test rules deploy/alerts_test.yml
@@ -53,4 +57,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build verifier test race lint fuzz alerts provoke crash bench gas flood generate
+.PHONY: help build verifier test race lint fuzz soundness alerts provoke crash bench gas flood generate
