@@ -1,6 +1,4 @@
 // Verifies proofs of blocks in Node.js and in browsers: package proof of the node, compiled to WebAssembly.
-import "./wasm_exec.js"; // Go's glue; defines globalThis.Go
-
 let loads = 0;
 
 /** What is thrown for a bundle that does not hold, or is none. */
@@ -13,6 +11,9 @@ export class ProofRefused extends Error {
  * its bytes, or a WebAssembly.Module.
  */
 export async function loadVerifier(source = new URL("verifier.wasm", import.meta.url)) {
+  // Node.js 18 has no global crypto, which Go's glue asks for.
+  globalThis.crypto ??= (await import("node:crypto")).webcrypto;
+  await import("./wasm_exec.js"); // Go's glue; defines globalThis.Go
   const go = new globalThis.Go();
   const instance = await WebAssembly.instantiate(await compile(await source), go.importObject);
   const name = `cairnProofVerifier${++loads}`; // the global function through which Go hands the verifier out
