@@ -43,6 +43,7 @@ type nodeSettings struct {
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	proofSettings
 	followSettings
+	bootstrapSettings
 	kernelSettings
 	httpSettings
 }
@@ -60,7 +61,7 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -75,6 +76,10 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
+	trust, err := settings.trust(settings.Mode)
+	if err != nil {
+		return err
+	}
 	nodeConfig, err := settings.config(command.Context(), log)
 	if err != nil {
 		return err
@@ -84,6 +89,9 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		prove = proveOff
 	}
 	if nodeConfig.Proofs, err = settings.proofSettings.config(prove, nodeConfig.Log); err != nil {
+		return err
+	}
+	if err := settings.bootstrapSettings.run(command, nodeConfig, trust, log); err != nil {
 		return err
 	}
 	n, err := node.New(nodeConfig)

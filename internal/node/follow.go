@@ -33,8 +33,8 @@ type Follow struct {
 // maxSilence is how long a node may hear nothing from its upstreams until it is not ready.
 const maxSilence = 30 * time.Second
 
-// options are those of clients to the upstreams.
-func (f Follow) options() ([]client.Option, error) {
+// Options are those of clients to the upstreams.
+func (f Follow) Options() ([]client.Option, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = time.Minute
 	if f.CAFile != "" {
@@ -61,7 +61,7 @@ func (f Follow) options() ([]client.Option, error) {
 
 // sources are the upstreams.
 func (f Follow) sources() ([]replica.Source, error) {
-	options, err := f.options()
+	options, err := f.Options()
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (f Follow) sources() ([]replica.Source, error) {
 // FetchGenesis asks upstreams for the genesis of a chain that is known by the hash of its block 0, until one gives it or
 // ctx ends.
 func FetchGenesis(ctx context.Context, f Follow, hash types.BlockHash, log *slog.Logger) (types.Genesis, error) {
-	options, err := f.options()
+	options, err := f.Options()
 	if err != nil {
 		return types.Genesis{}, err
 	}

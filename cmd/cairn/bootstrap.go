@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
+)
+
+// How a node that follows another begins.
+const (
+	fromGenesis  = "genesis"
+	fromSnapshot = "snapshot"
+)
+
+// bootstrapSettings are those of a node's beginning.
+type bootstrapSettings struct {
+	Bootstrap     string `setting:"bootstrap" usage:"how a replica without a chain begins: genesis (executing every block) or snapshot (the newest of the upstreams')"`
+	BootstrapHash string `setting:"bootstrap-hash" usage:"hash of the block that the snapshot must be of; needed where production was handed over before it"`
+}
+
+// trust checks the settings and says which block the snapshot must be of.
+func (s bootstrapSettings) trust(mode string) (trust node.SnapshotTrust, err error) {
+	switch {
+	case s.Bootstrap != fromGenesis && s.Bootstrap != fromSnapshot:
+		return trust, output.Usage(fmt.Errorf("--bootstrap is %s or %s, not %q", fromGenesis, fromSnapshot, s.Bootstrap))
+	case s.Bootstrap == fromGenesis && s.BootstrapHash != "":
+		return trust, output.Usage(errors.New("--bootstrap-hash is for --bootstrap snapshot"))
+	case s.Bootstrap == fromSnapshot && mode != string(api.ModeReplica):
+		return trust, output.Usage(errors.New("--bootstrap snapshot is for --mode replica: a snapshot has no history for an archive, and a primary has its own chain"))
+	case s.BootstrapHash == "":
+		return trust, nil
+	}
+	if err := trust.Block.UnmarshalText([]byte(s.BootstrapHash)); err != nil {
+		return trust, output.Usage(fmt.Errorf("--bootstrap-hash: %w", err))
+	}
+	return trust, nil
+}
+
+// run fills the data directory from a snapshot where that is wanted and there is no chain.
+func (s bootstrapSettings) run(command *cobra.Command, config node.Config, trust node.SnapshotTrust, log *slog.Logger) (err error) {
+	if s.Bootstrap == fromGenesis {
+		return nil
+	}
+	if trust.Genesis, err = node.GenesisHash(*config.Genesis); err != nil {
+		return err
+	}
+	options, err := config.Follow.Options()
+	if err != nil {
+		return err
+	}
+	progress, stop := cli.Progress(command, "fetching and importing a snapshot")
+	defer stop()
+	_, err = node.Bootstrap(command.Context(), config.DataDir, config.Follow.Upstreams, options, trust, log, progress)
+	if errors.Is(err, node.ErrHasChain) { // a later start
+		return nil
+	}
+	return err
+}
