@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/types"
 )
 
 // ErrNone: no node that answers offers a snapshot that is wanted.
@@ -79,7 +77,7 @@ const partSuffix = ".part"
 
 // Fetch fetches the newest snapshot that a source offers and returns its path. Chunks are fetched from all sources that
 // offer the same one and checked one by one; one that is damaged is fetched again, from the next source. What a broken
-// download left is continued. A snapshot that turns out not to be true is given up for the next best. It tries until ctx
+// download left is continued, and a whole one that is there is checked and not fetched again while a source offers it. A snapshot that turns out not to be true is given up for the next best. It tries until ctx
 // ends, but for [ErrNone] and the fault of the last snapshot that could be chosen.
 func (d Download) Fetch(ctx context.Context) (string, error) {
 	f := fetcher{Download: d, refused: make(map[identity]error)}
@@ -115,20 +113,6 @@ func backoff(failures int) time.Duration {
 	return longest/2 + rand.N(longest/2)
 }
 
-// identity tells snapshots apart: block and chunks.
-type identity struct {
-	block  types.BlockHash
-	chunks [32]byte
-}
-
-func identify(m Manifest) identity {
-	hash := sha256.New()
-	for _, c := range m.Chunks {
-		hash.Write(c.SHA256[:]) // never fails
-	}
-	return identity{m.BlockHash, [32]byte(hash.Sum(nil))}
-}
-
 type fetcher struct {
 	Download
 	refused map[identity]error // snapshots that were not true
@@ -142,6 +126,9 @@ func (f *fetcher) attempt(ctx context.Context) (string, error) {
 	}
 	final := filepath.Join(f.Parent, strconv.FormatUint(uint64(m.Height), 10))
 	part := final + partSuffix
+	if err := takeUp(m, final, part); err != nil {
+		return "", err
+	}
 	if err := f.fetch(ctx, m, sources, part); err != nil {
 		if errors.Is(err, ErrFalse) || errors.Is(err, ErrOtherChain) || errors.Is(err, ErrUntrusted) {
 			f.refused[identify(m)] = err
@@ -150,91 +137,34 @@ func (f *fetcher) attempt(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// One that is there under this name was not used: there is no chain.
-	return final, errors.Join(os.RemoveAll(final), publish(part, final))
+	return final, errors.Join(os.RemoveAll(final), publish(part, final), f.removeParts())
 }
 
-// choose returns the snapshot to fetch and the sources that offer it: one of which there is a part, or the newest.
-func (f *fetcher) choose(ctx context.Context) (Manifest, []Source, error) {
-	parts, err := filepath.Glob(filepath.Join(f.Parent, "*"+partSuffix))
-	if err != nil {
-		return Manifest{}, nil, err
-	}
+// removeParts removes what was fetched of other snapshots.
+func (f *fetcher) removeParts() error {
+	parts, err := f.parts()
 	for _, part := range parts {
-		m, _, err := readManifest(os.DirFS(part))
-		if err == nil {
-			if sources := f.offering(ctx, m); len(sources) > 0 && f.wanted(m) == nil {
-				return m, sources, nil
-			}
-		}
-		// A crash cut its beginning off, or nobody offers it any more.
-		if err := os.RemoveAll(part); err != nil {
-			return m, nil, err
-		}
+		err = errors.Join(err, os.RemoveAll(part))
 	}
-	var best *Manifest
-	var faults []error
-	unreachable := false
-	for _, source := range f.Sources {
-		m, err := f.ask(ctx, source, api.Latest())
-		switch {
-		case err != nil:
-			unreachable = true
-			faults = append(faults, fmt.Errorf("%s: %w", source.Name(), err))
-		case m == nil:
-			faults = append(faults, fmt.Errorf("%s offers none", source.Name()))
-		default:
-			if err := f.wanted(*m); err != nil {
-				faults = append(faults, fmt.Errorf("%s: block %d: %w", source.Name(), m.Height, err))
-			} else if best == nil || m.Height > best.Height {
-				best = m
-			}
-		}
-	}
-	switch {
-	case best != nil:
-		return *best, f.offering(ctx, *best), nil
-	case unreachable:
-		return Manifest{}, nil, errors.Join(faults...)
-	default:
-		return Manifest{}, nil, fmt.Errorf("%w: %w", ErrNone, errors.Join(faults...))
-	}
+	return err
 }
 
-func (f *fetcher) ask(ctx context.Context, source Source, block api.BlockRef) (*Manifest, error) {
-	ctx, cancel := context.WithTimeout(ctx, manifestTime)
-	defer cancel()
-	return source.Snapshot(ctx, block)
+// parts are the directories of snapshots that were fetched in part.
+func (f *fetcher) parts() ([]string, error) {
+	return filepath.Glob(filepath.Join(f.Parent, "*"+partSuffix))
 }
 
-// wanted says why a snapshot is not to be fetched, as far as its manifest tells.
-func (f *fetcher) wanted(m Manifest) error {
-	if _, err := checkManifest(m); err != nil {
-		return err
+// takeUp makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a part.
+func takeUp(m Manifest, whole, part string) error {
+	there, _, err := readManifest(os.DirFS(whole))
+	if err != nil || identify(there) != identify(m) {
+		return nil // there is another one, or none that can be read: it is replaced
 	}
-	switch {
-	case m.GenesisHash != f.Trust.Genesis:
-		return fmt.Errorf("%w: its genesis hash is %s, not %s", ErrOtherChain, m.GenesisHash, f.Trust.Genesis)
-	case f.Trust.Block != (types.BlockHash{}) && m.BlockHash != f.Trust.Block:
-		return fmt.Errorf("%w: it is of block %s, not of %s", ErrOtherChain, m.BlockHash, f.Trust.Block)
-	}
-	return f.refused[identify(m)]
-}
-
-// offering are the sources that offer a snapshot.
-func (f *fetcher) offering(ctx context.Context, m Manifest) (sources []Source) {
-	for _, source := range f.Sources {
-		if got, err := f.ask(ctx, source, api.AtHeight(m.Height)); err == nil && got != nil && identify(*got) == identify(m) {
-			sources = append(sources, source)
-		}
-	}
-	return sources
+	return errors.Join(os.RemoveAll(part), os.Rename(whole, part))
 }
 
 // fetch fetches the chunks of a snapshot that are not in a directory yet.
 func (f *fetcher) fetch(ctx context.Context, m Manifest, sources []Source, dir string) error {
-	if len(sources) == 0 {
-		return errors.New("no upstream offers the snapshot any more")
-	}
 	if err := keepManifest(dir, m); err != nil {
 		return err
 	}

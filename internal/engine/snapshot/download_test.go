@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -186,6 +188,48 @@ func TestFetchContinues(t *testing.T) {
 	}
 	if len(again.asked) > int(m.ChunkCount)-4 {
 		t.Errorf("asked for %d of %d chunks", len(again.asked), m.ChunkCount)
+	}
+}
+
+// What a broken download left outlasts an upstream that does not answer for a time.
+func TestFetchWaits(t *testing.T) {
+	c, m, sources := offeredBy(t, 1)
+	into := t.TempDir()
+	broken, stop := context.WithCancel(t.Context())
+	sources[0].fault = func(url string, _ uint64, data []byte) ([]byte, error) {
+		if strings.HasSuffix(url, fileName(uint64(m.ChunkCount)-1)) {
+			stop()
+			return nil, errFault
+		}
+		return data, nil
+	}
+	_, err := c.download(t, into, sources...).Fetch(broken)
+	requireIs(t, "broken off", err, context.Canceled)
+	again := &fakeSource{name: "again", files: fstest.MapFS{}} // has no manifest, so it fails
+	d := c.download(t, into, again)
+	d.Wait = func(ctx context.Context, _ time.Duration) error {
+		again.files = sources[0].files
+		return ctx.Err()
+	}
+	path, err := d.Fetch(t.Context())
+	requireWhole(t, c, path, err)
+	if len(again.asked) >= int(m.ChunkCount)/2 {
+		t.Errorf("asked for %v of %d chunks", again.asked, m.ChunkCount)
+	}
+}
+
+// A whole snapshot that is there, as when its import was killed, is checked again, and only what is damaged is fetched.
+func TestFetchTakesUp(t *testing.T) {
+	c, m, sources := offeredBy(t, 1)
+	into := t.TempDir()
+	path, err := c.download(t, into, sources...).Fetch(t.Context())
+	requireWhole(t, c, path, err)
+	must(t, os.WriteFile(filepath.Join(path, fileName(5)), []byte("damaged"), 0o644))
+	again := &fakeSource{name: "again", files: sources[0].files}
+	path, err = c.download(t, into, again).Fetch(t.Context())
+	requireWhole(t, c, path, err)
+	if want := []string{fileName(5) + "@0"}; !slices.Equal(again.asked, want) {
+		t.Errorf("asked for %v of %d chunks, want %v", again.asked, m.ChunkCount, want)
 	}
 }
 

@@ -1,0 +1,139 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// identity tells snapshots apart: block and chunks.
+type identity struct {
+	block  types.BlockHash
+	chunks [32]byte
+}
+
+func identify(m Manifest) identity {
+	hash := sha256.New()
+	for _, c := range m.Chunks {
+		hash.Write(c.SHA256[:]) // never fails
+	}
+	return identity{m.BlockHash, [32]byte(hash.Sum(nil))}
+}
+
+// choose returns the snapshot to fetch and the sources that offer it: one of which there is a part or, where an import was
+// broken off, the whole, or the newest.
+func (f *fetcher) choose(ctx context.Context) (Manifest, []Source, error) {
+	if m, sources, err := f.chooseKept(ctx); err != nil || len(sources) > 0 {
+		return m, sources, err
+	}
+	return f.chooseNewest(ctx)
+}
+
+// chooseKept looks at what is there; there are no sources where nothing of it can be used.
+func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source, err error) {
+	parts, err := f.parts()
+	if err != nil {
+		return m, nil, err
+	}
+	for _, part := range parts {
+		m, _, err := readManifest(os.DirFS(part))
+		if err == nil && f.wanted(m) == nil {
+			sources, fault := f.offering(ctx, m)
+			if len(sources) > 0 {
+				return m, sources, nil
+			}
+			if fault != nil {
+				continue // who does not answer now may offer it
+			}
+		}
+		// A crash cut its beginning off, or nobody offers it any more.
+		if err := os.RemoveAll(part); err != nil {
+			return m, nil, err
+		}
+	}
+	whole, err := list(f.Parent, func(err error) { f.Log.Warn("a snapshot here cannot be used", "error", err) })
+	if err != nil {
+		return m, nil, err
+	}
+	for _, m := range slices.Backward(whole) {
+		if f.wanted(m) == nil {
+			if sources, _ := f.offering(ctx, m); len(sources) > 0 { // without them the newest is asked for, which shows the fault
+				return m, sources, nil
+			}
+		}
+	}
+	return m, nil, nil
+}
+
+func (f *fetcher) chooseNewest(ctx context.Context) (Manifest, []Source, error) {
+	var best *Manifest
+	var faults []error
+	unreachable := false
+	for _, source := range f.Sources {
+		m, err := f.ask(ctx, source, api.Latest())
+		switch {
+		case err != nil:
+			unreachable = true
+			faults = append(faults, fmt.Errorf("%s: %w", source.Name(), err))
+		case m == nil:
+			faults = append(faults, fmt.Errorf("%s offers none", source.Name()))
+		default:
+			if err := f.wanted(*m); err != nil {
+				faults = append(faults, fmt.Errorf("%s: block %d: %w", source.Name(), m.Height, err))
+			} else if best == nil || m.Height > best.Height {
+				best = m
+			}
+		}
+	}
+	switch {
+	case best != nil:
+		sources, fault := f.offering(ctx, *best)
+		if len(sources) == 0 {
+			return Manifest{}, nil, errors.Join(fmt.Errorf("no upstream offers the snapshot of block %d any more", best.Height), fault)
+		}
+		return *best, sources, nil
+	case unreachable:
+		return Manifest{}, nil, errors.Join(faults...)
+	default:
+		return Manifest{}, nil, fmt.Errorf("%w: %w", ErrNone, errors.Join(faults...))
+	}
+}
+
+func (f *fetcher) ask(ctx context.Context, source Source, block api.BlockRef) (*Manifest, error) {
+	ctx, cancel := context.WithTimeout(ctx, manifestTime)
+	defer cancel()
+	return source.Snapshot(ctx, block)
+}
+
+// wanted says why a snapshot is not to be fetched, as far as its manifest tells.
+func (f *fetcher) wanted(m Manifest) error {
+	if _, err := checkManifest(m); err != nil {
+		return err
+	}
+	switch {
+	case m.GenesisHash != f.Trust.Genesis:
+		return fmt.Errorf("%w: its genesis hash is %s, not %s", ErrOtherChain, m.GenesisHash, f.Trust.Genesis)
+	case f.Trust.Block != (types.BlockHash{}) && m.BlockHash != f.Trust.Block:
+		return fmt.Errorf("%w: it is of block %s, not of %s", ErrOtherChain, m.BlockHash, f.Trust.Block)
+	}
+	return f.refused[identify(m)]
+}
+
+// offering are the sources that offer a snapshot. The error is of those that did not answer.
+func (f *fetcher) offering(ctx context.Context, m Manifest) (sources []Source, err error) {
+	for _, source := range f.Sources {
+		got, fault := f.ask(ctx, source, api.AtHeight(m.Height))
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", source.Name(), fault))
+		} else if got != nil && identify(*got) == identify(m) {
+			sources = append(sources, source)
+		}
+	}
+	return sources, err
+}
