@@ -49,7 +49,11 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	if s.options.Archive {
 		b.Set(keyArchive, nil)
 	}
-	if err := v.putBlock(b, e); err != nil {
+	if s.options.Stateless {
+		b.Set(keyStateless, nil)
+	}
+	begun := &view{snapshot: v.snapshot, stateless: s.options.Stateless}
+	if err := begun.putBlock(b, e); err != nil {
 		return errors.Join(err, b.Discard())
 	}
 	s.genesis.Store(&g) // before the view that says there is one
@@ -100,7 +104,9 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 		return err
 	}
 	writes := types.Writes(e.Accesses)
-	if err := checkLeaves(writes, e.Leaves); err != nil {
+	if v.stateless {
+		writes, e.Leaves, e.Codes = v.kept(writes), nil, nil
+	} else if err := checkLeaves(writes, e.Leaves); err != nil {
 		return err
 	}
 	h := e.Block.Header.Height
@@ -109,16 +115,24 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	if err := index.accounts(set); err != nil {
 		return err
 	}
-	holders, err := v.holderChanges(transfersOf(e.Receipts))
-	if err != nil {
-		return err
+	var holders []holderChange
+	if !v.stateless {
+		var err error
+		if holders, err = v.holderChanges(transfersOf(e.Receipts)); err != nil {
+			return err
+		}
 	}
 	putHolders(b, holders)
 	sizes, err := v.putCodes(b, h, e.Codes)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(index.deploys(set), index.events(set)); err != nil {
+	if !v.stateless {
+		if err := index.deploys(set); err != nil {
+			return err
+		}
+	}
+	if err := index.events(set); err != nil {
 		return err
 	}
 	putFailures(b, h, e.Reasons)

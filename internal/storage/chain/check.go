@@ -78,10 +78,14 @@ type checker struct {
 }
 
 func (c *checker) run() error {
-	for _, part := range []func() error{
+	parts := []func() error{
 		c.strayRows, c.countRows, c.codesThemselves, c.codeSizes, c.flatState, c.deployments, c.allListed, c.blocks,
 		c.surplusRows, c.holders, c.leaves,
-	} {
+	}
+	if c.view.stateless {
+		parts = []func() error{c.strayRows, c.countRows, c.noState, c.blocks, c.surplusRows}
+	}
+	for _, part := range parts {
 		if err := part(); err != nil {
 			return err
 		}
@@ -183,7 +187,7 @@ func (c *checker) witnesses() error {
 func (c *checker) metaRows() error {
 	known := map[string]bool{
 		string(keyFormat): true, string(keySchedule): true, string(keyGenesis): true, string(keyHead): true,
-		string(keyOldest): true, string(keyWitnessBytes): true, string(keyHalfPruned): true, string(keyArchive): true,
+		string(keyOldest): true, string(keyWitnessBytes): true, string(keyHalfPruned): true, string(keyArchive): true, string(keyStateless): true,
 	}
 	lower, upper := tableMeta.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {

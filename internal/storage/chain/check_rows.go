@@ -148,7 +148,7 @@ func (c *checker) keysOfRows(h types.Height) (map[string]bool, error) {
 		return nil, err
 	}
 	if h > 0 {
-		for _, w := range types.Writes(accesses) {
+		for _, w := range c.view.kept(types.Writes(accesses)) {
 			keys[string(historyRow(w.Key, h))] = true
 		}
 	}

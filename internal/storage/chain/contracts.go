@@ -28,6 +28,9 @@ type Deployment struct {
 // Contracts returns the contracts that there are in the state, in the order of their deployment, at most limit: those
 // after a position, which is zero for all.
 func (st *State) Contracts(after Position, limit int) ([]Deployment, error) {
+	if st.view.stateless {
+		return nil, ErrNoState
+	}
 	if limit <= 0 {
 		return nil, nil
 	}

@@ -57,6 +57,9 @@ var (
 	// keyHalfPruned has a row, an empty one, while some rows of the block before the oldest are left.
 	keyHalfPruned = tableMeta.key([]byte("half pruned"))
 
+	// keyStateless is there in a store that keeps no state but the parameters.
+	keyStateless = tableMeta.key([]byte("stateless"))
+
 	keyWitnessBytes = tableMeta.key([]byte("witness bytes"))
 )
 

@@ -50,6 +50,9 @@ func (st *State) Close() error { return st.view.release() }
 
 // Get returns the value under a state key, nil where there is none.
 func (st *State) Get(key []byte) ([]byte, error) {
+	if st.view.stateless && !bytes.Equal(key, parametersKey) {
+		return nil, fmt.Errorf("state key %x: %w", key, ErrNoState)
+	}
 	if st.height < st.view.head.Header.Height {
 		value, replaced, err := st.replaced(key)
 		if err != nil || replaced {
@@ -103,6 +106,9 @@ func (st *State) ValueHashAt(path poseidon.Digest) (poseidon.Digest, error) {
 
 // atHead refuses a state below the head of its view, of which no leaves are kept.
 func (st *State) atHead() error {
+	if st.view.stateless {
+		return ErrNoState
+	}
 	if head := st.view.head.Header.Height; st.height != head {
 		return fmt.Errorf("leaves are kept of the head's state, %d, not of %d: %w", head, st.height, ErrPruned)
 	}

@@ -28,6 +28,7 @@ var (
 	ErrClosed        = errors.New("the store is closed")
 	ErrArchive       = errors.New("the store is an archive, which keeps every block")
 	ErrNoArchive     = errors.New("the store is no archive: blocks were pruned, and cannot be had back")
+	ErrNoState       = errors.New("the store keeps no state")
 )
 
 // format is the version of the rows' layout.
@@ -41,6 +42,9 @@ type Options struct {
 
 	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 keeps none
 	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
+
+	// Stateless begins a store without state: [Store.Stateless]. It says nothing of one that has its genesis.
+	Stateless bool
 }
 
 // Store is the chain on disk. It is safe for concurrent use: writers take turns, readers wait for nobody.
@@ -63,6 +67,7 @@ type view struct {
 	snapshot   *kv.Snapshot
 	number     uint64 // of all views of the store, in their order
 	empty      bool   // nothing below is set
+	stateless  bool
 	head       types.SignedHeader
 	hash       types.BlockHash
 	oldest     types.Height
@@ -175,6 +180,12 @@ func (v *view) load() error {
 	}
 	head, err := v.metaHeight(keyHead)
 	if err != nil {
+		return err
+	}
+	switch _, err := v.snapshot.Get(keyStateless); {
+	case err == nil:
+		v.stateless = true
+	case !errors.Is(err, kv.ErrNotFound):
 		return err
 	}
 	if v.oldest, err = v.metaHeight(keyOldest); err != nil {
