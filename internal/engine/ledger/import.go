@@ -8,7 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -95,23 +95,6 @@ func (e *InvalidBlock) Error() string {
 // Unwrap is the rule that the block breaks.
 func (e *InvalidBlock) Unwrap() error { return e.Err }
 
-// CheckNext tells whether the block is the producer's for the height after the head: it is then to be imported, or the
-// producer to be accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner].
-func (l *Ledger) CheckNext(r *Received) error {
-	tip, h := l.Tip(), r.block.Header
-	switch {
-	case !params.Known(tip.Parameters.Version):
-		return fmt.Errorf("%w: version %d from block %d on", exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)
-	case h.Height != tip.Header.Header.Height+1:
-		return fmt.Errorf("%w: %d, the head has %d", ErrOtherHeight, h.Height, tip.Header.Header.Height)
-	case h.Parent != tip.Hash:
-		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrOtherParent, h.Height, h.Parent, tip.Hash)
-	case h.Producer != tip.Parameters.Producer:
-		return fmt.Errorf("%w: block %d by %s, not %s", ErrOtherSigner, h.Height, h.Producer, tip.Parameters.Producer)
-	}
-	return nil
-}
-
 // Import executes a block that another node made, compares what it gives with the block's header, the state root
 // included, and puts it on disk. Errors: those of [Ledger.CheckNext]; an [*InvalidBlock], after which the chain is what it
 // was. Any other is a fault of this node, as those of [Ledger.Build].
@@ -152,13 +135,18 @@ var errBadSignature = errors.New("its signature is not valid")
 
 // executeReceived executes all transactions of a block on the head's state.
 func (l *Ledger) executeReceived(r *Received) (_ exec.Result, err error) {
-	tip := l.Tip()
-	view, err := l.store.StateAt(tip.Header.Header.Height)
+	view, err := l.store.StateAt(l.Tip().Header.Header.Height)
 	if err != nil {
 		return exec.Result{}, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	run, err := l.again(tip.Header.Header, r.block.Header, view)
+	return l.executeOn(r, view, l.Machine())
+}
+
+// executeOn executes all transactions of a block on the state of its parent, the head.
+func (c *core) executeOn(r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {
+	tip := c.Tip()
+	run, err := c.again(tip.Header.Header, r.block.Header, tip.Parameters, parent, machine)
 	if errors.Is(err, exec.ErrTimestamp) {
 		return exec.Result{}, &InvalidBlock{Claimed: r.Header(), Err: err}
 	}

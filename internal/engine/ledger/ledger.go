@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -20,13 +18,8 @@ import (
 
 // Ledger is the chain's tip: the store, and the state tree of the store's head. Producing is serialised; reading is not.
 type Ledger struct {
-	store    *chain.Store
-	override *Override
-	engine   vm.Engine
-	tip      atomic.Pointer[Tip]
-
-	producing sync.Mutex
-	expected  int // transactions of the next block: as many as the last one had
+	core
+	expected int // transactions of the next block: as many as the last one had
 
 	// treeLock keeps proofs and commits apart; it is never held over disk writes.
 	treeLock  sync.RWMutex
@@ -102,32 +95,17 @@ var ErrRoot = errors.New("the state tree's root is not the head's state root")
 // (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made. engine runs
 // the chain's contracts.
 func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine) (*Ledger, error) {
-	l := &Ledger{store: store, override: override, engine: engine, treeMoved: make(chan struct{})}
-	if override != nil {
-		if err := params.Check(override.Parameters); err != nil {
-			return nil, fmt.Errorf("the parameters of the override: %w", err)
-		}
+	if store.Stateless() {
+		return nil, fmt.Errorf("%w: it follows a chain by its proofs", chain.ErrNoState)
 	}
-	if genesis != nil {
-		if err := l.begin(*genesis); err != nil {
-			return nil, err
-		}
-	}
-	if store.Empty() {
-		return nil, errors.New("the database is empty and no genesis is given")
+	l := &Ledger{core: core{store: store, override: override, engine: engine}, treeMoved: make(chan struct{})}
+	if err := l.begin(genesis); err != nil {
+		return nil, err
 	}
 	if err := l.loadTree(); err != nil {
 		return nil, err
 	}
 	return l, l.publish()
-}
-
-func (l *Ledger) begin(g types.Genesis) error {
-	result, change, err := executeGenesis(g)
-	if err != nil {
-		return err
-	}
-	return l.store.Init(g, entry(result, types.Signature{}, nil, change))
 }
 
 func (l *Ledger) loadTree() error {
@@ -152,34 +130,6 @@ func (l *Ledger) loadTree() error {
 	l.tree, l.treeHead = loaded, head
 	return nil
 }
-
-// publish makes the store's head the tip.
-func (l *Ledger) publish() error {
-	head := l.store.Head()
-	view, err := l.store.StateAt(head.Header.Height)
-	if err != nil {
-		return err
-	}
-	defer view.Close()
-	p, err := exec.ReadParameters(view)
-	if err != nil {
-		return err
-	}
-	overrides := l.override != nil && l.override.Height == head.Header.Height+1
-	if overrides {
-		p = l.override.Parameters
-	}
-	l.tip.Store(&Tip{
-		Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p), Override: overrides,
-	})
-	return nil
-}
-
-// Tip is the head of the chain.
-func (l *Ledger) Tip() *Tip { return l.tip.Load() }
-
-// Store is where the chain is kept; only the ledger appends to it.
-func (l *Ledger) Store() *chain.Store { return l.store }
 
 // Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, or find
 // no room, are left out. An error is a fault after which no block may be built until the node was started anew: the block may or may
@@ -220,7 +170,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 
 // append puts a block on disk that was executed.
 func (l *Ledger) append(result exec.Result, signature types.Signature, txs []types.SignedTransaction, change *tree.Change) (err error) {
-	e := entry(result, signature, txs, change)
+	e := entry(result, signature, txs, change.Leaves())
 	if e.Witness, err = l.witness(change); err != nil {
 		return fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
 	}
@@ -313,11 +263,11 @@ func (l *Ledger) Rewind(height types.Height) error {
 	return l.publish()
 }
 
-func entry(result exec.Result, signature types.Signature, txs []types.SignedTransaction, change *tree.Change) chain.Entry {
+func entry(result exec.Result, signature types.Signature, txs []types.SignedTransaction, leaves []tree.LeafChange) chain.Entry {
 	return chain.Entry{
 		Block:    types.Block{Header: result.Header, Signature: signature, Transactions: txs},
 		IDs:      result.IDs,
-		Receipts: result.Receipts, Reasons: result.Reasons, Accesses: result.Accesses, Leaves: change.Leaves(), Codes: result.Codes,
+		Receipts: result.Receipts, Reasons: result.Reasons, Accesses: result.Accesses, Leaves: leaves, Codes: result.Codes,
 	}
 }
 

@@ -29,7 +29,11 @@ func (l *Ledger) Trace(p chain.Position, tracer exec.Tracer, stop func() error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	run, err := l.again(parent.Header, block.Header, view)
+	parameters, err := exec.ReadParameters(view)
+	if err != nil {
+		return err
+	}
+	run, err := l.again(parent.Header, block.Header, parameters, view, l.Machine())
 	if err != nil {
 		return err
 	}
@@ -49,25 +53,4 @@ func (l *Ledger) Trace(p chain.Position, tracer exec.Tracer, stop func() error) 
 		}
 	}
 	return nil
-}
-
-// again begins a block that is there anew.
-func (l *Ledger) again(parent, header types.Header, view *chain.State) (*exec.Run, error) {
-	p, err := exec.ReadParameters(view)
-	if err != nil {
-		return nil, err
-	}
-	overrides := l.override != nil && l.override.Height == header.Height
-	if overrides {
-		p = l.override.Parameters
-	}
-	seed, err := exec.Seed(parent, p, header.Timestamp)
-	if err != nil {
-		return nil, err
-	}
-	run := exec.Begin(p, view, seed, l.Machine())
-	if overrides {
-		err = run.Override()
-	}
-	return run, err
 }

@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// core is what every ledger has: the store, and its head with what judges the block after it.
+type core struct {
+	store    *chain.Store
+	override *Override
+	engine   vm.Engine
+	tip      atomic.Pointer[Tip]
+
+	producing sync.Mutex
+}
+
+// begin starts the chain of a genesis, unless nil, in an empty store; in one with a chain the genesis must be the same.
+func (c *core) begin(g *types.Genesis) error {
+	if c.override != nil {
+		if err := params.Check(c.override.Parameters); err != nil {
+			return fmt.Errorf("the parameters of the override: %w", err)
+		}
+	}
+	if g != nil {
+		result, change, err := executeGenesis(*g)
+		if err != nil {
+			return err
+		}
+		if err := c.store.Init(*g, entry(result, types.Signature{}, nil, change.Leaves())); err != nil {
+			return err
+		}
+	}
+	if c.store.Empty() {
+		return errors.New("the database is empty and no genesis is given")
+	}
+	return nil
+}
+
+// publish makes the store's head the tip.
+func (c *core) publish() error {
+	head := c.store.Head()
+	view, err := c.store.StateAt(head.Header.Height)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	p, err := exec.ReadParameters(view)
+	if err != nil {
+		return err
+	}
+	overrides := c.override != nil && c.override.Height == head.Header.Height+1
+	if overrides {
+		p = c.override.Parameters
+	}
+	c.tip.Store(&Tip{
+		Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p), Override: overrides,
+	})
+	return nil
+}
+
+// Tip is the head of the chain.
+func (c *core) Tip() *Tip { return c.tip.Load() }
+
+// Store is where the chain is kept; only the ledger appends to it.
+func (c *core) Store() *chain.Store { return c.store }
+
+// CheckNext tells whether the block is the producer's for the height after the head: it is then to be imported, or the
+// producer to be accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner].
+func (c *core) CheckNext(r *Received) error {
+	tip, h := c.Tip(), r.block.Header
+	switch {
+	case !params.Known(tip.Parameters.Version):
+		return fmt.Errorf("%w: version %d from block %d on", exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)
+	case h.Height != tip.Header.Header.Height+1:
+		return fmt.Errorf("%w: %d, the head has %d", ErrOtherHeight, h.Height, tip.Header.Header.Height)
+	case h.Parent != tip.Hash:
+		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrOtherParent, h.Height, h.Parent, tip.Hash)
+	case h.Producer != tip.Parameters.Producer:
+		return fmt.Errorf("%w: block %d by %s, not %s", ErrOtherSigner, h.Height, h.Producer, tip.Parameters.Producer)
+	}
+	return nil
+}
+
+// again begins a block that is there anew, on the state of its parent; p are the parameters in that state.
+func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader, machine exec.Machine) (*exec.Run, error) {
+	overrides := c.override != nil && c.override.Height == header.Height
+	if overrides {
+		p = c.override.Parameters
+	}
+	seed, err := exec.Seed(parent, p, header.Timestamp)
+	if err != nil {
+		return nil, err
+	}
+	run := exec.Begin(p, parentState, seed, machine)
+	if overrides {
+		err = run.Override()
+	}
+	return run, err
+}

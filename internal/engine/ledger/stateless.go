@@ -1,0 +1,150 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, which a proof of
+// statement S1 (docs/proofs.md) shows to be true of the states before and after it, and is executed on the list as its
+// only state.
+type Stateless struct {
+	core
+	bits int
+}
+
+// OpenStateless starts a chain in an empty store that was opened as a stateless one, or continues the one that it holds.
+// Proofs must have so many proven bits. The rest is as for [Open].
+func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine, bits int) (*Stateless, error) {
+	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
+	if err := l.begin(genesis); err != nil {
+		return nil, err
+	}
+	if !store.Stateless() {
+		return nil, errors.New("the store holds a chain with its state, which is not verified by proofs")
+	}
+	return l, l.publish()
+}
+
+// ErrEvidence is the error of an access list, a proof or a code that does not belong to a block: who sent them is to blame,
+// and the producer need not be.
+var ErrEvidence = errors.New("what came with the block does not show that it is valid")
+
+// Proven is a received block with its access list, which is proven. Only [Stateless.Verify] makes one.
+type Proven struct {
+	block    *Received
+	accesses []types.Access
+}
+
+// Verify checks the proof of a block that follows the head and its access list, in the encoding of a bundle. Errors: those
+// of [core.CheckNext], and [ErrEvidence].
+func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
+	if err := l.CheckNext(r); err != nil {
+		return nil, err
+	}
+	b, err := blockproof.DecodeBundle(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
+	}
+	// What the bundle says of headers counts for nothing: these are the chain's.
+	b.Parent, b.Header = l.Tip().Header, r.Header()
+	if _, err := b.Verify(l.bits); err != nil {
+		return nil, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.block.Header.Height, err)
+	}
+	return &Proven{r, b.Accesses}, nil
+}
+
+// Contract is a contract that has a code before the block, by whose ID another node can be asked for it; false where the
+// access list has none.
+func (p *Proven) Contract(code types.CodeHash) (id types.ContractID, ok bool) {
+	for _, a := range p.accesses {
+		if len(a.Key) != 1+len(id) || state.Domain(a.Key[0]) != state.DomainContract || len(a.Old) == 0 {
+			continue
+		}
+		if record, err := state.DecodeContract(a.Old); err == nil && record.CodeHash == code {
+			return types.ContractID(a.Key[1:]), true
+		}
+	}
+	return id, false
+}
+
+// provenState is an access list as the state before its block. A key that is not in it is a fault, never absence.
+type provenState struct {
+	accesses []types.Access // ascending by key
+	missed   []byte         // the first key that was looked up outside the list
+}
+
+var errNotListed = errors.New("the access list lacks a key")
+
+// Get implements state.Reader.
+func (p *provenState) Get(key []byte) ([]byte, error) {
+	i, found := slices.BinarySearchFunc(p.accesses, key, func(a types.Access, key []byte) int { return bytes.Compare(a.Key, key) })
+	if !found {
+		if p.missed == nil {
+			p.missed = bytes.Clone(key)
+		}
+		return nil, fmt.Errorf("%w: %x", errNotListed, key)
+	}
+	return p.accesses[i].Old, nil
+}
+
+// Import executes a block on its access list, compares what it gives with the header and the list, and puts the block on
+// disk. codes has the codes of the contracts in the state before the block. Errors: those of [core.CheckNext];
+// [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of codes. Any other is a fault of this
+// node. After an error the chain is what it was.
+func (l *Stateless) Import(p *Proven, codes exec.Codes) (Block, error) {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	r := p.block
+	if err := l.CheckNext(r); err != nil {
+		return Block{}, err
+	}
+	now := time.Now()
+	timings := Timings{Start: now}
+	before := &provenState{accesses: p.accesses}
+	result, err := l.executeOn(r, before, exec.Machine{Engine: l.engine, Codes: codes})
+	if before.missed != nil {
+		return Block{}, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)
+	}
+	if err != nil {
+		return Block{}, err
+	}
+	// The proof says that the root follows from the list's writes, and these are those that the header commits to.
+	result.Header.StateRoot = r.block.Header.StateRoot
+	if err := exec.CheckHeader(r.block.Header, result.Header); err != nil {
+		return Block{}, &InvalidBlock{
+			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
+		}
+	}
+	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
+		return Block{}, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.block.Header.Height)
+	}
+	timings.Execute = lap(&now)
+	if err := l.store.Append(entry(result, r.block.Signature, r.block.Transactions, nil)); err != nil {
+		return Block{}, fmt.Errorf("append block %d: %w", r.block.Header.Height, err)
+	}
+	timings.Append = lap(&now)
+	return Block{Header: r.Header(), Hash: r.hash, Included: result.IDs, Accesses: result.Accesses, Timings: timings}, l.publish()
+}
+
+// Machine runs the contracts of the chain, of which no code is kept.
+func (l *Stateless) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
+
+// Prove is refused: chain.ErrNoState.
+func (l *Stateless) Prove([]byte) (Proof, error) { return Proof{}, chain.ErrNoState }
+
+// Trace is refused: chain.ErrNoState.
+func (l *Stateless) Trace(chain.Position, exec.Tracer, func() error) error { return chain.ErrNoState }
+
+// TreeSize is 0: there is no tree.
+func (l *Stateless) TreeSize() int { return 0 }
