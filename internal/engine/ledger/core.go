@@ -74,6 +74,9 @@ func (c *core) Tip() *Tip { return c.tip.Load() }
 // Store is where the chain is kept; only the ledger appends to it.
 func (c *core) Store() *chain.Store { return c.store }
 
+// Header is the header of a block that is kept, as the store's.
+func (c *core) Header(h types.Height) (types.SignedHeader, error) { return c.store.Header(h) }
+
 // CheckNext tells whether the block is the producer's for the height after the head: it is then to be imported, or the
 // producer to be accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner].
 func (c *core) CheckNext(r *Received) error {

@@ -28,7 +28,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		if err != nil {
 			return err
 		}
-		ours, err := r.ledger.Store().Header(middle)
+		ours, err := r.ledger.Header(middle)
 		if err != nil {
 			return &localFault{err}
 		}
@@ -40,7 +40,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 			return faulty(Lied, "it has block %d and not block %d", differs, middle)
 		}
 	}
-	ours, err := r.ledger.Store().Header(differs)
+	ours, err := r.ledger.Header(differs)
 	if err != nil {
 		return &localFault{err}
 	}

@@ -113,6 +113,8 @@ type faultySource struct {
 	receipts func([]types.TxID) ([]*api.Receipt, error)
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
+	bundle   func(types.Height) ([]byte, error)
+	code     func(types.ContractID) ([]byte, error)
 }
 
 // set changes the faults.
@@ -128,7 +130,7 @@ func (s *faultySource) copied() faultySource {
 	s.calls++
 	return faultySource{
 		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts,
-		accesses: s.accesses, sent: s.sent,
+		accesses: s.accesses, sent: s.sent, bundle: s.bundle, code: s.code,
 	}
 }
 
@@ -222,6 +224,14 @@ func (s *faultySource) Accesses(_ context.Context, h types.Height) ([]types.Acce
 	return accesses, err
 }
 
+func (s *faultySource) Bundle(_ context.Context, h types.Height) ([]byte, error) {
+	return s.copied().bundle(h)
+}
+
+func (s *faultySource) Code(_ context.Context, id types.ContractID) ([]byte, error) {
+	return s.copied().code(id)
+}
+
 var errNoPush = errors.New("this node does not push")
 
 func (s *faultySource) Watch(ctx context.Context, head func(types.Height)) error {
@@ -267,7 +277,7 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
-	config := Config{Ledger: f.chain, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify}
+	config := Config{Importer: Executing(f.chain), Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify}
 	for _, s := range f.sources {
 		config.Sources = append(config.Sources, s)
 	}

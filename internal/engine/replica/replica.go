@@ -32,8 +32,8 @@ const (
 
 // Config is what a replica is made of.
 type Config struct {
-	Ledger  *ledger.Ledger
-	Sources []Source // in the order in which they are preferred
+	Importer Importer
+	Sources  []Source // in the order in which they are preferred
 	// Dir is where the evidence of a halt is kept; empty for nowhere.
 	Dir string
 	Log *slog.Logger
@@ -44,7 +44,7 @@ type Config struct {
 // Replica follows a chain. Its methods may be called concurrently.
 type Replica struct {
 	config    Config
-	ledger    *ledger.Ledger
+	ledger    Importer
 	genesis   types.BlockHash
 	upstreams []*upstream
 	pace      pace
@@ -60,11 +60,11 @@ func New(config Config) (*Replica, error) {
 	if len(config.Sources) == 0 {
 		return nil, errors.New("a replica needs an upstream")
 	}
-	genesis, err := config.Ledger.Store().Header(0)
+	genesis, err := config.Importer.Header(0)
 	if err != nil {
 		return nil, fmt.Errorf("block 0, which names the chain: %w", err)
 	}
-	r := &Replica{config: config, ledger: config.Ledger, genesis: genesis.Header.Hash()}
+	r := &Replica{config: config, ledger: config.Importer, genesis: genesis.Header.Hash()}
 	for _, s := range config.Sources {
 		r.upstreams = append(r.upstreams, newUpstream(s))
 	}
@@ -342,7 +342,7 @@ func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received
 	if err := r.hold(ctx, b.Header().Header); err != nil {
 		return err
 	}
-	block, err := r.ledger.Import(b)
+	block, err := r.importProven(ctx, u, b)
 	if err != nil {
 		return r.refused(ctx, u, b, err)
 	}
@@ -355,6 +355,33 @@ func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received
 		}
 	}
 	return nil
+}
+
+const (
+	// provenPoll is the time between two questions for a proof that is not there yet. An upstream with which one waits
+	// longer than proofPatience is left where there is another.
+	provenPoll    = 250 * time.Millisecond
+	proofPatience = time.Minute
+)
+
+// importProven imports a block, once its proof is there where that is needed.
+func (r *Replica) importProven(ctx context.Context, u *upstream, b *ledger.Received) (ledger.Block, error) {
+	defer r.setHolding("")
+	h := b.Header().Header.Height
+	for begun := time.Now(); ; {
+		block, err := r.ledger.Import(ctx, u, b)
+		if !errors.Is(err, ErrNotProven) {
+			return block, err
+		}
+		if len(r.upstreams) > 1 && time.Since(begun) > proofPatience {
+			return ledger.Block{}, faulty(Stalled, "block %d: %w", h, err)
+		}
+		u.answered()
+		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
+		if err := pause(ctx, jittered(provenPoll)); err != nil {
+			return ledger.Block{}, err
+		}
+	}
 }
 
 // refused says what an error of a block means for the session.
@@ -370,7 +397,9 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 		})
 	case errors.Is(err, ledger.ErrOtherParent):
 		return err
-	case errors.Is(err, ledger.ErrOtherSigner), errors.Is(err, ledger.ErrOtherHeight):
+	case errors.As(err, new(*faultError)), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, ledger.ErrOtherSigner), errors.Is(err, ledger.ErrOtherHeight), errors.Is(err, ledger.ErrEvidence):
 		return faulty(Lied, "%w", err)
 	}
 	return &localFault{err}

@@ -29,6 +29,10 @@ type Source interface {
 	Receipts(ctx context.Context, ids []types.TxID) ([]*api.Receipt, error)
 	// Accesses are what the node says that a block read and wrote.
 	Accesses(ctx context.Context, height types.Height) ([]types.Access, error)
+	// Bundle is what the node gives as the bundle of a block's proof; [ErrNotProven] while there is none.
+	Bundle(ctx context.Context, height types.Height) ([]byte, error)
+	// Code is what the node gives as a contract's code.
+	Code(ctx context.Context, contract types.ContractID) ([]byte, error)
 	// Watch calls head for each new block until ctx ends or the node has no more to say.
 	Watch(ctx context.Context, head func(types.Height)) error
 	// Send sends transactions and returns each one's error.
@@ -180,6 +184,32 @@ func (r *remote) Accesses(ctx context.Context, height types.Height) ([]types.Acc
 		}
 		cursor = *page.Cursor
 	}
+}
+
+// maxBundleBytes bounds a bundle: an access list and its proof.
+const maxBundleBytes = maxAccessBytes + 64<<20
+
+func (r *remote) Bundle(ctx context.Context, height types.Height) ([]byte, error) {
+	bundle, err := r.client.ProofBundle(ctx, height, maxBundleBytes)
+	if !errors.Is(err, client.ErrBadAnswer) {
+		return bundle, err
+	}
+	// Why there is none, the answer to a call says.
+	var refused *client.Error
+	switch _, why := r.client.Proof(ctx, api.AtHeight(height)); {
+	case why == nil: // it has come meanwhile
+		return nil, ErrNotProven
+	case !errors.As(why, &refused) || refused.Code != api.CodeProofNotReady:
+		return nil, errors.Join(err, why)
+	case refused.Data["reason"] == api.ErrProofNotStored.Data["reason"]:
+		return nil, faulty(Stalled, "it has no proof of block %d and makes none: %w", height, why)
+	default:
+		return nil, ErrNotProven
+	}
+}
+
+func (r *remote) Code(ctx context.Context, contract types.ContractID) ([]byte, error) {
+	return r.client.ContractCode(ctx, contract)
 }
 
 func (r *remote) Watch(ctx context.Context, head func(types.Height)) error {
