@@ -7,10 +7,10 @@ var (
 	BlockNumber = define[NoParams, Quantity]("svc_blockNumber", "The height of the latest block.")
 	GetBalance  = define[GetBalanceParams, Quantity]("svc_getBalance",
 		"An account's balance in smallest native units; 0x0 for an account that was never touched.",
-		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted)
+		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetTransactionCount = define[GetTransactionCountParams, Quantity]("svc_getTransactionCount",
 		"An account's nonce: the number of its transactions that are included.",
-		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted)
+		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
 		"The public key within a taproot address of any network.")
 	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
@@ -56,6 +56,12 @@ const (
 	ModeArchive Mode = "archive" // follows, and keeps the whole history
 )
 
+// How a node checks blocks: [NodeInfo].Verification.
+const (
+	VerificationExecuted  = "executed"
+	VerificationStateless = "stateless:S1"
+)
+
 // NodeInfo is the result of [GetNodeInfo].
 type NodeInfo struct {
 	Version           string          `json:"version" doc:"the software's version"`
@@ -68,7 +74,7 @@ type NodeInfo struct {
 	GenesisHash       types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
 	ProtocolVersion   uint32          `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
 	ScheduleDigest    types.Digest    `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string          `json:"verification" doc:"how blocks are checked: executed means that every transaction was run"`
+	Verification      string          `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true"`
 	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`

@@ -13,26 +13,26 @@ var (
 		viewErrors...)
 	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
 		"Makes view calls after one block, each independent of the others, and gives their results in the order of the calls. All see one height.",
-		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted)
+		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetStorageAt = define[GetStorageAtParams, Data]("svc_getStorageAt",
-		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned, ErrHalted)
+		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
 		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest block, or one within the window of proofs.",
 		proofErrors...)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
-		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor)
+		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor, ErrNoState)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",
-		"What the chain says of a contract; null when there is none of that ID.")
+		"What the chain says of a contract; null when there is none of that ID.", ErrNoState)
 	GetContractABI = define[ContractParams, *abi.ABI]("svc_getContractAbi",
-		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract)
+		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract, ErrNoState)
 	GetContractCode = define[ContractParams, Data]("svc_getContractCode",
-		"A contract's code as it was deployed.", ErrNoContract)
+		"A contract's code as it was deployed.", ErrNoContract, ErrNoState)
 	GetEvents = define[GetEventsParams, []Event]("svc_getEvents",
 		"Events that match a filter, ascending by block, transaction and log index. A further page begins at the cursor of the last item; an empty page is the end.",
 		ErrOutOfRange, ErrBadCursor, ErrPruned, ErrTimeUp)
 	TraceTransaction = define[TransactionParams, *Trace]("svc_traceTransaction",
 		"What an included transaction did, call by call; null when it is not included. Its block is executed again up to it.",
-		ErrPruned, ErrBusy, ErrTimeUp)
+		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
 )
 
 // Methods on tokens that follow NEP-20 (docs/protocol.md, "Conventions above consensus").

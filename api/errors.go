@@ -101,6 +101,8 @@ var (
 var (
 	// ErrPruned: the node no longer keeps the state at that height; data.oldestHeight is the oldest it has.
 	ErrPruned = reason(CodePruned, "pruned", "the state at that height is pruned")
+	// ErrNoState: the node keeps no state of any height, because it verifies blocks by their proofs.
+	ErrNoState = reason(CodePruned, "stateless", "this node keeps no state: it verifies blocks by their proofs")
 	// ErrProofNotReady: the block waits for its proof; data.status is queued or proving, data.position how many blocks come
 	// before it.
 	ErrProofNotReady = jsonrpc.NewError(CodeProofNotReady, "the proof is not ready", "reason", "proof_not_ready")
@@ -150,13 +152,13 @@ func with(errors []*jsonrpc.Error, more ...*jsonrpc.Error) []*jsonrpc.Error {
 var callErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrSenderIsContract,
 	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
-	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp, ErrHalted,
+	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp, ErrHalted, ErrNoState,
 }
 
 // proofErrors are those of a proof.
-var proofErrors = []*jsonrpc.Error{ErrAboveHead, ErrPruned, ErrProofWindow, ErrTimeUp, ErrHalted}
+var proofErrors = []*jsonrpc.Error{ErrAboveHead, ErrPruned, ErrProofWindow, ErrTimeUp, ErrHalted, ErrNoState}
 
 // viewErrors are those of a view call.
 var viewErrors = []*jsonrpc.Error{
-	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted,
+	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState,
 }

@@ -20,6 +20,15 @@ import (
 // defaultMaxLag is in blocks.
 const defaultMaxLag = 10
 
+// How a node that follows another verifies blocks.
+const (
+	verifyExecute   = "execute"
+	verifyStateless = "stateless"
+)
+
+// statelessRetention is in blocks, where the operator sets none.
+const statelessRetention = 10_000
+
 // followSettings are those of a node that follows another.
 type followSettings struct {
 	Upstream        []string `setting:"upstream" usage:"URL of a node to follow, the preferred first; may be repeated"`
@@ -27,6 +36,7 @@ type followSettings struct {
 	UpstreamCAFile  string   `setting:"upstream-ca-file" usage:"file of certificates (PEM) that the upstreams' are checked by, beside the system's"`
 	GenesisHash     string   `setting:"genesis-hash" usage:"hash of block 0: which chain to follow, where there is no genesis file"`
 	Forward         bool     `setting:"forward" usage:"hand transactions on to the upstream; false: refuse them"`
+	Verify          string   `setting:"verify" usage:"how blocks are verified: execute, on a state of its own; stateless, by the proof of each block, on its access list alone (a replica of megabytes)"`
 	MaxLag          uint64   `setting:"max-lag" usage:"blocks behind beyond which /ready says no"`
 }
 
@@ -35,7 +45,10 @@ func (s followSettings) config() (node.Follow, error) {
 	if len(s.Upstream) == 0 {
 		return node.Follow{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
 	}
-	f := node.Follow{Upstreams: s.Upstream, CAFile: s.UpstreamCAFile, Refuse: !s.Forward, MaxLag: s.MaxLag}
+	f := node.Follow{Upstreams: s.Upstream, CAFile: s.UpstreamCAFile, Refuse: !s.Forward, MaxLag: s.MaxLag, Stateless: s.Verify == verifyStateless}
+	if s.Verify != verifyExecute && s.Verify != verifyStateless {
+		return node.Follow{}, output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
+	}
 	if s.UpstreamKeyFile != "" {
 		content, err := os.ReadFile(s.UpstreamKeyFile)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -148,6 +149,12 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 	if err != nil {
 		return node.Config{}, err
 	}
+	if follow.Stateless {
+		if key != nil || s.Snapshots > 0 {
+			return node.Config{}, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: --protocol-key and --snapshot-interval are not for --verify stateless"))
+		}
+		s.Retention = cmp.Or(s.Retention, statelessRetention)
+	}
 	override, err := node.ReadOverride(s.Override, genesis.Network)
 	if err != nil {
 		return node.Config{}, err
@@ -181,6 +188,9 @@ func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis type
 	case api.ModeReplica, api.ModeArchive:
 		if s.Mode == string(api.ModeArchive) && s.Retention != 0 {
 			return genesis, follow, output.Usage(errors.New("an archive keeps everything: --retention is 0"))
+		}
+		if s.Mode == string(api.ModeArchive) && follow.Stateless {
+			return genesis, follow, output.Usage(errors.New("an archive holds the state of every height: --verify is execute"))
 		}
 		genesis, err = s.followedGenesis(ctx, follow, log)
 	default:

@@ -66,7 +66,7 @@ var rows = map[string][]string{
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
 	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
 	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/..."},
+	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/chain"},
 
 	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/exec"},
 

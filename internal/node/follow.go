@@ -28,6 +28,7 @@ type Follow struct {
 	CAFile    string   // certificates (PEM) of authorities for their TLS beside the system's; empty for none
 	Refuse    bool     // refuse transactions; else they are handed on
 	MaxLag    uint64   // blocks behind beyond which the node is not ready
+	Stateless bool     // verify blocks by their proofs, and keep no state
 }
 
 // maxSilence is how long a node may hear nothing from its upstreams until it is not ready.
@@ -133,7 +134,7 @@ func (n *Node) newReplica() (*replica.Replica, error) {
 		return nil, err
 	}
 	return replica.New(replica.Config{
-		Ledger: n.ledger, Sources: sources, Dir: n.config.DataDir, Log: n.config.Log, OnBlock: n.imported(),
+		Importer: n.importer, Sources: sources, Dir: n.config.DataDir, Log: n.config.Log, OnBlock: n.imported(),
 	})
 }
 

@@ -79,7 +79,9 @@ type Node struct {
 	mark      *mark.File // nil of a development chain
 	engine    *wasm.Engine
 	trials    *wasm.Engine // of simulated deploys
-	ledger    *ledger.Ledger
+	ledger    tipLedger
+	importer  replica.Importer // blocks into the ledger
+	maker     *ledger.Ledger   // the ledger where it can make blocks; else nil
 	queue     *proving.Queue
 	pool      *mempool.Pool
 	sequencer *sequencer.Solo  // of a node that has a producer's key; else nil
@@ -121,7 +123,7 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.store, err = chain.Open(n.db, chain.Options{
 		Retention: config.Retention, Archive: config.Mode == api.ModeArchive, Schedule: params.Schedule1.Digest(),
-		WitnessBytes: config.Proofs.WitnessBytes, ProofRetention: config.Proofs.Retention,
+		WitnessBytes: config.Proofs.WitnessBytes, ProofRetention: config.Proofs.Retention, Stateless: config.Follow.Stateless,
 	})
 	switch {
 	case errors.Is(err, chain.ErrArchive):
@@ -145,7 +147,7 @@ func New(config Config) (_ *Node, err error) {
 	if n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: config.Log}); err != nil {
 		return nil, err
 	}
-	if n.ledger, err = ledger.Open(n.store, config.Genesis, config.Override, n.engine); err != nil {
+	if err := n.openLedger(); err != nil {
 		return nil, err
 	}
 	n.pending = push.NewPending()
@@ -177,6 +179,29 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.listeners.admin, err = net.Listen("tcp", config.AdminAddr)
 	return n, err
+}
+
+// tipLedger is the chain's tip, with its state or without.
+type tipLedger interface {
+	rpc.Ledger
+	sequencer.Chain
+	TreeSize() int
+}
+
+// openLedger opens the chain that the configuration asks for.
+func (n *Node) openLedger() error {
+	if n.config.Follow.Stateless {
+		l, err := ledger.OpenStateless(n.store, n.config.Genesis, n.config.Override, n.engine, n.config.Proofs.Bits)
+		if err == nil {
+			n.ledger, n.importer = l, replica.Stateless(l)
+		}
+		return err
+	}
+	l, err := ledger.Open(n.store, n.config.Genesis, n.config.Override, n.engine)
+	if err == nil {
+		n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
+	}
+	return err
 }
 
 // OpenDatabase opens the database of a data directory, or one in memory where dir is empty.

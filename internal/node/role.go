@@ -36,7 +36,7 @@ func (n *Node) newEngine() (err error) {
 		telemetry.Register(n.telemetry, n.replica.Status, followMetrics()...)
 	}
 	if n.config.Key != nil {
-		n.sequencer = sequencer.New(n.ledger, n.pool, *n.config.Key, systemClock{}, n.config.BlockTime)
+		n.sequencer = sequencer.New(n.maker, n.pool, *n.config.Key, systemClock{}, n.config.BlockTime)
 		n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
 		if n.config.Development != nil {
 			n.sequencer.ContinueTime()

@@ -41,8 +41,11 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	if n.snapshots != nil {
 		config.Snapshots = n.snapshots
 	}
+	if n.config.Follow.Stateless {
+		config.Verification = api.VerificationStateless
+	}
 	if n.config.Development != nil {
-		config.Developer = &developer{Solo: n.sequencer, ledger: n.ledger, pool: n.pool, treasury: n.config.Development.Treasury}
+		config.Developer = &developer{Solo: n.sequencer, ledger: n.maker, pool: n.pool, treasury: n.config.Development.Treasury}
 	}
 	return rpc.New(config)
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -142,6 +143,11 @@ func (l *Stateless) Machine() exec.Machine { return exec.Machine{Engine: l.engin
 
 // Prove is refused: chain.ErrNoState.
 func (l *Stateless) Prove([]byte) (Proof, error) { return Proof{}, chain.ErrNoState }
+
+// ProveAt is refused: chain.ErrNoState.
+func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (Proof, error) {
+	return Proof{}, chain.ErrNoState
+}
 
 // Trace is refused: chain.ErrNoState.
 func (l *Stateless) Trace(chain.Position, exec.Tracer, func() error) error { return chain.ErrNoState }

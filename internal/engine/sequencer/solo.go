@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -246,8 +247,14 @@ func (s *Solo) between(ctx context.Context, do func() error) error {
 	}
 }
 
+// Chain is a chain with a head: a *ledger.Ledger or a *ledger.Stateless, whose accounts cannot be read.
+type Chain interface {
+	Tip() *ledger.Tip
+	Store() *chain.Store
+}
+
 // Head is what the pool must know of the ledger's head.
-func Head(l *ledger.Ledger) mempool.Head {
+func Head(l Chain) mempool.Head {
 	tip := l.Tip()
 	height := tip.Header.Header.Height
 	return mempool.Head{

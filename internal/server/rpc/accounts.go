@@ -165,7 +165,7 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 		Version: s.version, Network: s.network, Mode: s.node.Mode(), BlockHeight: s.chain.Head().Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount() + s.followers.count(time.Now()),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
-		ScheduleDigest: params.Schedule1.Digest(), Verification: "executed", OldestHeight: s.chain.OldestHeight(),
+		ScheduleDigest: params.Schedule1.Digest(), Verification: s.verification, OldestHeight: s.chain.OldestHeight(),
 		Override: s.override, Proofs: proofs,
 	}
 	if following := s.node.Following(); following != nil {

@@ -39,6 +39,7 @@ var translations = []struct {
 	{exec.ErrBadParameters, api.ErrBadParameters},
 	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
+	{chain.ErrNoState, api.ErrNoState},
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
 	{sequencer.ErrTimeTooFar, api.ErrOutOfRange},
 }

@@ -116,6 +116,8 @@ type Config struct {
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 	Snapshots Snapshots // nil where none are offered
 
+	Verification string // api.VerificationStateless, or empty: every transaction is executed on the node's state
+
 	Version  string          // of the software
 	Override *api.Override   // what the node was started with, or nil
 	Limits   jsonrpc.Options // of the transport; zero values are the defaults
@@ -125,18 +127,19 @@ type Config struct {
 // Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json,
 // the bundle of a proof on GET /proof/HEIGHT and an access list on GET /accesses/HEIGHT.
 type Server struct {
-	chain     Chain
-	ledger    Ledger
-	pool      Pool
-	node      Node
-	proofs    Proofs
-	trials    vm.Engine
-	followers followers
-	developer Developer
-	snapshots Snapshots
-	version   string
-	override  *api.Override
-	viewGas   types.Gas
+	chain        Chain
+	ledger       Ledger
+	pool         Pool
+	node         Node
+	proofs       Proofs
+	trials       vm.Engine
+	followers    followers
+	developer    Developer
+	snapshots    Snapshots
+	version      string
+	verification string
+	override     *api.Override
+	viewGas      types.Gas
 
 	network types.Network
 	chainID uint64
@@ -161,7 +164,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version,
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version, verification: cmp.Or(c.Verification, api.VerificationExecuted),
 		override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,
