@@ -1,0 +1,417 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const testBits = 100
+
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// provenChain is a primary whose blocks are proven, a ledger that is a block behind it, on whose state they are, and a
+// stateless one that follows.
+type provenChain struct {
+	t       *testing.T
+	primary *Ledger
+	before  *Ledger
+	prover  *proving.Prover
+	disk    *kv.CrashDisk
+	engine  vm.Engine
+	follower
+}
+
+type follower struct {
+	*Stateless
+	store *chain.Store
+	db    *kv.DB
+}
+
+func newProvenChain(t *testing.T) *provenChain {
+	t.Helper()
+	engine := must(wasm.New(wasm.Options{}))(t)
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	open := func() *Ledger {
+		store, db := openStore(t, kv.NewCrashDisk())
+		t.Cleanup(func() { closeStore(t, store, db) })
+		g := testGenesis(t)
+		return must(Open(store, &g, nil, engine))(t)
+	}
+	c := &provenChain{
+		t: t, primary: open(), before: open(), prover: must(proving.NewProver(testBits, parallel.Run))(t),
+		disk: kv.NewCrashDisk(), engine: engine,
+	}
+	c.open()
+	t.Cleanup(func() { closeStore(t, c.store, c.db) })
+	return c
+}
+
+// open opens the stateless chain, with an engine that knows no code yet.
+func (c *provenChain) open() {
+	c.t.Helper()
+	c.db = must(kv.Open("db", kv.Options{FS: c.disk.FS()}))(c.t)
+	c.store = must(chain.Open(c.db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(c.t)
+	g := testGenesis(c.t)
+	c.Stateless = must(OpenStateless(c.store, &g, nil, c.engine, testBits))(c.t)
+}
+
+// prove makes the bundle for a header on the state before it.
+func (c *provenChain) prove(header types.SignedHeader, accesses []types.Access) []byte {
+	c.t.Helper()
+	view := must(c.before.Store().StateAt(c.before.Tip().Header.Header.Height))(c.t)
+	defer view.Close()
+	change := must(c.before.tree.Prepare(accesses, parallel.Run))(c.t)
+	task := proving.Task{Parent: c.before.Tip().Header, Header: header, Accesses: accesses, Witness: must(change.Witness(view.ValueHashAt))(c.t)}
+	proof := must(c.prover.Prove(&task))(c.t)
+	return blockproof.Bundle{Parent: task.Parent, Header: header, Accesses: accesses, Proof: proof}.Encode()
+}
+
+// next is the block after the one that the follower has, with its access list.
+func (c *provenChain) next() (types.Block, []types.Access) {
+	c.t.Helper()
+	h := c.before.Tip().Header.Header.Height + 1
+	return encodedBlock(c.t, c.primary, h), must(c.primary.Store().Accesses(h))(c.t)
+}
+
+// importBlock is what the follower makes of a block with what came with it.
+func (c *provenChain) importBlock(block types.Block, bundle []byte, codes exec.Codes) error {
+	c.t.Helper()
+	proven, err := c.Verify(must(Receive(block.Encode()))(c.t), bundle)
+	if err != nil {
+		return err
+	}
+	_, err = c.Stateless.Import(proven, codes)
+	return err
+}
+
+// follow has the follower import the next block of the primary.
+func (c *provenChain) follow() {
+	c.t.Helper()
+	block, accesses := c.next()
+	if err := c.importBlock(block, c.prove(block.Signed(), accesses), c.primary.Store()); err != nil {
+		c.t.Fatalf("block %d: %v", block.Header.Height, err)
+	}
+	must(c.before.Import(must(Receive(block.Encode()))(c.t)))(c.t)
+	if got, want := c.Tip(), c.before.Tip(); got.Hash != want.Hash || got.Parameters != want.Parameters || got.Env != want.Env {
+		c.t.Fatalf("after block %d: %+v, want %+v", block.Header.Height, got, want)
+	}
+}
+
+func signedBy(t *testing.T, from string, nonce uint64, payload types.Payload) *types.VerifiedTx {
+	t.Helper()
+	key := testKey(t, from)
+	tx := must(types.Sign(types.Transaction{
+		Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: nonce, GasLimit: 20_000_000, MaxFeePerGas: 100,
+		MaxPriorityFeePerGas: 1, Payload: payload,
+	}, key, [32]byte{}))(t)
+	return types.VerifySignatures([]types.SignedTransaction{tx})[0]
+}
+
+// token is the reference token's code, and the encoded arguments of a function of it.
+func token(t *testing.T, function, args string) (code, encoded []byte) {
+	t.Helper()
+	code = must(os.ReadFile("../../../contracts/wasm/nep20.wasm"))(t)
+	f, ok := must(abi.FromCode(code))(t).Function(function)
+	if !ok {
+		t.Fatalf("the token has no function %s", function)
+	}
+	return code, must(abi.EncodeJSON(f.Args, []byte(args), abi.Hex))(t)
+}
+
+// extend has the primary make blocks of all kinds.
+func (c *provenChain) extend() {
+	t := c.t
+	alice, bob := testKey(t, "alice").PublicKey(), testKey(t, "bob").PublicKey()
+	code, init := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)
+	id := types.NewContractID(alice, 1)
+	call := func(nonce uint64, function, args string) *types.VerifiedTx {
+		_, encoded := token(t, function, args)
+		return signedBy(t, "alice", nonce, types.Call{Contract: id, Function: function, Args: encoded})
+	}
+	to := `{"to":"` + types.Account(bob).String() + `","amount":"`
+	p := c.primary.Tip().Parameters
+	p.GasLimit += 1_000_000
+	for _, txs := range [][]*types.VerifiedTx{
+		{},
+		{transfer(t, "alice", 0, types.Account(testKey(t, "producer").PublicKey()), 500*types.CoinUnits), transfer(t, "bob", 0, types.Account{9}, 7)},
+		{signedBy(t, "alice", 1, types.Deploy{Name: "gold", Code: code, InitArgs: init}), call(2, "transfer", to+`30"}`)},
+		{},
+		{call(3, "transfer", to+`71"}`), call(4, "transfer", to+`70"}`)}, // the first fails, the second deletes a balance
+		{signedBy(t, "producer", 0, types.Configure{Parameters: p}), transfer(t, "bob", 1, types.Account{10}, 8)},
+		{signedBy(t, "bob", 2, types.Deploy{Name: "again", Code: code, InitArgs: init}), signedBy(t, "bob", 3, types.Deploy{Code: []byte("none")})},
+		{call(5, "transfer", to+`1"}`)},
+		{},
+	} {
+		if block := build(t, c.primary, txs...); len(block.Included) != len(txs) {
+			t.Fatalf("block %d has %d of %d transactions", block.Header.Header.Height, len(block.Included), len(txs))
+		}
+	}
+}
+
+func TestStatelessFollowsAChain(t *testing.T) {
+	c := newProvenChain(t)
+	c.extend()
+	var inserted, deleted, failed int
+	for h := types.Height(1); h <= c.primary.Tip().Header.Header.Height; h++ {
+		if h == 5 { // continues after a restart
+			closeStore(t, c.store, c.db)
+			c.open()
+		}
+		c.follow()
+		for _, a := range must(c.store.Accesses(h))(t) {
+			inserted += len(a.New) * (1 - min(1, len(a.Old)))
+			deleted += len(a.Old) * (1 - min(1, len(a.New)))
+		}
+		if !slices.EqualFunc(must(c.store.Receipts(h))(t), must(c.primary.Store().Receipts(h))(t), func(a, b types.Receipt) bool {
+			failed += 1 - int(min(1, a.Status))
+			return bytes.Equal(a.Encode(), b.Encode())
+		}) {
+			t.Errorf("block %d has other receipts", h)
+		}
+	}
+	if inserted == 0 || deleted == 0 || failed == 0 {
+		t.Errorf("the chain inserted %d bytes, deleted %d and had %d failures: not all kinds were seen", inserted, deleted, failed)
+	}
+	report, err := chain.Check(t.Context(), c.store, nil)
+	if err != nil || !report.OK() || report.StateKeys != 1 || report.Codes != 0 {
+		t.Errorf("the store: %+v, %v", report, err)
+	}
+	if _, err := c.store.Account(c.store.Head().Header.Height, testKey(t, "alice").PublicKey()); !errors.Is(err, chain.ErrNoState) {
+		t.Errorf("an account can be read: %v", err)
+	}
+	view := must(c.store.StateAt(3))(t)
+	defer view.Close()
+	if p := must(exec.ReadParameters(view))(t); p == c.Tip().Parameters {
+		t.Error("before they were changed, parameters read as after")
+	}
+}
+
+// TestOpenStatelessRefusesState has a store stay what it was begun as.
+func TestOpenStatelessRefusesState(t *testing.T) {
+	g := testGenesis(t)
+	full := openLedger(t, g)
+	if _, err := OpenStateless(full.Store(), &g, nil, nil, testBits); err == nil {
+		t.Error("a store with state is opened as one without")
+	}
+	c := newProvenChain(t)
+	if _, err := Open(c.store, &g, nil, nil); !errors.Is(err, chain.ErrNoState) {
+		t.Errorf("a store without state is opened as one with: %v", err)
+	}
+}
+
+// withChanged is a list with the value after of one key changed.
+func withChanged(list []types.Access, key, value []byte) []types.Access {
+	list = slices.Clone(list)
+	for i := range list {
+		if bytes.Equal(list[i].Key, key) {
+			list[i].New = value
+			return list
+		}
+	}
+	panic("the list has no such key")
+}
+
+// with is a list with one more access.
+func with(list []types.Access, a types.Access) []types.Access {
+	list = append(slices.Clone(list), a)
+	slices.SortFunc(list, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	return list
+}
+
+func without(list []types.Access, key []byte) []types.Access {
+	return slices.DeleteFunc(slices.Clone(list), func(a types.Access) bool { return bytes.Equal(a.Key, key) })
+}
+
+// forged is a block of the producer's for a list that its transactions do not give, with the root that follows from it.
+func (c *provenChain) forged(block types.Block, list []types.Access) types.Block {
+	c.t.Helper()
+	change := must(c.before.tree.Prepare(list, parallel.Run))(c.t)
+	block.Header.StateRoot = change.Root()
+	block.Header.WritesDigest = types.DigestAccesses(types.Writes(list))
+	return must(types.DecodeBlock(signed(c.t, "producer", block)))(c.t)
+}
+
+// TestStatelessIsNotFooled gives the follower false blocks, lists, proofs and codes. The proof of each list is valid
+// unless the case says otherwise.
+func TestStatelessIsNotFooled(t *testing.T) {
+	c := newProvenChain(t)
+	alice, bob := types.Account(testKey(t, "alice").PublicKey()), types.Account(testKey(t, "bob").PublicKey())
+	build(t, c.primary, transfer(t, "alice", 0, types.Account{9}, 7))
+	build(t, c.primary, transfer(t, "alice", 1, types.Account{9}, 7))
+	c.follow()
+	block, list := c.next()
+	bobKey, aliceKey, untouched := state.AccountKey(bob), state.AccountKey(alice), state.ContractKey(types.ContractID(alice))
+	account := func(key []byte) state.Account {
+		view := must(c.before.Store().StateAt(1))(t)
+		defer view.Close()
+		return must(state.DecodeAccount(must(view.Get(key))(t)))(t)
+	}
+	poorBob, bobNow := account(bobKey), account(bobKey)
+	poorBob.Balance -= 5
+	stolen := with(list, types.Access{Key: bobKey, Old: bobNow.Encode(), New: poorBob.Encode()})
+	richer := account(aliceKey)
+	richer.Balance, richer.Nonce = richer.Balance+1, richer.Nonce+1
+	resign := func(change func(*types.Header)) types.Block {
+		b := block
+		change(&b.Header)
+		return must(types.DecodeBlock(signed(t, "producer", b)))(t)
+	}
+	first := encodedBlock(t, c.primary, 1)
+	proofOf := func(b types.Block, l []types.Access) []byte { return c.prove(b.Signed(), l) }
+	honest := proofOf(block, list)
+	for _, test := range []struct {
+		name    string
+		block   types.Block
+		bundle  func(types.Block) []byte
+		invalid bool // the producer is to blame; else who gave the bundle
+	}{
+		{"the producer takes coins that no transaction moves", c.forged(block, stolen), func(b types.Block) []byte { return proofOf(b, stolen) }, true},
+		{"the producer gives another balance than the transaction", c.forged(block, withChanged(list, aliceKey, richer.Encode())), func(b types.Block) []byte {
+			return proofOf(b, withChanged(list, aliceKey, richer.Encode()))
+		}, true},
+		{"the producer writes nothing at all", c.forged(block, unchanged(list)), func(b types.Block) []byte { return proofOf(b, unchanged(list)) }, true},
+		{"other receipts", resign(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }), func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"other gas", resign(func(h *types.Header) { h.GasUsed++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"another base fee", resign(func(h *types.Header) { h.BaseFee++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"a time before the parent's", resign(func(h *types.Header) { h.Timestamp = 0 }), func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"another root", resign(func(h *types.Header) { h.StateRoot[0] ^= 1 }), func(types.Block) []byte { return honest }, false},
+		{"a key too many that is only read", block, func(b types.Block) []byte {
+			return proofOf(b, with(list, types.Access{Key: bobKey, Old: bobNow.Encode(), New: bobNow.Encode()}))
+		}, false},
+		{"an absent key too many", block, func(b types.Block) []byte {
+			return proofOf(b, with(list, types.Access{Key: state.AccountKey(types.Account{77})}))
+		}, false},
+		{"a key too few that is only read", block, func(b types.Block) []byte { return proofOf(b, without(list, untouched)) }, false},
+		{"a key too few that is written", c.forged(block, without(list, state.AccountKey(types.Account{9}))), func(b types.Block) []byte {
+			return proofOf(b, without(list, state.AccountKey(types.Account{9})))
+		}, false},
+		{"writes that are not the header's", block, func(types.Block) []byte {
+			return changedBundle(t, honest, func(b *blockproof.Bundle) { b.Accesses = stolen })
+		}, false},
+		{"another value before", block, func(types.Block) []byte {
+			return changedBundle(t, honest, func(b *blockproof.Bundle) {
+				b.Accesses = slices.Clone(b.Accesses)
+				b.Accesses[1].Old, b.Accesses[1].New = bytes.Clone(list[1].Old), bytes.Clone(list[1].New)
+				b.Accesses[1].Old[0] ^= 1
+				b.Accesses[1].New[0] ^= 1
+			})
+		}, false},
+		{"no proof", block, func(types.Block) []byte {
+			return changedBundle(t, honest, func(b *blockproof.Bundle) { b.Proof = nil })
+		}, false},
+		{"no bundle", block, func(types.Block) []byte { return nil }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := c.importBlock(test.block, test.bundle(test.block), c.primary.Store())
+			var invalid *InvalidBlock
+			switch {
+			case test.invalid && !errors.As(err, &invalid), !test.invalid && !errors.Is(err, ErrEvidence):
+				t.Errorf("error %v", err)
+			case test.invalid && errors.Is(err, ErrEvidence):
+				t.Errorf("nobody is clearly to blame: %v", err)
+			}
+			if c.store.Head().Header.Height != 1 || c.Tip().Hash != c.before.Tip().Hash {
+				t.Fatal("the false block is taken")
+			}
+		})
+	}
+	t.Run("a proof of fewer bits", func(t *testing.T) {
+		c.bits = 128
+		defer func() { c.bits = testBits }()
+		if err := c.importBlock(block, honest, c.primary.Store()); !errors.Is(err, ErrEvidence) {
+			t.Errorf("error %v", err)
+		}
+	})
+	// What a bundle says of headers counts for nothing: nobody's word is in the way of a proof that holds.
+	other := changedBundle(t, honest, func(b *blockproof.Bundle) { b.Parent, b.Header = first.Signed(), first.Signed() })
+	if err := c.importBlock(block, other, c.primary.Store()); err != nil {
+		t.Errorf("the honest block, after all: %v", err)
+	}
+}
+
+// unchanged is a list whose keys are all only read.
+func unchanged(list []types.Access) []types.Access {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].New = list[i].Old
+	}
+	return list
+}
+
+func changedBundle(t *testing.T, encoded []byte, change func(*blockproof.Bundle)) []byte {
+	t.Helper()
+	b := must(blockproof.DecodeBundle(bytes.Clone(encoded)))(t)
+	change(&b)
+	return b.Encode()
+}
+
+// falseCodes gives other codes than those that are asked for.
+type falseCodes struct{ asked int }
+
+func (f *falseCodes) CodeSize(types.CodeHash) (int, error) { return 4, nil }
+
+func (f *falseCodes) Code(types.CodeHash) ([]byte, error) {
+	f.asked++
+	return []byte("else"), nil
+}
+
+// TestStatelessRefusesOtherCode has a block call a contract whose code is given false.
+func TestStatelessRefusesOtherCode(t *testing.T) {
+	c := newProvenChain(t)
+	alice := testKey(t, "alice").PublicKey()
+	code, init := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)
+	build(t, c.primary, signedBy(t, "alice", 0, types.Deploy{Code: code, InitArgs: init}))
+	_, args := token(t, "transfer", `{"to":"`+types.Account{8}.String()+`","amount":"30"}`)
+	id := types.NewContractID(alice, 0)
+	build(t, c.primary, signedBy(t, "alice", 1, types.Call{Contract: id, Function: "transfer", Args: args}))
+	c.follow()
+	fresh := must(wasm.New(wasm.Options{}))(t)
+	defer func() {
+		if err := fresh.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c.Stateless.engine = fresh // which has not loaded the code
+	block, list := c.next()
+	proven := must(c.Verify(must(Receive(block.Encode()))(t), c.prove(block.Signed(), list)))(t)
+	if got, ok := proven.Contract(sha256.Sum256(code)); !ok || got != id {
+		t.Errorf("the contract of the code is %s, %v", got, ok)
+	}
+	if _, ok := proven.Contract(types.CodeHash{}); ok {
+		t.Error("a contract has a code that is in no contract")
+	}
+	codes := new(falseCodes)
+	if _, err := c.Stateless.Import(proven, codes); err == nil || codes.asked == 0 || c.store.Head().Header.Height != 1 {
+		t.Errorf("asked %d times, error %v", codes.asked, err)
+	}
+	c.follow()
+}
