@@ -120,7 +120,7 @@ var testRows = map[string][]string{
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/node", "types"},
-	"internal/engine/ledger":       {"abi", "internal/engine/proving", "internal/engine/wasm", "contracts", "internal/engine/wasm", "crypto", "internal/storage/kv"},
+	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "crypto", "internal/storage/kv"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
 	"internal/engine/sequencer":    {"internal/storage/..."},
 	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},
