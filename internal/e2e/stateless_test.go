@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// maxStatelessBytes bounds what a replica without state has of a short chain on disk: its database begins with some
+// megabytes of log, and machine code of contracts is kept.
+const maxStatelessBytes = 64 << 20
+
+// awaitBlock returns once a node has a block, which must be that of another.
+func awaitBlock(t *testing.T, node, primary *process, height types.Height) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), catchUpTime)
+	defer cancel()
+	c := connect(t, node)
+	for {
+		status, err := c.SyncStatus(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.State == api.StateHalted {
+			t.Fatalf("halted: %s", *status.Reason)
+		}
+		if status.LocalHeight >= height {
+			break
+		}
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			t.Fatalf("block %d does not come: %+v", height, status)
+		}
+	}
+	for h := types.Height(0); h <= height; h++ {
+		want, err := connect(t, primary).BlockByNumber(ctx, api.AtHeight(h), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.BlockByNumber(ctx, api.AtHeight(h), false)
+		if err != nil || got == nil || got.Hash != want.Hash || got.StateRoot != want.StateRoot {
+			t.Fatalf("block %d is %+v, want %+v: %v", h, got, want, err)
+		}
+	}
+}
+
+// TestStatelessReplica has a replica without state follow a primary that proves its blocks: transfers, a token that is
+// deployed and used, and a restart, after which it asks for the token's code again.
+func TestStatelessReplica(t *testing.T) {
+	primary := startDev(t, "--ephemeral", "--block-time", "0")
+	u := newUser(t).of(primary)
+	info, err := connect(t, primary).NodeInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "replica")
+	follow := func() *process {
+		return start(t, "node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--upstream", primary.RPC,
+			"--genesis-hash", info.GenesisHash.String())
+	}
+	replica := follow()
+	var last receipt
+	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
+	u.succeeds(nil, "deploy", "../../contracts/wasm/nep20.wasm", "--from", "dev0", "--alias", "gold",
+		"--args", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}`)
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev3", "--amount", "5", "--from", "dev0")
+	awaitBlock(t, replica, primary, last.BlockHeight)
+	c := connect(t, replica)
+	if own, err := c.NodeInfo(t.Context()); err != nil || own.Verification != api.VerificationStateless || own.GenesisHash != info.GenesisHash {
+		t.Errorf("node info %+v, %v", own, err)
+	}
+	if got, err := c.Receipt(t.Context(), last.TransactionHash); err != nil || got == nil || got.Status != 1 || len(got.Logs) != 1 {
+		t.Errorf("receipt %+v, %v", got, err)
+	}
+	if events, err := c.Events(t.Context(), api.EventFilter{}); err != nil || len(events) == 0 {
+		t.Errorf("events %+v, %v", events, err)
+	}
+	var refused *client.Error
+	_, balanceErr := c.Balance(t.Context(), types.Account{1}, api.Latest())
+	_, parametersErr := c.Parameters(t.Context())
+	_, contractsErr := c.Contracts(t.Context(), 10, "")
+	for _, err := range []error{balanceErr, parametersErr, contractsErr} {
+		if !errors.As(err, &refused) || refused.Code != api.CodePruned || refused.Data["reason"] != api.ErrNoState.Data["reason"] {
+			t.Errorf("state of a node that has none: %v", err)
+		}
+	}
+	if err := replica.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	u.succeeds(nil, "db", "check", "--data-dir", dir)
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
+	awaitBlock(t, follow(), primary, last.BlockHeight)
+	var size int64
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) { // the database runs, and replaces files
+			return nil
+		}
+		size += file.Size()
+		return err
+	})
+	if err != nil || size > maxStatelessBytes {
+		t.Errorf("the data directory has %d bytes, %v", size, err)
+	}
+	t.Logf("%d blocks, the data directory has %d bytes", last.BlockHeight, size)
+	for _, wrong := range [][]string{
+		{"--mode", "archive", "--verify", "stateless"}, {"--mode", "replica", "--verify", "nothing"},
+		{"--mode", "replica", "--verify", "stateless", "--snapshot-interval", "5"},
+	} {
+		u.fails(exitUsage, append([]string{"node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--upstream", primary.RPC, "--genesis-hash",
+			info.GenesisHash.String()}, wrong...)...)
+	}
+}
