@@ -251,12 +251,28 @@ func (s *faultySource) Send(_ context.Context, encoded [][]byte) []error {
 	return s.copied().sent(encoded)
 }
 
+// gated is an [Importer] that waits for something beside the block.
+type gated struct {
+	Importer
+	gate func(s Source, h types.Height) error
+}
+
+func (g gated) Import(ctx context.Context, s Source, b *ledger.Received) (ledger.Block, error) {
+	if g.gate != nil {
+		if err := g.gate(s, b.Header().Header.Height); err != nil {
+			return ledger.Block{}, err
+		}
+	}
+	return g.Importer.Import(ctx, s, b)
+}
+
 // fixture is a replica that runs in a bubble, and the chain that it follows.
 type fixture struct {
 	t       *testing.T
 	primary *ledger.Ledger
 	sources []*faultySource
-	chain   *ledger.Ledger // of the replica
+	chain   *ledger.Ledger                       // of the replica
+	gate    func(s Source, h types.Height) error // asked before a block is imported; nil lets all pass
 	dir     string
 	*Replica
 	stop func() error
@@ -277,7 +293,7 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
-	config := Config{Importer: Executing(f.chain), Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify}
+	config := Config{Importer: gated{Executing(f.chain), f.gate}, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify}
 	for _, s := range f.sources {
 		config.Sources = append(config.Sources, s)
 	}

@@ -74,12 +74,17 @@ func (s *stateless) bundle(ctx context.Context, from Source, h types.Height) ([]
 	return bundle, err
 }
 
+// contracts tells which contract has a code: a *ledger.Proven.
+type contracts interface {
+	Contract(types.CodeHash) (types.ContractID, bool)
+}
+
 // fetchedCodes are the codes that the execution of a block asks for: those known from before, and those that the source
 // gives. It is for one execution.
 type fetchedCodes struct {
 	ctx    context.Context
 	source Source
-	proven *ledger.Proven
+	proven contracts
 	cache  *codeCache
 	err    error // the first
 }
