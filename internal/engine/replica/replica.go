@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ type Config struct {
 	Log *slog.Logger
 	// OnBlock is told of every block after it is on disk, in the replica's loop. An error ends the replica.
 	OnBlock func(ledger.Block) error
+	// Jitter draws from [0, max), so that many replicas do not ask at once. It may be called concurrently; nil is random.
+	Jitter func(max time.Duration) time.Duration
 }
 
 // Replica follows a chain. Its methods may be called concurrently.
@@ -64,9 +67,12 @@ func New(config Config) (*Replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("block 0, which names the chain: %w", err)
 	}
+	if config.Jitter == nil {
+		config.Jitter = rand.N[time.Duration]
+	}
 	r := &Replica{config: config, ledger: config.Importer, genesis: genesis.Header.Hash()}
 	for _, s := range config.Sources {
-		r.upstreams = append(r.upstreams, newUpstream(s))
+		r.upstreams = append(r.upstreams, newUpstream(s, config.Jitter))
 	}
 	if config.Dir != "" {
 		r.halt, err = ReadHalt(config.Dir)
@@ -271,7 +277,7 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error {
 	failed := 0
 	for {
-		if err := pause(ctx, jittered(probeInterval)); err != nil {
+		if err := pause(ctx, r.jittered(probeInterval)); err != nil {
 			return err
 		}
 		now := time.Now()

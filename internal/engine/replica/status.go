@@ -2,7 +2,6 @@ package replica
 
 import (
 	"math"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -187,12 +186,12 @@ func (r *Replica) pollInterval() time.Duration {
 	pushed := r.pushed
 	r.mu.Unlock()
 	if pushed {
-		return jittered(pushedPoll)
+		return r.jittered(pushedPoll)
 	}
 	r.pace.mu.Lock()
 	defer r.pace.mu.Unlock()
-	return jittered(min(longestPoll, max(shortestPoll, r.pace.interval/4, time.Since(r.pace.last)/4)))
+	return r.jittered(min(longestPoll, max(shortestPoll, r.pace.interval/4, time.Since(r.pace.last)/4)))
 }
 
-// jittered is a time between half of d and one and a half of it, so that many replicas do not ask at once.
-func jittered(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+// jittered is a time between half of d and one and a half of it.
+func (r *Replica) jittered(d time.Duration) time.Duration { return d/2 + r.config.Jitter(d) }

@@ -3,7 +3,6 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -51,6 +50,7 @@ func faulty(cause Cause, format string, args ...any) error {
 // upstream is a source with what is known of it.
 type upstream struct {
 	Source
+	jitter func(time.Duration) time.Duration // of [Config]
 
 	mu       sync.Mutex // guards what follows
 	head     types.Height
@@ -64,7 +64,9 @@ type upstream struct {
 	counts   map[Cause]uint64
 }
 
-func newUpstream(s Source) *upstream { return &upstream{Source: s, counts: make(map[Cause]uint64)} }
+func newUpstream(s Source, jitter func(time.Duration) time.Duration) *upstream {
+	return &upstream{Source: s, jitter: jitter, counts: make(map[Cause]uint64)}
+}
 
 // told notes what the upstream said of itself.
 func (u *upstream) told(p Probe) {
@@ -121,7 +123,7 @@ func (u *upstream) failed(err error) Cause {
 	now := time.Now()
 	pause := min(longestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
-	u.retryAt = now.Add(pause/2 + rand.N(pause/2))
+	u.retryAt = now.Add(pause/2 + u.jitter(pause/2))
 	if cause == Lied || cause == OtherChain || cause == Stalled {
 		u.liedAt = now
 	}
