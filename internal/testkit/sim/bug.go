@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Bug is planted into the nodes of a run, so that there is something to find. The empty one is none.
+type Bug string
+
+// The bugs.
+const (
+	ForgetsSyncs     Bug = "a disk that says it has synced, and has not"
+	SignsTwice       Bug = "a primary that takes its last block back when it starts, and signs another one"
+	SkipsRootCheck   Bug = "a replica that checks who signed a block and not what executing it gives"
+	ServesUnverified Bug = "a replica that serves blocks as they came"
+	MisreadsReceipts Bug = "a replica that tells the receipts of a block in another order"
+	Mints            Bug = "a primary that makes coins out of nothing when it starts"
+	GivesUp          Bug = "a replica that never connects again"
+	LosesRow         Bug = "a database that loses a row when it is opened"
+	Stumbles         Bug = "a replica that ends for no reason"
+)
+
+// sabotage does to a database what a bug does.
+func (n *node) sabotage(db *kv.DB) error {
+	if n.world.bug != LosesRow || n.index == 0 {
+		return nil
+	}
+	const transactionsByAccount = 'a'
+	var last []byte
+	err := kv.Scan(db, []byte{transactionsByAccount}, []byte{transactionsByAccount + 1}, func(key, _ []byte) error {
+		last = bytes.Clone(key)
+		return nil
+	})
+	if err != nil || last == nil {
+		return err
+	}
+	b := db.NewBatch(64)
+	b.Delete(last)
+	return db.Commit(b, true)
+}
+
+// corrupt does to a process that starts what a bug does.
+func (n *node) corrupt(p *process) (err error) {
+	head := p.height()
+	if n.index > 0 || head == 0 {
+		return nil
+	}
+	switch n.world.bug {
+	case SignsTwice:
+		return p.ledger.Rewind(head - 1)
+	case Mints:
+		if err := n.mint(p); err != nil {
+			return err
+		}
+		p.ledger, err = ledger.Open(p.store, nil, nil, nil)
+	}
+	return err
+}
+
+// mint appends a block that gives the fee recipient a coin.
+func (n *node) mint(p *process) (err error) {
+	tip := p.ledger.Tip()
+	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp)
+	if err != nil {
+		return err
+	}
+	view, err := p.store.StateAt(p.height())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	result, err := exec.Begin(tip.Parameters, view, seed, p.ledger.Machine()).Finish()
+	if err != nil {
+		return err
+	}
+	key := state.AccountKey(tip.Parameters.FeeRecipient)
+	old, err := view.Get(key)
+	if err != nil {
+		return err
+	}
+	account, err := state.DecodeAccount(old)
+	if err != nil {
+		return err
+	}
+	account.Balance++
+	result.Accesses = append(result.Accesses, types.Access{Key: key, Old: old, New: account.Encode()})
+	slices.SortFunc(result.Accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	leaves, err := view.Leaves()
+	if err != nil {
+		return err
+	}
+	defer leaves.Close()
+	loaded, err := tree.Load(leaves.Next, parallel.Run)
+	if err != nil {
+		return err
+	}
+	change, err := loaded.Prepare(result.Accesses, parallel.Run)
+	if err != nil {
+		return err
+	}
+	result.Header.StateRoot = change.Root()
+	result.Header.WritesDigest = types.DigestAccesses(types.Writes(result.Accesses))
+	hash := result.Header.Hash()
+	signature, err := n.world.producer.Sign(hash[:], [32]byte{})
+	if err != nil {
+		return err
+	}
+	return p.store.Append(chain.Entry{
+		Block: types.Block{Header: result.Header, Signature: signature}, Accesses: result.Accesses, Leaves: change.Leaves(),
+	})
+}
+
+// overlay is what a replica serves that does not wait for its ledger.
+type overlay struct {
+	process *process
+
+	mu     sync.Mutex // guards what follows
+	blocks map[types.Height]types.Block
+	newest types.Height
+}
+
+func newOverlay(p *process) *overlay {
+	return &overlay{process: p, blocks: make(map[types.Height]types.Block)}
+}
+
+// take keeps the blocks of an answer that continue what is served.
+func (o *overlay) take(encoded [][]byte) {
+	for _, b := range encoded {
+		block, err := types.DecodeBlock(bytes.Clone(b))
+		if err != nil || block.Header.Height != o.process.height()+1 {
+			continue
+		}
+		if o.process.node.world.bug == SkipsRootCheck {
+			received, err := ledger.Receive(b)
+			if err != nil || received.Header().Header.Producer != o.process.ledger.Tip().Parameters.Producer {
+				continue
+			}
+		}
+		o.mu.Lock()
+		o.blocks[block.Header.Height], o.newest = block, block.Header.Height
+		o.mu.Unlock()
+	}
+}
+
+func (o *overlay) height() types.Height {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.newest
+}
+
+func (o *overlay) block(h types.Height) (types.Block, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b, ok := o.blocks[h]
+	return b, ok
+}

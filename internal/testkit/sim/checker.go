@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Invariant is what no run may break.
+type Invariant string
+
+// The invariants.
+const (
+	Agreement       Invariant = "all nodes have the same block, state root and receipts at every height"
+	Acknowledged    Invariant = "a transaction that a node said to be in a block stays there"
+	Durable         Invariant = "a node that comes back has every block that it served"
+	OneSignature    Invariant = "the producer signs one block at each height"
+	Supply          Invariant = "balances and what was burned are the genesis supply"
+	Verified        Invariant = "a replica serves only blocks that are what executing them gives"
+	Convergence     Invariant = "once the faults end all nodes have the same head"
+	Sound           Invariant = "every store is sound"
+	Running         Invariant = "a node ends only for a fault of its machine, and starts again"
+	HaltsOnlyOnLies Invariant = "replicas halt when the producer lies, and only then"
+)
+
+// Invariants are all of them.
+var Invariants = []Invariant{Agreement, Acknowledged, Durable, OneSignature, Supply, Verified, Convergence, Sound, Running, HaltsOnlyOnLies}
+
+// book is what was seen in a run.
+type book struct {
+	built    map[types.Height]types.BlockHash // by the primary, whose ledger executed them
+	receipts map[types.Height][32]byte        // digests, of whichever node was first
+	included map[types.TxID]chain.Position    // as a node told a client
+	order    []types.TxID                     // the keys of included, in time
+}
+
+func newBook() book {
+	return book{
+		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.Height][32]byte),
+		included: make(map[types.TxID]chain.Position),
+	}
+}
+
+// violate notes that the run has broken an invariant.
+func (w *world) violate(i Invariant, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.note("VIOLATION (%s): %s", i, text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Violations = append(w.report.Violations, Violation{i, text})
+}
+
+// wasBuilt notes a block that the primary has on disk.
+func (w *world) wasBuilt(b ledger.Block) { w.signed(b.Header.Header.Height, b.Hash) }
+
+func (w *world) signed(h types.Height, hash types.BlockHash) {
+	w.mu.Lock()
+	before, known := w.book.built[h]
+	w.book.built[h] = hash
+	w.mu.Unlock()
+	if known && before != hash {
+		w.violate(OneSignature, "block %d is %s and was %s", h, hash, before)
+	}
+}
+
+// adopt notes the blocks that a primary finds on its disk: the last one may be there though nobody was told.
+func (w *world) adopt(p *process) error {
+	for h := types.Height(0); h <= p.height(); h++ {
+		header, err := p.store.Header(h)
+		if err != nil {
+			return err
+		}
+		w.signed(h, header.Header.Hash())
+	}
+	return nil
+}
+
+// wasIncluded notes what a node told a client.
+func (w *world) wasIncluded(id types.TxID, at chain.Position) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.book.included[id] = at
+	w.book.order = append(w.book.order, id)
+	w.report.Included++
+}
+
+// check looks at every node that is up.
+func (w *world) check() {
+	for _, n := range w.nodes {
+		n.bury()
+		p := n.process
+		if p == nil {
+			continue
+		}
+		if err := w.checkNode(p); err != nil {
+			w.violate(Running, "%s cannot be read: %v", n.name, err)
+		}
+	}
+}
+
+// checkNode looks at what is new at a node since it was looked at last. A new process is looked at from the last block on
+// that it served before.
+func (w *world) checkNode(p *process) error {
+	n, head := p.node, p.height()
+	if head < n.served {
+		w.violate(Durable, "%s is at %d and has served block %d", n.name, head, n.served)
+		n.served = head
+	}
+	for h := n.served; h <= head; h++ {
+		if err := w.checkBlock(p, h); err != nil {
+			return err
+		}
+	}
+	n.served = head
+	if p.follow != nil {
+		if halt := p.follow.Halt(); halt != nil && (w.lies == 0 || halt.Height < w.lies) {
+			w.violate(HaltsOnlyOnLies, "%s halts at %d: %s", n.name, halt.Height, halt.Message)
+		}
+	}
+	return nil
+}
+
+// checkBlock compares a block as a node serves it with the book.
+func (w *world) checkBlock(p *process, h types.Height) error {
+	b, err := p.block(h)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	built, known := w.book.built[h]
+	w.mu.Unlock()
+	if hash := b.Header.Hash(); !known || built != hash {
+		w.violate(Verified, "%s serves a block %d, %s, that is not the chain's, %s", p.node.name, h, hash, built)
+		w.violate(Agreement, "%s has %s at height %d, the primary %s", p.node.name, hash, h, built)
+		return nil
+	}
+	receipts, err := p.receipts(h)
+	if err != nil {
+		return err
+	}
+	digest := sha256.New()
+	for _, r := range receipts {
+		digest.Write(r.Encode())
+	}
+	sum := [32]byte(digest.Sum(nil))
+	w.mu.Lock()
+	first, known := w.book.receipts[h]
+	if !known {
+		w.book.receipts[h] = sum
+	}
+	w.mu.Unlock()
+	if known && first != sum {
+		w.violate(Agreement, "%s has other receipts of block %d", p.node.name, h)
+	}
+	if p.unverified != nil && h > p.store.Head().Header.Height {
+		return nil // there is no state
+	}
+	return w.checkSupply(p, h)
+}
+
+func (w *world) checkSupply(p *process, h types.Height) error {
+	accounts := []types.Account{w.genesis.Parameters.FeeRecipient}
+	want := types.Amount(0)
+	for _, a := range w.genesis.Allocations {
+		accounts = append(accounts, a.Account)
+		want += a.Balance
+	}
+	supply, found, err := p.sums(h, accounts)
+	if err != nil {
+		return err
+	}
+	if supply != want || found != want {
+		w.violate(Supply, "%s has %d of %d after block %d", p.node.name, found, want, h)
+	}
+	return nil
+}
+
+// end looks at everything once more, when the faults have ended.
+func (w *world) end() {
+	for _, n := range w.nodes {
+		p := n.process
+		if p == nil {
+			w.violate(Convergence, "%s is down", n.name)
+			continue
+		}
+		if err := w.checkWhole(p); err != nil {
+			w.violate(Running, "%s cannot be read: %v", n.name, err)
+		}
+	}
+}
+
+func (w *world) checkWhole(p *process) error {
+	for h := types.Height(0); h <= p.height(); h++ {
+		if err := w.checkBlock(p, h); err != nil {
+			return err
+		}
+	}
+	report, err := chain.Check(context.Background(), p.store, nil)
+	if err != nil {
+		return err
+	}
+	if !report.OK() {
+		w.violate(Sound, "the store of %s: %v", p.node.name, report.Problems)
+	}
+	if err := w.checkIncluded(p); err != nil {
+		return err
+	}
+	w.checkHead(p)
+	return nil
+}
+
+// checkIncluded looks for every transaction that a client was told of.
+func (w *world) checkIncluded(p *process) error {
+	w.mu.Lock()
+	order, included := w.book.order, w.book.included
+	w.mu.Unlock()
+	for _, id := range order {
+		want := included[id]
+		if want.Height > p.height() {
+			continue // what is missing is for checkHead
+		}
+		at, found, err := p.position(id)
+		if err != nil {
+			return err
+		}
+		if !found || at != want {
+			w.violate(Acknowledged, "%s was in block %d; %s has it: %t, in %d", id, want.Height, p.node.name, found, at.Height)
+		}
+	}
+	return nil
+}
+
+// checkHead compares a head with the primary's; after a lie a replica has halted at the last block that is true.
+func (w *world) checkHead(p *process) {
+	want := types.Height(len(w.book.built) - 1)
+	lied := w.lies > 0 && want >= w.lies
+	if p.follow != nil && lied {
+		if want = w.lies - 1; p.follow.Halt() == nil {
+			w.violate(HaltsOnlyOnLies, "%s has not halted at %d", p.node.name, w.lies)
+		}
+	}
+	if got := p.height(); got != want {
+		w.violate(Convergence, "%s is at %d, not %d", p.node.name, got, want)
+	}
+	w.note("%s ends at %d", p.node.name, p.height())
+	w.report.Heights = max(w.report.Heights, p.height())
+}

@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var (
+	errLost    = errors.New("the connection broke")
+	errRefused = errors.New("connection refused")
+)
+
+// maxBlocks bounds an answer, as a server does.
+const maxBlocks = 64
+
+// link is a replica's way to another node: a [replica.Source] over the network.
+type link struct {
+	world *world
+	from  *process
+	to    *node
+
+	mu      sync.Mutex // guards what follows
+	earlier [][]byte   // an answer that was given before
+	broken  bool       // for good, by a bug
+}
+
+func (l *link) Name() string { return l.to.name }
+func (l *link) Close()       {}
+
+// sleep returns after d, or with the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// travel is what a message takes: some milliseconds, with faults now and then seconds; it may not arrive at all, and
+// then the sender waits for long.
+func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
+	most, lost := 20*time.Millisecond, false
+	if l.world.faulty.Load() {
+		switch dice.IntN(12) {
+		case 0:
+			most, lost = 3*time.Second, true
+		case 1:
+			most, lost = time.Minute, true
+		case 2, 3:
+			most = 2 * time.Second
+		}
+	}
+	if err := sleep(ctx, time.Microsecond+time.Duration(dice.Int64N(int64(most)))); err != nil {
+		return err
+	}
+	if lost {
+		l.world.count(func(r *Report) *int { return &r.Lost })
+		return errLost
+	}
+	return nil
+}
+
+// call carries a request to the other node and its answer back.
+func call[T any](ctx context.Context, l *link, what string, argument any, answer func(*process, *rand.Rand) (T, error)) (result T, err error) {
+	dice := l.world.dice(l.from.node.name, l.to.name, what, argument)
+	defer func() { l.brokenBy(err) }()
+	if l.isBroken() || l.from.dead.Load() {
+		return result, errLost
+	}
+	if err := l.travel(ctx, dice); err != nil {
+		return result, err
+	}
+	p := l.to.reached()
+	if p == nil {
+		return result, errRefused
+	}
+	if result, err = answer(p, dice); err != nil {
+		return result, err
+	}
+	return result, l.travel(ctx, dice)
+}
+
+// brokenBy lets a link stay broken after its first error, under [GivesUp].
+func (l *link) brokenBy(err error) {
+	if l.world.bug == GivesUp && err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.broken = true
+	}
+}
+
+func (l *link) isBroken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
+func (l *link) Probe(ctx context.Context, at types.Height) (replica.Probe, error) {
+	return call(ctx, l, "probe", at, func(p *process, _ *rand.Rand) (replica.Probe, error) {
+		first, err := p.block(0)
+		if err != nil {
+			return replica.Probe{}, err
+		}
+		answer := replica.Probe{Genesis: first.Header.Hash(), Head: p.height(), Primary: p.height()}
+		if p.follow != nil {
+			answer.Primary = p.follow.Status().Primary
+		}
+		answer.Header, err = l.header(p, at)
+		return answer, err
+	})
+}
+
+func (l *link) Header(ctx context.Context, height types.Height) (*types.SignedHeader, error) {
+	return call(ctx, l, "header", height, func(p *process, _ *rand.Rand) (*types.SignedHeader, error) { return l.header(p, height) })
+}
+
+func (l *link) header(p *process, h types.Height) (*types.SignedHeader, error) {
+	if h > p.height() {
+		return nil, nil
+	}
+	b, err := l.told(p, h)
+	if err != nil {
+		return nil, err
+	}
+	signed := b.Signed()
+	return &signed, nil
+}
+
+// told is a block as the other node tells it: a primary that lies has signed another state root.
+func (l *link) told(p *process, h types.Height) (types.Block, error) {
+	b, err := p.block(h)
+	if err != nil || l.world.lies == 0 || h < l.world.lies || p.node.index > 0 {
+		return b, err
+	}
+	b.Header.StateRoot[0] ^= 1
+	hash := b.Header.Hash()
+	b.Signature, err = l.world.producer.Sign(hash[:], [32]byte{})
+	return b, err
+}
+
+func (l *link) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
+	blocks, err := call(ctx, l, "blocks", from, func(p *process, dice *rand.Rand) ([][]byte, error) {
+		var answer [][]byte
+		for h := from; h <= min(to, p.height(), from+maxBlocks-1); h++ {
+			b, err := l.told(p, h)
+			if err != nil {
+				return nil, err
+			}
+			answer = append(answer, b.Encode())
+		}
+		if l.world.faulty.Load() && len(answer) > 0 {
+			answer = l.corrupted(dice, answer)
+		}
+		return answer, nil
+	})
+	if err == nil && l.from.unverified != nil {
+		l.from.unverified.take(blocks)
+	}
+	return blocks, err
+}
+
+// corrupted is an answer as a network and a peer that are out of order make it.
+func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, j := dice.IntN(len(answer)), dice.IntN(len(answer))
+	kind := dice.IntN(16)
+	if kind < 7 {
+		l.world.count(func(r *Report) *int { return &r.Corrupted })
+	}
+	switch kind {
+	case 0: // fewer blocks
+		return answer[:i]
+	case 1: // a block cut off
+		answer[i] = answer[i][:dice.IntN(len(answer[i]))]
+	case 2, 3: // a flipped bit
+		answer[i][dice.IntN(len(answer[i]))] ^= 1 << dice.IntN(8)
+	case 4: // reordered
+		answer[i], answer[j] = answer[j], answer[i]
+	case 5: // an answer that was given before
+		answer, l.earlier = l.earlier, answer
+	case 6: // some blocks twice
+		answer = slices.Concat(answer[:i], answer[max(0, i-1):])
+	}
+	return answer
+}
+
+var errNotTold = errors.New("this node does not tell it")
+
+func (l *link) Receipts(context.Context, []types.TxID) ([]*api.Receipt, error) {
+	return nil, errNotTold // only for people who look into a halt
+}
+
+func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, error) {
+	return call(ctx, l, "accesses", h, func(p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
+}
+
+func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
+	for told := types.Height(0); ; {
+		h, err := call(ctx, l, "watch", told, func(p *process, _ *rand.Rand) (types.Height, error) {
+			return told + 1, p.store.WaitHeight(ctx, told+1)
+		})
+		if err != nil {
+			return err
+		}
+		told = h
+		head(h)
+	}
+}
+
+func (l *link) Send(ctx context.Context, encoded [][]byte) []error {
+	errs, err := call(ctx, l, "send", len(encoded), func(p *process, _ *rand.Rand) ([]error, error) {
+		var errs []error
+		for _, r := range p.sends.AddMany(ctx, encoded, l.from.node.name) {
+			if r.Err != nil { // as over JSON-RPC
+				r.Err = &client.Error{Code: api.CodeNotAllowed, Message: r.Err.Error()}
+			}
+			errs = append(errs, r.Err)
+		}
+		return errs, nil
+	})
+	if err != nil {
+		errs = slices.Repeat([]error{err}, len(encoded))
+	}
+	return errs
+}

@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// node is a machine: a disk, and the process that runs on it while it is up. Only the driver starts and ends processes.
+type node struct {
+	world   *world
+	name    string
+	index   int
+	disk    *kv.CrashDisk
+	process *process     // nil while the machine is down
+	serving atomic.Value // of *process: the one that the network reaches, dead or alive
+
+	writes atomic.Int64                 // to the disk
+	due    atomic.Pointer[fault]        // a fault that waits for its write
+	stale  atomic.Pointer[kv.CrashDisk] // of a disk that forgets what was synced, under ForgetsSyncs
+	served types.Height                 // the highest that the checker saw here: it must not be lost
+}
+
+// fault comes at one of the next writes to a disk.
+type fault struct {
+	left   atomic.Int64 // writes until then
+	strike func() error
+}
+
+// process is a running node.
+type process struct {
+	node   *node
+	db     *kv.DB
+	store  *chain.Store
+	ledger *ledger.Ledger
+	pool   *mempool.Pool
+	solo   *sequencer.Solo // of a primary; else nil
+	follow *replica.Replica
+	sends  interface {
+		AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
+	}
+	unverified *overlay // blocks that a bug serves; else nil
+	ctx        context.Context
+	cancel     context.CancelFunc
+	ended      chan error
+
+	dead   atomic.Bool                  // it has crashed: what it does from now on nobody sees
+	left   atomic.Pointer[kv.CrashDisk] // the disk as the crash left it
+	failed atomic.Bool                  // its disk has failed
+}
+
+func newNode(w *world, index int) *node {
+	n := &node{world: w, index: index, disk: kv.NewCrashDisk(), name: fmt.Sprint("replica ", index)}
+	if index == 0 {
+		n.name = "primary"
+	}
+	n.disk.OnWrite(n.observeWrite)
+	return n
+}
+
+// observeWrite is called before every write to the disk.
+func (n *node) observeWrite() error {
+	if writes := n.writes.Add(1); n.world.bug == ForgetsSyncs && writes%64 == 0 {
+		n.stale.Store(n.disk.Crash(0, 0))
+	}
+	if f := n.due.Load(); f != nil && f.left.Add(-1) <= 0 {
+		return f.strike()
+	}
+	return nil
+}
+
+// reached is the process that the network reaches, nil while there is none.
+func (n *node) reached() *process {
+	p, _ := n.serving.Load().(*process)
+	if p == nil || p.dead.Load() || p.ctx.Err() != nil {
+		return nil
+	}
+	return p
+}
+
+// start brings the node up on what its disk holds.
+func (n *node) start() (err error) {
+	p := &process{node: n, ended: make(chan error, 1)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			p.cancel()
+			err = errors.Join(err, p.close())
+		}
+	}()
+	quiet := slog.New(slog.DiscardHandler)
+	if p.db, err = kv.Open("db", kv.Options{FS: n.disk.FS(), CacheBytes: 1 << 20, MemTableBytes: 2 << 20, Logger: quiet}); err != nil {
+		return err
+	}
+	if err := n.sabotage(p.db); err != nil {
+		return err
+	}
+	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
+		return err
+	}
+	if p.ledger, err = ledger.Open(p.store, &n.world.genesis, nil, nil); err != nil {
+		return err
+	}
+	if err := n.corrupt(p); err != nil {
+		return err
+	}
+	if p.pool, err = mempool.New(mempool.Options{}, sequencer.Head(p.ledger)); err != nil {
+		return err
+	}
+	var run func(context.Context) error
+	if n.index == 0 {
+		p.solo = sequencer.New(p.ledger, p.pool, n.world.producer, clock{}, blockTime)
+		p.solo.OnBlock = p.built
+		p.sends, run = p.pool, p.solo.Run
+	} else if run, err = p.newReplica(quiet); err != nil {
+		return err
+	}
+	if n.index == 0 {
+		if err := n.world.adopt(p); err != nil {
+			return err
+		}
+	}
+	n.process = p
+	n.serving.Store(p)
+	n.world.note("%s is up at %d", n.name, p.height())
+	go func() { p.ended <- run(p.ctx) }()
+	return nil
+}
+
+// newReplica makes what follows the other nodes, each replica with another order of preference.
+func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
+	n := p.node
+	config := replica.Config{Ledger: p.ledger, Log: log, OnBlock: p.imported, Jitter: func(d time.Duration) time.Duration {
+		return time.Duration(n.world.dice(n.name, "jitter", d).Int64N(int64(max(d, 1))))
+	}}
+	if n.world.bug == ServesUnverified || n.world.bug == SkipsRootCheck {
+		p.unverified = newOverlay(p)
+	}
+	for i := range nodes {
+		if other := n.world.nodes[(n.index*(nodes-1)+i)%nodes]; other != n {
+			config.Sources = append(config.Sources, &link{world: n.world, from: p, to: other})
+		}
+	}
+	var err error
+	if p.follow, err = replica.New(config); err != nil {
+		return nil, err
+	}
+	p.sends = replica.NewForwarder(p.follow, p.pool)
+	return p.follow.Run, nil
+}
+
+// clock is the bubble's.
+type clock struct{}
+
+func (clock) Now() time.Time                         { return time.Now() }
+func (clock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// built is told of each block that the primary has on disk.
+func (p *process) built(b ledger.Block) {
+	if !p.dead.Load() {
+		p.node.world.note("%s has built %4d, %s, with %d transactions", p.node.name, b.Header.Header.Height, b.Hash, len(b.Included))
+		p.node.world.wasBuilt(b)
+	}
+}
+
+// imported is told of each block that a replica has on disk.
+func (p *process) imported(b ledger.Block) error {
+	if !p.dead.Load() {
+		p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
+	}
+	if p.node.world.bug == Stumbles && b.Header.Header.Height%16 == 0 {
+		return errors.New("a bug ends the replica")
+	}
+	return p.pool.Reset(sequencer.Head(p.ledger), b.Accesses)
+}
+
+// crash ends the process now. What it had not synced is lost, or, where only the process dies, nothing is.
+func (n *node) crash() {
+	n.world.note("%s crashes", n.name)
+	n.die(n.process)
+	n.bury()
+}
+
+// die leaves a disk behind as the crash at this moment does.
+func (n *node) die(p *process) {
+	percent := 100 * n.world.dice(n.name, "crash").IntN(2)
+	left := n.disk.Crash(percent, 0)
+	if stale := n.stale.Load(); stale != nil {
+		left = stale
+	}
+	p.left.Store(left)
+	p.dead.Store(true)
+	n.world.count(func(r *Report) *int { return &r.Crashes })
+}
+
+// crashSoon lets the process die before one of the next writes to its disk, in the middle of a block.
+func (n *node) crashSoon(writes int) {
+	n.world.note("%s will crash at write %d", n.name, writes)
+	p, f := n.process, new(fault)
+	f.left.Store(int64(writes))
+	f.strike = func() error {
+		if n.due.CompareAndSwap(f, nil) {
+			n.die(p)
+			n.world.note("%s crashes at a write", n.name)
+		}
+		return nil
+	}
+	n.due.Store(f)
+}
+
+var errDisk = errors.New("the disk fails")
+
+// failSoon lets the disk refuse all writes after the next few, until the node is started again.
+func (n *node) failSoon(writes int) {
+	n.world.note("the disk of %s will fail at write %d", n.name, writes)
+	p, f := n.process, new(fault)
+	f.left.Store(int64(writes))
+	f.strike = func() error {
+		p.failed.Store(true)
+		return errDisk
+	}
+	n.due.Store(f)
+}
+
+// stop ends the process as an operator does.
+func (n *node) stop() {
+	n.world.note("%s is stopped", n.name)
+	if err := n.halt(); err != nil {
+		n.world.violate(Running, "%s did not stop well: %v", n.name, err)
+	}
+}
+
+// halt ends the process, if there is one, and returns what went wrong.
+func (n *node) halt() error {
+	p := n.process
+	if p == nil {
+		return nil
+	}
+	n.due.Store(nil)
+	n.process = nil
+	p.cancel()
+	return errors.Join(<-p.ended, p.close())
+}
+
+// bury takes away a process that has crashed, or ended for its disk; one that ended without a cause is a violation.
+func (n *node) bury() {
+	p := n.process
+	if p == nil {
+		return
+	}
+	switch {
+	case p.dead.Load():
+		if err := n.halt(); err != nil { // what the dead process did after its crash is of no account
+			n.world.note("%s was dead", n.name)
+		}
+		n.disk = p.left.Load()
+		n.disk.OnWrite(n.observeWrite)
+	case len(p.ended) > 0:
+		err := <-p.ended
+		p.ended <- nil
+		if !p.failed.Load() {
+			n.world.violate(Running, "%s ended: %v", n.name, err)
+		}
+		closed := n.halt()
+		n.world.note("%s has ended, for its disk %t, closed well %t", n.name, p.failed.Load(), closed == nil)
+	}
+}
+
+// restart brings a node up again.
+func (n *node) restart() {
+	if err := n.start(); err != nil {
+		n.world.violate(Running, "%s does not start: %v", n.name, err)
+	}
+}
+
+// close releases what the process holds.
+func (p *process) close() (err error) {
+	if p.follow != nil {
+		p.follow.Close()
+	}
+	if p.pool != nil {
+		err = p.pool.Close()
+	}
+	if p.store != nil {
+		err = errors.Join(err, p.store.Close())
+	}
+	if p.db != nil {
+		err = errors.Join(err, p.db.Close())
+	}
+	return err
+}
