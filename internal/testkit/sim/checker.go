@@ -34,13 +34,14 @@ var Invariants = []Invariant{Agreement, Acknowledged, Durable, OneSignature, Sup
 type book struct {
 	built    map[types.Height]types.BlockHash // by the primary, whose ledger executed them
 	receipts map[types.Height][32]byte        // digests, of whichever node was first
+	intact   map[[32]byte]bool                // by the digest of a block: whether it is as its producer signed it
 	included map[types.TxID]chain.Position    // as a node told a client
 	order    []types.TxID                     // the keys of included, in time
 }
 
 func newBook() book {
 	return book{
-		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.Height][32]byte),
+		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.Height][32]byte), intact: make(map[[32]byte]bool),
 		included: make(map[types.TxID]chain.Position),
 	}
 }
@@ -138,6 +139,10 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 		w.violate(Agreement, "%s has %s at height %d, the primary %s", p.node.name, hash, h, built)
 		return nil
 	}
+	if h > 0 && !w.intact(b) {
+		w.violate(Verified, "%s serves a block %d whose signature or transactions are not those of the chain's", p.node.name, h)
+		return nil
+	}
 	receipts, err := p.receipts(h)
 	if err != nil {
 		return err
@@ -160,6 +165,22 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 		return nil // there is no state
 	}
 	return w.checkSupply(p, h)
+}
+
+// intact reports whether a block is as its producer signed it. One that was is not verified again.
+func (w *world) intact(b types.Block) bool {
+	digest := sha256.Sum256(b.Encode())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.book.intact[digest] {
+		return true
+	}
+	ids := make([]types.TxID, len(b.Transactions))
+	for i, tx := range b.Transactions {
+		ids[i] = tx.ID()
+	}
+	w.book.intact[digest] = types.TransactionsRoot(ids) == b.Header.TransactionsRoot && b.Signed().VerifySignature()
+	return w.book.intact[digest]
 }
 
 func (w *world) checkSupply(p *process, h types.Height) error {

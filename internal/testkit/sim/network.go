@@ -176,7 +176,7 @@ func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i, j := dice.IntN(len(answer)), dice.IntN(len(answer))
-	kind := dice.IntN(16)
+	kind := dice.IntN(10)
 	if kind < 7 {
 		l.world.count(func(r *Report) *int { return &r.Corrupted })
 	}
@@ -221,7 +221,7 @@ func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
 }
 
 func (l *link) Send(ctx context.Context, encoded [][]byte) []error {
-	errs, err := call(ctx, l, "send", len(encoded), func(p *process, _ *rand.Rand) ([]error, error) {
+	errs, err := call(ctx, l, "send", types.TransactionID(encoded[0]), func(p *process, _ *rand.Rand) ([]error, error) {
 		var errs []error
 		for _, r := range p.sends.AddMany(ctx, encoded, l.from.node.name) {
 			if r.Err != nil { // as over JSON-RPC

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -251,7 +252,9 @@ func (n *node) halt() error {
 	n.due.Store(nil)
 	n.process = nil
 	p.cancel()
-	return errors.Join(<-p.ended, p.close())
+	ended := <-p.ended
+	synctest.Wait() // requests that were being answered
+	return errors.Join(ended, p.close())
 }
 
 // bury takes away a process that has crashed, or ended for its disk; one that ended without a cause is a violation.
@@ -292,6 +295,7 @@ func (p *process) close() (err error) {
 	}
 	if p.pool != nil {
 		err = p.pool.Close()
+		synctest.Wait() // who waited for the pool may look into the store once more
 	}
 	if p.store != nil {
 		err = errors.Join(err, p.store.Close())
