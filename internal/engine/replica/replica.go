@@ -40,8 +40,9 @@ type Config struct {
 	Log *slog.Logger
 	// OnBlock is told of every block after it is on disk, in the replica's loop. An error ends the replica.
 	OnBlock func(ledger.Block) error
-	// Jitter draws from [0, max), so that many replicas do not ask at once. It may be called concurrently; nil is random.
-	Jitter func(max time.Duration) time.Duration
+	// Jitter turns a time to wait into the one that is waited, so that many replicas do not ask at once. It may be called
+	// concurrently; nil gives a random time between half and one and a half of it.
+	Jitter func(time.Duration) time.Duration
 }
 
 // Replica follows a chain. Its methods may be called concurrently.
@@ -68,7 +69,7 @@ func New(config Config) (*Replica, error) {
 		return nil, fmt.Errorf("block 0, which names the chain: %w", err)
 	}
 	if config.Jitter == nil {
-		config.Jitter = rand.N[time.Duration]
+		config.Jitter = func(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 	}
 	r := &Replica{config: config, ledger: config.Importer, genesis: genesis.Header.Hash()}
 	for _, s := range config.Sources {
@@ -277,7 +278,7 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error {
 	failed := 0
 	for {
-		if err := pause(ctx, r.jittered(probeInterval)); err != nil {
+		if err := pause(ctx, r.config.Jitter(probeInterval)); err != nil {
 			return err
 		}
 		now := time.Now()

@@ -186,12 +186,9 @@ func (r *Replica) pollInterval() time.Duration {
 	pushed := r.pushed
 	r.mu.Unlock()
 	if pushed {
-		return r.jittered(pushedPoll)
+		return r.config.Jitter(pushedPoll)
 	}
 	r.pace.mu.Lock()
 	defer r.pace.mu.Unlock()
-	return r.jittered(min(longestPoll, max(shortestPoll, r.pace.interval/4, time.Since(r.pace.last)/4)))
+	return r.config.Jitter(min(longestPoll, max(shortestPoll, r.pace.interval/4, time.Since(r.pace.last)/4)))
 }
-
-// jittered is a time between half of d and one and a half of it.
-func (r *Replica) jittered(d time.Duration) time.Duration { return d/2 + r.config.Jitter(d) }

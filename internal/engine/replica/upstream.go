@@ -123,7 +123,7 @@ func (u *upstream) failed(err error) Cause {
 	now := time.Now()
 	pause := min(longestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
-	u.retryAt = now.Add(pause/2 + u.jitter(pause/2))
+	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most the pause
 	if cause == Lied || cause == OtherChain || cause == Stalled {
 		u.liedAt = now
 	}

@@ -31,6 +31,7 @@ type link struct {
 	mu      sync.Mutex // guards what follows
 	earlier [][]byte   // an answer that was given before
 	broken  bool       // for good, by a bug
+	sent    int        // calls of Send: two of one moment do not travel together
 }
 
 func (l *link) Name() string { return l.to.name }
@@ -221,7 +222,11 @@ func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
 }
 
 func (l *link) Send(ctx context.Context, encoded [][]byte) []error {
-	errs, err := call(ctx, l, "send", types.TransactionID(encoded[0]), func(p *process, _ *rand.Rand) ([]error, error) {
+	l.mu.Lock()
+	l.sent++
+	number := l.sent
+	l.mu.Unlock()
+	errs, err := call(ctx, l, "send", number, func(p *process, _ *rand.Rand) ([]error, error) {
 		var errs []error
 		for _, r := range p.sends.AddMany(ctx, encoded, l.from.node.name) {
 			if r.Err != nil { // as over JSON-RPC

@@ -143,9 +143,7 @@ func (n *node) start() (err error) {
 // newReplica makes what follows the other nodes, each replica with another order of preference.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
-	config := replica.Config{Ledger: p.ledger, Log: log, OnBlock: p.imported, Jitter: func(d time.Duration) time.Duration {
-		return time.Duration(n.world.dice(n.name, "jitter", d).Int64N(int64(max(d, 1))))
-	}}
+	config := replica.Config{Ledger: p.ledger, Log: log, OnBlock: p.imported, Jitter: n.jitter}
 	if n.world.bug == ServesUnverified || n.world.bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}
@@ -160,6 +158,14 @@ func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, err
 	}
 	p.sends = replica.NewForwarder(p.follow, p.pool)
 	return p.follow.Run, nil
+}
+
+// jitter is up to a second, whatever the node would wait: how long that is may depend on whether a block of this very
+// moment is imported already, and then a run would not be the same again. Only probes, which begin with the polls, have dice
+// of their own: else the two would go on at one moment.
+func (n *node) jitter(d time.Duration) time.Duration {
+	const probeInterval = 2 * time.Second
+	return time.Millisecond + time.Duration(n.world.dice(n.name, "jitter", d == probeInterval).Int64N(int64(time.Second)))
 }
 
 // clock is the bubble's.

@@ -8,8 +8,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// window is how many transactions a client has under way.
-const window = 4
+// window is how many transactions a client has under way: as many signatures as a pool verifies without waiting for others,
+// so that no two requests are done at one moment.
+const window = 8
 
 // payer is a client: it pays from an account of its own, sends each payment to some node until a node says that a block has it, and
 // remembers who said so.

@@ -159,7 +159,7 @@ func (w *world) count(what func(*Report) *int) {
 func (w *world) act() {
 	for range 1 + w.random.IntN(3) {
 		w.clients[w.random.IntN(clients)].act()
-		synctest.Wait() // else two requests of one moment race
+		w.pass(time.Millisecond) // else two requests of one moment race
 	}
 	n := w.nodes[w.random.IntN(nodes)]
 	switch {
