@@ -255,15 +255,29 @@ func (w *world) checkIncluded(p *process) error {
 	return nil
 }
 
-// checkHead compares a head with the primary's; after a lie a replica has halted at the last block that is true.
-func (w *world) checkHead(p *process) {
-	want := types.Height(len(w.book.built) - 1)
-	lied := w.lies > 0 && want >= w.lies
-	if p.follow != nil && lied {
-		if want = w.lies - 1; p.follow.Halt() == nil {
-			w.violate(HaltsOnlyOnLies, "%s has not halted at %d", p.node.name, w.lies)
-		}
+// lied reports whether the primary has signed what executing its blocks does not give.
+func (w *world) lied() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lies > 0 && types.Height(len(w.book.built)) > w.lies
+}
+
+// endOf is where a node must be in the end: at the primary's head, or, where that lied, at the last block that is true.
+func (w *world) endOf(p *process) types.Height {
+	if p.follow != nil && w.lied() {
+		return w.lies - 1
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return types.Height(len(w.book.built) - 1)
+}
+
+// checkHead looks at where a node is in the end, and whether it knows of a lie.
+func (w *world) checkHead(p *process) {
+	if p.follow != nil && w.lied() && p.follow.Halt() == nil {
+		w.violate(HaltsOnlyOnLies, "%s has not halted at %d", p.node.name, w.lies)
+	}
+	want := w.endOf(p)
 	if got := p.height(); got != want {
 		w.violate(Convergence, "%s is at %d, not %d", p.node.name, got, want)
 	}

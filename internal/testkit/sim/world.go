@@ -25,6 +25,9 @@ const (
 	steps       = 70                     // with faults
 	longestStep = 800 * time.Millisecond // between two steps
 	healing     = 45 * time.Second       // longer than the longest back-off, a probe and a request that hangs
+	// longestHealing is longer than a replica distrusts an upstream whose answers the network has changed: two that
+	// distrust the primary follow each other until then.
+	longestHealing = 12 * time.Minute
 )
 
 // Report is what a run came to.
@@ -196,6 +199,20 @@ func (w *world) heal() {
 	}
 	w.pass(healing / 2)
 	w.check()
+	for waited := time.Duration(0); waited < longestHealing && !w.settled(); waited += healing {
+		w.pass(healing)
+		w.check()
+	}
+}
+
+// settled reports whether all nodes are where they must be in the end.
+func (w *world) settled() bool {
+	for _, n := range w.nodes {
+		if n.process == nil || n.process.height() != w.endOf(n.process) || n.process.follow != nil && w.lied() && n.process.follow.Halt() == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // finish puts the report together.
