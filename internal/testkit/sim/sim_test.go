@@ -61,25 +61,6 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameRun makes runs twice.
-func TestSameSeedSameRun(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+2; seed++ {
-		first, second := run(t, seed, ""), run(t, seed, "")
-		if first.Digest == second.Digest {
-			continue
-		}
-		for i := range min(len(first.Log), len(second.Log)) {
-			if first.Log[i] != second.Log[i] {
-				t.Fatalf("seed %d, event %d: first\n%s\nthen\n%s", seed, i, first.Log[i], second.Log[i])
-			}
-		}
-		t.Fatalf("seed %d: %d events, then %d", seed, len(first.Log), len(second.Log))
-	}
-	if run(t, *firstSeed, "").Digest == run(t, *firstSeed+1, "").Digest {
-		t.Error("two seeds are one run")
-	}
-}
-
 // TestPlantedBugsAreFound has each bug break its invariant within a few seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
 	const within = 6
