@@ -385,7 +385,7 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, b *ledger.Recei
 		}
 		u.answered()
 		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
-		if err := pause(ctx, provenPoll/2+u.jitter(provenPoll)); err != nil {
+		if err := pause(ctx, u.jitter(provenPoll)); err != nil {
 			return ledger.Block{}, err
 		}
 	}

@@ -14,7 +14,7 @@ const (
 	firstBackoff   = 500 * time.Millisecond
 	longestBackoff = 10 * time.Second
 	// distrust is how long an upstream that lied, or said that it has what it does not give, comes after all others.
-	distrust = 10 * time.Minute
+	distrust = time.Minute
 	// muchBehind is how many blocks an upstream may be behind another before it is left for it.
 	muchBehind = 10
 )

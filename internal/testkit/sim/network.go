@@ -208,6 +208,10 @@ func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, er
 	return call(ctx, l, "accesses", h, func(p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
 }
 
+// Bundle and Code are asked by replicas without state alone.
+func (l *link) Bundle(context.Context, types.Height) ([]byte, error)   { return nil, errNotTold }
+func (l *link) Code(context.Context, types.ContractID) ([]byte, error) { return nil, errNotTold }
+
 func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
 	for told := types.Height(0); ; {
 		h, err := call(ctx, l, "watch", told, func(p *process, _ *rand.Rand) (types.Height, error) {

@@ -143,7 +143,7 @@ func (n *node) start() (err error) {
 // newReplica makes what follows the other nodes, each replica with another order of preference.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
-	config := replica.Config{Ledger: p.ledger, Log: log, OnBlock: p.imported, Jitter: n.jitter}
+	config := replica.Config{Importer: replica.Executing(p.ledger), Log: log, OnBlock: p.imported, Jitter: n.jitter}
 	if n.world.bug == ServesUnverified || n.world.bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}

@@ -27,7 +27,7 @@ const (
 	healing     = 45 * time.Second       // longer than the longest back-off, a probe and a request that hangs
 	// longestHealing is longer than a replica distrusts an upstream whose answers the network has changed: two that
 	// distrust the primary follow each other until then.
-	longestHealing = 12 * time.Minute
+	longestHealing = 2 * time.Minute
 )
 
 // Report is what a run came to.
