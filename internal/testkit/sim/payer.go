@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
@@ -20,8 +19,7 @@ type payer struct {
 	key   crypto.PrivateKey
 	sent  []types.SignedTransaction // by nonce
 
-	mu        sync.Mutex // guards what follows
-	confirmed int        // of sent
+	confirmed int // of sent
 }
 
 func newPayer(w *world, index int) *payer {
