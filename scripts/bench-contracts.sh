@@ -8,21 +8,7 @@ time=${BENCH_TIME:-2s}
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
-# table TITLE PACKAGE PATTERN… runs benchmarks and writes a row for each, with all its metrics.
-table() {
-	printf '\n%s\n\n| benchmark | figures |\n|---|---|\n' "$1"
-	package=$2
-	shift 2
-	for pattern; do
-		go test "$package" -run '^$' -bench "$pattern" -benchtime "$time" >"$directory/benchmark"
-		awk '
-			/^Benchmark/ {
-				name = $1; sub(/-[0-9]+$/, "", name); figures = ""
-				for (i = 3; i < NF; i += 2) figures = figures (figures == "" ? "" : ", ") $i " " $(i + 1)
-				print "| " name " | " figures " |"
-			}' "$directory/benchmark"
-	done
-}
+. scripts/bench-table.sh
 
 printf '\n## Contracts\n'
 table "Transfers of the reference token between holders, a block of so many, on a disk with its sync, without signatures:" \

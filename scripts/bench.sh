@@ -59,4 +59,5 @@ go run ./bench/growth -cairn bin/cairn -plots docs ${BENCH_GROWTH:-} >>"$results
 	echo "![What a block costs against its transfers](../docs/growth-block.svg)"
 } >>"$results"
 sh scripts/bench-contracts.sh >>"$results"
+sh scripts/bench-proofs.sh >>"$results"
 cp "$results" bench/results.md
