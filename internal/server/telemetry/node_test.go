@@ -58,7 +58,8 @@ func TestNodeExportsTraces(t *testing.T) {
 			}
 		}
 	}
-	if len(spans["svc_chainId"]) != 1 || int64(len(spans["block"])) != blocks {
+	// The node may have made one more block before it ended.
+	if made := int64(len(spans["block"])); len(spans["svc_chainId"]) != 1 || made < blocks || made > blocks+1 {
 		t.Fatalf("%d spans of 1 call, %d of %d blocks", len(spans["svc_chainId"]), len(spans["block"]), blocks)
 	}
 	for i, block := range spans["block"] {
