@@ -10,12 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -110,7 +109,7 @@ func (o *opened) loadTree() (*tree.Tree, error) {
 		return nil, err
 	}
 	defer leaves.Close()
-	return tree.Load(leaves.Next, parallel)
+	return tree.Load(leaves.Next, parallel.Run)
 }
 
 // grow makes accounts until the state has size leaves. No transaction makes so many: the blocks are written past the
@@ -148,7 +147,7 @@ func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) (phases, er
 // append makes a block of an entry that lacks its header and its leaves.
 func (o *opened) append(t *tree.Tree, e chain.Entry) (took phases, err error) {
 	begun := time.Now()
-	change, err := t.Prepare(e.Accesses, parallel)
+	change, err := t.Prepare(e.Accesses, parallel.Run)
 	if err != nil {
 		return took, err
 	}
@@ -161,7 +160,7 @@ func (o *opened) append(t *tree.Tree, e chain.Entry) (took phases, err error) {
 		return took, err
 	}
 	stored := time.Now()
-	t.Commit(change, parallel)
+	t.Commit(change, parallel.Run)
 	return phases{rooted.Sub(begun), stored.Sub(rooted), time.Since(stored)}, nil
 }
 
@@ -221,7 +220,7 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 		recipients[i] = account(r.IntN(max(g.accounts, 1)))
 	}
 	errs := make([]error, count)
-	parallel(count, func(i int) {
+	parallel.Run(count, func(i int) {
 		key := g.keys[i%senders]
 		txs[i], errs[i] = types.Sign(types.Transaction{
 			Version: types.TransactionVersion, ChainID: 4242, Sender: key.PublicKey(), Nonce: nonces[i%senders] + uint64(i/senders),
@@ -267,18 +266,4 @@ func (g *grown) build(l *ledger.Ledger, b *batch) (time.Duration, error) {
 		err = fmt.Errorf("%d of %d transfers were included", len(block.Included), count)
 	}
 	return took, err
-}
-
-// parallel runs f(0) … f(n − 1) on all cores.
-func parallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	workers.Wait()
 }

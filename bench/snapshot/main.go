@@ -19,6 +19,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -197,13 +198,7 @@ func loadTree(store *chain.Store) (*tree.Tree, error) {
 		return nil, err
 	}
 	defer leaves.Close()
-	return tree.Load(leaves.Next, inOrder)
-}
-
-func inOrder(n int, f func(i int)) {
-	for i := range n {
-		f(i)
-	}
+	return tree.Load(leaves.Next, parallel.Run)
 }
 
 type builder struct {
@@ -233,7 +228,7 @@ func (b *builder) append(from, to, accounts int) error {
 		accesses = append(accesses, types.Access{Key: state.AccountKey(b.key.PublicKey()), Old: before.Encode(), New: after.Encode()})
 	}
 	slices.SortFunc(accesses, func(x, y types.Access) int { return bytes.Compare(x.Key, y.Key) })
-	change, err := b.tree.Prepare(accesses, inOrder)
+	change, err := b.tree.Prepare(accesses, parallel.Run)
 	if err != nil {
 		return err
 	}
@@ -248,6 +243,6 @@ func (b *builder) append(from, to, accounts int) error {
 	if err := b.store.Append(chain.Entry{Block: types.Block{Header: h, Signature: signature}, Accesses: accesses, Leaves: change.Leaves()}); err != nil {
 		return err
 	}
-	b.tree.Commit(change, inOrder)
+	b.tree.Commit(change, parallel.Run)
 	return nil
 }

@@ -92,10 +92,10 @@ var rows = map[string][]string{
 	"bench/flood":    {"client", "types", "crypto"},
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
-	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":     {"client", "internal/bench"},
 	"bench/peers":    {"client", "internal/bench"},
-	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/node", "internal/protocol/...", "internal/storage/..."},
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},
