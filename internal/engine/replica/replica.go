@@ -133,7 +133,7 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 			return u, nil
 		}
 		if len(asked) > 0 {
-			continue // they have failed, so they are waited for now
+			continue // each has failed just now, and has a time to be asked again
 		}
 		if err := pause(ctx, time.Until(next)); err != nil {
 			return nil, err
