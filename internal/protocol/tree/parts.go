@@ -53,7 +53,7 @@ func (p *parts) cut(s subtree, pos int, items []item) {
 	}
 	p.above++
 	var children [2]subtree
-	depth := p.nodes.open(&s, pos, items, &children)
+	depth := p.nodes.open(&s, pos, items, nil, &children)
 	for i, half := range halve(items, depth) {
 		if len(half) > 0 {
 			p.cut(children[i], depth+1, half)

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -14,6 +15,7 @@ type walker struct {
 	drafts  *share
 	removed []ref   // stored nodes and leaves that the next version has no counterpart of
 	entries []entry // scratch
+	way     []ref   // scratch
 	parts   *parts  // whose walks are done and here only put together; nil: none
 }
 
@@ -43,9 +45,15 @@ func (w *walker) visit(s *subtree, pos int, items []item) subtree {
 			w.record.other(path, &s.digest)
 		}
 		return w.replaceLeaf(s, items)
+	case len(items) == 1 && items[0].before && items[0].after:
+		return w.keep(s, pos, &items[0])
 	}
 	var old, now [2]subtree
-	depth := w.nodes.open(s, pos, items, &old)
+	var known *poseidon.Digest
+	if items[0].before {
+		known = &items[0].path
+	}
+	depth := w.nodes.open(s, pos, items, known, &old)
 	for range depth - pos {
 		w.record.shape(ShapeBranch)
 	}
@@ -72,12 +80,65 @@ func containsPath(items []item, path *poseidon.Digest) bool {
 	return false
 }
 
+// keep is visit for one item, whose leaf is below the node s.node and stays: with or without a new value, no node comes
+// or goes. Most of a large tree's nodes on the ways to a block's accesses have just one of them below.
+func (w *walker) keep(s *subtree, pos int, it *item) subtree {
+	w.way = w.way[:0]
+	end := pos // the depth of the leaf
+	for r := s.node; !r.isLeaf(); {
+		in := w.nodes.inner(r)
+		w.way = append(w.way, r)
+		end = int(in.depth) + 1
+		r = in.child[bit(&it.path, int(in.depth))]
+	}
+	w.record.shapes = append(w.record.shapes, branches[:end-pos]...)
+	w.record.shape(ShapeOwn)
+	var below *inner
+	for i := len(w.way) - 1; i >= 0; i-- {
+		in := w.nodes.inner(w.way[i])
+		depth := int(in.depth)
+		for range end - depth - 1 {
+			w.record.shape(ShapeEmpty)
+		}
+		end = depth
+		side := bit(&it.path, depth)
+		w.record.shape(ShapeDigest)
+		*w.record.digest() = in.digest[1-side]
+		if !it.changed {
+			continue
+		}
+		_, made := w.drafts.inner(w.way[i])
+		*made = *in
+		if below == nil {
+			made.digest[side] = it.leaf
+		} else {
+			w.climbs = append(w.climbs, climb{
+				dest: &made.digest[side], path: &it.path, node: below, next: below.depth, top: in.depth + 1})
+		}
+		below = made
+	}
+	for range end - pos {
+		w.record.shape(ShapeEmpty)
+	}
+	if !it.changed {
+		return *s
+	}
+	return subtree{node: s.node, made: below, path: &it.path, changed: true}
+}
+
+// branches are the shapes of a way.
+var branches = slices.Repeat([]Shape{ShapeBranch}, pathBits)
+
 // open finds the depth, at least pos, of the node at which items first part from each other or from s, whose
-// topmost stored node is at that depth or deeper, and sets the children there, which are empty before.
-func (n *nodes) open(s *subtree, pos int, items []item, children *[2]subtree) (depth int) {
+// topmost stored node is at that depth or deeper, and sets the children there, which are empty before. known is the path
+// of a leaf of s; nil: to be looked for, away from the items' ways.
+func (n *nodes) open(s *subtree, pos int, items []item, known *poseidon.Digest, children *[2]subtree) (depth int) {
 	in := n.inner(s.node)
 	if depth = int(in.depth); pos < depth {
-		path := n.someLeaf(s.node)
+		path := known
+		if path == nil {
+			path = n.someLeaf(s.node)
+		}
 		depth = min(depth, commonBits(&items[0].path, path), commonBits(&items[len(items)-1].path, path))
 		if depth < int(in.depth) {
 			children[bit(path, depth)] = *s // the rest of the chain, and nothing beside it
