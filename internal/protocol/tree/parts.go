@@ -4,7 +4,7 @@ package tree
 // vector lanes to be full, small enough for a core's cache and to share the work out evenly.
 const (
 	partItems = 128
-	partShare = 16
+	partShare = 64
 )
 
 // parts are the subtrees that a walk is cut into, so that they can be walked side by side.
@@ -24,6 +24,7 @@ type part struct {
 	wrong  *item // the first item that contradicts old
 	inners int   // at most so many nodes and leaves does the walk make
 	leaves int
+	ways   ways
 	walker walker
 	now    subtree // the next version of old, with all digests below it
 }
@@ -35,6 +36,7 @@ func (p *part) prepare(n *nodes) {
 		return
 	}
 	p.walker = newWalker(n, p.inners, p.leaves)
+	p.walker.ways = p.ways
 	p.now = p.walker.visit(&p.old, p.pos, p.items)
 	run(p.walker.climbs, inOrder)
 	p.walker.climbs = nil
@@ -75,7 +77,7 @@ func (p *parts) take() (*part, subtree) {
 
 // abreast is how many items a survey looks up side by side: each waits for memory at every node, together they wait
 // once.
-const abreast = 8
+const abreast = 16
 
 // survey looks every item up: whether it is there as it says, and which nodes its write replaces. An insertion makes
 // at most one node more.
@@ -93,7 +95,7 @@ func (p *part) survey(n *nodes) {
 				last = &group[i]
 			}
 		}
-		passed, found := n.lookUp(p.old.node, group, &shared)
+		passed, found := n.lookUp(p.old.node, group, &shared, &p.ways)
 		for i := range group {
 			it := &group[i]
 			if found[i] != it.before && p.wrong == nil {
@@ -110,18 +112,30 @@ func (p *part) survey(n *nodes) {
 	}
 }
 
+// ways are the nodes that surveyed items passed, a row for each step of the items that were looked up side by side; an
+// item that is at its leaf stays there.
+type ways [][abreast]ref
+
+// way is where an item's is in ways.
+type way struct {
+	row    uint32
+	column uint8
+}
+
 // lookUp looks at most abreast items up in the subtree r: how many nodes deeper than a depth each passes, and whether
 // it is there.
-func (n *nodes) lookUp(r ref, items []item, deeper *[abreast]int) (passed [abreast]int, found [abreast]bool) {
+func (n *nodes) lookUp(r ref, items []item, deeper *[abreast]int, ways *ways) (passed [abreast]int, found [abreast]bool) {
 	if r == none {
 		return passed, found
 	}
 	var at [abreast]ref
 	for i := range items {
 		at[i] = r
+		items[i].way = way{uint32(len(*ways)), uint8(i)}
 	}
 	for descending := !r.isLeaf(); descending; {
 		descending = false
+		*ways = append(*ways, at)
 		for i := range items {
 			if at[i].isLeaf() {
 				continue
@@ -134,6 +148,7 @@ func (n *nodes) lookUp(r ref, items []item, deeper *[abreast]int) (passed [abrea
 			descending = true
 		}
 	}
+	*ways = append(*ways, at) // where all are at leaves
 	for i := range items {
 		found[i] = *n.leaf(at[i]) == items[i].path
 	}

@@ -44,7 +44,7 @@ func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Paral
 // prove is Prove but for the value hash of another leaf.
 func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (Proof, error) {
 	n := &t.nodes
-	on, items := subtree{node: t.current.root, digest: t.current.digest}, p.items
+	on, items := subtree{node: t.current.root, digest: t.current.digest}, slices.Clone(p.items)
 	var beside []part // the way: the i-th stands at depth i+1
 	for pos := 0; len(items) > 0 && on.node != none && !on.node.isLeaf(); pos++ {
 		children, halves := n.halves(&on, pos), halve(items, pos)

@@ -26,6 +26,7 @@ type item struct {
 	leaf          poseidon.Digest // likewise
 	before, after bool            // whether the key has a value
 	changed       bool            // whether the access is a write
+	way           way             // through the part of the tree that the item is in
 }
 
 // newItems hashes the keys of accesses, and the new values of those that are writes.

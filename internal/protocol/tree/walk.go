@@ -15,7 +15,7 @@ type walker struct {
 	drafts  *share
 	removed []ref   // stored nodes and leaves that the next version has no counterpart of
 	entries []entry // scratch
-	way     []ref   // scratch
+	ways    ways    // of the items, where they were surveyed
 	parts   *parts  // whose walks are done and here only put together; nil: none
 }
 
@@ -83,19 +83,21 @@ func containsPath(items []item, path *poseidon.Digest) bool {
 // keep is visit for one item, whose leaf is below the node s.node and stays: with or without a new value, no node comes
 // or goes. Most of a large tree's nodes on the ways to a block's accesses have just one of them below.
 func (w *walker) keep(s *subtree, pos int, it *item) subtree {
-	w.way = w.way[:0]
-	end := pos // the depth of the leaf
-	for r := s.node; !r.isLeaf(); {
-		in := w.nodes.inner(r)
-		w.way = append(w.way, r)
-		end = int(in.depth) + 1
-		r = in.child[bit(&it.path, int(in.depth))]
+	way := w.ways[it.way.row:]
+	for way[0][it.way.column] != s.node {
+		way = way[1:]
 	}
+	nodes := 0
+	for !way[nodes][it.way.column].isLeaf() {
+		nodes++
+	}
+	end := int(w.nodes.inner(way[nodes-1][it.way.column]).depth) + 1 // depth of the leaf
 	w.record.shapes = append(w.record.shapes, branches[:end-pos]...)
 	w.record.shape(ShapeOwn)
 	var below *inner
-	for i := len(w.way) - 1; i >= 0; i-- {
-		in := w.nodes.inner(w.way[i])
+	for i := nodes - 1; i >= 0; i-- {
+		r := way[i][it.way.column]
+		in := w.nodes.inner(r)
 		depth := int(in.depth)
 		for range end - depth - 1 {
 			w.record.shape(ShapeEmpty)
@@ -107,7 +109,7 @@ func (w *walker) keep(s *subtree, pos int, it *item) subtree {
 		if !it.changed {
 			continue
 		}
-		_, made := w.drafts.inner(w.way[i])
+		_, made := w.drafts.inner(r)
 		*made = *in
 		if below == nil {
 			made.digest[side] = it.leaf
