@@ -45,10 +45,15 @@ func BitReverse[T any](v []T) {
 	}
 }
 
-// Powers sets v[i] = first·x^i.
+// Powers sets v[i] = first·x^i, doubling what it has: v[n+i] = x^n·v[i].
 func Powers(v Vector, first, x Element) {
-	for i := range v {
-		v[i] = first
-		first.Mul(&first, &x)
+	if len(v) == 0 {
+		return
+	}
+	v[0] = first
+	for n := 1; n < len(v); n *= 2 {
+		next := v[n:min(2*n, len(v))]
+		next.ScalarMul(v[:len(next)], &x)
+		x.Square(&x)
 	}
 }

@@ -85,38 +85,43 @@ func AppendExt(b []byte, x *Ext) []byte {
 	return b
 }
 
-// Decode reads four bytes as Append wrote them, and fails with ErrCanonical if their integer is not below p.
-func Decode(b []byte) (Element, error) {
-	v := binary.LittleEndian.Uint32(b)
-	if v >= P {
-		return Element{}, ErrCanonical
+// DecodeVector reads len(b)/4 elements, each four bytes as Append wrote them, and fails with ErrCanonical if an integer is
+// not below p.
+func DecodeVector(b []byte) (Vector, error) {
+	words := make([]uint32, len(b)/Size)
+	for i := range words {
+		if words[i] = binary.LittleEndian.Uint32(b[Size*i:]); words[i] >= P {
+			return nil, ErrCanonical
+		}
 	}
-	return New(uint64(v)), nil
+	return Integers(words), nil
 }
 
-// DecodeVector reads len(b)/4 elements, each as Decode does.
-func DecodeVector(b []byte) (Vector, error) {
-	v := make(Vector, len(b)/Size)
+// DecodeExts reads len(b)/24 elements of E, as AppendExt wrote them, and fails with ErrCanonical if a coordinate is not
+// below p.
+func DecodeExts(b []byte) ([]Ext, error) {
+	coordinates, err := DecodeVector(b)
+	if err != nil {
+		return nil, err
+	}
+	v := make([]Ext, len(b)/ExtSize)
 	for i := range v {
-		var err error
-		if v[i], err = Decode(b[Size*i:]); err != nil {
-			return nil, err
-		}
+		v[i] = FromCoordinates([Degree]Element(coordinates[Degree*i:]))
 	}
 	return v, nil
 }
 
-// DecodeExt reads 24 bytes as AppendExt wrote them, and fails with ErrCanonical if a coordinate is not below p.
-func DecodeExt(b []byte) (Ext, error) {
-	var c [Degree]Element
-	for i := range c {
-		var err error
-		if c[i], err = Decode(b[Size*i:]); err != nil {
-			return Ext{}, err
-		}
-	}
-	return FromCoordinates(c), nil
+// Integers returns the elements of these integers, all below p, and takes words for their vector. It is one vector
+// multiplication, and undone by Canonical.
+func Integers(words []uint32) Vector {
+	v := Vector(unsafe.Slice((*Element)(unsafe.Pointer(unsafe.SliceData(words))), len(words))) // an Element is one word
+	v.ScalarMul(v, &toMontgomery)
+	return v
 }
+
+// toMontgomery takes an integer that stands where its Montgomery form should to that form: multiplying by 2^32, of which
+// this is the Montgomery form.
+var toMontgomery = New(1 << 32)
 
 // Canonical sets words to the canonical integers of v, which is one vector multiplication. words must be as long as v.
 func Canonical(words []uint32, v Vector) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -55,6 +56,9 @@ func TestVectorsAgreeWithIntegers(t *testing.T) {
 			if got := uint64(canonical[i]); got != x.Uint64() {
 				t.Fatalf("canonical form of %v is %d", x, got)
 			}
+		}
+		if back := Integers(canonical); !slices.Equal(back, a) {
+			t.Fatalf("%v comes back as %v", a, back)
 		}
 	}
 }
@@ -138,21 +142,25 @@ func TestExtensionIsAField(t *testing.T) {
 
 func TestCodec(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 100 {
-		x := randomExt(r)
-		b := AppendExt(nil, &x)
-		if y, err := DecodeExt(b); err != nil || !y.Equal(&x) {
-			t.Fatalf("%v comes back as %v, %v", &x, &y, err)
+	for n := range 100 {
+		var x []Ext
+		var b []byte
+		for i := range n {
+			x = append(x, randomExt(r))
+			b = AppendExt(b, &x[i])
+		}
+		if y, err := DecodeExts(b); err != nil || !slices.Equal(x, y) {
+			t.Fatalf("%v comes back as %v, %v", x, y, err)
 		}
 	}
 	for i := range Degree {
 		b := make([]byte, ExtSize)
 		copy(b[Size*i:], []byte{0, 0, 0, 0x7f})
-		if _, err := DecodeExt(b); err != nil {
+		if _, err := DecodeExts(b); err != nil {
 			t.Errorf("p − 1 at %d: %v", i, err)
 		}
 		b[Size*i] = 1
-		if _, err := DecodeExt(b); !errors.Is(err, ErrCanonical) {
+		if _, err := DecodeExts(b); !errors.Is(err, ErrCanonical) {
 			t.Errorf("p at %d: %v", i, err)
 		}
 	}

@@ -56,13 +56,7 @@ func (r *Reader) Ext(n int) ([]field.Ext, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := make([]field.Ext, n)
-	for i := range v {
-		if v[i], err = field.DecodeExt(b[field.ExtSize*i:]); err != nil {
-			return nil, err
-		}
-	}
-	return v, nil
+	return field.DecodeExts(b)
 }
 
 // End fails with ErrLong unless everything was read.
