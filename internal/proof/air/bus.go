@@ -25,6 +25,9 @@ type busShape struct {
 // ID is the bus' identity in fingerprints, from 1.
 func (bus Bus) ID() int { return bus.id }
 
+// Arity is the number of elements in its tuples.
+func (bus Bus) Arity() int { return bus.b.buses[bus.id-1].arity }
+
 // Bus adds a bus of tuples with so many elements. Its name is for people.
 func (b *Builder) Bus(name string, arity int) Bus {
 	b.buses = append(b.buses, busShape{name, arity})
@@ -157,34 +160,38 @@ func (c *Circuit) NewChallenges(alpha, beta field.Ext, terms []Term, logRows int
 
 // publicSum adds up multiplicity / fingerprint over the public side. It returns ErrDenominator for a fingerprint of 0.
 func (ch *Challenges) publicSum(terms []Term) (sum field.Ext, err error) {
-	denominators := make(field.ExtVector, len(terms))
-	for i, term := range terms {
-		if denominators[i], err = ch.fingerprint(term); err != nil {
-			return sum, err
+	fingerprints := ch.fingerprints(terms)
+	for i := range fingerprints {
+		if fingerprints[i].IsZero() {
+			return sum, ErrDenominator
 		}
 	}
-	if len(terms) > 0 {
-		field.InvertExt(denominators)
-	}
-	for i := range denominators {
+	field.InvertExt(fingerprints)
+	for i := range fingerprints {
 		var quotient field.Ext
-		quotient.MulByElement(&denominators[i], &terms[i].Multiplicity)
+		quotient.MulByElement(&fingerprints[i], &terms[i].Multiplicity)
 		sum.Add(&sum, &quotient)
 	}
 	return sum, nil
 }
 
-// fingerprint is α − (bus + Σ β^i·t_i).
-func (ch *Challenges) fingerprint(term Term) (d field.Ext, err error) {
-	id := field.Lift(field.New(uint64(term.Bus.id)))
-	d.Sub(&ch.Alpha, &id)
-	for i := range term.Tuple {
-		var product field.Ext
-		product.MulByElement(&ch.Beta[i], &term.Tuple[i])
-		d.Sub(&d, &product)
+// fingerprints are α − (bus + Σ β^k·t_k), added up over all terms for one k after the other.
+func (ch *Challenges) fingerprints(terms []Term) field.ExtVector {
+	v, elements := make(field.ExtVector, len(terms)), make(field.Vector, len(terms))
+	for i := range terms {
+		id := field.Lift(field.New(uint64(terms[i].Bus.id)))
+		v[i].Sub(&ch.Alpha, &id)
 	}
-	if d.IsZero() {
-		return d, ErrDenominator
+	for k := range ch.Beta {
+		for i := range terms {
+			elements[i] = field.Element{}
+			if tuple := terms[i].Tuple; k < len(tuple) {
+				elements[i] = tuple[k]
+			}
+		}
+		var minus field.Ext
+		minus.Neg(&ch.Beta[k])
+		v.ScalarMulAccByElement(elements, &minus)
 	}
-	return d, nil
+	return v
 }

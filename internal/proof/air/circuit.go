@@ -24,6 +24,8 @@ type Circuit struct {
 	interactions []Interaction
 	buses        []busShape
 	arity        int
+	degree       int
+	digest       [sha256.Size]byte
 }
 
 // Build finishes the circuit: it adds the constraints of the buses, after all others. The builder must not be used
@@ -37,7 +39,18 @@ func (b *Builder) Build() *Circuit {
 	for _, it := range b.interactions {
 		c.arity = max(c.arity, len(it.Tuple))
 	}
+	c.finish()
 	return c
+}
+
+// finish sets what is asked for with every proof and follows from the rest.
+func (c *Circuit) finish() {
+	degrees := c.Degrees()
+	c.degree = 0
+	for _, constraint := range c.constraints {
+		c.degree = max(c.degree, degrees[constraint.Node])
+	}
+	c.digest = c.hash()
 }
 
 // Nodes are the expressions; operands stand before the operations on them. Callers do not change them.
@@ -67,13 +80,7 @@ func (c *Circuit) AuxColumns() int { return len(c.Groups()) }
 func (c *Circuit) Arity() int { return c.arity }
 
 // Degree is the highest degree of a constraint, where columns and the selectors of first and last row count 1.
-func (c *Circuit) Degree() int {
-	degrees, highest := c.Degrees(), 0
-	for _, constraint := range c.constraints {
-		highest = max(highest, degrees[constraint.Node])
-	}
-	return highest
-}
+func (c *Circuit) Degree() int { return c.degree }
 
 // Degrees are the degrees of all nodes.
 func (c *Circuit) Degrees() []int {
@@ -95,13 +102,16 @@ func (c *Circuit) Degrees() []int {
 func (c *Circuit) Without(i int) *Circuit {
 	less := *c
 	less.constraints = slices.Delete(slices.Clone(c.constraints), i, i+1)
+	less.finish()
 	return &less
 }
 
 // Digest names the circuit: SHA-256 over "cairn/circuit/v1" and, as u32 little-endian, the numbers of columns, public
 // inputs, nodes, constraints and interactions; then each node as op, A, B and canonical value; each constraint as its
 // node; and each interaction as bus, multiplicity's and fingerprint's node.
-func (c *Circuit) Digest() [sha256.Size]byte {
+func (c *Circuit) Digest() [sha256.Size]byte { return c.digest }
+
+func (c *Circuit) hash() [sha256.Size]byte {
 	b := []byte("cairn/circuit/v1")
 	u32 := func(values ...int) {
 		for _, v := range values {

@@ -35,7 +35,13 @@ func (c *Circuit) Evaluate(p *Point) []field.Ext {
 		case OpSub:
 			v.Sub(&values[n.A], &values[n.B])
 		case OpMul:
-			v.Mul(&values[n.A], &values[n.B])
+			if k := &c.nodes[n.A]; k.Op == OpConst {
+				v.MulByElement(&values[n.B], &k.Value)
+			} else if k := &c.nodes[n.B]; k.Op == OpConst {
+				v.MulByElement(&values[n.A], &k.Value)
+			} else {
+				v.Mul(&values[n.A], &values[n.B])
+			}
 		case OpAux:
 			*v = p.Aux[n.A]
 		case OpAuxNext:

@@ -105,22 +105,33 @@ func (s *Statement) Transcript(p fri.Parameters, logRows int) *transcript.Transc
 	b = binary.LittleEndian.AppendUint32(b, uint32(logRows))
 	t.Absorb(binary.LittleEndian.AppendUint32(b, Chunks))
 	t.Absorb(s.Context)
-	t.Absorb(appendElements(nil, s.Public))
 	b = nil
-	for i := range s.Terms {
-		term := &s.Terms[i]
-		b = binary.LittleEndian.AppendUint32(b, uint32(term.Bus.ID()))
-		b = field.Append(b, &term.Multiplicity)
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(term.Tuple)))
-		b = appendElements(b, term.Tuple)
+	for i := range s.Public {
+		b = field.Append(b, &s.Public[i])
 	}
 	t.Absorb(b)
+	t.Absorb(encodeTerms(s.Terms))
 	return t
 }
 
-func appendElements(b []byte, v []field.Element) []byte {
-	for i := range v {
-		b = field.Append(b, &v[i])
+func encodeTerms(terms []air.Term) []byte {
+	n := 0
+	for i := range terms {
+		n += len(terms[i].Tuple)
+	}
+	elements, words := make(field.Vector, 0, n), make([]uint32, n)
+	for i := range terms {
+		elements = append(elements, terms[i].Tuple...)
+	}
+	field.Canonical(words, elements)
+	b := make([]byte, 0, 12*len(terms)+field.Size*n)
+	for i := range terms {
+		b = binary.LittleEndian.AppendUint32(b, uint32(terms[i].Bus.ID()))
+		b = field.Append(b, &terms[i].Multiplicity)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(terms[i].Tuple)))
+		for range terms[i].Tuple {
+			b, words = binary.LittleEndian.AppendUint32(b, words[0]), words[1:]
+		}
 	}
 	return b
 }
