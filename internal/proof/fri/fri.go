@@ -167,9 +167,8 @@ func (d Domain) group(indices []int, values []field.Ext) []opening {
 	return out
 }
 
-// row is a leaf's content as it is hashed.
-func (o *opening) row() []byte {
-	b := make([]byte, 0, Fold*field.ExtSize)
+// appendRow appends a leaf's content as it is hashed.
+func (o *opening) appendRow(b []byte) []byte {
 	for i := range o.values {
 		b = field.AppendExt(b, &o.values[i])
 	}

@@ -42,19 +42,19 @@ func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Rea
 	domain := c.domain
 	for l := range c.roots {
 		opened := domain.group(indices, values)
-		leaves := make([]merkle.Digest, len(opened))
+		if err := read(r, opened); err != nil {
+			return err
+		}
+		rows := make([]byte, 0, len(opened)*Fold*field.ExtSize)
 		indices, values = make([]int, len(opened)), make([]field.Ext, len(opened))
 		inverses := make(field.Vector, len(opened))
 		for k := range opened {
 			o := &opened[k]
-			if err := o.read(r); err != nil {
-				return err
-			}
-			indices[k], leaves[k] = o.leaf, merkle.Leaf(o.row())
+			indices[k], rows = o.leaf, o.appendRow(rows)
 			inverses[k] = domain.At(domain.index(o.leaf, 0))
 		}
 		next := domain.eighthPowers()
-		if err := merkle.Verify(&c.roots[l], next.Log+next.LogBlowup, indices, leaves, r.Digest); err != nil {
+		if err := merkle.Verify(&c.roots[l], next.Log+next.LogBlowup, indices, rows, r.Digest); err != nil {
 			return err
 		}
 		field.Invert(inverses)
@@ -64,52 +64,37 @@ func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Rea
 		}
 		domain = next
 	}
-	final := newPolynomial(c.final)
+	final, powers := field.NewFunctional(c.final), make(field.Vector, len(c.final))
 	for k, index := range indices {
-		if y := final.at(domain.At(index)); !y.Equal(&values[k]) {
+		field.Powers(powers, field.New(1), domain.At(index))
+		if y := final.At(powers); !y.Equal(&values[k]) {
 			return ErrFinal
 		}
 	}
 	return nil
 }
 
-// read reads the values that are not known.
-func (o *opening) read(r *transcript.Reader) error {
-	for slot, known := range o.known {
-		if known {
-			continue
+// read reads the values of the opened leaves that are not known.
+func read(r *transcript.Reader, opened []opening) error {
+	unknown := 0
+	for k := range opened {
+		for _, known := range opened[k].known {
+			if !known {
+				unknown++
+			}
 		}
-		v, err := r.Ext(1)
-		if err != nil {
-			return err
+	}
+	values, err := r.Ext(unknown)
+	if err != nil {
+		return err
+	}
+	for k := range opened {
+		o := &opened[k]
+		for slot, known := range o.known {
+			if !known {
+				o.values[slot], values = values[0], values[1:]
+			}
 		}
-		o.values[slot] = v[0]
 	}
 	return nil
-}
-
-// polynomial has the coordinates of its coefficients, the constant's first.
-type polynomial [field.Degree]field.Vector
-
-func newPolynomial(coefficients []field.Ext) (p polynomial) {
-	for c := range p {
-		p[c] = make(field.Vector, len(coefficients))
-	}
-	for i := range coefficients {
-		for c, x := range field.Coordinates(&coefficients[i]) {
-			p[c][i] = x
-		}
-	}
-	return p
-}
-
-// at returns the polynomial's value at x.
-func (p *polynomial) at(x field.Element) field.Ext {
-	powers := make(field.Vector, len(p[0]))
-	field.Powers(powers, field.New(1), x)
-	var y [field.Degree]field.Element
-	for c := range y {
-		y[c] = p[c].InnerProduct(powers)
-	}
-	return field.FromCoordinates(y)
 }

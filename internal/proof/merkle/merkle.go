@@ -30,21 +30,24 @@ const (
 // Tag is the word that precedes each row handed to Leaves.
 const Tag = tagLeaf
 
-// Leaf returns the leaf of a row.
-func Leaf(row []byte) Digest {
-	return sha256.Sum256(append(binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(row)), tagLeaf), row...))
-}
-
 // Leaves sets dst[i] to the leaf of row i, which is words[k·len(dst) + i] for k = 1, 2, …, each four bytes little-endian;
 // the words for k = 0 are Tag.
 func Leaves(dst []Digest, words []uint32) { sha.Hash(dst, words) }
 
-func hashNode(left, right *Digest) Digest {
-	var b [4 + 2*Size]byte
-	binary.LittleEndian.PutUint32(b[:], tagNode)
-	copy(b[4:], left[:])
-	copy(b[4+Size:], right[:])
-	return sha256.Sum256(b[:])
+// rowLeaves returns the leaves of n rows, which stand in rows one after the other.
+func rowLeaves(n int, rows []byte) []Digest {
+	size := len(rows) / n
+	words := make([]uint32, (1+size/4)*n)
+	for i := range n {
+		words[i] = tagLeaf
+		row := rows[i*size : (i+1)*size]
+		for k := range size / 4 {
+			words[(1+k)*n+i] = binary.LittleEndian.Uint32(row[4*k:])
+		}
+	}
+	leaves := make([]Digest, n)
+	Leaves(leaves, words)
+	return leaves
 }
 
 // Tree is a committed tree of n leaves: nodes[n+i] is leaf i, and node k's children are 2k and 2k+1.
@@ -120,31 +123,31 @@ func climb(level []int, single func(position, sibling int), both func(left, righ
 	return parents
 }
 
-// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has leaves[i] at indices[i], as the
-// siblings show that next returns one by one; next's error is Verify's. indices must not be empty and ascend without
-// repetition.
-func Verify(root *Digest, log int, indices []int, leaves []Digest, next func() (Digest, error)) (err error) {
-	level, hashes := slices.Clone(indices), slices.Clone(leaves)
+// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has at indices the leaves of rows, as the
+// siblings show that next returns one by one; next's error is Verify's. rows has for each of indices a row, one after the
+// other and all of the same length, a multiple of four bytes. indices must not be empty and ascend without repetition.
+func Verify(root *Digest, log int, indices []int, rows []byte, next func() (Digest, error)) (err error) {
+	level, hashes := slices.Clone(indices), rowLeaves(len(indices), rows)
+	children := make([]Digest, 2*len(hashes))
 	for range log {
-		n := 0 // how many parents hashes holds; never more than were read from it
+		n := 0 // how many parents have their children
 		level = climb(level, func(i, sibling int) {
 			other, failed := next()
 			if failed != nil {
 				err = failed
 			}
-			if sibling&1 == 0 {
-				hashes[n] = hashNode(&other, &hashes[i])
-			} else {
-				hashes[n] = hashNode(&hashes[i], &other)
-			}
+			pair := children[2*n:]
+			pair[sibling&1], pair[sibling&1^1] = other, hashes[i]
 			n++
 		}, func(left, right int) {
-			hashes[n] = hashNode(&hashes[left], &hashes[right])
+			children[2*n], children[2*n+1] = hashes[left], hashes[right]
 			n++
 		})
 		if err != nil {
 			return err
 		}
+		hashes = hashes[:n]
+		hashNodes(hashes, children[:2*n])
 	}
 	if hashes[0] != *root {
 		return ErrRoot

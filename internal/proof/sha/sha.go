@@ -26,7 +26,8 @@ func Hash(dst [][sha256.Size]byte, words []uint32) {
 
 // hashOne hashes message i of count.
 func hashOne(words []uint32, i, count int) [sha256.Size]byte {
-	message := make([]byte, 0, 4*(len(words)/count))
+	var buffer [256]byte
+	message := buffer[:0]
 	for ; i < len(words); i += count {
 		message = binary.LittleEndian.AppendUint32(message, words[i])
 	}
