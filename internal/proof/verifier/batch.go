@@ -7,8 +7,8 @@ import (
 
 // batch returns at each queried point x the function whose degree is tested: with the weights c_k = δ^k in the order of
 // stark.Shape, Σ c_k·(f_k(x) − f_k(z))/(x − z) over the functions opened at z, and the same at z·w over those opened
-// there.
-func (a *argument) batch(indices []int, columns, aux, chunks []field.Vector) []field.Ext {
+// there. columns, aux and chunks are the points' rows, one after the other.
+func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []field.Ext {
 	split := a.shape.AtPoint()
 	atPoint := stark.InnerProduct(a.weights, a.values[:split])
 	atNext := stark.InnerProduct(a.weights[split:], a.values[split:])
@@ -26,49 +26,51 @@ func (a *argument) batch(indices []int, columns, aux, chunks []field.Vector) []f
 	}
 	field.InvertExt(denominators)
 
+	here, next := a.functionals()
+	var row field.Vector
 	out := make([]field.Ext, len(indices))
 	for i := range out {
-		auxRow, chunkRow := extensions(aux[i]), extensions(chunks[i])
-		var here, next sum
-		here.elements(a.weights, columns[i])
-		here.extensions(a.weights[a.shape.Columns:], auxRow)
-		here.extensions(a.weights[a.shape.Columns+a.shape.Aux:], chunkRow)
-		for k, column := range a.shape.Next {
-			next.elements(a.weights[split+k:], columns[i][column:column+1])
+		row = row[:0]
+		for _, rows := range []field.Vector{columns, aux, chunks} {
+			width := len(rows) / len(indices)
+			row = append(row, rows[i*width:(i+1)*width]...)
 		}
-		for k, column := range a.shape.AuxNext {
-			next.extensions(a.weights[split+len(a.shape.Next)+k:], auxRow[column:column+1])
-		}
-		here.Sub(&here.Ext, &atPoint)
-		here.Mul(&here.Ext, &denominators[2*i])
-		next.Sub(&next.Ext, &atNext)
-		next.Mul(&next.Ext, &denominators[2*i+1])
-		out[i].Add(&here.Ext, &next.Ext)
+		f, g := here.At(row), next.At(row)
+		f.Sub(&f, &atPoint)
+		f.Mul(&f, &denominators[2*i])
+		g.Sub(&g, &atNext)
+		g.Mul(&g, &denominators[2*i+1])
+		out[i].Add(&f, &g)
 	}
 	return out
 }
 
-// sum adds up products.
-type sum struct{ field.Ext }
-
-func (s *sum) elements(weights []field.Ext, values field.Vector) {
-	var product field.Ext
-	for i := range values {
-		product.MulByElement(&weights[i], &values[i])
-		s.Add(&s.Ext, &product)
+// functionals are what gives Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w, from the rows at
+// x of columns, helper columns and chunks put together. A function over E takes as many elements of the row as it has
+// coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
+func (a *argument) functionals() (here, next *field.Functional) {
+	split, width := a.shape.AtPoint(), a.shape.Columns
+	weights := make([]field.Ext, width+field.Degree*(a.shape.Aux+stark.Chunks))
+	nextWeights := make([]field.Ext, len(weights))
+	copy(weights, a.weights[:width])
+	for k, weight := range a.weights[width:split] {
+		spread(weights[width+field.Degree*k:], weight)
 	}
+	for k, column := range a.shape.Next {
+		nextWeights[column] = a.weights[split+k]
+	}
+	for k, column := range a.shape.AuxNext {
+		spread(nextWeights[width+field.Degree*column:], a.weights[split+len(a.shape.Next)+k])
+	}
+	return field.NewFunctional(weights), field.NewFunctional(nextWeights)
 }
 
-func (s *sum) extensions(weights, values []field.Ext) {
-	product := stark.InnerProduct(weights, values)
-	s.Add(&s.Ext, &product)
-}
-
-// extensions returns the elements of E whose coordinates row has one after the other.
-func extensions(row field.Vector) []field.Ext {
-	v := make([]field.Ext, len(row)/field.Degree)
-	for i := range v {
-		v[i] = field.FromCoordinates([field.Degree]field.Element(row[field.Degree*i:]))
+// spread sets the first elements of to to weight times each element of E's basis.
+func spread(to []field.Ext, weight field.Ext) {
+	for c := range field.Degree {
+		var basis [field.Degree]field.Element
+		basis[c].SetOne()
+		to[c] = field.FromCoordinates(basis)
+		to[c].Mul(&to[c], &weight)
 	}
-	return v
 }

@@ -175,7 +175,7 @@ func (a *argument) checkDegree() error {
 	if err != nil {
 		return err
 	}
-	aux := make([]field.Vector, len(indices))
+	var aux field.Vector
 	if a.shape.Aux > 0 {
 		if aux, err = a.rows(&a.aux, field.Degree*a.shape.Aux, indices); err != nil {
 			return err
@@ -189,18 +189,15 @@ func (a *argument) checkDegree() error {
 }
 
 // rows reads the rows of one commitment at indices, each of width elements, and what shows that they are those
-// committed to.
-func (a *argument) rows(root *merkle.Digest, width int, indices []int) ([]field.Vector, error) {
-	rows, leaves := make([]field.Vector, len(indices)), make([]merkle.Digest, len(indices))
-	for i := range rows {
-		b, err := a.reader.Bytes(field.Size * width)
-		if err != nil {
-			return nil, err
-		}
-		if rows[i], err = field.DecodeVector(b); err != nil {
-			return nil, err
-		}
-		leaves[i] = merkle.Leaf(b)
+// committed to. The rows follow each other in what it returns.
+func (a *argument) rows(root *merkle.Digest, width int, indices []int) (field.Vector, error) {
+	encoded, err := a.reader.Bytes(field.Size * width * len(indices))
+	if err != nil {
+		return nil, err
 	}
-	return rows, merkle.Verify(root, a.logRows+a.parameters.LogBlowup, indices, leaves, a.reader.Digest)
+	rows, err := field.DecodeVector(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return rows, merkle.Verify(root, a.logRows+a.parameters.LogBlowup, indices, encoded, a.reader.Digest)
 }
