@@ -96,23 +96,27 @@ func (s *Statement) instance(c chain, entries []entry, p *part) stark.Statement 
 	p.encode(e)
 	return stark.Statement{
 		Circuit: circuit, Context: e.Data(),
-		Public: append(elementsOf(&c.before), elementsOf(&p.after)...), Terms: terms(entries, p),
+		Public: elementsOf(&c.before, &p.after), Terms: terms(entries, p),
 	}
 }
 
-func elementsOf(d *poseidon.Digest) []field.Element {
-	v := make([]field.Element, digestSize)
-	for i := range d {
-		v[i] = field.New(uint64(d[i]))
+// elementsOf returns the eight elements of each of the digests.
+func elementsOf(digests ...*poseidon.Digest) field.Vector {
+	words := make([]uint32, 0, digestSize*len(digests))
+	for _, d := range digests {
+		words = append(words, d[:]...)
 	}
-	return v
+	return field.Integers(words)
 }
 
 // terms is the public side: it receives the positions of entries and other leaves, and the steps.
 func terms(entries []entry, p *part) []air.Term {
-	all := make([]air.Term, 0, len(entries)+len(p.others)+len(p.steps))
+	r := receiver{
+		terms: make([]air.Term, 0, len(entries)+len(p.others)+len(p.steps)),
+		words: make([]uint32, 0, positionArity*(len(entries)+len(p.others))+stepArity*len(p.steps)),
+	}
 	for i := range entries {
-		all = append(all, receivePosition(p.levels[i], &entries[i].path, &entries[i].leaves))
+		r.receivePosition(p.levels[i], &entries[i].path, &entries[i].leaves)
 	}
 	leaves, pairs := make([]poseidon.Digest, len(p.others)), make([][2]poseidon.Digest, len(p.others))
 	for i, o := range p.others {
@@ -120,45 +124,48 @@ func terms(entries []entry, p *part) []air.Term {
 	}
 	poseidon.Leaves(leaves, pairs)
 	for i, o := range p.others {
-		all = append(all, receivePosition(o.level, &o.path, &[2]poseidon.Digest{leaves[i], leaves[i]}))
+		r.receivePosition(o.level, &o.path, &[2]poseidon.Digest{leaves[i], leaves[i]})
 	}
 	for level, n := range p.steps {
 		at := step(level)
-		all = append(all, receive(steps, uint64(n), append(numbers(uint64(level)), elementsOf(&at)...)))
+		r.words = append(append(r.words, uint32(level)), at[:]...)
+		r.receive(steps, uint64(n))
 	}
-	return all
+	elements := field.Integers(r.words)
+	for i := range r.terms {
+		n := r.terms[i].Bus.Arity()
+		r.terms[i].Tuple, elements = elements[:n:n], elements[n:]
+	}
+	return r.terms
+}
+
+// receiver gathers a public side.
+type receiver struct {
+	terms []air.Term // without their tuples
+	words []uint32   // the tuples, one after the other
+}
+
+// receive receives the tuple that was put at the end of words.
+func (r *receiver) receive(bus air.Bus, times uint64) {
+	m := field.New(times)
+	m.Neg(&m)
+	r.terms = append(r.terms, air.Term{Bus: bus, Multiplicity: m})
 }
 
 // receivePosition receives the position at level on the way of path, with just the given leaves before and after the
 // segment; a zero digest is none.
-func receivePosition(level uint8, path *poseidon.Digest, leaves *[2]poseidon.Digest) air.Term {
+func (r *receiver) receivePosition(level uint8, path *poseidon.Digest, leaves *[2]poseidon.Digest) {
 	at := prefix(path, int(level))
-	tuple := append(numbers(uint64(level)), elementsOf(&at)...)
-	for _, leaf := range leaves {
-		if leaf.IsZero() {
-			tuple = append(tuple, numbers(1, 0)...)
+	r.words = append(append(r.words, uint32(level)), at[:]...)
+	for i := range leaves {
+		if leaves[i].IsZero() {
+			r.words = append(r.words, 1, 0)
 		} else {
-			tuple = append(tuple, numbers(0, 1)...)
+			r.words = append(r.words, 0, 1)
 		}
 	}
-	for i := range leaves {
-		tuple = append(tuple, elementsOf(&leaves[i])...)
-	}
-	return receive(positions, 1, tuple)
-}
-
-func receive(bus air.Bus, times uint64, tuple []field.Element) air.Term {
-	m := field.New(times)
-	m.Neg(&m)
-	return air.Term{Bus: bus, Multiplicity: m, Tuple: tuple}
-}
-
-func numbers(values ...uint64) []field.Element {
-	v := make([]field.Element, len(values), positionArity)
-	for i := range v {
-		v[i] = field.New(values[i])
-	}
-	return v
+	r.words = append(append(r.words, leaves[0][:]...), leaves[1][:]...)
+	r.receive(positions, 1)
 }
 
 // encode writes the part: the entries' levels, the other leaves, the steps and the root after.
