@@ -51,7 +51,7 @@ func Verify(bundle []byte, atLeastBits int) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	bits, err := b.Verify(atLeastBits)
+	bits, err := b.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}

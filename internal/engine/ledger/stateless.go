@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -59,7 +60,7 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	}
 	// What the bundle says of headers counts for nothing: these are the chain's.
 	b.Parent, b.Header = l.Tip().Header, r.Header()
-	if _, err := b.Verify(l.bits); err != nil {
+	if _, err := b.Verify(l.bits, parallel.Run); err != nil {
 		return nil, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.block.Header.Height, err)
 	}
 	return &Proven{r, b.Accesses}, nil

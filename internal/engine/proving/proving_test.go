@@ -139,7 +139,7 @@ func TestWorkerProvesBlocks(t *testing.T) {
 		must(t, err)
 		again, err := blockproof.DecodeBundle(bundle.Encode())
 		must(t, err)
-		if bits, err := again.Verify(testBits); err != nil || bits < testBits {
+		if bits, err := again.Verify(testBits, blockproof.InOrder); err != nil || bits < testBits {
 			t.Errorf("block %d: the bundle proves %d bits, %v", want, bits, err)
 		}
 	}

@@ -166,7 +166,7 @@ func (q *Queue) Verify(height types.Height, proof []byte, atLeast int) (bits int
 		return 0, err
 	}
 	b.Proof = proof
-	return b.Verify(atLeast)
+	return b.Verify(atLeast, blockproof.InOrder) // the other cores are the chain's
 }
 
 // Refuse gives a block up that cannot be proven; its witness stays for whoever looks into it.

@@ -76,14 +76,14 @@ func BenchmarkBlock(b *testing.B) {
 		proof := proveAt(b, segments, level)
 		b.Run(fmt.Sprintf("verify/%d", k), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := VerifyProof(statement, accesses, proof, 128); err != nil {
+				if _, err := VerifyProof(statement, accesses, proof, 128, InOrder); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 		b.Run(fmt.Sprintf("list/%d", k), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := newEntries(accesses, inOrder); err != nil {
+				if _, err := newEntries(accesses, InOrder); err != nil {
 					b.Fatal(err)
 				}
 			}

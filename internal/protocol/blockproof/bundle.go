@@ -56,7 +56,7 @@ func DecodeBundle(b []byte) (Bundle, error) {
 // Verify checks the bundle, with a proof of at least so many bits: that the headers are signed by their producers and
 // follow each other, that the accesses' writes are the header's, and the proof. It returns the bits proven, and errors
 // as [VerifyProof] does. That the header is the chain's is for the caller to know.
-func (b *Bundle) Verify(bits int) (int, error) {
+func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
 	genesis := b.Parent.Header.Height == 0 && b.Parent.Signature == types.Signature{}
 	if !genesis && !b.Parent.VerifySignature() || !b.Header.VerifySignature() {
 		return 0, fmt.Errorf("%w: a header is not signed by its producer", ErrStatement)
@@ -65,5 +65,5 @@ func (b *Bundle) Verify(bits int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return VerifyProof(s, b.Accesses, b.Proof, bits)
+	return VerifyProof(s, b.Accesses, b.Proof, bits, parallel)
 }

@@ -64,7 +64,7 @@ func TestBundle(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(decoded, b) {
 			t.Fatalf("height %d: decoding gives another bundle, %v", height, err)
 		}
-		if bits, err := decoded.Verify(100); err != nil || bits != 100 {
+		if bits, err := decoded.Verify(100, InOrder); err != nil || bits != 100 {
 			t.Fatalf("height %d: %d bits, %v", height, bits, err)
 		}
 		for name, change := range map[string]func(b *Bundle){
@@ -82,7 +82,7 @@ func TestBundle(t *testing.T) {
 		} {
 			changed := b
 			change(&changed)
-			if _, err := changed.Verify(100); !errors.Is(err, ErrStatement) && !errors.Is(err, ErrProof) {
+			if _, err := changed.Verify(100, InOrder); !errors.Is(err, ErrStatement) && !errors.Is(err, ErrProof) {
 				t.Errorf("height %d, %s: %v", height, name, err)
 			}
 		}
@@ -97,7 +97,7 @@ func TestBundleBytes(t *testing.T) {
 		changed := bytes.Clone(encoded)
 		changed[i] ^= 1 << (i % 8)
 		if decoded, err := DecodeBundle(changed); err == nil {
-			if _, err := decoded.Verify(100); err == nil {
+			if _, err := decoded.Verify(100, InOrder); err == nil {
 				t.Errorf("byte %d changed: accepted", i)
 			}
 		}

@@ -34,7 +34,7 @@ func check(tb testing.TB, segments []Segment) {
 	tb.Helper()
 	for i := range segments {
 		s := &segments[i]
-		if err := circuit.Check(s.Columns(inOrder), s.Instance.Public, s.Instance.Terms); err != nil {
+		if err := circuit.Check(s.Columns(InOrder), s.Instance.Public, s.Instance.Terms); err != nil {
 			tb.Fatalf("segment %d of %d: %v", i, len(segments), err)
 		}
 	}
@@ -60,6 +60,9 @@ func TestRandomBatches(t *testing.T) {
 		}
 		check(t, segments)
 		rows += len(segments[0].rows)
+		if n%1000 == 999 {
+			t.Logf("%d batches so far", n+1)
+		}
 		if !r.shallow {
 			continue
 		}
@@ -121,7 +124,7 @@ func TestNamedBatches(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if err := circuit.Check(segments[0].Columns(inOrder), segments[0].Instance.Public, segments[0].Instance.Terms); err != nil {
+		if err := circuit.Check(segments[0].Columns(InOrder), segments[0].Instance.Public, segments[0].Instance.Terms); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
@@ -184,7 +187,7 @@ func everything() *batch {
 // TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
 func TestEveryColumn(t *testing.T) {
 	segment := everything().segments(t, 1<<maxLogRows)[0]
-	table := segment.Columns(inOrder)
+	table := segment.Columns(InOrder)
 	var rows []int // one of each phase
 	for _, p := range []phase{same, changed, after} {
 		rows = append(rows, slices.IndexFunc(segment.rows, func(r tableRow) bool { return r.phase == p && r.open[1] }))
@@ -218,7 +221,7 @@ func TestEveryColumn(t *testing.T) {
 func TestOtherLists(t *testing.T) {
 	b := everything()
 	segment := b.segments(t, 1<<maxLogRows)[0]
-	table := segment.Columns(inOrder)
+	table := segment.Columns(InOrder)
 	refused := 0
 	refuse := func(name string, change func(f *forgery)) {
 		t.Helper()
@@ -316,7 +319,7 @@ func TestSplicedSegments(t *testing.T) {
 	}
 	var tables [][]field.Vector
 	for i := range segments {
-		tables = append(tables, segments[i].Columns(inOrder))
+		tables = append(tables, segments[i].Columns(InOrder))
 	}
 	for i := range segments {
 		for k := range segments {

@@ -116,9 +116,13 @@ func digest(d *codec.Decoder) poseidon.Digest {
 	return digest
 }
 
+// segmentsAtOnce is how many arguments are checked before a look at whether they hold.
+const segmentsAtOnce = 8
+
 // VerifyProof checks that the statement holds, with a proof of at least so many bits. It returns the bits proven, and
-// an error that wraps ErrStatement, ErrAccesses or ErrProof.
-func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int) (int, error) {
+// an error that wraps ErrStatement, ErrAccesses or ErrProof. What runs through parallel is the hashing of the list and
+// the segments' arguments.
+func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, parallel Parallel) (int, error) {
 	if err := s.check(accesses); err != nil {
 		return 0, err
 	}
@@ -133,20 +137,31 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int) (
 	if err != nil {
 		return 0, err
 	}
-	entries, err := newEntries(accesses, inOrder)
+	entries, err := newEntries(accesses, parallel)
 	if err != nil {
 		return 0, err
 	}
-	least, low := stark.Levels[len(stark.Levels)-1].Bits, 0
+	places, low := make([]chain, len(segments)), 0
 	for i := range segments {
-		segment := &segments[i]
-		high := low + len(segment.levels)
-		instance := s.instance(chain{i, len(segments), len(accesses), low, before}, entries[low:high], &segment.part)
-		proven, err := verifier.Verify(&instance, bits, segment.argument)
-		if err != nil {
-			return 0, fmt.Errorf("%w: segment %d: %w", ErrProof, i, err)
+		places[i] = chain{i, len(segments), len(accesses), low, before}
+		before, low = segments[i].after, low+len(segments[i].levels)
+	}
+	least := stark.Levels[len(stark.Levels)-1].Bits
+	for first := 0; first < len(segments); first += segmentsAtOnce {
+		n := min(segmentsAtOnce, len(segments)-first)
+		var proven [segmentsAtOnce]int
+		var failed [segmentsAtOnce]error
+		parallel(n, func(i int) {
+			place, segment := places[first+i], &segments[first+i]
+			instance := s.instance(place, entries[place.low:place.low+len(segment.levels)], &segment.part)
+			proven[i], failed[i] = verifier.Verify(&instance, bits, segment.argument)
+		})
+		for i := range n {
+			if failed[i] != nil {
+				return 0, fmt.Errorf("%w: segment %d: %w", ErrProof, first+i, failed[i])
+			}
+			least = min(least, proven[i])
 		}
-		before, low, least = segment.after, high, min(least, proven)
 	}
 	return least, nil
 }
@@ -175,8 +190,8 @@ func (s *Statement) cover(accesses []types.Access, segments []proven) (poseidon.
 	return before, nil
 }
 
-// inOrder is the Parallel of one goroutine.
-func inOrder(n int, f func(i int)) {
+// InOrder is the Parallel of one goroutine.
+func InOrder(n int, f func(i int)) {
 	for i := range n {
 		f(i)
 	}

@@ -105,7 +105,7 @@ func TestProofOfBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		proof := prove(t, segments)
-		bits, err := VerifyProof(statement, accesses, proof, 100)
+		bits, err := VerifyProof(statement, accesses, proof, 100, InOrder)
 		if err != nil || bits != 100 {
 			t.Fatalf("%d bits, %v", bits, err)
 		}
@@ -151,17 +151,17 @@ func (b *provenBlock) refuse(t *testing.T, name string, change func(s *Statement
 	t.Helper()
 	s, accesses, proof := b.statement, slices.Clone(b.accesses), bytes.Clone(b.proof)
 	change(&s, &accesses, &proof)
-	if _, err := VerifyProof(s, accesses, proof, 100); !errors.Is(err, ErrProof) && !errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
+	if _, err := VerifyProof(s, accesses, proof, 100, InOrder); !errors.Is(err, ErrProof) && !errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
 		t.Errorf("%s: %v", name, err)
 	}
 }
 
 func TestOtherStatementsRefused(t *testing.T) {
 	b := newProvenBlock(t, 1)
-	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 100); err != nil {
+	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 100, InOrder); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 128); !errors.Is(err, ErrProof) {
+	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 128, InOrder); !errors.Is(err, ErrProof) {
 		t.Errorf("a proof of 100 bits where 128 are asked for: %v", err)
 	}
 	for name, change := range map[string]func(s *Statement){
@@ -280,11 +280,11 @@ func TestEmptyBlock(t *testing.T) {
 		t.Fatalf("%d segments, %v", len(segments), err)
 	}
 	proof := EncodeProof(nil, nil)
-	if bits, err := VerifyProof(s, nil, proof, 128); err != nil || bits != 128 {
+	if bits, err := VerifyProof(s, nil, proof, 128, InOrder); err != nil || bits != 128 {
 		t.Errorf("%d bits, %v", bits, err)
 	}
 	s.PostRoot[31] = 1
-	if _, err := VerifyProof(s, nil, proof, 128); !errors.Is(err, ErrStatement) {
+	if _, err := VerifyProof(s, nil, proof, 128, InOrder); !errors.Is(err, ErrStatement) {
 		t.Errorf("a changed root: %v", err)
 	}
 }
@@ -315,7 +315,7 @@ func FuzzDecodeProof(f *testing.F) {
 		if again := EncodeProof(parts, arguments); !bytes.Equal(again, proof) {
 			t.Fatal("decoding and encoding changes the proof")
 		}
-		if _, err := VerifyProof(b.statement, b.accesses, proof, 100); err == nil && !bytes.Equal(proof, b.proof) {
+		if _, err := VerifyProof(b.statement, b.accesses, proof, 100, InOrder); err == nil && !bytes.Equal(proof, b.proof) {
 			t.Fatal("another proof is accepted")
 		}
 	})

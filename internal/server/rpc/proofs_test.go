@@ -163,7 +163,7 @@ func TestBinaryDownloads(t *testing.T) {
 	}
 	status, encoded := get("/proof/1", "")
 	bundle := must(blockproof.DecodeBundle(encoded))(t)
-	if bits, err := bundle.Verify(100); status != 200 || err != nil || bits != 100 {
+	if bits, err := bundle.Verify(100, blockproof.InOrder); status != 200 || err != nil || bits != 100 {
 		t.Errorf("HTTP %d, %d bits, %v", status, bits, err)
 	}
 	if bundle.Header != must(c.store.Header(1))(t) || bundle.Parent != must(c.store.Header(0))(t) {
