@@ -44,6 +44,15 @@ func (s *slab[T]) take(n int) []T {
 	return s.room[from:s.used:s.used]
 }
 
+// vectors returns n vectors of any content, each of the given length.
+func (a *arena) vectors(n, length int) []field.Vector {
+	v := make([]field.Vector, n)
+	for k := range v {
+		v[k] = a.elements.take(length)
+	}
+	return v
+}
+
 // touch writes to all of the memory, so that its pages are there.
 func (a *arena) touch() {
 	clear(a.elements.room)

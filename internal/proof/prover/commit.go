@@ -14,18 +14,24 @@ type grid struct {
 	rows, points int            // n and n·B
 	transform    *field.Domain  // of n points
 	cosets       []field.Vector // for each of the B cosets s·⟨w⟩, the powers of s in bit-reversed order
+	unshift      field.Vector   // the powers of 1/s for the first coset, in bit-reversed order
 	powers       field.Vector   // w^i, w the generator of the rows
 }
 
 func newGrid(p fri.Parameters, logRows int, a *arena) *grid {
 	g := &grid{Domain: p.Domain(logRows), rows: 1 << logRows, transform: field.NewDomain(logRows)}
 	g.points = g.rows << p.LogBlowup
-	for j := range 1 << p.LogBlowup {
+	reversedPowers := func(x field.Element) field.Vector {
 		v := a.elements.take(g.rows)
-		field.Powers(v, field.New(1), g.shift(j))
+		field.Powers(v, field.New(1), x)
 		field.BitReverse(v)
-		g.cosets = append(g.cosets, v)
+		return v
 	}
+	for j := range 1 << p.LogBlowup {
+		g.cosets = append(g.cosets, reversedPowers(g.shift(j)))
+	}
+	inverse := g.shift(0)
+	g.unshift = reversedPowers(*inverse.Inverse(&inverse))
 	g.powers = a.elements.take(g.rows)
 	field.Powers(g.powers, field.New(1), field.RootOfUnity(logRows))
 	return g
@@ -48,10 +54,7 @@ func (g *grid) extend(dst, coefficients field.Vector) {
 
 // extendAll returns the values on the domain of columns given on the rows.
 func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel) []field.Vector {
-	out := make([]field.Vector, len(columns))
-	for k := range out {
-		out[k] = a.elements.take(g.points)
-	}
+	out := a.vectors(len(columns), g.points)
 	parallel(len(columns), func(k int) {
 		last := g.coset(out[k], len(g.cosets)-1) // room for the coefficients, until their turn comes to be overwritten
 		copy(last, columns[k])

@@ -5,17 +5,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// inverses returns 1/(x − z) for each x of the domain.
+// inverses returns 1/(x − z) for each x of the domain's first coset.
 func (r *run) inverses(z field.Ext) field.ExtVector {
 	g := r.grid
-	out := field.ExtVector(r.arena.extensions.take(g.points))
+	out, s := field.ExtVector(r.arena.extensions.take(g.rows)), g.shift(0)
 	rows := min(blockRows, g.rows)
-	r.parallel(g.points/rows, func(block int) {
+	r.parallel(g.rows/rows, func(block int) {
 		from := block * rows
-		part, s := out[from:from+rows], g.shift(from/g.rows)
+		part := out[from : from+rows]
 		for i := range part {
 			var x field.Element
-			x.Mul(&s, &g.powers[from%g.rows+i])
+			x.Mul(&s, &g.powers[from+i])
 			e := field.Lift(x)
 			part[i].Sub(&e, &z)
 		}
@@ -39,10 +39,7 @@ func (r *run) open(z field.Ext, inverses field.ExtVector) []field.Ext {
 	scale.Mul(&scale, &sn).Inverse(&scale)
 	scale.Mul(&scale, &s)
 	factor.MulByElement(&factor, &scale)
-	weights := make([]field.Vector, field.Degree)
-	for c := range weights {
-		weights[c] = r.arena.elements.take(g.rows)
-	}
+	weights := r.arena.vectors(field.Degree, g.rows)
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
 		for i := block * rows; i < (block+1)*rows; i++ {
@@ -116,7 +113,7 @@ type weighted struct {
 
 // batch returns on the domain the function whose degree is tested: with the powers c_k of delta in the order of
 // stark.Shape, Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same at z·w. Since x − z·w = w·(x/w − z), the inverses serve for
-// both.
+// both. The function has fewer than n coefficients: it is computed on the first coset and extended.
 func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ext) field.ExtVector {
 	g, split := r.grid, r.shape.AtPoint()
 	powers := stark.Powers(delta, len(values))
@@ -126,13 +123,11 @@ func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ex
 	inverse := field.RootOfUnity(g.Log)
 	inverse.Inverse(&inverse)
 
-	out := field.ExtVector(r.arena.extensions.take(g.points))
+	coordinates := r.arena.vectors(field.Degree, g.points)
 	rows := min(blockRows, g.rows)
-	r.parallel(g.points/rows, func(block int) {
+	r.parallel(g.rows/rows, func(block int) {
 		from := block * rows
-		begin := from / g.rows * g.rows // of the coset
-		sum, sumNext := out[from:from+rows], make(field.ExtVector, rows)
-		clear(sum)
+		sum, sumNext := make(field.ExtVector, rows), make(field.ExtVector, rows)
 		for _, w := range here {
 			sum.ScalarMulAccByElement(w.column[from:from+rows], &w.weight)
 		}
@@ -142,11 +137,39 @@ func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ex
 		for i := range sum {
 			sum[i].Sub(&sum[i], &atPoint)
 			sum[i].Mul(&sum[i], &inverses[from+i])
-			before := begin + (from-begin+i+g.rows-1)%g.rows // where x/w is
+			before := (from + i + g.rows - 1) % g.rows // where x/w is
 			sumNext[i].Sub(&sumNext[i], &atNext)
 			sumNext[i].Mul(&sumNext[i], &inverses[before])
 			sumNext[i].MulByElement(&sumNext[i], &inverse)
 			sum[i].Add(&sum[i], &sumNext[i])
+			for c, x := range field.Coordinates(&sum[i]) {
+				coordinates[c][from+i] = x
+			}
+		}
+	})
+	return r.extendExt(coordinates)
+}
+
+// extendExt returns the values on the domain of the function over E, of fewer than n coefficients, whose coordinates
+// are given on the first coset. It overwrites them.
+func (r *run) extendExt(coordinates []field.Vector) field.ExtVector {
+	g := r.grid
+	r.parallel(len(coordinates), func(c int) {
+		coefficients := g.coset(coordinates[c], len(g.cosets)-1)
+		copy(coefficients, g.coset(coordinates[c], 0))
+		g.transform.Interpolate(coefficients)
+		coefficients.Mul(coefficients, g.unshift)
+		g.extend(coordinates[c], coefficients)
+	})
+	out := field.ExtVector(r.arena.extensions.take(g.points))
+	rows := min(blockRows, g.rows)
+	r.parallel(g.points/rows, func(block int) {
+		for i := block * rows; i < (block+1)*rows; i++ {
+			var e [field.Degree]field.Element
+			for c := range e {
+				e[c] = coordinates[c][i]
+			}
+			out[i] = field.FromCoordinates(e)
 		}
 	})
 	return out

@@ -34,8 +34,8 @@ func New(c *air.Circuit) *Prover {
 func (p *Prover) Reserve(logRows int) {
 	rows, points := 1<<logRows, 4<<logRows
 	aux := field.Degree * p.shape.Aux
-	p.arena.elements.used = points*(p.shape.Columns+aux+field.Degree*stark.Chunks) + rows*(2*aux+3*field.Degree*stark.Chunks+16)
-	p.arena.extensions.used = 3 * points
+	p.arena.elements.used = points*(p.shape.Columns+aux+field.Degree*(stark.Chunks+1)) + rows*(aux+field.Degree*(stark.Chunks+1)+16)
+	p.arena.extensions.used = points + rows
 	p.arena.digests.used = 6 * points
 	p.arena.reset()
 	p.arena.touch()

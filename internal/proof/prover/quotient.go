@@ -22,10 +22,7 @@ func (r *run) blocks(p *program, n int, do func(m *machine, from int)) {
 // helpers returns the six coordinates of each helper column on the rows, as the circuit defines them.
 func (r *run) helpers(columns []field.Vector) []field.Vector {
 	n, in := r.grid.rows, &r.buses.inputs
-	out := make([]field.Vector, field.Degree*r.shape.Aux)
-	for k := range out {
-		out[k] = r.arena.elements.take(n)
-	}
+	out := r.arena.vectors(field.Degree*r.shape.Aux, n)
 	first := field.Vector(r.arena.elements.take(n))
 	clear(first)
 	first[0].SetOne()
@@ -72,10 +69,7 @@ func (r *run) accumulate(helpers []field.Vector) {
 func (r *run) quotient(composition field.Ext) []field.Vector {
 	n := r.grid.rows
 	weights := r.constraintWeights(composition)
-	values := make([]field.Vector, field.Degree)
-	for c := range values {
-		values[c] = r.arena.elements.take(stark.Chunks * n)
-	}
+	values := r.arena.vectors(field.Degree, stark.Chunks*n)
 	for h := range stark.Chunks {
 		r.composeOn(h, weights, values)
 	}
@@ -158,16 +152,9 @@ func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i
 // and q_1 for which q = q_0 + x^n·q_1.
 func (r *run) split(values []field.Vector) []field.Vector {
 	g := r.grid
-	out := make([]field.Vector, field.Degree*stark.Chunks)
-	for k := range out {
-		out[k] = r.arena.elements.take(g.points)
-	}
-	// The powers of 1/3 undo the shift; as for the cosets, in bit-reversed order.
-	unshift, third := field.Vector(r.arena.elements.take(g.rows)), g.Shift
-	third.Inverse(&third)
-	field.Powers(unshift, field.New(1), third)
-	field.BitReverse(unshift)
-	high := field.Pow(third, uint64(g.rows))
+	out := r.arena.vectors(field.Degree*stark.Chunks, g.points)
+	high := field.Pow(g.Shift, uint64(g.rows))
+	high.Inverse(&high)
 	transform := field.NewDomain(g.Log + 1)
 	r.parallel(field.Degree, func(c int) {
 		v := values[c]
@@ -178,7 +165,7 @@ func (r *run) split(values []field.Vector) []field.Vector {
 			for i := range coefficients { // bit-reversed: the even are those below n
 				coefficients[i] = v[stark.Chunks*i+chunk]
 			}
-			coefficients.Mul(coefficients, unshift)
+			coefficients.Mul(coefficients, g.unshift)
 			if chunk > 0 {
 				coefficients.ScalarMul(coefficients, &high)
 			}
