@@ -39,41 +39,28 @@ func (r *run) open(z field.Ext, inverses field.ExtVector) []field.Ext {
 	scale.Mul(&scale, &sn).Inverse(&scale)
 	scale.Mul(&scale, &s)
 	factor.MulByElement(&factor, &scale)
-	weights := r.arena.vectors(field.Degree, g.rows)
+	weights := field.Planar(r.arena.vectors(field.Degree, g.rows))
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
 		for i := block * rows; i < (block+1)*rows; i++ {
 			e := factor
 			e.MulByElement(&e, &g.powers[i])
 			e.Mul(&e, &inverses[i])
-			for c, x := range field.Coordinates(&e) {
-				weights[c][i] = x
-			}
+			weights.Set(i, &e)
 		}
 	})
-	return r.sums(weights)
+	return r.sums(&weights)
 }
 
 // sums returns the sums of open.
-func (r *run) sums(weights []field.Vector) []field.Ext {
+func (r *run) sums(weights *field.Planar) []field.Ext {
 	g, shape := r.grid, &r.shape
-	here := func(v field.Vector) field.Ext {
-		var c [field.Degree]field.Element
-		for k := range c {
-			c[k] = weights[k].InnerProduct(g.coset(v, 0))
-		}
-		return field.FromCoordinates(c)
-	}
+	last := weights.At(g.rows - 1)
+	here := func(v field.Vector) field.Ext { return field.InnerProducts(g.coset(v, 0), weights) }
 	next := func(v field.Vector) field.Ext {
-		var c [field.Degree]field.Element
-		for k := range c {
-			w := weights[k][:g.rows-1]
-			c[k] = w.InnerProduct(g.coset(v, 0)[1:])
-			var last field.Element
-			last.Mul(&weights[k][g.rows-1], &v[0])
-			c[k].Add(&c[k], &last)
-		}
-		return field.FromCoordinates(c)
+		sum, wrapped := field.InnerProducts(g.coset(v, 0)[1:], weights), last
+		wrapped.MulByElement(&wrapped, &v[0])
+		return *sum.Add(&sum, &wrapped)
 	}
 	extension := func(at func(v field.Vector) field.Ext, columns []field.Vector, k int) (sum field.Ext) {
 		for c, column := range columns[field.Degree*k : field.Degree*(k+1)] {
@@ -105,10 +92,28 @@ func (r *run) sums(weights []field.Vector) []field.Ext {
 	return values
 }
 
-// weighted is a column with what it is multiplied by.
+// weighted is columns with what they are multiplied by.
 type weighted struct {
-	column field.Vector
-	weight field.Ext
+	columns []field.Vector
+	weights []field.Ext
+}
+
+// add adds a column, or the six coordinates of a function over E, each weighted with its element of the basis too.
+func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
+	for c, column := range columns {
+		b := basis(c)
+		w.columns, w.weights = append(w.columns, column), append(w.weights, *b.Mul(&b, &weight))
+	}
+}
+
+// combine sets dst to the sum on rows low to high.
+func (w *weighted) combine(dst *field.Planar, weights field.Weights, low, high int) {
+	columns := make([]field.Vector, len(w.columns))
+	for k := range columns {
+		columns[k] = w.columns[k][low:high]
+	}
+	dst.Clear()
+	field.Combine(dst, columns, weights)
 }
 
 // batch returns on the domain the function whose degree is tested: with the powers c_k of delta in the order of
@@ -123,36 +128,31 @@ func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ex
 	inverse := field.RootOfUnity(g.Log)
 	inverse.Inverse(&inverse)
 
-	coordinates := r.arena.vectors(field.Degree, g.points)
+	out := field.Planar(r.arena.vectors(field.Degree, g.points))
+	sumsNext := field.Planar(r.arena.vectors(field.Degree, g.rows))
+	weights, weightsNext := field.NewWeights(here.weights), field.NewWeights(next.weights)
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
-		from := block * rows
-		sum, sumNext := make(field.ExtVector, rows), make(field.ExtVector, rows)
-		for _, w := range here {
-			sum.ScalarMulAccByElement(w.column[from:from+rows], &w.weight)
-		}
-		for _, w := range next {
-			sumNext.ScalarMulAccByElement(w.column[from:from+rows], &w.weight)
-		}
-		for i := range sum {
-			sum[i].Sub(&sum[i], &atPoint)
-			sum[i].Mul(&sum[i], &inverses[from+i])
-			before := (from + i + g.rows - 1) % g.rows // where x/w is
-			sumNext[i].Sub(&sumNext[i], &atNext)
-			sumNext[i].Mul(&sumNext[i], &inverses[before])
-			sumNext[i].MulByElement(&sumNext[i], &inverse)
-			sum[i].Add(&sum[i], &sumNext[i])
-			for c, x := range field.Coordinates(&sum[i]) {
-				coordinates[c][from+i] = x
-			}
+		low, high := block*rows, (block+1)*rows
+		part, partNext := out.Slice(low, high), sumsNext.Slice(low, high)
+		here.combine(&part, weights, low, high)
+		next.combine(&partNext, weightsNext, low, high)
+		for i := low; i < high; i++ {
+			sum, sumNext := out.At(i), sumsNext.At(i)
+			sum.Sub(&sum, &atPoint)
+			sum.Mul(&sum, &inverses[i])
+			sumNext.Sub(&sumNext, &atNext)
+			sumNext.Mul(&sumNext, &inverses[(i+g.rows-1)%g.rows]) // of x/w
+			sumNext.MulByElement(&sumNext, &inverse)
+			out.Set(i, sum.Add(&sum, &sumNext))
 		}
 	})
-	return r.extendExt(coordinates)
+	return r.extendExt(&out)
 }
 
 // extendExt returns the values on the domain of the function over E, of fewer than n coefficients, whose coordinates
-// are given on the first coset. It overwrites them.
-func (r *run) extendExt(coordinates []field.Vector) field.ExtVector {
+// are given on the first coset, with room for the others.
+func (r *run) extendExt(coordinates *field.Planar) field.ExtVector {
 	g := r.grid
 	r.parallel(len(coordinates), func(c int) {
 		coefficients := g.coset(coordinates[c], len(g.cosets)-1)
@@ -165,25 +165,16 @@ func (r *run) extendExt(coordinates []field.Vector) field.ExtVector {
 	rows := min(blockRows, g.rows)
 	r.parallel(g.points/rows, func(block int) {
 		for i := block * rows; i < (block+1)*rows; i++ {
-			var e [field.Degree]field.Element
-			for c := range e {
-				e[c] = coordinates[c][i]
-			}
-			out[i] = field.FromCoordinates(e)
+			out[i] = coordinates.At(i)
 		}
 	})
 	return out
 }
 
-// weigh returns the columns opened at z and at z·w with their weights; a function over E is its six coordinates, each
-// weighted with its element of the basis too.
-func (r *run) weigh(powers []field.Ext) (here, next []weighted) {
-	add := func(to *[]weighted, columns ...field.Vector) {
-		for c, column := range columns {
-			b := basis(c)
-			b.Mul(&b, &powers[0])
-			*to = append(*to, weighted{column, b})
-		}
+// weigh returns the columns opened at z and at z·w with their weights.
+func (r *run) weigh(powers []field.Ext) (here, next weighted) {
+	add := func(to *weighted, columns ...field.Vector) {
+		to.add(powers[0], columns...)
 		powers = powers[1:]
 	}
 	extension := func(columns []field.Vector, k int) []field.Vector {

@@ -34,7 +34,7 @@ func New(c *air.Circuit) *Prover {
 func (p *Prover) Reserve(logRows int) {
 	rows, points := 1<<logRows, 4<<logRows
 	aux := field.Degree * p.shape.Aux
-	p.arena.elements.used = points*(p.shape.Columns+aux+field.Degree*(stark.Chunks+1)) + rows*(aux+field.Degree*(stark.Chunks+1)+16)
+	p.arena.elements.used = points*(p.shape.Columns+aux+field.Degree*(stark.Chunks+1)) + rows*(aux+field.Degree*(stark.Chunks+2)+16)
 	p.arena.extensions.used = points + rows
 	p.arena.digests.used = 6 * points
 	p.arena.reset()

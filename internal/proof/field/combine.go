@@ -1,0 +1,137 @@
+package field
+
+// Weights are elements of E by which vectors over F_p are multiplied, as Combine reads them: six words an element, each
+// a coordinate in Montgomery form.
+type Weights [][Degree]uint64
+
+// NewWeights returns the weights v.
+func NewWeights(v []Ext) Weights {
+	w := make(Weights, len(v))
+	for k := range v {
+		for c, x := range Coordinates(&v[k]) {
+			w[k][c] = uint64(x[0])
+		}
+	}
+	return w
+}
+
+// Planar is a vector over E as six vectors of coordinates, all of one length.
+type Planar [Degree]Vector
+
+// Slice returns elements low to high.
+func (p *Planar) Slice(low, high int) (part Planar) {
+	for c := range p {
+		part[c] = p[c][low:high]
+	}
+	return part
+}
+
+// At returns element i.
+func (p *Planar) At(i int) Ext {
+	var e [Degree]Element
+	for c := range e {
+		e[c] = p[c][i]
+	}
+	return FromCoordinates(e)
+}
+
+// Set sets element i.
+func (p *Planar) Set(i int, x *Ext) {
+	for c, e := range Coordinates(x) {
+		p[c][i] = e
+	}
+}
+
+// Clear sets all elements to 0.
+func (p *Planar) Clear() {
+	for c := range p {
+		clear(p[c])
+	}
+}
+
+const (
+	// lanes is how many elements a vector register holds.
+	lanes = 16
+	// modulus is a multiple of p beyond all sums that are reduced: Montgomery's reduction takes integers below it.
+	modulus = P << 32
+)
+
+// fold takes modulus from x, which is below 2·modulus, if it is not below.
+func fold(x uint64) uint64 { return min(x, x-modulus) }
+
+// reduce is Montgomery's reduction: x/2^32 mod p.
+func reduce(x uint64) Element {
+	e, one := Element{uint32(x % P)}, Element{1}
+	return *e.Mul(&e, &one)
+}
+
+// Combine adds Σ weights[k]·columns[k] to dst. All vectors have one length. Sums of products are reduced at the end
+// only, which is what makes it several times as fast as adding up one product after the other.
+func Combine(dst *Planar, columns []Vector, weights Weights) {
+	n, done := len(dst[0]), 0
+	if len(columns) == 0 {
+		return
+	}
+	if vector && n >= lanes {
+		done = n / lanes * lanes
+		combineLanes(dst, &columns[0], &weights[0][0], uintptr(len(columns)), uintptr(done/lanes))
+	}
+	for ; done < n; done += tile {
+		combineTile(dst, columns, weights[:len(columns)], done, min(done+tile, n))
+	}
+}
+
+// tile is how many rows are combined at once where no vector kernel does it: their sums lie in the first cache.
+const tile = 64
+
+// combineTile does rows low to high.
+func combineTile(dst *Planar, columns []Vector, weights Weights, low, high int) {
+	var sums [Degree][tile]uint64
+	for c := range sums {
+		for i, x := range dst[c][low:high] {
+			sums[c][i] = uint64(x[0]) << 32
+		}
+	}
+	for k := range weights {
+		column := columns[k][low:high]
+		for c := range sums {
+			sum, w := sums[c][:len(column)], weights[k][c]
+			for i := range column {
+				sum[i] = fold(sum[i] + uint64(column[i][0])*w)
+			}
+		}
+	}
+	for c := range sums {
+		to := dst[c][low:high]
+		for i := range to {
+			to[i] = reduce(sums[c][i])
+		}
+	}
+}
+
+// InnerProducts returns Σ weights[i]·column[i] over all of column; weights may be longer.
+func InnerProducts(column Vector, weights *Planar) Ext {
+	var sums [Degree]uint64
+	done := 0
+	if blocks := len(column) / lanes; vector && blocks > 0 {
+		var parts [2 * Degree][lanes / 2]uint64 // for each coordinate sums of even rows, and of odd rows
+		innerProductLanes(&parts, &column[0], weights, uintptr(blocks))
+		for k := range parts {
+			for _, x := range parts[k] {
+				sums[k/2] = fold(sums[k/2] + x)
+			}
+		}
+		done = blocks * lanes
+	}
+	for c := range sums {
+		w := weights[c][:len(column)]
+		for i := done; i < len(column); i++ {
+			sums[c] = fold(sums[c] + uint64(column[i][0])*uint64(w[i][0]))
+		}
+	}
+	var e [Degree]Element
+	for c := range e {
+		e[c] = reduce(sums[c])
+	}
+	return FromCoordinates(e)
+}

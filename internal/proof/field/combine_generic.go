@@ -1,0 +1,16 @@
+//go:build !amd64 || purego
+
+package field
+
+// vector says whether the kernels may run.
+const vector = false
+
+// combineLanes is not there: vector says so.
+func combineLanes(*Planar, *Vector, *uint64, uintptr, uintptr) {
+	panic("field: no vector kernel on this architecture")
+}
+
+// innerProductLanes is not there: vector says so.
+func innerProductLanes(*[2 * Degree][lanes / 2]uint64, *Element, *Planar, uintptr) {
+	panic("field: no vector kernel on this architecture")
+}

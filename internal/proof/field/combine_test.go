@@ -1,0 +1,128 @@
+package field
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// extremes are words that make the largest products, and others.
+func extremes(r *rand.Rand, n int) Vector {
+	v := make(Vector, n)
+	for i := range v {
+		switch r.IntN(3) {
+		case 0:
+			v[i] = Element{P - 1} // the largest word
+		case 1:
+			v[i] = Element{uint32(r.IntN(2))}
+		default:
+			v[i] = Element{r.Uint32N(P)}
+		}
+	}
+	return v
+}
+
+func planar(r *rand.Rand, n int) (p Planar) {
+	for c := range p {
+		p[c] = extremes(r, n)
+	}
+	return p
+}
+
+// TestCombine compares Combine and InnerProducts with single multiplications in E, for numbers of rows and columns
+// around the kernels' blocks.
+func TestCombine(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, rows := range []int{1, 15, 16, 17, 64, 65, 160, 257} {
+		for _, count := range []int{0, 1, 2, 3, 7, 40} {
+			t.Run(fmt.Sprintf("%d rows, %d columns", rows, count), func(t *testing.T) {
+				dst, values := planar(r, rows), planar(r, count)
+				columns, weights := make([]Vector, count), make([]Ext, count)
+				for k := range columns {
+					columns[k], weights[k] = extremes(r, rows), values.At(k)
+				}
+				want := make([]Ext, rows)
+				for i := range want {
+					want[i] = dst.At(i)
+					for k := range columns {
+						var product Ext
+						product.MulByElement(&weights[k], &columns[k][i])
+						want[i].Add(&want[i], &product)
+					}
+				}
+				Combine(&dst, columns, NewWeights(weights))
+				for i := range want {
+					if got := dst.At(i); got != want[i] {
+						t.Fatalf("row %d: %v, want %v", i, got, want[i])
+					}
+				}
+				for _, column := range columns {
+					var sum Ext
+					for i := range column {
+						product := dst.At(i)
+						product.MulByElement(&product, &column[i])
+						sum.Add(&sum, &product)
+					}
+					if got := InnerProducts(column, &dst); got != sum {
+						t.Fatalf("inner product %v, want %v", got, sum)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestCombineScalar holds the code for other processors to the kernel's results.
+func TestCombineScalar(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const rows, count = 200, 9
+	dst, values := planar(r, rows), planar(r, count)
+	columns, weights := make([]Vector, count), make([]Ext, count)
+	for k := range columns {
+		columns[k], weights[k] = extremes(r, rows), values.At(k)
+	}
+	var scalar Planar
+	for c := range scalar {
+		scalar[c] = append(Vector{}, dst[c]...)
+	}
+	Combine(&dst, columns, NewWeights(weights))
+	for low := 0; low < rows; low += tile {
+		combineTile(&scalar, columns, NewWeights(weights), low, min(low+tile, rows))
+	}
+	for i := range rows {
+		if dst.At(i) != scalar.At(i) {
+			t.Fatalf("row %d differs", i)
+		}
+	}
+}
+
+func BenchmarkCombine(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const rows, count = 1024, 64
+	dst, values := planar(r, rows), planar(r, count)
+	columns, weights := make([]Vector, count), make([]Ext, count)
+	for k := range columns {
+		columns[k], weights[k] = extremes(r, rows), values.At(k)
+	}
+	w := NewWeights(weights)
+	b.Run("combine", func(b *testing.B) {
+		for b.Loop() {
+			Combine(&dst, columns, w)
+		}
+	})
+	b.Run("inner products", func(b *testing.B) {
+		for b.Loop() {
+			for _, column := range columns {
+				InnerProducts(column, &dst)
+			}
+		}
+	})
+	b.Run("products one by one", func(b *testing.B) {
+		sum := make(ExtVector, rows)
+		for b.Loop() {
+			for k := range columns {
+				sum.ScalarMulAccByElement(columns[k], &weights[k])
+			}
+		}
+	})
+}
