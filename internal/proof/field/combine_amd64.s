@@ -14,9 +14,11 @@
 	VPADDQ        Z14, even, even \
 	VPADDQ        Z15, odd, odd
 
-// COLUMN adds the products of the column whose slice header stands at BX, from row DX/4 on, with the weights at CX.
+// COLUMN adds the products of the column whose slice header stands at BX, from row DX/4 on, with the weights at CX. There
+// are more columns than the processor sees streams, so it is told what comes next.
 #define COLUMN(header, weights) \
 	MOVQ      header(BX), R8        \
+	PREFETCHT0 128(R8)(DX*1)        \
 	VMOVDQU32 (R8)(DX*1), Z12       \
 	VPSRLQ    $32, Z12, Z13         \
 	MULADD(0+weights(CX), Z0, Z1)   \

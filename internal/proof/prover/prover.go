@@ -34,7 +34,8 @@ func New(c *air.Circuit) *Prover {
 func (p *Prover) Reserve(logRows int) {
 	rows, points := 1<<logRows, 4<<logRows
 	aux := field.Degree * p.shape.Aux
-	p.arena.elements.used = points*(p.shape.Columns+aux+field.Degree*(stark.Chunks+1)) + rows*(aux+field.Degree*(stark.Chunks+2)+16)
+	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
+	p.arena.elements.used = (points+gap)*extended + (rows+gap)*others
 	p.arena.extensions.used = points + rows
 	p.arena.digests.used = 6 * points
 	p.arena.reset()
