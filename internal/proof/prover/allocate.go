@@ -5,6 +5,8 @@ func (p *program) reads(i instruction) []int32 {
 	switch i.op {
 	case opAdd, opSub, opMul:
 		return []int32{i.a, i.b}
+	case opCombine:
+		return p.combinations[i.a].slots()
 	case opInvert:
 		return p.inversions[i.a][1][:]
 	case opYield:
@@ -14,6 +16,15 @@ func (p *program) reads(i instruction) []int32 {
 	default:
 		return []int32{i.a}
 	}
+}
+
+// slots returns the vectors that a combination uses.
+func (c *combination) slots() []int32 {
+	slots := make([]int32, len(c.sources))
+	for k, s := range c.sources {
+		slots[k] = s.slot
+	}
+	return slots
 }
 
 // allocate gives vectors slots: one that is read for the last time makes its slot free, so that a program works on as
@@ -65,6 +76,17 @@ func (k *compiler) allocate() *program {
 		i := &p.instructions[at]
 		read := append([]int32{}, p.reads(*i)...)
 		switch i.op {
+		case opCombine:
+			c := &p.combinations[i.a]
+			for k, s := range c.sources {
+				c.sources[k].slot = slots[s.slot]
+			}
+			for n, v := range c.dst {
+				if v != absent { // set before all are read
+					c.dst[n] = take(v)
+				}
+			}
+			release(at, read)
 		case opInvert:
 			both := &p.inversions[i.a]
 			rename(both[1][:])

@@ -12,23 +12,28 @@ const blockRows = 1024
 // machine runs a program on one block after another; each of several that run at once has its own.
 type machine struct {
 	program   *program
-	scalars   []field.Element
+	bound     *bound
 	vectors   []field.Vector // by slot
 	ones      field.Vector
 	temporary field.Vector
 	inverted  field.ExtVector
+	total     field.Planar
+	columns   []field.Vector         // room for a combination's
 	wrapped   map[int32]field.Vector // room for blocks of next rows that begin again at the first
 }
 
 // newMachine returns a machine for blocks of rows rows, at most blockRows.
-func newMachine(p *program, scalars []field.Element, rows int) *machine {
+func newMachine(p *program, b *bound, rows int) *machine {
 	m := &machine{
-		program: p, scalars: scalars, vectors: make([]field.Vector, p.slots),
+		program: p, bound: b, vectors: make([]field.Vector, p.slots),
 		ones: make(field.Vector, rows), temporary: make(field.Vector, rows), inverted: make(field.ExtVector, rows),
 		wrapped: make(map[int32]field.Vector),
 	}
 	for i := range m.ones {
 		m.ones[i].SetOne()
+	}
+	for c := range m.total {
+		m.total[c] = make(field.Vector, rows)
 	}
 	room := make(field.Vector, (p.slots-int(p.inputs.end))*rows)
 	for i := int(p.inputs.end); i < p.slots; i++ {
@@ -37,8 +42,14 @@ func newMachine(p *program, scalars []field.Element, rows int) *machine {
 	return m
 }
 
-// bind returns the program's scalars for the circuit's public inputs and challenges.
-func (p *program) bind(public []field.Element, challenges *air.Challenges) []field.Element {
+// bound is what is the same on every row, for given public inputs and challenges.
+type bound struct {
+	scalars      []field.Element
+	combinations []boundCombination
+}
+
+// bind binds a program to the circuit's public inputs and challenges; weights are those of the constraints in the total.
+func (p *program) bind(public []field.Element, challenges *air.Challenges, weights []field.Ext) *bound {
 	values := make([]field.Ext, len(p.circuit.Nodes()))
 	for i, n := range p.circuit.Nodes() {
 		v := &values[i]
@@ -61,11 +72,11 @@ func (p *program) bind(public []field.Element, challenges *air.Challenges) []fie
 			v.Mul(&values[n.A], &values[n.B])
 		}
 	}
-	scalars := make([]field.Element, len(p.scalars))
+	b := &bound{make([]field.Element, len(p.scalars)), p.bindCombinations(values, weights)}
 	for i, s := range p.scalars {
-		scalars[i] = field.Coordinates(&values[s.node])[s.coordinate]
+		b.scalars[i] = field.Coordinates(&values[s.node])[s.coordinate]
 	}
-	return scalars
+	return b
 }
 
 // input sets an input to rows [from, from + rows) of a column, and if next is not absent, that input to the rows after
@@ -89,8 +100,8 @@ func (m *machine) input(slot, next int32, column field.Vector, from int) {
 	}
 }
 
-// run computes the outputs of one block, whose inputs are set, and hands each to yield as it is ready: a vector for
-// each coordinate, nil where it is zero.
+// run computes the total and the outputs of one block, whose inputs are set, and hands each output to yield as it is
+// ready: a vector for each coordinate, nil where it is zero.
 func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
 	v := m.vectors
 	for _, i := range m.program.instructions {
@@ -102,18 +113,20 @@ func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
 		case opMul:
 			v[i.dst].Mul(v[i.a], v[i.b])
 		case opMulScalar:
-			v[i.dst].ScalarMul(v[i.a], &m.scalars[i.b])
+			v[i.dst].ScalarMul(v[i.a], &m.bound.scalars[i.b])
 		case opAddScalar:
-			m.temporary.ScalarMul(m.ones, &m.scalars[i.b])
+			m.temporary.ScalarMul(m.ones, &m.bound.scalars[i.b])
 			v[i.dst].Add(v[i.a], m.temporary)
 		case opSubScalar:
-			m.temporary.ScalarMul(m.ones, &m.scalars[i.b])
+			m.temporary.ScalarMul(m.ones, &m.bound.scalars[i.b])
 			v[i.dst].Sub(v[i.a], m.temporary)
 		case opFromScalar:
-			m.temporary.ScalarMul(m.ones, &m.scalars[i.b])
+			m.temporary.ScalarMul(m.ones, &m.bound.scalars[i.b])
 			v[i.dst].Sub(m.temporary, v[i.a])
 		case opFill:
-			v[i.dst].ScalarMul(m.ones, &m.scalars[i.b])
+			v[i.dst].ScalarMul(m.ones, &m.bound.scalars[i.b])
+		case opCombine:
+			m.combine(&m.program.combinations[i.a], &m.bound.combinations[i.a])
 		case opInvert:
 			m.invert(&m.program.inversions[i.a])
 		case opYield:
@@ -126,6 +139,27 @@ func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
 			yield(int(i.a), out)
 		}
 	}
+}
+
+func (m *machine) combine(c *combination, b *boundCombination) {
+	dst := m.total
+	for n, slot := range c.dst {
+		switch {
+		case c.total:
+		case slot == absent:
+			dst[n] = m.temporary // of weights 0
+		default:
+			dst[n] = m.vectors[slot]
+		}
+		if !c.more {
+			dst[n].ScalarMul(m.ones, &b.constants[n])
+		}
+	}
+	m.columns = m.columns[:0]
+	for _, s := range c.sources {
+		m.columns = append(m.columns, m.vectors[s.slot])
+	}
+	field.Combine(&dst, m.columns, b.weights)
 }
 
 func (m *machine) invert(both *[2][field.Degree]int32) {

@@ -10,11 +10,14 @@ import (
 type program struct {
 	circuit      *air.Circuit
 	instructions []instruction
+	combinations []combination            // of opCombine
+	forms        []form                   // of combinations
 	inversions   [][2][field.Degree]int32 // of opInvert: destination and source
 	outputs      [][field.Degree]int32    // of opYield: a vector for each coordinate, or absent
 	slots        int                      // how many vectors it needs, inputs included
 	inputs       inputs
 	scalars      []scalar
+	scalar       []bool // by node: the same on every row
 }
 
 // scalar is one coordinate of a node that is the same on every row.
@@ -34,6 +37,7 @@ const (
 	opFromScalar               // dst = scalar b − a
 	opMulScalar                // dst = a · scalar b
 	opFill                     // dst = scalar b
+	opCombine                  // combination a
 	opInvert                   // inversion a, over E
 	opYield                    // output a is ready
 )
@@ -86,11 +90,13 @@ type compiler struct {
 	values  map[int32]value
 	scalar  []bool // by node: the same on every row
 	vectors int32
+	wanted  []bool        // by node: what want says
+	levels  map[int32]int // by node, as far as known
 }
 
 func newCompiler(c *air.Circuit) *compiler {
 	k := &compiler{circuit: c, values: make(map[int32]value), scalar: make([]bool, len(c.Nodes()))}
-	k.program.circuit, k.program.inputs = c, inputsOf(c)
+	k.program.circuit, k.program.inputs, k.program.scalar = c, inputsOf(c), k.scalar
 	k.vectors = k.program.inputs.end
 	for i, n := range c.Nodes() {
 		switch n.Op {
@@ -106,10 +112,13 @@ func newCompiler(c *air.Circuit) *compiler {
 // node returns the value of a node, computing it if it was not yet.
 func (k *compiler) node(i int32) value {
 	v, ok := k.values[i]
+	if !ok && k.isLinear(i) {
+		v, ok = k.linear(i)
+	}
 	if !ok {
 		v = k.lower(i)
-		k.values[i] = v
 	}
+	k.values[i] = v
 	return v
 }
 
@@ -285,12 +294,15 @@ func (k *compiler) yield(x value) {
 	k.program.outputs = append(k.program.outputs, out)
 }
 
-// compileConstraints returns the program whose outputs are the constraints.
+// compileConstraints returns the program whose total is the sum of the constraints, each times its weight.
 func compileConstraints(c *air.Circuit) *program {
 	k := newCompiler(c)
+	var roots []int32
 	for _, constraint := range c.Constraints() {
-		k.yield(k.node(constraint.Node))
+		roots = append(roots, constraint.Node)
 	}
+	k.want(roots)
+	k.total(roots)
 	return k.allocate()
 }
 
@@ -298,6 +310,13 @@ func compileConstraints(c *air.Circuit) *program {
 // interactions. The fingerprints of a row are inverted with one inversion (Montgomery's trick).
 func compileBuses(c *air.Circuit) *program {
 	k := newCompiler(c)
+	var roots []int32
+	for _, group := range c.Groups() {
+		for _, interaction := range group {
+			roots = append(roots, interaction.Multiplicity, interaction.Fingerprint)
+		}
+	}
+	k.want(roots)
 	var fingerprints, before []value // before[i] is the product of those before i
 	var product value
 	for _, group := range c.Groups() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
 // randomCircuit draws a circuit of a few columns, public inputs and interactions, with expressions of any form: the
@@ -95,8 +96,12 @@ func TestProgramsAgreeWithTheCircuit(t *testing.T) {
 			p.First, p.Last = field.Lift(first[row]), field.Lift(first[(row+1)%n])
 			return p
 		}
-		run := func(p *program, got func(row, output int, value field.Ext)) {
-			m := newMachine(p, p.bind(public, challenges), rows)
+		weights := make([]field.Ext, len(c.Constraints()))
+		for i := range weights {
+			weights[i] = randomExt(r)
+		}
+		run := func(p *program, total func(row int, value field.Ext), got func(row, output int, value field.Ext)) {
+			m := newMachine(p, p.bind(public, challenges, weights), rows)
 			for from := 0; from < n; from += rows {
 				for k := range columns {
 					m.input(p.inputs.columns+int32(k), p.inputs.next+int32(k), columns[k], from)
@@ -116,15 +121,18 @@ func TestProgramsAgreeWithTheCircuit(t *testing.T) {
 						got(from+i, output, field.FromCoordinates(c))
 					}
 				})
+				for i := range rows {
+					total(from+i, m.total.At(i))
+				}
 			}
 		}
-		run(compileConstraints(c), func(row, output int, got field.Ext) {
-			if want := c.Evaluate(point(row))[output]; !got.Equal(&want) {
-				t.Fatalf("constraint %d, row %d: %v, want %v", output, row, &got, &want)
+		run(compileConstraints(c), func(row int, got field.Ext) {
+			if want := stark.InnerProduct(weights, c.Evaluate(point(row))); !got.Equal(&want) {
+				t.Fatalf("row %d: the constraints add up to %v, want %v", row, &got, &want)
 			}
-		})
+		}, nil)
 		sums := make([][]field.Ext, n)
-		run(compileBuses(c), func(row, _ int, sum field.Ext) { sums[row] = append(sums[row], sum) })
+		run(compileBuses(c), func(int, field.Ext) {}, func(row, _ int, sum field.Ext) { sums[row] = append(sums[row], sum) })
 		for row := range sums {
 			checkSums(t, c, point(row), sums[row])
 		}

@@ -8,10 +8,9 @@ import (
 )
 
 // blocks runs the program on each block of n rows, in any order.
-func (r *run) blocks(p *program, n int, do func(m *machine, from int)) {
-	scalars := p.bind(r.statement.Public, r.challenges)
+func (r *run) blocks(p *program, b *bound, n int, do func(m *machine, from int)) {
 	rows := min(blockRows, n)
-	machines := sync.Pool{New: func() any { return newMachine(p, scalars, rows) }}
+	machines := sync.Pool{New: func() any { return newMachine(p, b, rows) }}
 	r.parallel(n/rows, func(block int) {
 		m := machines.Get().(*machine)
 		do(m, block*rows)
@@ -26,7 +25,7 @@ func (r *run) helpers(columns []field.Vector) []field.Vector {
 	first := field.Vector(r.arena.elements.take(n))
 	clear(first)
 	first[0].SetOne()
-	r.blocks(r.buses, n, func(m *machine, from int) {
+	r.blocks(r.buses, r.buses.bind(r.statement.Public, r.challenges, nil), n, func(m *machine, from int) {
 		for k := range columns {
 			m.input(in.columns+int32(k), in.next+int32(k), columns[k], from)
 		}
@@ -68,25 +67,13 @@ func (r *run) accumulate(helpers []field.Vector) {
 // domain's first coset and that in the middle, which together are 3·⟨w_2n⟩.
 func (r *run) quotient(composition field.Ext) []field.Vector {
 	n := r.grid.rows
-	weights := r.constraintWeights(composition)
+	weights := stark.Powers(composition, len(r.circuit.Constraints()))
+	b := r.constraints.bind(r.statement.Public, r.challenges, weights)
 	values := r.arena.vectors(field.Degree, stark.Chunks*n)
 	for h := range stark.Chunks {
-		r.composeOn(h, weights, values)
+		r.composeOn(h, b, values)
 	}
 	return r.split(values)
-}
-
-// constraintWeights returns for each constraint the power of the challenge, times each element of E's basis.
-func (r *run) constraintWeights(composition field.Ext) [][field.Degree]field.Ext {
-	powers := stark.Powers(composition, len(r.circuit.Constraints()))
-	weights := make([][field.Degree]field.Ext, len(powers))
-	for i := range weights {
-		for c := range field.Degree {
-			b := basis(c)
-			weights[i][c].Mul(&powers[i], &b)
-		}
-	}
-	return weights
 }
 
 // basis returns the element of E whose coordinate c is 1 and whose others are 0.
@@ -97,11 +84,11 @@ func basis(c int) field.Ext {
 }
 
 // composeOn computes the quotient on coset h·B/2 and puts it into every second of values, from h.
-func (r *run) composeOn(h int, weights [][field.Degree]field.Ext, values []field.Vector) {
+func (r *run) composeOn(h int, b *bound, values []field.Vector) {
 	g, in := r.grid, &r.constraints.inputs
 	j := h * len(g.cosets) / stark.Chunks
 	first, inverse := g.selector(j, r.arena.elements.take(g.rows), r.parallel)
-	r.blocks(r.constraints, g.rows, func(m *machine, from int) {
+	r.blocks(r.constraints, b, g.rows, func(m *machine, from int) {
 		for k, column := range r.columns.columns {
 			m.input(in.columns+int32(k), in.next+int32(k), g.coset(column, j), from)
 		}
@@ -109,18 +96,10 @@ func (r *run) composeOn(h int, weights [][field.Degree]field.Ext, values []field
 			m.input(in.aux+int32(k), in.auxNext+int32(k), g.coset(column, j), from)
 		}
 		m.input(in.first, in.last, first, from) // the selector of the last row is that of the first at x·w
-		sum := m.inverted
-		clear(sum)
-		m.run(func(constraint int, v [field.Degree]field.Vector) {
-			for c := range v {
-				if v[c] != nil {
-					sum.ScalarMulAccByElement(v[c], &weights[constraint][c])
-				}
-			}
-		})
-		sum.ScalarMulByElement(sum, &inverse)
-		for i := range sum {
-			for c, x := range field.Coordinates(&sum[i]) {
+		m.run(nil)
+		for c, total := range m.total {
+			total.ScalarMul(total, &inverse)
+			for i, x := range total {
 				values[c][stark.Chunks*(from+i)+h] = x
 			}
 		}
