@@ -83,7 +83,6 @@ func Decide(equations *[Count]Equation) (v Verdict) {
 // liftKeys sets the keys' points with even y and returns the lanes in which there is one (lift_x of BIP-340) and R is
 // below the modulus; the others get G, so that nothing below depends on them.
 func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
-	var c, root, check element
 	for i := range equations {
 		x, ok := fromBytes(&equations[i].P)
 		if _, rOK := fromBytes(&equations[i].R); ok && rOK {
@@ -91,25 +90,32 @@ func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
 		}
 		w.keyX.setLane(i, x)
 	}
-	square(&c, &w.keyX, 1)
-	multiply(&c, &c, &w.keyX)
+	return lift(&w.keyX, &w.keyY, valid)
+}
+
+// lift sets y to the even root of x³ + 7 in the lanes in which there is one, and returns those of valid among them;
+// the others get G.
+func lift(x, y *element, valid uint8) uint8 {
+	var c, root, check element
+	square(&c, x, 1)
+	multiply(&c, &c, x)
 	c.addSmall(7)
 	squareRoot(&root, &c)
 	square(&check, &root, 1)
-	for i := range equations {
+	for i := range Count {
 		if check.lane(i) != c.lane(i) {
 			valid &^= 1 << i
 		}
-		y := root.lane(i)
+		even := root.lane(i)
 		if valid>>i&1 == 0 {
 			g := &baseMultiples()[0][0]
-			w.keyX.setLane(i, words(g[:4]))
-			y = words(g[4:])
+			x.setLane(i, words(g[:4]))
+			even = words(g[4:])
 		}
-		if y[0]&1 == 1 { // not zero: no point has y = 0, as the group's order is odd
-			y = y.negated()
+		if even[0]&1 == 1 { // not zero: no point has y = 0, as the group's order is odd
+			even = even.negated()
 		}
-		w.keyY.setLane(i, y)
+		y.setLane(i, even)
 	}
 	return valid
 }

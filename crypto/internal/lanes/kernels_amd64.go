@@ -15,6 +15,9 @@ type point struct{ X, Y, Z element }
 // row is an affine point as its two coordinates, four words of 64 bits each, the lowest first.
 type row [8]uint64
 
+// bucket is a point of one lane: its coordinates' limbs, and a word that is not used.
+type bucket [16]uint64
+
 // Available says whether the processor has what Decide needs, and the operating system saves its registers.
 func Available() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA }
 
@@ -48,3 +51,23 @@ func choose(x, y *element, xs, ys *[8]element, index *[8]uint64)
 //
 //go:noescape
 func fetch(x, y *element, rows *[8]*row)
+
+// addPoints sets dst to p + q; dst may be one of them. Where p = ±q, or the Z of one of them is 0, Z becomes 0 mod p.
+//
+//go:noescape
+func addPoints(dst, p, q *point)
+
+// spread sets every lane of x and y to the numbers with the given limbs.
+//
+//go:noescape
+func spread(x, y *element, xs, ys *[5]uint64)
+
+// take sets lane i of p to the point from[i].
+//
+//go:noescape
+func take(p *point, from *[8]*bucket)
+
+// put sets the point to[i] to lane i of p.
+//
+//go:noescape
+func put(to *[8]*bucket, p *point)

@@ -19,3 +19,8 @@ type Verdict struct {
 	// the discrete logarithm of P can bring that about, but nobody else.
 	Unsettled uint8
 }
+
+// Coefficient is the number (U − c) + (V − c)·λ, c being 128·(256^8 − 1)/255 and λ the eigenvalue of the curve's
+// endomorphism. No two coefficients are the same mod n: their difference would be a vector of the lattice of
+// (u, v) with u + v·λ = 0 mod n that is shorter than its shortest.
+type Coefficient struct{ U, V uint64 }

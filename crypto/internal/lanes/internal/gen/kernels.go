@@ -9,6 +9,10 @@ func file() []byte {
 	a.addKernel()
 	a.chooseKernel()
 	a.fetchKernel()
+	a.addPointsKernel()
+	a.spreadKernel()
+	a.takeKernel()
+	a.putKernel()
 	return a.bytes()
 }
 
@@ -171,35 +175,13 @@ func (a *assembly) fetchKernel() {
 	a.op("MOVQ x+0(FP), DI")
 	a.op("MOVQ y+8(FP), SI")
 	a.op("MOVQ rows+16(FP), BX")
-	row, pair := zs(0, 8), zs(8, 8)
-	for i, r := range row {
+	rows := zs(0, 8)
+	for i, r := range rows {
 		a.op("MOVQ %d(BX), AX", 8*i)
 		a.op("VMOVDQU64 (AX), %s", r)
 	}
 	a.op("VPBROADCASTQ %s, %s", a.constant(1<<52-1), mask52)
-	for i := 0; i < 8; i += 2 {
-		a.op("VPUNPCKLQDQ %s, %s, %s", row[i+1], row[i], pair[i])
-		a.op("VPUNPCKHQDQ %s, %s, %s", row[i+1], row[i], pair[i+1])
-	}
-	// pair[2i+odd] has the words of parity odd of rows 2i and 2i + 1, two by two in blocks of 128 bits. Blocks 0, 2
-	// (words 0, 4) are picked by 0x88, blocks 1, 3 (words 2, 6) by 0xdd.
-	words := make([]reg, 8)
-	next := 16
-	for odd := range 2 {
-		for second, pick := range []int{0x88, 0xdd} {
-			left, right := z(next), z(next+1)
-			a.op("VSHUFI64X2 $%d, %s, %s, %s", pick, pair[2+odd], pair[odd], left)
-			a.op("VSHUFI64X2 $%d, %s, %s, %s", pick, pair[6+odd], pair[4+odd], right)
-			low, high := z(next+2), z(next+3)
-			a.op("VSHUFI64X2 $%d, %s, %s, %s", 0x88, right, left, low)
-			a.op("VSHUFI64X2 $%d, %s, %s, %s", 0xdd, right, left, high)
-			words[2*second+odd], words[4+2*second+odd] = low, high
-			next += 4
-			if next == 28 { // the constant is there, and the rows are no longer needed
-				next = 0
-			}
-		}
-	}
+	words := a.transpose()
 	a.unpack(words[:4], element{"DI", 0})
 	a.unpack(words[4:], element{"SI", 0})
 	a.end()
@@ -222,4 +204,142 @@ func (a *assembly) unpack(word []reg, dst element) {
 		}
 		a.op("VMOVDQU64 %s, %s", limb, dst.limb(i))
 	}
+}
+
+// transpose takes eight rows of eight words in Z0…Z7 and returns the registers of their columns. It uses all registers but
+// Z28…Z31.
+func (a *assembly) transpose() (columns []reg) {
+	row, pair := zs(0, 8), zs(8, 8)
+	for i := 0; i < 8; i += 2 {
+		a.op("VPUNPCKLQDQ %s, %s, %s", row[i+1], row[i], pair[i])
+		a.op("VPUNPCKHQDQ %s, %s, %s", row[i+1], row[i], pair[i+1])
+	}
+	// pair[2i+odd] has the words of parity odd of rows 2i and 2i + 1, two by two in blocks of 128 bits. Blocks 0, 2
+	// (words 0, 4) are picked by 0x88, blocks 1, 3 (words 2, 6) by 0xdd.
+	columns = make([]reg, 8)
+	next := 16
+	for odd := range 2 {
+		for second, pick := range []int{0x88, 0xdd} {
+			left, right := z(next), z(next+1)
+			a.op("VSHUFI64X2 $%d, %s, %s, %s", pick, pair[2+odd], pair[odd], left)
+			a.op("VSHUFI64X2 $%d, %s, %s, %s", pick, pair[6+odd], pair[4+odd], right)
+			low, high := z(next+2), z(next+3)
+			a.op("VSHUFI64X2 $%d, %s, %s, %s", 0x88, right, left, low)
+			a.op("VSHUFI64X2 $%d, %s, %s, %s", 0xdd, right, left, high)
+			columns[2*second+odd], columns[4+2*second+odd] = low, high
+			next += 4
+			if next == 28 { // constants are there, and the rows are no longer needed
+				next = 0
+			}
+		}
+	}
+	return columns
+}
+
+// addPointsKernel adds two points in Jacobian coordinates: with U = X1·Z2², S = Y1·Z2³, H = X2·Z1² − U and
+// R = Y2·Z1³ − S, X' = R² − H³ − 2UH², Y' = R(UH² − X') − SH³, Z' = Z1·Z2·H.
+func (a *assembly) addPointsKernel() {
+	a.function("addPoints", "dst, p, q *point", 24, 8)
+	a.op("MOVQ dst+0(FP), DI")
+	a.op("MOVQ p+8(FP), SI")
+	a.op("MOVQ q+16(FP), BX")
+	a.loadConstants()
+	dstX, dstY, dstZ := coordinates("DI")
+	x1, y1, z1 := coordinates("SI")
+	x2, y2, z2 := coordinates("BX")
+	zz1, zz2, u, h, s, r, hh, hhh := scratch(0), scratch(1), scratch(2), scratch(3), scratch(4), scratch(5), scratch(6), scratch(7)
+	minus := func(e element) func(t []reg) {
+		return func(t []reg) {
+			a.addModulus(t, 2)
+			a.subtract(t, e, 0)
+		}
+	}
+	a.square(zz1, z1, nil)
+	a.square(zz2, z2, nil)
+	a.multiply(u, x1, zz2, nil)
+	a.multiply(h, x2, zz1, minus(u))
+	a.multiply(s, y1, zz2, nil)
+	a.multiply(r, y2, zz1, nil)
+	a.multiply(s, s, z2, nil)
+	a.multiply(r, r, z1, minus(s))
+	a.multiply(zz1, z1, z2, nil)
+	// From here on p and q are not read, so that dst may be one of them.
+	a.square(hh, h, nil)
+	a.multiply(dstZ, zz1, h, nil)
+	a.multiply(u, u, hh, nil)
+	a.multiply(hhh, h, hh, nil)
+	a.square(dstX, r, func(t []reg) {
+		a.addModulus(t, 6)
+		a.subtract(t, hhh, 0)
+		a.subtract(t, u, 1)
+	})
+	a.multiply(s, s, hhh, nil)
+	t := zs(10, limbs)
+	a.load(u, t)
+	a.addModulus(t, 2)
+	a.subtract(t, dstX, 0)
+	a.carry(zz2, t, "")
+	a.multiply(dstY, r, zz2, minus(s))
+	a.end()
+}
+
+// spreadKernel sets all lanes of x and y to limbs in memory.
+func (a *assembly) spreadKernel() {
+	a.function("spread", "x, y *element, xs, ys *[5]uint64", 32, 0)
+	a.op("MOVQ x+0(FP), DI")
+	a.op("MOVQ y+8(FP), SI")
+	a.op("MOVQ xs+16(FP), BX")
+	a.op("MOVQ ys+24(FP), DX")
+	for i, r := range zs(0, limbs) {
+		a.op("VPBROADCASTQ %d(BX), %s", 8*i, r)
+	}
+	for i, r := range zs(limbs, limbs) {
+		a.op("VPBROADCASTQ %d(DX), %s", 8*i, r)
+	}
+	a.store(zs(0, limbs), element{"DI", 0})
+	a.store(zs(limbs, limbs), element{"SI", 0})
+	a.end()
+}
+
+// pointLimbs is the number of words of a bucket's point; one word of padding makes it two vectors.
+const pointLimbs = 3 * limbs
+
+// takeKernel sets lane i of a point to that of the i-th bucket.
+func (a *assembly) takeKernel() {
+	a.function("take", "p *point, from *[8]*bucket", 16, 0)
+	a.op("MOVQ p+0(FP), DI")
+	a.op("MOVQ from+8(FP), BX")
+	for half := range 2 {
+		for i, r := range zs(0, 8) {
+			a.op("MOVQ %d(BX), AX", 8*i)
+			a.op("VMOVDQU64 %d(AX), %s", half*vectorBytes, r)
+		}
+		for i, column := range a.transpose() {
+			if limb := 8*half + i; limb < pointLimbs {
+				a.op("VMOVDQU64 %s, %d(DI)", column, limb*vectorBytes)
+			}
+		}
+	}
+	a.end()
+}
+
+// putKernel sets the i-th bucket to lane i of a point.
+func (a *assembly) putKernel() {
+	a.function("put", "to *[8]*bucket, p *point", 16, 0)
+	a.op("MOVQ to+0(FP), BX")
+	a.op("MOVQ p+8(FP), SI")
+	for half := range 2 {
+		for i, r := range zs(0, 8) {
+			if limb := 8*half + i; limb < pointLimbs {
+				a.op("VMOVDQU64 %d(SI), %s", limb*vectorBytes, r)
+			} else {
+				a.zero(r)
+			}
+		}
+		for i, row := range a.transpose() {
+			a.op("MOVQ %d(BX), AX", 8*i)
+			a.op("VMOVDQU64 %s, %d(AX)", row, half*vectorBytes)
+		}
+	}
+	a.end()
 }

@@ -1,0 +1,266 @@
+//go:build !purego
+
+package lanes
+
+import (
+	"math/big"
+	"math/bits"
+	"sync"
+
+	"github.com/consensys/gnark-crypto/ecc/secp256k1"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+const (
+	sumWidth = 8                   // bits of a digit: one lane for each of the eight digits of 64 bits
+	sumTable = 1 << (sumWidth - 1) // buckets of a lane
+	limbs    = len(element{})
+
+	// digitOffset is added to a number so that its bytes are its digits plus 128.
+	digitOffset = 0x8080808080808080
+)
+
+// sum is a multi-exponentiation by buckets (Pippenger, SIAM J. Comput. 9, 1980). Scalars are split by the endomorphism
+// into halves of 128 bits, and these into two words of eight digits from −128 to 127. Lane i has the i-th digits, and
+// its own bucket for each absolute value of them, so that adding one point to eight buckets is one addition in lanes.
+// It has no pointers and is large, so that allocation aligns its vectors.
+type sum struct {
+	buckets [2][sumTable][Count]bucket // of the low and the high words
+
+	xs, ys, bs     element // eight points that are added next, and β times their x
+	x, y, h        element // one of them in every lane
+	p              point
+	running, total point
+}
+
+var sums = sync.Pool{New: func() any { return new(sum) }}
+
+// firstBuckets are what buckets hold at first: points that no formula has to except, as it would have to except zero.
+// What they add to a sum is known.
+var firstBuckets = sync.OnceValue(func() *struct {
+	buckets [sumTable][Count]bucket
+	sum     secp256k1.G1Jac
+} {
+	first := new(struct {
+		buckets [sumTable][Count]bucket
+		sum     secp256k1.G1Jac
+	})
+	// The bucket of b has the (b + 1)-th power of an arbitrary number times G.
+	k := minusB1
+	var all fr.Element
+	var log big.Int
+	for b := range first.buckets {
+		k.Mul(&k, &minusB1)
+		var p secp256k1.G1Affine
+		p.ScalarMultiplicationBase(k.BigInt(&log))
+		var e point
+		e.X.setAll(words(p.X.Bits()))
+		e.Y.setAll(words(p.Y.Bits()))
+		e.Z.setAll(words{1})
+		put(addresses(&first.buckets[b]), &e)
+		for range b + 1 {
+			all.Add(&all, &k)
+		}
+	}
+	var places, radix fr.Element
+	radix.SetUint64(1 << sumWidth)
+	for range 2 * Count {
+		var one fr.Element
+		places.Mul(&places, &radix).Add(&places, one.SetOne())
+	}
+	all.Mul(&all, &places)
+	first.sum.ScalarMultiplicationBase(all.BigInt(&log))
+	return first
+})
+
+// addresses are those of eight buckets.
+func addresses(buckets *[Count]bucket) *[Count]*bucket {
+	a := new([Count]*bucket)
+	for i := range a {
+		a[i] = &buckets[i]
+	}
+	return a
+}
+
+// AllHold says whether all equations hold: true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, a_i being the i-th coefficient.
+// If they are random, and chosen after the equations, it is true with probability 2^-128 where one does not hold. It may
+// be false though all hold: where points meet in a bucket that are equal or inverse.
+func AllHold(equations []Equation, coefficients []Coefficient) bool {
+	s := sums.Get().(*sum)
+	defer sums.Put(s)
+	s.begin()
+	keys, base := gather(equations, coefficients)
+	_, generator := secp256k1.Generators()
+	keys = append(keys, key{x: generator.X.Bytes(), by: base}) // its y is even
+	for n := 0; len(equations) > 0; equations, coefficients = equations[n:], coefficients[n:] {
+		n = min(len(equations), Count)
+		if !s.load(n, func(i int) *[32]byte { return &equations[i].R }) {
+			return false
+		}
+		for i, c := range coefficients[:n] {
+			s.choose(i, &s.xs)
+			s.add(0, c.U, false)
+			s.choose(i, &s.bs)
+			s.add(0, c.V, false)
+		}
+	}
+	for n := 0; len(keys) > 0; keys = keys[n:] {
+		n = min(len(keys), Count)
+		if !s.load(n, func(i int) *[32]byte { return &keys[i].x }) {
+			return false
+		}
+		for i := range n {
+			s.addMultiple(i, &keys[i].by)
+		}
+	}
+	result, ok := s.result()
+	return ok && result.Z.IsZero()
+}
+
+// key is a point with even y, and what it is multiplied by.
+type key struct {
+	x  [32]byte
+	by fr.Element
+}
+
+// gather returns Σ a_i·e_i for each key of the equations, and −Σ a_i·s_i, the factor of G.
+func gather(equations []Equation, coefficients []Coefficient) (keys []key, base fr.Element) {
+	keys = make([]key, 0, len(equations)+1)
+	places := make(map[[32]byte]int, len(equations))
+	for i := range equations {
+		q := &equations[i]
+		at, known := places[q.P]
+		if !known {
+			at = len(keys)
+			places[q.P] = at
+			keys = append(keys, key{x: q.P})
+		}
+		a := coefficients[i].scalar()
+		var product fr.Element
+		keys[at].by.Add(&keys[at].by, product.Mul(&a, &q.E))
+		base.Sub(&base, product.Mul(&a, &q.S))
+	}
+	return keys, base
+}
+
+// scalar is the number that a coefficient stands for.
+func (c Coefficient) scalar() (a fr.Element) {
+	var u, v, offset fr.Element
+	offset.SetUint64(digitOffset)
+	u.SetUint64(c.U).Sub(&u, &offset)
+	v.SetUint64(c.V).Sub(&v, &offset)
+	return *a.Mul(&v, &lambda).Add(&a, &u)
+}
+
+// begin empties the sum.
+func (s *sum) begin() {
+	for set := range s.buckets {
+		s.buckets[set] = firstBuckets().buckets
+	}
+}
+
+// load lifts n coordinates and says whether all are points'.
+func (s *sum) load(n int, x func(int) *[32]byte) bool {
+	for i := range n {
+		w, ok := fromBytes(x(i))
+		if !ok {
+			return false
+		}
+		s.xs.setLane(i, w)
+	}
+	all := uint8(1<<n - 1)
+	if lift(&s.xs, &s.ys, all) != all {
+		return false
+	}
+	s.bs.setAll(beta)
+	multiply(&s.bs, &s.bs, &s.xs)
+	return true
+}
+
+// choose readies the i-th of the loaded points for [sum.add]: with xs as its x, or bs for λ times it.
+func (s *sum) choose(i int, xs *element) {
+	var x, y [limbs]uint64
+	for j := range x {
+		x[j], y[j] = xs[j][i], s.ys[j][i]
+	}
+	spread(&s.x, &s.y, &x, &y)
+}
+
+// add adds the chosen point, times a word of digits or minus that, to the buckets of a set. A digit is its byte less 128.
+func (s *sum) add(set int, digits uint64, negate bool) {
+	var at [Count]*bucket
+	var negative, active uint64
+	for i := range at {
+		digit := int64(digits>>(sumWidth*i)&(1<<sumWidth-1)) - sumTable
+		sign := digit >> 63
+		size := (digit ^ sign) - sign
+		negative |= uint64(sign&1) << i
+		if size != 0 {
+			active |= 1 << i
+		}
+		at[i] = &s.buckets[set][max(size, 1)-1][i]
+	}
+	if negate {
+		negative ^= 1<<Count - 1
+	}
+	take(&s.p, &at)
+	add(&s.p, &s.p, &s.x, &s.y, &s.h, negative, active)
+	put(&at, &s.p)
+}
+
+// addMultiple adds k times the i-th of the loaded points.
+func (s *sum) addMultiple(i int, k *fr.Element) {
+	k1, k2 := split(k)
+	s.choose(i, &s.xs)
+	s.addHalf(&k1)
+	s.choose(i, &s.bs)
+	s.addHalf(&k2)
+}
+
+// addHalf adds k times the chosen point; k is one of the halves of [split], of at most 0.64·2^128.
+func (s *sum) addHalf(k *fr.Element) {
+	w, negative := magnitude(k)
+	low, carry := bits.Add64(w[0], digitOffset, 0)
+	high, carry := bits.Add64(w[1], digitOffset, carry)
+	s.add(0, low, negative)
+	if carry == 0 {
+		s.add(1, high, negative)
+		return
+	}
+	// The highest digit is its byte plus 128, which is less than 2·128: that byte, and 128 or, of the other sign, −128.
+	s.add(1, high|1<<63, negative)
+	s.add(1, digitOffset&(1<<56-1), !negative)
+}
+
+// result is the sum of what was added, and false where a formula met points that it does not hold for.
+func (s *sum) result() (all secp256k1.G1Jac, ok bool) {
+	for set := len(s.buckets) - 1; set >= 0; set-- {
+		// Σ b·bucket[b] is the sum of the sums of all buckets from b on.
+		var at [Count]*bucket
+		for b := sumTable - 1; b >= 0; b-- {
+			for i := range at {
+				at[i] = &s.buckets[set][b][i]
+			}
+			take(&s.p, &at)
+			if b == sumTable-1 {
+				s.running, s.total = s.p, s.p
+				continue
+			}
+			addPoints(&s.running, &s.running, &s.p)
+			addPoints(&s.total, &s.total, &s.running)
+		}
+		for i := Count - 1; i >= 0; i-- {
+			for range sumWidth {
+				all.DoubleAssign()
+			}
+			p := secp256k1.G1Jac{X: toField(s.total.X.lane(i)), Y: toField(s.total.Y.lane(i)), Z: toField(s.total.Z.lane(i))}
+			if p.Z.IsZero() { // and has been since an addition of a point to itself or to its negative
+				return all, false
+			}
+			all.AddAssign(&p)
+		}
+	}
+	first := firstBuckets().sum
+	all.SubAssign(&first)
+	return all, true
+}

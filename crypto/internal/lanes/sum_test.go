@@ -1,0 +1,240 @@
+//go:build amd64 && !purego
+
+package lanes
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/consensys/gnark-crypto/ecc/secp256k1"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+// TestAddPoints holds the kernel to its formula over numbers that are no points, with the largest limbs, also in place.
+func TestAddPoints(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	edge := func() element { return edgeElement(r, largestTop) }
+	for range 300 {
+		p, q := point{edge(), edge(), edge()}, point{edge(), edge(), edge()}
+		onP, onQ := p, q
+		var sum point
+		addPoints(&sum, &p, &q)
+		addPoints(&onP, &onP, &q)
+		addPoints(&onQ, &p, &onQ)
+		if onP != sum || onQ != sum {
+			t.Fatal("in place it gives something else")
+		}
+		for lane := range Count {
+			X1, Y1, Z1 := value(&p.X, lane), value(&p.Y, lane), value(&p.Z, lane)
+			X2, Y2, Z2 := value(&q.X, lane), value(&q.Y, lane), value(&q.Z, lane)
+			u, s := mul(X1, Z2, Z2), mul(Y1, Z2, Z2, Z2)
+			h, d := sub(mul(X2, Z1, Z1), u), sub(mul(Y2, Z1, Z1, Z1), s)
+			x := sub(mul(d, d), mul(h, h, h), mul(u, h, h), mul(u, h, h))
+			checkLane(t, "X of the sum", &sum.X, lane, x)
+			checkLane(t, "Y of the sum", &sum.Y, lane, sub(mul(d, sub(mul(u, h, h), x)), mul(s, h, h, h)))
+			checkLane(t, "Z of the sum", &sum.Z, lane, mul(Z1, Z2, h))
+		}
+	}
+}
+
+func TestTakeAndPut(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	var table [3][Count]bucket
+	var at [Count]*bucket
+	for i := range at {
+		at[i] = &table[r.IntN(3)][i]
+	}
+	p := point{edgeElement(r, mask52), edgeElement(r, mask52), edgeElement(r, mask52)}
+	put(&at, &p)
+	for lane, b := range at {
+		for i := range limbs {
+			if b[i] != p.X[i][lane] || b[limbs+i] != p.Y[i][lane] || b[2*limbs+i] != p.Z[i][lane] {
+				t.Fatalf("limb %d of lane %d is not where it should be", i, lane)
+			}
+		}
+	}
+	var back point
+	if take(&back, &at); back != p {
+		t.Error("what was put is not taken")
+	}
+}
+
+func TestSpread(t *testing.T) {
+	xs, ys := [limbs]uint64{1, 2, 3, 4, 5}, [limbs]uint64{6, 7, 8, 9, 10}
+	var x, y element
+	spread(&x, &y, &xs, &ys)
+	for lane := range Count {
+		for i := range limbs {
+			if x[i][lane] != xs[i] || y[i][lane] != ys[i] {
+				t.Fatalf("limb %d of lane %d", i, lane)
+			}
+		}
+	}
+}
+
+// TestSum compares sums of multiples with those of gnark-crypto: of random scalars, small ones, powers of two, and those
+// whose halves have the largest digits.
+func TestSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	scalars := []fr.Element{{}, lambda, minusB1, minusB2}
+	for i := range uint(256) {
+		k := scalar(wordsOf(new(big.Int).Lsh(big.NewInt(1), i)))
+		scalars = append(scalars, k, *new(fr.Element).Neg(&k))
+	}
+	carried := 0
+	for range 300 {
+		k := randomScalar(r)
+		k1, k2 := split(&k)
+		for _, half := range []fr.Element{k1, k2} {
+			if w, _ := magnitude(&half); w[1] > 1<<64-1-digitOffset {
+				carried++
+			}
+		}
+		scalars = append(scalars, k)
+	}
+	if carried < 10 {
+		t.Fatalf("only %d halves have a digit above 127", carried)
+	}
+	s := new(sum)
+	for len(scalars) > 0 {
+		n := min(1+r.IntN(2*Count), len(scalars))
+		var want secp256k1.G1Jac
+		s.begin()
+		for i := range n {
+			d, x := even(randomScalar(r))
+			if !s.load(1, func(int) *[32]byte { return &x }) {
+				t.Fatal("a point is not lifted")
+			}
+			s.addMultiple(0, &scalars[i])
+			d.Mul(&d, &scalars[i])
+			p := times(&d)
+			want.AddMixed(&p)
+		}
+		if got, ok := s.result(); !ok || !got.Equal(&want) {
+			t.Fatalf("the sum of multiples by %v is wrong", scalars[:n])
+		}
+		scalars = scalars[n:]
+	}
+}
+
+func TestCoefficients(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	s := new(sum)
+	for _, c := range []Coefficient{{}, {1<<64 - 1, 1<<64 - 1}, {0, 1<<64 - 1}, {digitOffset, digitOffset}, {digitOffset + 1, digitOffset}, {r.Uint64(), r.Uint64()}} {
+		d, x := even(randomScalar(r))
+		s.begin()
+		s.load(1, func(int) *[32]byte { return &x })
+		s.choose(0, &s.xs)
+		s.add(0, c.U, false)
+		s.choose(0, &s.bs)
+		s.add(0, c.V, false)
+		a := c.scalar()
+		p := times(d.Mul(&d, &a))
+		var want secp256k1.G1Jac
+		want.FromAffine(&p)
+		if got, ok := s.result(); !ok || !got.Equal(&want) {
+			t.Errorf("%x: not the point times %v", c, &a)
+		}
+	}
+}
+
+func randomCoefficients(r *rand.Rand, n int) (cs []Coefficient) {
+	for range n {
+		cs = append(cs, Coefficient{r.Uint64(), r.Uint64()})
+	}
+	return cs
+}
+
+// equations are true ones of a number of keys.
+func equations(r *rand.Rand, n, keys int) (qs []Equation) {
+	var secrets []fr.Element
+	for range keys {
+		secrets = append(secrets, randomScalar(r))
+	}
+	for i := range n {
+		qs = append(qs, equation(secrets[i%keys], randomScalar(r), randomScalar(r)))
+	}
+	return qs
+}
+
+func TestAllHold(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	one := new(fr.Element).SetOne()
+	for _, n := range []int{1, 2, 7, 8, 9, 64, 100} {
+		for _, keys := range []int{1, 3, n} {
+			qs := equations(r, n, min(keys, n))
+			if !AllHold(qs, randomCoefficients(r, n)) {
+				t.Errorf("%d equations of %d keys are said not to hold", n, keys)
+			}
+			for name, spoil := range map[string]func(*Equation){
+				"s":             func(q *Equation) { q.S.Add(&q.S, one) },
+				"e":             func(q *Equation) { q.E.Add(&q.E, one) },
+				"sign of R":     func(q *Equation) { q.S.Neg(&q.S); q.E.Neg(&q.E) },
+				"another R":     func(q *Equation) { _, q.R = even(randomScalar(r)) },
+				"another P":     func(q *Equation) { _, q.P = even(randomScalar(r)) },
+				"R is no point": func(q *Equation) { q.R = [32]byte{31: 5} },
+				"P is no point": func(q *Equation) { q.P = [32]byte{31: 5} },
+				"R too large":   func(q *Equation) { q.R = [32]byte(new(big.Int).Add(modulus, big.NewInt(1)).Bytes()) },
+				"P too large":   func(q *Equation) { q.P = [32]byte(new(big.Int).Add(modulus, big.NewInt(1)).Bytes()) },
+			} {
+				i := r.IntN(n)
+				was := qs[i]
+				spoil(&qs[i])
+				if AllHold(qs, randomCoefficients(r, n)) {
+					t.Errorf("%d equations of %d keys are said to hold: %s", n, keys, name)
+				}
+				qs[i] = was
+			}
+		}
+	}
+}
+
+// TestErrorsDoNotCancel has two false equations whose errors are opposite.
+func TestErrorsDoNotCancel(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	one := new(fr.Element).SetOne()
+	qs := equations(r, 20, 20)
+	qs[3].S.Add(&qs[3].S, one)
+	qs[11].S.Sub(&qs[11].S, one)
+	if AllHold(qs, randomCoefficients(r, len(qs))) {
+		t.Error("they are said to hold")
+	}
+}
+
+// TestPointsThatMeet has a nonce that is what its bucket holds at first, which the formulas do not cover: the sum is not
+// known then, whether or not the equation holds.
+func TestPointsThatMeet(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 34))
+	for b := range 3 {
+		first := minusB1
+		for range b + 1 {
+			first.Mul(&first, &minusB1)
+		}
+		q := equation(randomScalar(r), randomScalar(r), first)
+		if AllHold([]Equation{q}, []Coefficient{{U: digitOffset + uint64(b+1)<<16, V: r.Uint64()}}) {
+			t.Errorf("a point meets bucket %d, and nobody notices", b+1)
+		}
+		if !AllHold([]Equation{q, q}, []Coefficient{{U: digitOffset + uint64(b+2)<<16, V: r.Uint64()}, {r.Uint64(), r.Uint64()}}) {
+			t.Error("equal points in other buckets are not covered")
+		}
+	}
+}
+
+func BenchmarkAllHold(b *testing.B) {
+	r := rand.New(rand.NewPCG(35, 36))
+	for _, n := range []int{64, 128, 512, 2048} {
+		for _, keys := range []int{16, n} {
+			qs, cs := equations(r, n, keys), randomCoefficients(r, n)
+			b.Run(fmt.Sprintf("equations=%d/keys=%d", n, keys), func(b *testing.B) {
+				for b.Loop() {
+					if !AllHold(qs, cs) {
+						b.Fatal("they do not hold")
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/equation")
+			})
+		}
+	}
+}
