@@ -51,6 +51,29 @@ func TestUseLanes(t *testing.T) {
 	}
 }
 
+// TestAllValid has batches that one sum decides, and each corruption in them.
+func TestAllValid(t *testing.T) {
+	if !lanes.Available() {
+		if allValid(signedMessages(t, minTogether)) {
+			t.Error("without lanes all are said to be valid")
+		}
+		return
+	}
+	for _, n := range []int{minTogether, 2*minTogether + 1} {
+		good := signedMessages(t, n)
+		if !allValid(good) {
+			t.Errorf("%d valid signatures are not seen as such", n)
+		}
+		for _, c := range corruptions(t) {
+			items := slices.Clone(good)
+			c.apply(t, &items[n/2], n/2)
+			if allValid(items) {
+				t.Errorf("all are valid, with %s", c.name)
+			}
+		}
+	}
+}
+
 // TestVerifyInEveryLane puts each vector and each corruption in each place of a group of eight, and of a second that
 // is not full.
 func TestVerifyInEveryLane(t *testing.T) { withVerifiers(t, testVerifyInEveryLane) }
