@@ -66,7 +66,7 @@ func TestAllValid(t *testing.T) {
 		}
 		for _, c := range corruptions(t) {
 			items := slices.Clone(good)
-			c.apply(t, &items[n/2], n/2)
+			c.apply(t, &items[n/2], 77)
 			if allValid(items) {
 				t.Errorf("all are valid, with %s", c.name)
 			}
