@@ -1,0 +1,201 @@
+// Command replica measures how fast a replica imports full blocks against how fast their primary made them: a load of
+// transfers goes to a development chain, then, with nothing else running, a replica that has nothing follows it from
+// genesis over loopback until it has the same head. It prints a table in Markdown with the figures of each round, their
+// medians, and the ratio; there is no threshold to fail.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// settings are the size of the measurement.
+type settings struct {
+	binary, directory          string
+	rounds, senders, perSender int
+}
+
+// pollTime is between two looks at how far the replica is, at most an error of 1 % in an import of a second.
+const pollTime = 10 * time.Millisecond
+
+func main() {
+	var s settings
+	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the nodes' data directories are made")
+	flag.IntVar(&s.rounds, "rounds", 3, "rounds, each with a chain of its own")
+	flag.IntVar(&s.senders, "senders", 400, "accounts that send")
+	flag.IntVar(&s.perSender, "per-sender", 1000, "transfers of each")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := s.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "replica:", err)
+		os.Exit(1)
+	}
+}
+
+// round is what one round measured, a transfer.
+type round struct {
+	made, imported      float64 // transfers a second
+	makeCPU             float64 // of the primary while it made the blocks, in µs
+	importCPU, serveCPU float64 // of the replica and of the primary while the replica followed, in µs
+}
+
+// columns are the table's, in order.
+var columns = []struct {
+	name  string
+	value func(round) float64
+}{
+	{"made a second", func(r round) float64 { return r.made }},
+	{"imported a second", func(r round) float64 { return r.imported }},
+	{"ratio", func(r round) float64 { return r.imported / r.made }},
+	{"primary's CPU, µs", func(r round) float64 { return r.makeCPU }},
+	{"replica's CPU, µs", func(r round) float64 { return r.importCPU }},
+	{"primary's CPU for serving it, µs", func(r round) float64 { return r.serveCPU }},
+}
+
+func (s settings) run(ctx context.Context) error {
+	fmt.Printf("%d senders × %d transfers in requests of 100, 16 connections; the load generator shares the cores with the primary.\n\n| round |", s.senders, s.perSender)
+	rule := "|---|"
+	for _, c := range columns {
+		fmt.Printf(" %s |", c.name)
+		rule += "---:|"
+	}
+	fmt.Printf("\n%s\n", rule)
+	var rounds []round
+	for i := range s.rounds {
+		r, err := s.measure(ctx)
+		if err != nil {
+			return fmt.Errorf("round %d: %w", i+1, err)
+		}
+		rounds = append(rounds, r)
+		printRow(fmt.Sprint(i+1), []round{r})
+	}
+	printRow("median", rounds)
+	return nil
+}
+
+// printRow prints the medians of rounds.
+func printRow(name string, rounds []round) {
+	fmt.Printf("| %s |", name)
+	for _, c := range columns {
+		var values []float64
+		for _, r := range rounds {
+			values = append(values, c.value(r))
+		}
+		slices.Sort(values)
+		fmt.Printf(" %.4g |", values[len(values)/2])
+	}
+	fmt.Println()
+}
+
+// measure makes a chain and follows it.
+func (s settings) measure(ctx context.Context) (r round, err error) {
+	dir, err := os.MkdirTemp(s.directory, "cairn-replica-")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0")
+	if err != nil {
+		return r, fmt.Errorf("the primary: %w", err)
+	}
+	defer func() { err = errors.Join(err, primary.stop()) }()
+	transfers, err := s.load(ctx, primary, &r)
+	if err != nil {
+		return r, err
+	}
+	info, err := primary.client.NodeInfo(ctx)
+	if err != nil {
+		return r, err
+	}
+	head, err := primary.client.BlockNumber(ctx)
+	if err != nil {
+		return r, err
+	}
+	served, err := primary.cpu(ctx)
+	if err != nil {
+		return r, err
+	}
+	begun := time.Now()
+	replica, err := start(ctx, s.binary, filepath.Join(dir, "replica"), "node", "--mode", "replica", "--upstream", primary.RPC,
+		"--genesis-hash", info.GenesisHash.String())
+	if err != nil {
+		return r, fmt.Errorf("the replica: %w", err)
+	}
+	defer func() { err = errors.Join(err, replica.stop()) }()
+	if err := replica.reach(ctx, head); err != nil {
+		return r, err
+	}
+	r.imported = transfers / time.Since(begun).Seconds()
+	importCPU, err := replica.cpu(ctx)
+	if err != nil {
+		return r, err
+	}
+	servedAfter, err := primary.cpu(ctx)
+	r.importCPU, r.serveCPU = importCPU/transfers*1e6, (servedAfter-served)/transfers*1e6
+	return r, err
+}
+
+// load sends the transfers and returns how many are in blocks.
+func (s settings) load(ctx context.Context, primary *node, r *round) (transfers float64, err error) {
+	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}
+	target, err := bench.PrepareCairn(ctx, primary.client, plan, nil, func(string) {})
+	if err != nil {
+		return 0, err
+	}
+	calls, err := bench.Prepare(ctx, target, plan, nil)
+	if err != nil {
+		return 0, err
+	}
+	before, err := primary.cpu(ctx)
+	if err != nil {
+		return 0, err
+	}
+	report, err := bench.Run(ctx, target, plan, calls, bench.Options{URL: primary.RPC, Batch: 100, Settle: time.Minute})
+	if err != nil {
+		return 0, err
+	}
+	after, err := primary.cpu(ctx)
+	if err != nil {
+		return 0, err
+	}
+	switch i := report.Inclusion; {
+	case len(report.Errors) > 0:
+		return 0, fmt.Errorf("%d calls were answered with %s: %s", report.Errors[0].Count, report.Errors[0].Code, report.Errors[0].Example)
+	case i.PerSecond == nil || i.Included != i.Accepted:
+		return 0, fmt.Errorf("%d transfers were accepted and %d are in %d blocks: send more, or wait longer", i.Accepted, i.Included, i.Blocks)
+	default:
+		transfers, r.made = float64(i.Included), *i.PerSecond
+	}
+	r.makeCPU = (after - before) / transfers * 1e6
+	return transfers, nil
+}
+
+// reach waits until a node has the block of a height.
+func (n *node) reach(ctx context.Context, height types.Height) error {
+	for {
+		have, err := n.client.BlockNumber(ctx)
+		if err != nil || have >= height {
+			return err
+		}
+		select {
+		case <-time.After(pollTime):
+		case <-n.ended:
+			return fmt.Errorf("the replica ended at block %d: %w", have, n.err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
