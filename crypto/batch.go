@@ -40,12 +40,12 @@ type SignedMessage struct {
 // has 512 items, twice that if it has 64, and a batch of nothing but bad ones costs about twice as
 // much as Verify for each.
 func VerifyBatch(items []SignedMessage) []bool {
-	verify := verifyChunk
+	size, verify := maxBatch, verifyChunk
 	if Lanes() {
-		verify = verifyChunkInLanes
+		size, verify = maxTogether, verifyChunkInLanes
 	}
 	valid := make([]bool, 0, len(items))
-	for chunk := range slices.Chunk(items, maxBatch) {
+	for chunk := range slices.Chunk(items, size) {
 		valid = append(valid, verify(chunk)...)
 	}
 	return valid

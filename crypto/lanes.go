@@ -75,8 +75,12 @@ func setEquation(q *lanes.Equation, pub [32]byte, msg []byte, sig [64]byte) bool
 	return true
 }
 
-// minTogether is the number of signatures from which one sum is cheaper than deciding eight at a time, whoever signed.
-const minTogether = 64
+const (
+	// minTogether is the number of signatures from which one sum is cheaper than deciding eight at a time, whoever signed.
+	minTogether = 64
+	// maxTogether bounds those of one sum. What a sum costs by itself is then 5 % of it.
+	maxTogether = 2048
+)
 
 // verifyChunkInLanes decides a chunk of [VerifyBatch].
 func verifyChunkInLanes(items []SignedMessage) []bool {

@@ -281,7 +281,7 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 	if !isJSON(response.Header) {
 		return nil, fmt.Errorf("%w: its content type is %q", ErrBadAnswer, response.Header.Get("Content-Type"))
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, c.maxAnswer))
+	text, err := readAll(http.MaxBytesReader(nil, response.Body, c.maxAnswer), response.ContentLength)
 	var overrun *http.MaxBytesError
 	if errors.As(err, &overrun) {
 		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrBadAnswer, overrun.Limit)
@@ -294,6 +294,17 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 		return nil, fmt.Errorf("%w: it is not JSON", ErrBadAnswer)
 	}
 	return received, nil
+}
+
+// readAll reads to the end, into as much room as is announced, if it is at most maxAnnounced bytes.
+func readAll(r io.Reader, announced int64) ([]byte, error) {
+	const maxAnnounced = 64 << 20
+	if announced < 0 || announced > maxAnnounced {
+		return io.ReadAll(r)
+	}
+	text := bytes.NewBuffer(make([]byte, 0, announced+bytes.MinRead)) // with which nothing is moved
+	_, err := text.ReadFrom(r)
+	return text.Bytes(), err
 }
 
 func statusError(response *http.Response) error {

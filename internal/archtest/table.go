@@ -95,6 +95,7 @@ var rows = map[string][]string{
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":     {"client", "internal/bench"},
 	"bench/peers":    {"client", "internal/bench"},
+	"bench/replica":  {"client", "types", "internal/bench"},
 	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/node", "internal/protocol/...", "internal/storage/..."},
 
 	"deploy":         {}, // files for operators; its test runs a node

@@ -27,8 +27,8 @@ type Received struct {
 // else.
 var ErrAltered = errors.New("this is no block as its producer signed it")
 
-// signatureBatch is how many signatures are verified as one batch.
-const signatureBatch = 512
+// signatureBatch is how many signatures are verified as one batch: the more, the more of them share a sender.
+const signatureBatch = 2048
 
 // Receive decodes bincode(Block) and verifies its signatures on all cores. It needs no chain, so blocks may be received
 // while those before them are executed. The error is [ErrAltered].

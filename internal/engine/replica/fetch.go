@@ -41,7 +41,7 @@ type fetcher struct {
 
 func newFetcher(u *upstream, next types.Height, poll func() time.Duration) *fetcher {
 	f := &fetcher{upstream: u, next: next, ranges: make(chan chan batch, ahead), wake: make(chan struct{}, 1), poll: poll}
-	f.size.Store(rangeBytes / rangeBlocks)
+	f.size.Store(rangeBytes) // until an answer tells: full blocks are worth importing while the next ones come
 	return f
 }
 

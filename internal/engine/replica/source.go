@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -121,23 +122,22 @@ func headerOf(items []api.BlockItem) (*types.SignedHeader, error) {
 	return &header, nil
 }
 
-// rawBlock is the part of an api.BlockItem that is not derived from the other.
-type rawBlock struct {
-	Raw api.Data `json:"raw"`
-}
-
 func (r *remote) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
 	var answer json.RawMessage
 	if err := r.client.Raw(ctx, api.GetBlocks.Name, []any{r.blockRange(from, to, true).Range}, &answer); err != nil {
 		return nil, err
 	}
-	var items []rawBlock
-	if err := json.Unmarshal(answer, &items); err != nil { // the client's own decoding, with exact numbers, takes twice the time
-		return nil, fmt.Errorf("%w: %w", client.ErrBadAnswer, err)
+	// An answer has megabytes of hex: encoding/json takes a few times as long, and so does a decoding of all members.
+	blocks, err := jsonrpc.StringMembers(answer, "raw")
+	for i, text := range blocks {
+		var raw api.Data
+		if err == nil {
+			err = raw.UnmarshalText(text)
+		}
+		blocks[i] = raw
 	}
-	blocks := make([][]byte, len(items))
-	for i, item := range items {
-		blocks[i] = item.Raw
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrBadAnswer, err)
 	}
 	return blocks, nil
 }
