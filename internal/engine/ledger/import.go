@@ -14,7 +14,7 @@ import (
 
 // Received is a block that came from another node and that nobody changed on its way: it decodes, its header carries the
 // signature of the producer that the header names, and its transactions are those that the header commits to. Only
-// [Receive] makes one. Whether it is valid, and whether that producer may make it, is for [Ledger.Import].
+// [Receive] and [ReceiveAll] make one. Whether it is valid, and whether that producer may make it, is for [Ledger.Import].
 type Received struct {
 	encoded []byte
 	block   types.Block
@@ -33,6 +33,37 @@ const signatureBatch = 2048
 // Receive decodes bincode(Block) and verifies its signatures on all cores. It needs no chain, so blocks may be received
 // while those before them are executed. The error is [ErrAltered].
 func Receive(encoded []byte) (*Received, error) {
+	blocks, err := ReceiveAll([][]byte{encoded})
+	if err != nil {
+		return nil, err
+	}
+	return blocks[0], nil
+}
+
+// ReceiveAll is Receive of several blocks, whose signatures are verified in batches together. The error is that of the
+// first block that has one; the blocks before it are returned.
+func ReceiveAll(encoded [][]byte) ([]*Received, error) {
+	blocks, errs := make([]*Received, len(encoded)), make([]error, len(encoded))
+	parallel.Run(len(encoded), func(i int) { blocks[i], errs[i] = open(encoded[i]) })
+	good := firstError(errs)
+	verifySignatures(blocks[:good])
+	parallel.Run(good, func(i int) { errs[i] = blocks[i].checkTransactions() })
+	if good = firstError(errs); good < len(errs) {
+		return blocks[:good], errs[good]
+	}
+	return blocks, nil
+}
+
+// firstError is the index of the first error, or how many there are where none is one.
+func firstError(errs []error) int {
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return i
+	}
+	return len(errs)
+}
+
+// open decodes a block and verifies its header's signature.
+func open(encoded []byte) (*Received, error) {
 	block, err := types.DecodeBlock(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAltered, err)
@@ -40,26 +71,42 @@ func Receive(encoded []byte) (*Received, error) {
 	if !block.Signed().VerifySignature() {
 		return nil, fmt.Errorf("%w: the signature of block %d", ErrAltered, block.Header.Height)
 	}
-	r := &Received{
-		encoded: encoded, block: block, hash: block.Header.Hash(),
-		txs: make([]*types.VerifiedTx, len(block.Transactions)), ids: make([]types.TxID, len(block.Transactions)),
+	return &Received{encoded: encoded, block: block, hash: block.Header.Hash()}, nil
+}
+
+// verifySignatures sets the transactions of blocks, verified, and their IDs.
+func verifySignatures(blocks []*Received) {
+	parts := make([][]types.SignedTransaction, len(blocks))
+	for i, b := range blocks {
+		parts[i] = b.block.Transactions
 	}
-	batches := slices.Collect(slices.Chunk(block.Transactions, signatureBatch))
+	signed := slices.Concat(parts...)
+	txs, ids := make([]*types.VerifiedTx, len(signed)), make([]types.TxID, len(signed))
+	batches := slices.Collect(slices.Chunk(signed, signatureBatch))
 	parallel.Run(len(batches), func(i int) {
 		begin := i * signatureBatch
-		copy(r.txs[begin:], types.VerifySignatures(batches[i]))
-		for j, tx := range r.txs[begin : begin+len(batches[i])] {
+		copy(txs[begin:], types.VerifySignatures(batches[i]))
+		for j, tx := range txs[begin : begin+len(batches[i])] {
 			if tx != nil {
-				r.ids[begin+j] = tx.ID()
+				ids[begin+j] = tx.ID()
 			} else {
-				r.ids[begin+j] = types.TransactionID(batches[i][j].Encode())
+				ids[begin+j] = types.TransactionID(batches[i][j].Encode())
 			}
 		}
 	})
-	if types.TransactionsRoot(r.ids) != block.Header.TransactionsRoot {
-		return nil, fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, block.Header.Height)
+	for _, b := range blocks {
+		n := len(b.block.Transactions)
+		b.txs, txs = txs[:n:n], txs[n:]
+		b.ids, ids = ids[:n:n], ids[n:]
 	}
-	return r, nil
+}
+
+// checkTransactions compares the transactions with what the header commits to.
+func (r *Received) checkTransactions() error {
+	if types.TransactionsRoot(r.ids) != r.block.Header.TransactionsRoot {
+		return fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, r.block.Header.Height)
+	}
+	return nil
 }
 
 // Header is the block's header with its signature.

@@ -15,9 +15,10 @@ import (
 
 const (
 	// ahead is how many ranges are asked for at a time. Each holds at most an answer that is being read and one that
-	// waits to be imported.
+	// waits to be verified.
 	ahead = 4
-	// rangeBlocks and rangeBytes bound what one range asks for: as many blocks as have together about that size.
+	// rangeBlocks and rangeBytes bound what one range asks for, and what is verified together: as many blocks as have
+	// together about that size.
 	rangeBlocks = 256
 	rangeBytes  = 4 << 20
 	// requestTime is what one answer may take, attempts how often a range is asked for until the upstream is left.
@@ -29,18 +30,24 @@ const (
 // batch is consecutive blocks whose signatures are verified.
 type batch []*ledger.Received
 
-// fetcher gets blocks from one upstream, several ranges at a time, in order.
+// fetcher gets blocks from one upstream, several ranges at a time, and verifies their signatures in order: the next block
+// to import is never behind later ones.
 type fetcher struct {
 	upstream *upstream
-	next     types.Height
+	next     types.Height // to ask for
 	size     atomic.Int64 // bytes of a block, as the last answer had them
-	ranges   chan chan batch
+	ranges   chan chan [][]byte
+	expected types.Height // to verify
+	verified chan batch
 	wake     chan struct{} // the upstream's head has moved
 	poll     func() time.Duration
 }
 
 func newFetcher(u *upstream, next types.Height, poll func() time.Duration) *fetcher {
-	f := &fetcher{upstream: u, next: next, ranges: make(chan chan batch, ahead), wake: make(chan struct{}, 1), poll: poll}
+	f := &fetcher{
+		upstream: u, next: next, ranges: make(chan chan [][]byte, ahead), expected: next, verified: make(chan batch, 1),
+		wake: make(chan struct{}, 1), poll: poll,
+	}
 	f.size.Store(rangeBytes) // until an answer tells: full blocks are worth importing while the next ones come
 	return f
 }
@@ -56,7 +63,8 @@ func (f *fetcher) moved() {
 // run fetches until ctx ends or the upstream fails.
 func (f *fetcher) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(ahead + 1)
+	group.SetLimit(ahead + 2)
+	group.Go(func() error { return f.verifyAll(ctx) })
 	group.Go(func() error {
 		for {
 			if f.upstream.newest() < f.next {
@@ -67,7 +75,7 @@ func (f *fetcher) run(ctx context.Context) error {
 			}
 			from, count := f.next, types.Height(min(rangeBlocks, max(1, rangeBytes/f.size.Load())))
 			to := min(from+count-1, f.upstream.newest())
-			blocks := make(chan batch, 1)
+			blocks := make(chan [][]byte, 1)
 			select {
 			case f.ranges <- blocks:
 			case <-ctx.Done():
@@ -98,7 +106,7 @@ func (f *fetcher) await(ctx context.Context) error {
 	if err != nil || len(blocks) == 0 {
 		return err
 	}
-	ready := make(chan batch, 1)
+	ready := make(chan [][]byte, 1)
 	ready <- blocks
 	close(ready)
 	select {
@@ -111,7 +119,7 @@ func (f *fetcher) await(ctx context.Context) error {
 }
 
 // fetch gets the blocks of a range, in as many answers as it takes.
-func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<- batch) error {
+func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<- [][]byte) error {
 	for empty := 0; from <= to; {
 		got, err := f.ask(ctx, from, to)
 		if err != nil {
@@ -137,12 +145,12 @@ func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<
 	return nil
 }
 
-// ask makes one request, again where no sensible answer comes, and verifies what is answered.
-func (f *fetcher) ask(ctx context.Context, from, to types.Height) (batch, error) {
-	var encoded [][]byte
+// ask makes one request, again where no sensible answer comes.
+func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, error) {
+	var blocks [][]byte
 	for attempt := 1; ; attempt++ {
 		var err error
-		if encoded, err = f.request(ctx, from, to); err == nil {
+		if blocks, err = f.request(ctx, from, to); err == nil {
 			break
 		}
 		var refused *client.Error
@@ -156,26 +164,78 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) (batch, error)
 			return nil, err
 		}
 	}
-	if uint64(len(encoded)) > uint64(to-from)+1 {
-		return nil, faulty(Lied, "it answers %d blocks where %d to %d were asked for", len(encoded), from, to)
-	}
-	blocks, size := make(batch, len(encoded)), 0
-	for i, b := range encoded {
-		var err error
-		size += len(b)
-		if blocks[i], err = ledger.Receive(b); err != nil {
-			return nil, faulty(Lied, "block %d: %w", from+types.Height(i), err)
-		}
-		h := blocks[i].Header().Header.Height
-		if h != from+types.Height(i) {
-			return nil, faulty(Lied, "it gives block %d for block %d", h, from+types.Height(i))
-		}
-		f.upstream.saw(h)
+	if uint64(len(blocks)) > uint64(to-from)+1 {
+		return nil, faulty(Lied, "it answers %d blocks where %d to %d were asked for", len(blocks), from, to)
 	}
 	if len(blocks) > 0 {
-		f.size.Store(int64(size / len(blocks)))
+		size := 0
+		for _, b := range blocks {
+			size += len(b)
+		}
+		f.size.Store(int64(max(1, size/len(blocks))))
 	}
 	return blocks, nil
+}
+
+// verifyAll verifies what is fetched, in order, until ctx ends or something is not what the producer signed.
+func (f *fetcher) verifyAll(ctx context.Context) error {
+	for {
+		var answers chan [][]byte
+		select {
+		case answers = <-f.ranges:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for open := true; open; {
+			var blocks [][]byte
+			select {
+			case blocks, open = <-answers:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			for len(blocks) > 0 {
+				n := together(blocks)
+				if err := f.verify(ctx, blocks[:n]); err != nil {
+					return err
+				}
+				blocks = blocks[n:]
+			}
+		}
+	}
+}
+
+// together is how many blocks, one at least, are verified together.
+func together(blocks [][]byte) int {
+	n, size := 1, len(blocks[0])
+	for ; n < len(blocks) && size+len(blocks[n]) <= rangeBytes; n++ {
+		size += len(blocks[n])
+	}
+	return n
+}
+
+// verify verifies the next blocks and hands them on to be imported.
+func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
+	blocks, failure := ledger.ReceiveAll(encoded)
+	for i, b := range blocks {
+		if h := b.Header().Header.Height; h != f.expected {
+			blocks, failure = blocks[:i], faulty(Lied, "it gives block %d for block %d", h, f.expected)
+			break
+		}
+		f.upstream.saw(f.expected)
+		f.expected++
+	}
+	if failure != nil && !errors.As(failure, new(*faultError)) {
+		failure = faulty(Lied, "block %d: %w", f.expected, failure)
+	}
+	if failure != nil {
+		return failure
+	}
+	select {
+	case f.verified <- blocks:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (f *fetcher) request(ctx context.Context, from, to types.Height) ([][]byte, error) {

@@ -316,23 +316,15 @@ var errHalted = errors.New("the replica has halted")
 // importAll imports the blocks that the fetcher gets, in order.
 func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error {
 	for {
-		var blocks chan batch
+		var blocks batch
 		select {
-		case blocks = <-f.ranges:
+		case blocks = <-f.verified:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		for open := true; open; {
-			var some batch
-			select {
-			case some, open = <-blocks:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			for _, b := range some {
-				if err := r.importOne(ctx, u, b); err != nil {
-					return err
-				}
+		for _, b := range blocks {
+			if err := r.importOne(ctx, u, b); err != nil {
+				return err
 			}
 		}
 	}
