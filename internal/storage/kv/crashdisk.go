@@ -2,6 +2,7 @@ package kv
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -11,8 +12,9 @@ import (
 // CrashDisk is a disk in memory for tests: it knows what was synced, so that a test can see what a crash leaves,
 // and it fails on demand.
 type CrashDisk struct {
-	memory  *vfs.MemFS
-	onWrite atomic.Pointer[func() error]
+	memory     *vfs.MemFS
+	onWrite    atomic.Pointer[func() error]
+	onLogWrite atomic.Pointer[func() error]
 }
 
 // NewCrashDisk returns an empty disk.
@@ -21,11 +23,26 @@ func NewCrashDisk() *CrashDisk { return &CrashDisk{memory: vfs.NewCrashableMem()
 // FS is the disk's file system.
 func (d *CrashDisk) FS() FS {
 	return FS{errorfs.Wrap(d.memory, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if f := d.onLogWrite.Load(); f != nil && op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".log") {
+			if err := (*f)(); err != nil {
+				return err
+			}
+		}
 		if f := d.onWrite.Load(); f != nil && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose {
 			return (*f)()
 		}
 		return nil
 	}))}
+}
+
+// OnLogWrite sets what is called before every write of a database on the disk to its log: during a commit, one or several
+// times. An error becomes the write's. Nil sets nothing.
+func (d *CrashDisk) OnLogWrite(f func() error) {
+	if f == nil {
+		d.onLogWrite.Store(nil)
+		return
+	}
+	d.onLogWrite.Store(&f)
 }
 
 // OnWrite sets what is called before every operation that changes the disk: writing, syncing, creating, renaming,
