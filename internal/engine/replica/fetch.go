@@ -83,8 +83,11 @@ func (f *fetcher) run(ctx context.Context) error {
 			}
 			f.next = to + 1
 			group.Go(func() error {
-				defer close(blocks)
-				return f.fetch(ctx, from, to, blocks)
+				if err := f.fetch(ctx, from, to, blocks); err != nil {
+					return err // the range stays open: who imports waits for ctx's end, and does not go on with the next
+				}
+				close(blocks)
+				return nil
 			})
 		}
 	})
