@@ -2,15 +2,12 @@ package sim
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"sync"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
-	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -30,11 +27,12 @@ const (
 	GivesUp          Bug = "a replica that never connects again"
 	LosesRow         Bug = "a database that loses a row when it is opened"
 	Stumbles         Bug = "a replica that ends for no reason"
+	IgnoresForks     Bug = "a replica that takes another block at its head for its own"
 )
 
 // sabotage does to a database what a bug does.
 func (n *node) sabotage(db *kv.DB) error {
-	if n.world.bug != LosesRow || n.index == 0 {
+	if n.world.setup.Bug != LosesRow || n.index == 0 {
 		return nil
 	}
 	const transactionsByAccount = 'a'
@@ -57,69 +55,41 @@ func (n *node) corrupt(p *process) (err error) {
 	if n.index > 0 || head == 0 {
 		return nil
 	}
-	switch n.world.bug {
+	switch n.world.setup.Bug {
 	case SignsTwice:
 		return p.ledger.Rewind(head - 1)
 	case Mints:
 		if err := n.mint(p); err != nil {
 			return err
 		}
-		p.ledger, err = ledger.Open(p.store, nil, nil, nil)
+		p.ledger, err = ledger.Open(p.store, nil, nil, n.world.setup.Engine)
 	}
 	return err
 }
 
 // mint appends a block that gives the fee recipient a coin.
-func (n *node) mint(p *process) (err error) {
+func (n *node) mint(p *process) error {
 	tip := p.ledger.Tip()
-	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, tip.Header.Header.Timestamp)
-	if err != nil {
-		return err
-	}
-	view, err := p.store.StateAt(p.height())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, view.Close()) }()
-	result, err := exec.Begin(tip.Parameters, view, seed, p.ledger.Machine()).Finish()
-	if err != nil {
-		return err
-	}
-	key := state.AccountKey(tip.Parameters.FeeRecipient)
-	old, err := view.Get(key)
-	if err != nil {
-		return err
-	}
-	account, err := state.DecodeAccount(old)
-	if err != nil {
-		return err
-	}
-	account.Balance++
-	result.Accesses = append(result.Accesses, types.Access{Key: key, Old: old, New: account.Encode()})
-	slices.SortFunc(result.Accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
-	leaves, err := view.Leaves()
-	if err != nil {
-		return err
-	}
-	defer leaves.Close()
-	loaded, err := tree.Load(leaves.Next, parallel.Run)
-	if err != nil {
-		return err
-	}
-	change, err := loaded.Prepare(result.Accesses, parallel.Run)
-	if err != nil {
-		return err
-	}
-	result.Header.StateRoot = change.Root()
-	result.Header.WritesDigest = types.DigestAccesses(types.Writes(result.Accesses))
-	hash := result.Header.Hash()
-	signature, err := n.world.producer.Sign(hash[:], [32]byte{})
-	if err != nil {
-		return err
-	}
-	return p.store.Append(chain.Entry{
-		Block: types.Block{Header: result.Header, Signature: signature}, Accesses: result.Accesses, Leaves: change.Leaves(),
+	entry, err := p.emptyBlock(tip.Header.Header.Timestamp, func(view *chain.State, result *exec.Result) error {
+		key := state.AccountKey(tip.Parameters.FeeRecipient)
+		old, err := view.Get(key)
+		if err != nil {
+			return err
+		}
+		account, err := state.DecodeAccount(old)
+		if err != nil {
+			return err
+		}
+		account.Balance++
+		result.Accesses = append(result.Accesses, types.Access{Key: key, Old: old, New: account.Encode()})
+		slices.SortFunc(result.Accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+		result.Header.WritesDigest = types.DigestAccesses(types.Writes(result.Accesses))
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return p.store.Append(entry)
 }
 
 // overlay is what a replica serves that does not wait for its ledger.
@@ -142,7 +112,7 @@ func (o *overlay) take(encoded [][]byte) {
 		if err != nil || block.Header.Height != o.process.height()+1 {
 			continue
 		}
-		if o.process.node.world.bug == SkipsRootCheck {
+		if o.process.node.world.setup.Bug == SkipsRootCheck {
 			received, err := ledger.Receive(b)
 			if err != nil || received.Header().Header.Producer != o.process.ledger.Tip().Parameters.Producer {
 				continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -25,15 +26,16 @@ const (
 	Sound           Invariant = "every store is sound"
 	Running         Invariant = "a node ends only for a fault of its machine, and starts again"
 	HaltsOnlyOnLies Invariant = "replicas halt when the producer lies, and only then"
+	Evidence        Invariant = "a replica on one of two blocks of a height halts, and keeps both with the producer's signatures"
 )
 
 // Invariants are all of them.
-var Invariants = []Invariant{Agreement, Acknowledged, Durable, OneSignature, Supply, Verified, Convergence, Sound, Running, HaltsOnlyOnLies}
+var Invariants = []Invariant{Agreement, Acknowledged, Durable, OneSignature, Supply, Verified, Convergence, Sound, Running, HaltsOnlyOnLies, Evidence}
 
 // book is what was seen in a run.
 type book struct {
 	built    map[types.Height]types.BlockHash // by the primary, whose ledger executed them
-	receipts map[types.Height][32]byte        // digests, of whichever node was first
+	receipts map[types.BlockHash][32]byte     // digests, of whichever node was first
 	intact   map[[32]byte]bool                // by the digest of a block: whether it is as its producer signed it
 	included map[types.TxID]chain.Position    // as a node told a client
 	order    []types.TxID                     // the keys of included, in time
@@ -41,7 +43,7 @@ type book struct {
 
 func newBook() book {
 	return book{
-		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.Height][32]byte), intact: make(map[[32]byte]bool),
+		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.BlockHash][32]byte), intact: make(map[[32]byte]bool),
 		included: make(map[types.TxID]chain.Position),
 	}
 }
@@ -56,7 +58,12 @@ func (w *world) violate(i Invariant, format string, args ...any) {
 }
 
 // wasBuilt notes a block that the primary has on disk.
-func (w *world) wasBuilt(b ledger.Block) { w.signed(b.Header.Header.Height, b.Hash) }
+func (w *world) wasBuilt(p *process, b ledger.Block) {
+	w.signed(b.Header.Header.Height, b.Hash)
+	if err := w.signSecond(p); err != nil {
+		w.violate(Running, "%s cannot sign a second block: %v", p.node.name, err)
+	}
+}
 
 func (w *world) signed(h types.Height, hash types.BlockHash) {
 	w.mu.Lock()
@@ -77,7 +84,7 @@ func (w *world) adopt(p *process) error {
 		}
 		w.signed(h, header.Header.Hash())
 	}
-	return nil
+	return w.signSecond(p)
 }
 
 // wasIncluded notes what a node told a client.
@@ -118,11 +125,19 @@ func (w *world) checkNode(p *process) error {
 	}
 	n.served = head
 	if p.follow != nil {
-		if halt := p.follow.Halt(); halt != nil && (w.lies == 0 || halt.Height < w.lies) {
+		if halt := p.follow.Halt(); halt != nil && !w.justified(halt) {
 			w.violate(HaltsOnlyOnLies, "%s halts at %d: %s", n.name, halt.Height, halt.Message)
 		}
 	}
 	return nil
+}
+
+// justified reports whether a replica has halted for what the producer has done.
+func (w *world) justified(h *replica.Halt) bool {
+	if h.Reason == replica.Equivocation {
+		return h.Height == w.lies.twice
+	}
+	return w.lies.root > 0 && h.Height >= w.lies.root
 }
 
 // checkBlock compares a block as a node serves it with the book.
@@ -134,7 +149,12 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 	w.mu.Lock()
 	built, known := w.book.built[h]
 	w.mu.Unlock()
-	if hash := b.Header.Hash(); !known || built != hash {
+	hash := b.Header.Hash()
+	second := p.follow != nil && w.isSecond(hash)
+	if second && p.height() > h {
+		w.violate(Agreement, "%s goes on after the second block of height %d", p.node.name, h)
+	}
+	if !second && (!known || built != hash) {
 		w.violate(Verified, "%s serves a block %d, %s, that is not the chain's, %s", p.node.name, h, hash, built)
 		w.violate(Agreement, "%s has %s at height %d, the primary %s", p.node.name, hash, h, built)
 		return nil
@@ -153,9 +173,9 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 	}
 	sum := [32]byte(digest.Sum(nil))
 	w.mu.Lock()
-	first, known := w.book.receipts[h]
+	first, known := w.book.receipts[hash]
 	if !known {
-		w.book.receipts[h] = sum
+		w.book.receipts[hash] = sum
 	}
 	w.mu.Unlock()
 	if known && first != sum {
@@ -239,9 +259,13 @@ func (w *world) checkIncluded(p *process) error {
 	w.mu.Lock()
 	order, included := w.book.order, w.book.included
 	w.mu.Unlock()
+	last := p.height()
+	if w.isSecond(p.store.Head().Header.Hash()) {
+		last-- // clients were told of the other block
+	}
 	for _, id := range order {
 		want := included[id]
-		if want.Height > p.height() {
+		if want.Height > last {
 			continue // what is missing is for checkHead
 		}
 		at, found, err := p.position(id)
@@ -255,32 +279,68 @@ func (w *world) checkIncluded(p *process) error {
 	return nil
 }
 
-// lied reports whether the primary has signed what executing its blocks does not give.
-func (w *world) lied() bool {
+// endOf is where a node must be in the end: at the primary's head, or, where that has signed a wrong root, at the last block
+// before.
+func (w *world) endOf(p *process) types.Height {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lies > 0 && types.Height(len(w.book.built)) > w.lies
+	head := types.Height(len(w.book.built) - 1)
+	if p.follow != nil && w.lies.root > 0 {
+		return min(head, w.lies.root-1)
+	}
+	return head
 }
 
-// endOf is where a node must be in the end: at the primary's head, or, where that lied, at the last block that is true.
-func (w *world) endOf(p *process) types.Height {
-	if p.follow != nil && w.lied() {
-		return w.lies - 1
+// unsettled is what a node has not come to yet that it must in the end, nil for nothing.
+func (w *world) unsettled(p *process) *Violation {
+	var halt *replica.Halt
+	if p.follow != nil {
+		halt = p.follow.Halt()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return types.Height(len(w.book.built) - 1)
+	switch want, got := w.endOf(p), p.height(); {
+	case w.isSecond(p.store.Head().Header.Hash()) && halt == nil:
+		return &Violation{Evidence, fmt.Sprintf("%s is at the second block of height %d and has not halted", p.node.name, got)}
+	case halt != nil && halt.Reason == replica.Equivocation:
+		return nil // wherever it found that out
+	case got != want:
+		return &Violation{Convergence, fmt.Sprintf("%s is at %d, not %d", p.node.name, got, want)}
+	case p.follow != nil && w.lies.root > 0 && w.endOf(w.nodes[0].process) >= w.lies.root && halt == nil:
+		return &Violation{HaltsOnlyOnLies, fmt.Sprintf("%s has not halted at %d", p.node.name, w.lies.root)}
+	}
+	return nil
 }
 
 // checkHead looks at where a node is in the end, and whether it knows of a lie.
 func (w *world) checkHead(p *process) {
-	if p.follow != nil && w.lied() && p.follow.Halt() == nil {
-		w.violate(HaltsOnlyOnLies, "%s has not halted at %d", p.node.name, w.lies)
+	if v := w.unsettled(p); v != nil {
+		w.violate(v.Invariant, "%s", v.Text)
 	}
-	want := w.endOf(p)
-	if got := p.height(); got != want {
-		w.violate(Convergence, "%s is at %d, not %d", p.node.name, got, want)
+	if p.follow != nil && p.follow.Halt() != nil {
+		w.report.Halted++
+		w.checkEvidence(p)
 	}
 	w.note("%s ends at %d", p.node.name, p.height())
 	w.report.Heights = max(w.report.Heights, p.height())
+}
+
+// checkEvidence looks at what a replica that halted keeps on disk.
+func (w *world) checkEvidence(p *process) {
+	halt, err := replica.ReadHalt(p.node.dir)
+	if err != nil || halt == nil {
+		w.violate(Evidence, "%s keeps none of its halt: %v", p.node.name, err)
+		return
+	}
+	w.note("%s has halted at %d: %s", p.node.name, halt.Height, halt.Reason)
+	seen := make(map[types.BlockHash]bool)
+	for _, h := range halt.Headers {
+		signed, err := types.DecodeSignedHeader(h.Raw)
+		if err != nil || signed.Header.Height != halt.Height || signed.Header.Producer != w.producer.PublicKey() || !signed.VerifySignature() {
+			w.violate(Evidence, "%s keeps a header that the producer did not sign: %v", p.node.name, err)
+			return
+		}
+		seen[signed.Header.Hash()] = true
+	}
+	if want := map[string]int{replica.Equivocation: 2, replica.Diverged: 1}[halt.Reason]; len(seen) != want {
+		w.violate(Evidence, "%s keeps %d headers of a halt for which it needs %d", p.node.name, len(seen), want)
+	}
 }

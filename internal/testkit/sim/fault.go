@@ -58,7 +58,7 @@ func (n *node) watchDisk() {
 // written is called when a block is on disk, before anything else is done with it.
 func (p *process) written(h types.Height) {
 	n := p.node
-	if n.world.bug == ForgetsSyncs && h%4 == 0 {
+	if n.world.setup.Bug == ForgetsSyncs && h%4 == 0 {
 		n.stale.Store(n.disk.Crash(0, 0))
 	}
 	if f := n.due.Load(); f != nil && f.process == p && f.kind == crashAfter && h >= f.height && n.due.CompareAndSwap(f, nil) {

@@ -73,11 +73,15 @@ func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 	return nil
 }
 
-// call carries a request to the other node and its answer back.
-func call[T any](ctx context.Context, l *link, what string, argument any, answer func(*process, *rand.Rand) (T, error)) (result T, err error) {
-	dice := l.world.dice(l.from.node.name, l.to.name, what, argument)
+// call carries a request to the other node and its answer back. The context that the answer is made with ends with the
+// process that makes it; what that says at the moment of its end is lost.
+func call[T any](
+	ctx context.Context, l *link, what string, argument any, answer func(context.Context, *process, *rand.Rand) (T, error),
+) (result T, err error) {
+	w := l.world
+	dice := w.dice(l.from.node.name, l.to.name, what, argument)
 	defer func() { l.brokenBy(err) }()
-	if l.isBroken() || l.from.dead.Load() {
+	if l.isBroken() || l.from.goneBefore(w.now()) {
 		return result, errLost
 	}
 	if err := l.travel(ctx, dice); err != nil {
@@ -87,15 +91,23 @@ func call[T any](ctx context.Context, l *link, what string, argument any, answer
 	if p == nil {
 		return result, errRefused
 	}
-	if result, err = answer(p, dice); err != nil {
-		return result, err
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(p.ctx, stop)()
+	result, err = answer(serving, p, dice)
+	answered := w.now()
+	if lost := l.travel(ctx, dice); lost != nil {
+		return result, lost
 	}
-	return result, l.travel(ctx, dice)
+	if p.goneBefore(answered + 1) {
+		return result, errLost
+	}
+	return result, err
 }
 
 // brokenBy lets a link stay broken after its first error, under [GivesUp].
 func (l *link) brokenBy(err error) {
-	if l.world.bug == GivesUp && err != nil {
+	if l.world.setup.Bug == GivesUp && err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = true
@@ -109,7 +121,7 @@ func (l *link) isBroken() bool {
 }
 
 func (l *link) Probe(ctx context.Context, at types.Height) (replica.Probe, error) {
-	return call(ctx, l, "probe", at, func(p *process, _ *rand.Rand) (replica.Probe, error) {
+	return call(ctx, l, "probe", at, func(_ context.Context, p *process, _ *rand.Rand) (replica.Probe, error) {
 		first, err := p.block(0)
 		if err != nil {
 			return replica.Probe{}, err
@@ -124,7 +136,9 @@ func (l *link) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 }
 
 func (l *link) Header(ctx context.Context, height types.Height) (*types.SignedHeader, error) {
-	return call(ctx, l, "header", height, func(p *process, _ *rand.Rand) (*types.SignedHeader, error) { return l.header(p, height) })
+	return call(ctx, l, "header", height, func(_ context.Context, p *process, _ *rand.Rand) (*types.SignedHeader, error) {
+		return l.header(p, height)
+	})
 }
 
 func (l *link) header(p *process, h types.Height) (*types.SignedHeader, error) {
@@ -132,6 +146,9 @@ func (l *link) header(p *process, h types.Height) (*types.SignedHeader, error) {
 		return nil, nil
 	}
 	b, err := l.told(p, h)
+	if err == nil && l.world.setup.Bug == IgnoresForks && h <= l.from.height() {
+		b, err = l.from.block(h)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -139,20 +156,8 @@ func (l *link) header(p *process, h types.Height) (*types.SignedHeader, error) {
 	return &signed, nil
 }
 
-// told is a block as the other node tells it: a primary that lies has signed another state root.
-func (l *link) told(p *process, h types.Height) (types.Block, error) {
-	b, err := p.block(h)
-	if err != nil || l.world.lies == 0 || h < l.world.lies || p.node.index > 0 {
-		return b, err
-	}
-	b.Header.StateRoot[0] ^= 1
-	hash := b.Header.Hash()
-	b.Signature, err = l.world.producer.Sign(hash[:], [32]byte{})
-	return b, err
-}
-
 func (l *link) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
-	blocks, err := call(ctx, l, "blocks", from, func(p *process, dice *rand.Rand) ([][]byte, error) {
+	blocks, err := call(ctx, l, "blocks", from, func(_ context.Context, p *process, dice *rand.Rand) ([][]byte, error) {
 		var answer [][]byte
 		for h := from; h <= min(to, p.height(), from+maxBlocks-1); h++ {
 			b, err := l.told(p, h)
@@ -205,7 +210,7 @@ func (l *link) Receipts(context.Context, []types.TxID) ([]*api.Receipt, error) {
 }
 
 func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, error) {
-	return call(ctx, l, "accesses", h, func(p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
+	return call(ctx, l, "accesses", h, func(_ context.Context, p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
 }
 
 // Bundle and Code are asked by replicas without state alone.
@@ -214,7 +219,7 @@ func (l *link) Code(context.Context, types.ContractID) ([]byte, error) { return 
 
 func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
 	for told := types.Height(0); ; {
-		h, err := call(ctx, l, "watch", told, func(p *process, _ *rand.Rand) (types.Height, error) {
+		h, err := call(ctx, l, "watch", told, func(ctx context.Context, p *process, _ *rand.Rand) (types.Height, error) {
 			return told + 1, p.store.WaitHeight(ctx, told+1)
 		})
 		if err != nil {
@@ -230,7 +235,7 @@ func (l *link) Send(ctx context.Context, encoded [][]byte) []error {
 	l.sent++
 	number := l.sent
 	l.mu.Unlock()
-	errs, err := call(ctx, l, "send", number, func(p *process, _ *rand.Rand) ([]error, error) {
+	errs, err := call(ctx, l, "send", number, func(ctx context.Context, p *process, _ *rand.Rand) ([]error, error) {
 		var errs []error
 		for _, r := range p.sends.AddMany(ctx, encoded, l.from.node.name) {
 			if r.Err != nil { // as over JSON-RPC

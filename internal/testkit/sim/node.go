@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
@@ -24,20 +25,15 @@ type node struct {
 	world   *world
 	name    string
 	index   int
+	dir     string // of the evidence of a halt; empty where the producer does not lie
 	disk    *kv.CrashDisk
 	process *process     // nil while the machine is down
 	serving atomic.Value // of *process: the one that the network reaches, dead or alive
 
-	writes atomic.Int64                 // to the disk
-	due    atomic.Pointer[fault]        // a fault that waits for its write
+	due    atomic.Pointer[fault]        // a fault that waits for its block
+	broken atomic.Bool                  // whether the disk refuses all writes
 	stale  atomic.Pointer[kv.CrashDisk] // of a disk that forgets what was synced, under ForgetsSyncs
 	served types.Height                 // the highest that the checker saw here: it must not be lost
-}
-
-// fault comes at one of the next writes to a disk.
-type fault struct {
-	left   atomic.Int64 // writes until then
-	strike func() error
 }
 
 // process is a running node.
@@ -60,6 +56,7 @@ type process struct {
 	dead   atomic.Bool                  // it has crashed: what it does from now on nobody sees
 	left   atomic.Pointer[kv.CrashDisk] // the disk as the crash left it
 	failed atomic.Bool                  // its disk has failed
+	gone   atomic.Int64                 // when it crashed or was stopped, in nanoseconds of the run; 0: not yet
 }
 
 func newNode(w *world, index int) *node {
@@ -67,28 +64,29 @@ func newNode(w *world, index int) *node {
 	if index == 0 {
 		n.name = "primary"
 	}
-	n.disk.OnWrite(n.observeWrite)
+	if w.lies != (lies{}) {
+		n.dir = filepath.Join(w.setup.Dir, n.name)
+	}
+	n.watchDisk()
 	return n
-}
-
-// observeWrite is called before every write to the disk.
-func (n *node) observeWrite() error {
-	if writes := n.writes.Add(1); n.world.bug == ForgetsSyncs && writes%64 == 0 {
-		n.stale.Store(n.disk.Crash(0, 0))
-	}
-	if f := n.due.Load(); f != nil && f.left.Add(-1) <= 0 {
-		return f.strike()
-	}
-	return nil
 }
 
 // reached is the process that the network reaches, nil while there is none.
 func (n *node) reached() *process {
 	p, _ := n.serving.Load().(*process)
-	if p == nil || p.dead.Load() || p.ctx.Err() != nil {
+	if p == nil || p.gone.Load() != 0 {
 		return nil
 	}
 	return p
+}
+
+// leave notes that the process can be reached no more.
+func (p *process) leave() { p.gone.CompareAndSwap(0, int64(p.node.world.now())) }
+
+// goneBefore reports whether the process was gone before a moment. What it did at the moment of its end was before that.
+func (p *process) goneBefore(at time.Duration) bool {
+	gone := time.Duration(p.gone.Load())
+	return gone != 0 && gone < at
 }
 
 // start brings the node up on what its disk holds.
@@ -111,7 +109,7 @@ func (n *node) start() (err error) {
 	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
 		return err
 	}
-	if p.ledger, err = ledger.Open(p.store, &n.world.genesis, nil, nil); err != nil {
+	if p.ledger, err = ledger.Open(p.store, &n.world.genesis, nil, n.world.setup.Engine); err != nil {
 		return err
 	}
 	if err := n.corrupt(p); err != nil {
@@ -125,7 +123,7 @@ func (n *node) start() (err error) {
 		p.solo = sequencer.New(p.ledger, p.pool, n.world.producer, clock{}, blockTime)
 		p.solo.OnBlock = p.built
 		p.sends, run = p.pool, p.solo.Run
-	} else if run, err = p.newReplica(quiet); err != nil {
+	} else if run, err = p.newReplica(slog.New(logHandler{p})); err != nil {
 		return err
 	}
 	if n.index == 0 {
@@ -143,8 +141,8 @@ func (n *node) start() (err error) {
 // newReplica makes what follows the other nodes, each replica with another order of preference.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
-	config := replica.Config{Importer: replica.Executing(p.ledger), Log: log, OnBlock: p.imported, Jitter: n.jitter}
-	if n.world.bug == ServesUnverified || n.world.bug == SkipsRootCheck {
+	config := replica.Config{Importer: replica.Executing(p.ledger), Dir: n.dir, Log: log, OnBlock: p.imported, Jitter: n.jitter}
+	if n.world.setup.Bug == ServesUnverified || n.world.setup.Bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}
 	for i := range nodes {
@@ -176,69 +174,23 @@ func (clock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // built is told of each block that the primary has on disk.
 func (p *process) built(b ledger.Block) {
+	p.written(b.Header.Header.Height)
 	if !p.dead.Load() {
 		p.node.world.note("%s has built %4d, %s, with %d transactions", p.node.name, b.Header.Header.Height, b.Hash, len(b.Included))
-		p.node.world.wasBuilt(b)
+		p.node.world.wasBuilt(p, b)
 	}
 }
 
 // imported is told of each block that a replica has on disk.
 func (p *process) imported(b ledger.Block) error {
+	p.written(b.Header.Header.Height)
 	if !p.dead.Load() {
 		p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
 	}
-	if p.node.world.bug == Stumbles && b.Header.Header.Height%16 == 0 {
+	if p.node.world.setup.Bug == Stumbles && b.Header.Header.Height%16 == 0 {
 		return errors.New("a bug ends the replica")
 	}
 	return p.pool.Reset(sequencer.Head(p.ledger), b.Accesses)
-}
-
-// crash ends the process now. What it had not synced is lost, or, where only the process dies, nothing is.
-func (n *node) crash() {
-	n.world.note("%s crashes", n.name)
-	n.die(n.process)
-	n.bury()
-}
-
-// die leaves a disk behind as the crash at this moment does.
-func (n *node) die(p *process) {
-	percent := 100 * n.world.dice(n.name, "crash").IntN(2)
-	left := n.disk.Crash(percent, 0)
-	if stale := n.stale.Load(); stale != nil {
-		left = stale
-	}
-	p.left.Store(left)
-	p.dead.Store(true)
-	n.world.count(func(r *Report) *int { return &r.Crashes })
-}
-
-// crashSoon lets the process die before one of the next writes to its disk, in the middle of a block.
-func (n *node) crashSoon(writes int) {
-	n.world.note("%s will crash at write %d", n.name, writes)
-	p, f := n.process, new(fault)
-	f.left.Store(int64(writes))
-	f.strike = func() error {
-		if n.due.CompareAndSwap(f, nil) {
-			n.die(p)
-			n.world.note("%s crashes at a write", n.name)
-		}
-		return nil
-	}
-	n.due.Store(f)
-}
-
-var errDisk = errors.New("the disk fails")
-
-// failSoon lets the disk refuse all writes after the next few, until the node is started again.
-func (n *node) failSoon(writes int) {
-	n.world.note("the disk of %s will fail at write %d", n.name, writes)
-	p, f := n.process, new(fault)
-	f.left.Store(int64(writes))
-	f.strike = func() error {
-		p.failed.Store(true)
-		return errDisk
-	}
-	n.due.Store(f)
 }
 
 // stop ends the process as an operator does.
@@ -256,7 +208,9 @@ func (n *node) halt() error {
 		return nil
 	}
 	n.due.Store(nil)
+	n.broken.Store(false)
 	n.process = nil
+	p.leave()
 	p.cancel()
 	ended := <-p.ended
 	synctest.Wait() // requests that were being answered
@@ -275,7 +229,7 @@ func (n *node) bury() {
 			n.world.note("%s was dead", n.name)
 		}
 		n.disk = p.left.Load()
-		n.disk.OnWrite(n.observeWrite)
+		n.watchDisk()
 	case len(p.ended) > 0:
 		err := <-p.ended
 		p.ended <- nil

@@ -3,7 +3,9 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -11,8 +13,8 @@ import (
 // so that no two requests are done at one moment.
 const window = 8
 
-// payer is a client: it pays from an account of its own, sends each payment to the primary until a node says that a block has it, and
-// remembers who said so.
+// payer is a client: it pays from an account of its own, in coins and in a token that the first client deploys, sends each
+// transaction to one node or another until a node says that a block has it, and remembers who said so.
 type payer struct {
 	world *world
 	name  string
@@ -27,17 +29,16 @@ func newPayer(w *world, index int) *payer {
 	return &payer{world: w, name: name, key: newKey(name)}
 }
 
-// act asks one node about the oldest payment that is under way, and sends the primary those that are. Replicas hand
-// nothing on here: which of two requests of one moment comes first is not the seed's.
+// act asks one node about the oldest transaction that is under way, and sends one those that are.
 func (c *payer) act() {
 	w := c.world
 	if p := w.nodes[w.random.IntN(nodes)].reached(); p != nil {
 		c.ask(p)
 	}
 	for len(c.sent) < c.confirmed+window {
-		c.pay()
+		c.sign(c.payload())
 	}
-	to := w.nodes[0].reached()
+	to := w.nodes[w.random.IntN(nodes)].reached()
 	if to == nil {
 		return
 	}
@@ -50,20 +51,41 @@ func (c *payer) act() {
 		for _, r := range to.sends.AddMany(to.ctx, encoded, c.name) {
 			if r.Err != nil {
 				refused++
+			} else if to.follow != nil {
+				w.count(func(r *Report) *int { return &r.Forwarded })
 			}
 		}
 		w.note("%s has sent %d to %s, which refuses %d", c.name, len(encoded), to.node.name, refused)
 	})
 }
 
-// pay makes the next payment.
-func (c *payer) pay() {
+// payload is what the client's next transaction does. Calls of a token that is not there yet fail, and so do payments of
+// more tokens than there are.
+func (c *payer) payload() types.Payload {
 	w := c.world
-	to := w.clients[w.random.IntN(clients)].key.PublicKey()
+	deployer, to := w.clients[0], w.clients[w.random.IntN(clients)].key.PublicKey()
+	switch {
+	case c == deployer && len(c.sent) == 0:
+		return types.Deploy{
+			Name: "token", Code: contracts.Token(), InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":10000}`),
+		}
+	case w.chance(30):
+		return types.Call{
+			Contract: types.NewContractID(types.Account(deployer.key.PublicKey()), 0), Function: "transfer",
+			Args: fmt.Appendf(nil, `{"to":"%s","amount":%d}`, types.Account(to), 1+w.random.IntN(2_000)),
+		}
+	default:
+		return types.Transfer{To: types.Account(to), Amount: types.Amount(1 + w.random.IntN(1_000_000))}
+	}
+}
+
+// sign makes the client's next transaction.
+func (c *payer) sign(payload types.Payload) {
+	w := c.world
+	gas := map[types.PayloadKind]types.Gas{types.KindTransfer: 50_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000}[payload.Kind()]
 	tx, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: w.genesis.ChainID, Sender: c.key.PublicKey(), Nonce: uint64(len(c.sent)), GasLimit: 50_000,
-		MaxFeePerGas: 1_000, MaxPriorityFeePerGas: types.Amount(1 + w.random.IntN(20)),
-		Payload: types.Transfer{To: types.Account(to), Amount: types.Amount(1 + w.random.IntN(1_000_000))},
+		Version: 1, ChainID: w.genesis.ChainID, Sender: c.key.PublicKey(), Nonce: uint64(len(c.sent)), GasLimit: gas,
+		MaxFeePerGas: 100, MaxPriorityFeePerGas: types.Amount(1 + w.random.IntN(20)), Payload: payload,
 	}, c.key, [32]byte{})
 	if err != nil {
 		panic(err) // a key signs everything
@@ -71,11 +93,14 @@ func (c *payer) pay() {
 	c.sent = append(c.sent, tx)
 }
 
-// ask has a node say which payments are in a block.
+// ask has a node say which transactions are in a block.
 func (c *payer) ask(p *process) {
 	for c.confirmed < len(c.sent) {
 		id := c.sent[c.confirmed].ID()
 		at, found, err := p.position(id)
+		if err == nil && found {
+			err = c.countCall(p, c.sent[c.confirmed], at)
+		}
 		if err != nil {
 			c.world.violate(Running, "%s does not find a transaction: %v", p.node.name, err)
 			return
@@ -87,4 +112,19 @@ func (c *payer) ask(p *process) {
 		c.world.wasIncluded(id, at)
 		c.confirmed++
 	}
+}
+
+// countCall counts a call that did what it was to do.
+func (c *payer) countCall(p *process, tx types.SignedTransaction, at chain.Position) error {
+	if tx.Payload.Kind() != types.KindCall {
+		return nil
+	}
+	receipts, err := p.receipts(at.Height)
+	if err != nil {
+		return err
+	}
+	if int(at.Index) < len(receipts) && receipts[at.Index].Status == types.StatusSuccess {
+		c.world.count(func(r *Report) *int { return &r.Calls })
+	}
+	return nil
 }

@@ -7,18 +7,36 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 )
 
 var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed to run")
+	replays   = flag.Int("replays", 4, "how many seeds to run twice")
 	seeds     = flag.Int("seeds", 8, "how many seeds to run; with one, its log is shown")
 )
 
+// newEngine makes what runs the contracts of a test's runs. It is not of a bubble.
+func newEngine(t *testing.T) *wasm.Engine {
+	engine, err := wasm.New(wasm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine
+}
+
 // run makes one run in a bubble of its own.
-func run(t *testing.T, seed uint64, bug Bug) (report *Report) {
+func run(t *testing.T, engine *wasm.Engine, seed uint64, bug Bug) (report *Report) {
+	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		if report, err = Run(seed, bug); err != nil {
+		if report, err = Run(Setup{Seed: seed, Bug: bug, Engine: engine, Dir: dir}); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	})
@@ -27,13 +45,14 @@ func run(t *testing.T, seed uint64, bug Bug) (report *Report) {
 
 // TestSeeds runs seeds without a bug, none of which may break anything: `make sim` runs many, and one again.
 func TestSeeds(t *testing.T) {
-	var blocks, included, crashes, corrupted, lost, lies atomic.Int64
+	var blocks, included, calls, forwarded, crashes, corrupted, lost, liars, halted atomic.Int64
+	engine := newEngine(t)
 	t.Run("group", func(t *testing.T) {
 		for i := range *seeds {
 			seed := *firstSeed + uint64(i)
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 				t.Parallel()
-				r := run(t, seed, "")
+				r := run(t, engine, seed, "")
 				if *seeds == 1 {
 					t.Logf("%s\ndigest %x", strings.Join(r.Log, "\n"), r.Digest)
 				}
@@ -45,17 +64,23 @@ func TestSeeds(t *testing.T) {
 				}
 				blocks.Add(int64(r.Heights))
 				included.Add(int64(r.Included))
+				calls.Add(int64(r.Calls))
+				forwarded.Add(int64(r.Forwarded))
 				crashes.Add(int64(r.Crashes))
 				corrupted.Add(int64(r.Corrupted))
 				lost.Add(int64(r.Lost))
 				if r.Lied {
-					lies.Add(1)
+					liars.Add(1)
 				}
+				halted.Add(int64(r.Halted))
 			})
 		}
 	})
-	t.Logf("%d seeds: %d blocks, %d transactions, %d crashes, %d answers changed and %d messages lost, %d lying producers",
-		*seeds, blocks.Load(), included.Load(), crashes.Load(), corrupted.Load(), lost.Load(), lies.Load())
+	t.Logf("%d seeds: %d blocks, %d transactions, %d calls, %d handed on by replicas, %d crashes, %d answers changed and %d messages lost, %d lying producers, %d halts",
+		*seeds, blocks.Load(), included.Load(), calls.Load(), forwarded.Load(), crashes.Load(), corrupted.Load(), lost.Load(), liars.Load(), halted.Load())
+	if calls.Load() == 0 || forwarded.Load() == 0 {
+		t.Error("no call succeeded in any run, or no replica handed a transaction on")
+	}
 	if crashes.Load() == 0 || corrupted.Load() == 0 || lost.Load() == 0 {
 		t.Error("nothing went wrong in any run")
 	}
@@ -64,6 +89,7 @@ func TestSeeds(t *testing.T) {
 // TestPlantedBugsAreFound has each bug break its invariant within a few seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
 	const within = 6
+	engine := newEngine(t)
 	broken := make(map[Invariant]bool)
 	for _, c := range []struct {
 		bug    Bug
@@ -78,6 +104,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{GivesUp, []Invariant{Convergence}},
 		{LosesRow, []Invariant{Sound}},
 		{Stumbles, []Invariant{Running}},
+		{IgnoresForks, []Invariant{Evidence}},
 	} {
 		t.Run(string(c.bug), func(t *testing.T) {
 			missing := make(map[Invariant]bool)
@@ -85,7 +112,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 				missing[i], broken[i] = true, true
 			}
 			for seed := uint64(1); seed <= within && len(missing) > 0; seed++ {
-				r := run(t, seed, c.bug)
+				r := run(t, engine, seed, c.bug)
 				for _, i := range c.breaks {
 					if r.Broke(i) && missing[i] {
 						delete(missing, i)
@@ -103,4 +130,27 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			t.Errorf("no bug breaks %q", i)
 		}
 	}
+}
+
+// TestReplay runs seeds twice: both runs must be the same in every event.
+func TestReplay(t *testing.T) {
+	engine := newEngine(t)
+	t.Run("group", func(t *testing.T) {
+		for i := range *replays {
+			seed := *firstSeed + uint64(i)
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				t.Parallel()
+				first, again := run(t, engine, seed, ""), run(t, engine, seed, "")
+				if first.Digest == again.Digest {
+					return
+				}
+				for i := range min(len(first.Log), len(again.Log)) {
+					if a, b := first.Log[i], again.Log[i]; a != b {
+						t.Fatalf("seed %d: after %d events\n%s\nand again\n%s", seed, i, a, b)
+					}
+				}
+				t.Errorf("seed %d: %d events, and again %d", seed, len(first.Log), len(again.Log))
+			})
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -36,9 +38,12 @@ type Report struct {
 	Violations []Violation
 	Digest     [32]byte // of the log: runs with the same digest were the same
 	Log        []string // what happened, in order
-	Lied       bool     // whether the producer signed what executing its blocks does not give
+	Lied       bool     // whether the producer signed what it must not
+	Halted     int      // replicas that have found that out, in the end
 	Heights    types.Height
 	Included   int // transactions that a client saw in a block
+	Calls      int // of these, calls of the token that succeeded
+	Forwarded  int // transactions that a replica handed on and the primary took
 	Crashes    int
 	Corrupted  int // answers that the network changed
 	Lost       int // requests and answers that it lost
@@ -55,10 +60,17 @@ func (r *Report) Broke(i Invariant) bool {
 	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == i })
 }
 
+// Setup is what a run is made of.
+type Setup struct {
+	Seed   uint64
+	Bug    Bug
+	Engine vm.Engine // of the contracts, made outside the run's bubble
+	Dir    string    // an empty directory
+}
+
 // world is one run.
 type world struct {
-	seed     uint64
-	bug      Bug
+	setup    Setup
 	random   *rand.Rand // of the driver, which alone uses it
 	began    time.Time
 	genesis  types.Genesis
@@ -67,9 +79,10 @@ type world struct {
 	clients  []*payer
 	sending  sync.WaitGroup // the clients' requests
 	faulty   atomic.Bool    // whether network and disks fail
-	lies     types.Height   // from this height on the primary's blocks are signed with a wrong root; 0: never
+	lies     lies
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex   // guards what follows
+	second *types.Block // of the height at which the primary signs two
 	log    []event
 	report Report
 	book   book
@@ -82,9 +95,9 @@ type event struct {
 }
 
 // Run makes one run. It must be called in a bubble of testing/synctest, whose clock it moves.
-func Run(seed uint64, bug Bug) (*Report, error) {
-	w := &world{seed: seed, bug: bug, random: rand.New(rand.NewPCG(seed, 0)), began: time.Now(), producer: newKey("producer")}
-	w.report.Seed, w.book = seed, newBook()
+func Run(setup Setup) (*Report, error) {
+	w := &world{setup: setup, random: rand.New(rand.NewPCG(setup.Seed, 0)), began: time.Now(), producer: newKey("producer")}
+	w.report.Seed, w.book = setup.Seed, newBook()
 	w.genesis = types.Genesis{
 		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().Unix()) - 10, BaseFee: 10, Parameters: params.Default(w.producer.PublicKey()),
 	}
@@ -94,19 +107,23 @@ func Run(seed uint64, bug Bug) (*Report, error) {
 		w.genesis.Allocations = append(w.genesis.Allocations, types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
 	}
 	slices.SortFunc(w.genesis.Allocations, func(a, b types.Allocation) int { return slices.Compare(a.Account[:], b.Account[:]) })
-	if bug == SkipsRootCheck || bug == "" && w.chance(10) {
-		w.lies = types.Height(5 + w.random.IntN(30))
-	}
-	w.report.Lied = w.lies > 0
+	w.lies = w.drawLies()
+	w.report.Lied = w.lies != (lies{})
 	for i := range nodes {
-		w.nodes = append(w.nodes, newNode(w, i))
+		n := newNode(w, i)
+		if n.dir != "" {
+			if err := os.Mkdir(n.dir, 0o700); err != nil {
+				return nil, err
+			}
+		}
+		w.nodes = append(w.nodes, n)
 	}
+	w.faulty.Store(true)
 	for _, n := range w.nodes {
 		if err := n.start(); err != nil {
 			return nil, fmt.Errorf("the first start of %s: %w", n.name, err)
 		}
 	}
-	w.faulty.Store(true)
 	for range steps {
 		w.pass(1 + time.Duration(w.random.Int64N(int64(longestStep))))
 		w.check()
@@ -126,6 +143,9 @@ func newKey(name string) crypto.PrivateKey {
 	return key
 }
 
+// now is the time since the run began.
+func (w *world) now() time.Duration { return time.Since(w.began) }
+
 // chance is true in so many of a hundred cases.
 func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
 
@@ -133,8 +153,8 @@ func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
 // first.
 func (w *world) dice(purpose ...any) *rand.Rand {
 	h := fnv.New64a()
-	fmt.Fprint(h, time.Since(w.began), purpose) // a hash takes everything
-	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
+	fmt.Fprint(h, w.now(), purpose) // a hash takes everything
+	return rand.New(rand.NewPCG(w.setup.Seed, h.Sum64()))
 }
 
 // pass lets time pass, and everything happen that is due.
@@ -145,7 +165,7 @@ func (w *world) pass(d time.Duration) {
 
 // note puts an event into the log.
 func (w *world) note(format string, args ...any) {
-	e := event{time.Since(w.began), fmt.Sprintf(format, args...)}
+	e := event{w.now(), fmt.Sprintf(format, args...)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, e)
@@ -171,9 +191,9 @@ func (w *world) act() {
 	case w.chance(6):
 		n.crash()
 	case w.chance(8):
-		n.crashSoon(1 + w.random.IntN(6))
+		n.failAt([]faultKind{crashBefore, crashAfter}[w.random.IntN(2)], 1+types.Height(w.random.IntN(2)))
 	case w.chance(4):
-		n.failSoon(1 + w.random.IntN(4))
+		n.failAt(diskFails, 1+types.Height(w.random.IntN(2)))
 	case w.chance(4):
 		n.stop()
 	}
@@ -208,7 +228,7 @@ func (w *world) heal() {
 // settled reports whether all nodes are where they must be in the end.
 func (w *world) settled() bool {
 	for _, n := range w.nodes {
-		if n.process == nil || n.process.height() != w.endOf(n.process) || n.process.follow != nil && w.lied() && n.process.follow.Halt() == nil {
+		if n.process == nil || w.unsettled(n.process) != nil {
 			return false
 		}
 	}
@@ -230,12 +250,15 @@ func (w *world) finish() *Report {
 		}
 		return strings.Compare(a.text, b.text)
 	})
+	r := &w.report
+	w.log = append(w.log, event{w.now(), fmt.Sprintf("%d blocks, %d transactions included, %d calls, %d handed on, %d crashes, %d answers changed, %d messages lost, %d halts",
+		r.Heights, r.Included, r.Calls, r.Forwarded, r.Crashes, r.Corrupted, r.Lost, r.Halted)})
 	digest := sha256.New()
 	for _, e := range w.log {
 		line := fmt.Sprintf("%12.6fs %s", e.at.Seconds(), e.text)
-		w.report.Log = append(w.report.Log, line)
+		r.Log = append(r.Log, line)
 		fmt.Fprintln(digest, line) // a hash takes everything
 	}
-	digest.Sum(w.report.Digest[:0])
-	return &w.report
+	digest.Sum(r.Digest[:0])
+	return r
 }

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"errors"
+
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// lies are what a producer that is out of order signs.
+type lies struct {
+	root  types.Height // from this height on it signs a wrong state root; 0: never
+	twice types.Height // at this height it signs two blocks; 0: never
+}
+
+// drawLies has some producers lie.
+func (w *world) drawLies() (l lies) {
+	kind := w.random.IntN(10)
+	switch height := types.Height(5 + w.random.IntN(30)); {
+	case w.setup.Bug == SkipsRootCheck || w.setup.Bug == "" && kind == 0:
+		l.root = height
+	case w.setup.Bug == IgnoresForks || w.setup.Bug == "" && kind < 3:
+		l.twice = height
+	}
+	return l
+}
+
+// deceived is the node that is told the second of two blocks of one height.
+const deceived = nodes - 1
+
+// told is a block as a node tells it to another. A primary that signs a wrong state root tells no other from then on; one
+// that signs twice tells the second block to one node, until that has it.
+func (l *link) told(p *process, h types.Height) (types.Block, error) {
+	w := l.world
+	b, err := p.block(h)
+	if err != nil || p.node.index > 0 {
+		return b, err
+	}
+	if w.lies.root > 0 && h >= w.lies.root {
+		b.Header.StateRoot[0] ^= 1
+		hash := b.Header.Hash()
+		b.Signature, err = w.producer.Sign(hash[:], [32]byte{})
+	}
+	if h == w.lies.twice && l.from.node.index == deceived && l.from.height() < h {
+		if second := w.secondBlock(); second != nil {
+			return *second, nil
+		}
+	}
+	return b, err
+}
+
+// signSecond has a primary whose head is the parent sign a block of the height at which it signs two.
+func (w *world) signSecond(p *process) error {
+	if w.lies.twice == 0 || p.height() != w.lies.twice-1 || w.secondBlock() != nil {
+		return nil
+	}
+	// The other block is at most one block time later.
+	entry, err := p.emptyBlock(p.ledger.Tip().Header.Header.Timestamp+2, nil)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.second = &entry.Block
+	return nil
+}
+
+// secondBlock is what [world.signSecond] signed, nil before.
+func (w *world) secondBlock() *types.Block {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.second
+}
+
+// isSecond reports whether a block is the second one of its height.
+func (w *world) isSecond(hash types.BlockHash) bool {
+	second := w.secondBlock()
+	return second != nil && second.Header.Hash() == hash
+}
+
+// emptyBlock is a block without transactions after the head, with what change does to it.
+func (p *process) emptyBlock(timestamp uint64, change func(*chain.State, *exec.Result) error) (e chain.Entry, err error) {
+	tip := p.ledger.Tip()
+	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, timestamp)
+	if err != nil {
+		return e, err
+	}
+	view, err := p.store.StateAt(p.store.Head().Header.Height)
+	if err != nil {
+		return e, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	result, err := exec.Begin(tip.Parameters, view, seed, p.ledger.Machine()).Finish()
+	if err != nil {
+		return e, err
+	}
+	if change != nil {
+		if err := change(view, &result); err != nil {
+			return e, err
+		}
+	}
+	leaves, err := view.Leaves()
+	if err != nil {
+		return e, err
+	}
+	defer leaves.Close()
+	loaded, err := tree.Load(leaves.Next, parallel.Run)
+	if err != nil {
+		return e, err
+	}
+	changed, err := loaded.Prepare(result.Accesses, parallel.Run)
+	if err != nil {
+		return e, err
+	}
+	result.Header.StateRoot = changed.Root()
+	hash := result.Header.Hash()
+	signature, err := p.node.world.producer.Sign(hash[:], [32]byte{})
+	return chain.Entry{
+		Block: types.Block{Header: result.Header, Signature: signature}, Accesses: result.Accesses, Leaves: changed.Leaves(),
+	}, err
+}
