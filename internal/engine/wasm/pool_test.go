@@ -318,7 +318,7 @@ func TestParallelRuns(t *testing.T) {
 func TestCollectionBesideAnEndlessLoop(t *testing.T) {
 	e := newEngine(t, Options{})
 	c := e.load(t, body(forever()))
-	const slices = 100
+	const slices = 1000
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

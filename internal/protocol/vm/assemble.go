@@ -17,7 +17,7 @@ func (p *parsed) assemble() []byte {
 	out = appendSection(out, importSection, len(p.imports)+addedImports, imports)
 
 	functions := p.copyOf(functionSection)
-	functions = appendU32(functions, add.emptyType) // settle
+	functions = appendU32(functions, add.refillType) // settle
 	functions = appendU32(functions, add.growType)
 	functions = appendU32(functions, add.emptyType) // reset
 	out = appendSection(out, functionSection, p.bodyCount+3, functions)
@@ -87,12 +87,12 @@ func (p *parsed) appendExports(out []byte, add *added) []byte {
 
 // appendAddedBodies writes the functions that are added: settle, grow and reset.
 func (p *parsed) appendAddedBodies(out []byte, add *added) []byte {
+	// settle gives the gas to go on with, and has the global hold it.
 	// A frame that does not fit traps here, and counts before gas: the function's first block is not paid yet.
 	settle := append(add.appendOverflow([]byte{0}), opI64Const, 0, opI64LtS, opIf, emptyBlock, opUnreachable, opEnd)
-	settle = appendU32(append(settle, opGlobalGet), add.gas)
-	settle = appendU32(append(settle, opCall), add.refill)
-	settle = appendU32(append(settle, opGlobalSet), add.gas)
-	out = appendBody(out, append(settle, opEnd))
+	settle = appendU32(append(settle, opLocalGet, 0, opCall), add.refill)
+	settle = appendU32(append(settle, opLocalTee, 0, opGlobalSet), add.gas)
+	out = appendBody(out, append(settle, opLocalGet, 0, opEnd))
 
 	// memory.grow of 0 is memory.size; without a memory nothing calls this.
 	grow := []byte{0, opUnreachable, opEnd}

@@ -64,7 +64,7 @@ func (p *parsed) readBodies(n int) {
 func (b *body) read(t functionType) {
 	b.functionType = t
 	b.operands, b.controls, b.highest, b.branches = b.operands[:0], b.controls[:0], 0, 0
-	locals := b.readLocals()
+	groups, locals := b.readLocals()
 	b.push(opBlock, t.result)
 	b.begin()
 	for len(b.controls) > 0 {
@@ -78,18 +78,19 @@ func (b *body) read(t functionType) {
 	}
 	branches, frame := types.Gas(b.branches), types.Gas(b.frame())
 	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*frame
-	b.finish(locals)
+	b.finish(groups, locals)
 }
 
 // frame is how many slots the function takes while it is active.
 func (b *body) frame() int { return len(b.locals) + b.highest + frameSlots }
 
-// readLocals reads the declarations of locals and returns them as they were written.
-func (b *body) readLocals() []byte {
+// readLocals reads the declarations of locals and returns how many groups they are, and them as they were written.
+func (b *body) readLocals() (groups int, declared []byte) {
 	b.locals = b.locals[:0]
 	b.locals = append(b.locals, b.functionType.params...)
+	groups = b.count()
 	from := b.at
-	for range b.count() {
+	for range groups {
 		many := uint64(b.u32())
 		if uint64(len(b.locals))+many > b.bounds.locals {
 			b.refuse(reasonLocals)
@@ -105,7 +106,7 @@ func (b *body) readLocals() []byte {
 	if uint64(len(b.locals)) > b.bounds.locals {
 		b.refuse(reasonLocals)
 	}
-	return b.code[from:b.at]
+	return groups, b.code[from:b.at]
 }
 
 // push opens a block.
@@ -248,6 +249,7 @@ func (b *body) step() {
 		b.refuse(reasonFloat)
 	}
 	b.cost += uint32(known.price)
+	b.observed = b.observed || known.traps
 	switch known.shape {
 	case unknownInstruction:
 		b.refuse(reasonInstruction)
@@ -357,6 +359,7 @@ func (b *body) straight(opcode byte, from int) {
 		b.take(I32)
 		b.takeParams(t.params)
 		b.giveResult(t.result)
+		b.called()
 	case opDrop:
 		b.take(anyType)
 	case opSelect:

@@ -29,6 +29,7 @@ const (
 	opF32Const     = 0x43
 	opF64Const     = 0x44
 	opI64LtS       = 0x53
+	opI64GeS       = 0x59
 	opI64Add       = 0x7C
 	opI64Sub       = 0x7D
 	opI64Or        = 0x84
@@ -55,6 +56,7 @@ type instruction struct {
 	out      ValueType    // 0: no result
 	price    uint8
 	ends     bool  // it ends a metered block
+	traps    bool  // it may trap by itself, of those that contracts may have
 	float    bool  // it has to do with floats
 	align    uint8 // of a memory access: the largest allowed, as a power of two
 }
@@ -82,6 +84,7 @@ func instructionTable() (table [256]instruction) {
 	for _, op := range []byte{opLoop, opIf, opElse, opEnd, opBr, opBrIf, opBrTable, opReturn, opUnreachable} {
 		table[op].ends = true
 	}
+	table[opUnreachable].traps = true
 	for _, run := range numeric {
 		for op := int(run.first); op <= int(run.last); op++ {
 			table[op] = instruction{shape: plain, operands: uint8(len(run.in)), out: run.out, price: one}
@@ -90,7 +93,7 @@ func instructionTable() (table [256]instruction) {
 	}
 	for _, divisions := range []byte{0x6D, 0x7F} { // div_s, div_u, rem_s, rem_u of i32 and i64
 		for op := divisions; op < divisions+4; op++ {
-			table[op].price = uint8(schedule.DivRem)
+			table[op].price, table[op].traps = uint8(schedule.DivRem), true
 		}
 	}
 	for i, access := range accesses {
@@ -98,7 +101,7 @@ func instructionTable() (table [256]instruction) {
 		if 0x28+i >= 0x36 {
 			loaded = instruction{shape: memoryAccess, operands: 2, in: [2]ValueType{I32, access.value}}
 		}
-		loaded.align, loaded.price = access.align, uint8(schedule.LoadStore)
+		loaded.align, loaded.price, loaded.traps = access.align, uint8(schedule.LoadStore), true
 		table[0x28+i] = loaded
 	}
 	for op := range table {

@@ -37,42 +37,54 @@ func (p *parsed) moved(function uint32) uint32 {
 
 // rewriter writes the body that is being read anew.
 //
-// Each metered block takes its price from the gas global and goes on, below 0 too: a branch at each would make an engine
-// compile for much longer. Whether the global is below 0 is seen at the entry of a function, before its first block is
-// paid, at its end, in the first block of each loop, and by the engine at host functions, growth of memory and traps. So from the block that cannot be paid to the check that ends the call only instructions of one activation of one
-// function run, each at most once: a branch back passes a loop's first block, a call passes an entry. They have no effect
-// outside the instance, which is lost. The global is never lower than minus what one body costs, 5 gas a byte at most.
+// Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine compile
+// for much longer. Whether the gas is below 0 is seen at the entry of a function, before its first block is paid, at its
+// end, in the first block of each loop, and by the engine at host functions, growth of memory and traps. So from the block
+// that cannot be paid to the check that ends the call only instructions of one activation of one function run, each at most
+// once: a branch back passes a loop's first block, a call passes an entry. They have no effect outside the instance, which
+// is lost. The gas is never lower than minus what one body costs, 5 gas a byte at most.
+//
+// A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written takes
+// longer than most blocks. The global holds the same wherever somebody else can see it: from the beginning of a
+// metered block that may trap or that calls, at the function's end, and after a check that failed.
 //
 // The instructions of the guest go over as they are, but calls to
 // functions that moved, memory.grow, which becomes a call, and return, which becomes a branch to the end: the function's
 // instructions are in a block of its own, behind which the frame is given back.
 type rewriter struct {
 	added
-	out    []byte // the instructions so far
-	copied int    // the code up to here is in out or replaced
-	run    int    // where in out the metered block begins
-	looped bool   // whether it is the first of a loop
-	alive  bool   // whether the metered block can be reached
-	cost   uint32 // of the metered block so far
-
-	beforePrice, afterPrice []byte // take the price of a metered block: gas −= price
-	check                   []byte // if gas < 0, settleFunction
+	out      []byte // the instructions so far
+	copied   int    // the code up to here is in out or replaced
+	run      int    // where in out the metered block begins
+	looped   bool   // whether it is the first of a loop
+	alive    bool   // whether the metered block can be reached
+	observed bool   // whether the global must hold the gas in it: it may trap, or it calls
+	cost     uint32 // of the metered block so far
+	gasLocal uint32 // the local that holds the gas, behind the guest's own
 
 	charge, entry []byte // kept for their memory
 }
 
-func newRewriter(p *parsed) rewriter {
-	r := rewriter{added: newAdded(p)}
-	r.beforePrice = append(appendU32([]byte{opGlobalGet}, r.gas), opI64Const)
-	r.afterPrice = appendU32([]byte{opI64Sub, opGlobalSet}, r.gas)
-	r.check = r.appendSettleIfNegative(appendU32([]byte{opGlobalGet}, r.gas))
-	return r
+func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
+
+// appendCharge writes what takes a price: gas −= price.
+func (r *rewriter) appendCharge(out []byte, price uint32) []byte {
+	out = appendU32(append(out, opLocalGet), r.gasLocal)
+	out = append(appendS64(append(out, opI64Const), int64(price)), opI64Sub)
+	if !r.observed {
+		return appendU32(append(out, opLocalSet), r.gasLocal)
+	}
+	out = appendU32(append(out, opLocalTee), r.gasLocal)
+	return appendU32(append(out, opGlobalSet), r.gas)
 }
 
-// appendSettleIfNegative writes a call of settleFunction if the operand is below 0.
-func (a *added) appendSettleIfNegative(out []byte) []byte {
-	out = append(out, opI64Const, 0, opI64LtS, opIf, emptyBlock)
-	return append(appendU32(append(out, opCall), a.settleFunction), opEnd)
+// appendSettleIfNegative writes a call of settleFunction if the operand is below 0. The branch that does nothing comes
+// first: wazero keeps values in registers behind an if that were in registers at the end of the branch that it saw first.
+func (r *rewriter) appendSettleIfNegative(out []byte) []byte {
+	out = append(out, opI64Const, 0, opI64GeS, opIf, emptyBlock, opElse)
+	out = appendU32(append(out, opLocalGet), r.gasLocal)
+	out = appendU32(append(out, opCall), r.settleFunction)
+	return append(appendU32(append(out, opLocalSet), r.gasLocal), opEnd)
 }
 
 // appendOverflow writes what gives an operand below 0 if the stack global is overflowed: both its halves' signs meet in
@@ -85,7 +97,14 @@ func (a *added) appendOverflow(out []byte) []byte {
 
 // begin begins the instructions of a body.
 func (b *body) begin() {
-	b.out, b.copied, b.run, b.looped, b.alive, b.cost = b.out[:0], b.at, 0, false, true, 0
+	b.out, b.copied, b.gasLocal = b.out[:0], b.at, uint32(len(b.locals))
+	b.next(opBlock)
+	b.alive = true
+}
+
+// next begins a metered block behind an instruction.
+func (b *body) next(opcode byte) {
+	b.run, b.looped, b.observed, b.cost = len(b.out), opcode == opLoop, false, 0
 }
 
 // copyTo takes over the code up to an offset.
@@ -99,16 +118,27 @@ func (b *body) replaceReturn(from int) {
 	b.out = appendU32(append(b.out, opBr), uint32(len(b.controls)-1))
 }
 
+// replaceCall writes a call that was read, and reads the gas again behind it: the callee used some.
 func (b *body) replaceCall(from int, index uint32) {
 	if moved := b.moved(index); moved != index {
 		b.copyTo(from)
 		b.out = appendU32(append(b.out, opCall), moved)
 	}
+	b.called()
 }
 
 func (b *body) replaceGrow(from int) {
 	b.copyTo(from)
 	b.out = appendU32(append(b.out, opCall), b.growFunction)
+	b.called()
+}
+
+// called reads the gas again behind an instruction that made others run.
+func (b *body) called() {
+	b.observed = true
+	b.copyTo(b.at)
+	b.out = appendU32(append(b.out, opGlobalGet), b.gas)
+	b.out = appendU32(append(b.out, opLocalSet), b.gasLocal)
 }
 
 // settle ends a metered block with an instruction: its price is known, and what takes it goes before its instructions.
@@ -117,34 +147,38 @@ func (b *body) settle(opcode byte) {
 	b.copyTo(b.at)
 	b.charge = b.charge[:0]
 	if b.cost > 0 {
-		b.charge = appendS64(append(b.charge, b.beforePrice...), int64(b.cost))
-		b.charge = append(b.charge, b.afterPrice...)
+		b.charge = b.appendCharge(b.charge, b.cost)
 	}
 	if b.looped {
-		b.charge = append(b.charge, b.check...)
+		b.charge = b.appendSettleIfNegative(appendU32(append(b.charge, opLocalGet), b.gasLocal))
 	}
 	if b.alive {
 		b.out = slices.Insert(b.out, b.run, b.charge...)
 	}
-	b.run, b.looped, b.cost = len(b.out), opcode == opLoop, 0
+	b.next(opcode)
 	b.alive = len(b.controls) > 0 && !b.top().dead
 }
 
 // finish puts the code entry together from the declarations of locals and the rewritten instructions: take the frame,
 // check it and the gas at once, run the instructions in a block, give the frame back, check the gas.
-func (b *body) finish(locals []byte) {
+func (b *body) finish(groups int, locals []byte) {
 	frame := int64(1<<32 | b.frame())
-	e := appendU32(append(append(b.entry[:0], locals...), opGlobalGet), b.stack)
+	e := append(appendU32(b.entry[:0], uint32(groups+1)), locals...)
+	e = appendU32(append(e, 1, I64, opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), frame)
 	e = appendU32(append(e, opI64Sub, opGlobalSet), b.stack)
 	e = appendU32(append(b.appendOverflow(e), opGlobalGet), b.gas)
+	e = appendU32(append(e, opLocalTee), b.gasLocal)
 	e = b.appendSettleIfNegative(append(e, opI64Or))
 	e = append(e, opBlock, blockTypeOf(b.functionType.result))
 	e = append(e, b.out...) // ends with the block's end
 	e = appendU32(append(e, opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), frame)
 	e = appendU32(append(e, opI64Add, opGlobalSet), b.stack)
-	e = append(append(e, b.check...), opEnd)
+	e = appendU32(append(e, opLocalGet), b.gasLocal)
+	e = appendU32(append(e, opGlobalSet), b.gas)
+	e = appendU32(append(e, opLocalGet), b.gasLocal)
+	e = append(b.appendSettleIfNegative(e), opEnd)
 	b.bodies = append(appendU32(b.bodies, uint32(len(e))), e...)
 	b.entry = e
 }
