@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"syscall"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/testkit/cputime"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -51,24 +51,17 @@ func (t *table) end() {
 	fmt.Fprintln(t.out)
 }
 
-// processorTime is what the process uses, in user and kernel mode, while something runs: others on the machine change it
-// less than the time of the clock.
+// processorTime is what the process uses, in user and kernel mode, while something runs.
 func processorTime(f func() error) (time.Duration, error) {
-	before, err := usedTime()
+	before, err := cputime.Used()
 	if err != nil {
 		return 0, err
 	}
 	if err := f(); err != nil {
 		return 0, err
 	}
-	after, err := usedTime()
+	after, err := cputime.Used()
 	return after - before, err
-}
-
-func usedTime() (time.Duration, error) {
-	var usage syscall.Rusage
-	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), err
 }
 
 // calibrate is the least time that a chain of a hundred million dependent additions and multiplications takes, for one: at

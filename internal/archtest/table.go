@@ -90,7 +90,7 @@ var rows = map[string][]string{
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto"},
-	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
+	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":     {"client", "internal/bench"},
@@ -106,6 +106,7 @@ var rows = map[string][]string{
 	"contracts/rust":           {}, // likewise
 
 	"internal/testkit":               {"..."},
+	"internal/testkit/cputime":       {},                                                                                                       // what benchmarks take of the processor
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                   // proofs a second time, as docs/proofs.md has it
 	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."}, // a chain with its proofs
 	"internal/testkit/wasmgen":       {},                                                                                                       // writes modules for the tests of who checks and who runs them
@@ -122,7 +123,8 @@ var testRows = map[string][]string{
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/node", "types"},
-	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "crypto", "internal/storage/kv"},
+	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
+	"internal/engine/wasm":         {"internal/testkit/cputime"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
 	"internal/engine/sequencer":    {"internal/storage/..."},
 	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/cputime"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -104,9 +106,11 @@ func BenchmarkTokenTransfers(b *testing.B) {
 				return i % benchmarkSenders, t.transfer((i+1+i/benchmarkSenders)%benchmarkSenders, 1)
 			})
 			var execute, change, store float64
+			processor := cputime.Start(b)
 			for b.Loop() {
 				block := t.include(2_000, txs)
 				b.StopTimer()
+				processor.Pause()
 				for _, receipt := range receiptsOf(b, t.store, before+1) {
 					if receipt.Status != types.StatusSuccess {
 						b.Fatalf("a transfer failed: %s", receipt.Output)
@@ -118,8 +122,10 @@ func BenchmarkTokenTransfers(b *testing.B) {
 				execute += float64(block.Timings.Execute)
 				change += float64(block.Timings.Tree)
 				store += float64(block.Timings.Append)
+				processor.Resume()
 				b.StartTimer()
 			}
+			processor.Report(b.N*n, time.Microsecond, "cpu-µs/transfer")
 			per := float64(b.N * n)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/per/1000, "µs/transfer")
 			b.ReportMetric(execute/per/1000, "execute-µs/transfer")

@@ -43,6 +43,7 @@ const (
 	opReturn      = 0x0F
 	opDrop        = 0x1A
 	opI32Eqz      = 0x45
+	opI32LtU      = 0x49
 	opI32GeU      = 0x4F
 	opI32Add      = 0x6A
 	opI32Sub      = 0x6B
