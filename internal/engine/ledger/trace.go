@@ -11,7 +11,7 @@ import (
 
 // Trace tells a tracer what an included transaction did: it executes the block again up to it, on the parent's state.
 // Errors are those of the store, among them chain.ErrPruned where that state is not kept. stop, asked between
-// transactions, ends it with its error.
+// transactions and while contracts run, ends it with its error.
 func (l *Ledger) Trace(p chain.Position, tracer exec.Tracer, stop func() error) (err error) {
 	block, err := l.store.Block(p.Height)
 	if err != nil {
@@ -37,6 +37,7 @@ func (l *Ledger) Trace(p chain.Position, tracer exec.Tracer, stop func() error) 
 	if err != nil {
 		return err
 	}
+	run.StopWith(stop)
 	txs := types.VerifySignatures(block.Transactions[:p.Index+1])
 	for i, tx := range txs {
 		if err := stop(); err != nil {

@@ -15,6 +15,7 @@ type hostFunc func(f vm.Function, m vm.Memory, stack []uint64, gas *vm.Gas) (vm.
 type host struct {
 	serve  hostFunc
 	grows  func(pages uint32) bool // nil: always
+	goesOn func() error            // nil: always
 	called int
 }
 
@@ -27,6 +28,13 @@ func (h *host) Invoke(f vm.Function, m vm.Memory, stack []uint64, gas *vm.Gas) (
 }
 
 func (h *host) Grow(_ vm.Memory, pages uint32) bool { return h.grows == nil || h.grows(pages) }
+
+func (h *host) Continue() error {
+	if h.goesOn == nil {
+		return nil
+	}
+	return h.goesOn()
+}
 
 func newEngine(t testing.TB, opts Options) *Engine {
 	t.Helper()

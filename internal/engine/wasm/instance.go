@@ -33,7 +33,8 @@ type instance struct {
 	// Of the call that runs.
 	host  vm.Host
 	gas   *vm.Gas
-	ended bool // by a host function, with exit or fault
+	asked uint64 // what gas was left when the host was asked whether to go on
+	ended bool   // by a host function, with exit or fault
 	exit  vm.Exit
 	fault error
 }
@@ -59,7 +60,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	if f == nil {
 		return 0, errors.New("no such export")
 	}
-	i.host, i.gas, i.ended, i.exit, i.fault = host, gas, false, vm.Returned, nil
+	i.host, i.gas, i.asked, i.ended, i.exit, i.fault = host, gas, gas.Left, false, vm.Returned, nil
 	i.gasGlobal.Set(gas.Lend())
 	err := f.CallWithStack(i, nil)
 	i.host, i.gas = nil, nil
@@ -149,11 +150,22 @@ func recovered(err *error) {
 	}
 }
 
-// takeGas takes back what was lent to the guest, which may be a debt.
+// takeGas takes back what was lent to the guest, which may be a debt, and asks the host now and then whether to go on.
 func (i *instance) takeGas(global uint64) {
 	if !i.gas.Return(global) {
 		i.end(vm.OutOfGas, nil)
 	}
+	if i.gas.Left+vm.MaxSlice <= i.asked {
+		i.asked = i.gas.Left
+		if err := i.mayContinue(); err != nil {
+			i.end(0, err)
+		}
+	}
+}
+
+func (i *instance) mayContinue() (err error) {
+	defer recovered(&err)
+	return i.host.Continue()
 }
 
 // end ends the call.

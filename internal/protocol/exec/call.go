@@ -13,6 +13,9 @@ type Simulation struct {
 	Machine
 	View   bool   // in view context: what would change the state traps
 	Tracer Tracer // nil for none
+	// Stop is asked while contracts run, at least once in vm.MaxSlice of gas and a host function; its error ends the
+	// simulation. nil for none.
+	Stop func() error
 }
 
 // Call executes a transaction on a state and drops what it wrote: for calls, views, estimates and traces. Version, chain
@@ -25,7 +28,7 @@ func Call(p types.Parameters, parent state.Reader, seed types.Header, tx types.T
 		return Outcome{}, err
 	}
 	run := Begin(p, parent, seed, s.Machine)
-	run.view, run.tracer = s.View, s.Tracer
+	run.view, run.tracer, run.stop = s.View, s.Tracer, s.Stop
 	sender, err := peekSender(run.state, tx.Sender)
 	if err != nil {
 		return Outcome{}, err

@@ -42,6 +42,14 @@ func (f *frame) Grow(_ vm.Memory, pages uint32) bool {
 	return true
 }
 
+// Continue implements [vm.Host].
+func (f *frame) Continue() error {
+	if f.run.stop == nil {
+		return nil
+	}
+	return f.run.stop()
+}
+
 func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	price := uint64(vm.Functions[function].Price)
 	switch function {

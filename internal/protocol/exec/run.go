@@ -24,6 +24,7 @@ type Run struct {
 	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
 	sizes    map[types.CodeHash]int    // of stored codes that were asked: asking takes a fifth of a token transfer
 	tracer   Tracer                    // nil but in simulations
+	stop     func() error              // nil but in simulations; see [Run.StopWith]
 	view     bool                      // a simulation's call is in view context
 	listed   bool                      // what every block with transactions lists
 }
@@ -63,6 +64,10 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 
 // Trace tells a tracer, nil for none, of the transactions that are applied from now on.
 func (r *Run) Trace(t Tracer) { r.tracer = t }
+
+// StopWith asks stop, nil for nobody, while contracts run: an error of it ends [Run.Apply] or [Run.Finish] as a fault of the
+// node would. So it is for what only this node waits for, and the run is of no use any more.
+func (r *Run) StopWith(stop func() error) { r.stop = stop }
 
 // Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
 // that every node agreed on outside the chain, for a producer's key that was lost.

@@ -42,6 +42,10 @@ type Host interface {
 	// Grow reports whether the instances on the call stack may have so many more pages of memory together, and counts
 	// them if so. pages is at least 1.
 	Grow(memory Memory, pages uint32) bool
+
+	// Continue is asked whenever the call has used [MaxSlice] of gas since it was asked last, at the next refill, growth
+	// or host function: whether whoever waits for the call still does. An error ends it, as a fault.
+	Continue() error
 }
 
 // Memory is the memory of a running instance.

@@ -109,7 +109,8 @@ func (m *machine) invoke(f vm.Function, inside api.Module, stack []uint64) {
 	m.settled(inside, func() vm.Exit { return m.host(f, inside.Memory(), stack, &m.gas) })
 }
 
-// Grow and Invoke make the machine a vm.Host.
+// Continue, Grow and Invoke make the machine a vm.Host.
+func (m *machine) Continue() error                     { return nil }
 func (m *machine) Grow(_ vm.Memory, pages uint32) bool { return m.grown == nil || m.grown(pages) }
 
 func (m *machine) Invoke(vm.Function, vm.Memory, []uint64, *vm.Gas) (vm.Exit, error) {

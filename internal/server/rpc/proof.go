@@ -19,7 +19,7 @@ func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (pro
 		return s.ledger.Prove(key)
 	}
 	head, b := s.chain.Head().Header.Height, budgetOf(ctx)
-	busy := s.proving.run(ctx, b, func() {
+	busy := s.proving.run(ctx, b, func(func() error) {
 		limited, cancel := context.WithDeadline(ctx, b.deadline)
 		defer cancel()
 		proof, err = s.ledger.ProveAt(limited, block.Resolve(head), key)

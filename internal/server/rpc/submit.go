@@ -175,7 +175,11 @@ func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.
 	}
 	tx := m.tx
 	tx.GasLimit = gasLimit
-	busy := m.slots.run(ctx, m.budget, func() { outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, m.how) })
+	busy := m.slots.run(ctx, m.budget, func(stop func() error) {
+		how := m.how
+		how.Stop = stop
+		outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, how)
+	})
 	m.budget.gas.Add(-int64(outcome.GasUsed))
 	return outcome, errors.Join(busy, err)
 }

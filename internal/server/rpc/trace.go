@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -20,12 +19,6 @@ func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) 
 		return nil, err
 	}
 	b, t := budgetOf(ctx), new(tracer)
-	stop := func() error {
-		if time.Now().After(b.deadline) {
-			return api.ErrTimeUp
-		}
-		return ctx.Err()
-	}
 	// One at a time: it executes as much as a block.
 	select {
 	case s.tracing <- struct{}{}:
@@ -33,7 +26,7 @@ func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) 
 		return nil, api.ErrBusy
 	}
 	defer func() { <-s.tracing }()
-	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, t, stop)
+	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, t, b.stop(ctx))
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil // undone meanwhile
 	}

@@ -63,8 +63,9 @@ type slots chan struct{}
 
 func newSlots() slots { return make(slots, runtime.GOMAXPROCS(0)) }
 
-// run calls f when a slot is free, within the request's time.
-func (s slots) run(ctx context.Context, b *budget, f func()) error {
+// run calls f when a slot is free, within the request's time. f is given what tells it to end: the time is up, or nobody
+// waits for the answer.
+func (s slots) run(ctx context.Context, b *budget, f func(stop func() error)) error {
 	timer := time.NewTimer(time.Until(b.deadline))
 	defer timer.Stop()
 	select {
@@ -75,11 +76,22 @@ func (s slots) run(ctx context.Context, b *budget, f func()) error {
 		return ctx.Err()
 	}
 	defer func() { <-s }()
-	if time.Now().After(b.deadline) {
-		return api.ErrTimeUp
+	stop := b.stop(ctx)
+	if err := stop(); err != nil {
+		return err
 	}
-	f()
+	f(stop)
 	return nil
+}
+
+// stop gives what tells an execution for the request of ctx to end.
+func (b *budget) stop(ctx context.Context) func() error {
+	return func() error {
+		if time.Now().After(b.deadline) {
+			return api.ErrTimeUp
+		}
+		return ctx.Err()
+	}
 }
 
 // viewer makes view calls on one state.
@@ -137,8 +149,8 @@ func (v *viewer) call(ctx context.Context, contract types.ContractID, function s
 	}
 	var outcome exec.Outcome
 	var err error
-	busy := v.server.slots.run(ctx, b, func() {
-		outcome, err = exec.Call(v.parameters, v.state, v.header, tx, exec.Simulation{Machine: v.server.ledger.Machine(), View: true})
+	busy := v.server.slots.run(ctx, b, func(stop func() error) {
+		outcome, err = exec.Call(v.parameters, v.state, v.header, tx, exec.Simulation{Machine: v.server.ledger.Machine(), View: true, Stop: stop})
 	})
 	if busy != nil || err != nil {
 		b.giveBack(reserved)

@@ -1,0 +1,79 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// leaving is the context of a request that ends when its execution has asked for it so many times.
+type leaving struct {
+	context.Context
+	cancel context.CancelFunc
+	after  int
+}
+
+func (l *leaving) Err() error {
+	if l.after--; l.after == 0 {
+		l.cancel()
+	}
+	return l.Context.Err()
+}
+
+// Executions that nobody waits for, or whose time is up, end while they run.
+func TestExecutionsEndWithTheirRequest(t *testing.T) {
+	c := newTestChain(t)
+	hostile := wasmgen.Hostile(false).Encode()
+	id := types.NewContractID(account(alice), 0)
+	c.include(c.costly(alice, 0, 90_000_000, types.Deploy{Code: hostile}))
+	endless := types.Call{Contract: id, Function: "loop"}
+	tx := c.costly(alice, 1, 20_000_000, endless)
+	c.include(tx)
+	draft := c.draft(alice, 2, endless)
+	draft.GasLimit = 0
+	for name, run := range map[string]func(context.Context) error{
+		"view": func(ctx context.Context) error {
+			_, err := c.server.viewCall(ctx, api.ViewCallParams{Contract: id, Function: "loop", Block: api.Latest()})
+			return err
+		},
+		"call": func(ctx context.Context) error {
+			_, err := c.server.call(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
+			return err
+		},
+		"estimate": func(ctx context.Context) error {
+			_, err := c.server.estimateGas(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
+			return err
+		},
+		"trace": func(ctx context.Context) error {
+			_, err := c.server.traceTransaction(ctx, api.TransactionParams{Hash: tx.ID()})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			gone := &leaving{Context: ctx, cancel: cancel, after: 4}
+			refills := c.engine.Stats().Refills
+			if err := run(gone); !errors.Is(err, context.Canceled) || gone.after != 0 {
+				t.Errorf("a request that is given up ends with %v, %d questions early", err, gone.after)
+			}
+			if slices := c.engine.Stats().Refills - refills; slices > 4 {
+				t.Errorf("it goes on for %d slices", slices)
+			}
+			late := &budget{deadline: time.Now().Add(-time.Second)}
+			late.gas.Store(int64(requestGas))
+			if err := run(context.WithValue(t.Context(), budgetKey{}, late)); !errors.Is(err, error(api.ErrTimeUp)) {
+				t.Errorf("a request without time ends with %v", err)
+			}
+			if err := run(t.Context()); err != nil && !errors.As(err, new(*jsonrpc.Error)) {
+				t.Errorf("the next one ends with %v", err)
+			}
+		})
+	}
+}
