@@ -19,7 +19,8 @@ import (
 type cause struct {
 	alert, text string
 	args        []string // further arguments of `cairn node`
-	under       []string // a command that runs the node
+	runner      []string // a command that runs the node
+	follows     bool     // the node is a replica of a primary that nobody watches
 	diskMiB     int      // of a file system of the node's own; 0: none
 	// prepare, if not nil, runs before the cause.
 	prepare func(context.Context, *stage) error
@@ -38,14 +39,6 @@ func until(ctx context.Context, away func(context.Context) error) error {
 	return away(healing)
 }
 
-// unprovoked are the alerts that cannot be provoked here, and why.
-var unprovoked = map[string]string{
-	"CairnHalted":       "it takes a producer that lies: the tests of internal/engine/replica have one",
-	"CairnBehind":       "it takes two nodes, and there is one here",
-	"CairnNoUpstream":   "it takes two nodes, and there is one here",
-	"CairnUpstreamLied": "it takes two nodes, and there is one here",
-}
-
 var causes = []cause{
 	{alert: "CairnDown", text: "kill -9", bring: func(ctx context.Context, st *stage) error {
 		if err := st.stop(os.Kill); err != nil {
@@ -53,13 +46,13 @@ var causes = []cause{
 		}
 		return until(ctx, func(ctx context.Context) error { return st.start(ctx) })
 	}},
-	{alert: "CairnNoBlock", text: "the disk hangs: fsfreeze", diskMiB: 400, bring: func(ctx context.Context, st *stage) error {
-		if err := st.freeze(ctx, true); err != nil {
-			return err
-		}
-		return until(ctx, func(ctx context.Context) error { return st.freeze(ctx, false) })
-	}},
+	{alert: "CairnNoBlock", text: "the disk hangs: fsfreeze", diskMiB: 400, bring: hang},
 	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
+	{alert: "CairnHalted", text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
+		prepare: backup, bring: restore},
+	{alert: "CairnBehind", text: "the disk of a replica hangs: fsfreeze", follows: true, diskMiB: 400, bring: hang},
+	{alert: "CairnNoUpstream", text: "kill -9 of the primary of a replica", follows: true, bring: noUpstream},
+	{alert: "CairnUpstreamLied", text: "a proxy between primary and replica that changes a digit of every block", follows: true, bring: lie},
 	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 25, 100, 0) }},
 	{alert: "CairnWriteStalls", text: "ten blocks a second for a database that makes a file of each and may have two unmerged",
@@ -83,14 +76,14 @@ var causes = []cause{
 		return st.fill(ctx, 5)
 	}},
 	{alert: "CairnDiskFillsUp", text: "a file that grows by 512 KiB a second", diskMiB: 400, bring: grow},
-	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=12MiB, transfers, and then a start without", under: []string{"env", "GOMEMLIMIT=12MiB"},
+	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=12MiB, transfers, and then a start without", runner: []string{"env", "GOMEMLIMIT=12MiB"},
 		bring: func(ctx context.Context, st *stage) error {
 			return errors.Join(st.transfers(ctx, 25, 100, 0), until(ctx, func(ctx context.Context) error {
 				st.under = nil
 				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
 			}))
 		}},
-	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 100 connections that say nothing", under: []string{"prlimit", "--nofile=128:128"},
+	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 100 connections that say nothing", runner: []string{"prlimit", "--nofile=128:128"},
 		bring: func(ctx context.Context, st *stage) error { return st.idle(ctx, 100) }},
 	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit", args: []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
 		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},
@@ -119,6 +112,14 @@ func together(ctx context.Context, parts ...func(context.Context) error) error {
 		all = append(all, <-errs)
 	}
 	return errors.Join(all...)
+}
+
+// hang freezes the disk until ctx ends.
+func hang(ctx context.Context, st *stage) error {
+	if err := st.freeze(ctx, true); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error { return st.freeze(ctx, false) })
 }
 
 // freeze stops all writing to the node's disk, or lets it go on.

@@ -27,7 +27,7 @@ type settings struct {
 	program, prometheus, rules, only string
 	factor                           float64
 	patience                         time.Duration
-	port                             int // of the node's JSON-RPC; its metrics and Prometheus have the two after it
+	firstPort                        int // of five: the node's JSON-RPC and metrics, Prometheus, and those of the primary that it follows
 }
 
 func main() {
@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "regular expression of the alerts to provoke")
 	flag.Float64Var(&s.factor, "factor", 60, "by which the rules' durations are divided")
 	flag.DurationVar(&s.patience, "patience", 3*time.Minute, "the longest to wait until an alert fires, and again until it does not")
-	flag.IntVar(&s.port, "port", 21400, "of the node, its metrics at the next one and Prometheus at the one after that")
+	flag.IntVar(&s.firstPort, "port", 21400, "of the node, its metrics at the next one, Prometheus at the one after that, and a primary that the node follows at the two after that")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -77,11 +77,6 @@ func run(ctx context.Context, s settings, table io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(table, "| %s | %s | %s | %s | %s |\n", c.alert, c.text, seconds(o.fired), seconds(o.resolved), strings.Join(o.others, ", "))
-	}
-	for alert, reason := range unprovoked {
-		if chosen.MatchString(alert) {
-			fmt.Fprintf(table, "| %s | not provoked: %s | | | |\n", alert, reason)
-		}
 	}
 	return errors.Join(append(failed, ctx.Err(), p.end())...)
 }

@@ -61,7 +61,7 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 	}
 	config := filepath.Join(dir, "prometheus.yml")
 	err = errors.Join(os.WriteFile(filepath.Join(dir, "alerts.yml"), []byte(rules), 0o600),
-		os.WriteFile(config, fmt.Appendf(nil, prometheusConfig, scrape, s.port+1), 0o600))
+		os.WriteFile(config, fmt.Appendf(nil, prometheusConfig, scrape, s.firstPort+1), 0o600))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the child has it
-	address := fmt.Sprintf("127.0.0.1:%d", s.port+2)
+	address := fmt.Sprintf("127.0.0.1:%d", s.firstPort+2)
 	p := &prometheus{url: "http://" + address, ended: make(chan error, 1)}
 	p.command = exec.Command(s.prometheus, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address)
 	p.command.Stdout, p.command.Stderr = log, log

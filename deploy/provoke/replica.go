@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/cairn-chain/cairn/client"
+)
+
+// upstreamPort is where a primary's JSON-RPC is, after the port of the replica that follows it.
+const upstreamPort = 3
+
+// produce is how a primary runs that a replica follows. Five blocks a second: a replica is soon behind.
+var produce = []string{"--block-time", "200ms", "--prove", "off"}
+
+// link is the way from a replica to its primary: a proxy that tells the truth unless it is to lie.
+type link struct {
+	server *http.Server
+	url    string
+	lies   atomic.Bool
+}
+
+func newLink(target string) (*link, error) {
+	to, err := url.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &link{url: "http://" + listener.Addr().String()}
+	l.server = &http.Server{Handler: &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		ModifyResponse: l.bend,
+	}}
+	go func() { _ = l.server.Serve(listener) }() // it ends with close
+	return l, nil
+}
+
+func (l *link) close() error { return l.server.Close() }
+
+// maxAnswer bounds an answer that is bent, in bytes: nodes answer with less.
+const maxAnswer = 128 << 20
+
+// bend flips a bit of every block in an answer while the link lies.
+func (l *link) bend(r *http.Response) error {
+	if !l.lies.Load() || r.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	answer, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(falsify(answer)))
+	return nil
+}
+
+// falsify changes a hexadecimal digit of each block's bytes to another digit: one of the first header's fields.
+func falsify(answer []byte) []byte {
+	mark := []byte(`"raw":"0x`)
+	const digit = 100 // of a header's bytes, which are longer
+	for rest := answer; ; {
+		_, raw, found := bytes.Cut(rest, mark)
+		if !found || len(raw) <= digit {
+			return answer
+		}
+		if raw[digit] == '0' {
+			raw[digit] = '1'
+		} else {
+			raw[digit] = '0'
+		}
+		rest = raw
+	}
+}
+
+// follow starts the primary and returns the arguments of the replica that follows it.
+func (st *stage) follow(ctx context.Context) ([]string, error) {
+	var err error
+	if st.link, err = newLink(st.upstream.url()); err != nil {
+		return nil, err
+	}
+	if err := st.upstream.start(ctx, produce...); err != nil {
+		return nil, err
+	}
+	primary, err := client.New(st.upstream.url())
+	if err != nil {
+		return nil, err
+	}
+	defer primary.Close()
+	info, err := primary.NodeInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{"--mode", "replica", "--upstream", st.link.url, "--genesis-hash", info.GenesisHash.String()}, st.args...), nil
+}
+
+// noUpstream stops the primary.
+func noUpstream(ctx context.Context, st *stage) error {
+	if err := st.upstream.stop(os.Kill); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error { return st.upstream.start(ctx, produce...) })
+}
+
+// lie changes what the primary answers on its way.
+func lie(ctx context.Context, st *stage) error {
+	st.link.lies.Store(true)
+	return until(ctx, func(context.Context) error {
+		st.link.lies.Store(false)
+		return nil
+	})
+}
+
+// backup copies the primary's directory, and waits until the replica has a block that is not in the copy.
+func backup(ctx context.Context, st *stage) error {
+	if err := st.upstream.stop(os.Interrupt); err != nil {
+		return err
+	}
+	if err := execute(ctx, "cp", "-a", st.upstream.data, filepath.Join(st.dir, "copy")); err != nil {
+		return err
+	}
+	copied, err := st.client.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	if err := st.upstream.start(ctx, produce...); err != nil {
+		return err
+	}
+	const further = 10 // blocks, so that the copy lacks some even where the replica lacked the last
+	return every(ctx, scrape/2, func() (bool, error) {
+		head, err := st.client.BlockNumber(ctx)
+		return head > copied+further, err
+	})
+}
+
+// restore puts the copy in the place of the primary's directory: the primary signs other blocks where the replica has
+// some. What is right again is what docs/operators.md says: the chain that the replica has, and its evidence moved away.
+func restore(ctx context.Context, st *stage) error {
+	live, kept := st.upstream.data, filepath.Join(st.dir, "kept")
+	if err := errors.Join(st.upstream.stop(os.Kill), os.Rename(live, kept), os.Rename(filepath.Join(st.dir, "copy"), live)); err != nil {
+		return err
+	}
+	if err := st.upstream.start(ctx, produce...); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		const evidence = "halted.json"
+		err := errors.Join(st.stop(os.Interrupt), st.upstream.stop(os.Interrupt), os.RemoveAll(live), os.Rename(kept, live),
+			os.Rename(filepath.Join(st.data, evidence), filepath.Join(st.dir, evidence)))
+		if err != nil {
+			return fmt.Errorf("make the chain whole again: %w", err)
+		}
+		if err := st.upstream.start(ctx, produce...); err != nil {
+			return err
+		}
+		return st.start(ctx, st.starts...)
+	})
+}
