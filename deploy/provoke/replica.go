@@ -106,6 +106,16 @@ func (st *stage) follow(ctx context.Context) ([]string, error) {
 	return append([]string{"--mode", "replica", "--upstream", st.link.url, "--genesis-hash", info.GenesisHash.String()}, st.args...), nil
 }
 
+// synced waits until the replica has the newest block.
+func (st *stage) synced(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, healed)
+	defer cancel()
+	return every(ctx, scrape/2, func() (bool, error) {
+		status, err := st.client.SyncStatus(ctx)
+		return err == nil && status.Synced && status.LocalHeight > 0, err
+	})
+}
+
 // noUpstream stops the primary.
 func noUpstream(ctx context.Context, st *stage) error {
 	if err := st.upstream.stop(os.Kill); err != nil {

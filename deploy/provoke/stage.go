@@ -63,7 +63,10 @@ func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, 
 	if st.client, err = client.New(st.url()); err != nil {
 		return st, err
 	}
-	return st, st.start(ctx, st.starts...)
+	if err := st.start(ctx, st.starts...); err != nil || !c.follows {
+		return st, err
+	}
+	return st, st.synced(ctx)
 }
 
 // mount gives the node a disk of its own: an ext4 in a file.
