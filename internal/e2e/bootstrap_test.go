@@ -181,6 +181,15 @@ func TestBootstrapKilled(t *testing.T) {
 	if _, err := os.Stat(node.ready); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it says that it serves: %v", err)
 	}
+	for _, second := range [][]string{
+		append(c.fromSnapshot("replica", c.primary.RPC), anyPorts...),
+		append([]string{"node", "--data-dir", c.path("replica"), "--mode", "replica", "--upstream", c.primary.RPC, "--genesis-hash", c.hash}, anyPorts...),
+		{"snapshot", "import", c.primary.RPC, "--data-dir", c.path("replica"), "--genesis-hash", c.hash},
+	} {
+		if refused := newUser(t).fails(exitFailed, second...); !strings.Contains(refused.Message, "in use by another process") {
+			t.Errorf("%v in the same directory: %s", second, refused.Message)
+		}
+	}
 	node.Kill()
 	close(release)
 

@@ -53,7 +53,7 @@ func TestSnapshotIndependently(t *testing.T) {
 	fetched := filepath.Join(t.TempDir(), "fetched")
 	user := newUser(t)
 	user.succeeds(nil, "snapshot", "import", node.RPC, node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched)
-	requireOnly(t, fetched, "db", "snapshots")
+	requireOnly(t, fetched, "LOCK", "db", "snapshots")
 	user.succeeds(nil, "db", "check", "--data-dir", fetched)
 	user.fails(exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched)
 	user.fails(exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", types.BlockHash{1}.String(), "--data-dir", fetched+"2")
@@ -89,13 +89,13 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 		user.fails(exitFailed, append(append([]string{"snapshot"}, arguments...), "--genesis-hash", other)...)
 		user.fails(exitFailed, append(append([]string{"snapshot"}, arguments...), "--genesis-hash", genesis.String(), "--block-hash", other)...)
 	}
-	requireOnly(t, to)
+	requireOnly(t, to, "LOCK")
 	// What a killed import left is no chain, and in nobody's way.
 	if err := errors.Join(os.MkdirAll(filepath.Join(to, "db.importing"), 0o700), os.WriteFile(filepath.Join(to, "db.importing", "left"), []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	user.succeeds(nil, "snapshot", "import", archive, "--genesis-hash", genesis.String(), "--data-dir", to)
-	requireOnly(t, to, "db")
+	requireOnly(t, to, "LOCK", "db")
 	user.succeeds(nil, "db", "check", "--data-dir", to)
 	user.fails(exitFailed, "snapshot", "import", archive, "--genesis-hash", genesis.String(), "--data-dir", to)
 	var again struct{ StateRoot string }

@@ -10,13 +10,20 @@ import (
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
 // Bootstrap fills a data directory that has no chain from the newest snapshot that upstreams, named by their URLs, offer.
 // It must be of the chain and, where it is set, the block that trust names. What a broken attempt fetched is used again.
+// It returns [ErrLocked] for a directory that a node runs on, or that is being filled.
 // progress is told of the bytes done and of all there are, of fetching and then of importing.
 func Bootstrap(ctx context.Context, dir string, upstreams []string, options []client.Option, trust SnapshotTrust, log *slog.Logger,
 	progress func(done, total uint64)) (m Snapshot, err error) {
+	lock, err := kv.Lock(dir)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	stored, err := StoredGenesis(dir)
 	if err == nil && stored != nil {
 		err = fmt.Errorf("%w: %s", ErrHasChain, dir)
@@ -37,7 +44,7 @@ func Bootstrap(ctx context.Context, dir string, upstreams []string, options []cl
 	if err != nil {
 		return m, err
 	}
-	if m, err = ImportSnapshot(ctx, dir, path, trust, progress); err != nil {
+	if m, err = importSnapshot(ctx, dir, path, trust, progress); err != nil {
 		return m, errors.Join(err, os.RemoveAll(path)) // fetched anew, it may be another one
 	}
 	log.Info("continuing from a snapshot", "height", m.Height, "block", m.BlockHash, "root", m.StateRoot)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -74,6 +75,7 @@ type Config struct {
 // Node is a running node, or one about to run.
 type Node struct {
 	config    Config
+	lock      io.Closer // of the data directory; nil in memory
 	db        *kv.DB
 	store     *chain.Store
 	mark      *mark.File // nil of a development chain
@@ -116,6 +118,11 @@ func New(config Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
+	if config.DataDir != "" {
+		if n.lock, err = kv.Lock(config.DataDir); err != nil {
+			return nil, err
+		}
+	}
 	if n.db, err = openDatabase(config.DataDir, kv.Options{
 		CacheBytes: config.CacheBytes, MemTableBytes: config.TableBytes, MaxUnmerged: config.MaxUnmerged, Logger: config.Log,
 	}); err != nil {
@@ -398,6 +405,9 @@ func (n *Node) Close() error {
 	}
 	if n.db != nil {
 		errs = append(errs, n.db.Close())
+	}
+	if n.lock != nil {
+		errs = append(errs, n.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -96,8 +96,18 @@ func VerifySnapshot(ctx context.Context, path string, trust SnapshotTrust, progr
 }
 
 // ImportSnapshot makes a snapshot, a directory or an archive, the chain of a data directory that has none. It has a chain
-// whole or not at all.
+// whole or not at all. It returns [ErrLocked] for a directory that a node runs on, or that is being filled.
 func ImportSnapshot(ctx context.Context, dir, path string, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
+	lock, err := kv.Lock(dir)
+	if err != nil {
+		return m, err
+	}
+	m, err = importSnapshot(ctx, dir, path, trust, progress)
+	return m, errors.Join(err, lock.Close())
+}
+
+// importSnapshot is ImportSnapshot into a directory that is locked.
+func importSnapshot(ctx context.Context, dir, path string, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
 	files, closeFiles, err := snapshot.Open(path)
 	if err != nil {
 		return m, err

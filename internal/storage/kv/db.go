@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"runtime"
@@ -19,7 +20,7 @@ var (
 	// ErrNotFound is the error of a Get for a key that has no value.
 	ErrNotFound = errors.New("key not found")
 	// ErrLocked is the error of opening a directory that is open already, here or in another process.
-	ErrLocked = errors.New("the database directory is in use by another process")
+	ErrLocked = errors.New("the directory is in use by another process")
 	// ErrFailed is the error of a write that did not reach the disk. Whether a new start finds it is not known until
 	// then; a database that failed once accepts no more writes.
 	ErrFailed = errors.New("the database failed to write")
@@ -93,6 +94,19 @@ func readError(err error) error {
 	return err
 }
 
+// Lock keeps others from a directory, which it makes where there is none, until it is closed: other processes, and other
+// parts of this one. It returns [ErrLocked] when the directory is in use, and leaves a file LOCK there.
+func Lock(dir string) (io.Closer, error) {
+	if err := vfs.Default.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := lockDirectory(dir, vfs.Default)
+	if err != nil {
+		return nil, err // not a nil lock in an interface
+	}
+	return lock, nil
+}
+
 // lockDirectory tells a directory in use, where taking the lock fails, from one whose lock file cannot be made.
 func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)
@@ -101,7 +115,7 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	case err == nil:
 		return lock, nil
 	case errors.As(err, &cannotCreate):
-		return nil, fmt.Errorf("lock database: %w", err)
+		return nil, fmt.Errorf("lock directory: %w", err)
 	default:
 		return nil, fmt.Errorf("%w: %s (%v)", ErrLocked, dir, err)
 	}

@@ -192,6 +192,26 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+func TestLockOfADirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	for range 2 {
+		lock, err := Lock(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Lock(dir); !errors.Is(err, ErrLocked) {
+			t.Errorf("locking it twice: %v, want ErrLocked", err)
+		}
+		closeDB(t, open(t, filepath.Join(dir, "db"), Options{}))
+		if err := lock.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Lock(filepath.Join(dir, "LOCK")); err == nil || errors.Is(err, ErrLocked) {
+		t.Errorf("a file instead of a directory: %v", err)
+	}
+}
+
 func TestOpenFailures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
