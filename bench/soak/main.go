@@ -1,6 +1,7 @@
 // Command soak sends transfers to a node of a development chain at a steady rate for a long time, and prints for each
 // window of it what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does
-// not level off is a leak. It fails if a call was refused or an accepted transfer is in no block.
+// not level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow that
+// one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its blocks.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,7 +26,11 @@ type settings struct {
 	duration, window     time.Duration
 	connections, senders int
 	batch                int
+	followers            followers
 }
+
+// catchUpTime is how long a follower may take to have all blocks once nothing is sent, and to be compared.
+const catchUpTime = 5 * time.Minute
 
 // settleTime is how long a window's transfers may take to be in a block after the last was sent.
 const settleTime = 30 * time.Second
@@ -39,6 +45,7 @@ func main() {
 	flag.IntVar(&s.connections, "connections", 16, "connections")
 	flag.IntVar(&s.senders, "senders", 400, "accounts that send in a window")
 	flag.IntVar(&s.batch, "batch", 100, "calls in a request")
+	flag.Var(&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -76,7 +83,11 @@ func (s settings) run(ctx context.Context) error {
 		count, s.window, s.rate, s.batch, s.connections, header)
 	outcomes := make(chan chan outcome, count)
 	go s.send(ctx, c, count, outcomes)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	watches := s.watch(watching, c)
 	var failures []error
+	var followed []string
 	var number int
 	for pending := range outcomes {
 		o := <-pending
@@ -89,8 +100,58 @@ func (s settings) run(ctx context.Context) error {
 		if lost := o.lost(); lost != nil {
 			failures = append(failures, fmt.Errorf("window %d: %w", number, lost))
 		}
+		for i, f := range s.followers {
+			line, err := f.line(ctx, number, i+1)
+			if err != nil {
+				failures = append(failures, fmt.Errorf("window %d, follower %d: %w", number, i+1, err))
+			}
+			followed = append(followed, line)
+		}
 	}
-	return errors.Join(append(failures, ctx.Err())...)
+	stop()
+	return errors.Join(append(failures, watches(), s.compare(ctx, c, followed), ctx.Err())...)
+}
+
+// watch looks at the followers until ctx ends; wait returns what was wrong with them.
+func (s settings) watch(ctx context.Context, primary *client.Client) (wait func() error) {
+	errs := make(chan error, len(s.followers))
+	for i, f := range s.followers {
+		go func() {
+			err := f.watch(ctx, primary)
+			if err != nil {
+				err = fmt.Errorf("follower %d: %w", i+1, err)
+			}
+			errs <- err
+		}()
+	}
+	return func() error {
+		var all []error
+		for range s.followers {
+			all = append(all, <-errs)
+		}
+		return errors.Join(all...)
+	}
+}
+
+// compare prints what became of the followers and holds their chains to the primary's.
+func (s settings) compare(ctx context.Context, primary *client.Client, lines []string) error {
+	if len(s.followers) == 0 {
+		return nil
+	}
+	fmt.Printf("\n%s\n%s\n\n", followHeader, strings.Join(lines, "\n"))
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	var failures []error
+	for i, f := range s.followers {
+		begun := time.Now()
+		head, err := f.compare(ctx, primary)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("follower %d: %w", i+1, err))
+			continue
+		}
+		fmt.Printf("follower %d has the primary's blocks 0 to %d, compared within %v\n", i+1, head, time.Since(begun).Round(time.Second))
+	}
+	return errors.Join(failures...)
 }
 
 // send starts each window when the one before it has been sent, and says where its outcome will be.
@@ -146,11 +207,9 @@ const header = `| window | included | request p50 / p99 ms | inclusion p50 / p99
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
 
 func (o outcome) line(number int) string {
-	r, h := o.report, o.held
-	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |", number, r.Inclusion.Included,
-		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99,
-		h["process_resident_memory_bytes"]/1e6, h["go_memstats_heap_alloc_bytes"]/1e6, h["go_goroutines"], h["process_open_fds"],
-		h["cairn_store_disk_bytes"]/1e6, h["cairn_head_height"])
+	r := o.report
+	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %s |", number, r.Inclusion.Included,
+		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99, o.held.line())
 }
 
 // lost returns an error unless every transfer was accepted and is in a block.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// lookInterval is the time between two questions to a follower how far it is.
+const lookInterval = time.Second
+
+// follower is a node that follows the one that is sent to.
+type follower struct {
+	metrics string // URL
+	client  *client.Client
+
+	mu           sync.Mutex // guards what follows
+	behind       uint64     // blocks, the most since the last window ended
+	unaware      uint64     // blocks that it did not know to be missing, the most
+	looks, ready int
+}
+
+// followers is a flag: the URLs of a follower's JSON-RPC and of its metrics, with a comma between them.
+type followers []*follower
+
+func (f *followers) String() string { return fmt.Sprint(len(*f)) }
+
+func (f *followers) Set(urls string) error {
+	rpc, metrics, found := strings.Cut(urls, ",")
+	if !found {
+		return errors.New("want the URLs of JSON-RPC and of metrics, with a comma between them")
+	}
+	c, err := client.New(rpc)
+	if err == nil {
+		*f = append(*f, &follower{metrics: metrics, client: c})
+	}
+	return err
+}
+
+// watch looks how far the follower is until ctx ends, and what it says of that. Its answer lies between two of the
+// primary's: it may say less than the first, which it has not heard of yet, and never more than the second.
+func (f *follower) watch(ctx context.Context, primary *client.Client) error {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		if err := f.look(ctx, primary); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (f *follower) look(ctx context.Context, primary *client.Client) error {
+	before, err := primary.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	status, err := f.client.SyncStatus(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := primary.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	if status.LocalHeight > after || status.PrimaryHeight > after || status.BlocksBehind != uint64(status.PrimaryHeight-status.LocalHeight) {
+		return fmt.Errorf("it says that it has block %d of %d, %d behind, and the primary is at %d", status.LocalHeight, status.PrimaryHeight, status.BlocksBehind, after)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.looks++
+	if status.Synced {
+		f.ready++
+	}
+	f.behind = max(f.behind, over(before, status.LocalHeight))
+	f.unaware = max(f.unaware, over(before, status.PrimaryHeight))
+	return nil
+}
+
+// over is how much one height is over another, 0 where it is not.
+func over(a, b types.Height) uint64 {
+	if a < b {
+		return 0
+	}
+	return uint64(a - b)
+}
+
+// followHeader is the head of the table whose lines are [follower.line].
+const followHeader = `| window | follower | most behind, blocks | of them unknown to it | said to be synced | memory MB | heap MB | goroutines | handles | disk MB | height |
+|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
+
+// line tells of a window that has ended what the follower was, and holds now.
+func (f *follower) line(ctx context.Context, window, number int) (string, error) {
+	h, err := scrape(ctx, f.metrics)
+	if err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line := fmt.Sprintf("| %d | %d | %d | %d | %.0f %% | %s |", window, number, f.behind, f.unaware, 100*float64(f.ready)/float64(max(1, f.looks)), h.line())
+	f.behind, f.unaware, f.looks, f.ready = 0, 0, 0, 0
+	return line, nil
+}
+
+// compare waits until the follower has the primary's head, and holds all of its blocks to the primary's: with the bytes of
+// a header its roots are the same.
+func (f *follower) compare(ctx context.Context, primary *client.Client) (head types.Height, err error) {
+	if head, err = primary.BlockNumber(ctx); err != nil {
+		return head, err
+	}
+	for {
+		local, err := f.client.BlockNumber(ctx)
+		if err != nil {
+			return head, err
+		}
+		if local >= head {
+			break
+		}
+		select {
+		case <-time.After(lookInterval):
+		case <-ctx.Done():
+			return head, fmt.Errorf("it has block %d of %d: %w", local, head, ctx.Err())
+		}
+	}
+	for from := types.Height(0); from <= head; {
+		want, err := primary.Blocks(ctx, from, head, false)
+		if err != nil || len(want) == 0 {
+			return head, fmt.Errorf("the primary gives %d blocks from %d on: %w", len(want), from, err)
+		}
+		got, err := f.client.Blocks(ctx, from, from+types.Height(len(want))-1, false)
+		if err != nil || len(got) != len(want) {
+			return head, fmt.Errorf("it gives %d blocks from %d on, the primary %d: %w", len(got), from, len(want), err)
+		}
+		for i := range want {
+			if !bytes.Equal(want[i].Raw, got[i].Raw) {
+				return head, fmt.Errorf("block %d is another one than the primary's", from+types.Height(i))
+			}
+		}
+		from += types.Height(len(want))
+	}
+	return head, nil
+}
