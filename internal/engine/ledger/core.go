@@ -58,6 +58,12 @@ func (c *core) publish() error {
 	if err != nil {
 		return err
 	}
+	c.setTip(head, p)
+	return nil
+}
+
+// setTip makes a block the tip; p are the parameters in the state after it.
+func (c *core) setTip(head types.SignedHeader, p types.Parameters) {
 	overrides := c.override != nil && c.override.Height == head.Header.Height+1
 	if overrides {
 		p = c.override.Parameters
@@ -65,7 +71,6 @@ func (c *core) publish() error {
 	c.tip.Store(&Tip{
 		Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p), Override: overrides,
 	})
-	return nil
 }
 
 // Tip is the head of the chain.

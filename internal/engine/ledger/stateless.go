@@ -46,6 +46,7 @@ var ErrEvidence = errors.New("what came with the block does not show that it is 
 type Proven struct {
 	block    *Received
 	accesses []types.Access
+	proof    []byte
 }
 
 // Verify checks the proof of a block that follows the head and its access list, in the encoding of a bundle. Errors: those
@@ -63,7 +64,7 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	if _, err := b.Verify(l.bits, parallel.Run); err != nil {
 		return nil, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.block.Header.Height, err)
 	}
-	return &Proven{r, b.Accesses}, nil
+	return &Proven{r, b.Accesses, b.Proof}, nil
 }
 
 // Contract is a contract that has a code before the block, by whose ID another node can be asked for it; false where the
@@ -101,42 +102,54 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 }
 
 // Import executes a block on its access list, compares what it gives with the header and the list, and puts the block on
-// disk. codes has the codes of the contracts in the state before the block. Errors: those of [core.CheckNext];
-// [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of codes. Any other is a fault of this
-// node. After an error the chain is what it was.
+// disk with its proof. codes has the codes of the contracts in the state before the block. Errors: those of
+// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of codes. Any other
+// is a fault of this node. After an error the chain is what it was.
 func (l *Stateless) Import(p *Proven, codes exec.Codes) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
-	r := p.block
-	if err := l.CheckNext(r); err != nil {
+	r, now := p.block, time.Now()
+	timings := Timings{Start: now}
+	e, err := l.derive(p, codes)
+	if err != nil {
 		return Block{}, err
 	}
-	now := time.Now()
-	timings := Timings{Start: now}
+	timings.Execute = lap(&now)
+	if err := l.store.Append(e); err != nil {
+		return Block{}, fmt.Errorf("append block %d: %w", r.block.Header.Height, err)
+	}
+	timings.Append = lap(&now)
+	return Block{Header: r.Header(), Hash: r.hash, Included: e.IDs, Accesses: e.Accesses, Timings: timings}, l.publish()
+}
+
+// derive executes a block that follows the tip on its access list, and compares what it gives with the header and the
+// list. Errors are those of [Stateless.Import].
+func (l *Stateless) derive(p *Proven, codes exec.Codes) (e chain.Entry, err error) {
+	r := p.block
+	if err := l.CheckNext(r); err != nil {
+		return e, err
+	}
 	before := &provenState{accesses: p.accesses}
 	result, err := l.executeOn(r, before, exec.Machine{Engine: l.engine, Codes: codes})
 	if before.missed != nil {
-		return Block{}, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)
+		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)
 	}
 	if err != nil {
-		return Block{}, err
+		return e, err
 	}
 	// The proof says that the root follows from the list's writes, and these are those that the header commits to.
 	result.Header.StateRoot = r.block.Header.StateRoot
 	if err := exec.CheckHeader(r.block.Header, result.Header); err != nil {
-		return Block{}, &InvalidBlock{
+		return e, &InvalidBlock{
 			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
 		}
 	}
 	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
-		return Block{}, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.block.Header.Height)
+		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.block.Header.Height)
 	}
-	timings.Execute = lap(&now)
-	if err := l.store.Append(entry(result, r.block.Signature, r.block.Transactions, nil)); err != nil {
-		return Block{}, fmt.Errorf("append block %d: %w", r.block.Header.Height, err)
-	}
-	timings.Append = lap(&now)
-	return Block{Header: r.Header(), Hash: r.hash, Included: result.IDs, Accesses: result.Accesses, Timings: timings}, l.publish()
+	e = entry(result, r.block.Signature, r.block.Transactions, nil)
+	e.Proof = p.proof
+	return e, nil
 }
 
 // Machine runs the contracts of the chain, of which no code is kept.

@@ -21,6 +21,7 @@ type Entry struct {
 	Leaves   []tree.LeafChange         // of the accesses that are writes, ascending by path
 	Codes    map[types.CodeHash][]byte // of the contracts that the block created; known ones may be among them
 	Witness  []byte                    // of the accesses in the state before, for the block's proof; empty: none is kept
+	Proof    []byte                    // that the caller has verified, where the block came with one
 }
 
 // Init begins the chain with block 0. For a store that already holds the chain of this genesis it does nothing; for
@@ -91,6 +92,7 @@ func (s *Store) Append(e Entry) error {
 	if err != nil {
 		return errors.Join(err, b.Discard())
 	}
+	s.putProof(b, e.Block.Header.Height, e.Proof)
 	return s.commit(b, true)
 }
 

@@ -157,9 +157,17 @@ func (s *Store) PutProof(h types.Height, proof []byte) error {
 	if err := deleteWitnesses(b, v.snapshot, h, h+1); err != nil {
 		return errors.Join(err, b.Discard())
 	}
+	s.putProof(b, h, proof)
+	return s.commit(b, false)
+}
+
+// putProof writes the proof of a block, unless it is empty, and deletes those that the options do not keep beside it.
+func (s *Store) putProof(b *kv.Batch, h types.Height, proof []byte) {
+	if len(proof) == 0 {
+		return
+	}
 	b.Set(tableProofs.atHeight(h), proof)
 	if keep := types.Height(s.options.ProofRetention); keep > 0 && h > keep {
 		b.DeleteRange(tableProofs.atHeight(0), tableProofs.atHeight(h-keep+1))
 	}
-	return s.commit(b, false)
 }

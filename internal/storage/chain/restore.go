@@ -35,6 +35,11 @@ func (r *Restore) PutState(e StateEntry) error {
 	return errors.Join(r.put(tableState.key(e.Key), e.Value), r.put(tableLeaves.key(path[:]), leafRow{e.Leaf, e.Key}.encode()))
 }
 
+// PutParameters adds the encoded parameters, which are all that a stateless store has of a state.
+func (r *Restore) PutParameters(encoded []byte) error {
+	return r.put(tableState.key(parametersKey), encoded)
+}
+
 // PutCode adds the code of contracts, of which the first was deployed by block since.
 func (r *Restore) PutCode(hash types.CodeHash, code []byte, since types.Height) error {
 	return errors.Join(r.put(tableCodes.key(hash[:]), code),
@@ -70,8 +75,8 @@ func (r *Restore) flush() error {
 	return err
 }
 
-// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block. Codes
-// and leaves of the entry are not asked for. The restore has ended, whatever it returns.
+// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block. Codes,
+// leaves and witness of the entry are not asked for. The restore has ended, whatever it returns.
 func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) error {
 	if err := checkLists(e); err != nil {
 		return errors.Join(err, r.Discard())
@@ -103,9 +108,14 @@ func (r *Restore) putHead(g types.Genesis, zero types.SignedHeader, e Entry) err
 	putAccesses(b, h, e.Accesses)
 	putItems(b, tableReceipts, h, e.Receipts)
 	putItems(b, tableTransactions, h, e.Block.Transactions)
-	for _, w := range types.Writes(e.Accesses) {
+	of := &view{stateless: r.store.options.Stateless}
+	for _, w := range of.kept(types.Writes(e.Accesses)) {
 		b.Set(historyRow(w.Key, h), w.Old)
 	}
+	if of.stateless {
+		b.Set(keyStateless, nil)
+	}
+	r.store.putProof(b, h, e.Proof)
 	b.Set(keyFormat, encodeFormat())
 	b.Set(keySchedule, r.store.options.Schedule[:])
 	b.Set(keyGenesis, g.Encode())

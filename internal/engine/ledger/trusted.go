@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Start is what a stateless chain needs to begin at a block whose hash is trusted: the block itself, and what shows that it
+// is valid on the state of its parent, to which the hash commits.
+type Start struct {
+	Parent types.SignedHeader
+	Block  *Received
+	Bundle []byte // of the block's proof, encoded
+
+	// Parameters in the parent's state, and their proof under its root: asked for where the block's access list has none, as
+	// that of an empty block.
+	Parameters func() (encoded []byte, proof tree.Proof, err error)
+}
+
+// ErrUntrusted is the error of a start that is not of the trusted block, or of another chain.
+var ErrUntrusted = errors.New("this is not the trusted block")
+
+// StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by its
+// hash. That block is verified as any later one is: what it takes for granted is its parent's state root. codes are asked
+// for the codes of contracts that the block calls. Errors, which leave the store empty: [ErrUntrusted], [ErrEvidence], an
+// [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of codes and of s;
+// any other is a fault of this node.
+func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, engine vm.Engine, bits int,
+	trusted types.BlockHash, s Start, codes func(*Proven) exec.Codes) error {
+	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
+	zero, err := GenesisBlock(genesis)
+	if err != nil {
+		return err
+	}
+	if err := s.check(trusted, genesis.ChainID, zero.Header.Hash()); err != nil {
+		return err
+	}
+	before, err := s.parameters()
+	if err != nil {
+		return err
+	}
+	p, err := types.DecodeParameters(before)
+	if err == nil {
+		err = params.Check(p) // they may be anything yet
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.block.Header.Height, err)
+	}
+	l.setTip(s.Parent, p)
+	proven, err := l.Verify(s.Block, s.Bundle)
+	if err != nil {
+		return err
+	}
+	e, err := l.derive(proven, codes(proven))
+	if err != nil {
+		return err
+	}
+	after := before
+	if a := parametersIn(e.Accesses); a != nil {
+		after = a.New
+	}
+	restore, err := store.Restore()
+	if err != nil {
+		return err
+	}
+	if err := restore.PutParameters(after); err != nil {
+		return errors.Join(err, restore.Discard())
+	}
+	return restore.Finish(genesis, zero, e)
+}
+
+// check holds the block to the hash that is trusted, and its parent to the block.
+func (s *Start) check(trusted types.BlockHash, chainID uint64, genesis types.BlockHash) error {
+	h, parent := s.Block.block.Header, s.Parent.Header
+	switch {
+	case s.Block.hash != trusted:
+		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, trusted)
+	case h.ChainID != chainID:
+		return fmt.Errorf("%w: block %d is of chain %d, the genesis of %d", ErrUntrusted, h.Height, h.ChainID, chainID)
+	case parent.Hash() != h.Parent || parent.Height+1 != h.Height:
+		return fmt.Errorf("%w: what is given as the parent of block %d is another block", ErrEvidence, h.Height)
+	case parent.Height == 0 && h.Parent != genesis:
+		return fmt.Errorf("%w: block 1 follows the genesis %s, not %s", ErrUntrusted, h.Parent, genesis)
+	}
+	return nil
+}
+
+// parameters are those in the parent's state. Those of the block's list are shown by its proof, which is yet to be verified.
+func (s *Start) parameters() ([]byte, error) {
+	b, err := blockproof.DecodeBundle(s.Bundle)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
+	}
+	if a := parametersIn(b.Accesses); a != nil {
+		return a.Old, nil
+	}
+	encoded, proof, err := s.Parameters()
+	if err != nil {
+		return nil, err
+	}
+	if err := proof.Verify(s.Parent.Header.StateRoot, state.ParametersKey(), encoded); err != nil {
+		return nil, fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.block.Header.Height, err)
+	}
+	return encoded, nil
+}
+
+// parametersIn is the access of the parameters in a list, nil where it has none.
+func parametersIn(list []types.Access) *types.Access {
+	key := state.ParametersKey()
+	for i := range list {
+		if bytes.Equal(list[i].Key, key) {
+			return &list[i]
+		}
+	}
+	return nil
+}
