@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -113,8 +114,10 @@ type faultySource struct {
 	receipts func([]types.TxID) ([]*api.Receipt, error)
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
-	bundle   func(types.Height) ([]byte, error)
+	bundle   func(context.Context, types.Height, int64) ([]byte, error)
 	code     func(types.ContractID) ([]byte, error)
+
+	parameters func(types.Height) ([]byte, tree.Proof, error)
 }
 
 // set changes the faults.
@@ -130,7 +133,7 @@ func (s *faultySource) copied() faultySource {
 	s.calls++
 	return faultySource{
 		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts,
-		accesses: s.accesses, sent: s.sent, bundle: s.bundle, code: s.code,
+		accesses: s.accesses, sent: s.sent, bundle: s.bundle, code: s.code, parameters: s.parameters,
 	}
 }
 
@@ -224,8 +227,12 @@ func (s *faultySource) Accesses(_ context.Context, h types.Height) ([]types.Acce
 	return accesses, err
 }
 
-func (s *faultySource) Bundle(_ context.Context, h types.Height) ([]byte, error) {
-	return s.copied().bundle(h)
+func (s *faultySource) Bundle(ctx context.Context, h types.Height, limit int64) ([]byte, error) {
+	return s.copied().bundle(ctx, h, limit)
+}
+
+func (s *faultySource) Parameters(_ context.Context, h types.Height) ([]byte, tree.Proof, error) {
+	return s.copied().parameters(h)
 }
 
 func (s *faultySource) Code(_ context.Context, id types.ContractID) ([]byte, error) {
@@ -257,13 +264,13 @@ type gated struct {
 	gate func(s Source, h types.Height) error
 }
 
-func (g gated) Import(ctx context.Context, s Source, b *ledger.Received) (ledger.Block, error) {
+func (g gated) Import(ctx context.Context, s Source, b *ledger.Received, after int) (ledger.Block, error) {
 	if g.gate != nil {
 		if err := g.gate(s, b.Header().Header.Height); err != nil {
 			return ledger.Block{}, err
 		}
 	}
-	return g.Importer.Import(ctx, s, b)
+	return g.Importer.Import(ctx, s, b, after)
 }
 
 // fixture is a replica that runs in a bubble, and the chain that it follows.

@@ -17,9 +17,10 @@ type Importer interface {
 	Header(types.Height) (types.SignedHeader, error)
 	// CheckNext is that of *ledger.Ledger.
 	CheckNext(*ledger.Received) error
-	// Import verifies the block and puts it on disk, with what else it takes from s, where the block came from. Errors are
-	// those of *ledger.Ledger, [ErrNotProven], and faults of s.
-	Import(ctx context.Context, s Source, b *ledger.Received) (ledger.Block, error)
+	// Import verifies the block and puts it on disk, with what else it takes from s, where the block came from. So many blocks
+	// after it are there, too: what those take may be asked for ahead. Errors are those of *ledger.Ledger, [ErrNotProven],
+	// and faults of s.
+	Import(ctx context.Context, s Source, b *ledger.Received, after int) (ledger.Block, error)
 }
 
 // ErrNotProven is the error of a block whose proof is not there yet.
@@ -31,47 +32,39 @@ type executing struct{ *ledger.Ledger }
 // Executing imports blocks by executing them on a state of one's own.
 func Executing(l *ledger.Ledger) Importer { return executing{l} }
 
-func (e executing) Import(_ context.Context, _ Source, b *ledger.Received) (ledger.Block, error) {
+func (e executing) Import(_ context.Context, _ Source, b *ledger.Received, _ int) (ledger.Block, error) {
 	return e.Ledger.Import(b)
 }
 
 // stateless is an [Importer] that holds no state.
 type stateless struct {
 	*ledger.Stateless
-	codes codeCache
+	bundles bundles
+	codes   *codeCache
 }
 
 // Stateless imports blocks by their proofs: each is executed on its access list.
 func Stateless(l *ledger.Stateless) Importer {
-	return &stateless{l, codeCache{codes: make(map[types.CodeHash][]byte)}}
+	return &stateless{Stateless: l, codes: newCodeCache()}
 }
 
-func (s *stateless) Import(ctx context.Context, from Source, b *ledger.Received) (ledger.Block, error) {
-	bundle, err := s.bundle(ctx, from, b.Header().Header.Height)
+func (s *stateless) Import(ctx context.Context, from Source, b *ledger.Received, after int) (ledger.Block, error) {
+	height := b.Header().Header.Height
+	bundle, err := s.bundles.get(ctx, from, height)
 	if err != nil {
 		return ledger.Block{}, err
 	}
+	s.bundles.ask(ctx, from, height+1, after)
 	proven, err := s.Verify(b, bundle)
 	if err != nil {
 		return ledger.Block{}, err
 	}
-	codes := &fetchedCodes{ctx: ctx, source: from, proven: proven, cache: &s.codes}
+	codes := &fetchedCodes{ctx: ctx, source: from, proven: proven, cache: s.codes}
 	block, err := s.Stateless.Import(proven, codes)
 	if codes.err != nil { // whatever became of it on its way through the execution
 		err = codes.err
 	}
 	return block, err
-}
-
-// bundle asks for the bundle of a block.
-func (s *stateless) bundle(ctx context.Context, from Source, h types.Height) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	bundle, err := from.Bundle(ctx, h)
-	if err != nil && !errors.Is(err, ErrNotProven) && !errors.As(err, new(*faultError)) {
-		err = faulty(Unreachable, "the proof of block %d: %w", h, err)
-	}
-	return bundle, err
 }
 
 // contracts tells which contract has a code: a *ledger.Proven.
@@ -137,6 +130,8 @@ type codeCache struct {
 	order []types.CodeHash // the oldest first
 	size  int
 }
+
+func newCodeCache() *codeCache { return &codeCache{codes: make(map[types.CodeHash][]byte)} }
 
 // keep adds a code that is not there yet, in place of the oldest ones.
 func (c *codeCache) keep(hash types.CodeHash, code []byte) {

@@ -93,7 +93,7 @@ func TestFetchesCodes(t *testing.T) {
 		}
 		return given, failure
 	}}
-	cache := &codeCache{codes: make(map[types.CodeHash][]byte)}
+	cache := newCodeCache()
 	fetch := func() (*fetchedCodes, error) {
 		f := &fetchedCodes{ctx: t.Context(), source: source, proven: known{hash: id}, cache: cache}
 		got, err := f.Code(hash)
@@ -125,7 +125,7 @@ func TestFetchesCodes(t *testing.T) {
 }
 
 func TestCodeCacheIsBounded(t *testing.T) {
-	cache := &codeCache{codes: make(map[types.CodeHash][]byte)}
+	cache := newCodeCache()
 	const size = types.MaxCodeBytes
 	for i := range 2 * maxCachedCodes / size {
 		cache.keep(types.CodeHash{byte(i), byte(i >> 8)}, make([]byte, size))

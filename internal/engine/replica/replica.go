@@ -322,16 +322,16 @@ func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		for _, b := range blocks {
-			if err := r.importOne(ctx, u, b); err != nil {
+		for i, b := range blocks {
+			if err := r.importOne(ctx, u, b, len(blocks)-i-1); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// importOne imports one block, once its time has come.
-func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received) error {
+// importOne imports one block, once its time has come; so many after it are there.
+func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received, after int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received
 	if err := r.hold(ctx, b.Header().Header); err != nil {
 		return err
 	}
-	block, err := r.importProven(ctx, u, b)
+	block, err := r.importProven(ctx, u, b, after)
 	if err != nil {
 		return r.refused(ctx, u, b, err)
 	}
@@ -364,11 +364,11 @@ const (
 )
 
 // importProven imports a block, once its proof is there where that is needed.
-func (r *Replica) importProven(ctx context.Context, u *upstream, b *ledger.Received) (ledger.Block, error) {
+func (r *Replica) importProven(ctx context.Context, u *upstream, b *ledger.Received, after int) (ledger.Block, error) {
 	defer r.setHolding("")
 	h := b.Header().Header.Height
 	for begun := time.Now(); ; {
-		block, err := r.ledger.Import(ctx, u, b)
+		block, err := r.ledger.Import(ctx, u, b, after)
 		if !errors.Is(err, ErrNotProven) {
 			return block, err
 		}

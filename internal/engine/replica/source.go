@@ -12,6 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -30,8 +32,11 @@ type Source interface {
 	Receipts(ctx context.Context, ids []types.TxID) ([]*api.Receipt, error)
 	// Accesses are what the node says that a block read and wrote.
 	Accesses(ctx context.Context, height types.Height) ([]types.Access, error)
-	// Bundle is what the node gives as the bundle of a block's proof; [ErrNotProven] while there is none.
-	Bundle(ctx context.Context, height types.Height) ([]byte, error)
+	// Bundle is what the node gives as the bundle of a block's proof, of at most limit bytes; [ErrNotProven] while there is
+	// none.
+	Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error)
+	// Parameters are the encoded parameters after a block, with their Merkle proof; an error where there is none any more.
+	Parameters(ctx context.Context, height types.Height) ([]byte, tree.Proof, error)
 	// Code is what the node gives as a contract's code.
 	Code(ctx context.Context, contract types.ContractID) ([]byte, error)
 	// Watch calls head for each new block until ctx ends or the node has no more to say.
@@ -189,8 +194,8 @@ func (r *remote) Accesses(ctx context.Context, height types.Height) ([]types.Acc
 // maxBundleBytes bounds a bundle: an access list and its proof.
 const maxBundleBytes = maxAccessBytes + 64<<20
 
-func (r *remote) Bundle(ctx context.Context, height types.Height) ([]byte, error) {
-	bundle, err := r.client.ProofBundle(ctx, height, maxBundleBytes)
+func (r *remote) Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
+	bundle, err := r.client.ProofBundle(ctx, height, limit)
 	if !errors.Is(err, client.ErrBadAnswer) {
 		return bundle, err
 	}
@@ -206,6 +211,25 @@ func (r *remote) Bundle(ctx context.Context, height types.Height) ([]byte, error
 	default:
 		return nil, ErrNotProven
 	}
+}
+
+func (r *remote) Parameters(ctx context.Context, height types.Height) (encoded []byte, proof tree.Proof, err error) {
+	info, err := client.Invoke(ctx, r.client, api.GetParameters, api.ParametersParams{Block: api.AtHeight(height)})
+	if err != nil {
+		return nil, proof, err
+	}
+	if info.Proof == nil || info.Proof.Value == nil || info.Height != height {
+		return nil, proof, faulty(Stalled, "it has no proof of the parameters after block %d any more", height)
+	}
+	proof.End.Kind = tree.EndLeaf // the key is always there
+	for _, sibling := range info.Proof.Siblings {
+		digest, err := poseidon.ParseDigest(sibling)
+		if err != nil {
+			return nil, proof, fmt.Errorf("%w: a Merkle proof: %w", client.ErrBadAnswer, err)
+		}
+		proof.Siblings = append(proof.Siblings, digest)
+	}
+	return *info.Proof.Value, proof, nil
 }
 
 func (r *remote) Code(ctx context.Context, contract types.ContractID) ([]byte, error) {

@@ -1,0 +1,125 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Trusted is a block whose hash is known from a place that is trusted.
+type Trusted struct {
+	Height types.Height // at least 1
+	Hash   types.BlockHash
+}
+
+// Begin begins a chain at a block; codes are those that its execution asks for. It is ledger.StartStateless of a store.
+type Begin func(s ledger.Start, codes func(*ledger.Proven) exec.Codes) error
+
+// StartAt gets from the sources what it takes to begin a chain without state at a trusted block, and begins it. A source
+// that does not answer, or whose proof of the block is still to come, is asked again until ctx ends; the error says what is
+// wrong with each when no source is left.
+func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.Logger, begin Begin) error {
+	if trusted.Height == 0 {
+		return errors.New("block 0 needs no trust: it follows from the genesis")
+	}
+	for wait := firstBackoff; ; wait = min(2*wait, longestBackoff) {
+		var faults []error
+		var again []Source
+		for _, s := range sources {
+			err := startFrom(ctx, s, trusted, begin)
+			if err == nil {
+				return nil
+			}
+			err = fmt.Errorf("%s: %w", s.Name(), err)
+			faults = append(faults, err)
+			if !isFinal(err) {
+				again = append(again, s)
+				log.Warn("an upstream is asked again for what a start at the trusted block takes", "error", plain(err))
+			}
+		}
+		if sources = again; len(sources) == 0 {
+			return fmt.Errorf("no upstream gives what it takes to start at block %d: %w", trusted.Height, errors.Join(faults...))
+		}
+		if err := pause(ctx, wait/2+rand.N(wait/2)); err != nil {
+			return errors.Join(append(faults, err)...)
+		}
+	}
+}
+
+// isFinal tells whether asking again is of no use: the source gave something else, or says that it does not keep it.
+func isFinal(err error) bool {
+	var fault *faultError
+	var refused *client.Error
+	switch {
+	case errors.Is(err, ErrNotProven):
+		return false
+	case errors.As(err, &refused) && refused.Code == api.CodePruned:
+		return true
+	case errors.As(err, &fault):
+		return fault.cause != Unreachable
+	}
+	return true
+}
+
+// startFrom begins a chain with what one source gives.
+func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) error {
+	s := ledger.Start{Parameters: func() ([]byte, tree.Proof, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		encoded, proof, err := from.Parameters(ctx, trusted.Height-1)
+		return encoded, proof, asked(err, "the parameters")
+	}}
+	if err := fetchStart(ctx, from, trusted, &s); err != nil {
+		return err
+	}
+	var fetched *fetchedCodes
+	err := begin(s, func(p *ledger.Proven) exec.Codes {
+		fetched = &fetchedCodes{ctx: ctx, source: from, proven: p, cache: newCodeCache()}
+		return fetched
+	})
+	if err != nil && fetched != nil && fetched.err != nil { // whatever became of it on its way through the execution
+		err = fetched.err
+	}
+	return err
+}
+
+// fetchStart asks for the trusted block, its parent's header and its bundle.
+func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Start) error {
+	bundle, err := requestBundle(ctx, from, trusted.Height, maxBundleBytes)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	parent, err := from.Header(ctx, trusted.Height-1)
+	if err != nil {
+		return asked(err, "a header")
+	}
+	blocks, err := from.Blocks(ctx, trusted.Height, trusted.Height)
+	if err != nil {
+		return asked(err, "a block")
+	}
+	if parent == nil || len(blocks) != 1 {
+		return faulty(Stalled, "it has no block %d", trusted.Height)
+	}
+	s.Parent, s.Bundle = *parent, bundle
+	s.Block, err = ledger.Receive(blocks[0])
+	return err
+}
+
+// asked is the error of a question: whatever else comes than an answer is the source's fault.
+func asked(err error, what string) error {
+	if err == nil || errors.As(err, new(*faultError)) || errors.Is(err, ErrNotProven) {
+		return err
+	}
+	return faulty(Unreachable, "%s: %w", what, err)
+}
