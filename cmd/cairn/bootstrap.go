@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // How a node that follows another begins.
@@ -23,10 +26,31 @@ const (
 type bootstrapSettings struct {
 	Bootstrap     string `setting:"bootstrap" usage:"how a replica without a chain begins: genesis (executing every block) or snapshot (the newest of the upstreams')"`
 	BootstrapHash string `setting:"bootstrap-hash" usage:"hash of the block that the snapshot must be of; needed where production was handed over before it"`
+	TrustedHeader string `setting:"trusted-header" usage:"HEIGHT:HASH of a block that is trusted: where a replica with --verify stateless begins that has no chain (default genesis, which takes the proofs of all blocks)"`
+}
+
+// trusted is the block to begin at, nil for genesis.
+func (s bootstrapSettings) trusted(verify string) (*node.Trusted, error) {
+	if s.TrustedHeader == "" {
+		return nil, nil
+	}
+	if verify != verifyStateless {
+		return nil, output.Usage(errors.New("--trusted-header is for --verify stateless; a node with state begins at a block with --bootstrap snapshot and --bootstrap-hash"))
+	}
+	height, hash, _ := strings.Cut(s.TrustedHeader, ":")
+	number, err := strconv.ParseUint(height, 10, 64)
+	if err != nil || number == 0 {
+		return nil, output.Usage(fmt.Errorf("--trusted-header: %q is no height above 0; it is HEIGHT:HASH", height))
+	}
+	trusted := &node.Trusted{Height: types.Height(number)}
+	if err := trusted.Hash.UnmarshalText([]byte(hash)); err != nil {
+		return nil, output.Usage(fmt.Errorf("--trusted-header: %w", err))
+	}
+	return trusted, nil
 }
 
 // trust checks the settings and says which block the snapshot must be of.
-func (s bootstrapSettings) trust(mode string) (trust node.SnapshotTrust, err error) {
+func (s bootstrapSettings) trust(mode, verify string) (trust node.SnapshotTrust, err error) {
 	switch {
 	case s.Bootstrap != fromGenesis && s.Bootstrap != fromSnapshot:
 		return trust, output.Usage(fmt.Errorf("--bootstrap is %s or %s, not %q", fromGenesis, fromSnapshot, s.Bootstrap))
@@ -34,6 +58,8 @@ func (s bootstrapSettings) trust(mode string) (trust node.SnapshotTrust, err err
 		return trust, output.Usage(errors.New("--bootstrap-hash is for --bootstrap snapshot"))
 	case s.Bootstrap == fromSnapshot && mode != string(api.ModeReplica):
 		return trust, output.Usage(errors.New("--bootstrap snapshot is for --mode replica: a snapshot has no history for an archive, and a primary has its own chain"))
+	case s.Bootstrap == fromSnapshot && verify == verifyStateless:
+		return trust, output.Usage(errors.New("a snapshot is a state, and --verify stateless keeps none: begin with --trusted-header"))
 	case s.BootstrapHash == "":
 		return trust, nil
 	}

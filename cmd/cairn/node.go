@@ -77,7 +77,11 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	trust, err := settings.trust(settings.Mode)
+	trust, err := settings.trust(settings.Mode, settings.Verify)
+	if err != nil {
+		return err
+	}
+	trusted, err := settings.trusted(settings.Verify)
 	if err != nil {
 		return err
 	}
@@ -94,6 +98,11 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	}
 	if err := settings.bootstrapSettings.run(command, nodeConfig, trust, log); err != nil {
 		return err
+	}
+	if trusted != nil {
+		if err := node.StartAt(command.Context(), nodeConfig, *trusted); err != nil {
+			return err
+		}
 	}
 	n, err := node.New(nodeConfig)
 	if err != nil {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"testing"
@@ -17,8 +18,14 @@ import (
 // megabytes of log, and machine code of contracts is kept.
 const maxStatelessBytes = 64 << 20
 
-// awaitBlock returns once a node has a block, which must be that of another.
+// awaitBlock returns once a node has a block, which must be that of another, as must those before it.
 func awaitBlock(t *testing.T, node, primary *process, height types.Height) {
+	t.Helper()
+	awaitBlocks(t, node, primary, 0, height)
+}
+
+// awaitBlocks is awaitBlock of a node that has no blocks before from.
+func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), catchUpTime)
 	defer cancel()
@@ -40,7 +47,7 @@ func awaitBlock(t *testing.T, node, primary *process, height types.Height) {
 			t.Fatalf("block %d does not come: %+v", height, status)
 		}
 	}
-	for h := types.Height(0); h <= height; h++ {
+	for h := from; h <= height; h++ {
 		want, err := connect(t, primary).BlockByNumber(ctx, api.AtHeight(h), false)
 		if err != nil {
 			t.Fatal(err)
@@ -121,4 +128,66 @@ func TestStatelessReplica(t *testing.T) {
 		u.fails(exitUsage, append([]string{"node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--upstream", primary.RPC, "--genesis-hash",
 			info.GenesisHash.String()}, wrong...)...)
 	}
+}
+
+// TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given, with a primary
+// that has no proofs of earlier blocks any more; one of them follows another replica.
+func TestStatelessFromATrustedHeader(t *testing.T) {
+	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--proof-retention", "4")
+	u := newUser(t).of(primary)
+	c := connect(t, primary)
+	info, err := c.NodeInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last receipt
+	u.succeeds(&last, "deploy", "../../contracts/wasm/nep20.wasm", "--from", "dev0", "--alias", "gold",
+		"--args", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}`)
+	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
+	empty, err := c.Dev().Mine(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev3", "--amount", "5", "--from", "dev0")
+	provenUpTo(t, primary, 1, last.BlockHeight)
+	if _, err := c.Proof(t.Context(), api.AtHeight(2)); err == nil {
+		t.Fatal("the primary has all proofs")
+	}
+	hashOf := func(h types.Height) types.BlockHash {
+		block, err := c.BlockByNumber(t.Context(), api.AtHeight(h), false)
+		if err != nil || block == nil {
+			t.Fatalf("block %d: %+v, %v", h, block, err)
+		}
+		return block.Hash
+	}
+	arguments := func(dir string, upstream *process, h types.Height, hash types.BlockHash) []string {
+		return []string{"node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--upstream", upstream.RPC, "--proof-bits", "100",
+			"--genesis-hash", info.GenesisHash.String(), "--trusted-header", fmt.Sprintf("%d:%s", h, hash)}
+	}
+	dir := filepath.Join(t.TempDir(), "replica")
+	atCall := start(t, arguments(dir, primary, last.BlockHeight, hashOf(last.BlockHeight))...)
+	awaitBlocks(t, atCall, primary, last.BlockHeight, last.BlockHeight)
+	atEmpty := start(t, arguments(filepath.Join(t.TempDir(), "replica"), primary, empty, hashOf(empty))...)
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
+	awaitBlocks(t, atEmpty, primary, empty, last.BlockHeight)
+	awaitBlocks(t, atCall, primary, last.BlockHeight-1, last.BlockHeight)
+	if proof, err := connect(t, atEmpty).Proof(t.Context(), api.AtHeight(last.BlockHeight)); err != nil || proof.BlockHash != hashOf(last.BlockHeight) {
+		t.Errorf("a replica's proof: %+v, %v", proof, err)
+	}
+	follower := start(t, arguments(filepath.Join(t.TempDir(), "replica"), atEmpty, empty+1, hashOf(empty+1))...)
+	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
+	awaitBlocks(t, follower, primary, empty+1, last.BlockHeight)
+	if err := atCall.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	u.succeeds(nil, "db", "check", "--data-dir", dir)
+	other := hashOf(last.BlockHeight)
+	u.fails(1, arguments(dir, primary, last.BlockHeight-1, other)...) // it has another block of the height
+	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, last.BlockHeight-1, other)...)
+	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, 2, hashOf(2))...) // whose proof is gone
+	for _, wrong := range []string{"0:" + other.String(), "1", "x:" + other.String(), "1:00"} {
+		u.fails(exitUsage, "node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--mode", "replica", "--verify", "stateless", "--upstream", primary.RPC,
+			"--genesis-hash", info.GenesisHash.String(), "--trusted-header", wrong)
+	}
+	start(t, arguments(dir, primary, last.BlockHeight-1, hashOf(last.BlockHeight-1))...) // goes on where it was
 }
