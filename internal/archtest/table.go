@@ -93,7 +93,7 @@ var rows = map[string][]string{
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
-	"bench/soak":     {"client", "internal/bench"},
+	"bench/soak":     {"client", "types", "internal/bench"},
 	"bench/peers":    {"client", "internal/bench"},
 	"bench/replica":  {"client", "types", "internal/bench"},
 	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/node", "internal/protocol/...", "internal/storage/..."},
@@ -159,5 +159,5 @@ var sharedModules = map[string][]string{
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr": {"crypto/..."},
 	// What the processor can do, asked by each vector code.
-	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/poseidon", "internal/proof/sha"},
+	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/field", "internal/proof/poseidon", "internal/proof/sha"},
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -213,8 +214,11 @@ func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, er
 	return call(ctx, l, "accesses", h, func(_ context.Context, p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
 }
 
-// Bundle and Code are asked by replicas without state alone.
-func (l *link) Bundle(context.Context, types.Height) ([]byte, error)   { return nil, errNotTold }
+// Bundle, Parameters and Code are asked by replicas without state alone.
+func (l *link) Bundle(context.Context, types.Height, int64) ([]byte, error) { return nil, errNotTold }
+func (l *link) Parameters(context.Context, types.Height) ([]byte, tree.Proof, error) {
+	return nil, tree.Proof{}, errNotTold
+}
 func (l *link) Code(context.Context, types.ContractID) ([]byte, error) { return nil, errNotTold }
 
 func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
