@@ -17,8 +17,11 @@ verifier: ## build the verifier of proofs for JavaScript into bin/proof
 test: ## run every test
 	sh scripts/test.sh
 
+# Tests and packages that take minutes under the race detector and start no goroutine of ours.
+ALONE = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel)$$
+
 race: ## run the tests under the race detector (needs a C compiler), but for long ones that start no goroutine
-	CGO_ENABLED=1 go test -race $$(go list ./... | grep -vE '/internal/e2e$$|/crypto$$|/internal/proof/verifier$$|/internal/protocol/blockproof$$')
+	CGO_ENABLED=1 go test -race -skip '$(ALONE)' $$(go list ./... | grep -vE '/internal/e2e$$|/crypto$$|/internal/proof/verifier$$|/internal/protocol/blockproof$$')
 
 lint: ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -60,4 +63,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build verifier test race lint fuzz soundness alerts provoke crash sim bench gas flood generate
+.PHONY: help build verifier test race lint fuzz batches soundness alerts provoke crash sim bench gas flood generate
