@@ -84,7 +84,7 @@ func (s *Store) Append(e Entry) error {
 	case h.Parent != v.hash:
 		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
 	}
-	b := s.db.NewBatch(4096 + rowBytes*len(e.Block.Transactions))
+	b := s.db.NewBatch(e.size())
 	err = v.putBlock(b, e)
 	if err == nil {
 		err = s.putWitness(b, v, e.Block.Header.Height, e.Witness)
@@ -96,8 +96,22 @@ func (s *Store) Append(e Entry) error {
 	return s.commit(b, true)
 }
 
-// rowBytes estimates what a batch takes for a transaction: its bytes and the rows that follow from it.
-const rowBytes = 1 << 10
+// size estimates the bytes of a block's batch, which is copied when it turns out longer. What grows with a block is its
+// transactions, with their receipts and the rows of the indices, and its accesses: each is in the block's list, and a
+// write in the rows of state, history and leaves as well.
+func (e *Entry) size() int {
+	const (
+		head        = 4 << 10
+		transaction = 512
+		access      = 100 // without keys and values
+	)
+	size := head + transaction*len(e.Block.Transactions) + len(e.Witness)
+	for i := range e.Accesses {
+		a := &e.Accesses[i]
+		size += access + 4*len(a.Key) + 2*(len(a.Old)+len(a.New))
+	}
+	return size
+}
 
 // putBlock writes all rows of a block and makes it the head. Rows go into the batch in the order of their keys, table
 // by table: the database sorts a large batch, and finds one in order at once.
