@@ -2,9 +2,9 @@ package tree
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -66,31 +66,34 @@ func hashItems(items []item, accesses []types.Access) {
 	}
 }
 
-// sorted returns items in the order of their paths.
+// sorted returns items in the order of their paths. The first bits of a path, which is a hash, nearly give its place.
 func sorted(items []item) ([]item, error) {
-	type place struct {
-		head  uint64 // the first two elements of the path: nearly always enough to compare
-		index int
-	}
-	places := make([]place, len(items))
+	most := min(bits.Len(uint(len(items))), 16)
+	bucket := func(it *item) uint32 { return it.path[0] >> (elementBits - most) }
+	begin := make([]int, 1<<most+1) // of each bucket in out
 	for i := range items {
-		p := &items[i].path
-		places[i] = place{uint64(p[0])<<32 | uint64(p[1]), i}
+		begin[bucket(&items[i])+1]++
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		if c := cmp.Compare(a.head, b.head); c != 0 {
-			return c
+	for i := range 1 << most {
+		begin[i+1] += begin[i]
+	}
+	out, free := make([]item, len(items)), slices.Clone(begin)
+	for i := range items {
+		b := bucket(&items[i])
+		out[free[b]] = items[i]
+		free[b]++
+	}
+	for i := range 1 << most {
+		if low, high := begin[i], begin[i+1]; high-low > 1 {
+			slices.SortFunc(out[low:high], func(a, b item) int { return comparePaths(&a.path, &b.path) })
 		}
-		return comparePaths(&items[a.index].path, &items[b.index].path)
-	})
-	out := make([]item, len(items))
-	for i, p := range places {
-		out[i] = items[p.index]
-		if i > 0 && out[i].path == out[i-1].path {
-			if bytes.Equal(out[i].key, out[i-1].key) {
-				return nil, fmt.Errorf("%w: %x", ErrDuplicateKey, out[i].key)
+	}
+	for i := 1; i < len(out); i++ {
+		if a, b := &out[i-1], &out[i]; a.path == b.path {
+			if bytes.Equal(a.key, b.key) {
+				return nil, fmt.Errorf("%w: %x", ErrDuplicateKey, a.key)
 			}
-			return nil, fmt.Errorf("%w: %x and %x", ErrPathCollision, out[i-1].key, out[i].key)
+			return nil, fmt.Errorf("%w: %x and %x", ErrPathCollision, a.key, b.key)
 		}
 	}
 	return out, nil
