@@ -129,6 +129,7 @@ var testRows = map[string][]string{
 	"internal/engine/sequencer":    {"internal/storage/..."},
 	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":        {"internal/proof/verifier"},
+	"proof":                        {"internal/testkit/provenchain"},
 	"proof/wasm":                   {"internal/testkit/provenchain"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
