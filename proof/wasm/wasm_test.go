@@ -62,16 +62,22 @@ func cases(t *testing.T) (all []testCase) {
 	return all
 }
 
-// build builds the package as build.sh does and puts testdata and cases beside it. It returns where, and how many cases.
-func build(t *testing.T) (dir string, count int) {
-	t.Helper()
-	dir = t.TempDir()
+// build builds the package into dir as build.sh does and puts testdata beside it.
+func build(tb testing.TB, dir string) {
+	tb.Helper()
 	if out, err := exec.Command("sh", "build.sh", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		tb.Fatalf("%v: %s", err, out)
 	}
 	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+}
+
+// buildWithCases builds the package with the cases beside it. It returns where, and how many cases.
+func buildWithCases(t *testing.T) (dir string, count int) {
+	t.Helper()
+	dir = t.TempDir()
+	build(t, dir)
 	all := cases(t)
 	encoded, err := json.Marshal(all)
 	if err != nil {
@@ -90,7 +96,7 @@ func build(t *testing.T) (dir string, count int) {
 
 // TestVerifier asks the verifier in Node.js and in a browser, with a page that loads it from a server.
 func TestVerifier(t *testing.T) {
-	dir, count := build(t)
+	dir, count := buildWithCases(t)
 	for name, run := range map[string]func(*testing.T, string) []byte{"node": inNode, "browser": inBrowser} {
 		t.Run(name, func(t *testing.T) {
 			out := run(t, dir)

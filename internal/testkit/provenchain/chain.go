@@ -3,9 +3,12 @@
 package provenchain
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/contracts"
@@ -91,6 +94,32 @@ func Make(tb testing.TB, bits int) []Block {
 	return blocks
 }
 
+// Transfers returns the bundle of a block with n transfers to as many of a state's accounts, and a proof of so many bits.
+func Transfers(tb testing.TB, accounts, n, bits int) blockproof.Bundle {
+	tb.Helper()
+	alice := key(tb, "alice")
+	genesis := &types.Genesis{
+		ChainID: chainID, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(Producer(tb).PublicKey()),
+		Allocations: []types.Allocation{{Account: alice.PublicKey(), Balance: 1_000_000 * types.CoinUnits}},
+	}
+	for i := range accounts {
+		genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: numbered(i), Balance: 1})
+	}
+	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return bytes.Compare(a.Account[:], b.Account[:]) })
+	txs := make([]transaction, n)
+	for i := range txs {
+		txs[i] = transaction{alice, types.Transfer{To: numbered(i), Amount: 1}}
+	}
+	bundle, _ := newMaker(tb, genesis, bits).block(txs)
+	return bundle
+}
+
+// numbered is an account that nobody has the key of.
+func numbered(i int) (a types.Account) {
+	binary.BigEndian.PutUint32(a[:], uint32(i+1))
+	return a
+}
+
 // Producer is the key of the chain's producer.
 func Producer(tb testing.TB) crypto.PrivateKey {
 	tb.Helper()
@@ -158,10 +187,14 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 }
 
 func gasLimit(p types.Payload) types.Gas {
-	if p.Kind() == types.KindDeploy {
+	switch p.Kind() {
+	case types.KindDeploy:
 		return 250_000_000
+	case types.KindTransfer:
+		return 50_000
+	default:
+		return 2_000_000
 	}
-	return 2_000_000
 }
 
 // batch is the transactions of a block, in order.
