@@ -135,3 +135,15 @@ func InnerProducts(column Vector, weights *Planar) Ext {
 	}
 	return FromCoordinates(e)
 }
+
+// AddScalar sets dst[i] = a[i] + x. Both have one length, and may be the same.
+func AddScalar(dst, a Vector, x Element) {
+	n, done := min(len(dst), len(a)), 0
+	if blocks := n / lanes; vector && blocks > 0 {
+		addScalarLanes(&dst[0], &a[0], x[0], uintptr(blocks))
+		done = blocks * lanes
+	}
+	for i := done; i < n; i++ {
+		dst[i].Add(&a[i], &x)
+	}
+}

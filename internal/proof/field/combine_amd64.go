@@ -18,3 +18,8 @@ func combineLanes(dst *Planar, columns *Vector, weights *uint64, count, blocks u
 //
 //go:noescape
 func innerProductLanes(sums *[2 * Degree][lanes / 2]uint64, column *Element, weights *Planar, blocks uintptr)
+
+// addScalarLanes does for so many blocks of lanes rows what AddScalar does.
+//
+//go:noescape
+func addScalarLanes(dst, a *Element, x uint32, blocks uintptr)

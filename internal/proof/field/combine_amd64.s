@@ -181,3 +181,25 @@ rows:
 	VMOVDQU64 Z11, 704(R10)
 	VZEROUPPER
 	RET
+
+// func addScalarLanes(dst, a *Element, x uint32, blocks uintptr)
+TEXT ·addScalarLanes(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), DI
+	MOVQ         a+8(FP), BX
+	MOVL         x+16(FP), AX
+	VPBROADCASTD AX, Z0
+	MOVQ         blocks+24(FP), SI
+	MOVL         $0x7f000001, AX
+	VPBROADCASTD AX, Z1
+	XORQ         DX, DX
+
+add:
+	VPADDD    (BX)(DX*1), Z0, Z2
+	VPSUBD    Z1, Z2, Z3
+	VPMINUD   Z3, Z2, Z2
+	VMOVDQU32 Z2, (DI)(DX*1)
+	ADDQ      $64, DX
+	DECQ      SI
+	JNZ       add
+	VZEROUPPER
+	RET

@@ -14,3 +14,8 @@ func combineLanes(*Planar, *Vector, *uint64, uintptr, uintptr) {
 func innerProductLanes(*[2 * Degree][lanes / 2]uint64, *Element, *Planar, uintptr) {
 	panic("field: no vector kernel on this architecture")
 }
+
+// addScalarLanes is not there: vector says so.
+func addScalarLanes(*Element, *Element, uint32, uintptr) {
+	panic("field: no vector kernel on this architecture")
+}

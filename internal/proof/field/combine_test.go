@@ -96,6 +96,21 @@ func TestCombineScalar(t *testing.T) {
 	}
 }
 
+func TestAddScalar(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{0, 1, 15, 16, 33, 100} {
+		v, x := extremes(r, n), extremes(r, 1)[0]
+		got := make(Vector, n)
+		AddScalar(got, v, x)
+		for i := range v {
+			var want Element
+			if want.Add(&v[i], &x); got[i] != want {
+				t.Fatalf("%d of %d: %v + %v = %v, want %v", i, n, v[i], x, got[i], want)
+			}
+		}
+	}
+}
+
 func BenchmarkCombine(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const rows, count = 1024, 64

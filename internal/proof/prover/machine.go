@@ -115,11 +115,10 @@ func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
 		case opMulScalar:
 			v[i.dst].ScalarMul(v[i.a], &m.bound.scalars[i.b])
 		case opAddScalar:
-			m.temporary.ScalarMul(m.ones, &m.bound.scalars[i.b])
-			v[i.dst].Add(v[i.a], m.temporary)
+			field.AddScalar(v[i.dst], v[i.a], m.bound.scalars[i.b])
 		case opSubScalar:
-			m.temporary.ScalarMul(m.ones, &m.bound.scalars[i.b])
-			v[i.dst].Sub(v[i.a], m.temporary)
+			negative := m.bound.scalars[i.b]
+			field.AddScalar(v[i.dst], v[i.a], *negative.Neg(&negative))
 		case opFromScalar:
 			m.temporary.ScalarMul(m.ones, &m.bound.scalars[i.b])
 			v[i.dst].Sub(m.temporary, v[i.a])
