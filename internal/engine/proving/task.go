@@ -54,6 +54,7 @@ func DecodeTask(b []byte) (*Task, error) {
 // Prover makes proofs one after the other, and keeps its memory from one to the next.
 type Prover struct {
 	prover   *prover.Prover
+	room     blockproof.Room
 	level    int
 	parallel blockproof.Parallel
 }
@@ -62,7 +63,7 @@ type Prover struct {
 func NewProver(bits int, parallel blockproof.Parallel) (*Prover, error) {
 	for level := range stark.Levels {
 		if stark.Levels[level].Bits == bits {
-			return &Prover{prover.New(blockproof.Circuit()), level, parallel}, nil
+			return &Prover{prover: prover.New(blockproof.Circuit()), level: level, parallel: parallel}, nil
 		}
 	}
 	return nil, fmt.Errorf("there are no proofs of %d bits", bits)
@@ -81,7 +82,7 @@ func (p *Prover) Prove(t *Task) ([]byte, error) {
 	}
 	arguments := make([][]byte, len(segments))
 	for i := range segments {
-		if arguments[i], err = p.prover.Prove(&segments[i].Instance, p.level, segments[i].Columns(p.parallel), p.parallel); err != nil {
+		if arguments[i], err = p.prover.Prove(&segments[i].Instance, p.level, segments[i].Columns(&p.room, p.parallel), p.parallel); err != nil {
 			return nil, fmt.Errorf("segment %d: %w", i, err)
 		}
 	}

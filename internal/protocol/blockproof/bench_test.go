@@ -60,7 +60,7 @@ func BenchmarkBlock(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i := range segments {
-					segments[i].Columns(goroutines)
+					segments[i].Columns(new(Room), goroutines)
 				}
 			}
 			b.ReportMetric(float64(rows), "rows")

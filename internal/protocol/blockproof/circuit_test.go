@@ -34,7 +34,7 @@ func check(tb testing.TB, segments []Segment) {
 	tb.Helper()
 	for i := range segments {
 		s := &segments[i]
-		if err := circuit.Check(s.Columns(InOrder), s.Instance.Public, s.Instance.Terms); err != nil {
+		if err := circuit.Check(s.Columns(new(Room), InOrder), s.Instance.Public, s.Instance.Terms); err != nil {
 			tb.Fatalf("segment %d of %d: %v", i, len(segments), err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestRandomBatches(t *testing.T) {
 			seen[s]++
 		}
 		s := b.statement()
-		segments, err := s.segments(b.entries(), w, 1<<maxLogRows)
+		segments, err := s.segments(b.entries(), w, 1<<maxLogRows, InOrder)
 		if err != nil {
 			t.Fatalf("batch %d: %v", n, err)
 		}
@@ -66,7 +66,7 @@ func TestRandomBatches(t *testing.T) {
 		if !r.shallow {
 			continue
 		}
-		switch segments, err = s.segments(b.entries(), w, 16+len(segments[0].rows)/2); {
+		switch segments, err = s.segments(b.entries(), w, 16+len(segments[0].rows)/2, InOrder); {
 		case err == nil:
 			check(t, segments)
 			cut += len(segments) - 1
@@ -119,12 +119,12 @@ func TestNamedBatches(t *testing.T) {
 			b.write(path, hash)
 		}
 		s := b.statement()
-		segments, err := s.segments(b.entries(), b.witness(), 1<<maxLogRows)
+		segments, err := s.segments(b.entries(), b.witness(), 1<<maxLogRows, InOrder)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if err := circuit.Check(segments[0].Columns(InOrder), segments[0].Instance.Public, segments[0].Instance.Terms); err != nil {
+		if err := circuit.Check(segments[0].Columns(new(Room), InOrder), segments[0].Instance.Public, segments[0].Instance.Terms); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestCuts(t *testing.T) {
 	b.write(at("01111", 20), poseidon.Digest{9})
 	limit := len(b.segments(t, 1<<maxLogRows)[0].rows) - 4
 	s := b.statement()
-	if _, err := s.segments(b.entries(), b.witness(), limit); !errors.Is(err, ErrCut) {
+	if _, err := s.segments(b.entries(), b.witness(), limit, InOrder); !errors.Is(err, ErrCut) {
 		t.Errorf("emptied and filled again: %v", err)
 	}
 	// Where an entry in between has a value, the cut is made there.
@@ -187,7 +187,7 @@ func everything() *batch {
 // TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
 func TestEveryColumn(t *testing.T) {
 	segment := everything().segments(t, 1<<maxLogRows)[0]
-	table := segment.Columns(InOrder)
+	table := segment.Columns(new(Room), InOrder)
 	var rows []int // one of each phase
 	for _, p := range []phase{same, changed, after} {
 		rows = append(rows, slices.IndexFunc(segment.rows, func(r tableRow) bool { return r.phase == p && r.open[1] }))
@@ -221,7 +221,7 @@ func TestEveryColumn(t *testing.T) {
 func TestOtherLists(t *testing.T) {
 	b := everything()
 	segment := b.segments(t, 1<<maxLogRows)[0]
-	table := segment.Columns(InOrder)
+	table := segment.Columns(new(Room), InOrder)
 	refused := 0
 	refuse := func(name string, change func(f *forgery)) {
 		t.Helper()
@@ -282,7 +282,7 @@ func TestWitnessRefused(t *testing.T) {
 			t.Helper()
 			w := b.witness()
 			change(&w)
-			if _, err := s.segments(entries, w, 1<<maxLogRows); !errors.Is(err, ErrWitness) {
+			if _, err := s.segments(entries, w, 1<<maxLogRows, InOrder); !errors.Is(err, ErrWitness) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -319,7 +319,7 @@ func TestSplicedSegments(t *testing.T) {
 	}
 	var tables [][]field.Vector
 	for i := range segments {
-		tables = append(tables, segments[i].Columns(InOrder))
+		tables = append(tables, segments[i].Columns(new(Room), InOrder))
 	}
 	for i := range segments {
 		for k := range segments {

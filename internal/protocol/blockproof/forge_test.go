@@ -24,7 +24,7 @@ type forgery struct {
 // forge begins with the honest table of a batch.
 func forge(tb testing.TB, b *batch) *forgery {
 	segment := b.segments(tb, 1<<maxLogRows)[0]
-	return &forgery{b.entries(), segment.part, segment.Columns(InOrder), segment.Instance.Public, segment.Instance.Terms}
+	return &forgery{b.entries(), segment.part, segment.Columns(new(Room), InOrder), segment.Instance.Public, segment.Instance.Terms}
 }
 
 func (f *forgery) set(column, row int, v field.Element) { f.table[column][row] = v }

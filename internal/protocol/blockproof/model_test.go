@@ -148,7 +148,7 @@ func (b *batch) witness() (w tree.Witness) {
 func (b *batch) segments(tb testing.TB, limit int) []Segment {
 	tb.Helper()
 	s := b.statement()
-	segments, err := s.segments(b.entries(), b.witness(), limit)
+	segments, err := s.segments(b.entries(), b.witness(), limit, InOrder)
 	if err != nil {
 		tb.Fatal(err)
 	}

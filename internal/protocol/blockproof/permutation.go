@@ -192,11 +192,11 @@ func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) 
 
 // blockRows is the number of rows that the table's permutations are computed for at a time: few enough for the block's
 // values to stay in the processor's cache.
-const blockRows = 128
+const blockRows = 256
 
 // ring is how many values in between are kept. No value of a permutation is used after ring others are made: the
 // longest wait is through a partial round, for 80.
-const ring = 256
+const ring = 96
 
 // blocks is the arithmetic of a block of rows of a table.
 type blocks struct {
@@ -246,9 +246,7 @@ func (b *blocks) scale(x field.Vector, k field.Element) field.Vector {
 
 func (b *blocks) offset(x field.Vector, k field.Element) field.Vector {
 	z := b.fresh()
-	for i := range z {
-		z[i].Add(&x[i], &k)
-	}
+	field.AddScalar(z, x, k)
 	return z
 }
 

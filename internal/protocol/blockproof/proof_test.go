@@ -80,7 +80,7 @@ func proveAt(tb testing.TB, segments []Segment, level int) []byte {
 	var arguments [][]byte
 	for i := range segments {
 		s := &segments[i]
-		argument, err := testProver().Prove(&s.Instance, level, s.Columns(goroutines), goroutines)
+		argument, err := testProver().Prove(&s.Instance, level, s.Columns(new(Room), goroutines), goroutines)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -61,12 +61,12 @@ func trace(s Statement, accesses []types.Access, w tree.Witness, limit int, para
 	if err != nil {
 		return nil, err
 	}
-	return s.segments(entries, w, limit)
+	return s.segments(entries, w, limit, parallel)
 }
 
 // segments makes segments of at most limit rows; there is at least one entry.
-func (s *Statement) segments(entries []entry, w tree.Witness, limit int) ([]Segment, error) {
-	t, err := newTrie(entries, w)
+func (s *Statement) segments(entries []entry, w tree.Witness, limit int, parallel Parallel) ([]Segment, error) {
+	t, err := newTrie(entries, w, parallel)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (t *trie) safeCut(low, high int) int {
 // emit carries the entries low to high out, on next, and makes the rows.
 func (t *trie) emit(low, high int) (emitter, error) {
 	t.change(low, high)
-	e := emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}}
+	e := emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high))}
 	if err := e.touched(1); err != nil {
 		return e, err
 	}
@@ -202,7 +202,7 @@ func (t *trie) change(low, high int) {
 				positions = append(positions, i)
 			}
 		}
-		join(t, positions, func(p *position) *subtree { return &p.next })
+		t.join(positions, func(p *position) *subtree { return &p.next })
 	}
 }
 

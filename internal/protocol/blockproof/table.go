@@ -2,34 +2,71 @@ package blockproof
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Columns makes the table that satisfies the circuit: columns of a power of two of rows.
-func (s *Segment) Columns(parallel Parallel) []field.Vector {
-	rows := 1 << max(minLogRows, bits.Len(uint(len(s.rows)-1)))
-	table := make([]field.Vector, columns)
-	all := make(field.Vector, columns*rows)
-	for i := range table {
-		table[i] = all[i*rows : (i+1)*rows : (i+1)*rows]
+// Room is memory for the columns of one segment after the other. The zero value is ready to use.
+type Room struct {
+	all field.Vector
+}
+
+// gap is how many elements apart columns stand, a cache line: they are powers of two long, and without it the same row
+// of all of them would belong into one set of the cache.
+const gap = 16
+
+// columns returns columns of so many rows, all zero, in place of those that it returned before.
+func (r *Room) columns(rows int) []field.Vector {
+	stride := rows + gap
+	if len(r.all) < columns*stride {
+		r.all = nil // before the larger one is there
+		r.all = make(field.Vector, columns*stride)
+	} else {
+		clear(r.all[:columns*stride])
 	}
+	table := make([]field.Vector, columns)
+	for i := range table {
+		table[i] = r.all[i*stride : i*stride+rows : i*stride+rows]
+	}
+	return table
+}
+
+// Columns makes the table that satisfies the circuit: columns of a power of two of rows. They lie in room, until it is
+// used again.
+func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
+	rows := 1 << max(minLogRows, bits.Len(uint(len(s.rows)-1)))
+	table := room.columns(rows)
 	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {
 		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
+		var inverses []*field.Element
 		for r := low; r < min(high, len(s.rows)); r++ {
-			s.fill(table, r)
+			inverses = s.fill(table, r, inverses)
 		}
+		invert(inverses)
 		finish(table, low, high)
 	})
 	return table
 }
 
+// invert replaces elements by their inverses.
+func invert(elements []*field.Element) {
+	v := make(field.Vector, len(elements))
+	for i, e := range elements {
+		v[i] = *e
+	}
+	field.Invert(v)
+	for i, e := range elements {
+		*e = v[i]
+	}
+}
+
 // rowsPerPiece is how many rows are made in one call through Parallel.
 const rowsPerPiece = 1 << 11
 
-// fill sets what is known of row r beforehand.
-func (s *Segment) fill(table []field.Vector, r int) {
+// fill sets what is known of row r beforehand. It adds to inverses what is to be replaced by its inverse.
+func (s *Segment) fill(table []field.Vector, r int, inverses []*field.Element) []*field.Element {
 	row := &s.rows[r]
 	one := field.New(1)
 	set := func(column int, digest *poseidon.Digest) {
@@ -48,7 +85,7 @@ func (s *Segment) fill(table []field.Vector, r int) {
 		}
 		if row.phase == after {
 			if !row.open[h] && half.kind != empty {
-				showNotZero(table, [2]int{colPrefix, colStep}[h], r, &half.digest)
+				inverses = append(inverses, showNotZero(table, [2]int{colPrefix, colStep}[h], r, &half.digest))
 			}
 			continue
 		}
@@ -60,7 +97,7 @@ func (s *Segment) fill(table []field.Vector, r int) {
 	}
 	switch row.phase {
 	case after:
-		return
+		return inverses
 	case changed:
 		table[colChanged][r] = one
 	case same:
@@ -74,20 +111,17 @@ func (s *Segment) fill(table []field.Vector, r int) {
 		i := int(row.level) / elementBits
 		turn := field.New(uint64(at[i]))
 		next := field.New(uint64(row.prefix[i]) + 1)
-		turn.Mul(&turn, &next)
-		table[colTurn][r].Inverse(&turn)
+		inverses = append(inverses, table[colTurn][r].Mul(&turn, &next))
 	}
+	return inverses
 }
 
-// showNotZero sets the eight columns so that their product with digest is 1.
-func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) {
-	for i, v := range digest {
-		if v != 0 {
-			e := field.New(uint64(v))
-			table[column+i][r].Inverse(&e)
-			return
-		}
-	}
+// showNotZero sets the eight columns so that their product with digest, which is not zero, is 1, but for the inversion
+// of the element that it returns.
+func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) *field.Element {
+	i := slices.IndexFunc(digest[:], func(v uint32) bool { return v != 0 })
+	table[column+i][r] = field.New(uint64(digest[i]))
+	return &table[column+i][r]
 }
 
 // finish computes the rest of rows low to high.

@@ -3,6 +3,7 @@ package blockproof
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -59,14 +60,15 @@ type trie struct {
 	changes   []int                 // changes[i]: how many entries before i are changed
 	shapes    []tree.Shape
 	digests   []poseidon.Digest
+	parallel  Parallel
 	err       error // of reading the witness; all that is read after it is void
 }
 
 // newTrie reads the witness.
-func newTrie(entries []entry, w tree.Witness) (*trie, error) {
+func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) {
 	t := &trie{
 		entries: entries, positions: make([]position, 1, len(w.Shapes)+2*len(entries)), sites: make([]site, 1),
-		shapes: w.Shapes, digests: w.Digests,
+		shapes: w.Shapes, digests: w.Digests, parallel: parallel,
 	}
 	t.changes = make([]int, len(entries)+1)
 	for i := range entries {
@@ -83,7 +85,7 @@ func newTrie(entries []entry, w tree.Witness) (*trie, error) {
 		return nil, t.err
 	}
 	for level := pathBits; level >= 0; level-- {
-		join(t, t.levels[level], func(p *position) *subtree { return &p.now })
+		t.join(t.levels[level], func(p *position) *subtree { return &p.now })
 	}
 	for i := range t.positions {
 		t.positions[i].next = t.positions[i].now
@@ -288,9 +290,17 @@ func (t *trie) spread(low, high, level int, other *site) int32 {
 	return p
 }
 
-// join sets what stands at positions of one level, at the time that at chooses, from their halves: the definition of
-// the tree.
-func join(t *trie, positions []int32, at func(*position) *subtree) {
+// positionsPerPiece is how many positions are joined in one call through Parallel.
+const positionsPerPiece = 1 << 10
+
+// join sets what stands at positions of one level, at the time that at chooses, from their halves.
+func (t *trie) join(positions []int32, at func(*position) *subtree) {
+	pieces := slices.Collect(slices.Chunk(positions, positionsPerPiece))
+	t.parallel(len(pieces), func(i int) { t.joinPiece(pieces[i], at) })
+}
+
+// joinPiece does what join does: the definition of the tree.
+func (t *trie) joinPiece(positions []int32, at func(*position) *subtree) {
 	pairs := make([][2]poseidon.Digest, 0, len(positions))
 	nodes := make([]*subtree, 0, len(positions))
 	for _, i := range positions {
