@@ -65,7 +65,7 @@ func New(nodes []Digest, parallel func(n int, f func(i int))) *Tree {
 		n := min(width, hashBlock)
 		level := func(i int) {
 			from := width + i*n
-			hashNodes(nodes[from:from+n], nodes[2*from:2*(from+n)])
+			sha.HashPairs(nodes[from:from+n], tagNode, nodes[2*from:2*(from+n)])
 		}
 		if n == width {
 			level(0)
@@ -74,22 +74,6 @@ func New(nodes []Digest, parallel func(n int, f func(i int))) *Tree {
 		}
 	}
 	return &Tree{nodes}
-}
-
-// hashNodes sets each of parents to the hash of its two children.
-func hashNodes(parents, children []Digest) {
-	const childWords = Size / 4
-	n := len(parents)
-	words := make([]uint32, (1+2*childWords)*n)
-	for i := range n {
-		words[i] = tagNode
-	}
-	for i := range children {
-		for k := range childWords {
-			words[(1+i%2*childWords+k)*n+i/2] = binary.LittleEndian.Uint32(children[i][4*k:])
-		}
-	}
-	sha.Hash(parents, words)
 }
 
 // Root returns the root.
@@ -147,7 +131,7 @@ func Verify(root *Digest, log int, indices []int, rows []byte, next func() (Dige
 			return err
 		}
 		hashes = hashes[:n]
-		hashNodes(hashes, children[:2*n])
+		sha.HashPairs(hashes, tagNode, children[:2*n])
 	}
 	if hashes[0] != *root {
 		return ErrRoot

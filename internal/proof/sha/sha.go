@@ -14,13 +14,55 @@ const lanes = 16
 // little-endian. All messages have len(words)/len(dst) words.
 func Hash(dst [][sha256.Size]byte, words []uint32) {
 	done := 0
-	if vector {
-		for ; done+lanes <= len(dst); done += lanes {
-			hashLanes(dst, words, done)
+	if vector && len(dst) >= lanes {
+		count := len(dst)
+		length := len(words) / count
+		whole := length / blockWords * blockWords
+		e := newEnding(length)
+		for ; done+lanes <= count; done += lanes {
+			state := initialLanes
+			if whole > 0 {
+				compress(&state, &words[done], uintptr(4*count), uintptr(whole/blockWords))
+			}
+			for k := whole; k < length; k++ {
+				copy(e.words[k-whole][:], words[k*count+done:])
+			}
+			compress(&state, &e.words[0][0], 4*lanes, e.blocks)
+			store(dst[done:done+lanes], &state)
 		}
 	}
 	for i := done; i < len(dst); i++ {
 		dst[i] = hashOne(words, i, len(dst))
+	}
+}
+
+// HashPairs sets dst[i] to the hash of tag, four bytes little-endian, digests[2i] and digests[2i+1].
+func HashPairs(dst [][sha256.Size]byte, tag uint32, digests [][sha256.Size]byte) {
+	done := 0
+	if vector && len(dst) >= lanes {
+		e := ending{blocks: 2} // a pair and its padding are two blocks
+		e.pad(pairWords, 2*blockWords, 32*pairWords)
+		for i := range e.words[0] {
+			e.words[0][i] = tag
+		}
+		for ; done+lanes <= len(dst); done += lanes {
+			for i, d := range digests[2*done : 2*(done+lanes)] {
+				to, i := e.words[1+i%2*digestWords:][:digestWords], i/2
+				for k := range to {
+					to[k][i] = binary.LittleEndian.Uint32(d[4*k:])
+				}
+			}
+			state := initialLanes
+			compress(&state, &e.words[0][0], 4*lanes, e.blocks)
+			store(dst[done:done+lanes], &state)
+		}
+	}
+	var message [4 * pairWords]byte
+	binary.LittleEndian.PutUint32(message[:], tag)
+	for ; done < len(dst); done++ {
+		copy(message[4:], digests[2*done][:])
+		copy(message[4+sha256.Size:], digests[2*done+1][:])
+		dst[done] = sha256.Sum256(message[:])
 	}
 }
 
@@ -34,44 +76,56 @@ func hashOne(words []uint32, i, count int) [sha256.Size]byte {
 	return sha256.Sum256(message)
 }
 
-const blockWords = 16
+const (
+	blockWords  = 16
+	digestWords = sha256.Size / 4
+	pairWords   = 1 + 2*digestWords // of what HashPairs hashes
+)
 
 // initial is the state before the first block: the first 32 bits of the fractional parts of the square roots of the
 // first eight primes.
 var initial = [8]uint32{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}
 
-// hashLanes hashes the messages from first on.
-func hashLanes(dst [][sha256.Size]byte, words []uint32, first int) {
-	var state [8][lanes]uint32
+// initialLanes is initial for each message.
+var initialLanes = func() (state [8][lanes]uint32) {
 	for k := range state {
 		for i := range state[k] {
 			state[k][i] = initial[k]
 		}
 	}
-	count := len(dst)
-	length := len(words) / count
-	whole := length / blockWords
-	if whole > 0 {
-		compress(&state, &words[first], uintptr(4*count), uintptr(whole))
-	}
-	var tail [2 * blockWords][lanes]uint32 // the rest of the message and its padding
-	rest := length - whole*blockWords
-	for k := range rest {
-		copy(tail[k][:], words[(whole*blockWords+k)*count+first:])
-	}
-	blocks := 1
+	return state
+}()
+
+// ending is the last blocks of each of sixteen messages: what is left of it after whole blocks, and the padding.
+type ending struct {
+	words  [2 * blockWords][lanes]uint32
+	blocks uintptr
+}
+
+// newEnding returns the ending of messages of so many words, without what is left of them.
+func newEnding(length int) (e ending) {
+	rest := length % blockWords
+	e.blocks = 1
 	if rest > blockWords-3 { // the end mark and the length of 64 bits
-		blocks = 2
+		e.blocks = 2
 	}
-	bits := uint64(length) * 32
+	e.pad(rest, int(e.blocks)*blockWords, uint64(length)*32)
+	return e
+}
+
+// pad sets the end mark after rest words, and the length in bits before the end.
+func (e *ending) pad(rest, end int, bits uint64) {
 	for i := range lanes {
-		tail[rest][i] = 0x80
-		tail[blocks*blockWords-2][i] = swap(uint32(bits >> 32))
-		tail[blocks*blockWords-1][i] = swap(uint32(bits))
+		e.words[rest][i] = 0x80
+		e.words[end-2][i] = swap(uint32(bits >> 32))
+		e.words[end-1][i] = swap(uint32(bits))
 	}
-	compress(&state, &tail[0][0], 4*lanes, uintptr(blocks))
-	for i := range lanes {
-		d := &dst[first+i]
+}
+
+// store writes the hashes.
+func store(dst [][sha256.Size]byte, state *[8][lanes]uint32) {
+	for i := range dst {
+		d := &dst[i]
 		for k := range state {
 			binary.BigEndian.PutUint32(d[4*k:], state[k][i])
 		}

@@ -54,3 +54,23 @@ func BenchmarkHash(b *testing.B) {
 		})
 	}
 }
+
+func TestHashPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, count := range []int{0, 1, 15, 16, 17, 40} {
+		digests := make([][sha256.Size]byte, 2*count)
+		for i := range digests {
+			for k := range digests[i] {
+				digests[i][k] = byte(r.Uint32())
+			}
+		}
+		got := make([][sha256.Size]byte, count)
+		HashPairs(got, 0x01020304, digests)
+		for i := range got {
+			message := append([]byte{4, 3, 2, 1}, digests[2*i][:]...)
+			if want := sha256.Sum256(append(message, digests[2*i+1][:]...)); got[i] != want {
+				t.Errorf("pair %d of %d: %x, want %x", i, count, got[i], want)
+			}
+		}
+	}
+}
