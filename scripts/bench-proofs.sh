@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures block proofs and writes a section of bench/results.md to the standard output. BENCH_TIME is that of a Go
-# benchmark, e.g. 20x.
+# Measures block proofs, draws docs/growth-proof.svg and writes a section of bench/results.md to the standard output.
+# BENCH_RUNS is how often each block is proven, BENCH_TIME the time of a Go benchmark, e.g. 20x.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -9,7 +9,14 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 . scripts/bench-table.sh
 
-printf '\n## Proofs\n'
-table "Blocks that write so many of a million accounts, 128 bits: the trace, the proof, its verification, and of that hashing the list:" \
-	./internal/protocol/blockproof BenchmarkBlock
+proofs() { go run $1 ./bench/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
+
+printf '\n## Proofs\n\n'
+proofs "" docs 100,316,1000,3162,10000,40000
+printf '\n![What a block'"'"'s proof costs against its writes](../docs/growth-proof.svg)\n'
+printf '\nWithout AVX-512:\n\n'
+GODEBUG=cpu.avx512=off,cpu.avx512f=off proofs "" "" 1000
+printf '\nWithout any vector instructions, the standard library'"'"'s for SHA-256 included (tag purego):\n\n'
+proofs "-tags=purego" "" 1000
+table "One thread, no table made: verification, and of it hashing the list:" ./internal/protocol/blockproof 'BenchmarkBlock/(verify|list)'
 table "The proof system alone, a table of 208 columns, on all cores:" ./internal/proof/prover BenchmarkProve BenchmarkVerify

@@ -1,5 +1,6 @@
 // Command growth measures what a block costs against the size of the state and against its transactions, a start
-// against the size of the state, a node's memory at rest, and queries of a token against its transfers. It writes tables
+// against the size of the state, a node's memory at rest, queries of a token against its transfers, and a block's proof
+// against its writes. It writes tables
 // in Markdown to the standard output, and the curves as SVG.
 package main
 
@@ -33,6 +34,7 @@ type settings struct {
 	sustainedAt, sustained   int   // at this size, so many blocks of updates are made one right after the other
 	transfers                []int // of a token, at which it is asked about, ascending
 	queries                  int   // of each kind
+	writes                   []int // of proven blocks
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 	flag.IntVar(&s.sustained, "sustained", 300, "how many of those")
 	transfers := flag.String("transfers", "100000,1000000,10000000", "transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
 	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about it")
+	writes := flag.String("writes", "", "writes of blocks that are proven, as in 100,1000,10000,40000")
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
@@ -64,6 +67,11 @@ func main() {
 	}
 	if err == nil && len(s.transfers) > 0 {
 		err = measureQueries(ctx, s)
+	}
+	if err == nil && *writes != "" {
+		if s.writes, err = numbers(*writes); err == nil {
+			err = measureProofs(s)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)

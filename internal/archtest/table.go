@@ -92,7 +92,7 @@ var rows = map[string][]string{
 	"bench/flood":    {"client", "types", "crypto"},
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
-	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/..."},
 	"bench/soak":     {"client", "types", "internal/bench"},
 	"bench/peers":    {"client", "internal/bench"},
 	"bench/replica":  {"client", "types", "internal/bench"},

@@ -29,6 +29,9 @@ type Segment struct {
 	rows     []tableRow
 }
 
+// Rows is how many rows of the table are used, each of which proves a hash.
+func (s *Segment) Rows() int { return len(s.rows) }
+
 // tableRow is a row of the table before it is spread over columns.
 type tableRow struct {
 	phase  phase

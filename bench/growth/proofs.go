@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/proof/prover"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// provenKeys is how many keys the state of proven blocks has, and grownBy how many it grows by at once.
+const provenKeys, grownBy = 1_000_000, 100_000
+
+// written is the state of proven blocks, in memory.
+type written struct {
+	tree   tree.Tree
+	values [][]byte                            // by key
+	hashes map[poseidon.Digest]poseidon.Digest // of values, by path
+}
+
+// write gives keys a new value, and returns what a prover of the block gets.
+func (w *written) write(keys []int, value string) (s blockproof.Statement, accesses []types.Access, witness tree.Witness, err error) {
+	for _, k := range keys {
+		key := binary.LittleEndian.AppendUint64([]byte{1}, uint64(k))
+		after := fmt.Appendf(nil, "%s, %d", value, k)
+		accesses = append(accesses, types.Access{Key: key, Old: w.values[k], New: after})
+		w.values[k] = after
+	}
+	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	s = blockproof.Statement{ChainID: 1, Height: 1, PreRoot: w.tree.Root(), AccessesDigest: types.DigestAccesses(accesses)}
+	change, err := w.tree.Prepare(accesses, parallel.Run)
+	if err != nil {
+		return s, nil, witness, err
+	}
+	witness, err = change.Witness(func(path poseidon.Digest) (poseidon.Digest, error) { return w.hashes[path], nil })
+	if err != nil {
+		return s, nil, witness, err
+	}
+	w.tree.Commit(change, parallel.Run)
+	for _, leaf := range change.Leaves() {
+		w.hashes[leaf.Path] = leaf.ValueHash
+	}
+	s.PostRoot = w.tree.Root()
+	return s, accesses, witness, nil
+}
+
+// provenBlock is what the proof of a block of so many writes takes: medians.
+type provenBlock struct {
+	writes, rows, size   int
+	trace, prove, verify time.Duration
+}
+
+// measureProofs proves blocks that write to keys of a state of provenKeys.
+func measureProofs(s settings) error {
+	w := &written{values: make([][]byte, provenKeys), hashes: make(map[poseidon.Digest]poseidon.Digest, provenKeys)}
+	for from := 0; from < provenKeys; from += grownBy {
+		keys := make([]int, grownBy)
+		for i := range keys {
+			keys[i] = from + i
+		}
+		if _, _, _, err := w.write(keys, "first"); err != nil {
+			return err
+		}
+	}
+	p := prover.New(blockproof.Circuit())
+	p.Reserve(stark.MaxLogRows)
+	var blocks []provenBlock
+	for _, n := range s.writes {
+		fmt.Fprintf(os.Stderr, "%d writes\n", n)
+		b, err := w.prove(p, n, s.runs)
+		if err != nil {
+			return fmt.Errorf("%d writes: %w", n, err)
+		}
+		blocks = append(blocks, b)
+	}
+	return writeProofs(s, blocks)
+}
+
+// prove makes a block of n writes and proves it so many times.
+func (w *written) prove(p *prover.Prover, n, runs int) (b provenBlock, err error) {
+	keys := make([]int, n)
+	for i := range keys {
+		keys[i] = i * (provenKeys / n)
+	}
+	statement, accesses, witness, err := w.write(keys, fmt.Sprint("block of ", n))
+	if err != nil {
+		return b, err
+	}
+	level := len(stark.Levels) - 1
+	var room blockproof.Room
+	var trace, prove, verify []time.Duration
+	for range runs + 1 { // the first run finds cold caches, and does not count
+		begun := time.Now()
+		segments, err := blockproof.Trace(statement, accesses, witness, parallel.Run)
+		if err != nil {
+			return b, err
+		}
+		tracing, proving := time.Since(begun), time.Duration(0)
+		b = provenBlock{writes: n}
+		arguments := make([][]byte, len(segments))
+		for i := range segments {
+			begun = time.Now()
+			columns := segments[i].Columns(&room, parallel.Run)
+			filled := time.Now()
+			if arguments[i], err = p.Prove(&segments[i].Instance, level, columns, parallel.Run); err != nil {
+				return b, err
+			}
+			tracing, proving = tracing+filled.Sub(begun), proving+time.Since(filled)
+			b.rows += segments[i].Rows()
+		}
+		proof := blockproof.EncodeProof(segments, arguments)
+		begun = time.Now()
+		if _, err := blockproof.VerifyProof(statement, accesses, proof, stark.Levels[level].Bits, parallel.Run); err != nil {
+			return b, err
+		}
+		trace, prove, verify = append(trace, tracing), append(prove, proving), append(verify, time.Since(begun))
+		b.size = len(proof)
+	}
+	b.trace, b.prove, b.verify = middle(trace[1:]), middle(prove[1:]), middle(verify[1:])
+	return b, nil
+}
+
+// middle is the median.
+func middle(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// writeProofs writes the table, and the plot if there is a directory for it.
+func writeProofs(s settings, blocks []provenBlock) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Blocks that write to so many of %d keys, %d bits, on all cores; medians of %d runs. A row of the table is a hash proven.\n\n"+
+		"| writes | rows | table, ms | proof, ms | together, ms | hashes proven a second | KB | verification and hashing the list, ms |\n"+
+		"|---|---|---|---|---|---|---|---|\n", provenKeys, stark.Levels[len(stark.Levels)-1].Bits, s.runs)
+	var table, proof, verification []point
+	for _, b := range blocks {
+		all := b.trace + b.prove
+		fmt.Fprintf(&text, "| %d | %d | %.1f | %.1f | %.1f | %.0f | %.0f | %.1f |\n", b.writes, b.rows, milliseconds(b.trace),
+			milliseconds(b.prove), milliseconds(all), float64(b.rows)/all.Seconds(), float64(b.size)/1000, milliseconds(b.verify))
+		x := float64(b.writes)
+		table, proof = append(table, point{x, milliseconds(b.trace)}), append(proof, point{x, milliseconds(all)})
+		verification = append(verification, point{x, milliseconds(b.verify)})
+	}
+	if s.plots != "" {
+		p := plot{"What a block's proof costs against its writes", "writes", "ms", []series{
+			{"table and proof", proof}, {"of it the table", table}, {"verification", verification},
+		}}
+		if err := os.WriteFile(filepath.Join(s.plots, "growth-proof.svg"), []byte(p.svg()), 0o644); err != nil {
+			return err
+		}
+	}
+	_, err := os.Stdout.WriteString(text.String())
+	return err
+}
