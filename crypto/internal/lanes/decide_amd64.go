@@ -83,39 +83,46 @@ func Decide(equations *[Count]Equation) (v Verdict) {
 // liftKeys sets the keys' points with even y and returns the lanes in which there is one (lift_x of BIP-340) and R is
 // below the modulus; the others get G, so that nothing below depends on them.
 func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
+	var x, y pair
 	for i := range equations {
-		x, ok := fromBytes(&equations[i].P)
+		key, ok := fromBytes(&equations[i].P)
 		if _, rOK := fromBytes(&equations[i].R); ok && rOK {
 			valid |= 1 << i
 		}
-		w.keyX.setLane(i, x)
+		x[0].setLane(i, key)
 	}
-	return lift(&w.keyX, &w.keyY, valid)
+	lifted := lift(&x, &y, 1, [2]uint8{valid})
+	w.keyX, w.keyY = x[0], y[0]
+	return lifted[0]
 }
 
-// lift sets y to the even root of x³ + 7 in the lanes in which there is one, and returns those of valid among them;
-// the others get G.
-func lift(x, y *element, valid uint8) uint8 {
-	var c, root, check element
-	square(&c, x, 1)
-	multiply(&c, &c, x)
-	c.addSmall(7)
-	squareRoot(&root, &c)
-	square(&check, &root, 1)
-	for i := range Count {
-		if check.lane(i) != c.lane(i) {
-			valid &^= 1 << i
+// lift sets the first count elements of y to the even root of x³ + 7 in the lanes in which there is one, and returns those
+// of valid among them; the others get G.
+func lift(x, y *pair, count int, valid [2]uint8) [2]uint8 {
+	var c, root, check pair
+	for k := range count {
+		square(&c[k], &x[k], 1, 1)
+		multiply(&c[k], &c[k], &x[k])
+		c[k].addSmall(7)
+	}
+	squareRoots(&root, &c, count)
+	square(&check[0], &root[0], 1, count)
+	for k := range count {
+		for i := range Count {
+			if check[k].lane(i) != c[k].lane(i) {
+				valid[k] &^= 1 << i
+			}
+			even := root[k].lane(i)
+			if valid[k]>>i&1 == 0 {
+				g := &baseMultiples()[0][0]
+				x[k].setLane(i, words(g[:4]))
+				even = words(g[4:])
+			}
+			if even[0]&1 == 1 { // not zero: no point has y = 0, as the group's order is odd
+				even = even.negated()
+			}
+			y[k].setLane(i, even)
 		}
-		even := root.lane(i)
-		if valid>>i&1 == 0 {
-			g := &baseMultiples()[0][0]
-			x.setLane(i, words(g[:4]))
-			even = words(g[4:])
-		}
-		if even[0]&1 == 1 { // not zero: no point has y = 0, as the group's order is odd
-			even = even.negated()
-		}
-		y.setLane(i, even)
 	}
 	return valid
 }
@@ -137,7 +144,7 @@ func (w *work) tabulate() {
 	b.setAll(beta)
 	f.setAll(words{1})
 	for i := keyTable - 1; i >= 0; i-- {
-		square(&ff, &f, 1)
+		square(&ff, &f, 1, 1)
 		multiply(&w.xs[i], &m[i].X, &ff)
 		multiply(&ff, &ff, &f)
 		multiply(&w.ys[i], &m[i].Y, &ff)
@@ -225,7 +232,7 @@ func (w *work) compare(equations *[Count]Equation, v *Verdict) {
 	for i, e := range fp.BatchInvert(z[:]) { // 0 for 0
 		inverse.setLane(i, e.Bits())
 	}
-	square(&inverse2, &inverse, 1)
+	square(&inverse2, &inverse, 1, 1)
 	multiply(&w.x, &w.sum.X, &inverse2)
 	multiply(&inverse2, &inverse2, &inverse)
 	multiply(&w.y, &w.sum.Y, &inverse2)

@@ -3,6 +3,7 @@
 package lanes
 
 import (
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -110,7 +111,7 @@ func TestMultiplyAndSquare(t *testing.T) {
 		x, y := edgeElement(r, mask52), edgeElement(r, mask52)
 		var product, power element
 		multiply(&product, &x, &y)
-		square(&power, &x, 3)
+		square(&power, &x, 3, 1)
 		for lane := range Count {
 			a := value(&x, lane)
 			checkLane(t, "multiply", &product, lane, mul(a, value(&y, lane)))
@@ -200,14 +201,21 @@ func TestLane(t *testing.T) {
 	}
 }
 
-func TestSquareRoot(t *testing.T) {
+func TestSquareRoots(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	x := edgeElement(r, largestTop)
-	var root element
-	squareRoot(&root, &x)
 	exponent := new(big.Int).Rsh(new(big.Int).Add(modulus, big.NewInt(1)), 2)
-	for lane := range Count {
-		checkLane(t, "root", &root, lane, new(big.Int).Exp(value(&x, lane), exponent, modulus))
+	for count := 1; count <= 2; count++ {
+		x := pair{edgeElement(r, largestTop), edgeElement(r, largestTop)}
+		var roots pair
+		squareRoots(&roots, &x, count)
+		for k := range count {
+			for lane := range Count {
+				checkLane(t, "root", &roots[k], lane, new(big.Int).Exp(value(&x[k], lane), exponent, modulus))
+			}
+		}
+		if count == 1 && roots[1] != (element{}) {
+			t.Error("more than asked for is set")
+		}
 	}
 }
 
@@ -283,5 +291,18 @@ func TestBaseMultiples(t *testing.T) {
 				t.Errorf("%d·2^%d·G is wrong", k, baseWidth*i)
 			}
 		}
+	}
+}
+
+func BenchmarkSquareRoots(b *testing.B) {
+	r := rand.New(rand.NewPCG(17, 18))
+	x := pair{edgeElement(r, largestTop), edgeElement(r, largestTop)}
+	var roots pair
+	for count := 1; count <= 2; count++ {
+		b.Run(fmt.Sprintf("elements=%d", count), func(b *testing.B) {
+			for b.Loop() {
+				squareRoots(&roots, &x, count)
+			}
+		})
 	}
 }

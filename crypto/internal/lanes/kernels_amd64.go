@@ -26,10 +26,11 @@ func Available() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA }
 //go:noescape
 func multiply(dst, x, y *element)
 
-// square sets dst to x^(2^times), times > 0; they may be the same.
+// square sets count elements from dst on to those from x on to the power of 2^times, times > 0 and count > 0; they may be
+// the same.
 //
 //go:noescape
-func square(dst, x *element, times int)
+func square(dst, x *element, times, count int)
 
 // double sets p to 2^times·p, times > 0.
 //

@@ -166,15 +166,20 @@ TEXT ·multiply(SB), 0, $0-24
 	VZEROUPPER
 	RET
 
-// func square(dst, x *element, times int)
-TEXT ·square(SB), 0, $0-24
+// func square(dst, x *element, times, count int)
+TEXT ·square(SB), 0, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ x+8(FP), SI
 	MOVQ times+16(FP), CX
+	MOVQ count+24(FP), DX
+	MOVQ DI, R8
 	VPBROADCASTQ constants<>+0(SB), Z28
 	VPBROADCASTQ constants<>+8(SB), Z29
 	VPBROADCASTQ constants<>+16(SB), Z30
 	VPBROADCASTQ constants<>+24(SB), Z31
+round:
+	MOVQ R8, DI
+	MOVQ DX, AX
 next:
 	VMOVDQU64 0(SI), Z0
 	VMOVDQU64 64(SI), Z1
@@ -285,9 +290,13 @@ next:
 	VMOVDQU64 Z12, 128(DI)
 	VMOVDQU64 Z13, 192(DI)
 	VMOVDQU64 Z14, 256(DI)
-	MOVQ DI, SI
-	DECQ CX
+	ADDQ $320, DI
+	ADDQ $320, SI
+	DECQ AX
 	JNZ next
+	MOVQ R8, SI
+	DECQ CX
+	JNZ round
 	VZEROUPPER
 	RET
 

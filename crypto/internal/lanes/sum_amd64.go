@@ -27,7 +27,7 @@ const (
 type sum struct {
 	buckets [2][sumTable][Count]bucket // of the low and the high words
 
-	xs, ys, bs     element // eight points that are added next, and β times their x
+	xs, ys, bs     pair    // points that are added next, and β times their x
 	x, y, h        element // one of them in every lane
 	p              point
 	running, total point
@@ -93,7 +93,7 @@ func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	_, generator := secp256k1.Generators()
 	keys = append(keys, key{x: generator.X.Bytes(), by: base}) // its y is even
 	for n := 0; len(equations) > 0; equations, coefficients = equations[n:], coefficients[n:] {
-		n = min(len(equations), Count)
+		n = min(len(equations), loaded)
 		if !s.load(n, func(i int) *[32]byte { return &equations[i].R }) {
 			return false
 		}
@@ -105,7 +105,7 @@ func AllHold(equations []Equation, coefficients []Coefficient) bool {
 		}
 	}
 	for n := 0; len(keys) > 0; keys = keys[n:] {
-		n = min(len(keys), Count)
+		n = min(len(keys), loaded)
 		if !s.load(n, func(i int) *[32]byte { return &keys[i].x }) {
 			return false
 		}
@@ -159,29 +159,38 @@ func (s *sum) begin() {
 	}
 }
 
+// loaded is how many points are loaded at most.
+const loaded = len(pair{}) * Count
+
 // load lifts n coordinates and says whether all are points'.
 func (s *sum) load(n int, x func(int) *[32]byte) bool {
+	var all [2]uint8
 	for i := range n {
 		w, ok := fromBytes(x(i))
 		if !ok {
 			return false
 		}
-		s.xs.setLane(i, w)
+		s.xs[i/Count].setLane(i%Count, w)
+		all[i/Count] |= 1 << (i % Count)
 	}
-	all := uint8(1<<n - 1)
-	if lift(&s.xs, &s.ys, all) != all {
+	groups := (n + Count - 1) / Count
+	if lift(&s.xs, &s.ys, groups, all) != all {
 		return false
 	}
-	s.bs.setAll(beta)
-	multiply(&s.bs, &s.bs, &s.xs)
+	var b element
+	b.setAll(beta)
+	for k := range groups {
+		multiply(&s.bs[k], &b, &s.xs[k])
+	}
 	return true
 }
 
 // choose readies the i-th of the loaded points for [sum.add]: with xs as its x, or bs for λ times it.
-func (s *sum) choose(i int, xs *element) {
+func (s *sum) choose(i int, xs *pair) {
 	var x, y [limbs]uint64
+	group, lane := i/Count, i%Count
 	for j := range x {
-		x[j], y[j] = xs[j][i], s.ys[j][i]
+		x[j], y[j] = xs[group][j][lane], s.ys[group][j][lane]
 	}
 	spread(&s.x, &s.y, &x, &y)
 }

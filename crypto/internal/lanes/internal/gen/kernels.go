@@ -26,17 +26,27 @@ func (a *assembly) multiplyKernel() {
 	a.end()
 }
 
+// squareKernel squares several elements in turn: they do not depend on each other, so that they overlap.
 func (a *assembly) squareKernel() {
-	a.function("square", "dst, x *element, times int", 24, 0)
+	a.function("square", "dst, x *element, times, count int", 32, 0)
 	a.op("MOVQ dst+0(FP), DI")
 	a.op("MOVQ x+8(FP), SI")
 	a.op("MOVQ times+16(FP), CX")
+	a.op("MOVQ count+24(FP), DX")
+	a.op("MOVQ DI, R8")
 	a.loadConstants()
+	a.text.WriteString("round:\n")
+	a.op("MOVQ R8, DI")
+	a.op("MOVQ DX, AX")
 	a.text.WriteString("next:\n")
 	a.square(element{"DI", 0}, element{"SI", 0}, nil)
-	a.op("MOVQ DI, SI")
-	a.op("DECQ CX")
+	a.op("ADDQ $%d, DI", elementSize)
+	a.op("ADDQ $%d, SI", elementSize)
+	a.op("DECQ AX")
 	a.op("JNZ next")
+	a.op("MOVQ R8, SI")
+	a.op("DECQ CX")
+	a.op("JNZ round")
 	a.end()
 }
 
