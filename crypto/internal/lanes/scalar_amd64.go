@@ -22,16 +22,20 @@ var (
 	g2      = words{0x1571b4ae8ac47f71, 0x221208ac9df506c6, 0x6f547fa90abfe4c4, 0xe4437ed6010e8828}
 )
 
-// scalar returns the number mod n, the order of the group.
-func scalar(w words) (s fr.Element) {
-	var radix fr.Element
-	radix.SetUint64(1 << 32).Square(&radix)
-	for i := 3; i >= 0; i-- {
-		var word fr.Element
-		word.SetUint64(w[i])
-		s.Mul(&s, &radix).Add(&s, &word)
+// montgomery is 2^256 mod n, the order of the group.
+var montgomery = func() (r fr.Element) {
+	r.SetUint64(1 << 32)
+	for range 3 {
+		r.Square(&r)
 	}
-	return s
+	return r
+}()
+
+// scalar returns the number, which is below n. A product of fr.Element is that of their words over 2^256, and the words
+// of montgomery are 2^512 mod n.
+func scalar(w words) fr.Element {
+	s := fr.Element(w)
+	return *s.Mul(&s, &montgomery)
 }
 
 // split returns k1 and k2, of absolute values below 2^128, with k = k1 + k2·λ mod n.

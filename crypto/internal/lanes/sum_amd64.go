@@ -143,13 +143,14 @@ func gather(equations []Equation, coefficients []Coefficient) (keys []key, base 
 	return keys, base
 }
 
+// offset is digitOffset as a number.
+var offset = scalar(words{digitOffset})
+
 // scalar is the number that a coefficient stands for.
 func (c Coefficient) scalar() (a fr.Element) {
-	var u, v, offset fr.Element
-	offset.SetUint64(digitOffset)
-	u.SetUint64(c.U).Sub(&u, &offset)
-	v.SetUint64(c.V).Sub(&v, &offset)
-	return *a.Mul(&v, &lambda).Add(&a, &u)
+	u, v := scalar(words{c.U}), scalar(words{c.V})
+	a.Sub(&v, &offset).Mul(&a, &lambda).Add(&a, &u)
+	return *a.Sub(&a, &offset)
 }
 
 // begin empties the sum.

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +72,64 @@ func TestImportGivesTheSameChain(t *testing.T) {
 	}
 	if *replica.Tip() != *primary.Tip() || replica.tree.Root() != primary.tree.Root() {
 		t.Errorf("tips %+v and %+v", replica.Tip(), primary.Tip())
+	}
+}
+
+// TestReceiveAll has several blocks, also without transactions, more than a batch of signatures has; then one of them is
+// altered, and those before it are received.
+func TestReceiveAll(t *testing.T) {
+	g := testGenesis(t)
+	g.Parameters.GasLimit = 1 << 34
+	primary := openLedger(t, g)
+	var encoded [][]byte
+	var transactions [][]types.TxID
+	nonce := uint64(0)
+	for h, n := range []int{1, 0, signatureBatch, 3} {
+		var txs []*types.VerifiedTx
+		for range n {
+			txs = append(txs, transfer(t, "alice", nonce, types.Account{9}, 1))
+			nonce++
+		}
+		block := build(t, primary, txs...)
+		encoded = append(encoded, encodedBlock(t, primary, types.Height(h+1)).Encode())
+		transactions = append(transactions, block.Included)
+	}
+	check := func(blocks []*Received, n int) {
+		t.Helper()
+		if len(blocks) != n {
+			t.Fatalf("%d blocks, want %d", len(blocks), n)
+		}
+		for i, b := range blocks {
+			if !bytes.Equal(b.Encoded(), encoded[i]) || !slices.Equal(b.IDs(), transactions[i]) || len(b.txs) != len(b.ids) {
+				t.Errorf("block %d is another one", i+1)
+			}
+			for j, tx := range b.txs {
+				if tx == nil || tx.ID() != transactions[i][j] {
+					t.Errorf("transaction %d of block %d", j, i+1)
+				}
+			}
+		}
+	}
+	blocks, err := ReceiveAll(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(blocks, len(encoded))
+	for bad, was := range encoded {
+		for name, alter := range map[string]func([]byte) []byte{
+			"cut off":              func(b []byte) []byte { return b[:len(b)-1] },
+			"another header":       func(b []byte) []byte { b[0] ^= 1; return b },
+			"another last byte":    func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			"a signature replaced": func(b []byte) []byte { clear(b[types.SignedHeaderBytes-64 : types.SignedHeaderBytes]); return b },
+		} {
+			altered := slices.Clone(encoded)
+			altered[bad] = alter(bytes.Clone(was))
+			blocks, err := ReceiveAll(altered)
+			if !errors.Is(err, ErrAltered) {
+				t.Errorf("block %d, %s: %v", bad+1, name, err)
+			}
+			check(blocks, bad)
+		}
 	}
 }
 
