@@ -130,7 +130,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Add([]byte{1}, []byte("message"), []byte{})
 	f.Add([]byte{2}, []byte("message"), append(make([]byte, 127), 1))
-	others := signedMessages(f, 2*minBatch)
+	others := signedMessages(f, minTogether)
 	f.Fuzz(func(t *testing.T, secret, seed, mask []byte) {
 		var triple, change [128]byte
 		copy(change[:], mask)

@@ -83,8 +83,9 @@ func addresses(buckets *[Count]bucket) *[Count]*bucket {
 }
 
 // AllHold says whether all equations hold: true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, a_i being the i-th coefficient.
-// If they are random, and chosen after the equations, it is true with probability 2^-128 where one does not hold. It may
-// be false though all hold: where points meet in a bucket that are equal or inverse.
+// If these are random, and chosen after the equations, it is true with a probability of 2^-128 at most where one does not
+// hold: the group's order is prime, so that whatever the others are, one value at most of that one's coefficient makes
+// the sum zero. It may be false though all hold: where points meet in a bucket that are equal or inverse.
 func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	s := sums.Get().(*sum)
 	defer sums.Put(s)
