@@ -35,16 +35,15 @@ type sum struct {
 
 var sums = sync.Pool{New: func() any { return new(sum) }}
 
-// firstBuckets are what buckets hold at first: points that no formula has to except, as it would have to except zero.
-// What they add to a sum is known.
-var firstBuckets = sync.OnceValue(func() *struct {
+// first is what the buckets of a set hold at first: points that no formula has to except, as it would have to except
+// zero.
+type first struct {
 	buckets [sumTable][Count]bucket
-	sum     secp256k1.G1Jac
-} {
-	first := new(struct {
-		buckets [sumTable][Count]bucket
-		sum     secp256k1.G1Jac
-	})
+	sum     secp256k1.G1Jac // what those of both sets add to a sum
+}
+
+var firstBuckets = sync.OnceValue(func() *first {
+	first := new(first)
 	// The bucket of b has the (b + 1)-th power of an arbitrary number times G.
 	k := minusB1
 	var all fr.Element
