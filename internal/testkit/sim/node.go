@@ -100,7 +100,7 @@ func (n *node) start() (err error) {
 		}
 	}()
 	quiet := slog.New(slog.DiscardHandler)
-	if p.db, err = kv.Open("db", kv.Options{FS: n.disk.FS(), CacheBytes: 1 << 20, MemTableBytes: 2 << 20, Logger: quiet}); err != nil {
+	if p.db, err = kv.Open("db", kv.Options{FS: n.disk.FS(), CacheBytes: 16 << 20, MemTableBytes: 2 << 20, Logger: quiet}); err != nil {
 		return err
 	}
 	if err := n.sabotage(p.db); err != nil {

@@ -3,11 +3,13 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 )
 
@@ -16,6 +18,19 @@ var (
 	replays   = flag.Int("replays", 4, "how many seeds to run twice")
 	seeds     = flag.Int("seeds", 8, "how many seeds to run; with one, its log is shown")
 )
+
+// lanes may be off to run a seed again as a machine without lanes ran it: pools there do not wait for more signatures.
+var lanes = flag.Bool("lanes", true, "whether signatures are verified in lanes where the processor has them")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*lanes {
+		if err := crypto.UseLanes(false); err != nil {
+			panic(err) // it is never refused
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // newEngine makes what runs the contracts of a test's runs. It is not of a bubble.
 func newEngine(t *testing.T) *wasm.Engine {
