@@ -57,8 +57,8 @@ func (w *world) signSecond(p *process) error {
 	if w.lies.twice == 0 || p.height() != w.lies.twice-1 || w.secondBlock() != nil {
 		return nil
 	}
-	// The other block is at most one block time later.
-	entry, err := p.emptyBlock(p.ledger.Tip().Header.Header.Timestamp+2, nil)
+	const later = 2 // seconds: the other block is hardly that much after its parent
+	entry, err := p.emptyBlock(p.ledger.Tip().Header.Header.Timestamp+later, nil)
 	if err != nil {
 		return err
 	}
@@ -75,10 +75,15 @@ func (w *world) secondBlock() *types.Block {
 	return w.second
 }
 
-// isSecond reports whether a block is the second one of its height.
+// isSecond reports whether a block is the second one of its height. A primary that was down may have come to make the same.
 func (w *world) isSecond(hash types.BlockHash) bool {
 	second := w.secondBlock()
-	return second != nil && second.Header.Hash() == hash
+	if second == nil || second.Header.Hash() != hash {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.book.built[w.lies.twice] != hash
 }
 
 // emptyBlock is a block without transactions after the head, with what change does to it.
