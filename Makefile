@@ -47,8 +47,8 @@ provoke: build ## let each alert fire by its cause, with a node and a Prometheus
 crash: ## kill a loaded node, and a replica that imports, KILLS times in a row and check that they lose nothing
 	go test ./internal/e2e -run 'Crash|TestReplicas' -count 1 -timeout 30m -v -kills $(KILLS)
 
-sim: ## simulate a primary and replicas with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n
-	go test ./internal/testkit/sim -run TestSeeds -count 1 -timeout 2h -v $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
+sim: ## simulate a primary and replicas with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n; LANES=false as on a machine without
+	go test ./internal/testkit/sim -run TestSeeds -count 1 -timeout 2h -v $(if $(LANES),-lanes=$(LANES)) $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
 
 bench: ## measure against geth and anvil and as the state grows, into bench/results.md (an hour)
 	sh scripts/bench.sh
