@@ -33,13 +33,14 @@ type devSettings struct {
 	ReadyFile string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	proofSettings
 	kernelSettings
+	contractSettings
 	httpSettings
 }
 
 func newDev() *cobra.Command {
 	settings := devSettings{
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
-		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", proofSettings: defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
 	}
 	return withSettings(&cobra.Command{
 		Use:   "dev",
@@ -78,11 +79,15 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return err
 	}
+	contracts, err := settings.contractSettings.config()
+	if err != nil {
+		return err
+	}
 	n, err := node.New(node.Config{
 		Proofs: proofs,
 		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
-		Kernels: settings.kernelSettings.config(), Log: log, OnBlock: blockLines(command.ErrOrStderr()),
+		Kernels: settings.kernelSettings.config(), Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ type nodeSettings struct {
 	followSettings
 	bootstrapSettings
 	kernelSettings
+	contractSettings
 	httpSettings
 }
 
@@ -62,7 +63,7 @@ func (s kernelSettings) config() node.Kernels {
 func newNode() *cobra.Command {
 	settings := nodeSettings{
 		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), httpSettings: defaultHTTP(),
+		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
 	}
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
@@ -172,11 +173,15 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 	if err != nil {
 		return node.Config{}, err
 	}
+	contracts, err := s.contractSettings.config()
+	if err != nil {
+		return node.Config{}, err
+	}
 	return node.Config{
 		Mode: api.Mode(s.Mode), Follow: follow, Log: log,
 		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
 		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
-		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Kernels: s.kernelSettings.config(),
+		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Kernels: s.kernelSettings.config(), Contracts: contracts,
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil
 }

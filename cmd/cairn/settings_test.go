@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/node"
 )
 
 // Every level and format that is documented logs what is of its level and above, in its form; others are refused.
@@ -107,6 +109,30 @@ func TestDatabaseSettings(t *testing.T) {
 		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged}
 		if _, err := settings.config(t.Context(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+// The settings of contracts are held to their bounds, on each side.
+func TestContractSettings(t *testing.T) {
+	fine := defaultContracts()
+	if config, err := fine.config(); err != nil || config != (node.Contracts{Memory: 512 << 20, Disk: 64 << 30, ViewGas: 200_000_000}) {
+		t.Errorf("the defaults are %+v, %v", config, err)
+	}
+	for name, bounds := range map[string]struct {
+		setting     func(*contractSettings) *uint64
+		least, most uint64
+	}{
+		"--code-memory-mib": {func(s *contractSettings) *uint64 { return &s.CodeMemory }, 16, 1 << 20},
+		"--code-disk-mib":   {func(s *contractSettings) *uint64 { return &s.CodeDisk }, 16, 1 << 30},
+		"--view-gas":        {func(s *contractSettings) *uint64 { return &s.ViewGas }, 100_000, 1_000_000_000},
+	} {
+		for value, ok := range map[uint64]bool{bounds.least - 1: false, bounds.least: true, bounds.most: true, bounds.most + 1: false} {
+			s := fine
+			*bounds.setting(&s) = value
+			if _, err := s.config(); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), name) {
+				t.Errorf("%s %d: %v", name, value, err)
+			}
 		}
 	}
 }

@@ -61,6 +61,7 @@ type Config struct {
 	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
 	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
 	Kernels     Kernels
+	Contracts   Contracts
 	Proofs      Proofs
 	Development *Development
 	Log         *slog.Logger
@@ -144,14 +145,7 @@ func New(config Config) (_ *Node, err error) {
 	if err := n.openMark(); err != nil {
 		return nil, err
 	}
-	engine := wasm.Options{Log: config.Log}
-	if config.DataDir != "" {
-		engine.Dir = filepath.Join(config.DataDir, codeDir)
-	}
-	if n.engine, err = wasm.New(engine); err != nil {
-		return nil, err
-	}
-	if n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: config.Log}); err != nil {
+	if err := n.openEngines(); err != nil {
 		return nil, err
 	}
 	if err := n.openLedger(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -44,6 +45,8 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	telemetry.Register(t, func() *Node { return n }, nodeMetrics()...)
 	telemetry.Register(t, func() *Node { return n }, proofMetrics()...)
 	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
+	telemetry.Register(t, n.engine.Stats, engineMetrics()...)
+	telemetry.Register(t, func() rpc.Stats { return n.rpc.Stats() }, simulationMetrics()...)
 	telemetry.Register(t, n.db.Metrics, storeMetrics()...)
 	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
 	telemetry.Register(t, func() push.Stats { return n.push.Stats() }, pushMetrics()...)

@@ -291,6 +291,13 @@ func (c *cache) failed(what, name string, err error) {
 	c.log.Warn(what, "file", name, "error", err)
 }
 
+// held is how many files were read and how many were not what was written, and how many bytes all have.
+func (c *cache) held() (read, rejected uint64, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats.hits, c.stats.rejected, c.size
+}
+
 func (c *cache) count(f func(*cacheStats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

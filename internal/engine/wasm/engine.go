@@ -20,13 +20,13 @@ type Options struct {
 	// loading. So DirBytes is ample: to have machine code of deployed contracts fall out, which goes by last use, deploys
 	// must pay for as much, and 1 MiB of it costs 100 M gas at least.
 	Dir      string
-	DirBytes int64 // 64 GiB
+	DirBytes int64 // DefaultDirBytes
 
 	// What is kept in memory beside running instances. What falls out was not used for longest.
 	Codes       int // modules: 65,536
 	Idle        int // instances: 1,024
 	IdlePerCode int // instances of one module: 64
-	Bytes       int // of modules, machine code and instances together, about: 512 MiB
+	Bytes       int // of modules, machine code and instances together, about: DefaultBytes
 
 	// Fresh makes every call in an instance of its own, and keeps none. The results are the same.
 	Fresh bool
@@ -37,12 +37,18 @@ type Options struct {
 	Log *slog.Logger // discards
 }
 
+// Defaults of [Options].
+const (
+	DefaultDirBytes = 64 << 30
+	DefaultBytes    = 512 << 20
+)
+
 func (o Options) withDefaults() Options {
-	setDefault(&o.DirBytes, 64<<30)
+	setDefault(&o.DirBytes, DefaultDirBytes)
 	setDefault(&o.Codes, 65_536)
 	setDefault(&o.Idle, 1024)
 	setDefault(&o.IdlePerCode, 64)
-	setDefault(&o.Bytes, 512<<20)
+	setDefault(&o.Bytes, DefaultBytes)
 	o.Fresh = o.Fresh || o.Interpreter
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -84,12 +90,13 @@ type counters struct {
 type Stats struct {
 	Codes, Idle int // modules, and instances that wait for a call
 	Bytes       int // that they take, about
+	DiskBytes   int64
 
 	Compiled     uint64 // modules made ready: compiled, or loaded from disk
 	Loaded       uint64 // of these, loaded from disk
 	Rejected     uint64 // files of machine code that were damaged
 	Instantiated uint64 // instances made
-	Reused       uint64 // calls in an instance that had run before
+	Reused       uint64 // calls in an instance that had run before; the others were made for theirs
 	Discarded    uint64 // instances closed after their call
 	Refills      uint64 // slices of gas handed out after the first of a call
 }
@@ -161,7 +168,7 @@ func (e *Engine) Stats() Stats {
 	s.Compiled, s.Instantiated = e.stats.compiled.Load(), e.stats.instantiated.Load()
 	s.Reused, s.Discarded, s.Refills = e.stats.reused.Load(), e.stats.discarded.Load(), e.stats.refills.Load()
 	if e.files != nil {
-		e.files.count(func(c *cacheStats) { s.Loaded, s.Rejected = c.hits, c.rejected })
+		s.Loaded, s.Rejected, s.DiskBytes = e.files.held()
 	}
 	return s
 }

@@ -121,7 +121,7 @@ type Config struct {
 	Version  string          // of the software
 	Override *api.Override   // what the node was started with, or nil
 	Limits   jsonrpc.Options // of the transport; zero values are the defaults
-	ViewGas  types.Gas       // execution gas of a call that is not sent; 0: 200,000,000
+	ViewGas  types.Gas       // execution gas of a call that is not sent; 0: [DefaultViewGas]
 }
 
 // Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json,
@@ -148,7 +148,7 @@ type Server struct {
 
 	rpc            *jsonrpc.Server
 	requestContext func(context.Context) context.Context
-	slots          slots         // of executions that are not of a block
+	simulations    simulations
 	tracing        chan struct{} // holds one token while a transaction is traced
 	verifying      chan struct{} // likewise while a proof is verified
 	report         func(ctx context.Context, method string, err error) (incident string)
@@ -165,9 +165,9 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version, verification: cmp.Or(c.Verification, api.VerificationExecuted),
-		override: c.Override, viewGas: cmp.Or(c.ViewGas, defaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
+		override: c.Override, viewGas: cmp.Or(c.ViewGas, DefaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
-		requestContext: withBudget, slots: newSlots(), tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,
+		requestContext: withBudget, simulations: simulations{slots: newSlots()}, tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,
 	}
 	if outer := c.Limits.RequestContext; outer != nil {
 		s.requestContext = func(ctx context.Context) context.Context { return withBudget(outer(ctx)) }

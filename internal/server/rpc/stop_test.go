@@ -56,12 +56,17 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.server.simulations.ended.Store(0)
+			c.server.simulations.stopped.Store(0)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			gone := &leaving{Context: ctx, cancel: cancel, after: 4}
 			refills := c.engine.Stats().Refills
 			if err := run(gone); !errors.Is(err, context.Canceled) || gone.after != 0 {
 				t.Errorf("a request that is given up ends with %v, %d questions early", err, gone.after)
+			}
+			if s := c.server.Stats(); name != "trace" && (s.Stopped != 1 || s.Ended != 1 || s.Running != 0 || s.Took <= 0) {
+				t.Errorf("it counts as %+v", s)
 			}
 			if slices := c.engine.Stats().Refills - refills; slices > 4 {
 				t.Errorf("it goes on for %d slices", slices)

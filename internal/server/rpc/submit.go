@@ -18,8 +18,8 @@ import (
 const (
 	// receiptWait is how long svc_sendRawTransactionSync waits for a receipt.
 	receiptWait = 30 * time.Second
-	// defaultViewGas is the execution gas of a call that is not sent.
-	defaultViewGas types.Gas = 200_000_000
+	// DefaultViewGas is the execution gas of a call that is not sent.
+	DefaultViewGas types.Gas = 200_000_000
 	// estimateReserve is the part of an estimate that is added to it: 1/20 = 5 %.
 	estimateReserve = 20
 )
@@ -127,7 +127,7 @@ type simulation struct {
 	seed       types.Header
 	tx         types.Transaction
 	how        exec.Simulation
-	slots      slots
+	runs       *simulations
 	budget     *budget
 }
 
@@ -149,7 +149,7 @@ func (s *Server) simulate(ctx context.Context, encoded []byte) (simulation, erro
 	view, err := s.chain.StateAt(head.Height)
 	return simulation{
 		parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.machineFor(tx)},
-		slots: s.slots, budget: budgetOf(ctx),
+		runs: &s.simulations, budget: budgetOf(ctx),
 	}, err
 }
 
@@ -175,7 +175,7 @@ func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.
 	}
 	tx := m.tx
 	tx.GasLimit = gasLimit
-	busy := m.slots.run(ctx, m.budget, func(stop func() error) {
+	busy := m.runs.run(ctx, m.budget, func(stop func() error) {
 		how := m.how
 		how.Stop = stop
 		outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, how)

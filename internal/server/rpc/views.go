@@ -84,6 +84,45 @@ func (s slots) run(ctx context.Context, b *budget, f func(stop func() error)) er
 	return nil
 }
 
+// simulations are executions that are not of a block, on their slots, and what became of them.
+type simulations struct {
+	slots
+	ended, stopped atomic.Uint64
+	took           atomic.Int64 // nanoseconds
+}
+
+// run is [slots.run].
+func (s *simulations) run(ctx context.Context, b *budget, f func(stop func() error)) error {
+	return s.slots.run(ctx, b, func(stop func() error) {
+		began := time.Now()
+		f(func() error {
+			err := stop()
+			if err != nil {
+				s.stopped.Add(1)
+			}
+			return err
+		})
+		s.took.Add(int64(time.Since(began)))
+		s.ended.Add(1)
+	})
+}
+
+// Stats are the executions that are not of a block: of svc_viewCall, svc_batchViewCall, svc_call and svc_estimateGas.
+type Stats struct {
+	Running int           // now
+	Ended   uint64        // since the start, one for each run of an estimate
+	Stopped uint64        // of these, because their time was up or nobody waited
+	Took    time.Duration // all that ended together
+}
+
+// Stats says what the server executes beside blocks.
+func (s *Server) Stats() Stats {
+	return Stats{
+		Running: len(s.simulations.slots), Ended: s.simulations.ended.Load(), Stopped: s.simulations.stopped.Load(),
+		Took: time.Duration(s.simulations.took.Load()),
+	}
+}
+
 // stop gives what tells an execution for the request of ctx to end.
 func (b *budget) stop(ctx context.Context) func() error {
 	return func() error {
@@ -149,7 +188,7 @@ func (v *viewer) call(ctx context.Context, contract types.ContractID, function s
 	}
 	var outcome exec.Outcome
 	var err error
-	busy := v.server.slots.run(ctx, b, func(stop func() error) {
+	busy := v.server.simulations.run(ctx, b, func(stop func() error) {
 		outcome, err = exec.Call(v.parameters, v.state, v.header, tx, exec.Simulation{Machine: v.server.ledger.Machine(), View: true, Stop: stop})
 	})
 	if busy != nil || err != nil {
@@ -193,7 +232,7 @@ func viewAll(ctx context.Context, v *viewer, calls []api.ViewCallItem) ([]api.Vi
 	results, faults := make([]api.ViewResult, len(calls)), make([]error, len(calls))
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(len(calls), cap(v.server.slots)) {
+	for range min(len(calls), cap(v.server.simulations.slots)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(calls)); i = next.Add(1) - 1 {
 				results[i], faults[i] = v.result(ctx, calls[i])

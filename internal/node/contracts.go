@@ -1,0 +1,64 @@
+package node
+
+import (
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Contracts are the settings of what runs contracts; 0 is the default.
+type Contracts struct {
+	Memory  int       // bytes that compiled code and idle instances take, about: DefaultCodeMemory
+	Disk    int64     // bytes of machine code on disk: DefaultCodeDisk
+	ViewGas types.Gas // execution gas of a call that is not sent: DefaultViewGas
+}
+
+// The defaults of [Contracts].
+const (
+	DefaultCodeMemory = wasm.DefaultBytes
+	DefaultCodeDisk   = wasm.DefaultDirBytes
+	DefaultViewGas    = rpc.DefaultViewGas
+)
+
+// openEngines opens what runs the chain's contracts, and what runs those of simulated deploys.
+func (n *Node) openEngines() (err error) {
+	options := wasm.Options{Bytes: n.config.Contracts.Memory, DirBytes: n.config.Contracts.Disk, Log: n.config.Log}
+	if n.config.DataDir != "" {
+		options.Dir = filepath.Join(n.config.DataDir, codeDir)
+	}
+	if n.engine, err = wasm.New(options); err != nil {
+		return err
+	}
+	n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: n.config.Log})
+	return err
+}
+
+func engineMetrics() []telemetry.Metric[wasm.Stats] {
+	type stats = wasm.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("contract_modules", "Modules in memory.", func(s stats) int { return s.Codes }),
+		telemetry.Gauge("contract_idle_instances", "Instances that wait for a call.", func(s stats) int { return s.Idle }),
+		telemetry.Gauge("contract_code_bytes", "Memory that modules, their machine code and idle instances take, about.", func(s stats) int { return s.Bytes }),
+		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.", func(s stats) int64 { return s.DiskBytes }),
+		telemetry.Counters("contract_calls_total", "Calls of contracts, nested ones too, by whether they ran in an instance that was used before.", "instance", func(s stats) map[string]uint64 {
+			return map[string]uint64{"reused": s.Reused, "new": s.Instantiated}
+		}),
+		telemetry.Counters("contract_loads_total", "Modules that were not in memory, by where their machine code came from.", "from", func(s stats) map[string]uint64 {
+			return map[string]uint64{"disk": s.Loaded, "compiler": s.Compiled - min(s.Loaded, s.Compiled)}
+		}),
+		telemetry.Counter("contract_code_rejected_total", "Files of machine code that were not what the node had written.", func(s stats) uint64 { return s.Rejected }),
+	}
+}
+
+func simulationMetrics() []telemetry.Metric[rpc.Stats] {
+	type stats = rpc.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Gauge("simulations_running", "View calls, calls and estimates that execute.", func(s stats) int { return s.Running }),
+		telemetry.Counter("simulations_total", "View calls, calls and estimates that executed.", func(s stats) uint64 { return s.Ended }),
+		telemetry.Counter("simulations_stopped_total", "Of these, those that were ended because their time was up or nobody waited.", func(s stats) uint64 { return s.Stopped }),
+		telemetry.Counter("simulation_seconds_total", "Time that they executed, all together.", func(s stats) float64 { return s.Took.Seconds() }),
+	}
+}
