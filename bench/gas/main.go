@@ -25,7 +25,7 @@ import (
 func main() {
 	gas := flag.Uint64("gas", 200_000_000, "gas of each measured block, up to a block's limit")
 	runs := flag.Int("runs", 3, "how often each measurement is made; the least time counts")
-	part := flag.String("part", "", "only operations, modules or blocks")
+	part := flag.String("part", "", "only modules, operations or cold")
 	flag.Parse()
 	if err := measureAll(types.Gas(*gas), *runs, *part); err != nil {
 		fmt.Fprintln(os.Stderr, "gas:", err)
@@ -46,6 +46,7 @@ func measureAll(gas types.Gas, runs int, part string) error {
 	}{
 		{"modules", "Deploys, and calls of modules that are loaded from disk", compileBombs},
 		{"operations", "Operations", func(t *table) error { return operations(t, gas) }},
+		{"cold", "Blocks of calls whose contracts fell out of memory", func(t *table) error { return coldBlocks(t, gas/10) }},
 	} {
 		if part != "" && part != section.name {
 			continue
@@ -61,7 +62,7 @@ func measureAll(gas types.Gas, runs int, part string) error {
 
 // operations measures blocks of contracts that do little else than one thing.
 func operations(t *table, gas types.Gas) (err error) {
-	m, err := newMeter()
+	m, err := newMeter(wasm.Options{})
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ type meter struct {
 	nonce          uint64
 }
 
-func newMeter() (*meter, error) {
+func newMeter(options wasm.Options) (*meter, error) {
 	m := &meter{}
 	var err error
 	for name, key := range map[string]*crypto.PrivateKey{"user": &m.user, "producer": &m.producer} {
@@ -96,7 +97,7 @@ func newMeter() (*meter, error) {
 			return nil, err
 		}
 	}
-	if m.engine, err = wasm.New(wasm.Options{}); err != nil {
+	if m.engine, err = wasm.New(options); err != nil {
 		return nil, err
 	}
 	if m.db, err = kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}); err != nil {
@@ -118,7 +119,7 @@ func (m *meter) close() error { return errors.Join(m.store.Close(), m.db.Close()
 // measure deploys a case's contract and calls it, so that it is compiled and its memory is there. Then it measures the
 // least time of some blocks of as many calls as have about so much gas together.
 func (m *meter) measure(c measured, gas types.Gas, runs int) (used types.Gas, took time.Duration, err error) {
-	deployed, _, err := m.block(types.Deploy{Code: c.code}, params.DefaultGasLimit, 1)
+	deployed, _, err := m.block(params.DefaultGasLimit, 1, types.Deploy{Code: c.code})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -127,7 +128,7 @@ func (m *meter) measure(c measured, gas types.Gas, runs int) (used types.Gas, to
 		return 0, 0, errors.New("the contract is not deployed")
 	}
 	call := types.Call{Contract: *id, Function: c.function, Args: append(id[:], id[:]...)}
-	first, _, err := m.block(call, gas, 1)
+	first, _, err := m.block(gas, 1, call)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -135,7 +136,7 @@ func (m *meter) measure(c measured, gas types.Gas, runs int) (used types.Gas, to
 	took = math.MaxInt64
 	for range runs {
 		runtime.GC()
-		receipts, t, err := m.block(call, first[0].GasUsed+first[0].GasUsed/8, calls)
+		receipts, t, err := m.block(first[0].GasUsed+first[0].GasUsed/8, calls, call)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -147,14 +148,14 @@ func (m *meter) measure(c measured, gas types.Gas, runs int) (used types.Gas, to
 	return used, took, nil
 }
 
-// block makes a block of some equal transactions and gives its receipts and the processor time of all threads.
-func (m *meter) block(p types.Payload, gas types.Gas, n int) ([]types.Receipt, time.Duration, error) {
+// block makes a block of n transactions, whose payloads come in turn, and gives its receipts and the processor time of all threads.
+func (m *meter) block(gas types.Gas, n int, payloads ...types.Payload) ([]types.Receipt, time.Duration, error) {
 	signed := make([]types.SignedTransaction, n)
 	for i := range signed {
 		var err error
 		if signed[i], err = types.Sign(types.Transaction{
 			Version: types.TransactionVersion, ChainID: chainID, Sender: m.user.PublicKey(), Nonce: m.nonce, GasLimit: gas,
-			MaxFeePerGas: params.DefaultMaxBaseFee, Payload: p,
+			MaxFeePerGas: params.DefaultMaxBaseFee, Payload: payloads[i%len(payloads)],
 		}, m.user, [32]byte{}); err != nil {
 			return nil, 0, err
 		}
