@@ -410,6 +410,7 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (systemClock) Wall() time.Time                        { return time.Now() }
 
 // The database's own choices of Config.TableBytes and Config.MaxUnmerged.
 const (

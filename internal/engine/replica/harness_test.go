@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -281,6 +282,7 @@ type fixture struct {
 	chain   *ledger.Ledger                       // of the replica
 	gate    func(s Source, h types.Height) error // asked before a block is imported; nil lets all pass
 	dir     string
+	jumped  atomic.Int64 // nanoseconds, of the replica's time of day
 	*Replica
 	stop func() error
 }
@@ -300,7 +302,8 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
-	config := Config{Importer: gated{Executing(f.chain), f.gate}, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify}
+	config := Config{Importer: gated{Executing(f.chain), f.gate}, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify,
+		Wall: func() time.Time { return time.Now().Add(time.Duration(f.jumped.Load())) }}
 	for _, s := range f.sources {
 		config.Sources = append(config.Sources, s)
 	}

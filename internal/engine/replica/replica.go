@@ -40,6 +40,8 @@ type Config struct {
 	Log *slog.Logger
 	// OnBlock is told of every block after it is on disk, in the replica's loop. An error ends the replica.
 	OnBlock func(ledger.Block) error
+	// Wall is the time of day, which blocks' times are held to. It may jump; nil: time.Now.
+	Wall func() time.Time
 	// Jitter turns a time to wait into the one that is waited, so that many replicas do not ask at once. It may be called
 	// concurrently; nil gives a random time between half and one and a half of it.
 	Jitter func(time.Duration) time.Duration
@@ -70,6 +72,9 @@ func New(config Config) (*Replica, error) {
 	}
 	if config.Jitter == nil {
 		config.Jitter = func(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+	}
+	if config.Wall == nil {
+		config.Wall = time.Now
 	}
 	r := &Replica{config: config, ledger: config.Importer, genesis: genesis.Header.Hash()}
 	for _, s := range config.Sources {
@@ -428,11 +433,11 @@ func (r *Replica) halted(h *Halt) error {
 func (r *Replica) hold(ctx context.Context, h types.Header) error {
 	defer r.setHolding("")
 	for {
-		limit := time.Now().Add(maxAhead).Unix()
-		if limit >= 0 && h.Timestamp <= uint64(limit) {
+		now := uint64(max(0, r.config.Wall().Unix()))
+		if h.Timestamp <= now+uint64(maxAhead/time.Second) {
 			return nil
 		}
-		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, h.Timestamp-uint64(time.Now().Unix())))
+		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, h.Timestamp-now))
 		if err := pause(ctx, time.Second); err != nil {
 			return err
 		}

@@ -378,6 +378,40 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 	})
 }
 
+// TestTheTimeOfDayJumps moves the replica's time of day forward, back and before 1970 while the primary makes blocks. Where
+// blocks seem to be from the future it says so and waits, and goes on at once when the clock is right again.
+func TestTheTimeOfDayJumps(t *testing.T) {
+	in(t, 10, 1, func(f *fixture) {
+		build := func() {
+			_, err := f.primary.Build(emptyBatch(uint64(time.Now().Unix())), sign)
+			check(t, err)
+		}
+		f.start()
+		build()
+		f.pass(10 * time.Second)
+		f.synced()
+		for _, jump := range []time.Duration{time.Hour, -time.Hour, -100 * 365 * 24 * time.Hour, 10 * time.Second, -10 * time.Second} {
+			f.jumped.Store(int64(jump))
+			before := f.height()
+			for range 5 {
+				build()
+				f.pass(10 * time.Second)
+			}
+			if jump >= -maxAhead {
+				f.synced()
+			} else if s := f.Status(); s.State != api.StateHolding || !strings.Contains(s.Reason, "future") || f.height() != before || s.Synced || s.Behind() != 5 {
+				t.Errorf("after a jump of %v: at %d, %+v", jump, f.height(), s)
+			}
+			f.jumped.Store(0)
+			f.pass(5 * time.Second)
+			f.synced()
+		}
+		if f.faults(0, Lied)+f.faults(0, Stalled)+f.faults(0, Unreachable) != 0 {
+			t.Errorf("the upstream is blamed: %+v", f.Status().Upstreams)
+		}
+	})
+}
+
 func TestStatusWithoutUpstreams(t *testing.T) {
 	in(t, 10, 1, func(f *fixture) {
 		f.start()

@@ -72,7 +72,7 @@ func (s *Solo) SetNextBlockTime(unix uint64) error {
 	if unix < head {
 		return fmt.Errorf("%w: %d, the head has %d", ErrTimeInPast, unix, head)
 	}
-	if now := uint64(s.clock.Now().Unix()); unix > now+maxTimeShift {
+	if now := uint64(s.clock.Wall().Unix()); unix > now+maxTimeShift {
 		return ErrTimeTooFar
 	}
 	s.nextTime = unix
@@ -119,5 +119,5 @@ func (s *Solo) ContinueTime() {
 	head := time.Unix(int64(s.ledger.Tip().Header.Header.Timestamp), 0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offset = max(0, head.Sub(s.clock.Now()))
+	s.offset = max(0, head.Sub(s.clock.Wall()))
 }

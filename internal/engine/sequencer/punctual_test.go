@@ -16,6 +16,7 @@ func (c *slowClock) Now() time.Time {
 }
 
 func (*slowClock) After(time.Duration) <-chan time.Time { return nil }
+func (c *slowClock) Wall() time.Time                    { return c.now }
 
 // endless gives transactions without end.
 type endless struct{ given, skipped int }

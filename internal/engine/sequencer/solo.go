@@ -26,8 +26,11 @@ const (
 
 // Clock tells the time and wakes after a duration.
 type Clock interface {
+	// Now and After go on evenly: intervals are measured by them.
 	Now() time.Time
 	After(time.Duration) <-chan time.Time
+	// Wall is the time of day, which blocks get. It may jump, forward and back.
+	Wall() time.Time
 }
 
 // Solo is the engine of a chain with one producer.
@@ -206,7 +209,7 @@ func (s *Solo) takeTime() uint64 {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := uint64(s.clock.Now().Add(s.offset).Unix())
+	t := uint64(max(0, s.clock.Wall().Add(s.offset).Unix()))
 	if s.nextTime != 0 {
 		s.offset += time.Duration(s.nextTime-t) * time.Second
 		t, s.nextTime = s.nextTime, 0

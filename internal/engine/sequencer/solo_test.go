@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// bubbleClock is the clock of a synctest bubble: time passes when everyone waits.
-type bubbleClock struct{}
+// bubbleClock is the clock of a synctest bubble: time passes when everyone waits. Its time of day may jump.
+type bubbleClock struct{ jumped atomic.Int64 } // nanoseconds
 
-func (bubbleClock) Now() time.Time                         { return time.Now() }
-func (bubbleClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (*bubbleClock) Now() time.Time                         { return time.Now() }
+func (*bubbleClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (c *bubbleClock) Wall() time.Time                      { return time.Now().Add(time.Duration(c.jumped.Load())) }
+func (c *bubbleClock) jump(d time.Duration)                 { c.jumped.Add(int64(d)) }
 
 func key(name string) crypto.PrivateKey {
 	k, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
@@ -38,6 +41,7 @@ var alice, producerKey = key("alice"), key("producer")
 type fixture struct {
 	*Solo
 	t     *testing.T
+	wall  *bubbleClock
 	nonce map[types.Account]uint64
 	stop  func() error
 }
@@ -71,7 +75,8 @@ func start(t *testing.T, blockTime time.Duration) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{Solo: New(l, pool, producerKey, bubbleClock{}, blockTime), t: t, nonce: map[types.Account]uint64{}}
+	wall := new(bubbleClock)
+	f := &fixture{Solo: New(l, pool, producerKey, wall, blockTime), t: t, wall: wall, nonce: map[types.Account]uint64{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- f.Run(ctx) }()
@@ -253,5 +258,42 @@ func TestUnknownVersionHalts(t *testing.T) {
 		synctest.Wait()
 		f.expect("state", f.Status().State, Halted)
 		f.expect("height", f.height(), types.Height(1))
+	})
+}
+
+// TestTheTimeOfDayJumps moves the time of day forward and back, by more than all that was: blocks come each second all the
+// same, and their times never go back.
+func TestTheTimeOfDayJumps(t *testing.T) {
+	in(t, time.Second, func(f *fixture) {
+		f.pass(time.Second / 2)
+		begin := f.timestamp()
+		for _, step := range []struct {
+			jump time.Duration
+			want uint64 // of the tenth block after it, after begin
+		}{
+			{0, 10},
+			{time.Hour, 3620},
+			{-time.Hour, 3620},                  // until the clock is there again
+			{2 * time.Hour, 7240},               // 40 blocks after begin
+			{-3 * time.Hour, 7240},              // before the genesis
+			{-100 * 365 * 24 * time.Hour, 7240}, // before 1970
+			{100*365*24*time.Hour + time.Hour, 7240},
+			{2 * time.Hour, 7280},
+		} {
+			f.wall.jump(step.jump)
+			height, last := f.height(), f.timestamp()
+			f.send(alice, payment)
+			for i := range types.Height(10) {
+				f.pass(time.Second)
+				synctest.Wait()
+				f.expect("height", f.height(), height+i+1)
+				if f.timestamp() < last {
+					t.Fatalf("after a jump of %v: block %d has the time %d, and the one before has %d", step.jump, f.height(), f.timestamp(), last)
+				}
+				last = f.timestamp()
+			}
+			f.expect("timestamp", last-begin, step.want)
+			f.expect("pending", f.pool.Stats().Count, 0)
+		}
 	})
 }

@@ -171,6 +171,7 @@ type clock struct{}
 
 func (clock) Now() time.Time                         { return time.Now() }
 func (clock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (clock) Wall() time.Time                        { return time.Now() }
 
 // built is told of each block that the primary has on disk.
 func (p *process) built(b ledger.Block) {
