@@ -118,6 +118,51 @@ func requireOnly(t *testing.T, dir string, names ...string) {
 	}
 }
 
+// TestSnapshotKilled kills a node again and again while it makes a snapshot. There are only whole ones then, and what is half
+// made is gone at the next start.
+func TestSnapshotKilled(t *testing.T) {
+	dir, user := initialize(t), newUser(t)
+	arguments := []string{"node", "--data-dir", dir, "--block-time", "50ms", "--snapshot-interval", "1", "--snapshot-keep", "3"}
+	halfMade := func() int {
+		found, err := filepath.Glob(filepath.Join(dir, "snapshots", "*.new"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	first := start(t, arguments...)
+	offered := waitSnapshot(t.Context(), t, connect(t, first))
+	first.Kill()
+	interrupted := 0
+	for range *kills {
+		node := start(t, arguments...)
+		await(t, "a snapshot is half made", func() bool { return halfMade() > 0 })
+		node.Kill()
+		interrupted += halfMade()
+		var listed []struct{ Path string }
+		user.succeeds(&listed, "snapshot", "list", "--data-dir", dir)
+		if len(listed) == 0 {
+			t.Error("no snapshot is left")
+		}
+		for _, s := range listed {
+			user.succeeds(nil, "snapshot", "verify", s.Path, "--genesis-hash", offered.GenesisHash.String())
+		}
+	}
+	if interrupted == 0 {
+		t.Errorf("none of %d kills left a snapshot half made", *kills)
+	}
+	node := start(t, "node", "--data-dir", dir)
+	if left := halfMade(); left > 0 {
+		t.Errorf("%d half made snapshots are left", left)
+	}
+	if offered, err := connect(t, node).StateSnapshot(t.Context(), api.Latest()); err != nil || offered == nil {
+		t.Errorf("it offers %v, %v", offered, err)
+	}
+	if err := node.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // waitSnapshot waits until a node offers a snapshot.
 func waitSnapshot(ctx context.Context, t *testing.T, c *client.Client) *api.StateSnapshot {
 	t.Helper()

@@ -46,6 +46,11 @@ func Create(ctx context.Context, store *chain.Store, parent string, now uint64) 
 
 // create is Create with chunks of at most limit bytes of entries.
 func create(ctx context.Context, store *chain.Store, parent string, now uint64, limit int) (m Manifest, err error) {
+	return createIn(ctx, store, parent, now, limit, nil)
+}
+
+// createIn is create that asks before each chunk whether there is room for it, unless room is nil.
+func createIn(ctx context.Context, store *chain.Store, parent string, now uint64, limit int, room func() error) (m Manifest, err error) {
 	if store.Head().Header.Height == 0 {
 		return m, ErrNoBlock
 	}
@@ -66,6 +71,7 @@ func create(ctx context.Context, store *chain.Store, parent string, now uint64, 
 	if err != nil {
 		return m, err
 	}
+	c.room = room
 	m, err = c.create(store.Genesis(), now)
 	if err == nil {
 		err = publish(dir, final)
@@ -93,7 +99,8 @@ type creator struct {
 	ctx      context.Context
 	dir      string
 	state    *chain.State
-	limit    int // of bytes of entries in a chunk
+	limit    int          // of bytes of entries in a chunk
+	room     func() error // asked before each chunk; nil: there is
 	zstd     *zstd.Encoder
 	manifest Manifest
 
@@ -172,6 +179,11 @@ func (c *creator) whole(kind api.SnapshotKind, data []byte) error {
 func (c *creator) begin(kind api.SnapshotKind, data []byte) (written, error) {
 	if err := c.ctx.Err(); err != nil {
 		return written{}, err
+	}
+	if c.room != nil {
+		if err := c.room(); err != nil {
+			return written{}, err
+		}
 	}
 	w := written{uint64(len(c.manifest.Chunks)), sha256.New()}
 	if w.index == maxChunks {

@@ -26,6 +26,10 @@ import (
 
 // Directory holds a node's snapshots, one below it for each height. It is safe for concurrent use.
 type Directory struct {
+	// Room, unless nil, is asked before each chunk of a snapshot is written; its error ends that snapshot. It is set before
+	// the first is made.
+	Room func() error
+
 	path string
 
 	mu        sync.Mutex
@@ -101,9 +105,9 @@ func (d *Directory) Newest(height types.Height) (m Manifest, ok bool) {
 	return m, ok
 }
 
-// Create makes a snapshot of the store's head, as [Create] does.
+// Create makes a snapshot of the store's head, as [Create] does, while there is room.
 func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
-	m, err := Create(ctx, store, d.path, now)
+	m, err := createIn(ctx, store, d.path, now, runBytes, d.Room)
 	if err != nil {
 		return m, err
 	}

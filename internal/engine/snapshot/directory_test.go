@@ -309,3 +309,35 @@ func TestImportRefuses(t *testing.T) {
 		t.Error("there is a chain")
 	}
 }
+
+// TestNoRoom ends the making of a snapshot before each of its chunks; nothing of it stays, and the next may be made.
+func TestNoRoom(t *testing.T) {
+	c := newTestChain(t, 6)
+	c.grow(blockOf{accounts: 50, contracts: 3})
+	dir := t.TempDir()
+	d := openDirectory(t, dir)
+	errFull := errors.New("the disk is full")
+	chunks := 0
+	for left := 0; ; left++ {
+		asked := 0
+		d.Room = func() error {
+			if asked++; asked > left {
+				return errFull
+			}
+			return nil
+		}
+		m, err := d.Create(t.Context(), c.store, 1)
+		if err == nil {
+			chunks = len(m.Chunks)
+			break
+		}
+		requireIs(t, "a snapshot without room", err, errFull)
+		entries, err := os.ReadDir(dir)
+		if must(t, err); len(entries) > 0 || len(d.List()) > 0 {
+			t.Fatalf("after %d chunks %v is left, and %v listed", left, entries, d.List())
+		}
+	}
+	if chunks < 4 {
+		t.Errorf("it has %d chunks", chunks)
+	}
+}
