@@ -106,11 +106,11 @@ const (
 	hashItemBytes  = len(`"0x",`) + 64
 )
 
-func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) ([]api.BlockItem, error) {
+func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.BlockItems, error) {
 	if p.Range.Follower != "" {
 		s.followers.saw(sourceOf(ctx), p.Range.Follower, time.Now())
 	}
-	items, size := []api.BlockItem{}, 0
+	items, size := api.BlockItems{}, 0
 	last := min(p.Range.To, s.chain.Head().Header.Height)
 	for height := p.Range.From; height <= last && len(items) < api.MaxBlocks; height++ {
 		if err := ctx.Err(); err != nil {
