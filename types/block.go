@@ -110,6 +110,15 @@ func (h SignedHeader) VerifySignature() bool {
 	return crypto.Verify(h.Header.Producer, hash[:], h.Signature)
 }
 
+// VerifyHeaders is VerifySignature of each header, as one batch on the calling goroutine.
+func VerifyHeaders(headers []SignedHeader) []bool {
+	messages := make([]crypto.SignedMessage, len(headers))
+	for i, h := range headers {
+		messages[i] = crypto.SignedMessage{PublicKey: h.Header.Producer, Message: h.Header.Hash(), Signature: h.Signature}
+	}
+	return crypto.VerifyBatch(messages)
+}
+
 // Signed is the block's header with its signature.
 func (b Block) Signed() SignedHeader { return SignedHeader{Header: b.Header, Signature: b.Signature} }
 

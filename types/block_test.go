@@ -3,6 +3,7 @@ package types_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/types"
@@ -46,6 +47,9 @@ func TestSignedHeader(t *testing.T) {
 		corrupt(&bad)
 		if bad.VerifySignature() {
 			t.Errorf("%s: verifies", name)
+		}
+		if got := types.VerifyHeaders([]types.SignedHeader{signed, bad, signed}); !slices.Equal(got, []bool{true, false, true}) {
+			t.Errorf("%s beside others: %v", name, got)
 		}
 	}
 }

@@ -45,6 +45,7 @@ func Receive(encoded []byte) (*Received, error) {
 func ReceiveAll(encoded [][]byte) ([]*Received, error) {
 	blocks, errs := make([]*Received, len(encoded)), make([]error, len(encoded))
 	parallel.Run(len(encoded), func(i int) { blocks[i], errs[i] = open(encoded[i]) })
+	verifyHeaders(blocks[:firstError(errs)], errs)
 	good := firstError(errs)
 	verifySignatures(blocks[:good])
 	parallel.Run(good, func(i int) { errs[i] = blocks[i].checkTransactions() })
@@ -62,16 +63,26 @@ func firstError(errs []error) int {
 	return len(errs)
 }
 
-// open decodes a block and verifies its header's signature.
+// open decodes a block.
 func open(encoded []byte) (*Received, error) {
 	block, err := types.DecodeBlock(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAltered, err)
 	}
-	if !block.Signed().VerifySignature() {
-		return nil, fmt.Errorf("%w: the signature of block %d", ErrAltered, block.Header.Height)
-	}
 	return &Received{encoded: encoded, block: block, hash: block.Header.Hash()}, nil
+}
+
+// verifyHeaders sets the error of blocks whose header's signature is not valid.
+func verifyHeaders(blocks []*Received, errs []error) {
+	headers := make([]types.SignedHeader, len(blocks))
+	for i, b := range blocks {
+		headers[i] = b.Header()
+	}
+	for i, valid := range types.VerifyHeaders(headers) {
+		if !valid {
+			errs[i] = fmt.Errorf("%w: the signature of block %d", ErrAltered, headers[i].Header.Height)
+		}
+	}
 }
 
 // verifySignatures sets the transactions of blocks, verified, and their IDs.
