@@ -172,10 +172,10 @@ func (s settings) load(ctx context.Context, primary *node, r *round) (transfers 
 		return 0, err
 	}
 	switch i := report.Inclusion; {
-	case len(report.Errors) > 0:
-		return 0, fmt.Errorf("%d calls were answered with %s: %s", report.Errors[0].Count, report.Errors[0].Code, report.Errors[0].Example)
+	case i.Accepted != int64(s.senders*s.perSender): // one refused because the pool was full was sent again
+		return 0, fmt.Errorf("%d transfers were accepted, and refused %v", i.Accepted, report.Errors)
 	case i.PerSecond == nil || i.Included != i.Accepted:
-		return 0, fmt.Errorf("%d transfers were accepted and %d are in %d blocks: send more, or wait longer", i.Accepted, i.Included, i.Blocks)
+		return 0, fmt.Errorf("%d transfers were accepted and %d are in %d blocks: send more", i.Accepted, i.Included, i.Blocks)
 	default:
 		transfers, r.made = float64(i.Included), *i.PerSecond
 	}
