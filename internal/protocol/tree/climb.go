@@ -48,6 +48,9 @@ func run(climbs []climb, parallel Parallel) {
 	active := make([]*climb, 0, len(order))
 	for depth := pathBits - 1; depth >= 0; depth-- {
 		active = append(active, order[level[depth]:level[depth+1]]...)
+		if len(active) == 0 {
+			continue
+		}
 		inPieces(len(active), nodesPerPiece, parallel, func(low, high int) {
 			step(active[low:high])
 		})
