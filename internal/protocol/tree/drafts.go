@@ -12,7 +12,8 @@ type drafts struct {
 // partDrafts are the drafts of a part.
 type partDrafts struct {
 	*share
-	root ref // of the part's next version
+	root    ref // of the part's next version
+	scratch scratch
 }
 
 // draftInner is the contents of an inner node and where it goes: over a node of the version before or, if none, into
@@ -55,6 +56,36 @@ func (s *share) leaf(path *poseidon.Digest) ref {
 	r := leafBit | draftBit | ref(s.leavesTaken)
 	s.leavesTaken++
 	return r
+}
+
+// scratch is memory that the walk of a part writes and nobody reads after its change was committed. The next change takes
+// it over: fresh memory costs more than what is written to it.
+type scratch struct {
+	inners []draftInner
+	climbs []climb
+}
+
+// grow makes room for so many inner nodes, and a climb for each.
+func (s *scratch) grow(inners int) {
+	if cap(s.inners) < inners {
+		*s = scratch{make([]draftInner, inners), make([]climb, 0, inners)}
+	}
+}
+
+// maxSpare bounds the inner nodes that scratch is kept for, 120 bytes each.
+const maxSpare = 1 << 18
+
+// scratch is that of the parts, in their order; none where they are too large.
+func (d *drafts) scratch() []scratch {
+	spare, inners := make([]scratch, len(d.parts)), 0
+	for i := range d.parts {
+		spare[i] = d.parts[i].scratch
+		inners += cap(spare[i].inners)
+	}
+	if inners > maxSpare {
+		return nil
+	}
+	return spare
 }
 
 // store stores all drafts in n and returns where the version's root, which may be a draft, was stored.

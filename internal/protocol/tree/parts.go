@@ -18,15 +18,16 @@ type parts struct {
 
 // part is a subtree of the version before with the items below it.
 type part struct {
-	old    subtree
-	pos    int // the depth at which old stands
-	items  []item
-	wrong  *item // the first item that contradicts old
-	inners int   // at most so many nodes and leaves does the walk make
-	leaves int
-	ways   ways
-	walker walker
-	now    subtree // the next version of old, with all digests below it
+	old     subtree
+	pos     int // the depth at which old stands
+	items   []item
+	wrong   *item // the first item that contradicts old
+	inners  int   // at most so many nodes and leaves does the walk make
+	leaves  int
+	ways    ways
+	scratch scratch
+	walker  walker
+	now     subtree // the next version of old, with all digests below it
 }
 
 // prepare makes the next version of the part, unless an item is wrong.
@@ -35,7 +36,8 @@ func (p *part) prepare(n *nodes) {
 	if p.wrong != nil {
 		return
 	}
-	p.walker = newWalker(n, p.inners, p.leaves)
+	p.scratch.grow(p.inners)
+	p.walker = newWalker(n, p.scratch, p.leaves)
 	p.walker.ways = p.ways
 	p.now = p.walker.visit(&p.old, p.pos, p.items)
 	run(p.walker.climbs, inOrder)

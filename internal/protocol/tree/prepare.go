@@ -112,13 +112,19 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	if len(items) > 0 {
 		ps.cut(root, 0, items)
 	}
+	for i := range min(len(ps.list), len(t.spare)) {
+		ps.list[i].scratch = t.spare[i]
+	}
+	t.spare = nil
 	inPieces(len(ps.list), 1, parallel, func(i, _ int) { ps.list[i].prepare(&t.nodes) })
 	for i := range ps.list {
 		if it := ps.list[i].wrong; it != nil {
 			return nil, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, it.key, it.before)
 		}
 	}
-	top := newWalker(&t.nodes, ps.above, 0)
+	var above scratch
+	above.grow(ps.above)
+	top := newWalker(&t.nodes, above, 0)
 	top.parts = ps
 	if len(items) > 0 {
 		root = top.visit(&root, 0, items)
@@ -136,7 +142,7 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	top.attach(&c.version.digest, 0, &root)
 	for i := range ps.list {
 		p := &ps.list[i]
-		c.drafts.parts = append(c.drafts.parts, partDrafts{share: p.walker.drafts, root: p.now.node})
+		c.drafts.parts = append(c.drafts.parts, partDrafts{share: p.walker.drafts, root: p.now.node, scratch: p.scratch})
 		c.removed = append(c.removed, p.walker.removed...)
 	}
 	run(top.climbs, parallel)
@@ -146,11 +152,11 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	return c, nil
 }
 
-// newWalker returns a walker that makes at most so many nodes and leaves.
-func newWalker(n *nodes, inners, leaves int) walker {
+// newWalker returns a walker that makes at most as many inner nodes as scratch has room for, and so many leaves.
+func newWalker(n *nodes, s scratch, leaves int) walker {
 	return walker{
-		builder: builder{nodes: n, climbs: make([]climb, 0, inners)},
-		drafts:  &share{inners: make([]draftInner, inners), leaves: make([]draftLeaf, leaves)},
+		builder: builder{nodes: n, climbs: s.climbs[:0]},
+		drafts:  &share{inners: s.inners[:cap(s.inners)], leaves: make([]draftLeaf, leaves)},
 	}
 }
 

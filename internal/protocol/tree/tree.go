@@ -9,7 +9,8 @@
 // stored. It knows paths and leaf digests; keys, values and value hashes are the store's.
 //
 // [Tree.Prepare] computes the next version beside the current one, at a cost of the accesses and not of the tree, and
-// [Tree.Commit] puts it in place. Commit must not overlap with another call of the same Tree; all others may.
+// [Tree.Commit] puts it in place. Commit must not overlap with another call of the same Tree, nor Prepare with another
+// Prepare; all others may.
 package tree
 
 import (
@@ -21,6 +22,7 @@ import (
 type Tree struct {
 	nodes   nodes
 	current version
+	spare   []scratch // of the parts of the change that was committed last, for the next one
 }
 
 // version is one state of a tree.
@@ -82,5 +84,6 @@ func (t *Tree) Commit(c *Change, parallel Parallel) {
 		t.nodes.free(r)
 	}
 	t.current = c.version
+	t.spare = c.drafts.scratch()
 	c.drafts, c.removed = nil, nil
 }

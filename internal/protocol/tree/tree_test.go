@@ -365,6 +365,40 @@ func TestLongestPaths(t *testing.T) {
 	}
 }
 
+// TestSpare: a change takes over the memory of the one before, though not of one so large that it would stay for nothing.
+func TestSpare(t *testing.T) {
+	r := newRand(1)
+	m := model{}
+	var items []item
+	for range 1000 {
+		items = append(items, m.write(randomDigest(r), randomDigest(r)))
+	}
+	tr := &Tree{}
+	for range 2 {
+		c, err := tr.prepare(items, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tr.spare) != 0 {
+			t.Fatal("the scratch of a change is spare while it may be written")
+		}
+		tr.Commit(c, workers)
+		for i := range items {
+			items[i].before = true
+		}
+	}
+	if tr.current.digest != m.apply(items).root() {
+		t.Error("wrong root")
+	}
+	if len(tr.spare) == 0 {
+		t.Error("nothing is kept")
+	}
+	large := drafts{parts: []partDrafts{{scratch: scratch{inners: make([]draftInner, maxSpare)}}, {scratch: scratch{inners: make([]draftInner, 1)}}}}
+	if large.scratch() != nil {
+		t.Error("too much is kept")
+	}
+}
+
 // TestNodeSize: a leaf and an inner node together stay within the budget, and without pointers.
 func TestNodeSize(t *testing.T) {
 	if size := reflect.TypeFor[inner]().Size() + reflect.TypeFor[poseidon.Digest]().Size(); size > 112 {
