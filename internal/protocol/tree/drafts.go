@@ -35,6 +35,7 @@ type share struct {
 	inners      []draftInner
 	leaves      []draftLeaf
 	innersTaken int
+	newInners   int // of these: over none
 	leavesTaken int
 }
 
@@ -45,6 +46,7 @@ func (s *share) inner(over ref) (ref, *inner) {
 	r := over
 	if r == none {
 		r = draftBit | ref(s.innersTaken)
+		s.newInners++
 	}
 	s.innersTaken++
 	return r, &d.inner
@@ -111,9 +113,10 @@ func (d *drafts) storedRef(r ref) ref {
 
 // allocate finds a place for each draft that goes over none.
 func (s *share) allocate(n *nodes) {
-	for i := range s.inners[:s.innersTaken] {
+	for i := 0; s.newInners > 0; i++ { // none in most parts: all need not be looked at
 		if draft := &s.inners[i]; draft.stored == none {
 			draft.stored = n.newInner()
+			s.newInners--
 		}
 	}
 	for i := range s.leaves[:s.leavesTaken] {
