@@ -30,6 +30,12 @@ const (
 // batch is consecutive blocks whose signatures are verified.
 type batch []*ledger.Received
 
+// verified is a batch with what is wrong with the block after it, nil for nothing.
+type verified struct {
+	batch
+	failure error
+}
+
 // fetcher gets blocks from one upstream, several ranges at a time, and verifies their signatures in order: the next block
 // to import is never behind later ones.
 type fetcher struct {
@@ -38,14 +44,14 @@ type fetcher struct {
 	size     atomic.Int64 // bytes of a block, as the last answer had them
 	ranges   chan chan [][]byte
 	expected types.Height // to verify
-	verified chan batch
+	verified chan verified
 	wake     chan struct{} // the upstream's head has moved
 	poll     func() time.Duration
 }
 
 func newFetcher(u *upstream, next types.Height, poll func() time.Duration) *fetcher {
 	f := &fetcher{
-		upstream: u, next: next, ranges: make(chan chan [][]byte, ahead), expected: next, verified: make(chan batch, 1),
+		upstream: u, next: next, ranges: make(chan chan [][]byte, ahead), expected: next, verified: make(chan verified, 1),
 		wake: make(chan struct{}, 1), poll: poll,
 	}
 	f.size.Store(rangeBytes) // until an answer tells: full blocks are worth importing while the next ones come
@@ -216,7 +222,8 @@ func together(blocks [][]byte) int {
 	return n
 }
 
-// verify verifies the next blocks and hands them on to be imported.
+// verify verifies the next blocks and hands them on to be imported. After a failure nothing more is handed on: who imports
+// ends the session once what came before is imported.
 func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 	blocks, failure := ledger.ReceiveAll(encoded)
 	for i, b := range blocks {
@@ -230,15 +237,14 @@ func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 	if failure != nil && !errors.As(failure, new(*faultError)) {
 		failure = faulty(Lied, "block %d: %w", f.expected, failure)
 	}
-	if failure != nil {
-		return failure
-	}
 	select {
-	case f.verified <- blocks:
-		return nil
+	case f.verified <- verified{blocks, failure}:
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	if failure != nil {
+		<-ctx.Done()
+	}
+	return ctx.Err()
 }
 
 func (f *fetcher) request(ctx context.Context, from, to types.Height) ([][]byte, error) {

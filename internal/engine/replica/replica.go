@@ -321,16 +321,19 @@ var errHalted = errors.New("the replica has halted")
 // importAll imports the blocks that the fetcher gets, in order.
 func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error {
 	for {
-		var blocks batch
+		var next verified
 		select {
-		case blocks = <-f.verified:
+		case next = <-f.verified:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		for i, b := range blocks {
-			if err := r.importOne(ctx, u, b, len(blocks)-i-1); err != nil {
+		for i, b := range next.batch {
+			if err := r.importOne(ctx, u, b, len(next.batch)-i-1); err != nil {
 				return err
 			}
+		}
+		if next.failure != nil {
+			return next.failure
 		}
 	}
 }
