@@ -13,27 +13,39 @@ type grid struct {
 	fri.Domain
 	rows, points int            // n and n·B
 	transform    *field.Domain  // of n points
+	double       *field.Domain  // of 2n points
 	cosets       []field.Vector // for each of the B cosets s·⟨w⟩, the powers of s in bit-reversed order
 	unshift      field.Vector   // the powers of 1/s for the first coset, in bit-reversed order
 	powers       field.Vector   // w^i, w the generator of the rows
 }
 
-func newGrid(p fri.Parameters, logRows int, a *arena) *grid {
-	g := &grid{Domain: p.Domain(logRows), rows: 1 << logRows, transform: field.NewDomain(logRows)}
+func newGrid(p fri.Parameters, logRows int) *grid {
+	g := &grid{Domain: p.Domain(logRows), rows: 1 << logRows, transform: field.NewDomain(logRows), double: field.NewDomain(logRows + 1)}
 	g.points = g.rows << p.LogBlowup
-	reversedPowers := func(x field.Element) field.Vector {
-		v := a.elements.take(g.rows)
+	powers := func(x field.Element) field.Vector {
+		v := make(field.Vector, g.rows)
 		field.Powers(v, field.New(1), x)
-		field.BitReverse(v)
 		return v
 	}
 	for j := range 1 << p.LogBlowup {
-		g.cosets = append(g.cosets, reversedPowers(g.shift(j)))
+		g.cosets = append(g.cosets, powers(g.shift(j)))
+		field.BitReverse(g.cosets[j])
 	}
 	inverse := g.shift(0)
-	g.unshift = reversedPowers(*inverse.Inverse(&inverse))
-	g.powers = a.elements.take(g.rows)
-	field.Powers(g.powers, field.New(1), field.RootOfUnity(logRows))
+	g.unshift = powers(*inverse.Inverse(&inverse))
+	field.BitReverse(g.unshift)
+	g.powers = powers(field.RootOfUnity(logRows))
+	return g
+}
+
+// gridFor returns the grid for the parameters. A prover keeps those that it made: with tables they take 96 bytes a row.
+func (p *Prover) gridFor(parameters fri.Parameters, logRows int) *grid {
+	domain := parameters.Domain(logRows)
+	g, ok := p.grids[domain]
+	if !ok {
+		g = newGrid(parameters, logRows)
+		p.grids[domain] = g
+	}
 	return g
 }
 

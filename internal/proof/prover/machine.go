@@ -7,7 +7,7 @@ import (
 
 // blockRows is how many rows a program works on at once: few enough for its vectors to stay in the second cache, and
 // enough that the calls between operations cost little.
-const blockRows = 1024
+const blockRows = 512
 
 // machine runs a program on one block after another; each of several that run at once has its own.
 type machine struct {

@@ -22,11 +22,15 @@ type Prover struct {
 	constraints *program
 	buses       *program
 	arena       arena
+	grids       map[fri.Domain]*grid
 }
 
 // New returns a prover of the circuit.
 func New(c *air.Circuit) *Prover {
-	return &Prover{circuit: c, shape: stark.ShapeOf(c), constraints: compileConstraints(c), buses: compileBuses(c)}
+	return &Prover{
+		circuit: c, shape: stark.ShapeOf(c), constraints: compileConstraints(c), buses: compileBuses(c),
+		grids: make(map[fri.Domain]*grid),
+	}
 }
 
 // Reserve takes the memory for traces of 2^logRows rows at once, so that no proof has to wait for it: about 16 bytes for
@@ -96,7 +100,7 @@ func (p *Prover) prove(s *stark.Statement, parameters fri.Parameters, columns []
 	p.arena.reset()
 	logRows := bits.TrailingZeros(uint(len(columns[0])))
 	r := &run{
-		Prover: p, statement: s, parameters: parameters, grid: newGrid(parameters, logRows, &p.arena),
+		Prover: p, statement: s, parameters: parameters, grid: p.gridFor(parameters, logRows),
 		transcript: s.Transcript(parameters, logRows), parallel: parallel, proof: proof,
 	}
 	r.columns = r.commit(r.grid.extendAll(columns, &p.arena, parallel))

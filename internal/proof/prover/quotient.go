@@ -134,10 +134,9 @@ func (r *run) split(values []field.Vector) []field.Vector {
 	out := r.arena.vectors(field.Degree*stark.Chunks, g.points)
 	high := field.Pow(g.Shift, uint64(g.rows))
 	high.Inverse(&high)
-	transform := field.NewDomain(g.Log + 1)
 	r.parallel(field.Degree, func(c int) {
 		v := values[c]
-		transform.Interpolate(v)
+		g.double.Interpolate(v)
 		for chunk := range stark.Chunks {
 			to := out[field.Degree*chunk+c]
 			coefficients := g.coset(to, len(g.cosets)-1)
