@@ -9,7 +9,8 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 . scripts/bench-table.sh
 
-proofs() { go run $1 ./bench/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
+# proofs FLAG DIRECTORY SIZES measures with a flag for the compiler, draws into a directory if there is one.
+proofs() { go run ${1:+"$1"} ./bench/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
 
 printf '\n## Proofs\n\n'
 proofs "" docs 100,316,1000,3162,10000,40000

@@ -39,6 +39,7 @@ func large(tb testing.TB, n int) *state {
 // BenchmarkBlock proves and verifies blocks that write K of a million accounts, at 128 bits.
 func BenchmarkBlock(b *testing.B) {
 	s := large(b, 1_000_000)
+	testProver().Reserve(stark.MaxLogRows)
 	for _, k := range []int{100, 1000, 10000} {
 		changes := map[string][]byte{}
 		for i := range k {
