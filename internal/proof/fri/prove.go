@@ -64,15 +64,16 @@ func (d Domain) leafValues(f field.ExtVector, leaf int) (v [Fold]field.Ext) {
 
 // hashLeaves sets dst to the leaves of the layer from first on.
 func (d Domain) hashLeaves(dst []merkle.Digest, f field.ExtVector, first int) {
-	words := make([]uint32, (1+Fold*field.Degree)*len(dst))
+	words, content := make([]uint32, (1+Fold*field.Degree)*len(dst)), make(field.Vector, Fold*field.Degree*len(dst))
 	for i := range dst {
 		words[i] = merkle.Tag
 		for slot, v := range d.leafValues(f, first+i) {
 			for c, x := range field.Coordinates(&v) {
-				words[(1+slot*field.Degree+c)*len(dst)+i] = x.Bits()[0]
+				content[(slot*field.Degree+c)*len(dst)+i] = x
 			}
 		}
 	}
+	field.Canonical(words[len(dst):], content)
 	merkle.Leaves(dst, words)
 }
 
