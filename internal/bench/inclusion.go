@@ -74,6 +74,7 @@ func (w *watcher) see(height uint64) {
 func (w *watcher) settle(ctx context.Context, accepted int64, patience time.Duration, progress func(included int64)) error {
 	until := w.clock.now() + patience
 	for {
+		begun := w.clock.now() // reading may outlast patience itself: what was seen meanwhile is read too
 		err := w.readBlocks(ctx)
 		if ctx.Err() != nil {
 			rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedTime)
@@ -81,7 +82,7 @@ func (w *watcher) settle(ctx context.Context, accepted int64, patience time.Dura
 			return w.readBlocks(rest)
 		}
 		progress(w.included)
-		if err != nil || w.included >= accepted || w.clock.now() >= until {
+		if err != nil || w.included >= accepted || begun >= until {
 			return err
 		}
 		w.clock.waitUntil(ctx, w.clock.now()+settleInterval)
