@@ -105,7 +105,7 @@ func TestProofOfBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		proof := prove(t, segments)
-		bits, err := VerifyProof(statement, accesses, proof, 100, InOrder)
+		bits, err := VerifyProof(statement, accesses, proof, 100, goroutines)
 		if err != nil || bits != 100 {
 			t.Fatalf("%d bits, %v", bits, err)
 		}
@@ -151,14 +151,14 @@ func (b *provenBlock) refuse(t *testing.T, name string, change func(s *Statement
 	t.Helper()
 	s, accesses, proof := b.statement, slices.Clone(b.accesses), bytes.Clone(b.proof)
 	change(&s, &accesses, &proof)
-	if _, err := VerifyProof(s, accesses, proof, 100, InOrder); !errors.Is(err, ErrProof) && !errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
+	if _, err := VerifyProof(s, accesses, proof, 100, goroutines); !errors.Is(err, ErrProof) && !errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
 		t.Errorf("%s: %v", name, err)
 	}
 }
 
 func TestOtherStatementsRefused(t *testing.T) {
 	b := newProvenBlock(t, 1)
-	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 100, InOrder); err != nil {
+	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 100, goroutines); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := VerifyProof(b.statement, b.accesses, b.proof, 128, InOrder); !errors.Is(err, ErrProof) {
