@@ -90,12 +90,11 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	prove := proveHere
-	if nodeConfig.Mode != api.ModePrimary { // which makes the proofs of a chain
-		prove = proveOff
-	}
-	if nodeConfig.Proofs, err = settings.proofSettings.config(prove, nodeConfig.Log); err != nil {
+	if nodeConfig.Proofs, err = settings.proofSettings.config(settings.prover(), nodeConfig.Log); err != nil {
 		return err
+	}
+	if nodeConfig.Proofs.Relay && len(settings.Upstream) == 0 {
+		return output.Usage(errors.New("--prove upstream is for a node with an --upstream"))
 	}
 	if err := settings.bootstrapSettings.run(command, nodeConfig, trust, log); err != nil {
 		return err
@@ -131,6 +130,18 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		defer showProgress(command, n)()
 	}
 	return run(command.Context(), n, settings.ReadyFile, nil)
+}
+
+// prover is who makes the proofs where nobody said so: a primary, and who follows it takes them from there. A replica
+// without state has each block's proof with the block.
+func (s nodeSettings) prover() string {
+	switch {
+	case s.Mode == string(api.ModePrimary):
+		return proveHere
+	case s.Verify == verifyStateless:
+		return proveOff
+	}
+	return proveUpstream
 }
 
 // config checks the settings and reads the files that they name.

@@ -25,13 +25,14 @@ import (
 
 // Who proves blocks.
 const (
-	proveHere = "here"
-	proveOff  = "off"
+	proveHere     = "here"
+	proveUpstream = "upstream"
+	proveOff      = "off"
 )
 
 // proofSettings are what a node does for the proofs of its blocks.
 type proofSettings struct {
-	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove) or off (default here; off where the node follows another)"`
+	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a replica takes the proofs from there) or off (default here; upstream where the node follows another)"`
 	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
 	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept; 0: those of all blocks that are kept"`
 	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
@@ -54,10 +55,12 @@ func (s proofSettings) config(unset string, log *slog.Logger) (node.Proofs, erro
 	case proveHere:
 		config.Prove = func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
 	case "elsewhere":
+	case proveUpstream:
+		config.Relay, config.WitnessBytes = true, 0
 	case proveOff:
 		config.WitnessBytes = 0
 	default:
-		return config, output.Usage(fmt.Errorf("--prove is here, elsewhere or off, not %q", s.Prove))
+		return config, output.Usage(fmt.Errorf("--prove is here, elsewhere, upstream or off, not %q", s.Prove))
 	}
 	return config, nil
 }

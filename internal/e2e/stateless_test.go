@@ -174,9 +174,14 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	if proof, err := connect(t, atEmpty).Proof(t.Context(), api.AtHeight(last.BlockHeight)); err != nil || proof.BlockHash != hashOf(last.BlockHeight) {
 		t.Errorf("a replica's proof: %+v, %v", proof, err)
 	}
-	follower := start(t, arguments(filepath.Join(t.TempDir(), "replica"), atEmpty, empty+1, hashOf(empty+1))...)
+	// A replica with state relays the proofs that there are; nothing else is what another one needs of it.
+	full := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--upstream", primary.RPC, "--proof-bits", "100",
+		"--genesis-hash", info.GenesisHash.String())
+	provenUpTo(t, full, last.BlockHeight, last.BlockHeight)
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
+	follower := start(t, arguments(filepath.Join(t.TempDir(), "replica"), full, last.BlockHeight, hashOf(last.BlockHeight))...)
 	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
-	awaitBlocks(t, follower, primary, empty+1, last.BlockHeight)
+	awaitBlocks(t, follower, primary, last.BlockHeight-1, last.BlockHeight)
 	if err := atCall.Stop(); err != nil {
 		t.Fatal(err)
 	}

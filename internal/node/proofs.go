@@ -15,6 +15,9 @@ type Proofs struct {
 	Retention    uint64 // blocks whose proofs are kept; 0: those of all blocks that are
 	Bits         int    // that a proof has at least
 
+	// Relay has a node that follows another take the proofs of its blocks from there.
+	Relay bool
+
 	// Prove, unless nil, runs a prover for the queue that the admin address at url serves, until ctx ends.
 	Prove func(ctx context.Context, url string) error
 }
@@ -41,16 +44,28 @@ func (n *Node) prove(ctx context.Context) error {
 	}
 }
 
+// relay takes proofs from upstreams until ctx ends.
+func (n *Node) relay(ctx context.Context) error {
+	if !n.config.Proofs.Relay || n.replica == nil {
+		return nil
+	}
+	err := n.replica.RelayProofs(ctx, n.queue)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // proofMetrics are of what waits for a proof. A store that cannot be read shows in other metrics.
 func proofMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
 		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.", func(n *Node) uint64 { return n.queue.Proven() }),
 		telemetry.Gauge("proof_lag_blocks", "Blocks from the oldest that waits for its proof to the head; 0 where none waits.", func(n *Node) uint64 {
-			waiting, err := n.store.Witnesses()
-			if err != nil {
-				return 0
+			lag, err := n.queue.Lag()
+			if err != nil && !errors.Is(err, chain.ErrClosed) {
+				n.config.Log.Warn("blocks without a proof cannot be counted", "error", err)
 			}
-			return uint64(n.store.Head().Header.Height-waiting.Oldest) + 1
+			return lag
 		}),
 		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses of blocks that wait for a proof.", func(n *Node) uint64 {
 			bytes, err := n.store.WitnessBytes()

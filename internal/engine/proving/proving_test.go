@@ -28,7 +28,10 @@ type node struct {
 	nonce            uint64
 }
 
-func newNode(t *testing.T) *node {
+func newNode(t *testing.T) *node { return newNodeThat(t, 1<<20) }
+
+// newNodeThat keeps so many bytes of witnesses.
+func newNodeThat(t *testing.T, witnessBytes uint64) *node {
 	t.Helper()
 	key := func(name string) crypto.PrivateKey {
 		key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
@@ -37,7 +40,7 @@ func newNode(t *testing.T) *node {
 	}
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 1 << 20})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: witnessBytes})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
 	n := &node{producer: key("producer"), sender: key("sender")}

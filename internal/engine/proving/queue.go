@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -41,13 +42,16 @@ type Queue struct {
 	refused map[types.Height]bool // given up: whoever took it said that it cannot be proven
 	changed chan struct{}         // closed and replaced when a proof is there
 	proven  uint64
+	awaited types.Height // the first block whose proof is to come from another node; noHeight for none
 }
+
+const noHeight = types.Height(math.MaxUint64)
 
 // NewQueue returns the queue of a store, which takes proofs of at least so many bits.
 func NewQueue(store *chain.Store, bits int) *Queue {
 	return &Queue{
 		store: store, bits: bits, now: time.Now, leases: make(map[types.Height]time.Time),
-		refused: make(map[types.Height]bool), changed: make(chan struct{}),
+		refused: make(map[types.Height]bool), changed: make(chan struct{}), awaited: noHeight,
 	}
 }
 
@@ -139,6 +143,11 @@ func (q *Queue) Accept(height types.Height, proof []byte) error {
 		}
 		return err
 	}
+	return q.keep(height, proof)
+}
+
+// keep verifies a proof and keeps it.
+func (q *Queue) keep(height types.Height, proof []byte) error {
 	if _, err := q.Verify(height, proof, q.bits); err != nil {
 		return err
 	}
@@ -198,6 +207,9 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 	}
 	switch first, err := q.store.Unproven(height); {
 	case errors.Is(err, chain.ErrNotFound) || err == nil && first != height:
+		if from := q.awaitedFrom(); height >= from {
+			return Queued, uint64(height - from), nil
+		}
 		return NotStored, 0, nil
 	case err != nil:
 		return "", 0, err

@@ -207,7 +207,7 @@ func (r *remote) Bundle(ctx context.Context, height types.Height, limit int64) (
 	case !errors.As(why, &refused) || refused.Code != api.CodeProofNotReady:
 		return nil, errors.Join(err, why)
 	case refused.Data["reason"] == api.ErrProofNotStored.Data["reason"]:
-		return nil, faulty(Stalled, "it has no proof of block %d and makes none: %w", height, why)
+		return nil, faulty(Stalled, "%w: %w", newNoProof(height, refused), why)
 	default:
 		return nil, ErrNotProven
 	}

@@ -65,6 +65,9 @@ func witnessBytes(r kv.Reader) (uint64, error) {
 	return binary.BigEndian.Uint64(row), nil
 }
 
+// ProofRetention is how many blocks have their proofs kept, 0 for all that are.
+func (s *Store) ProofRetention() types.Height { return types.Height(s.options.ProofRetention) }
+
 // KeepsWitnesses reports whether a witness that is appended is kept unless it is long.
 func (s *Store) KeepsWitnesses() (bool, error) {
 	if s.options.WitnessBytes == 0 {
