@@ -177,6 +177,7 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	// A replica with state relays the proofs that there are; nothing else is what another one needs of it.
 	full := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--upstream", primary.RPC, "--proof-bits", "100",
 		"--genesis-hash", info.GenesisHash.String())
+	awaitBlock(t, full, primary, last.BlockHeight)
 	provenUpTo(t, full, last.BlockHeight, last.BlockHeight)
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
 	follower := start(t, arguments(filepath.Join(t.TempDir(), "replica"), full, last.BlockHeight, hashOf(last.BlockHeight))...)

@@ -33,8 +33,9 @@ const (
 // RelayProofs gets the proofs of blocks that are here from the upstream in use, the oldest first, and has them verified and
 // kept, until ctx ends. Blocks whose proofs the upstream does not have are left out.
 func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
-	for next := types.Height(0); ; {
-		next = proofs.NextToRelay(next)
+	next := proofs.NextToRelay(0)
+	proofs.Await(&next) // until the upstream says that it has none
+	for ; ; next = proofs.NextToRelay(next) {
 		if err := proofs.WaitBlock(ctx, next); err != nil {
 			return err
 		}
