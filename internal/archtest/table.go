@@ -68,7 +68,7 @@ var rows = map[string][]string{
 	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/chain"},
 
-	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon"},
+	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon", "internal/storage/chain"},
 
 	// What the world talks to.
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
@@ -93,6 +93,7 @@ var rows = map[string][]string{
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/..."},
+	"bench/proving":  {"client", "internal/bench"},
 	"bench/soak":     {"client", "types", "internal/bench"},
 	"bench/peers":    {"client", "internal/bench"},
 	"bench/replica":  {"client", "types", "internal/bench"},

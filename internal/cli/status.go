@@ -117,7 +117,7 @@ func (v statusView) people(t *output.Text) {
 		{Name: "Height", Value: v.Sync.LocalHeight}, {Name: "Synced", Value: yesNo(v.Sync.Synced)},
 		{Name: "Blocks behind", Value: v.Sync.BlocksBehind}, {Name: "Peers", Value: v.Node.PeerCount},
 		{Name: "Oldest state", Value: v.Node.OldestHeight}, {Name: "Protocol version", Value: v.Node.ProtocolVersion},
-		{Name: "Producer", Value: v.Node.ProtocolPublicKey},
+		{Name: "Producer", Value: v.Node.ProtocolPublicKey}, {Name: "Verification", Value: v.Node.Verification}, {Name: "Proofs", Value: v.proofs()},
 	}
 	if v.Sync.Reason != nil {
 		fields = append(fields, output.Field{Name: "Reason", Value: *v.Sync.Reason})
@@ -126,6 +126,19 @@ func (v statusView) people(t *output.Text) {
 		fields = append(fields, output.Field{Name: "Synced in", Value: time.Duration(*v.Sync.ETASecs) * time.Second})
 	}
 	t.Fields(fields...)
+}
+
+// proofs says which blocks have their proofs here, and how many of the newest have none.
+func (v statusView) proofs() string {
+	p := v.Node.Proofs
+	if p == nil {
+		return "none"
+	}
+	text := fmt.Sprintf("blocks %d to %d", p.Oldest, p.Newest)
+	if lag := v.Node.BlockHeight - min(p.Newest, v.Node.BlockHeight); lag > 0 {
+		text += fmt.Sprintf(", %d behind", lag)
+	}
+	return text
 }
 
 func yesNo(b bool) string {

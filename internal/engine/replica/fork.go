@@ -2,9 +2,11 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -24,13 +26,17 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 	// Blocks are the same up to some height and differ from there on.
 	for same+1 < differs {
 		middle := same + (differs-same)/2
+		ours, err := r.ledger.Header(middle)
+		if errors.Is(err, chain.ErrPruned) { // what is kept decides
+			same = middle
+			continue
+		}
+		if err != nil {
+			return &localFault{err}
+		}
 		header, err := r.headerAt(ctx, u, middle)
 		if err != nil {
 			return err
-		}
-		ours, err := r.ledger.Header(middle)
-		if err != nil {
-			return &localFault{err}
 		}
 		if header != nil && header.Header.Hash() == ours.Header.Hash() {
 			same = middle
@@ -41,6 +47,9 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		}
 	}
 	ours, err := r.ledger.Header(differs)
+	if errors.Is(err, chain.ErrPruned) { // just now
+		return faulty(Lied, "it has another block %d, which is not kept here any more", differs)
+	}
 	if err != nil {
 		return &localFault{err}
 	}

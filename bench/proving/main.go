@@ -1,0 +1,220 @@
+// Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
+// sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
+// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/bench"
+)
+
+// settings say what is sent, and to which program.
+type settings struct {
+	binary, dir        string
+	rate               float64 // transfers a second
+	duration           time.Duration
+	blockTime          time.Duration
+	drain              time.Duration // how long the prover may take for what waits once all is sent
+	connections, batch int
+	senders, proofBits int
+	rpcAddr, adminAddr string
+	modes              []string
+}
+
+// The ways of proving.
+const (
+	off       = "off"
+	here      = "here"
+	elsewhere = "elsewhere"
+)
+
+func main() {
+	var s settings
+	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.dir, "dir", os.TempDir(), "where the chains are kept meanwhile")
+	flag.Float64Var(&s.rate, "rate", 1_000, "transfers a second")
+	flag.DurationVar(&s.duration, "duration", time.Minute, "how long to send, for each way of proving")
+	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
+	flag.DurationVar(&s.drain, "drain", time.Minute, "how long the prover may go on once all is sent")
+	flag.IntVar(&s.connections, "connections", 8, "connections")
+	flag.IntVar(&s.batch, "batch", 50, "calls in a request")
+	flag.IntVar(&s.senders, "senders", 1_000, "accounts that send")
+	flag.IntVar(&s.proofBits, "proof-bits", 128, "proven bits of the proofs: 100 or 128")
+	flag.StringVar(&s.rpcAddr, "rpc-addr", "127.0.0.1:0", "address of the nodes' JSON-RPC")
+	flag.StringVar(&s.adminAddr, "admin-addr", "127.0.0.1:0", "the nodes' admin address")
+	flag.Parse()
+	if s.modes = flag.Args(); len(s.modes) == 0 {
+		s.modes = []string{off, here, elsewhere}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := s.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "proving:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures one way of proving after the other.
+func (s settings) run(ctx context.Context) error {
+	fmt.Printf("%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n", s.rate, s.duration, s.blockTime, s.proofBits, header)
+	for _, mode := range s.modes {
+		o, err := s.measure(ctx, mode)
+		if err != nil {
+			return fmt.Errorf("--prove %s: %w", mode, err)
+		}
+		fmt.Println(o.line(mode))
+	}
+	return nil
+}
+
+// outcome is what one way of proving showed.
+type outcome struct {
+	report       bench.Report
+	intervals    []time.Duration // between blocks as a subscriber saw them, ascending
+	node, prover float64         // CPU seconds while transfers were sent
+	proofs       float64         // made meanwhile
+	mostLag, lag float64         // blocks without a proof: the most while transfers were sent, and when the last was
+	drained      time.Duration   // from then until every block had its proof; 0 when it took longer than it may
+	sending      time.Duration
+}
+
+// measure runs a chain with one way of proving.
+func (s settings) measure(ctx context.Context, mode string) (o outcome, err error) {
+	n, err := startNode(ctx, s, mode)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, n.stop()) }()
+	c, err := client.New(n.RPC)
+	if err != nil {
+		return o, err
+	}
+	defer c.Close()
+	plan := bench.Plan{
+		Load: bench.Transfers, Connections: s.connections, Senders: s.senders,
+		PerSender: int(s.rate*s.duration.Seconds())/s.senders + 1,
+	}
+	target, err := bench.PrepareCairn(ctx, c, plan, nil, func(string) {})
+	if err != nil {
+		return o, err
+	}
+	calls, err := bench.Prepare(ctx, target, plan, nil)
+	if err != nil {
+		return o, err
+	}
+	if mode != off { // the blocks that fund the senders are no part of it
+		if _, err := s.awaitProofs(ctx, n); err != nil {
+			return o, err
+		}
+	}
+	if err := s.load(ctx, n, c, &o, func() (err error) {
+		o.report, err = bench.Run(ctx, target, plan, calls, bench.Options{URL: n.RPC, Batch: s.batch, Rate: s.rate, Settle: 30 * time.Second})
+		return err
+	}); err != nil {
+		return o, err
+	}
+	if mode != off {
+		o.drained, err = s.awaitProofs(ctx, n)
+	}
+	return o, err
+}
+
+// load sends the transfers, and observes the chain meanwhile.
+func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcome, send func() error) error {
+	before, err := n.sample(ctx)
+	if err != nil {
+		return err
+	}
+	observing, stop := context.WithCancel(ctx)
+	defer stop()
+	lags, intervals := make(chan float64, 1), make(chan []time.Duration, 1)
+	go func() { lags <- n.mostLag(observing) }()
+	go func() { intervals <- blockIntervals(observing, c) }()
+	begun := time.Now()
+	if err := send(); err != nil {
+		return err
+	}
+	o.sending = time.Since(begun)
+	after, err := n.sample(ctx)
+	if err != nil {
+		return err
+	}
+	stop()
+	o.mostLag, o.intervals = <-lags, <-intervals
+	o.node, o.prover = after.nodeCPU-before.nodeCPU, after.proverCPU-before.proverCPU
+	o.proofs, o.lag = after.proofs-before.proofs, after.lag
+	return nil
+}
+
+// blockIntervals are the times between blocks until ctx ends, ascending.
+func blockIntervals(ctx context.Context, c *client.Client) (intervals []time.Duration) {
+	var last time.Time
+	for _, err := range c.SubscribeBlocks(ctx, nil) {
+		if err != nil {
+			break // the context has ended, or what was seen until now is all
+		}
+		if now := time.Now(); !last.IsZero() {
+			intervals = append(intervals, now.Sub(last))
+			last = now
+		} else {
+			last = now
+		}
+	}
+	slices.Sort(intervals)
+	return intervals
+}
+
+// awaitProofs returns how long it took until every block had its proof; 0 when that took longer than it may.
+func (s settings) awaitProofs(ctx context.Context, n *node) (time.Duration, error) {
+	for begun := time.Now(); time.Since(begun) < s.drain; {
+		now, err := n.sample(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if now.lag <= 1 { // the newest may be in work
+			return time.Since(begun), nil
+		}
+		select {
+		case <-time.After(pollTime):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return 0, nil
+}
+
+// header is the head of the table whose lines are [outcome.line].
+const header = `| proofs by | included a second | inclusion p50 / p99 ms | between blocks p50 / p99 / max ms | CPU s: node / prover | share of the CPU that proving takes | proofs made | lag, most / at the end | caught up after |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|`
+
+func (o outcome) line(mode string) string {
+	r, at := o.report.Inclusion, func(part float64) float64 {
+		if len(o.intervals) == 0 {
+			return 0
+		}
+		return float64(o.intervals[min(len(o.intervals)-1, int(part*float64(len(o.intervals))))]) / float64(time.Millisecond)
+	}
+	rate := 0.0
+	if r.PerSecond != nil {
+		rate = *r.PerSecond
+	}
+	drained := "not in time"
+	switch {
+	case mode == off:
+		drained = "–"
+	case o.drained > 0:
+		drained = fmt.Sprintf("%.1f s", o.drained.Seconds())
+	}
+	return fmt.Sprintf("| %s | %.0f | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | %.0f / %.0f | %s |", mode, rate, r.Latency.P50, r.Latency.P99,
+		at(0.5), at(0.99), at(1), o.node, o.prover, 100*o.prover/(o.sending.Seconds()*cores), o.proofs, o.mostLag, o.lag, drained)
+}
