@@ -64,7 +64,8 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 	return []jsonrpc.Method{
 		method(api.ChainID, func(api.NoParams) (api.Quantity, error) { return api.Quantity(n.chainID), nil }),
 		method(api.GetNodeInfo, func(api.NoParams) (api.NodeInfo, error) {
-			return api.NodeInfo{Version: "1.0", Network: types.Regtest, Mode: api.ModePrimary, ChainID: n.chainID, BlockHeight: 17, ProducerKey: n.producerKey}, nil
+			return api.NodeInfo{Version: "1.0", Network: types.Regtest, Mode: api.ModePrimary, ChainID: n.chainID, BlockHeight: 17, ProducerKey: n.producerKey,
+				Verification: api.VerificationStateless, Proofs: &api.ProofRange{Oldest: 3, Newest: 12}}, nil
 		}),
 		method(api.GetSyncStatus, func(api.NoParams) (api.SyncStatus, error) {
 			reason, eta := "a block from the future", uint64(75)

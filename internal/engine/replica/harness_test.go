@@ -49,11 +49,14 @@ func testGenesis() types.Genesis {
 }
 
 // openChain opens a chain in memory.
-func openChain(t *testing.T, g types.Genesis) *ledger.Ledger {
+func openChain(t *testing.T, g types.Genesis) *ledger.Ledger { return openChainThat(t, g, 0) }
+
+// openChainThat keeps so many blocks behind the head once it is pruned.
+func openChainThat(t *testing.T, g types.Genesis, retention uint64) *ledger.Ledger {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	check(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Retention: retention})
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
 	l, err := ledger.Open(store, &g, nil, nil)

@@ -491,6 +491,44 @@ func TestForkIsFoundAtTheStart(t *testing.T) {
 	})
 }
 
+// TestForkOfAPrunedChain has a replica that keeps few blocks compare them with another branch: one that parts before them
+// shows nothing against the producer, one that parts later does.
+func TestForkOfAPrunedChain(t *testing.T) {
+	for name, c := range map[string]struct {
+		since types.Height
+		halts bool
+	}{"before what is kept": {5, false}, "at the first that is kept": {20, false}, "after it": {21, true}, "at the head": {30, true}} {
+		t.Run(name, func(t *testing.T) {
+			in(t, 30, 2, func(f *fixture) {
+				f.chain = openChainThat(t, testGenesis(), 10)
+				f.start()
+				f.pass(5 * time.Second)
+				f.synced()
+				check(t, f.chain.Store().Prune(t.Context()))
+				fork := openChain(t, testGenesis())
+				extend(t, fork, int(c.since)-1)
+				for fork.Tip().Header.Header.Height < 40 {
+					_, err := fork.Build(emptyBatch(fork.Tip().Header.Header.Timestamp+5), sign)
+					check(t, err)
+				}
+				f.sources[1].set(func(s *faultySource) { s.chain = fork })
+				f.pass(20 * time.Second)
+				if h := f.Halt(); (h != nil) != c.halts || c.halts && (h.Reason != Equivocation || h.Height != c.since) {
+					t.Errorf("halted with %+v", h)
+				}
+				if !c.halts && f.faults(1, Lied) == 0 {
+					t.Errorf("faults %+v", f.Status().Upstreams)
+				}
+				if !c.halts {
+					extend(t, f.primary, 1)
+					f.pass(10 * time.Second)
+					f.synced()
+				}
+			})
+		})
+	}
+}
+
 // TestStopsWhileNoUpstreamAnswers ends in bounded time whatever the upstreams do.
 func TestStopsWhileNoUpstreamAnswers(t *testing.T) {
 	in(t, 5, 2, func(f *fixture) {
