@@ -58,6 +58,10 @@ var causes = []cause{
 	{alert: "CairnWriteStalls", text: "ten blocks a second for a database that makes a file of each and may have two unmerged",
 		args:  []string{"--block-time", "100ms", "--table-mib", "1", "--max-unmerged", "2"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 50, 100, 0) }},
+	{alert: "CairnProofsBehind", text: "proofs made elsewhere, and nobody makes them; then a start without", args: []string{"--prove", "elsewhere"},
+		bring: func(ctx context.Context, st *stage) error {
+			return until(ctx, func(ctx context.Context) error { return errors.Join(st.stop(os.Interrupt), st.start(ctx)) })
+		}},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
 	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
 	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten", args: []string{"--cache-mib", "1"},
