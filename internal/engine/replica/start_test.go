@@ -1,0 +1,93 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// bundleOf gives the bundle of a block.
+type bundleOf = func(context.Context, types.Height, int64) ([]byte, error)
+
+// TestStartsAtATrustedBlock asks sources for a trusted block until one gives it or none may.
+func TestStartsAtATrustedBlock(t *testing.T) {
+	const height = 5
+	bundle := func(err error) bundleOf {
+		return func(context.Context, types.Height, int64) ([]byte, error) { return []byte("bundle"), err }
+	}
+	good := bundle(nil)
+	pruned := &client.Error{Code: api.CodePruned, Message: "pruned"}
+	for _, test := range []struct {
+		name    string
+		bundles []bundleOf // of each source, after a minute good
+		begin   error
+		fails   string // part of the error; empty: it begins
+		asked   bool   // more than once
+	}{
+		{name: "at once", bundles: []bundleOf{good}},
+		{name: "one has it not any more", bundles: []bundleOf{bundle(pruned), good}},
+		{name: "none has it any more", bundles: []bundleOf{bundle(pruned), bundle(faulty(Stalled, "gone"))}, fails: "source 1: gone"},
+		{name: "it is not proven yet", bundles: []bundleOf{bundle(ErrNotProven)}, asked: true},
+		{name: "it does not answer", bundles: []bundleOf{bundle(pruned), bundle(errDropped)}, asked: true},
+		{name: "it is another block", bundles: []bundleOf{good}, begin: ledger.ErrUntrusted, fails: ledger.ErrUntrusted.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				primary := openChain(t, testGenesis())
+				extend(t, primary, 10)
+				well := time.Now().Add(time.Minute)
+				var sources []Source
+				for i, b := range test.bundles {
+					sources = append(sources, &faultySource{name: fmt.Sprint("source ", i), chain: primary, bundle: func(ctx context.Context, h types.Height, limit int64) ([]byte, error) {
+						if time.Now().After(well) {
+							b = good
+						}
+						return b(ctx, h, limit)
+					}, parameters: func(h types.Height) ([]byte, tree.Proof, error) {
+						if h != height-1 {
+							t.Errorf("the parameters after block %d are asked for", h)
+						}
+						return []byte("parameters"), tree.Proof{}, nil
+					}})
+				}
+				begin := func(s ledger.Start, codes func(*ledger.Proven) exec.Codes) error {
+					parameters, _, err := s.Parameters()
+					if s.Block.Header().Header.Height != height || s.Block.Header().Header.Parent != s.Parent.Header.Hash() || string(s.Bundle) != "bundle" ||
+						string(parameters) != "parameters" || err != nil || codes(nil) == nil {
+						t.Errorf("%+v, parameters %q, %v", s, parameters, err)
+					}
+					return test.begin
+				}
+				begun := time.Now()
+				err := StartAt(t.Context(), sources, Trusted{Height: height}, slog.New(slog.DiscardHandler), begin)
+				if (err != nil) != (test.fails != "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+					t.Errorf("error %v", err)
+				}
+				if test.asked != (time.Since(begun) >= time.Minute) {
+					t.Errorf("it took %v", time.Since(begun))
+				}
+			})
+		})
+	}
+	if err := StartAt(t.Context(), nil, Trusted{}, nil, nil); err == nil {
+		t.Error("it begins at block 0")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	away := &faultySource{name: "away", bundle: bundle(errDropped)}
+	if err := StartAt(ended, []Source{away}, Trusted{Height: 1}, slog.New(slog.DiscardHandler), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("after its end: %v", err)
+	}
+}
