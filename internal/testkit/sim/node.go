@@ -182,12 +182,16 @@ func (p *process) built(b ledger.Block) {
 	}
 }
 
+// errDead ends what goes on after its machine crashed: what it keeps of a halt would outlive the crash, as no file does.
+var errDead = errors.New("the machine has crashed")
+
 // imported is told of each block that a replica has on disk.
 func (p *process) imported(b ledger.Block) error {
 	p.written(b.Header.Header.Height)
-	if !p.dead.Load() {
-		p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
+	if p.dead.Load() {
+		return errDead
 	}
+	p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
 	if p.node.world.setup.Bug == Stumbles && b.Header.Header.Height%16 == 0 {
 		return errors.New("a bug ends the replica")
 	}
