@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +17,9 @@ import (
 
 // keeper keeps bundles of a fixture's chain.
 type keeper struct {
-	f       *fixture
+	f *fixture
+
+	mu      sync.Mutex // guards what follows
 	kept    []types.Height
 	awaited []types.Height
 	refuse  error // what the next bundle is refused with
@@ -28,7 +32,16 @@ func (k *keeper) Await(from *types.Height) {
 	if from != nil {
 		awaited = *from
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.awaited = append(k.awaited, awaited)
+}
+
+// seen is what was kept, and from which blocks on proofs were awaited, 0 for none.
+func (k *keeper) seen() (kept, awaited []types.Height) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.kept), slices.Clone(k.awaited)
 }
 
 func (k *keeper) WaitBlock(ctx context.Context, h types.Height) error {
@@ -36,6 +49,8 @@ func (k *keeper) WaitBlock(ctx context.Context, h types.Height) error {
 }
 
 func (k *keeper) Keep(h types.Height, bundle []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if err := k.refuse; err != nil {
 		k.refuse = nil
 		return err
@@ -74,14 +89,15 @@ func TestRelaysProofs(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- f.RelayProofs(ctx, k) }()
 		f.pass(45 * time.Second)
-		if want := []types.Height{5, 6, 7, 8, 10, 11, 12, 13, 14}; !slices.Equal(k.kept, want) || k.awaited[len(k.awaited)-1] != 15 {
-			t.Errorf("kept %v, awaits %v", k.kept, k.awaited)
+		kept, awaited := k.seen()
+		if want := []types.Height{5, 6, 7, 8, 10, 11, 12, 13, 14}; !slices.Equal(kept, want) || awaited[len(awaited)-1] != 15 {
+			t.Errorf("kept %v, awaits %v", kept, awaited)
 		}
 		f.pass(time.Minute)
 		extend(f.t, f.primary, 1)
 		f.pass(10 * time.Second)
-		if last := k.kept[len(k.kept)-1]; last != 21 || len(k.kept) != 16 {
-			t.Errorf("kept %v", k.kept)
+		if kept, _ := k.seen(); kept[len(kept)-1] != 21 || len(kept) != 16 {
+			t.Errorf("kept %v", kept)
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -94,9 +110,9 @@ func TestRelaysProofs(t *testing.T) {
 // TestRelaysNothing has an upstream that makes no proofs.
 func TestRelaysNothing(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
-		asked := 0
+		var asked atomic.Int64
 		f.sources[0].bundle = func(context.Context, types.Height, int64) ([]byte, error) {
-			asked++
+			asked.Add(1)
 			return nil, said(map[string]any{"reason": "not_stored"})
 		}
 		f.start()
@@ -105,8 +121,9 @@ func TestRelaysNothing(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- f.RelayProofs(ctx, k) }()
 		f.pass(time.Minute)
-		if asked > 12 || len(k.kept) > 0 || slices.ContainsFunc(k.awaited[1:], func(h types.Height) bool { return h != 0 }) {
-			t.Errorf("asked %d times, kept %v, awaits %v", asked, k.kept, k.awaited)
+		kept, awaited := k.seen()
+		if asked.Load() > 12 || len(kept) > 0 || slices.ContainsFunc(awaited[1:], func(h types.Height) bool { return h != 0 }) {
+			t.Errorf("asked %d times, kept %v, awaits %v", asked.Load(), kept, awaited)
 		}
 		cancel()
 		<-ended
