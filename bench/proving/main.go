@@ -1,6 +1,7 @@
 // Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
 // sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
-// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown.
+// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown. What the nodes say goes to the
+// standard error.
 package main
 
 import (
@@ -163,12 +164,11 @@ func blockIntervals(ctx context.Context, c *client.Client) (intervals []time.Dur
 		if err != nil {
 			break // the context has ended, or what was seen until now is all
 		}
-		if now := time.Now(); !last.IsZero() {
+		now := time.Now()
+		if !last.IsZero() {
 			intervals = append(intervals, now.Sub(last))
-			last = now
-		} else {
-			last = now
 		}
+		last = now
 	}
 	slices.Sort(intervals)
 	return intervals
