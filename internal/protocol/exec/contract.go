@@ -147,6 +147,9 @@ func (r *Run) load(c contract, gas *vm.Gas) (_ *vm.Module, ok bool, err error) {
 	if err != nil || !gas.Take(modulePrice(size)) {
 		return nil, false, err
 	}
+	if err := r.mayContinue(); err != nil { // loading may take far longer than its price says
+		return nil, false, err
+	}
 	module, err := r.module(c.hash)
 	return module, err == nil, err
 }

@@ -43,11 +43,13 @@ func (f *frame) Grow(_ vm.Memory, pages uint32) bool {
 }
 
 // Continue implements [vm.Host].
-func (f *frame) Continue() error {
-	if f.run.stop == nil {
+func (f *frame) Continue() error { return f.run.mayContinue() }
+
+func (r *Run) mayContinue() error {
+	if r.stop == nil {
 		return nil
 	}
-	return f.run.stop()
+	return r.stop()
 }
 
 func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {

@@ -24,9 +24,8 @@ type Run struct {
 	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
 	sizes    map[types.CodeHash]int    // of stored codes that were asked: asking takes a fifth of a token transfer
 	tracer   Tracer                    // nil but in simulations
-	stop     func() error              // nil but in simulations; see [Run.StopWith]
+	stop     func() error              // nil for nobody; see [Run.StopWith]
 	view     bool                      // a simulation's call is in view context
-	listed   bool                      // what every block with transactions lists
 }
 
 // Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
@@ -65,8 +64,8 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 // Trace tells a tracer, nil for none, of the transactions that are applied from now on.
 func (r *Run) Trace(t Tracer) { r.tracer = t }
 
-// StopWith asks stop, nil for nobody, while contracts run: an error of it ends [Run.Apply] or [Run.Finish] as a fault of the
-// node would. So it is for what only this node waits for, and the run is of no use any more.
+// StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host function: an
+// error of it ends [Run.Apply]. It is for what only this node waits for: a block that is there is executed to its end.
 func (r *Run) StopWith(stop func() error) { r.stop = stop }
 
 // Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
@@ -87,7 +86,8 @@ func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed 
 func (r *Run) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
 // Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
-// transaction, an importer rejects the block. Any other error is a fault, and the run is of no use any more.
+// transaction, an importer rejects the block. So does an error of [Run.StopWith]: the transaction was never there. Any
+// other error is a fault, and the run is of no use any more.
 func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
 	if err := CheckStatic(r.env, signed); err != nil {
@@ -106,8 +106,10 @@ func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	if r.bytes+len(tx.Encoded()) > types.MaxBlockBytes {
 		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, r.bytes)
 	}
+	r.state.Seal()
 	outcome, err := r.execute(&signed.Transaction)
 	if err != nil {
+		r.state.Undo()
 		return types.Receipt{}, err
 	}
 	receipt := outcome.receipt(tx.ID())
@@ -132,7 +134,6 @@ func (r *Run) execute(tx *types.Transaction) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.state.Seal()
 	return outcome, r.settle(tx, price, outcome.GasUsed)
 }
 
@@ -144,11 +145,10 @@ func (r *Run) listAccesses(tx *types.Transaction) error {
 			_, err = r.state.Get(key)
 		}
 	}
-	if !r.listed {
+	if len(r.ids) == 0 {
 		list(state.SupplyKey())
 		list(state.ParametersKey())
 		list(state.AccountKey(r.env.Parameters.FeeRecipient))
-		r.listed = true
 	}
 	list(state.AccountKey(tx.Sender))
 	list(state.ContractKey(types.ContractID(tx.Sender)))

@@ -19,6 +19,7 @@ type Overlay struct {
 	parent  Reader
 	entries map[string]*entry
 	journal []change
+	listed  []*entry // since the last Seal
 }
 
 type entry struct {
@@ -43,7 +44,7 @@ func (o *Overlay) Get(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.listed = true
+	o.list(e)
 	return e.now, nil
 }
 
@@ -66,8 +67,16 @@ func (o *Overlay) Set(key, value []byte) error {
 	if len(value) == 0 {
 		value = nil
 	}
-	e.now, e.listed = value, true
+	e.now = value
+	o.list(e)
 	return nil
+}
+
+func (o *Overlay) list(e *entry) {
+	if !e.listed {
+		e.listed = true
+		o.listed = append(o.listed, e)
+	}
 }
 
 func (o *Overlay) entry(key []byte) (*entry, error) {
@@ -95,8 +104,18 @@ func (o *Overlay) Rollback(checkpoint int) {
 	o.journal = o.journal[:checkpoint]
 }
 
-// Seal forgets all checkpoints: a transaction's writes are final once it is applied.
-func (o *Overlay) Seal() { o.journal = o.journal[:0] }
+// Seal makes final what was read and written, and forgets all checkpoints: for the beginning of a transaction.
+func (o *Overlay) Seal() { o.journal, o.listed = o.journal[:0], o.listed[:0] }
+
+// Undo undoes everything since the last [Overlay.Seal], the records of what was looked at too: for a transaction that
+// turns out not to belong in the block while it runs.
+func (o *Overlay) Undo() {
+	o.Rollback(0)
+	for _, e := range o.listed {
+		e.listed = false
+	}
+	o.listed = o.listed[:0]
+}
 
 // Accesses lists what was read or written, ascending by key, each key once with its value in the committed state and now.
 func (o *Overlay) Accesses() []types.Access {

@@ -146,6 +146,25 @@ func TestOverlaySeal(t *testing.T) {
 	expect(t, o, "k", "1")
 }
 
+// What is undone was never read or written, but for what was before the last seal.
+func TestOverlayUndo(t *testing.T) {
+	o := state.NewOverlay(&committed{values: map[string][]byte{"a": []byte("1"), "b": []byte("2")}})
+	expect(t, o, "b", "2")
+	set(t, o, "k", "1")
+	o.Seal()
+	set(t, o, "k", "2")
+	set(t, o, "new", "3")
+	expect(t, o, "a", "1")
+	checkpoint := o.Checkpoint()
+	set(t, o, "a", "4")
+	o.Rollback(checkpoint)
+	o.Undo()
+	expectAccesses(t, o, access("b", "2", "2"), access("k", "", "1"))
+	o.Undo()
+	expect(t, o, "a", "1")
+	expectAccesses(t, o, access("a", "1", "1"), access("b", "2", "2"), access("k", "", "1"))
+}
+
 // A fault of the parent comes through, lists nothing, and is not remembered as absence.
 func TestOverlayFault(t *testing.T) {
 	parent := &committed{values: map[string][]byte{"a": []byte("1")}, broken: map[string]bool{"a": true}}
@@ -195,7 +214,11 @@ type model struct {
 	committed, now map[string]string
 	listed         map[string]bool
 	checkpoints    []map[string]string
+	sealedNow      map[string]string
+	sealedListed   map[string]bool
 }
+
+func (m *model) seal() { m.sealedNow, m.sealedListed = maps.Clone(m.now), maps.Clone(m.listed) }
 
 // The overlay does what the model does, whatever the order of operations.
 func TestOverlayAgainstModel(t *testing.T) {
@@ -209,6 +232,7 @@ func TestOverlayAgainstModel(t *testing.T) {
 		}
 		o := state.NewOverlay(parent)
 		m := &model{committed: start, now: maps.Clone(start), listed: map[string]bool{}}
+		m.seal()
 		var checkpoints []int
 		read := func(get func([]byte) ([]byte, error)) (key string) {
 			key = keys.Draw(t, "key")
@@ -243,6 +267,12 @@ func TestOverlayAgainstModel(t *testing.T) {
 			},
 			"seal": func(*rapid.T) {
 				o.Seal()
+				m.seal()
+				checkpoints, m.checkpoints = nil, nil
+			},
+			"undo": func(*rapid.T) {
+				o.Undo()
+				m.now, m.listed = maps.Clone(m.sealedNow), maps.Clone(m.sealedListed)
 				checkpoints, m.checkpoints = nil, nil
 			},
 			"": func(t *rapid.T) {
