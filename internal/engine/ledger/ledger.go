@@ -47,6 +47,9 @@ type Override struct {
 type Batch struct {
 	Time         uint64 // Unix seconds
 	Transactions Transactions
+	// Overdue, unless nil, is asked while contracts run: true takes the transaction that was given last out of the block,
+	// without a trace, and closes the block with those before it.
+	Overdue func() bool
 }
 
 // Transactions gives the transactions of a batch.
@@ -86,6 +89,9 @@ func lap(from *time.Time) time.Duration {
 	*from = now
 	return took
 }
+
+// errOverdue ends a transaction; see [Batch].
+var errOverdue = errors.New("the transaction takes too long")
 
 // ErrRoot is the fault of a state tree whose root is not the head's.
 var ErrRoot = errors.New("the state tree's root is not the head's state root")
@@ -200,7 +206,13 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 			return exec.Result{}, nil, err
 		}
 	}
-	for !run.Full() {
+	run.StopWith(func() error {
+		if batch.Overdue != nil && batch.Overdue() {
+			return errOverdue
+		}
+		return nil
+	})
+	for overdue := false; !overdue && !run.Full(); {
 		tx := batch.Transactions.Next()
 		if tx == nil {
 			break
@@ -210,6 +222,8 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 			included = append(included, tx)
 		case exec.IsInvalid(err):
 			batch.Transactions.SkipSender()
+		case errors.Is(err, errOverdue):
+			overdue = true
 		default:
 			return exec.Result{}, nil, fmt.Errorf("execute %s: %w", tx.ID(), err)
 		}
