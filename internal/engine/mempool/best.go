@@ -2,6 +2,7 @@ package mempool
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 
 	"github.com/cairn-chain/cairn/types"
@@ -35,6 +36,18 @@ func (p *Pool) Best(baseFee types.Amount) *Best {
 	}
 	heap.Init(&b.cursors)
 	return b
+}
+
+// Prefer puts a transaction, nil for none, before all others, if it is the first of its sender's that is executable and
+// pays the base fee. It is called before Next.
+func (b *Best) Prefer(tx *types.VerifiedTx) {
+	for i := range b.cursors {
+		if b.cursors[i].run[0].tx == tx {
+			b.cursors[i].tip = math.MaxInt64
+			heap.Fix(&b.cursors, i)
+			return
+		}
+	}
 }
 
 // Next returns the next transaction, nil when there is none. Its sender's following one comes when its turn is.

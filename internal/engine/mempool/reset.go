@@ -110,6 +110,21 @@ func (p *Pool) expire() {
 	}
 }
 
+// Drop takes a transaction out of the pool, if it is there: no block could be made with it. Its sender's later ones are held
+// for another with its nonce.
+func (p *Pool) Drop(id types.TxID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.byID[id]
+	if !ok {
+		return
+	}
+	p.forget(e)
+	p.settle(e.sender)
+	p.enforceHeldShare()
+	p.updatePressure()
+}
+
 // accountChange is what a block's accesses say of an account: its record, its becoming a contract, or both.
 type accountChange struct {
 	account    types.Account
