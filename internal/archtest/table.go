@@ -127,7 +127,7 @@ var testRows = map[string][]string{
 	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
 	"internal/engine/wasm":         {"internal/testkit/cputime"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
-	"internal/engine/sequencer":    {"internal/storage/..."},
+	"internal/engine/sequencer":    {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
 	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":        {"internal/proof/verifier"},
 	"proof":                        {"internal/testkit/provenchain"},

@@ -33,7 +33,7 @@ func (s *Solo) Mine(ctx context.Context, count uint64) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if _, err := s.produce(s.pool.Best(s.ledger.Tip().Env.BaseFee)); err != nil {
+			if _, err := s.produce(s.best()); err != nil {
 				return err
 			}
 		}

@@ -38,6 +38,9 @@ type Solo struct {
 	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the engine's
 	// loop, so it must not wait, and is set before Run.
 	OnBlock func(ledger.Block)
+	// OnOverdue, unless nil, is told of every transaction that was stopped because the time for its block was over, before
+	// OnBlock of that: dropped, because it took too long alone, or to be tried first in the next block. As for OnBlock.
+	OnOverdue func(id types.TxID, dropped bool)
 
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
@@ -45,6 +48,7 @@ type Solo struct {
 	clock  Clock
 
 	requests chan request
+	overdue  *types.VerifiedTx // stopped in the last block, to be tried first in the next; the loop's
 
 	mu        sync.Mutex // guards what follows, for reading beside the loop
 	blockTime time.Duration
@@ -99,8 +103,7 @@ func (s *Solo) Run(ctx context.Context) error {
 			return nil
 		case <-tick:
 			last = s.nextTick(last, blockTime)
-			txs := &punctual{Transactions: s.pool.Best(s.ledger.Tip().Env.BaseFee), clock: s.clock, end: s.clock.Now().Add(blockTime)}
-			if _, err := s.produce(txs); err != nil {
+			if _, err := s.produce(s.best()); err != nil {
 				return err
 			}
 		case <-ready:
@@ -133,12 +136,19 @@ func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
 
 // instant makes a block of the best executable transaction, if there is one.
 func (s *Solo) instant() (made bool, err error) {
-	tx := s.pool.Best(s.ledger.Tip().Env.BaseFee).Next()
+	tx := s.best().Next()
 	if tx == nil {
 		return false, nil
 	}
 	block, err := s.produce(&single{tx})
 	return err == nil && len(block.Included) > 0, err
+}
+
+// best are the pool's transactions for the next block.
+func (s *Solo) best() *mempool.Best {
+	best := s.pool.Best(s.ledger.Tip().Env.BaseFee)
+	best.Prefer(s.overdue)
+	return best
 }
 
 // single is a batch of one transaction.
@@ -156,10 +166,12 @@ func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
 	if status := s.Status(); status.State != Producing {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
 	}
-	block, err := s.ledger.Build(ledger.Batch{Time: s.takeTime(), Transactions: txs}, s.sign)
+	batch := &punctual{Transactions: txs, clock: s.clock, interval: s.BlockTime()}
+	block, err := s.ledger.Build(ledger.Batch{Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue}, s.sign)
 	if err != nil {
 		return ledger.Block{}, fatal{err}
 	}
+	s.judge(batch)
 	if err := s.pool.Reset(Head(s.ledger), block.Accesses); err != nil {
 		return ledger.Block{}, fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
 	}
@@ -167,6 +179,23 @@ func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
 		s.OnBlock(block)
 	}
 	return block, nil
+}
+
+// judge decides on a batch's transaction that was stopped, if one was: no block is tried with it again if it had all the time.
+func (s *Solo) judge(batch *punctual) {
+	s.overdue = nil
+	if batch.overdue == nil {
+		return
+	}
+	dropped := batch.alone()
+	if dropped {
+		s.pool.Drop(batch.overdue.ID())
+	} else {
+		s.overdue = batch.overdue
+	}
+	if s.OnOverdue != nil {
+		s.OnOverdue(batch.overdue.ID(), dropped)
+	}
 }
 
 // State says what the engine does.

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -46,8 +47,8 @@ type fixture struct {
 	stop  func() error
 }
 
-// start runs an engine in the present bubble; its time begins at the bubble's.
-func start(t *testing.T, blockTime time.Duration) *fixture {
+// open makes an engine over a new chain in memory, and what closes it.
+func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration) (s *Solo, end func() error) {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	if err != nil {
@@ -58,7 +59,7 @@ func start(t *testing.T, blockTime time.Duration) *fixture {
 		t.Fatal(err)
 	}
 	g := types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().Unix()), BaseFee: 10,
+		ChainID: 7, Network: types.Regtest, Time: uint64(clock.Wall().Unix()), BaseFee: 10,
 		Parameters: params.Default(producerKey.PublicKey()),
 	}
 	for _, k := range []crypto.PrivateKey{alice, producerKey} {
@@ -67,7 +68,7 @@ func start(t *testing.T, blockTime time.Duration) *fixture {
 	if g.Allocations[0].Account.Compare(g.Allocations[1].Account) > 0 {
 		g.Allocations[0], g.Allocations[1] = g.Allocations[1], g.Allocations[0]
 	}
-	l, err := ledger.Open(store, &g, nil, nil)
+	l, err := ledger.Open(store, &g, nil, machine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +76,21 @@ func start(t *testing.T, blockTime time.Duration) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return New(l, pool, producerKey, clock, blockTime), func() error { return errors.Join(pool.Close(), store.Close(), db.Close()) }
+}
+
+// start runs an engine in the present bubble; its time begins at the bubble's.
+func start(t *testing.T, blockTime time.Duration) *fixture {
+	t.Helper()
 	wall := new(bubbleClock)
-	f := &fixture{Solo: New(l, pool, producerKey, wall, blockTime), t: t, wall: wall, nonce: map[types.Account]uint64{}}
+	s, end := open(t, nil, wall, blockTime)
+	f := &fixture{Solo: s, t: t, wall: wall, nonce: map[types.Account]uint64{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- f.Run(ctx) }()
 	f.stop = sync.OnceValue(func() error {
 		cancel()
-		return errors.Join(<-ended, pool.Close(), store.Close(), db.Close())
+		return errors.Join(<-ended, end())
 	})
 	return f
 }

@@ -1,0 +1,169 @@
+package sequencer
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// handClock goes on by step at each look, and stands still without one.
+type handClock struct {
+	now  time.Time
+	step time.Duration
+}
+
+func (c *handClock) Now() time.Time {
+	c.now = c.now.Add(c.step)
+	return c.now
+}
+
+func (*handClock) After(time.Duration) <-chan time.Time { return nil }
+func (c *handClock) Wall() time.Time                    { return time.Unix(1_700_000_000, 0) }
+
+// contractFixture is an engine over a chain with a contract that runs until its gas is used up. Blocks are made by hand.
+type contractFixture struct {
+	*Solo
+	t       *testing.T
+	clock   *handClock
+	endless types.Payload
+	told    []told
+}
+
+// told is what OnOverdue was told.
+type told struct {
+	id      types.TxID
+	dropped bool
+}
+
+func withContract(t *testing.T, blockTime time.Duration) *contractFixture {
+	t.Helper()
+	machine, err := wasm.New(wasm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := new(handClock)
+	s, end := open(t, machine, clock, blockTime)
+	f := &contractFixture{Solo: s, t: t, clock: clock}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if err := machine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.OnOverdue = func(id types.TxID, dropped bool) { f.told = append(f.told, told{id, dropped}) }
+	f.send(alice, 0, 1, types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()})
+	f.block(f.sent(alice))
+	f.endless = types.Call{Contract: types.NewContractID(types.Account(alice.PublicKey()), 0), Function: "loop"}
+	return f
+}
+
+func (f *contractFixture) send(k crypto.PrivateKey, nonce uint64, tip types.Amount, payload types.Payload) types.TxID {
+	f.t.Helper()
+	signed, err := types.Sign(types.Transaction{
+		Version: 1, ChainID: 7, Sender: k.PublicKey(), Nonce: nonce, GasLimit: 100_000_000, MaxFeePerGas: 100,
+		MaxPriorityFeePerGas: tip, Payload: payload,
+	}, k, [32]byte{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	id, err := f.pool.Add(f.t.Context(), signed.Encode(), "")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return id
+}
+
+// sent is the first pending transaction of an account.
+func (f *contractFixture) sent(k crypto.PrivateKey) types.TxID {
+	return f.pool.BySender(k.PublicKey())[0].Tx.ID()
+}
+
+// block makes a block, which has to have these transactions.
+func (f *contractFixture) block(want ...types.TxID) ledger.Block {
+	f.t.Helper()
+	block, err := f.produce(f.best())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if !slices.Equal(block.Included, want) {
+		f.t.Fatalf("block %d has %v, want %v", block.Header.Header.Height, block.Included, want)
+	}
+	return block
+}
+
+func (f *contractFixture) tell(want ...told) {
+	f.t.Helper()
+	if !slices.Equal(f.told, want) {
+		f.t.Fatalf("told of %v, want %v", f.told, want)
+	}
+	f.told = nil
+}
+
+// A transaction that takes too long alone is dropped: it stalls one block, what it did is nowhere, and its sender's later
+// ones wait for another with its nonce.
+func TestSlowTransactionIsDropped(t *testing.T) {
+	for _, blockTime := range []time.Duration{Instant, Manual, time.Second, 8 * time.Second} {
+		f := withContract(t, blockTime)
+		slow := f.send(alice, 1, 5, f.endless)
+		later := f.send(alice, 2, 5, payment)
+		other := f.send(producerKey, 0, 1, payment)
+		before := f.ledger.Tip().Header.Header
+
+		f.clock.step = time.Second
+		stalled := f.block().Header.Header
+		f.tell(told{slow, true})
+		if stalled.StateRoot != before.StateRoot || stalled.GasUsed != 0 {
+			t.Errorf("%v: the block without transactions has the header %+v", blockTime, stalled)
+		}
+		if _, pending := f.pool.Get(slow); pending {
+			t.Errorf("%v: the slow transaction is pending", blockTime)
+		}
+
+		f.clock.step = 0
+		f.block(other)
+		instead := f.send(alice, 1, 1, payment)
+		f.block(instead, later)
+		f.tell()
+		if count := f.pool.Stats().Count; count != 0 {
+			t.Errorf("%v: %d transactions are pending", blockTime, count)
+		}
+	}
+}
+
+// A transaction that finds too little time left is no reason to make the block late, and is the first in the next one.
+func TestTransactionThatWasLateComesFirst(t *testing.T) {
+	f := withContract(t, 8*time.Second)
+	early := f.send(producerKey, 0, 9, payment)
+	late := f.send(alice, 1, 5, f.endless)
+	after := f.send(alice, 2, 5, payment)
+	f.clock.step = 2 * time.Second
+	f.block(early)
+	f.tell(told{late, false})
+
+	dearer := f.send(producerKey, 1, 9, payment)
+	f.clock.step = 0
+	f.block(late, dearer, after)
+	f.tell()
+}
+
+// What was late and is slow too is dropped by the block that it is the first of.
+func TestTransactionThatWasLateAndIsSlowIsDropped(t *testing.T) {
+	f := withContract(t, 8*time.Second)
+	early := f.send(producerKey, 0, 9, payment)
+	slow := f.send(alice, 1, 5, f.endless)
+	f.clock.step = time.Second
+	f.block(early)
+	dearer := f.send(producerKey, 1, 9, payment)
+	f.block()
+	f.tell(told{slow, false}, told{slow, true})
+	f.block(dearer)
+	f.tell()
+}
