@@ -301,3 +301,77 @@ func TestPendingLists(t *testing.T) {
 		t.Fatal("lists that are to be empty are not")
 	}
 }
+
+// What a builder prefers comes first, its sender's next at its turn; what is not there, or cannot come first, changes nothing.
+func TestBestPrefers(t *testing.T) {
+	p := openPool(t, newChain(), Options{})
+	a := addRun(t, p, 1, 0, 2)
+	b := addRun(t, p, 2, 0, 2)
+	tx := func(id types.TxID) *types.VerifiedTx {
+		got, ok := p.Get(id)
+		if !ok {
+			t.Fatalf("%v is not pending", id)
+		}
+		return got
+	}
+	usual := best(p, testBaseFee)
+	if !slices.Equal(usual, []types.TxID{a[0], a[1], b[0], b[1]}) {
+		t.Fatalf("the usual order is %v", usual)
+	}
+	for name, test := range map[string]struct {
+		preferred *types.VerifiedTx
+		want      []types.TxID
+	}{
+		"another sender's":     {tx(b[0]), []types.TxID{b[0], a[0], a[1], b[1]}},
+		"what is first anyway": {tx(a[0]), usual},
+		"what is not first":    {tx(b[1]), usual},
+		"nothing":              {nil, usual},
+	} {
+		iterator := p.Best(testBaseFee)
+		iterator.Prefer(test.preferred)
+		for i, want := range test.want {
+			if got := iterator.Next(); got.ID() != want {
+				t.Errorf("%s: transaction %d is %v", name, i, got.ID())
+			}
+		}
+		if iterator.Next() != nil {
+			t.Errorf("%s: there is more", name)
+		}
+	}
+	iterator := p.Best(testBaseFee)
+	iterator.Prefer(tx(b[0]))
+	iterator.Next()
+	iterator.SkipSender()
+	if got := iterator.Next(); got.ID() != a[0] {
+		t.Errorf("after a sender that was skipped comes %v", got.ID())
+	}
+}
+
+// A dropped transaction is gone, wherever it was in its sender's run, and those after it are held until its nonce is taken.
+func TestDrop(t *testing.T) {
+	for at := range 4 {
+		p := openPool(t, newChain(), Options{})
+		ids := addRun(t, p, 1, 0, 3)
+		ids = append(ids, addRun(t, p, 1, 4, 1)...) // held from the start
+		p.Drop(ids[at])
+		p.Drop(ids[at])
+		checkInvariants(t, p)
+		if _, pending := p.Get(ids[at]); pending {
+			t.Errorf("transaction %d is pending", at)
+		}
+		if got := best(p, testBaseFee); !slices.Equal(got, ids[:min(at, 3)]) {
+			t.Errorf("without transaction %d: %v are executable", at, got)
+		}
+		if n := p.Stats().Count; n != 3 {
+			t.Errorf("without transaction %d: %d are pending", at, n)
+		}
+		if at == 3 {
+			continue
+		}
+		addRun(t, p, 1, uint64(at), 1)
+		checkInvariants(t, p)
+		if got := best(p, testBaseFee); len(got) != 3 {
+			t.Errorf("with another transaction %d: %v are executable", at, got)
+		}
+	}
+}
