@@ -97,22 +97,28 @@ type builtBlock struct {
 	receipts []types.Receipt
 }
 
-// block builds a block of the user's transactions. All of them must fit and must be billed.
-func (c *contractChain) block(actions ...action) builtBlock {
+// sign makes the user's next transactions.
+func (c *contractChain) sign(actions []action) []*types.VerifiedTx {
 	c.t.Helper()
 	signed := make([]types.SignedTransaction, len(actions))
 	for i, a := range actions {
 		tx, err := types.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), Nonce: c.nonce, GasLimit: a.gas,
+			Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), Nonce: c.nonce + uint64(i), GasLimit: a.gas,
 			MaxFeePerGas: 1_000_000, Payload: a.payload,
 		}, c.user, [32]byte{})
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		signed[i] = tx
-		c.nonce++
 	}
-	transactions := &batch{txs: types.VerifySignatures(signed)}
+	return types.VerifySignatures(signed)
+}
+
+// block builds a block of the user's transactions. All of them must fit and must be billed.
+func (c *contractChain) block(actions ...action) builtBlock {
+	c.t.Helper()
+	transactions := &batch{txs: c.sign(actions)}
+	c.nonce += uint64(len(actions))
 	head := c.ledger.Tip().Header.Header
 	before := c.balance()
 	built, err := c.ledger.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: transactions},
