@@ -91,6 +91,7 @@ type Node struct {
 	replica   *replica.Replica // of a node that has an upstream; else nil
 	forwarder *replica.Forwarder
 	produces  atomic.Bool // whether it is the sequencer's turn, or else the replica's
+	overdue   overdueCounts
 	rpc       *rpc.Server
 	telemetry *telemetry.Telemetry
 	front     *front.Server

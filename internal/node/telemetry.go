@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // The phases of making a block, in their order.
@@ -85,6 +87,20 @@ func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(
 	}
 }
 
+// overdueCounts are the transactions that were stopped while a block was made with them.
+type overdueCounts struct{ dropped, deferred atomic.Uint64 }
+
+// observeOverdue is a sequencer.Solo's OnOverdue.
+func (n *Node) observeOverdue(id types.TxID, dropped bool) {
+	if dropped {
+		n.overdue.dropped.Add(1)
+		n.config.Log.Warn("a transaction was dropped: it alone took longer than a block may", "transaction", id)
+		return
+	}
+	n.overdue.deferred.Add(1)
+	n.config.Log.Info("a transaction was stopped at the end of its block's time and is the first of the next block", "transaction", id)
+}
+
 func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 	type tip = *ledger.Tip
 	return []telemetry.Metric[tip]{
@@ -112,6 +128,9 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 				return 0
 			}
 			return max(0, n.sequencer.BlockTime().Seconds())
+		}),
+		telemetry.Counters("block_overdue_total", "Transactions that were stopped because their block's time was over, by what became of them.", "fate", func(n *Node) map[string]uint64 {
+			return map[string]uint64{"dropped": n.overdue.dropped.Load(), "deferred": n.overdue.deferred.Load()}
 		}),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
 	}
