@@ -62,7 +62,7 @@ func TestTransactionsAreOverdue(t *testing.T) {
 		{10 * time.Second, 2, 8}, // the second what is left
 		{10 * time.Second, 10, 0},
 		{time.Second, 1, int(patience/time.Second) - 1}, // a short interval is no reason to drop what is not slow
-		{2 * time.Second, 2, 0},
+		{2 * time.Second, 2, 0},                         // it comes again
 		{Instant, 1, int(patience/time.Second) - 1},
 		{Manual, 2, int(patience/time.Second) - 2},
 	} {
