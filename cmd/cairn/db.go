@@ -10,6 +10,8 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -17,10 +19,10 @@ import (
 func newDB() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:     "db",
-		Short:   "Check, prune or export the chain of a data directory",
+		Short:   "Check, prune, export or prove the chain of a data directory",
 		Example: "  cairn db check --data-dir ./mychain",
 	})
-	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport())
+	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport(), newDBProve())
 	return command
 }
 
@@ -135,6 +137,40 @@ func newDBExport() *cobra.Command {
 	// What to export is said each time: these are no settings of the environment.
 	command.Flags().StringVar(&path, "output", "", "file to write")
 	command.Flags().Uint64Var(&from, "from", 0, "first block")
+	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
+	return command
+}
+
+func newDBProve() *cobra.Command {
+	settings := struct {
+		DataDir   string `setting:"data-dir" usage:"data directory of a node that does not run"`
+		ProofBits int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+	}{dataHome("dev"), 128}
+	var from, to uint64
+	command := withSettings(&cobra.Command{
+		Use:   "prove",
+		Short: "Prove blocks that have no proof any more, from their history",
+		Long: "Prove the blocks that have no proof and whose history is kept, such as those of an archive that went beyond --witness-mib.\n" +
+			"The state is taken back to the first of them and forth again. What is done when the command is ended stays.\n" +
+			"A node that is started afterwards with --proof-retention 0 keeps all of them; with another, the newest.",
+		Example: "  cairn db prove --from 1000 --to 2000 --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		prover, err := proving.NewProver(settings.ProofBits, parallel.Run)
+		if err != nil {
+			return output.Usage(err)
+		}
+		progress, stop := cli.Progress(command, "proving")
+		made, err := node.ProveDatabase(command.Context(), settings.DataDir, types.Height(from), types.Height(to), prover, progress)
+		stop()
+		if err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(map[string]uint64{"proofs": made}, func(t *output.Text) {
+			t.Line("%d proofs were made.", made)
+		})
+	})
+	// Which blocks is said each time: these are no settings of the environment.
+	command.Flags().Uint64Var(&from, "from", 0, "first block (default the first after the oldest that is kept)")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	return command
 }

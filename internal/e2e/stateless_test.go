@@ -197,3 +197,45 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	}
 	start(t, arguments(dir, primary, last.BlockHeight-1, hashOf(last.BlockHeight-1))...) // goes on where it was
 }
+
+// TestProveFromHistory has a chain that was made without proofs be proven by what it keeps of its history, in two goes, and
+// a replica without state follow it from genesis.
+func TestProveFromHistory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chain")
+	settings := []string{"--data-dir", dir, "--block-time", "0", "--prove", "off", "--proof-bits", "100", "--proof-retention", "0"}
+	primary := startDev(t, settings...)
+	u := newUser(t).of(primary)
+	var last receipt
+	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
+	u.succeeds(nil, "deploy", "../../contracts/wasm/nep20.wasm", "--from", "dev0", "--alias", "gold",
+		"--args", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":5}`)
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev3", "--amount", "5", "--from", "dev0") // deletes a balance
+	prove := func(arguments ...string) []string {
+		return append([]string{"db", "prove", "--data-dir", dir, "--proof-bits", "100"}, arguments...)
+	}
+	u.fails(1, prove()...) // the node runs
+	if err := primary.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, round := range []struct {
+		arguments []string
+		proofs    types.Height
+	}{{[]string{"--from", "2", "--to", "2"}, 1}, {nil, last.BlockHeight - 1}, {nil, 0}} {
+		var made struct{ Proofs types.Height }
+		u.succeeds(&made, prove(round.arguments...)...)
+		if made.Proofs != round.proofs {
+			t.Errorf("%v: %d proofs were made, want %d", round.arguments, made.Proofs, round.proofs)
+		}
+	}
+	u.fails(1, prove("--from", "99")...)
+	u.fails(exitUsage, prove("--proof-bits", "99")...)
+	u.succeeds(nil, "db", "check", "--data-dir", dir)
+	primary = startDev(t, settings...)
+	info, err := connect(t, primary).NodeInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify", "stateless",
+		"--upstream", primary.RPC, "--proof-bits", "100", "--genesis-hash", info.GenesisHash.String())
+	awaitBlock(t, replica, primary, last.BlockHeight)
+}

@@ -9,7 +9,10 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -74,6 +77,45 @@ func ExportBlocks(ctx context.Context, dir string, from, to types.Height, w io.W
 		return buffered.Flush()
 	})
 	return count, err
+}
+
+// ProveDatabase proves the blocks from … to of a data directory that have no proof, by what is kept of their history, and
+// keeps the proofs, of however many blocks. It returns how many it made; progress is told of the steps done and of all
+// there are.
+func ProveDatabase(ctx context.Context, dir string, from, to types.Height, prover *proving.Prover, progress func(done, total uint64)) (made uint64, err error) {
+	err = withStore(dir, 0, func(store *chain.Store) error {
+		first, head := store.OldestHeight()+1, store.Head().Header.Height
+		from, to := max(from, first), min(to, head)
+		if from > to {
+			return fmt.Errorf("blocks %d to %d can be proven", first, head)
+		}
+		queue := proving.NewQueue(store, prover.Bits())
+		next, err := store.WithoutProof(from)
+		if errors.Is(err, chain.ErrNotFound) || err == nil && next > to {
+			return nil // all have one
+		}
+		if err != nil {
+			return err
+		}
+		return ledger.PastWitnesses(ctx, store, next, to, progress, func(h types.Height, witness func() (tree.Witness, error)) error {
+			if h < next {
+				return nil
+			}
+			w, err := witness()
+			if err != nil {
+				return err
+			}
+			if err := queue.Make(h, w, prover); err != nil {
+				return err
+			}
+			made++
+			if next, err = store.WithoutProof(h); errors.Is(err, chain.ErrNotFound) {
+				next, err = to+1, nil
+			}
+			return err
+		})
+	})
+	return made, err
 }
 
 // ErrArchive is the error of an archive that is to be pruned.

@@ -108,33 +108,35 @@ func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine
 	if err := l.begin(genesis); err != nil {
 		return nil, err
 	}
-	if err := l.loadTree(); err != nil {
+	var err error
+	if l.tree, err = loadTree(store); err != nil {
 		return nil, err
 	}
+	l.treeHead = store.Head().Header
 	return l, l.publish()
 }
 
-func (l *Ledger) loadTree() error {
-	view, err := l.store.StateAt(l.store.Head().Header.Height)
+// loadTree makes the state tree of a store's head.
+func loadTree(store *chain.Store) (*tree.Tree, error) {
+	head := store.Head().Header
+	view, err := store.StateAt(head.Height)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer view.Close()
 	leaves, err := view.Leaves()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leaves.Close()
 	loaded, err := tree.Load(leaves.Next, parallel.Run)
 	if err != nil {
-		return fmt.Errorf("rebuild the state tree: %w", err)
+		return nil, fmt.Errorf("rebuild the state tree: %w", err)
 	}
-	head := l.store.Head().Header
 	if loaded.Root() != head.StateRoot {
-		return fmt.Errorf("%w: %s, block %d has %s", ErrRoot, loaded.Root(), head.Height, head.StateRoot)
+		return nil, fmt.Errorf("%w: %s, block %d has %s", ErrRoot, loaded.Root(), head.Height, head.StateRoot)
 	}
-	l.tree, l.treeHead = loaded, head
-	return nil
+	return loaded, nil
 }
 
 // Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, or find

@@ -168,6 +168,20 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
+// Make proves a block that is kept, from its witness, and keeps the proof. Errors are the prover's, the verifier's, or the
+// store's.
+func (q *Queue) Make(height types.Height, w tree.Witness, p *Prover) error {
+	b, err := q.bundle(height)
+	if err != nil {
+		return err
+	}
+	proof, err := p.Prove(&Task{Parent: b.Parent, Header: b.Header, Accesses: b.Accesses, Witness: w})
+	if err != nil {
+		return fmt.Errorf("block %d cannot be proven: %w", height, err)
+	}
+	return q.keep(height, proof)
+}
+
 // Verify checks by the public verifier that a proof of a block has at least so many bits, and returns how many it has.
 func (q *Queue) Verify(height types.Height, proof []byte, atLeast int) (bits int, err error) {
 	b, err := q.bundle(height)

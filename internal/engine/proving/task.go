@@ -69,6 +69,9 @@ func NewProver(bits int, parallel blockproof.Parallel) (*Prover, error) {
 	return nil, fmt.Errorf("there are no proofs of %d bits", bits)
 }
 
+// Bits are the proven bits of its proofs.
+func (p *Prover) Bits() int { return stark.Levels[p.level].Bits }
+
 // Prove makes the proof of a task. Its errors are of the task: the witness leads to other roots, or the headers do not
 // belong together.
 func (p *Prover) Prove(t *Task) ([]byte, error) {

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -108,6 +109,31 @@ func (s *Store) Unproven(from types.Height) (types.Height, error) {
 		h, err := heightAtEdge(v.snapshot, tableWitnesses.atHeight(from), upper, (*kv.Iter).First)
 		if err != nil {
 			return 0, fmt.Errorf("a block from %d on without a proof: %w", from, err)
+		}
+		return h, nil
+	})
+}
+
+// WithoutProof returns the first block from a height on, which is kept, that has no proof, or [ErrNotFound].
+func (s *Store) WithoutProof(from types.Height) (types.Height, error) {
+	return read(s, func(v *view) (h types.Height, err error) {
+		if h = from; v.has(h) != nil {
+			return 0, v.has(h)
+		}
+		_, upper := tableProofs.bounds()
+		it, err := v.snapshot.NewIter(tableProofs.atHeight(from), upper)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, it.Close()) }()
+		for more := it.First(); more && bytes.Equal(it.Key(), tableProofs.atHeight(h)); more = it.Next() {
+			h++
+		}
+		if err := it.Err(); err != nil {
+			return 0, err
+		}
+		if h > v.head.Header.Height {
+			return 0, fmt.Errorf("a block from %d on without a proof: %w", from, ErrNotFound)
 		}
 		return h, nil
 	})

@@ -133,3 +133,19 @@ func TestCheckCountsWitnesses(t *testing.T) {
 	report := change(t, s, func(b *kv.Batch) { b.Set(tableWitnesses.atHeight(2), make([]byte, 9)) })
 	requireProblem(t, "a shortened witness", report, "19 bytes of witnesses, 20 are counted")
 }
+
+func TestWithoutProof(t *testing.T) {
+	s, _ := newProven(t, Options{WitnessBytes: 1000}, 5, 100)
+	for _, h := range []types.Height{2, 3, 5} {
+		must(t, s.PutProof(h, []byte("proof")))
+	}
+	for from, want := range map[types.Height]types.Height{0: 0, 1: 1, 2: 4, 3: 4, 4: 4} {
+		if h, err := s.WithoutProof(from); err != nil || h != want {
+			t.Errorf("from block %d: %d, %v; want %d", from, h, err, want)
+		}
+	}
+	_, err := s.WithoutProof(5)
+	requireIs(t, "all from the last on have one", err, ErrNotFound)
+	_, err = s.WithoutProof(6)
+	requireIs(t, "a block above the head", err, ErrNotFound)
+}

@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// pastTree is the state tree of a store that nobody appends to, taken back block by block and forth again.
+type pastTree struct {
+	store *chain.Store
+	state *chain.State // after the head
+	tree  *tree.Tree   // after the block at height
+	// height, and the value hashes, by path, of the leaves that were written since: the others are the head's.
+	height  types.Height
+	written map[poseidon.Digest]poseidon.Digest
+}
+
+// PastWitnesses visits the blocks from … to, ascending, with what makes a block's witness again: the one that was
+// appended with it, if any was. It takes the state tree of the head back to before the first with the blocks' access lists,
+// and forth again, so its time grows with what was written since, and its memory with how many keys. progress is told of
+// the steps done and of all there are. Nothing may be appended meanwhile. Errors are visit's, the context's, [ErrRoot], and the
+// store's: chain.ErrPruned for a block that is at or below the oldest height, chain.ErrAboveHead.
+func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Height, progress func(done, total uint64),
+	visit func(h types.Height, witness func() (tree.Witness, error)) error) (err error) {
+	head := store.Head().Header.Height
+	switch oldest := store.OldestHeight(); {
+	case from <= oldest:
+		return fmt.Errorf("block %d: %w: the state before a block is kept from block %d on", from, chain.ErrPruned, oldest+1)
+	case to > head:
+		return fmt.Errorf("block %d: %w, %d", to, chain.ErrAboveHead, head)
+	}
+	p := &pastTree{store: store, height: head, written: make(map[poseidon.Digest]poseidon.Digest)}
+	if p.state, err = store.StateAt(head); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.state.Close()) }()
+	if p.tree, err = loadTree(store); err != nil {
+		return err
+	}
+	done, total := uint64(0), uint64(head-from+1)+uint64(to-from+1)
+	step := func() error {
+		done++
+		progress(done, total)
+		return ctx.Err()
+	}
+	for p.height >= from {
+		if err := errors.Join(p.back(), step()); err != nil {
+			return err
+		}
+	}
+	for h := from; h <= to; h++ {
+		if err := p.forth(visit); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// back undoes the block at height.
+func (p *pastTree) back() error {
+	accesses, err := p.store.Accesses(p.height)
+	if err != nil {
+		return err
+	}
+	undo := types.Writes(accesses)
+	for i := range undo {
+		undo[i].Old, undo[i].New = undo[i].New, undo[i].Old
+	}
+	change, err := p.prepare(undo, p.height-1)
+	if err != nil {
+		return err
+	}
+	p.commit(change, p.height-1)
+	return nil
+}
+
+// forth visits the block after height, and makes it the tree's.
+func (p *pastTree) forth(visit func(h types.Height, witness func() (tree.Witness, error)) error) error {
+	h := p.height + 1
+	accesses, err := p.store.Accesses(h)
+	if err != nil {
+		return err
+	}
+	change, err := p.prepare(accesses, h)
+	if err != nil {
+		return err
+	}
+	if err := visit(h, func() (tree.Witness, error) { return change.Witness(p.valueHash) }); err != nil {
+		return err
+	}
+	p.commit(change, h)
+	return nil
+}
+
+// prepare makes the change that leads to the state after block h.
+func (p *pastTree) prepare(accesses []types.Access, h types.Height) (*tree.Change, error) {
+	header, err := p.store.Header(h)
+	if err != nil {
+		return nil, err
+	}
+	change, err := p.tree.Prepare(accesses, parallel.Run)
+	if err != nil {
+		return nil, fmt.Errorf("the state after block %d: %w", h, err)
+	}
+	if change.Root() != header.Header.StateRoot {
+		return nil, fmt.Errorf("%w: %s after block %d, which has %s", ErrRoot, change.Root(), h, header.Header.StateRoot)
+	}
+	return change, nil
+}
+
+func (p *pastTree) commit(change *tree.Change, h types.Height) {
+	for _, leaf := range change.Leaves() {
+		p.written[leaf.Path] = leaf.ValueHash // zero for one that is not there now
+	}
+	p.tree.Commit(change, parallel.Run)
+	p.height = h
+}
+
+// valueHash is the value hash of the leaf at a path of the tree.
+func (p *pastTree) valueHash(path poseidon.Digest) (poseidon.Digest, error) {
+	if hash, found := p.written[path]; found {
+		return hash, nil
+	}
+	return p.state.ValueHashAt(path)
+}
