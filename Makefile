@@ -17,11 +17,15 @@ verifier: ## build the verifier of proofs for JavaScript into bin/proof
 test: ## run every test
 	sh scripts/test.sh
 
-# Tests and packages that take minutes under the race detector and start no goroutine of ours.
-ALONE = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel)$$
+# Tests that take minutes under the race detector. Shorter ones run the same concurrent code.
+LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel)$$
+# Packages nearly all of whose tests take long, and those of their tests that share work out.
+HEAVY = crypto|internal/proof/verifier|internal/protocol/blockproof
+SHARING = ^(TestTagIsSharedBetweenGoroutines|TestVerifyBatchVectors|TestHonestProofs|TestProofOfBlocks|TestOtherStatementsRefused|TestBundle)$$
 
-race: ## run the tests under the race detector (needs a C compiler), but for long ones that start no goroutine
-	CGO_ENABLED=1 go test -race -skip '$(ALONE)' $$(go list ./... | grep -vE '/internal/e2e$$|/crypto$$|/internal/proof/verifier$$|/internal/protocol/blockproof$$')
+race: ## run the tests under the race detector (needs a C compiler), but for e2e and the longest
+	CGO_ENABLED=1 go test -race -skip '$(LONG)' $$(go list ./... | grep -vE '/cairn/(internal/e2e|$(HEAVY))$$')
+	CGO_ENABLED=1 go test -race -run '$(SHARING)' ./$(subst |, ./,$(HEAVY))
 
 lint: ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -31,7 +35,7 @@ lint: ## check formatting, vet and staticcheck
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	sh scripts/fuzz.sh $(FUZZTIME)
 
-batches: ## hold the proofs' circuit to the tree's definition over 100,000 random batches (half an hour)
+batches: ## hold the proofs' circuit to the tree's definition over 100,000 random batches (ten minutes)
 	go test ./internal/protocol/blockproof -run RandomBatches -count 1 -timeout 3h -v -batches 100000
 
 soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches (hours)
