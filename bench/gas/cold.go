@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -52,11 +54,17 @@ func coldBlock(t *table, bomb wasmgen.Bomb, gas types.Gas) (err error) {
 	if err != nil {
 		return err
 	}
-	n := int(gas / first[0].GasUsed)
-	receipts, took, err := m.block(first[0].GasUsed, n, calls[:]...)
-	if err != nil {
-		return err
+	n, least := int(gas/first[0].GasUsed), time.Duration(math.MaxInt64)
+	for range t.runs {
+		receipts, took, err := m.block(first[0].GasUsed, n, calls[:]...)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(receipts, func(r types.Receipt) bool { return r.Status != types.StatusSuccess }); i >= 0 {
+			return fmt.Errorf("call %d failed", i)
+		}
+		least = min(least, took)
 	}
-	t.row(fmt.Sprintf("%d calls of contracts on disk: %s", n, bomb.Name), first[0].GasUsed*types.Gas(len(receipts)), took)
+	t.row(fmt.Sprintf("%d calls of contracts on disk: %s", n, bomb.Name), first[0].GasUsed*types.Gas(n), least)
 	return nil
 }
