@@ -105,7 +105,7 @@ func (e *Entry) size() int {
 		transaction = 512
 		access      = 100 // without keys and values
 	)
-	size := head + transaction*len(e.Block.Transactions) + len(e.Witness)
+	size := head + transaction*len(e.Block.Transactions) + len(e.Witness) + len(e.Proof)
 	for i := range e.Accesses {
 		a := &e.Accesses[i]
 		size += access + 4*len(a.Key) + 2*(len(a.Old)+len(a.New))

@@ -121,6 +121,22 @@ func TestCheckFindsEveryRow(t *testing.T) {
 	}
 }
 
+// TestCheckFindsState puts rows of state into a store that is to have none.
+func TestCheckFindsState(t *testing.T) {
+	s, c := openStore(t, kv.Memory(), Options{Stateless: true}), newToyChain(t)
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	requireSound(t, s)
+	for _, table := range []table{tableState, tableLeaves, tableHistory, tableCodes, tableCodeSizes, tableDeploys, tableHolders, tableRanks} {
+		key := table.key([]byte("a key that is not the parameters'"))
+		report := change(t, s, func(b *kv.Batch) { b.Set(key, []byte{1}) })
+		requireProblem(t, allTables[table], report, "a row in a store without state")
+		must(t, func() error { b := s.db.NewBatch(0); b.Delete(key); return s.db.Commit(b, true) }())
+	}
+	if report := change(t, s, func(*kv.Batch) {}); !report.OK() {
+		t.Errorf("without them: %q", report.Problems)
+	}
+}
+
 // TestCheckNames looks at what is said of damage that one could take for sound.
 func TestCheckNames(t *testing.T) {
 	s, c := checkedStore(t, 0)

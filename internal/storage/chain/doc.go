@@ -3,7 +3,8 @@
 //
 // Every row's key begins with the byte of its table; integers in keys are big-endian, so that they sort:
 //
-//	m  name                     meta: format, schedule, genesis, head, oldest, half pruned, archive
+//	m  name                     meta: format, schedule, genesis, head, oldest, half pruned, archive,
+//	                            stateless, bytes of witnesses
 //	h  height                   signed header
 //	n  block hash               height
 //	t  height, first index      transactions of a block from that index on, as a run of byte vectors of about 16 KiB
@@ -23,7 +24,10 @@
 //	                            block u32, within the transaction u16; the kinds of names are in events.go
 //	b  token, account           what Transfer events of a NEP-20 token add up to for the account, 128 bits, not 0
 //	o  token, sum, account      nothing: the same, the largest sum first
+//	w  height                   what the block's proof is to be made of, while it has none
+//	q  height                   the block's proof
 //
 // The value of a key after block H is that of its first y row above H, else that of its s row. Only kept blocks have
 // rows, but the header of block 0 and the tables c, z, d, b and o, which are of the whole chain, always stay.
+// A store without state has the parameters alone in s and y, and no rows in p, c, z, d, b and o.
 package chain

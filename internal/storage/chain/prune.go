@@ -45,7 +45,7 @@ func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 	}
 	p := &pruner{store: s, ctx: ctx, height: h, publish: !v.halfPruned}
 	p.begin()
-	if err := eachRow(v.snapshot, h, p.remove); err != nil {
+	if err := v.eachRow(h, p.remove); err != nil {
 		return false, errors.Join(err, p.batch.Discard())
 	}
 	deleteBody(p.batch, h)
@@ -107,30 +107,30 @@ func (p *pruner) commit() error {
 }
 
 // deleteBlock deletes the rows that a block has of its own. Of block 0 the header and its hash stay.
-func deleteBlock(b *kv.Batch, r kv.Reader, h types.Height) error {
-	err := eachRow(r, h, func(key, _ []byte) error { b.Delete(key); return nil })
+func (v *view) deleteBlock(b *kv.Batch, h types.Height) error {
+	err := v.eachRow(h, func(key, _ []byte) error { b.Delete(key); return nil })
 	deleteBody(b, h)
 	return err
 }
 
 // eachRow gives the index and history rows of a block, but for the hash of block 0.
-func eachRow(r kv.Reader, h types.Height, do func(key, _ []byte) error) error {
+func (v *view) eachRow(h types.Height, do func(key, _ []byte) error) error {
 	if h == 0 {
 		return nil
 	}
-	index, err := readIndexed(r, h)
+	index, err := readIndexed(v.snapshot, h)
 	if err != nil {
 		return err
 	}
 	if err := index.rows(do); err != nil {
 		return err
 	}
-	accesses, err := readAccesses(r, h)
+	accesses, err := readAccesses(v.snapshot, h)
 	if err != nil {
 		return err
 	}
 	var key []byte
-	for _, w := range types.Writes(accesses) {
+	for _, w := range v.kept(types.Writes(accesses)) {
 		key = appendHistoryRow(key[:0], w.Key, h)
 		if err := do(key, nil); err != nil {
 			return err

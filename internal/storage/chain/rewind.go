@@ -65,7 +65,7 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 		if err := index.deploys(func(key, _ []byte) error { b.Delete(key); return nil }); err != nil {
 			return nil, err
 		}
-		if err := deleteBlock(b, v.snapshot, height); err != nil {
+		if err := v.deleteBlock(b, height); err != nil {
 			return nil, err
 		}
 	}
