@@ -74,7 +74,7 @@ func (s *scratch) grow(inners int) {
 	}
 }
 
-// maxSpare bounds the inner nodes that scratch is kept for, 120 bytes each.
+// maxSpare bounds the inner nodes that scratch is kept for, some 150 bytes each with its climb.
 const maxSpare = 1 << 18
 
 // scratch is that of the parts, in their order; none where they are too large.

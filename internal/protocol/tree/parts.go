@@ -41,6 +41,7 @@ func (p *part) prepare(n *nodes) {
 	p.walker.ways = p.ways
 	p.now = p.walker.visit(&p.old, p.pos, p.items)
 	run(p.walker.climbs, inOrder)
+	clear(p.walker.climbs) // which point into the items
 	p.walker.climbs = nil
 }
 
