@@ -221,6 +221,11 @@ func TestZeroFingerprint(t *testing.T) {
 	if _, err := c.NewChallenges(*zeroes, beta, receive(bus, [2]uint64{4, 8}), 2); !errors.Is(err, air.ErrDenominator) {
 		t.Errorf("a fingerprint of zero: %v", err)
 	}
+	terms := receive(bus, [2]uint64{4, 8})
+	terms[0].Tuple = append(terms[0].Tuple, field.New(0))
+	if _, err := c.NewChallenges(beta, beta, terms, 2); !errors.Is(err, air.ErrTuple) {
+		t.Errorf("a tuple longer than the circuit's: %v", err)
+	}
 }
 
 // liftSum is 1 + β·x + β²·y, the α that makes the fingerprint of (x, y) zero.

@@ -11,6 +11,9 @@ import (
 // the tuples are fixed this happens with a probability of about 2^−160.
 var ErrDenominator = errors.New("air: fingerprint of a bus is zero")
 
+// ErrTuple is returned for a tuple of the public side that is longer than any of the circuit's.
+var ErrTuple = errors.New("air: tuple is too long")
+
 // Bus is a multiset of tuples that must balance.
 type Bus struct {
 	b  *Builder
@@ -139,13 +142,19 @@ type Challenges struct {
 	Shift field.Ext   // value of OpShift
 }
 
-// NewChallenges sets all from α and β and the public side's sum, for a table of 2^logRows rows.
+// NewChallenges sets all from α and β and the public side's sum, for a table of 2^logRows rows. It returns ErrDenominator for
+// a fingerprint of 0, and ErrTuple.
 func (c *Circuit) NewChallenges(alpha, beta field.Ext, terms []Term, logRows int) (*Challenges, error) {
 	ch := &Challenges{Alpha: alpha, Beta: make([]field.Ext, c.arity)}
 	power := field.One()
 	for i := range ch.Beta {
 		power.Mul(&power, &beta)
 		ch.Beta[i] = power
+	}
+	for i := range terms {
+		if len(terms[i].Tuple) > c.arity {
+			return nil, ErrTuple
+		}
 	}
 	sum, err := ch.publicSum(terms)
 	if err != nil {
