@@ -13,7 +13,7 @@ import (
 // lanesOff is set by UseLanes.
 var lanesOff bool
 
-// Lanes says whether signatures are verified eight at a time in AVX-512 lanes; at first they are where the processor
+// Lanes says whether signatures are verified in AVX-512 lanes; at first they are where the processor
 // allows it and a self-test passes.
 func Lanes() bool { return !lanesOff && lanesWork() }
 
@@ -99,7 +99,8 @@ func verifyChunkInLanes(items []SignedMessage) []bool {
 }
 
 // allValid says whether all signatures are valid, by one sum. If one is not, it says so but with probability 2^-128 for
-// each batch that somebody forms and hashes: as for [batch], whose sum this is. It may say so also where all are valid.
+// each batch that somebody forms and hashes: the coefficients are a hash of all items ([lanes.Coefficient]). It may say so also
+// where all are valid.
 func allValid(items []SignedMessage) bool {
 	equations := make([]lanes.Equation, len(items))
 	coefficients := make([]lanes.Coefficient, len(items))

@@ -18,7 +18,7 @@ type row [8]uint64
 // bucket is a point of one lane: its coordinates' limbs, and a word that is not used.
 type bucket [16]uint64
 
-// Available says whether the processor has what Decide needs, and the operating system saves its registers.
+// Available says whether the processor has what Decide and AllHold need, and the operating system saves its registers.
 func Available() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA }
 
 // multiply sets dst to x·y; they may be the same.

@@ -2,7 +2,7 @@
 
 package lanes
 
-// Available says whether the processor has what Decide needs.
+// Available says whether the processor has what Decide and AllHold need.
 func Available() bool { return false }
 
 // Decide decides the equations; without vector kernels it leaves all unsettled.

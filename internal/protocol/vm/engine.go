@@ -66,7 +66,7 @@ const (
 
 	// EngineModule is the module of the two functions that instrumented code imports from the engine.
 	EngineModule = "engine"
-	// RefillName is (i64) → i64: the guest gives its gas global, below 0, and gets what it goes on with
+	// RefillName is (i64) → i64: the guest gives its gas, below 0, and gets what it goes on with
 	// ([Gas.Return], then [Gas.Lend]).
 	RefillName = "refill"
 	// GrowName is (i32) → i32: memory.grow of at least 1 page ([Module.Grow]). The engine returns the size before in
