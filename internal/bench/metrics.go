@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// metricsInterval is the time between two looks at a node's metrics.
-const metricsInterval = 500 * time.Millisecond
+const (
+	// metricsInterval is the time between two looks at a node's metrics.
+	metricsInterval = 500 * time.Millisecond
+	// maxMetrics bounds what is read of them, in bytes.
+	maxMetrics = 4 << 20
+)
 
 // NodeReport is what a node's metrics said during a run.
 type NodeReport struct {
@@ -75,21 +79,7 @@ func (s *scraper) follow(ctx context.Context, dropped func(float64)) {
 }
 
 func (s *scraper) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("HTTP status %s", response.Status)
-	}
-	values, err := readMetrics(io.LimitReader(response.Body, maxAnswer))
+	values, err := ReadMetrics(ctx, s.url)
 	if err != nil {
 		return err
 	}
@@ -103,6 +93,35 @@ func (s *scraper) look(ctx context.Context) error {
 		s.most[name] = max(s.most[name], value)
 	}
 	return nil
+}
+
+// ReadMetrics returns a node's metrics that have no labels, by name, from their URL. It fails where one of names is
+// missing.
+func ReadMetrics(ctx context.Context, url string, names ...string) (map[string]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: HTTP status %s", url, response.Status)
+	}
+	values, err := readMetrics(http.MaxBytesReader(nil, response.Body, maxMetrics))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	for _, name := range names {
+		if _, ok := values[name]; !ok {
+			return nil, fmt.Errorf("%s: there is no metric %s", url, name)
+		}
+	}
+	return values, nil
 }
 
 // readMetrics reads the metrics without labels of Prometheus' text format (version 0.0.4).

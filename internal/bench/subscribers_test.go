@@ -113,6 +113,30 @@ func TestReadMetrics(t *testing.T) {
 	}
 }
 
+func TestReadMetricsOfANode(t *testing.T) {
+	body, status := "a 1\nb{c=\"d\"} 2\n", http.StatusOK
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // a reader that has seen enough goes
+	}))
+	defer node.Close()
+	read := func(names ...string) (map[string]float64, error) { return ReadMetrics(t.Context(), node.URL, names...) }
+	if got, err := read("a"); err != nil || len(got) != 1 || got["a"] != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := read("a", "b"); err == nil || !strings.Contains(err.Error(), "no metric b") {
+		t.Errorf("a metric that is missing: %v, %v", got, err)
+	}
+	body = strings.Repeat("a 1\n", maxMetrics/4) + "a 2\n"
+	if got, err := read(); err == nil {
+		t.Errorf("more than may be read gives %v", got)
+	}
+	body, status = "a 1\n", http.StatusNotFound
+	if got, err := read(); err == nil {
+		t.Errorf("an answer that there are none gives %v", got)
+	}
+}
+
 // pushNode is a toy node that takes WebSocket connections, and leaves it to the test what they are told.
 type pushNode struct {
 	toyNode
