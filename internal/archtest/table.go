@@ -89,18 +89,18 @@ var rows = map[string][]string{
 	"cmd/cairn":             {"internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
-	"bench/flood":    {"client", "types", "crypto"},
+	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
-	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/..."},
-	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/..."},
-	"bench/proving":  {"client", "internal/bench"},
-	"bench/soak":     {"client", "types", "internal/bench"},
-	"bench/peers":    {"client", "internal/bench"},
-	"bench/replica":  {"client", "types", "internal/bench"},
-	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/node", "internal/protocol/...", "internal/storage/..."},
+	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/proving":  {"client", "internal/bench", "internal/testkit/program"},
+	"bench/soak":     {"client", "types", "internal/bench", "internal/testkit/program"},
+	"bench/peers":    {"client", "internal/bench", "internal/testkit/program"},
+	"bench/replica":  {"client", "types", "internal/bench", "internal/testkit/program"},
+	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 
 	"deploy":         {}, // files for operators; its test runs a node
-	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench"},
+	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench", "internal/testkit/program"},
 
 	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
@@ -109,6 +109,7 @@ var rows = map[string][]string{
 	"internal/testkit":               {"..."},
 	"internal/testkit/cputime":       {},                                                                                                       // what benchmarks take of the processor
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                   // proofs a second time, as docs/proofs.md has it
+	"internal/testkit/program":       {"internal/bench"},                                                                                       // runs the real binary
 	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."}, // a chain with its proofs
 	"internal/testkit/wasmgen":       {},                                                                                                       // writes modules for the tests of who checks and who runs them
 	"internal/e2e":                   {"..."},
