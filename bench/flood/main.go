@@ -17,11 +17,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // settings are the size of the attacks.
@@ -60,18 +60,14 @@ func main() {
 	flag.BoolVar(&s.together, "together", true, "end with all attacks at once")
 	flag.BoolVar(&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	chosen, err := chooseAttacks(*names)
-	if err == nil {
-		var results []result
-		results, err = flood(ctx, s, chosen, os.Stderr)
-		err = errors.Join(err, write(os.Stdout, results, *asJSON))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "flood:", err)
-		os.Exit(1)
-	}
+	program.Main("flood", func(ctx context.Context) error {
+		chosen, err := chooseAttacks(*names)
+		if err != nil {
+			return err
+		}
+		results, err := flood(ctx, s, chosen, os.Stderr)
+		return errors.Join(err, write(os.Stdout, results, *asJSON))
+	})
 }
 
 // flood starts a node and runs the rounds against it.

@@ -98,8 +98,8 @@ func awaitBlocks(ctx context.Context, s settings, n *node, count uint64) error {
 	for seen, last := first.height, time.Now(); seen < first.height+count; {
 		select {
 		case <-pause.C:
-		case <-n.ended:
-			return fmt.Errorf("the node ended: %w", n.err)
+		case <-n.Ended():
+			return fmt.Errorf("the node: %w", n.EndedEarly())
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -130,8 +130,8 @@ func (n *node) settle(ctx context.Context) (sample, error) {
 		}
 		select {
 		case <-pause.C:
-		case <-n.ended:
-			return now, fmt.Errorf("the node ended: %w", n.err)
+		case <-n.Ended():
+			return now, fmt.Errorf("the node: %w", n.EndedEarly())
 		case <-ctx.Done():
 			return now, fmt.Errorf("%d connections are still open after %s", now.connections, settleTime)
 		}
@@ -156,7 +156,7 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 		}
 		starts = append(starts, start)
 	}
-	if err := errors.Join(n.resetPeak(), awaitBlocks(ctx, s, n, 1)); err != nil {
+	if err := errors.Join(n.ResetPeak(), awaitBlocks(ctx, s, n, 1)); err != nil {
 		return result{}, err
 	}
 	attacking, endAttack := context.WithCancel(ctx)
@@ -191,7 +191,7 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	peak, err := n.peak()
+	peak, err := n.Peak()
 	if err != nil {
 		return result{}, err
 	}

@@ -12,15 +12,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // settings are the size of the measurements.
@@ -53,30 +52,33 @@ func main() {
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
 	flag.StringVar(&s.plots, "plots", "docs", "directory of the plots")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	if s.sizes, err = numbers(*sizes); err == nil {
-		s.perBlock, err = numbers(*perBlock)
-	}
-	if err == nil {
-		s.transfers, err = numbers(*transfers)
-	}
-	if err == nil && len(s.sizes) > 0 {
-		err = measure(ctx, s)
-	}
-	if err == nil && len(s.transfers) > 0 {
-		err = measureQueries(ctx, s)
-	}
-	if err == nil && *writes != "" {
-		if s.writes, err = numbers(*writes); err == nil {
-			err = measureProofs(s)
+	program.Main("growth", func(ctx context.Context) error {
+		for list, values := range map[*string]*[]int{sizes: &s.sizes, perBlock: &s.perBlock, transfers: &s.transfers, writes: &s.writes} {
+			var err error
+			if *values, err = numbers(*list); err != nil {
+				return err
+			}
+		}
+		return s.run(ctx)
+	})
+}
+
+// run makes the measurements that are not left out.
+func (s settings) run(ctx context.Context) error {
+	if len(s.sizes) > 0 {
+		if err := measure(ctx, s); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "growth:", err)
-		os.Exit(1)
+	if len(s.transfers) > 0 {
+		if err := measureQueries(ctx, s); err != nil {
+			return err
+		}
 	}
+	if len(s.writes) > 0 {
+		return measureProofs(s)
+	}
+	return nil
 }
 
 // numbers reads a list with commas; an empty one leaves a measurement out.

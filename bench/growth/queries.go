@@ -82,7 +82,7 @@ func (c *tokens) measureAt(ctx context.Context, s settings, count int, dir strin
 	if err != nil {
 		return at, err
 	}
-	defer func() { err = errors.Join(err, n.stop()) }()
+	defer func() { err = errors.Join(err, n.Stop()) }()
 	node, err := client.New(n.RPC)
 	if err != nil {
 		return at, err

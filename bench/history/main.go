@@ -9,16 +9,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -32,20 +29,17 @@ func main() {
 	token := flag.String("token", "contracts/wasm/nep20.wasm", "the token's code")
 	dir := flag.String("dir", os.TempDir(), "where the chain is made")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	work, err := os.MkdirTemp(*dir, "cairn-history-")
-	if err == nil {
-		err = measure(ctx, work, *blocks, *perBlock, *queries, *token, []string{*binary, *rpc, *admin})
-		err = errors.Join(err, os.RemoveAll(work))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "history:", err)
-		os.Exit(1)
-	}
+	program.Main("history", func(ctx context.Context) error {
+		work, err := os.MkdirTemp(*dir, "cairn-history-")
+		if err != nil {
+			return err
+		}
+		err = measure(ctx, work, *blocks, *perBlock, *queries, *token, []string{*binary, "node", "--rpc-addr", *rpc, "--admin-addr", *admin})
+		return errors.Join(err, os.RemoveAll(work))
+	})
 }
 
-func measure(ctx context.Context, dir string, blocks, perBlock, queries int, token string, program []string) error {
+func measure(ctx context.Context, dir string, blocks, perBlock, queries int, token string, command []string) (err error) {
 	h, err := newHistory(filepath.Join(dir, "chain"))
 	if err != nil {
 		return err
@@ -58,20 +52,24 @@ func measure(ctx context.Context, dir string, blocks, perBlock, queries int, tok
 	}); err != nil {
 		return err
 	}
-	return withNode(ctx, h.dir, filepath.Join(dir, "ready"), program, func(url string) error {
-		c, err := client.New(url)
-		if err != nil {
-			return err
+	// A node that makes no block meanwhile.
+	n, err := program.Serve(ctx, program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "24h", "--json")}, filepath.Join(dir, "ready.json"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Stop()) }()
+	c, err := client.New(n.RPC)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	fmt.Printf("| %d blocks of %d transactions, %d queries each | median ms | 99 %% ms | slowest ms | wrong |\n|---|---:|---:|---:|---:|\n", blocks, perBlock, queries)
+	for _, k := range h.kinds() {
+		if err := k.run(ctx, c, h, queries); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
 		}
-		defer c.Close()
-		fmt.Printf("| %d blocks of %d transactions, %d queries each | median ms | 99 %% ms | slowest ms | wrong |\n|---|---:|---:|---:|---:|\n", blocks, perBlock, queries)
-		for _, k := range h.kinds() {
-			if err := k.run(ctx, c, h, queries); err != nil {
-				return fmt.Errorf("%s: %w", k.name, err)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // kind is a kind of queries: each asks for one account after one block, and tells whether the answer is right.
@@ -138,35 +136,4 @@ func (k kind) run(ctx context.Context, c *client.Client, h *history, queries int
 		return fmt.Errorf("%d of %d answers are not the model's", wrong, queries)
 	}
 	return nil
-}
-
-// withNode runs a node over a data directory, which makes no block meanwhile.
-func withNode(ctx context.Context, dataDir, ready string, program []string, use func(url string) error) (err error) {
-	command := exec.Command(program[0], "node", "--data-dir", dataDir, "--block-time", "24h", "--rpc-addr", program[1], "--admin-addr",
-		program[2], "--ready-file", ready, "--json")
-	command.Stderr = os.Stderr
-	if err := command.Start(); err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	defer func() {
-		err = errors.Join(err, command.Process.Signal(syscall.SIGTERM), <-ended)
-	}()
-	for {
-		content, err := os.ReadFile(ready)
-		if err == nil {
-			_, after, _ := strings.Cut(string(content), `"rpc": "`)
-			url, _, _ := strings.Cut(after, `"`)
-			return use(url)
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case err := <-ended:
-			ended <- err
-			return errors.New("the node ended before it served")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

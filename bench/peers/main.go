@@ -8,11 +8,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // settings are the size of the comparison.
@@ -33,12 +33,7 @@ func main() {
 	flag.DurationVar(&s.readTime, "read-time", 10*time.Second, "duration of a load of reads")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the nodes' data directories are made")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := compare(ctx, s, peersOf(*cairn, *geth, *anvil)); err != nil {
-		fmt.Fprintln(os.Stderr, "peers:", err)
-		os.Exit(1)
-	}
+	program.Main("peers", func(ctx context.Context) error { return compare(ctx, s, peersOf(*cairn, *geth, *anvil)) })
 }
 
 // compare lets the nodes take turns, and writes the table.
@@ -59,7 +54,7 @@ func compare(ctx context.Context, s settings, peers []peer) error {
 }
 
 // measure runs one node through all loads.
-func (s settings) measure(ctx context.Context, p peer, into sample) (err error) {
+func (s settings) measure(ctx context.Context, p peer, into sample) error {
 	dir, err := os.MkdirTemp(s.directory, "cairn-peers-")
 	if err != nil {
 		return err
@@ -70,8 +65,8 @@ func (s settings) measure(ctx context.Context, p peer, into sample) (err error) 
 		return err
 	}
 	defer func() {
-		if stopped := node.stop(); err == nil {
-			err = stopped
+		if stopped := node.End(syscall.SIGTERM); stopped != nil { // it was measured by then
+			fmt.Fprintf(os.Stderr, "%s: %v\n", p.name, stopped)
 		}
 	}()
 	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}

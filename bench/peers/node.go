@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 const (
@@ -63,10 +60,8 @@ func peersOf(cairn, geth, anvil string) []peer {
 
 // process is a running node.
 type process struct {
-	url     string
-	command *exec.Cmd
-	ended   chan error
-	output  string // path of what it printed
+	*program.Process
+	url string
 }
 
 // start runs a node with a fresh chain in a directory, and returns once it serves.
@@ -75,70 +70,25 @@ func (p peer) start(ctx context.Context, dir string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	output, err := os.Create(filepath.Join(dir, "output"))
+	started, err := program.Start(program.Command{
+		Args: p.command(filepath.Join(dir, "data"), port), Log: filepath.Join(dir, "output"), Patience: stopTime,
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer output.Close()
-	args := p.command(filepath.Join(dir, "data"), port)
-	n := &process{url: "http://127.0.0.1:" + port, command: exec.Command(args[0], args[1:]...), ended: make(chan error, 1), output: output.Name()}
-	n.command.Stdout, n.command.Stderr = output, output
-	// Out of the terminal's group: an interrupt is for us to pass on.
-	n.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := n.command.Start(); err != nil {
-		return nil, err
-	}
-	go func() { n.ended <- n.command.Wait() }()
-	if err := n.await(ctx, "127.0.0.1:"+port); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.name, errors.Join(err, n.stop()))
-	}
-	return n, nil
-}
-
-// await waits until the node takes connections.
-func (n *process) await(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err == nil {
-			return c.Close()
+	err = started.Await(ctx, func(ctx context.Context) (bool, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", "127.0.0.1:"+port)
+		if err != nil {
+			return false, nil // not yet
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case err := <-n.ended:
-			n.ended <- err
-			return fmt.Errorf("it ended before it served (%v): %s", err, n.tail())
-		case <-ctx.Done():
-			return fmt.Errorf("it does not serve after %s: %s", startTime, n.tail())
-		}
-	}
-}
-
-// tail is the end of what the node printed.
-func (n *process) tail() string {
-	text, err := os.ReadFile(n.output)
+		return true, c.Close()
+	})
 	if err != nil {
-		return err.Error()
+		return nil, errors.Join(err, started.End(syscall.SIGTERM))
 	}
-	return strings.TrimSpace(string(text[max(0, len(text)-500):]))
-}
-
-// stop ends the node: with patience first, by force then.
-func (n *process) stop() error {
-	if err := n.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	select {
-	case <-n.ended:
-		return nil
-	case <-time.After(stopTime):
-	}
-	if err := n.command.Process.Kill(); err != nil {
-		return err
-	}
-	<-n.ended
-	return nil
+	return &process{started, "http://127.0.0.1:" + port}, nil
 }
 
 // freePort is a port that nothing listens on at present.

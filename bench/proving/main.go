@@ -10,13 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
+	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // settings say what is sent, and to which program.
@@ -57,12 +57,7 @@ func main() {
 	if s.modes = flag.Args(); len(s.modes) == 0 {
 		s.modes = []string{off, here, elsewhere}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := s.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "proving:", err)
-		os.Exit(1)
-	}
+	program.Main("proving", s.run)
 }
 
 // run measures one way of proving after the other.
@@ -216,5 +211,5 @@ func (o outcome) line(mode string) string {
 		drained = fmt.Sprintf("%.1f s", o.drained.Seconds())
 	}
 	return fmt.Sprintf("| %s | %.0f | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | %.0f / %.0f | %s |", mode, rate, r.Latency.P50, r.Latency.P99,
-		at(0.5), at(0.99), at(1), o.node, o.prover, 100*o.prover/(o.sending.Seconds()*cores), o.proofs, o.mostLag, o.lag, drained)
+		at(0.5), at(0.99), at(1), o.node, o.prover, 100*o.prover/(o.sending.Seconds()*float64(runtime.NumCPU())), o.proofs, o.mostLag, o.lag, drained)
 }

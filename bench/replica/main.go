@@ -10,13 +10,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -37,12 +36,7 @@ func main() {
 	flag.IntVar(&s.senders, "senders", 400, "accounts that send")
 	flag.IntVar(&s.perSender, "per-sender", 1500, "transfers of each")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := s.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "replica:", err)
-		os.Exit(1)
-	}
+	program.Main("replica", s.run)
 }
 
 // round is what one round measured, a transfer.
@@ -192,8 +186,8 @@ func (n *node) reach(ctx context.Context, height types.Height) error {
 		}
 		select {
 		case <-time.After(pollTime):
-		case <-n.ended:
-			return fmt.Errorf("the replica ended at block %d: %w", have, n.err)
+		case <-n.Ended():
+			return fmt.Errorf("the replica at block %d: %w", have, n.EndedEarly())
 		case <-ctx.Done():
 			return ctx.Err()
 		}

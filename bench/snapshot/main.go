@@ -11,10 +11,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
@@ -26,6 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -41,12 +40,7 @@ func main() {
 	dir := flag.String("dir", os.TempDir(), "where chains and the snapshot are made")
 	keep := flag.Bool("keep", false, "keep what was made, in the directory that the last line names")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := measure(ctx, *dir, *accounts, *entries, *keep); err != nil {
-		fmt.Fprintln(os.Stderr, "snapshot:", err)
-		os.Exit(1)
-	}
+	program.Main("snapshot", func(ctx context.Context) error { return measure(ctx, *dir, *accounts, *entries, *keep) })
 }
 
 func measure(ctx context.Context, parent string, accounts, entries int, keep bool) (err error) {

@@ -102,13 +102,13 @@ const followHeader = `| window | follower | most behind, blocks | of them unknow
 
 // line tells of a window that has ended what the follower was, and holds now.
 func (f *follower) line(ctx context.Context, window, number int) (string, error) {
-	h, err := scrape(ctx, f.metrics)
+	h, err := readHeld(ctx, f.metrics)
 	if err != nil {
 		return "", err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	line := fmt.Sprintf("| %d | %d | %d | %d | %.0f %% | %s |", window, number, f.behind, f.unaware, 100*float64(f.ready)/float64(max(1, f.looks)), h.line())
+	line := fmt.Sprintf("| %d | %d | %d | %d | %.0f %% | %s |", window, number, f.behind, f.unaware, 100*float64(f.ready)/float64(max(1, f.looks)), h)
 	f.behind, f.unaware, f.looks, f.ready = 0, 0, 0, 0
 	return line, nil
 }

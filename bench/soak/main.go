@@ -9,14 +9,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // settings say what is sent, and where to.
@@ -47,12 +45,7 @@ func main() {
 	flag.IntVar(&s.batch, "batch", 100, "calls in a request")
 	flag.Var(&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := s.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		os.Exit(1)
-	}
+	program.Main("soak", s.run)
 }
 
 // window is a part of the run, prepared while the one before it is sent.
@@ -66,7 +59,7 @@ type window struct {
 // outcome is what became of a window.
 type outcome struct {
 	report bench.Report
-	held   held
+	held   string // columns of the table
 	err    error
 }
 
@@ -197,7 +190,7 @@ func (s settings) measure(ctx context.Context, w window) (o outcome) {
 		URL: s.url, Batch: s.batch, Rate: s.rate, Settle: settleTime,
 	})
 	if o.err == nil {
-		o.held, o.err = scrape(ctx, s.metrics)
+		o.held, o.err = readHeld(ctx, s.metrics)
 	}
 	return o
 }
@@ -209,7 +202,7 @@ const header = `| window | included | request p50 / p99 ms | inclusion p50 / p99
 func (o outcome) line(number int) string {
 	r := o.report
 	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %s |", number, r.Inclusion.Included,
-		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99, o.held.line())
+		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99, o.held)
 }
 
 // lost returns an error unless every transfer was accepted and is in a block.

@@ -218,7 +218,7 @@ func (st *stage) fill(ctx context.Context, leave int) error {
 			return err
 		}
 		select {
-		case <-st.ended:
+		case <-st.Ended():
 			return st.start(ctx)
 		default:
 			return nil

@@ -14,12 +14,13 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // settings are the flags.
@@ -40,12 +41,7 @@ func main() {
 	flag.DurationVar(&s.patience, "patience", 3*time.Minute, "the longest to wait until an alert fires, and again until it does not")
 	flag.IntVar(&s.firstPort, "port", 21400, "of the node, its metrics at the next one, Prometheus at the one after that, and a primary that the node follows at the two after that")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, s, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "provoke:", err)
-		os.Exit(1)
-	}
+	program.Main("provoke", func(ctx context.Context) error { return run(ctx, s, os.Stdout) })
 }
 
 // run provokes all chosen alerts, one after the other, and prints a line of a table for each. What the programs print
@@ -73,12 +69,12 @@ func run(ctx context.Context, s settings, table io.Writer) error {
 		o, err := c.try(ctx, s, p, filepath.Join(dir, c.alert))
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.alert, err))
-			fmt.Fprintf(table, "| %s | %s | FAILED: %s | | %s |\n", c.alert, c.text, err, strings.Join(o.others, ", "))
+			fmt.Fprintf(table, "| %s | %s | FAILED: %s | | %s |\n", c.alert, c.text, strings.Join(strings.Fields(err.Error()), " "), strings.Join(o.others, ", "))
 			continue
 		}
 		fmt.Fprintf(table, "| %s | %s | %s | %s | %s |\n", c.alert, c.text, seconds(o.fired), seconds(o.resolved), strings.Join(o.others, ", "))
 	}
-	return errors.Join(append(failed, ctx.Err(), p.end())...)
+	return errors.Join(append(failed, ctx.Err(), p.process.Stop())...)
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

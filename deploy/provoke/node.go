@@ -2,74 +2,45 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
-// node is a process of `cairn node`, which may be stopped and started again.
+// node is `cairn node`, which may be stopped and started again.
 type node struct {
+	*program.Node // nil while it is stopped
+
 	program   string
 	name      string   // of its log and its ready file
 	dir, data string   // where those are, and its data directory
 	port      int      // of its JSON-RPC; its metrics are at the next one
 	under     []string // a command that runs it
-
-	command *exec.Cmd
-	ended   chan error // how it ended
 }
 
 func (n *node) url() string { return fmt.Sprintf("http://127.0.0.1:%d", n.port) }
 
 // start runs the node and returns once it serves.
-func (n *node) start(ctx context.Context, args ...string) error {
-	ready := filepath.Join(n.dir, n.name+".json")
-	if err := os.RemoveAll(ready); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(n.dir, n.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }() // the child has it
-	command := append(append([]string{}, n.under...), n.program, "node", "--data-dir", n.data, "--ready-file", ready,
-		"--rpc-addr", fmt.Sprintf("127.0.0.1:%d", n.port), "--admin-addr", fmt.Sprintf("127.0.0.1:%d", n.port+1))
-	n.command = exec.Command(command[0], append(command[1:], args...)...)
-	n.command.Stdout, n.command.Stderr = log, log
-	if err := n.command.Start(); err != nil {
-		n.command = nil
-		return err
-	}
-	n.ended = make(chan error, 1)
-	go func(command *exec.Cmd, ended chan error) { ended <- command.Wait() }(n.command, n.ended)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return every(ctx, 50*time.Millisecond, func() (bool, error) {
-		select {
-		case err := <-n.ended:
-			n.command = nil
-			return false, fmt.Errorf("the node ended, see %s: %w", log.Name(), err)
-		default:
-		}
-		_, err := os.Stat(ready)
-		return err == nil, nil
-	})
+func (n *node) start(ctx context.Context, args ...string) (err error) {
+	n.Node, err = program.Serve(ctx, program.Command{
+		Args: slices.Concat(n.under, []string{n.program, "node", "--data-dir", n.data,
+			"--rpc-addr", fmt.Sprintf("127.0.0.1:%d", n.port), "--admin-addr", fmt.Sprintf("127.0.0.1:%d", n.port+1)}, args),
+		Log: filepath.Join(n.dir, n.name+".log"),
+	}, filepath.Join(n.dir, n.name+".json"))
+	return err
 }
 
 // stop ends the node with a signal and returns when it is gone. It may be gone already: some causes end it.
 func (n *node) stop(signal os.Signal) error {
-	if n.command == nil {
+	if n.Node == nil {
 		return nil
 	}
-	if err := n.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	<-n.ended
-	n.command = nil
-	return nil
+	defer func() { n.Node = nil }()
+	return n.End(signal)
 }
 
 // every calls f until it is done or fails, or ctx ends.

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
 // scrape is the time between two scrapes and between two evaluations: short against the shortest range.
@@ -39,8 +41,7 @@ func shorten(rules string, factor float64) (string, error) {
 // prometheus is a running Prometheus.
 type prometheus struct {
 	url     string
-	command *exec.Cmd
-	ended   chan error
+	process *program.Process
 }
 
 const prometheusConfig = `global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
@@ -65,31 +66,23 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(dir, "prometheus.log"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }() // the child has it
 	address := fmt.Sprintf("127.0.0.1:%d", s.firstPort+2)
-	p := &prometheus{url: "http://" + address, ended: make(chan error, 1)}
-	p.command = exec.Command(s.prometheus, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address)
-	p.command.Stdout, p.command.Stderr = log, log
-	if err := p.command.Start(); err != nil {
+	started, err := program.Start(program.Command{
+		Args: []string{s.prometheus, "--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "tsdb"), "--web.listen-address=" + address},
+		Log:  filepath.Join(dir, "prometheus.log"),
+	})
+	if err != nil {
 		return nil, fmt.Errorf("start Prometheus, which Debian has in its package prometheus: %w", err)
 	}
-	go func() { p.ended <- p.command.Wait() }()
+	p := &prometheus{"http://" + address, started}
 	// It has read its rules when it answers.
-	if err := p.await(ctx, time.Minute, nil, func(map[string]string) bool { return true }); err != nil {
-		return nil, errors.Join(fmt.Errorf("no answer of Prometheus, see %s: %w", log.Name(), err), p.end())
+	if err := p.process.Await(ctx, func(ctx context.Context) (bool, error) {
+		_, err := p.alerts(ctx)
+		return err == nil, nil
+	}); err != nil {
+		return nil, errors.Join(fmt.Errorf("no answer of Prometheus: %w", err), p.process.End(syscall.SIGTERM))
 	}
 	return p, nil
-}
-
-func (p *prometheus) end() error {
-	if err := p.command.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return <-p.ended
 }
 
 // The states of alerts that are neither quiet nor gone.
