@@ -97,21 +97,6 @@ func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
 	return ledger.Open(o.store, &genesis, nil, engine)
 }
 
-// loadTree is the tree of the store's head.
-func (o *opened) loadTree() (*tree.Tree, error) {
-	view, err := o.store.StateAt(o.store.Head().Header.Height)
-	if err != nil {
-		return nil, err
-	}
-	defer view.Close()
-	leaves, err := view.Leaves()
-	if err != nil {
-		return nil, err
-	}
-	defer leaves.Close()
-	return tree.Load(leaves.Next, parallel.Run)
-}
-
 // grow makes accounts until the state has size leaves. No transaction makes so many: the blocks are written past the
 // execution, and only state and tree are sound.
 func (g *grown) grow(o *opened, t *tree.Tree, size int) error {

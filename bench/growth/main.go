@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
@@ -203,7 +204,7 @@ func (g *grown) at(s settings, size int) (result, error) {
 
 // updatesAt grows the state to a size and measures updates of it, from the new values to the synced disk.
 func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
-	t, err := o.loadTree()
+	t, err := ledger.LoadTree(o.store)
 	if err != nil {
 		return result{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -116,7 +117,7 @@ func (c *tokens) transferUntil(ctx context.Context, count int) (disk uint64, err
 	if err != nil {
 		return 0, err
 	}
-	t, err := o.loadTree()
+	t, err := ledger.LoadTree(o.store)
 	for err == nil && c.made < count {
 		if err = c.appendTransfers(o, t, min(eventsPerBlock, count-c.made)); err == nil {
 			err = ctx.Err()

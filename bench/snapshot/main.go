@@ -167,7 +167,7 @@ func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 		if _, err := ledger.Open(store, &g, nil, nil); err != nil {
 			return err
 		}
-		t, err := loadTree(store)
+		t, err := ledger.LoadTree(store)
 		if err != nil {
 			return err
 		}
@@ -179,20 +179,6 @@ func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 		}
 		return nil
 	})
-}
-
-func loadTree(store *chain.Store) (*tree.Tree, error) {
-	view, err := store.HeadState()
-	if err != nil {
-		return nil, err
-	}
-	defer view.Close()
-	leaves, err := view.Leaves()
-	if err != nil {
-		return nil, err
-	}
-	defer leaves.Close()
-	return tree.Load(leaves.Next, parallel.Run)
 }
 
 type builder struct {

@@ -41,7 +41,7 @@ func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Heigh
 		return err
 	}
 	defer func() { err = errors.Join(err, p.state.Close()) }()
-	if p.tree, err = loadTree(store); err != nil {
+	if p.tree, err = LoadTree(store); err != nil {
 		return err
 	}
 	done, total := uint64(0), uint64(head-from+1)+uint64(to-from+1)

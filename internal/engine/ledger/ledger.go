@@ -109,15 +109,15 @@ func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine
 		return nil, err
 	}
 	var err error
-	if l.tree, err = loadTree(store); err != nil {
+	if l.tree, err = LoadTree(store); err != nil {
 		return nil, err
 	}
 	l.treeHead = store.Head().Header
 	return l, l.publish()
 }
 
-// loadTree makes the state tree of a store's head.
-func loadTree(store *chain.Store) (*tree.Tree, error) {
+// LoadTree builds the state tree of a store's head: [ErrRoot] where its root is not the head's.
+func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	head := store.Head().Header
 	view, err := store.StateAt(head.Height)
 	if err != nil {
