@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -335,7 +334,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	}
 	node.certify(t, 2)
 	node.write(t, "keys", "later:"+laterKey+"\n")
-	if err := node.command.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := node.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	after := node.client(t, laterKey)
@@ -350,7 +349,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	// What cannot be used leaves in force what was read before.
 	node.write(t, "keys", "no key at all\n")
 	node.certify(t, 3)
-	if err := node.command.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := node.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	again := node.client(t, laterKey)
@@ -361,7 +360,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	if err := node.Stop(); err != nil {
 		t.Error(err)
 	}
-	if !bytes.Contains(node.output.Bytes(), []byte("a changed file cannot be used")) {
-		t.Errorf("the log does not tell of the bad file:\n%s", node.output)
+	if printed := node.printed(t); !strings.Contains(printed, "a changed file cannot be used") {
+		t.Errorf("the log does not tell of the bad file:\n%s", printed)
 	}
 }

@@ -45,7 +45,7 @@ func TestDevPrintsItsAccounts(t *testing.T) {
 	if len(node.Accounts) != 10 {
 		t.Fatalf("%d accounts", len(node.Accounts))
 	}
-	printed := node.output.String()
+	printed := node.printed(t)
 	for i, a := range node.Accounts {
 		for _, text := range []string{fmt.Sprintf("dev%d", i), a.Address, a.PublicKey, a.PrivateKey} {
 			if !strings.Contains(printed, text) {

@@ -113,8 +113,8 @@ func (s *survivor) killStarting() error {
 	node := launch(s.t, s.start()...)
 	select {
 	case <-time.After(time.Duration(s.random.Int64N(int64(longestStart)))):
-	case <-node.ended:
-		return fmt.Errorf("the node ended by itself: %v", node.err)
+	case <-node.Ended():
+		return node.EndedEarly()
 	}
 	node.Kill()
 	return nil
@@ -158,8 +158,8 @@ func (s *survivor) live(end func(*process) error) error {
 	}
 	select {
 	case <-time.After(time.Duration(s.random.Int64N(int64(longestLife)))):
-	case <-node.ended:
-		err = fmt.Errorf("the node ended by itself: %v", node.err)
+	case <-node.Ended():
+		err = node.EndedEarly()
 	}
 	err = errors.Join(err, end(node))
 	cancel()

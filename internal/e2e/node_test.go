@@ -3,25 +3,22 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
-// program is the command under test, as `go build` names it.
-const program = "github.com/cairn-chain/cairn/cmd/cairn"
+// command is the program under test, as `go build` names it.
+const command = "github.com/cairn-chain/cairn/cmd/cairn"
 
 // startTimeout is how long a node may take to serve, stopTimeout how long to end.
 const (
@@ -49,10 +46,10 @@ func TestMain(m *testing.M) {
 // build compiles the program once for all tests of the package.
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binaryDir, "cairn")
-	command := exec.Command("go", "build", "-o", path, program)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", program, err, output)
+	compile := exec.Command("go", "build", "-o", path, command)
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := compile.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", command, err, output)
 	}
 	return path, nil
 })
@@ -76,15 +73,10 @@ type account struct {
 
 // process is a running node.
 type process struct {
-	RPC      string    `json:"rpc"`      // URL of JSON-RPC
-	Admin    string    `json:"admin"`    // URL of health and readiness
+	*program.Node
 	Accounts []account `json:"accounts"` // of a development chain
 
-	command *exec.Cmd
-	ready   string        // path of the ready file
-	output  *bytes.Buffer // what it printed; read it only after it ended
-	ended   chan struct{} // closed once the process was reaped
-	err     error         // how it ended
+	ready, log string // paths of the ready file and of what it printed
 }
 
 // startDev runs `cairn dev` with args on free ports and returns once it serves. Where the chain is kept is for args to
@@ -113,27 +105,35 @@ func launch(t *testing.T, args ...string) *process {
 // launchAt is launch with the address of JSON-RPC.
 func launchAt(t *testing.T, address string, args ...string) *process {
 	t.Helper()
-	node := &process{ready: filepath.Join(t.TempDir(), "ready.json"), output: new(bytes.Buffer), ended: make(chan struct{})}
-	args = append(args, "--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready)
-	node.command = exec.Command(buildBinary(t), args...)
-	node.command.Env = environment()
-	node.command.Stdout, node.command.Stderr = node.output, node.output
-	// A group of its own, so that a signal reaches everything it started.
-	node.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := node.command.Start(); err != nil {
+	dir := t.TempDir()
+	node := &process{ready: filepath.Join(dir, "ready.json"), log: filepath.Join(dir, "log")}
+	started, err := program.Start(program.Command{
+		Args:     slices.Concat([]string{buildBinary(t)}, args, []string{"--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready}),
+		Env:      environment(),
+		Log:      node.log,
+		Patience: stopTimeout,
+	})
+	if err != nil {
 		t.Fatalf("start the node: %v", err)
 	}
-	go func() {
-		node.err = node.command.Wait()
-		close(node.ended)
-	}()
+	node.Node = &program.Node{Process: started}
 	t.Cleanup(func() {
 		node.Kill()
-		if t.Failed() && node.output.Len() > 0 {
-			t.Logf("the node with the process id %d printed:\n%s", node.command.Process.Pid, node.output)
+		if t.Failed() {
+			t.Logf("a node, %s, printed:\n%s", strings.Join(args, " "), node.printed(t))
 		}
 	})
 	return node
+}
+
+// printed is what the node wrote to its standard output and error.
+func (node *process) printed(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(node.log)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
 }
 
 // environment is this process's environment without settings of the program.
@@ -145,52 +145,5 @@ func environment() []string {
 func (node *process) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	for {
-		data, err := os.ReadFile(node.ready)
-		if err == nil {
-			if err := json.Unmarshal(data, node); err != nil {
-				return fmt.Errorf("ready file: %w", err)
-			}
-			return nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-node.ended:
-			return fmt.Errorf("the node ended before it served: %v", node.err)
-		case <-ctx.Done():
-			return fmt.Errorf("the node does not serve after %s", startTimeout)
-		}
-	}
-}
-
-// Stop asks the node to end as a user does (SIGTERM), and returns how it ended: nil for exit code 0.
-func (node *process) Stop() error { return node.end(syscall.SIGTERM) }
-
-// end sends a signal that asks the node to end, and returns how it ended.
-func (node *process) end(signal syscall.Signal) error {
-	if err := node.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	select {
-	case <-node.ended:
-		return node.err
-	case <-time.After(stopTimeout):
-		node.Kill()
-		return fmt.Errorf("the node still ran %s after %s", stopTimeout, signal)
-	}
-}
-
-// Kill ends the node and all that it started at once (SIGKILL), as a crash does, and returns when it is gone.
-func (node *process) Kill() {
-	select {
-	case <-node.ended: // reaped: its id may belong to another by now
-		return
-	default:
-	}
-	// The one possible error is that the group is gone, and then the wait returns.
-	_ = syscall.Kill(-node.command.Process.Pid, syscall.SIGKILL)
-	<-node.ended
+	return node.AwaitReady(ctx, node.ready, node)
 }

@@ -3,14 +3,15 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/proof"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -85,28 +86,25 @@ func TestProverElsewhere(t *testing.T) {
 	if _, err := c.Proof(t.Context(), api.AtHeight(1)); err == nil {
 		t.Error("a block is proven by nobody")
 	}
-	startProver := func() *exec.Cmd {
-		command := exec.Command(buildBinary(t), "prove", "--admin", node.Admin, "--proof-bits", "100")
-		command.Env = environment()
-		if err := command.Start(); err != nil {
+	startProver := func() *program.Process {
+		prover, err := program.Start(program.Command{
+			Args: []string{buildBinary(t), "prove", "--admin", node.Admin, "--proof-bits", "100"}, Env: environment(),
+			Log: filepath.Join(t.TempDir(), "log"), Patience: stopTimeout,
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
-		return command
+		t.Cleanup(prover.Kill)
+		return prover
 	}
 	first := startProver()
 	provenUpTo(t, node, 1, last.BlockHeight)
-	if err := first.Process.Kill(); err != nil {
-		t.Error(err)
-	}
-	_ = first.Wait() // killed
+	first.Kill()
 	from := last.BlockHeight + 1
 	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
 	second := startProver()
 	provenUpTo(t, node, from, last.BlockHeight)
-	if err := second.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	if err := second.Wait(); err != nil {
+	if err := errors.Join(second.End(os.Interrupt), second.Wait()); err != nil {
 		t.Errorf("a prover that is asked to end: %v", err)
 	}
 	if err := node.Stop(); err != nil {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ func TestStopUnderLoad(t *testing.T) {
 			s := newSurvivor(t, uint64(signal), 512)
 			s.start = func() []string { return []string{"node", "--data-dir", s.dir, "--block-time", "200ms"} }
 			for s.load.acknowledged() == 0 {
-				if err := s.live(func(node *process) error { return node.end(signal) }); err != nil {
+				if err := s.live(func(node *process) error { return errors.Join(node.End(signal), node.Wait()) }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -130,7 +130,7 @@ func logsHoldNoSecret(t *testing.T, format string) {
 	if err := node.Stop(); err != nil {
 		t.Error(err)
 	}
-	logged := node.output.String()
+	logged := node.printed(t)
 	if !strings.Contains(logged, "DEBUG") {
 		t.Errorf("nothing was logged at debug level:\n%s", logged)
 	}

@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,22 +87,9 @@ func await(t *testing.T, what string, holds func() bool) {
 // metric is a node's metric without labels.
 func metric(t *testing.T, node *process, name string) float64 {
 	t.Helper()
-	response, err := http.Get(node.Admin + "/metrics")
+	values, err := node.Metrics(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		text, ok := strings.CutPrefix(lines.Text(), name+" ")
-		if !ok {
-			continue
-		}
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-	t.Fatalf("there is no metric %s", name)
-	return 0
+	return values[name]
 }
