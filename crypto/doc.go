@@ -1,6 +1,6 @@
 // Package crypto holds the primitives of accounts and transactions: tagged hashes and Schnorr
 // signatures over secp256k1 (BIP-340), one by one and in batches, taproot output keys (BIP-341),
-// bech32m addresses (BIP-350), and wallet keys from a mnemonic (BIP-39, BIP-32, BIP-86).
+// and bech32m addresses (BIP-350). Keys from a mnemonic are package wallet's.
 //
 // Public keys are 32-byte x-only keys, signatures are 64 bytes R.x ‖ s, both big-endian as BIP-340
 // writes them.

@@ -17,8 +17,8 @@ var (
 )
 
 // PrivateKey is a secp256k1 signing key. It prints as "[private key]" whatever the format, and
-// encodes to nothing. Make one with [NewPrivateKey], [GenerateKey] or [DeriveBIP86]: the zero
-// value is no key, and its methods panic.
+// encodes to nothing. Make one with [NewPrivateKey] or [GenerateKey], or have package
+// wallet derive one: the zero value is no key, and its methods panic.
 //
 // What is computed with the secret uses btcec: its scalar arithmetic takes constant time, and its
 // multiplication of the base point makes the same 32 table look-ups and additions for any scalar

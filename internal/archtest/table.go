@@ -14,12 +14,16 @@ var rows = map[string][]string{
 	// Public: what an application developer imports.
 	"codec":   {},
 	"crypto":  {"crypto/internal/lanes"},
+	"wallet":  {"crypto"},
 	"jsonrpc": {},
 	"types":   {"codec", "crypto"},
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types"},
 	"proof":   {"types", "internal/protocol/blockproof"},
+
+	// What contracts may ask for, of other chains.
+	"crypto/foreign": {},
 
 	// The verifier for JavaScript.
 	"proof/wasm": {"proof"},
@@ -51,7 +55,7 @@ var rows = map[string][]string{
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
 	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
 	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier", "internal/protocol/tree"},
-	"internal/protocol/exec":               {"types", "codec", "crypto", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
+	"internal/protocol/exec":               {"types", "codec", "crypto", "crypto/foreign", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
 	"internal/storage/kv":    {},
@@ -81,9 +85,9 @@ var rows = map[string][]string{
 	"internal/config":       {},
 	"internal/node":         {"..."},
 	"internal/bench":        {"contracts", "client", "api", "types", "crypto"},
-	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "internal/config", "internal/bench", "internal/cli/..."},
+	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
-	"internal/cli/keystore": {"types", "crypto"},
+	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
 	"cmd/cairn":             {"internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
@@ -122,6 +126,7 @@ var testRows = map[string][]string{
 	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security", "internal/testkit/plainverifier"},
 	"internal/protocol/exec":       {"internal/testkit/wasmgen"},
 	"client/contracttest":          {"internal/testkit/wasmgen"},
+	"internal/cli/argument":        {"wallet"},
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/node", "types"},
@@ -157,6 +162,8 @@ var sharedModules = map[string][]string{
 	"github.com/spf13/pflag":     {"internal/cli/...", "internal/node/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
+	// Scalars of secrets; points that are recovered.
+	"github.com/btcsuite/btcd/btcec/v2": {"crypto", "crypto/foreign"},
 	// One curve, scalars handed from one to the other.
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 func (a *app) newKeys() *cobra.Command {
@@ -71,7 +71,7 @@ that a Bitcoin wallet shows the same address for them.`,
 		}
 		entropy := make([]byte, bytes)
 		_, _ = rand.Read(entropy) // never fails (crypto/rand)
-		mnemonic, err := crypto.NewMnemonic(entropy)
+		mnemonic, err := wallet.NewMnemonic(entropy)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 const (
@@ -30,21 +31,21 @@ func NewDevelopment(mnemonic string, count int) (*Development, error) {
 	if count < 1 || count > maxDevelopmentNames {
 		return nil, fmt.Errorf("a development chain has 1 to %d accounts, not %d", maxDevelopmentNames, count)
 	}
-	seed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	seed, err := wallet.SeedFromMnemonic(mnemonic, "")
 	if err != nil {
 		return nil, err
 	}
 	d := &Development{Accounts: make([]crypto.PrivateKey, count)}
 	coin := types.Regtest.CoinType()
 	for i := range d.Accounts {
-		if d.Accounts[i], err = crypto.DeriveBIP86(seed, coin, 0, 0, uint32(i)); err != nil {
+		if d.Accounts[i], err = wallet.DeriveBIP86(seed, coin, 0, 0, uint32(i)); err != nil {
 			return nil, err
 		}
 	}
-	if d.Treasury, err = crypto.DeriveBIP86(seed, coin, 0, 1, 0); err != nil {
+	if d.Treasury, err = wallet.DeriveBIP86(seed, coin, 0, 1, 0); err != nil {
 		return nil, err
 	}
-	d.Producer, err = crypto.DeriveBIP86(seed, coin, 0, 1, 1)
+	d.Producer, err = wallet.DeriveBIP86(seed, coin, 0, 1, 1)
 	return d, err
 }
 

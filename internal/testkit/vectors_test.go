@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 const vectorsFile = "../../docs/vectors.json"
@@ -43,15 +44,15 @@ type vectors struct {
 	Chain        chainVectors       `json:"chain"`
 }
 
-// wallet is the ten accounts of the development mnemonic on regtest.
-func wallet(t *testing.T) (keys [10]crypto.PrivateKey) {
+// developmentKeys are the ten accounts of the development mnemonic on regtest.
+func developmentKeys(t *testing.T) (keys [10]crypto.PrivateKey) {
 	t.Helper()
-	seed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	seed, err := wallet.SeedFromMnemonic(mnemonic, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range keys {
-		if keys[i], err = crypto.DeriveBIP86(seed, types.Regtest.CoinType(), 0, 0, uint32(i)); err != nil {
+		if keys[i], err = wallet.DeriveBIP86(seed, types.Regtest.CoinType(), 0, 0, uint32(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +60,7 @@ func wallet(t *testing.T) (keys [10]crypto.PrivateKey) {
 }
 
 func buildVectors(t *testing.T) vectors {
-	keys := wallet(t)
+	keys := developmentKeys(t)
 	return vectors{
 		About: []string{
 			"Test vectors of docs/protocol.md. Bytes are lower-case hex without a prefix, integers are decimal and below 2^53.",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 const mnemonic = "test test test test test test test test test test test junk"
@@ -62,11 +63,11 @@ type keyVector struct {
 
 const hardened = 1 << 31
 
-// walletSection takes its keys from package crypto and checks each against the naive derivation.
+// walletSection takes its keys from package wallet and checks each against the naive derivation.
 func walletSection(t *testing.T, regtest [10]crypto.PrivateKey) walletVectors {
 	t.Helper()
 	seed := naiveSeed(t, mnemonic)
-	projectSeed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	projectSeed, err := wallet.SeedFromMnemonic(mnemonic, "")
 	if err != nil || !bytes.Equal(seed, projectSeed) {
 		t.Fatalf("seed %x, naively %x, %v", projectSeed, seed, err)
 	}
@@ -90,7 +91,7 @@ func walletSection(t *testing.T, regtest [10]crypto.PrivateKey) walletVectors {
 
 	for i, k := range regtest {
 		w.Regtest = append(w.Regtest, accountVector(t, seed, 1, i, k, types.Testnet, types.Regtest))
-		mainnet, err := crypto.DeriveBIP86(seed, types.Mainnet.CoinType(), 0, 0, uint32(i))
+		mainnet, err := wallet.DeriveBIP86(seed, types.Mainnet.CoinType(), 0, 0, uint32(i))
 		if err != nil {
 			t.Fatal(err)
 		}

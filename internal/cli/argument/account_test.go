@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 const password = "correct horse"
@@ -91,11 +92,11 @@ func TestParseAccount(t *testing.T) {
 
 func developmentAccount(t *testing.T, index uint32) types.Account {
 	t.Helper()
-	seed, err := crypto.SeedFromMnemonic("test test test test test test test test test test test junk", "")
+	seed, err := wallet.SeedFromMnemonic("test test test test test test test test test test test junk", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := crypto.DeriveBIP86(seed, 1, 0, 0, index)
+	key, err := wallet.DeriveBIP86(seed, 1, 0, 0, index)
 	if err != nil {
 		t.Fatal(err)
 	}

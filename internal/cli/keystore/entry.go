@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/wallet"
 )
 
 // Kind says what stands under a name.
@@ -46,11 +47,11 @@ type Secret struct {
 
 // NewSecret derives the key of a BIP-39 mnemonic at m/86'/coin'/0'/0/index, where coin is the network's (BIP-86).
 func NewSecret(mnemonic string, network types.Network, index uint32) (Secret, error) {
-	seed, err := crypto.SeedFromMnemonic(mnemonic, "")
+	seed, err := wallet.SeedFromMnemonic(mnemonic, "")
 	if err != nil {
 		return Secret{}, err
 	}
-	key, err := crypto.DeriveBIP86(seed, network.CoinType(), 0, 0, index)
+	key, err := wallet.DeriveBIP86(seed, network.CoinType(), 0, 0, index)
 	if err != nil {
 		return Secret{}, err
 	}

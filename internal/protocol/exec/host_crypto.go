@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/foreign"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
@@ -13,9 +14,9 @@ func (i *invocation) cryptography(function vm.Function, price uint64) (vm.Exit, 
 	case vm.SHA256:
 		return i.hash(price, uint64(schedule.SHA256Byte), sha256.Sum256)
 	case vm.Keccak256:
-		return i.hash(price, uint64(schedule.Keccak256Byte), crypto.Keccak256)
+		return i.hash(price, uint64(schedule.Keccak256Byte), foreign.Keccak256)
 	case vm.Blake3:
-		return i.hash(price, uint64(schedule.Blake3Byte), crypto.Blake3)
+		return i.hash(price, uint64(schedule.Blake3Byte), foreign.Blake3)
 	case vm.SchnorrVerify:
 		return i.schnorrVerify(price)
 	default:
@@ -66,7 +67,7 @@ func (i *invocation) ecdsaRecover(price uint64) (vm.Exit, error) {
 	if !hashOK || !ok || !outOK {
 		return vm.Trapped, nil
 	}
-	key, found := crypto.RecoverECDSA([32]byte(hash), [65]byte(signature))
+	key, found := foreign.RecoverECDSA([32]byte(hash), [65]byte(signature))
 	i.stack[0] = 0
 	if found {
 		copy(out, key[:])

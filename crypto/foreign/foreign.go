@@ -1,4 +1,6 @@
-package crypto
+// Package foreign has the hashes and signatures of other chains that contracts may ask for. Accounts, transactions and
+// blocks use none of them.
+package foreign
 
 import (
 	"github.com/btcsuite/btcd/btcec/v2"

@@ -1,14 +1,18 @@
-package crypto
+package wallet
 
 import (
 	"bytes"
 	"crypto/pbkdf2"
 	"crypto/sha512"
 	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
+	"github.com/cairn-chain/cairn/crypto"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -16,6 +20,29 @@ const (
 	aboutMnemonic = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"
 	junkMnemonic  = "test test test test test test test test test test test junk"
 )
+
+// unhex decodes a hex string of a vector.
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// readVectors decodes testdata/name.
+func readVectors[T any](t testing.TB, name string) (vectors T) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return vectors
+}
 
 type bip39Vector struct {
 	Entropy  string `json:"entropy"`
@@ -156,11 +183,11 @@ func TestDeriveBIP86Vectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		output, err := TapTweakPublicKey(unhex32(t, v.InternalKey))
-		if err != nil || output != unhex32(t, v.OutputKey) || key.PublicKey() != output {
+		output, err := crypto.TapTweakPublicKey([32]byte(unhex(t, v.InternalKey)))
+		if err != nil || output != [32]byte(unhex(t, v.OutputKey)) || key.PublicKey() != output {
 			t.Errorf("%s: output key %x, public key %x, %v", v.Address, output, key.PublicKey(), err)
 		}
-		if got := EncodeAddress("bc", key.PublicKey()); got != v.Address {
+		if got := crypto.EncodeAddress("bc", key.PublicKey()); got != v.Address {
 			t.Errorf("address %s, want %s", got, v.Address)
 		}
 	}
@@ -189,7 +216,7 @@ func TestDeriveBIP86TestMnemonic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := EncodeAddress("bcrt", key.PublicKey()); got != want {
+		if got := crypto.EncodeAddress("bcrt", key.PublicKey()); got != want {
 			t.Errorf("index %d: %s, want %s", index, got, want)
 		}
 	}

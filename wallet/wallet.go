@@ -1,4 +1,7 @@
-package crypto
+// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do: words (BIP-39), a tree of keys (BIP-32) and the
+// path of a single key's taproot output in it (BIP-86). What signs and verifies is in package crypto, which programs that
+// need no mnemonic import alone.
+package wallet
 
 import (
 	"errors"
@@ -7,6 +10,7 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/tyler-smith/go-bip39"
 	"golang.org/x/text/unicode/norm"
 )
@@ -23,7 +27,7 @@ const purposeBIP86 = 86
 func NewMnemonic(entropy []byte) (string, error) {
 	mnemonic, err := bip39.NewMnemonic(entropy)
 	if err != nil {
-		return "", fmt.Errorf("crypto: mnemonic: %w", err)
+		return "", fmt.Errorf("wallet: mnemonic: %w", err)
 	}
 	return mnemonic, nil
 }
@@ -49,23 +53,23 @@ func SeedFromMnemonic(mnemonic, passphrase string) ([]byte, error) {
 // normalizes nothing itself.
 func parseMnemonic(mnemonic string) (sentence string, entropy []byte, err error) {
 	if len(mnemonic) > maxMnemonicBytes {
-		return "", nil, errors.New("crypto: mnemonic: too long")
+		return "", nil, errors.New("wallet: mnemonic: too long")
 	}
 	words := strings.Fields(norm.NFKD.String(mnemonic))
 	switch len(words) {
 	case 12, 15, 18, 21, 24:
 	default:
-		return "", nil, fmt.Errorf("crypto: mnemonic: %d words, not 12, 15, 18, 21 or 24", len(words))
+		return "", nil, fmt.Errorf("wallet: mnemonic: %d words, not 12, 15, 18, 21 or 24", len(words))
 	}
 	for i, word := range words {
 		if _, ok := bip39.GetWordIndex(word); !ok {
-			return "", nil, fmt.Errorf("crypto: mnemonic: word %d is not in the English word list", i+1)
+			return "", nil, fmt.Errorf("wallet: mnemonic: word %d is not in the English word list", i+1)
 		}
 	}
 	sentence = strings.Join(words, " ")
 	entropy, err = bip39.EntropyFromMnemonic(sentence)
 	if err != nil {
-		return "", nil, fmt.Errorf("crypto: mnemonic: %w", err)
+		return "", nil, fmt.Errorf("wallet: mnemonic: %w", err)
 	}
 	return sentence, entropy, nil
 }
@@ -74,35 +78,35 @@ func parseMnemonic(mnemonic string) (sentence string, entropy []byte, err error)
 // (16 to 64 bytes), tweaked as BIP-86 says: its x-only public key is the taproot output key that
 // the address shows. Each number is below 2^31. For one seed in 2^127 BIP-32 has no key at a path:
 // that is an error, and the next index is to be taken.
-func DeriveBIP86(seed []byte, coin, account, change, index uint32) (PrivateKey, error) {
+func DeriveBIP86(seed []byte, coin, account, change, index uint32) (crypto.PrivateKey, error) {
 	const hardened = hdkeychain.HardenedKeyStart
 	if max(coin, account, change, index) >= hardened {
-		return PrivateKey{}, errors.New("crypto: derive: path numbers must be below 2^31")
+		return crypto.PrivateKey{}, errors.New("wallet: derive: path numbers must be below 2^31")
 	}
 	internal, err := derivePath(seed, hardened+purposeBIP86, hardened+coin, hardened+account, change, index)
 	if err != nil {
-		return PrivateKey{}, err
+		return crypto.PrivateKey{}, err
 	}
 	return internal.TapTweak()
 }
 
 // derivePath returns the BIP-32 private key of seed at the path of child numbers, those from 2^31
 // on hardened.
-func derivePath(seed []byte, path ...uint32) (PrivateKey, error) {
+func derivePath(seed []byte, path ...uint32) (crypto.PrivateKey, error) {
 	// The network only goes into a serialized extended key, which is never written.
 	extended, err := hdkeychain.NewMaster(seed, &chaincfg.MainNetParams)
 	if err != nil {
-		return PrivateKey{}, fmt.Errorf("crypto: derive: %w", err)
+		return crypto.PrivateKey{}, fmt.Errorf("wallet: derive: %w", err)
 	}
 	for _, child := range path {
 		extended, err = extended.Derive(child)
 		if err != nil {
-			return PrivateKey{}, fmt.Errorf("crypto: derive: %w", err)
+			return crypto.PrivateKey{}, fmt.Errorf("wallet: derive: %w", err)
 		}
 	}
 	key, err := extended.ECPrivKey()
 	if err != nil {
-		return PrivateKey{}, fmt.Errorf("crypto: derive: %w", err)
+		return crypto.PrivateKey{}, fmt.Errorf("wallet: derive: %w", err)
 	}
-	return NewPrivateKey([32]byte(key.Serialize()))
+	return crypto.NewPrivateKey([32]byte(key.Serialize()))
 }
