@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
 var (
-	errKeyRange   = errors.New("crypto: private key is zero or not below the group order")
-	errNotOnCurve = errors.New("crypto: public key is not the x coordinate of a point on the curve")
-	errTweak      = errors.New("crypto: taproot tweak gives no key")
-	errSignature  = errors.New("crypto: the signature just made does not verify")
+	errKeyRange  = errors.New("crypto: private key is zero or not below the group order")
+	errTweak     = errors.New("crypto: taproot tweak gives no key")
+	errSignature = errors.New("crypto: the signature just made does not verify")
 )
 
 // PrivateKey is a secp256k1 signing key. It prints as "[private key]" whatever the format, and
@@ -82,10 +82,10 @@ func baseMultiply(k *btcec.ModNScalar) (x [32]byte, odd bool) {
 }
 
 var (
-	tagAux       = NewTag("BIP0340/aux")
-	tagNonce     = NewTag("BIP0340/nonce")
-	tagChallenge = NewTag("BIP0340/challenge")
-	tagTapTweak  = NewTag("TapTweak")
+	tagAux       = bip340.NewTag("BIP0340/aux")
+	tagNonce     = bip340.NewTag("BIP0340/nonce")
+	tagChallenge = bip340.NewTag("BIP0340/challenge")
+	tagTapTweak  = bip340.NewTag("TapTweak")
 )
 
 // Sign returns the BIP-340 signature ("Default Signing") of msg, of any length. aux should be 32
@@ -93,7 +93,7 @@ var (
 // attacks. The signature is verified before it is returned.
 func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
 	sig, err := k.sign(msg, aux)
-	if err == nil && !Verify(k.PublicKey(), msg, sig) {
+	if err == nil && !bip340.Verify(k.PublicKey(), msg, sig) {
 		return [64]byte{}, errSignature
 	}
 	return sig, err
@@ -103,16 +103,16 @@ func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
 // fast where there are eight or more.
 func (k PrivateKey) SignAll(messages [][32]byte, aux [32]byte) ([][64]byte, error) {
 	signatures := make([][64]byte, len(messages))
-	items := make([]SignedMessage, len(messages))
+	items := make([]bip340.SignedMessage, len(messages))
 	for i, message := range messages {
 		sig, err := k.sign(message[:], aux)
 		if err != nil {
 			return nil, err
 		}
 		signatures[i] = sig
-		items[i] = SignedMessage{PublicKey: k.PublicKey(), Message: message, Signature: sig}
+		items[i] = bip340.SignedMessage{PublicKey: k.PublicKey(), Message: message, Signature: sig}
 	}
-	if slices.Contains(VerifyBatch(items), false) {
+	if slices.Contains(bip340.VerifyBatch(items), false) {
 		return nil, errSignature
 	}
 	return signatures, nil
@@ -150,7 +150,7 @@ func (k PrivateKey) sign(msg []byte, aux [32]byte) ([64]byte, error) {
 
 // TapTweak returns the key that spends the taproot output of this internal key by the key path,
 // without a script tree: d + int(tagged("TapTweak", P)) as BIP-341 taproot_tweak_seckey has it.
-// Its public key is [TapTweakPublicKey] of k's.
+// Its public key is [bip340.TapTweakPublicKey] of k's.
 func (k PrivateKey) TapTweak() (PrivateKey, error) {
 	secret := k.secret()
 	hash := tagTapTweak.Hash(secret.public[:])

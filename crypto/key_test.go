@@ -13,6 +13,9 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/cairn-chain/cairn/crypto/bech32m"
+	"github.com/cairn-chain/cairn/crypto/bip340"
+	"github.com/cairn-chain/cairn/internal/testkit/bip"
 	"pgregory.net/rapid"
 )
 
@@ -42,7 +45,7 @@ func edgeScalars(t testing.TB) (scalars [][32]byte) {
 }
 
 func TestNewPrivateKeyRange(t *testing.T) {
-	order := unhex32(t, groupOrder)
+	order := bip.Unhex32(t, groupOrder)
 	below, above := order, order
 	below[31]--
 	above[31]++
@@ -80,7 +83,7 @@ func TestPublicKeyMatchesBtcec(t *testing.T) {
 		check(t, scalar)
 	}
 	for i := byte(1); i < 50; i++ {
-		check(t, TaggedHash("key", []byte{i}))
+		check(t, bip340.TaggedHash("key", []byte{i}))
 	}
 }
 
@@ -98,7 +101,7 @@ func TestGenerateKey(t *testing.T) {
 }
 
 func TestPrivateKeyIsNotPrinted(t *testing.T) {
-	key := mustKey(t, TaggedHash("secret"))
+	key := mustKey(t, bip340.TaggedHash("secret"))
 	b := key.Bytes()
 	traces := []string{
 		hex.EncodeToString(b[:]),
@@ -143,18 +146,18 @@ func TestPrivateKeyIsNotPrinted(t *testing.T) {
 
 func TestSignVectors(t *testing.T) {
 	signed := 0
-	for _, v := range bip340Vectors(t) {
-		if len(v.secret) == 0 {
+	for _, v := range bip.Signatures(t) {
+		if len(v.Secret) == 0 {
 			continue
 		}
 		signed++
-		key := mustKey(t, [32]byte(v.secret))
-		if key.PublicKey() != v.public {
-			t.Errorf("vector %s: public key %x", v.index, key.PublicKey())
+		key := mustKey(t, [32]byte(v.Secret))
+		if key.PublicKey() != v.Public {
+			t.Errorf("vector %s: public key %x", v.Index, key.PublicKey())
 		}
-		sig, err := key.Sign(v.message, [32]byte(v.aux))
-		if err != nil || sig != v.sig {
-			t.Errorf("vector %s: signature %x, %v", v.index, sig, err)
+		sig, err := key.Sign(v.Message, [32]byte(v.Aux))
+		if err != nil || sig != v.Signature {
+			t.Errorf("vector %s: signature %x, %v", v.Index, sig, err)
 		}
 	}
 	if signed != 8 {
@@ -162,23 +165,54 @@ func TestSignVectors(t *testing.T) {
 	}
 }
 
+// signWithBtcec is what Sign must return: btcec verifies it, too.
+func signWithBtcec(t testing.TB, scalar, message, aux [32]byte) [64]byte {
+	t.Helper()
+	key, _ := btcec.PrivKeyFromBytes(scalar[:])
+	sig, err := schnorr.Sign(key, message[:], schnorr.CustomNonce(aux))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [64]byte(sig.Serialize())
+}
+
 func TestSignAtTheEdges(t *testing.T) {
-	message := TaggedHash("message")
+	message := bip340.TaggedHash("message")
 	for _, scalar := range edgeScalars(t) {
 		key := mustKey(t, scalar)
 		sig, err := key.Sign(message[:], [32]byte{})
 		if err != nil {
 			t.Errorf("key %x: %v", scalar, err)
 		}
-		if !verifyWithBtcec(key.PublicKey(), message, sig) {
-			t.Errorf("key %x: btcec refuses the signature", scalar)
+		if want := signWithBtcec(t, scalar, message, [32]byte{}); sig != want {
+			t.Errorf("key %x: signature %x, btcec's %x", scalar, sig, want)
 		}
 	}
 }
 
+// FuzzSign compares Sign with btcec's.
+func FuzzSign(f *testing.F) {
+	f.Add([]byte{1}, []byte("message"), []byte{})
+	f.Add(bip.Unhex(f, groupOrder), []byte{}, []byte("random"))
+	f.Fuzz(func(t *testing.T, secret, seed, random []byte) {
+		var scalar, aux [32]byte
+		copy(scalar[:], secret)
+		copy(aux[:], random)
+		key, err := NewPrivateKey(scalar)
+		if err != nil {
+			return
+		}
+		message := bip340.TaggedHash("message", seed)
+		sig, err := key.Sign(message[:], aux)
+		if want := signWithBtcec(t, scalar, message, aux); err != nil || sig != want {
+			t.Fatalf("key %x: signature %x, %v, btcec's %x", scalar, sig, err, want)
+		}
+	})
+}
+
 func TestSignDependsOnAllItsInputs(t *testing.T) {
-	key := mustKey(t, TaggedHash("key"))
-	other := mustKey(t, TaggedHash("other key"))
+	key := mustKey(t, bip340.TaggedHash("key"))
+	other := mustKey(t, bip340.TaggedHash("other key"))
 	seen := map[[32]byte]bool{} // a nonce point that came twice would give away the key
 	for _, c := range []struct {
 		key     PrivateKey
@@ -200,25 +234,25 @@ func TestSignDependsOnAllItsInputs(t *testing.T) {
 }
 
 func TestTapTweakVector(t *testing.T) {
-	v := readVectors[struct {
+	v := bip.Read[struct {
 		InternalPrivateKey string `json:"internal_private_key"`
 		InternalPublicKey  string `json:"internal_public_key"`
 		TweakedPrivateKey  string `json:"tweaked_private_key"`
 		TweakedPublicKey   string `json:"tweaked_public_key"`
 		Address            string `json:"address"`
 	}](t, "bip341.json")
-	internal := mustKey(t, unhex32(t, v.InternalPrivateKey))
-	if internal.PublicKey() != unhex32(t, v.InternalPublicKey) {
+	internal := mustKey(t, bip.Unhex32(t, v.InternalPrivateKey))
+	if internal.PublicKey() != bip.Unhex32(t, v.InternalPublicKey) {
 		t.Errorf("internal public key %x", internal.PublicKey())
 	}
 	tweaked, err := internal.TapTweak()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tweaked.Bytes() != unhex32(t, v.TweakedPrivateKey) || tweaked.PublicKey() != unhex32(t, v.TweakedPublicKey) {
+	if tweaked.Bytes() != bip.Unhex32(t, v.TweakedPrivateKey) || tweaked.PublicKey() != bip.Unhex32(t, v.TweakedPublicKey) {
 		t.Errorf("tweaked key %x, public %x", tweaked.Bytes(), tweaked.PublicKey())
 	}
-	if got := EncodeAddress("bc", tweaked.PublicKey()); got != v.Address {
+	if got := bech32m.EncodeAddress("bc", tweaked.PublicKey()); got != v.Address {
 		t.Errorf("address %s", got)
 	}
 }
@@ -237,7 +271,7 @@ func TestTapTweakAgreesOnBothSides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		public, err := TapTweakPublicKey(key.PublicKey())
+		public, err := bip340.TapTweakPublicKey(key.PublicKey())
 		if err != nil || public != tweaked.PublicKey() {
 			t.Fatalf("the private key's public key is %x, the tweaked public key %x, %v", tweaked.PublicKey(), public, err)
 		}
@@ -245,18 +279,18 @@ func TestTapTweakAgreesOnBothSides(t *testing.T) {
 }
 
 func TestSignAllSignsAsSignDoes(t *testing.T) {
-	key := mustKey(t, TaggedHash("key"))
+	key := mustKey(t, bip340.TaggedHash("key"))
 	for _, n := range []int{0, 1, 8, 9} {
 		messages := make([][32]byte, n)
 		for i := range messages {
-			messages[i] = TaggedHash("message", []byte{byte(i)})
+			messages[i] = bip340.TaggedHash("message", []byte{byte(i)})
 		}
-		signatures, err := key.SignAll(messages, TaggedHash("aux"))
+		signatures, err := key.SignAll(messages, bip340.TaggedHash("aux"))
 		if err != nil || len(signatures) != n {
 			t.Fatalf("%d messages: %d signatures, %v", n, len(signatures), err)
 		}
 		for i, message := range messages {
-			if want, err := key.Sign(message[:], TaggedHash("aux")); err != nil || signatures[i] != want {
+			if want, err := key.Sign(message[:], bip340.TaggedHash("aux")); err != nil || signatures[i] != want {
 				t.Errorf("signature %d of %d: got %x, want %x, %v", i, n, signatures[i], want, err)
 			}
 		}
@@ -264,7 +298,7 @@ func TestSignAllSignsAsSignDoes(t *testing.T) {
 }
 
 func BenchmarkSignAll(b *testing.B) {
-	key := mustKey(b, TaggedHash("key"))
+	key := mustKey(b, bip340.TaggedHash("key"))
 	messages := make([][32]byte, 64)
 	for b.Loop() {
 		if _, err := key.SignAll(messages, messages[0]); err != nil {
@@ -275,8 +309,8 @@ func BenchmarkSignAll(b *testing.B) {
 }
 
 func BenchmarkSign(b *testing.B) {
-	key := mustKey(b, TaggedHash("key"))
-	message := TaggedHash("message")
+	key := mustKey(b, bip340.TaggedHash("key"))
+	message := bip340.TaggedHash("message")
 	for b.Loop() {
 		if _, err := key.Sign(message[:], message); err != nil {
 			b.Fatal(err)

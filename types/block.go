@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-var blockTag = crypto.NewTag("cairn/block/v1")
+var blockTag = bip340.NewTag("cairn/block/v1")
 
 // Header commits to a block and to the state after it.
 type Header struct {
@@ -107,16 +107,16 @@ func DecodeSignedHeader(b []byte) (SignedHeader, error) {
 // VerifySignature reports whether the header carries its producer's signature.
 func (h SignedHeader) VerifySignature() bool {
 	hash := h.Header.Hash()
-	return crypto.Verify(h.Header.Producer, hash[:], h.Signature)
+	return bip340.Verify(h.Header.Producer, hash[:], h.Signature)
 }
 
 // VerifyHeaders is VerifySignature of each header, as one batch on the calling goroutine.
 func VerifyHeaders(headers []SignedHeader) []bool {
-	messages := make([]crypto.SignedMessage, len(headers))
+	messages := make([]bip340.SignedMessage, len(headers))
 	for i, h := range headers {
-		messages[i] = crypto.SignedMessage{PublicKey: h.Header.Producer, Message: h.Header.Hash(), Signature: h.Signature}
+		messages[i] = bip340.SignedMessage{PublicKey: h.Header.Producer, Message: h.Header.Hash(), Signature: h.Signature}
 	}
-	return crypto.VerifyBatch(messages)
+	return bip340.VerifyBatch(messages)
 }
 
 // Signed is the block's header with its signature.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"github.com/cairn-chain/cairn/codec"
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-var genesisTag = crypto.NewTag("cairn/genesis/v1")
+var genesisTag = bip340.NewTag("cairn/genesis/v1")
 
 // Genesis is the beginning of a chain. Its rules of validity are in internal/protocol/exec.
 type Genesis struct {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bech32m"
 )
 
 // Network is a kind of chain; it fixes the prefix of addresses.
@@ -45,7 +45,7 @@ func (n Network) CoinType() uint32 {
 }
 
 // Address renders an account as the network's taproot address (bech32m, BIP-350). The network must be known.
-func (n Network) Address(account Account) string { return crypto.EncodeAddress(n.Prefix(), account) }
+func (n Network) Address(account Account) string { return bech32m.EncodeAddress(n.Prefix(), account) }
 
 // What is not an account.
 var (
@@ -56,7 +56,7 @@ var (
 // ParseAddress parses a taproot address (BIP-350, witness version 1) of any of the three networks, in lower or upper
 // case. The error wraps [ErrBadAccount] and says what is wrong.
 func ParseAddress(s string) (Network, Account, error) {
-	prefix, program, err := crypto.DecodeAddress(s)
+	prefix, program, err := bech32m.DecodeAddress(s)
 	if err != nil {
 		return "", Account{}, fmt.Errorf("%w: %w", ErrBadAccount, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bech32m"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -83,7 +83,7 @@ func TestParseAccount(t *testing.T) {
 		{"address with a prefix", "0x" + bip86Address, types.ErrBadAccount},
 		{"address in mixed case", "BC" + bip86Address[2:], types.ErrBadAccount},
 		{"address with a wrong checksum", bip86Address[:len(bip86Address)-1] + "q", types.ErrBadAccount},
-		{"address of another chain", crypto.EncodeAddress("ltc", bip86Account(t)), types.ErrBadAccount},
+		{"address of another chain", bech32m.EncodeAddress("ltc", bip86Account(t)), types.ErrBadAccount},
 		{"segwit v0 address of BIP-173", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", types.ErrBadAccount},
 		{"segwit v1 address with 40 bytes of BIP-350", "bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", types.ErrBadAccount},
 		{"address of testnet", testnet, types.ErrWrongNetwork},

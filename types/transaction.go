@@ -4,16 +4,16 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
 // TransactionVersion is the only version of a transaction's layout.
 const TransactionVersion = 1
 
 var (
-	txTag       = crypto.NewTag("cairn/tx/v1")
-	txIDTag     = crypto.NewTag("cairn/txid/v1")
-	contractTag = crypto.NewTag("cairn/contract/v1")
+	txTag       = bip340.NewTag("cairn/tx/v1")
+	txIDTag     = bip340.NewTag("cairn/txid/v1")
+	contractTag = bip340.NewTag("cairn/contract/v1")
 )
 
 // Transaction is what a sender signs.
@@ -267,16 +267,23 @@ func NewContractID(sender Account, nonce uint64) ContractID {
 	return ContractID(contractTag.Hash(e.Data()))
 }
 
+// Signer signs messages as BIP-340 has it: a crypto.PrivateKey does. It is an interface so that who only verifies imports
+// nothing that signs.
+type Signer interface {
+	Sign(msg []byte, aux [32]byte) ([64]byte, error)
+	SignAll(messages [][32]byte, aux [32]byte) ([][64]byte, error)
+}
+
 // Sign signs a transaction with the key of its sender; aux is BIP-340's auxiliary randomness and may be zeros. That the
 // key is the sender's it does not check.
-func Sign(t Transaction, key crypto.PrivateKey, aux [32]byte) (SignedTransaction, error) {
+func Sign(t Transaction, key Signer, aux [32]byte) (SignedTransaction, error) {
 	message := t.SigningHash()
 	signature, err := key.Sign(message[:], aux)
 	return SignedTransaction{Transaction: t, Signature: signature}, err
 }
 
 // SignAll signs transactions of one sender as [Sign] does, several times as fast.
-func SignAll(txs []Transaction, key crypto.PrivateKey, aux [32]byte) ([]SignedTransaction, error) {
+func SignAll(txs []Transaction, key Signer, aux [32]byte) ([]SignedTransaction, error) {
 	messages := make([][32]byte, len(txs))
 	for i := range txs {
 		messages[i] = txs[i].SigningHash()

@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -104,7 +104,7 @@ func TestSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	message := tagged("cairn/tx/v1", tx.Encode())
-	if !crypto.Verify(tx.Sender, message[:], signed.Signature) {
+	if !bip340.Verify(tx.Sender, message[:], signed.Signature) {
 		t.Error("the signature does not verify")
 	}
 	if !bytes.Equal(signed.Transaction.Encode(), tx.Encode()) {

@@ -1,6 +1,6 @@
 package types
 
-import "github.com/cairn-chain/cairn/crypto"
+import "github.com/cairn-chain/cairn/crypto/bip340"
 
 // VerifiedTx is a signed transaction whose signature was found valid. Only [VerifySignatures] makes one, so what
 // takes a VerifiedTx neither forgets a signature nor checks it twice. It does not change.
@@ -23,15 +23,15 @@ func (v *VerifiedTx) ID() TxID { return v.id }
 // long as the input and nil where the signature is not valid.
 func VerifySignatures(txs []SignedTransaction) []*VerifiedTx {
 	verified := make([]*VerifiedTx, len(txs))
-	messages := make([]crypto.SignedMessage, len(txs))
+	messages := make([]bip340.SignedMessage, len(txs))
 	for i, tx := range txs {
 		encoded := tx.Encode()
 		verified[i] = &VerifiedTx{signed: tx, encoded: encoded, id: TransactionID(encoded)}
-		messages[i] = crypto.SignedMessage{
+		messages[i] = bip340.SignedMessage{
 			PublicKey: tx.Sender, Message: txTag.Hash(encoded[:len(encoded)-len(tx.Signature)]), Signature: tx.Signature,
 		}
 	}
-	for i, ok := range crypto.VerifyBatch(messages) {
+	for i, ok := range bip340.VerifyBatch(messages) {
 		if !ok {
 			verified[i] = nil
 		}

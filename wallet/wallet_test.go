@@ -5,14 +5,13 @@ import (
 	"crypto/pbkdf2"
 	"crypto/sha512"
 	"encoding/hex"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bech32m"
+	"github.com/cairn-chain/cairn/crypto/bip340"
+	"github.com/cairn-chain/cairn/internal/testkit/bip"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -21,29 +20,6 @@ const (
 	junkMnemonic  = "test test test test test test test test test test test junk"
 )
 
-// unhex decodes a hex string of a vector.
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// readVectors decodes testdata/name.
-func readVectors[T any](t testing.TB, name string) (vectors T) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &vectors); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return vectors
-}
-
 type bip39Vector struct {
 	Entropy  string `json:"entropy"`
 	Mnemonic string `json:"mnemonic"`
@@ -51,12 +27,12 @@ type bip39Vector struct {
 }
 
 func TestMnemonicVectors(t *testing.T) {
-	vectors := readVectors[[]bip39Vector](t, "bip39.json")
+	vectors := bip.Read[[]bip39Vector](t, "bip39.json")
 	if len(vectors) != 24 {
 		t.Fatalf("%d vectors, not 24", len(vectors))
 	}
 	for _, v := range vectors {
-		mnemonic, err := NewMnemonic(unhex(t, v.Entropy))
+		mnemonic, err := NewMnemonic(bip.Unhex(t, v.Entropy))
 		if err != nil || mnemonic != v.Mnemonic {
 			t.Errorf("entropy %s: %q, %v", v.Entropy, mnemonic, err)
 		}
@@ -133,7 +109,7 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 }
 
 func TestDerivePathVectors(t *testing.T) {
-	vectors := readVectors[[]struct {
+	vectors := bip.Read[[]struct {
 		Seed string   `json:"seed"`
 		Path []uint32 `json:"path"`
 		XPrv string   `json:"xprv"`
@@ -150,7 +126,7 @@ func TestDerivePathVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := derivePath(unhex(t, v.Seed), v.Path...)
+		got, err := derivePath(bip.Unhex(t, v.Seed), v.Path...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +137,7 @@ func TestDerivePathVectors(t *testing.T) {
 }
 
 func TestDeriveBIP86Vectors(t *testing.T) {
-	vectors := readVectors[struct {
+	vectors := bip.Read[struct {
 		Mnemonic string `json:"mnemonic"`
 		Keys     []struct {
 			Change      uint32 `json:"change"`
@@ -183,11 +159,11 @@ func TestDeriveBIP86Vectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		output, err := crypto.TapTweakPublicKey([32]byte(unhex(t, v.InternalKey)))
-		if err != nil || output != [32]byte(unhex(t, v.OutputKey)) || key.PublicKey() != output {
+		output, err := bip340.TapTweakPublicKey(bip.Unhex32(t, v.InternalKey))
+		if err != nil || output != bip.Unhex32(t, v.OutputKey) || key.PublicKey() != output {
 			t.Errorf("%s: output key %x, public key %x, %v", v.Address, output, key.PublicKey(), err)
 		}
-		if got := crypto.EncodeAddress("bc", key.PublicKey()); got != v.Address {
+		if got := bech32m.EncodeAddress("bc", key.PublicKey()); got != v.Address {
 			t.Errorf("address %s, want %s", got, v.Address)
 		}
 	}
@@ -216,7 +192,7 @@ func TestDeriveBIP86TestMnemonic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := crypto.EncodeAddress("bcrt", key.PublicKey()); got != want {
+		if got := bech32m.EncodeAddress("bcrt", key.PublicKey()); got != want {
 			t.Errorf("index %d: %s, want %s", index, got, want)
 		}
 	}

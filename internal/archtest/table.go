@@ -13,16 +13,18 @@ var rows = map[string][]string{
 
 	// Public: what an application developer imports.
 	"codec":   {},
-	"crypto":  {"crypto/internal/lanes"},
+	"crypto":  {"crypto/bip340"},
 	"wallet":  {"crypto"},
 	"jsonrpc": {},
-	"types":   {"codec", "crypto"},
+	"types":   {"codec", "crypto/bech32m", "crypto/bip340"},
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types"},
 	"proof":   {"types", "internal/protocol/blockproof"},
 
-	// What contracts may ask for, of other chains.
+	// The parts of crypto that know no secrets.
+	"crypto/bip340":  {"crypto/internal/lanes"},
+	"crypto/bech32m": {},
 	"crypto/foreign": {},
 
 	// The verifier for JavaScript.
@@ -49,13 +51,13 @@ var rows = map[string][]string{
 	"internal/proof/verifier":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
 	"internal/proof/prover":                {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
 	"internal/proof/security":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/stark"},
-	"internal/protocol/params":             {"types", "crypto"},
+	"internal/protocol/params":             {"types", "crypto/bip340"},
 	"internal/protocol/fees":               {"types", "internal/protocol/params"},
 	"internal/protocol/state":              {"types", "codec"},
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
 	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
 	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier", "internal/protocol/tree"},
-	"internal/protocol/exec":               {"types", "codec", "crypto", "crypto/foreign", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
+	"internal/protocol/exec":               {"types", "codec", "crypto/bip340", "crypto/foreign", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
 	"internal/storage/kv":    {},
@@ -64,7 +66,7 @@ var rows = map[string][]string{
 
 	// What runs.
 	"internal/engine/ledger":          {"types", "internal/engine/parallel", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/mempool":         {"types", "codec", "crypto", "internal/engine/mempool/journal", "internal/protocol/..."},
+	"internal/engine/mempool":         {"types", "codec", "crypto/bip340", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
 	"internal/engine/parallel":        {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
@@ -84,7 +86,7 @@ var rows = map[string][]string{
 	// The wiring and the commands.
 	"internal/config":       {},
 	"internal/node":         {"..."},
-	"internal/bench":        {"contracts", "client", "api", "types", "crypto"},
+	"internal/bench":        {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
@@ -111,6 +113,7 @@ var rows = map[string][]string{
 	"contracts/rust":           {}, // likewise
 
 	"internal/testkit":               {"..."},
+	"internal/testkit/bip":           {},                                                                                                       // official test vectors of signatures, addresses and wallets
 	"internal/testkit/cputime":       {},                                                                                                       // what benchmarks take of the processor
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                   // proofs a second time, as docs/proofs.md has it
 	"internal/testkit/program":       {"internal/bench"},                                                                                       // runs the real binary
@@ -118,13 +121,20 @@ var rows = map[string][]string{
 	"internal/testkit/wasmgen":       {},                                                                                                       // writes modules for the tests of who checks and who runs them
 	"internal/e2e":                   {"..."},
 	"internal/archtest":              {},
-	"internal/testkit/sim":           {"api", "client", "contracts", "crypto", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
+	"internal/testkit/sim":           {"api", "client", "contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
 }
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
+	"crypto":                       {"crypto/bech32m", "internal/testkit/bip"},
+	"crypto/bip340":                {"internal/testkit/bip"},
+	"crypto/bech32m":               {"internal/testkit/bip"},
+	"wallet":                       {"crypto/bech32m", "crypto/bip340", "internal/testkit/bip"},
+	"types":                        {"crypto"},
+	"internal/protocol/params":     {"crypto"},
+	"internal/engine/mempool":      {"crypto"},
 	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security", "internal/testkit/plainverifier"},
-	"internal/protocol/exec":       {"internal/testkit/wasmgen"},
+	"internal/protocol/exec":       {"crypto", "internal/testkit/wasmgen"},
 	"client/contracttest":          {"internal/testkit/wasmgen"},
 	"internal/cli/argument":        {"wallet"},
 	"contracts/rust":               {"client/contracttest", "types"},
@@ -162,7 +172,7 @@ var sharedModules = map[string][]string{
 	"github.com/spf13/pflag":     {"internal/cli/...", "internal/node/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
-	// Scalars of secrets; points that are recovered.
+	// Scalars of secrets, points that are recovered.
 	"github.com/btcsuite/btcd/btcec/v2": {"crypto", "crypto/foreign"},
 	// One curve, scalars handed from one to the other.
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},

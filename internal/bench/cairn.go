@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // senderTag makes the senders' keys out of their source's.
-var senderTag = crypto.NewTag("cairn/bench/sender")
+var senderTag = bip340.NewTag("cairn/bench/sender")
 
 // Cairn is a Cairn node as a target. Its senders' keys are a function of who funds them: what one run leaves in their
 // accounts, the next one uses.

@@ -3,7 +3,7 @@ package node
 import (
 	"fmt"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
@@ -28,7 +28,7 @@ func (k Kernels) use() error {
 	case "":
 		return nil
 	case "avx512", "portable":
-		return crypto.UseLanes(k.Signature == "avx512")
+		return bip340.UseLanes(k.Signature == "avx512")
 	}
 	return fmt.Errorf("unknown signature kernel %q: it is avx512 or portable", k.Signature)
 }
@@ -36,8 +36,8 @@ func (k Kernels) use() error {
 // ActiveKernels are the names of the kernels in use, and whether they are the fastest that there are.
 func ActiveKernels() (k Kernels, fastest bool) {
 	k = Kernels{Hash: string(poseidon.Active()), Signature: "portable"}
-	if crypto.Lanes() {
+	if bip340.Lanes() {
 		k.Signature = "avx512"
 	}
-	return k, poseidon.Active() == poseidon.AVX512 && crypto.Lanes()
+	return k, poseidon.Active() == poseidon.AVX512 && bip340.Lanes()
 }

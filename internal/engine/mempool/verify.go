@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -50,7 +50,7 @@ func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 	v := &verifier{now: now, suspects: make(map[string]time.Time)}
 	counted := v.counts.counting(verify)
 	gather := 1
-	if crypto.Lanes() {
+	if bip340.Lanes() {
 		gather = 8 // a group of vector lanes, which costs hardly more than one signature
 	}
 	v.honest = newLane(counted, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)

@@ -3,7 +3,7 @@ package exec
 import (
 	"crypto/sha256"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/crypto/foreign"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
@@ -51,7 +51,7 @@ func (i *invocation) schnorrVerify(price uint64) (vm.Exit, error) {
 		return vm.Trapped, nil
 	}
 	i.stack[0] = 0
-	if crypto.Verify([32]byte(key), message, [64]byte(signature)) {
+	if bip340.Verify([32]byte(key), message, [64]byte(signature)) {
 		i.stack[0] = 1
 	}
 	return vm.Returned, nil

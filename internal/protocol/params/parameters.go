@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -65,7 +65,7 @@ func Check(p types.Parameters) error {
 		return ErrTarget
 	case p.MinBaseFee < BaseFeeFloor || p.MinBaseFee > p.MaxBaseFee || p.MaxBaseFee > BaseFeeCeiling:
 		return ErrBaseFees
-	case !crypto.IsXOnly(p.Producer):
+	case !bip340.IsXOnly(p.Producer):
 		return ErrProducer
 	}
 	return nil

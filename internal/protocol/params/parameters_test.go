@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 	"pgregory.net/rapid"
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 func TestCheckFeeRecipient(t *testing.T) {
 	p := params.Default(producer(t))
 	p.FeeRecipient = types.Account{}
-	if err := params.Check(p); err != nil || crypto.IsXOnly(p.FeeRecipient) {
+	if err := params.Check(p); err != nil || bip340.IsXOnly(p.FeeRecipient) {
 		t.Errorf("the zero account as recipient: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 )
 
@@ -25,7 +25,7 @@ var lanes = flag.Bool("lanes", true, "whether signatures are verified in lanes w
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if !*lanes {
-		if err := crypto.UseLanes(false); err != nil {
+		if err := bip340.UseLanes(false); err != nil {
 			panic(err) // it is never refused
 		}
 	}

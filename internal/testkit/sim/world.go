@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
@@ -107,7 +108,7 @@ func Run(setup Setup) (*Report, error) {
 		w.genesis.Allocations = append(w.genesis.Allocations, types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
 	}
 	slices.SortFunc(w.genesis.Allocations, func(a, b types.Allocation) int { return slices.Compare(a.Account[:], b.Account[:]) })
-	w.note("signatures are verified in lanes: %t", crypto.Lanes())
+	w.note("signatures are verified in lanes: %t", bip340.Lanes())
 	w.lies = w.drawLies()
 	w.report.Lied = w.lies != (lies{})
 	for i := range nodes {

@@ -1,4 +1,4 @@
-package crypto
+package bip340
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/cairn-chain/cairn/crypto/internal/lanes"
+	"github.com/cairn-chain/cairn/internal/testkit/bip"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
@@ -92,9 +94,9 @@ func testVerifyInEveryLane(t *testing.T) {
 			}
 		}
 	}
-	for _, v := range bip340Vectors(t) {
-		if len(v.message) == 32 {
-			check("vector "+v.index, SignedMessage{v.public, [32]byte(v.message), v.sig}, v.valid)
+	for _, v := range bip.Signatures(t) {
+		if len(v.Message) == 32 {
+			check("vector "+v.Index, SignedMessage{v.Public, [32]byte(v.Message), v.Signature}, v.Valid)
 		}
 	}
 	for _, c := range corruptions(t) {
@@ -120,20 +122,14 @@ func testVerifyWithKeysOfSmallSecrets(t *testing.T) {
 	}
 	var items []SignedMessage
 	for _, secret := range secrets {
-		key := mustKey(t, [32]byte(secret.FillBytes(make([]byte, 32))))
-		message := TaggedHash("message", secret.Bytes())
-		sig, err := key.Sign(message[:], [32]byte{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		item := SignedMessage{key.PublicKey(), message, sig}
+		scalar := [32]byte(secret.FillBytes(make([]byte, 32)))
+		item := signWithBtcec(t, scalar, TaggedHash("message", secret.Bytes()))
 		items = append(items, item)
 		var d, ed, top fr.Element
-		if _, odd := baseMultiply(&key.secret().scalar); odd {
-			t.Fatal("the key's point is odd")
-		}
-		scalar := key.secret().scalar.Bytes()
 		d.SetBytes(scalar[:])
+		if _, public := btcec.PrivKeyFromBytes(scalar[:]); public.SerializeCompressed()[0] == 0x03 {
+			d.Neg(&d) // the secret of the point with even y
+		}
 		// The nonce's x stays, so that e does.
 		e := challenge(item.PublicKey, item.Message[:], item.Signature)
 		ed.Mul(&e, &d)

@@ -1,11 +1,22 @@
-package crypto
+package bip340
 
 import (
+	"errors"
 	"math/big"
 
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+var (
+	errNotOnCurve = errors.New("bip340: public key is not the x coordinate of a point on the curve")
+	errTweak      = errors.New("bip340: taproot tweak gives no key")
+)
+
+var (
+	tagChallenge = NewTag("BIP0340/challenge")
+	tagTapTweak  = NewTag("TapTweak")
 )
 
 // curveB is the constant of the curve y² = x³ + 7 (SEC 2).

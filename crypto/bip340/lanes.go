@@ -1,4 +1,4 @@
-package crypto
+package bip340
 
 import (
 	"encoding/binary"
@@ -22,7 +22,7 @@ func Lanes() bool { return !lanesOff && lanesWork() }
 // asked for where they are not available.
 func UseLanes(on bool) error {
 	if on && !lanesWork() {
-		return errors.New("crypto: this processor or build does not verify in lanes")
+		return errors.New("bip340: this processor or build does not verify in lanes")
 	}
 	lanesOff = !on
 	return nil

@@ -1,4 +1,4 @@
-package crypto
+package bech32m
 
 import (
 	"encoding/binary"
@@ -48,25 +48,25 @@ func EncodeAddress(hrp string, program [32]byte) string {
 func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
 	hrp, data, err := splitBech32(addr)
 	if err != nil {
-		return "", program, fmt.Errorf("crypto: address: %w", err)
+		return "", program, fmt.Errorf("bech32m: address: %w", err)
 	}
 	var room [maxBech32]byte
 	if err := decodeGroups(&room, data); err != nil {
-		return "", program, fmt.Errorf("crypto: address: %w", err)
+		return "", program, fmt.Errorf("bech32m: address: %w", err)
 	}
 	c := checksumOf(hrp).addAll(room[:len(data)])
 	groups := room[:len(data)-checksumLength]
 	switch {
 	case c == bech32Checksum:
-		return "", program, errors.New("crypto: address: not bech32m")
+		return "", program, errors.New("bech32m: address: not bech32m")
 	case c != bech32mChecksum:
 		// Which checksum would fit the mistyped address is not told (BIP-173).
-		return "", program, errors.New("crypto: address: checksum does not match")
+		return "", program, errors.New("bech32m: address: checksum does not match")
 	case len(groups) == 0 || groups[0] != witnessVersion:
-		return "", program, errors.New("crypto: address: witness version is not 1")
+		return "", program, errors.New("bech32m: address: witness version is not 1")
 	}
 	if err := checkProgram(groups[1:]); err != nil {
-		return "", program, fmt.Errorf("crypto: address: %w", err)
+		return "", program, fmt.Errorf("bech32m: address: %w", err)
 	}
 	return hrp, joinGroups(room[1:]), nil
 }

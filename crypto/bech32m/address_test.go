@@ -1,7 +1,8 @@
-package crypto
+package bech32m
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil/bech32"
+	"github.com/cairn-chain/cairn/internal/testkit/bip"
 )
 
 type bip350Vectors struct {
@@ -24,11 +26,11 @@ type bip350Vectors struct {
 }
 
 func TestDecodeAddressVectors(t *testing.T) {
-	vectors := readVectors[bip350Vectors](t, "bip350.json")
+	vectors := bip.Read[bip350Vectors](t, "bip350.json")
 	accepted := 0
 	for _, v := range vectors.Valid {
 		// OP_1 and a push of 32 bytes begin the script of a taproot output.
-		script := unhex(t, v.ScriptPubKey)
+		script := bip.Unhex(t, v.ScriptPubKey)
 		taproot := bytes.HasPrefix(script, []byte{0x51, 0x20})
 		hrp, program, err := DecodeAddress(v.Address)
 		if (err == nil) != taproot {
@@ -65,7 +67,7 @@ func TestDecodeAddressVectors(t *testing.T) {
 
 func TestAddressRoundTrip(t *testing.T) {
 	for _, hrp := range []string{"bc", "tb", "bcrt", strings.Repeat("a", 30)} {
-		program := TaggedHash(hrp)
+		program := sha256.Sum256([]byte(hrp))
 		address := EncodeAddress(hrp, program)
 		for _, form := range []string{address, strings.ToUpper(address)} {
 			gotHRP, got, err := DecodeAddress(form)
@@ -103,7 +105,7 @@ func TestDecodeAddressRefusesOtherVersionsAndLengths(t *testing.T) {
 
 func TestDecodeAddressFindsTypos(t *testing.T) {
 	const charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-	address := EncodeAddress("bcrt", TaggedHash("typo"))
+	address := EncodeAddress("bcrt", sha256.Sum256([]byte("typo")))
 	for i := len("bcrt1"); i < len(address); i++ {
 		for _, c := range charset {
 			typo := address[:i] + string(c) + address[i+1:]
@@ -125,20 +127,20 @@ func plainDecode(addr string) (hrp string, program [32]byte, err error) {
 	var mismatch bech32.ErrInvalidChecksum
 	switch {
 	case errors.As(err, &mismatch):
-		return "", program, errors.New("crypto: address: checksum does not match")
+		return "", program, errors.New("bech32m: address: checksum does not match")
 	case err != nil:
-		return "", program, fmt.Errorf("crypto: address: %w", err)
+		return "", program, fmt.Errorf("bech32m: address: %w", err)
 	case encoding != bech32.VersionM:
-		return "", program, errors.New("crypto: address: not bech32m")
+		return "", program, errors.New("bech32m: address: not bech32m")
 	case len(groups) == 0 || groups[0] != 1:
-		return "", program, errors.New("crypto: address: witness version is not 1")
+		return "", program, errors.New("bech32m: address: witness version is not 1")
 	}
 	decoded, err := bech32.ConvertBits(groups[1:], 5, 8, false)
 	if err != nil {
-		return "", program, fmt.Errorf("crypto: address: %w", err)
+		return "", program, fmt.Errorf("bech32m: address: %w", err)
 	}
 	if len(decoded) != 32 {
-		return "", program, fmt.Errorf("crypto: address: witness program of %d bytes, not 32", len(decoded))
+		return "", program, fmt.Errorf("bech32m: address: witness program of %d bytes, not 32", len(decoded))
 	}
 	return hrp, [32]byte(decoded), nil
 }
@@ -193,7 +195,7 @@ func TestDecodeAddressLikeThePlainOne(t *testing.T) {
 			}
 		}
 	}
-	address := EncodeAddress("bcrt", TaggedHash("every character"))
+	address := EncodeAddress("bcrt", sha256.Sum256([]byte("every character")))
 	for i := range len(address) {
 		for c := range 256 {
 			changed := []byte(address)
@@ -207,7 +209,7 @@ func TestDecodeAddressLikeThePlainOne(t *testing.T) {
 
 func TestEncodeAddressLikeThePlainOne(t *testing.T) {
 	for i := range 100 {
-		program := TaggedHash("program", []byte{byte(i)})
+		program := sha256.Sum256([]byte{byte(i)})
 		groups, err := bech32.ConvertBits(program[:], 8, 5, true)
 		if err != nil {
 			t.Fatal(err)
@@ -222,14 +224,14 @@ func TestEncodeAddressLikeThePlainOne(t *testing.T) {
 }
 
 func TestDecodeAddressAllocatesNothing(t *testing.T) {
-	address := EncodeAddress("bcrt", TaggedHash("allocations"))
+	address := EncodeAddress("bcrt", sha256.Sum256([]byte("allocations")))
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = DecodeAddress(address) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 func BenchmarkDecodeAddress(b *testing.B) {
-	address := EncodeAddress("bcrt", TaggedHash("benchmark"))
+	address := EncodeAddress("bcrt", sha256.Sum256([]byte("benchmark")))
 	for b.Loop() {
 		if _, _, err := DecodeAddress(address); err != nil {
 			b.Fatal(err)
@@ -238,7 +240,7 @@ func BenchmarkDecodeAddress(b *testing.B) {
 }
 
 func BenchmarkDecodeAddressPlain(b *testing.B) {
-	address := EncodeAddress("bcrt", TaggedHash("benchmark"))
+	address := EncodeAddress("bcrt", sha256.Sum256([]byte("benchmark")))
 	for b.Loop() {
 		if _, _, err := plainDecode(address); err != nil {
 			b.Fatal(err)
@@ -247,7 +249,7 @@ func BenchmarkDecodeAddressPlain(b *testing.B) {
 }
 
 func FuzzDecodeAddress(f *testing.F) {
-	vectors := readVectors[bip350Vectors](f, "bip350.json")
+	vectors := bip.Read[bip350Vectors](f, "bip350.json")
 	for _, v := range vectors.Valid {
 		f.Add(v.Address)
 	}

@@ -1,4 +1,4 @@
-package crypto
+package bip340
 
 import (
 	"crypto/sha256"
@@ -164,7 +164,7 @@ func (b *batch) sum(from, to int) secp256k1.G1Jac {
 	scalars := append(b.scalars[2*from:2*to:2*to], s)
 	var sum secp256k1.G1Jac
 	if _, err := sum.MultiExp(points, scalars, ecc.MultiExpConfig{NbTasks: 1}); err != nil {
-		panic("crypto: " + err.Error()) // cannot be: as many scalars as points, one task
+		panic("bip340: " + err.Error()) // cannot be: as many scalars as points, one task
 	}
 	return sum
 }

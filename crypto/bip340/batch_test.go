@@ -1,4 +1,4 @@
-package crypto
+package bip340
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/testkit/bip"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 	"pgregory.net/rapid"
 )
@@ -16,13 +17,7 @@ func signedMessages(t testing.TB, n int) []SignedMessage {
 	items := make([]SignedMessage, n)
 	for i := range items {
 		number := binary.LittleEndian.AppendUint64(nil, uint64(i))
-		key := mustKey(t, TaggedHash("key", number))
-		message := TaggedHash("message", number)
-		sig, err := key.Sign(message[:], [32]byte{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		items[i] = SignedMessage{key.PublicKey(), message, sig}
+		items[i] = signWithBtcec(t, TaggedHash("key", number), TaggedHash("message", number))
 	}
 	return items
 }
@@ -55,15 +50,15 @@ type corruption struct {
 
 // corruptions are the ways in which an item can fail, in decoding and after.
 func corruptions(t testing.TB) []corruption {
-	order := unhex32(t, groupOrder)
+	order := bip.Unhex32(t, groupOrder)
 	noPoint := notOnCurve(t)
-	ones := unhex32(t, "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
-	other := mustKey(t, TaggedHash("another key"))
+	ones := bip.Unhex32(t, "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
+	other := signWithBtcec(t, TaggedHash("another key"), [32]byte{})
 	return []corruption{
 		{"bit of the key", func(_ testing.TB, m *SignedMessage, r uint64) { m.PublicKey[r/8%32] ^= 1 << (r % 8) }},
 		{"bit of the message", func(_ testing.TB, m *SignedMessage, r uint64) { m.Message[r/8%32] ^= 1 << (r % 8) }},
 		{"bit of the signature", func(_ testing.TB, m *SignedMessage, r uint64) { m.Signature[r/8%64] ^= 1 << (r % 8) }},
-		{"key of another", func(_ testing.TB, m *SignedMessage, _ uint64) { m.PublicKey = other.PublicKey() }},
+		{"key of another", func(_ testing.TB, m *SignedMessage, _ uint64) { m.PublicKey = other.PublicKey }},
 		{"key not on the curve", func(_ testing.TB, m *SignedMessage, _ uint64) { m.PublicKey = noPoint }},
 		{"key beyond the field", func(_ testing.TB, m *SignedMessage, _ uint64) { m.PublicKey = ones }},
 		{"R not on the curve", func(_ testing.TB, m *SignedMessage, _ uint64) { copy(m.Signature[:32], noPoint[:]) }},
@@ -131,10 +126,10 @@ func TestVerifyBatchVectors(t *testing.T) { withVerifiers(t, testVerifyBatchVect
 func testVerifyBatchVectors(t *testing.T) {
 	var items []SignedMessage
 	var want []bool
-	for _, v := range bip340Vectors(t) {
-		if len(v.message) == 32 {
-			items = append(items, SignedMessage{v.public, [32]byte(v.message), v.sig})
-			want = append(want, v.valid)
+	for _, v := range bip.Signatures(t) {
+		if len(v.Message) == 32 {
+			items = append(items, SignedMessage{v.Public, [32]byte(v.Message), v.Signature})
+			want = append(want, v.Valid)
 		}
 	}
 	if len(items) != 15 {

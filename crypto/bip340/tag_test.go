@@ -1,4 +1,4 @@
-package crypto
+package bip340
 
 import (
 	"bytes"

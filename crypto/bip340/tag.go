@@ -1,4 +1,4 @@
-package crypto
+package bip340
 
 import (
 	"crypto/sha256"
@@ -26,7 +26,7 @@ func NewTag(name string) Tag {
 func (t Tag) Hash(parts ...[]byte) [32]byte {
 	h, err := t.midstate.Clone()
 	if err != nil {
-		panic("crypto: " + err.Error()) // the standard library's SHA-256 can always be cloned
+		panic("bip340: " + err.Error()) // the standard library's SHA-256 can always be cloned
 	}
 	for _, part := range parts {
 		h.Write(part)

@@ -1,15 +1,31 @@
-package crypto
+package bip340
 
 import (
 	"bytes"
 	"math/big"
 	"testing"
 
+	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/cairn-chain/cairn/internal/testkit/bip"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
+
+// groupOrder is n of secp256k1 (SEC 2).
+const groupOrder = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+
+// signWithBtcec returns a message signed by the second implementation, whose secret is not zero and below the order.
+func signWithBtcec(t testing.TB, secret, message [32]byte) SignedMessage {
+	t.Helper()
+	key, public := btcec.PrivKeyFromBytes(secret[:])
+	sig, err := schnorr.Sign(key, message[:], schnorr.CustomNonce([32]byte{}), schnorr.FastSign())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return SignedMessage{[32]byte(schnorr.SerializePubKey(public)), message, [64]byte(sig.Serialize())}
+}
 
 // verifyWithBtcec is Verify by the second implementation.
 func verifyWithBtcec(pub, message [32]byte, sig [64]byte) bool {
@@ -36,9 +52,9 @@ func notOnCurve(t testing.TB) [32]byte {
 func TestVerifyVectors(t *testing.T) { withVerifiers(t, testVerifyVectors) }
 
 func testVerifyVectors(t *testing.T) {
-	for _, v := range bip340Vectors(t) {
-		if got := Verify(v.public, v.message, v.sig); got != v.valid {
-			t.Errorf("vector %s (%s): %v", v.index, v.comment, got)
+	for _, v := range bip.Signatures(t) {
+		if got := Verify(v.Public, v.Message, v.Signature); got != v.Valid {
+			t.Errorf("vector %s (%s): %v", v.Index, v.Comment, got)
 		}
 	}
 }
@@ -47,13 +63,8 @@ func testVerifyVectors(t *testing.T) {
 func TestVerifyRefusesEveryChange(t *testing.T) { withVerifiers(t, testVerifyRefusesEveryChange) }
 
 func testVerifyRefusesEveryChange(t *testing.T) {
-	key := mustKey(t, TaggedHash("key"))
-	message := TaggedHash("message")
-	sig, err := key.Sign(message[:], [32]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := key.PublicKey()
+	item := signWithBtcec(t, TaggedHash("key"), TaggedHash("message"))
+	public, message, sig := item.PublicKey, item.Message, item.Signature
 	valid := bytes.Join([][]byte{public[:], message[:], sig[:]}, nil)
 	for bit := 0; bit < 8*len(valid); bit++ {
 		changed := bytes.Clone(valid)
@@ -123,9 +134,9 @@ func TestSignatureNonceAtTheEdges(t *testing.T) {
 // FuzzVerify compares Verify and VerifyBatch with btcec: of a signature made with secret, with the
 // bits of mask changed (key, message, signature), or of mask itself if secret is no key.
 func FuzzVerify(f *testing.F) {
-	for _, v := range bip340Vectors(f) {
-		if len(v.message) == 32 {
-			f.Add([]byte{}, v.message, bytes.Join([][]byte{v.public[:], v.message, v.sig[:]}, nil))
+	for _, v := range bip.Signatures(f) {
+		if len(v.Message) == 32 {
+			f.Add([]byte{}, v.Message, bytes.Join([][]byte{v.Public[:], v.Message, v.Signature[:]}, nil))
 		}
 	}
 	f.Add([]byte{1}, []byte("message"), []byte{})
@@ -136,16 +147,12 @@ func FuzzVerify(f *testing.F) {
 		copy(change[:], mask)
 		var scalar [32]byte
 		copy(scalar[:], secret)
-		if key, err := NewPrivateKey(scalar); err == nil {
-			message := TaggedHash("message", seed)
-			sig, err := key.Sign(message[:], [32]byte{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			public := key.PublicKey()
-			copy(triple[:], public[:])
-			copy(triple[32:], message[:])
-			copy(triple[64:], sig[:])
+		var d btcec.ModNScalar
+		if overflow := d.SetBytes(&scalar); overflow == 0 && !d.IsZero() {
+			signed := signWithBtcec(t, scalar, TaggedHash("message", seed))
+			copy(triple[:], signed.PublicKey[:])
+			copy(triple[32:], signed.Message[:])
+			copy(triple[64:], signed.Signature[:])
 		}
 		for i := range triple {
 			triple[i] ^= change[i]
