@@ -28,10 +28,9 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
     if (!(bundle instanceof Uint8Array)) throw new TypeError("the bundle is no Uint8Array");
     if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
     const answer = verify(bundle, bits);
-    if (typeof answer !== "string") throw new Error("the verifier ended; load it again");
-    const { verdict, refused } = JSON.parse(answer);
-    if (verdict === undefined) throw new ProofRefused(refused);
-    return verdict;
+    if (typeof answer === "string") throw new ProofRefused(answer);
+    if (answer === undefined) throw new Error("the verifier ended; load it again");
+    return answer;
   }
   return { verifyProof };
 }
