@@ -20,7 +20,7 @@ test: ## run every test
 # Tests that take minutes under the race detector. Shorter ones run the same concurrent code.
 LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel)$$
 # Packages nearly all of whose tests take long, and those of their tests that share work out.
-HEAVY = crypto|internal/proof/verifier|internal/protocol/blockproof
+HEAVY = crypto/bip340|internal/proof/verifier|internal/protocol/blockproof
 SHARING = ^(TestTagIsSharedBetweenGoroutines|TestVerifyBatchVectors|TestHonestProofs|TestProofOfBlocks|TestOtherStatementsRefused|TestBundle)$$
 
 race: ## run the tests under the race detector (needs a C compiler), but for e2e and the longest
