@@ -34,7 +34,7 @@ type SignedMessage struct {
 //
 // It is BIP-340 batch verification with a multi-exponentiation, in which signatures of one key share its
 // point where there are vector lanes ([Lanes]). With those, a batch that fails is decided eight items
-// at a time, each by itself, which costs three or four times as much as the batch did.
+// at a time, each by itself, which costs up to six times as much as the batch did.
 //
 // Elsewhere a batch that fails is bisected: one bad signature adds about the cost of the batch if it
 // has 512 items, twice that if it has 64, and a batch of nothing but bad ones costs about twice as
