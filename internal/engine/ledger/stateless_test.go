@@ -374,17 +374,19 @@ func changedBundle(t *testing.T, encoded []byte, change func(*blockproof.Bundle)
 	return b.Encode()
 }
 
-// falseCodes gives other codes than those that are asked for.
-type falseCodes struct{ asked int }
-
-func (f *falseCodes) CodeSize(types.CodeHash) (int, error) { return 4, nil }
+// falseCodes gives another code than those that are asked for, of which it gives the true sizes.
+type falseCodes struct {
+	exec.Codes
+	other []byte
+	asked int
+}
 
 func (f *falseCodes) Code(types.CodeHash) ([]byte, error) {
 	f.asked++
-	return []byte("else"), nil
+	return f.other, nil
 }
 
-// TestStatelessRefusesOtherCode has a block call a contract whose code is given false.
+// TestStatelessRefusesOtherCode has a block call a contract, and gives another contract's code for its: that accuses nobody.
 func TestStatelessRefusesOtherCode(t *testing.T) {
 	c := newProvenChain(t)
 	alice := testKey(t, "alice").PublicKey()
@@ -409,8 +411,9 @@ func TestStatelessRefusesOtherCode(t *testing.T) {
 	if _, ok := proven.Contract(types.CodeHash{}); ok {
 		t.Error("a contract has a code that is in no contract")
 	}
-	codes := new(falseCodes)
-	if _, err := c.Stateless.Import(proven, codes); err == nil || codes.asked == 0 || c.store.Head().Header.Height != 1 {
+	codes := &falseCodes{Codes: c.primary.Store(), other: must(os.ReadFile("../../../contracts/wasm/counter.wasm"))(t)}
+	_, err := c.Stateless.Import(proven, codes)
+	if err == nil || errors.As(err, new(*InvalidBlock)) || codes.asked == 0 || c.store.Head().Header.Height != 1 {
 		t.Errorf("asked %d times, error %v", codes.asked, err)
 	}
 	c.follow()
