@@ -58,6 +58,9 @@ func (s *Server) refusal(encoded []byte, err error) error {
 		}
 	}
 	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		return err // an upstream's answer, which has its values
+	}
 	if err = s.public(err); !errors.As(err, &refused) {
 		return err
 	}

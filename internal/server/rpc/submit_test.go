@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -105,6 +106,34 @@ func TestRefusalsNameTheValues(t *testing.T) {
 			if tc.got[key] != value {
 				t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
 			}
+		}
+	}
+}
+
+// handedOn is the pool of a node that hands transactions on to one that refuses them.
+type handedOn struct {
+	Pool
+	refusal error
+}
+
+func (p handedOn) AddMany(context.Context, [][]byte, string) []mempool.Result {
+	return []mempool.Result{{Err: p.refusal}}
+}
+
+// NextNonce is refused where there is no state.
+func (handedOn) NextNonce(types.Account) (uint64, error) { return 0, chain.ErrNoState }
+
+// TestUpstreamsRefusalIsPassedOn keeps the values of an upstream's answer, which a node without state cannot look up.
+func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
+	c := newTestChain(t)
+	for _, want := range []*jsonrpc.Error{
+		withData(api.ErrNonceTooLow, "nonce", "0x0", "expected", "0x5"), withData(api.ErrNonceTooHigh, "nonce", "0x0", "expected", "0x5"),
+		withData(api.ErrFeeTooLow, "baseFee", "0x77", "minBaseFee", "0x66"), withData(api.ErrAlreadyKnown, "hash", "the hash"),
+	} {
+		c.server.pool = handedOn{c.pool, fmt.Errorf("upstream: %w", want)}
+		data := c.refused(want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})))
+		if !maps.Equal(data, want.Data) {
+			t.Errorf("%v: %v", want, data)
 		}
 	}
 }
