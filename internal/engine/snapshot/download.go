@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -130,7 +129,7 @@ func (f *fetcher) attempt(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err := f.fetch(ctx, m, sources, part); err != nil {
-		if errors.Is(err, ErrFalse) || errors.Is(err, ErrOtherChain) || errors.Is(err, ErrUntrusted) {
+		if Unusable(err) {
 			f.refused[identify(m)] = err
 			err = errors.Join(err, os.RemoveAll(part))
 		}
@@ -155,12 +154,21 @@ func (f *fetcher) parts() ([]string, error) {
 }
 
 // takeUp makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a part.
+// A part of another snapshot of the height is removed.
 func takeUp(m Manifest, whole, part string) error {
-	there, _, err := readManifest(os.DirFS(whole))
-	if err != nil || identify(there) != identify(m) {
-		return nil // there is another one, or none that can be read: it is replaced
+	switch {
+	case isOf(whole, m):
+		return errors.Join(os.RemoveAll(part), os.Rename(whole, part))
+	case isOf(part, m):
+		return nil
 	}
-	return errors.Join(os.RemoveAll(part), os.Rename(whole, part))
+	return os.RemoveAll(part)
+}
+
+// isOf reports whether a directory is of a snapshot, as far as its manifest tells.
+func isOf(dir string, m Manifest) bool {
+	there, _, err := readManifest(os.DirFS(dir))
+	return err == nil && identify(there) == identify(m)
 }
 
 // fetch fetches the chunks of a snapshot that are not in a directory yet.
@@ -186,11 +194,8 @@ func (f *fetcher) fetch(ctx context.Context, m Manifest, sources []Source, dir s
 	return j.rest(ctx, m.Chunks[first:])
 }
 
-// keepManifest writes the manifest of a download that begins.
+// keepManifest writes the manifest of a download that begins or goes on.
 func keepManifest(dir string, m Manifest) error {
-	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err // it is there: choose has read it
-	}
 	content, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return err

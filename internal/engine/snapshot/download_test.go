@@ -249,6 +249,39 @@ func TestFetchForgets(t *testing.T) {
 	requireWhole(t, c, path, err)
 }
 
+// unanswering is a source that does not answer.
+type unanswering struct{ *fakeSource }
+
+func (unanswering) Snapshot(context.Context, api.BlockRef) (*Manifest, error) { return nil, errFault }
+
+// What was fetched of a snapshot whose source does not answer any more is not mixed with another of the same block.
+func TestFetchOfAnotherOfTheBlock(t *testing.T) {
+	c, m, sources := offeredBy(t, 1)
+	into, dir := t.TempDir(), t.TempDir()
+	broken, stop := context.WithCancel(t.Context())
+	sources[0].fault = func(url string, _ uint64, data []byte) ([]byte, error) {
+		if strings.HasSuffix(url, fileName(uint64(m.ChunkCount)-1)) {
+			stop()
+			return data[:10], nil
+		}
+		return data, nil
+	}
+	_, err := c.download(t, into, sources...).Fetch(broken)
+	requireIs(t, "broken off", err, context.Canceled)
+	other, err := create(t.Context(), c.store, dir, 1, 4000)
+	must(t, err)
+	if other.Height != m.Height || other.ChunkCount >= m.ChunkCount {
+		t.Fatalf("block %d in %d chunks, block %d in %d", m.Height, m.ChunkCount, other.Height, other.ChunkCount)
+	}
+	d := c.download(t, into, &fakeSource{name: "other", files: os.DirFS(filepath.Join(dir, "2"))})
+	d.Sources = append(d.Sources, unanswering{sources[0]})
+	path, err := d.Fetch(t.Context())
+	requireWhole(t, c, path, err)
+	if entries, err := os.ReadDir(path); err != nil || len(entries) != int(other.ChunkCount)+1 {
+		t.Errorf("%d files of %d chunks, %v", len(entries), other.ChunkCount, err)
+	}
+}
+
 // Who offers what is not the chain's, or not true, is left for another; alone it gives nothing.
 func TestFetchRefuses(t *testing.T) {
 	otherState := func(t *testing.T) fs.FS { // true chunks, but of another snapshot, under the manifest's name

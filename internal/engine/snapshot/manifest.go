@@ -45,6 +45,12 @@ var (
 	ErrUntrusted = errors.New("the snapshot's block is not known to be the chain's")
 )
 
+// Unusable reports whether an error says that a snapshot, however often it is fetched, is none of the chain that is asked
+// for. Other errors are of what fetches or reads it: what is there of it is of use later.
+func Unusable(err error) bool {
+	return errors.Is(err, ErrFalse) || errors.Is(err, ErrOtherChain) || errors.Is(err, ErrUntrusted)
+}
+
 // kinds are those of chunks in their order.
 var kinds = []api.SnapshotKind{
 	api.SnapshotGenesis, api.SnapshotBlock, api.SnapshotState, api.SnapshotCode, api.SnapshotContracts, api.SnapshotHolders,
