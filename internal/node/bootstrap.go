@@ -44,8 +44,12 @@ func Bootstrap(ctx context.Context, dir string, upstreams []string, options []cl
 	if err != nil {
 		return m, err
 	}
-	if m, err = importSnapshot(ctx, dir, path, trust, progress); err != nil {
-		return m, errors.Join(err, os.RemoveAll(path)) // fetched anew, it may be another one
+	m, err = importSnapshot(ctx, dir, path, trust, progress)
+	if snapshot.Unusable(err) {
+		err = errors.Join(err, os.RemoveAll(path)) // fetched anew, it may be another one
+	}
+	if err != nil {
+		return m, err
 	}
 	log.Info("continuing from a snapshot", "height", m.Height, "block", m.BlockHash, "root", m.StateRoot)
 	return m, nil
