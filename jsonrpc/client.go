@@ -281,7 +281,7 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 	if !isJSON(response.Header) {
 		return nil, fmt.Errorf("%w: its content type is %q", ErrBadAnswer, response.Header.Get("Content-Type"))
 	}
-	text, err := readAll(http.MaxBytesReader(nil, response.Body, c.maxAnswer), response.ContentLength)
+	text, err := readAll(http.MaxBytesReader(nil, response.Body, c.maxAnswer), min(response.ContentLength, c.maxAnswer))
 	var overrun *http.MaxBytesError
 	if errors.As(err, &overrun) {
 		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrBadAnswer, overrun.Limit)
@@ -296,7 +296,7 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 	return received, nil
 }
 
-// readAll reads to the end, into as much room as is announced, if it is at most maxAnnounced bytes.
+// readAll reads to the end, into as much room as is announced, if it is at most maxAnnounced bytes; a negative size is none.
 func readAll(r io.Reader, announced int64) ([]byte, error) {
 	const maxAnnounced = 64 << 20
 	if announced < 0 || announced > maxAnnounced {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -206,6 +208,26 @@ func TestBadAnswers(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+// An answer that announces more than the client takes is given no room for it.
+func TestAnnouncedSize(t *testing.T) {
+	const announced = 64 << 20
+	c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(announced))
+		_, _ = w.Write(make([]byte, 2000))
+	}), jsonrpc.WithMaxAnswerBytes(1000))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := c.Call(context.Background(), "m", nil, nil)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, jsonrpc.ErrBadAnswer) || !strings.Contains(err.Error(), "larger than 1000 bytes") {
+		t.Errorf("error %v", err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > announced/2 {
+		t.Errorf("it took %d bytes", took)
 	}
 }
 
