@@ -53,6 +53,9 @@ func newDev() *cobra.Command {
 
 func runDev(command *cobra.Command, settings devSettings) error {
 	printer := cli.PrinterOf(command)
+	if err := settings.kernelSettings.use(); err != nil {
+		return err
+	}
 	development, err := node.NewDevelopment(settings.Mnemonic, int(min(settings.Accounts, 1<<20)))
 	if err != nil {
 		return output.Usage(err)
@@ -87,7 +90,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		Proofs: proofs,
 		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
-		Kernels: settings.kernelSettings.config(), Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()),
+		Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()),
 	})
 	if err != nil {
 		return err

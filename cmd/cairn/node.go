@@ -56,8 +56,8 @@ type kernelSettings struct {
 	SignatureKernel string `setting:"signature-kernel" usage:"code that verifies signatures: avx512 or portable, both with the same result (default the fastest)"`
 }
 
-func (s kernelSettings) config() node.Kernels {
-	return node.Kernels{Hash: s.HashKernel, Signature: s.SignatureKernel}
+func (s kernelSettings) use() error {
+	return node.Kernels{Hash: s.HashKernel, Signature: s.SignatureKernel}.Use()
 }
 
 func newNode() *cobra.Command {
@@ -76,6 +76,9 @@ func newNode() *cobra.Command {
 func runNode(command *cobra.Command, settings nodeSettings) error {
 	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
 	if err != nil {
+		return err
+	}
+	if err := settings.kernelSettings.use(); err != nil {
 		return err
 	}
 	trust, err := settings.trust(settings.Mode, settings.Verify)
@@ -192,7 +195,7 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 		Mode: api.Mode(s.Mode), Follow: follow, Log: log,
 		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
 		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
-		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Kernels: s.kernelSettings.config(), Contracts: contracts,
+		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Contracts: contracts,
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
 	}, nil
 }

@@ -23,13 +23,18 @@ const (
 	DefaultViewGas    = rpc.DefaultViewGas
 )
 
+// openEngine opens what runs the chain's contracts.
+func (c Config) openEngine() (*wasm.Engine, error) {
+	options := wasm.Options{Bytes: c.Contracts.Memory, DirBytes: c.Contracts.Disk, Log: c.Log}
+	if c.DataDir != "" {
+		options.Dir = filepath.Join(c.DataDir, codeDir)
+	}
+	return wasm.New(options)
+}
+
 // openEngines opens what runs the chain's contracts, and what runs those of simulated deploys.
 func (n *Node) openEngines() (err error) {
-	options := wasm.Options{Bytes: n.config.Contracts.Memory, DirBytes: n.config.Contracts.Disk, Log: n.config.Log}
-	if n.config.DataDir != "" {
-		options.Dir = filepath.Join(n.config.DataDir, codeDir)
-	}
-	if n.engine, err = wasm.New(options); err != nil {
+	if n.engine, err = n.config.openEngine(); err != nil {
 		return err
 	}
 	n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: n.config.Log})

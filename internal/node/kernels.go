@@ -7,15 +7,15 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Kernels choose the code of the two costliest computations, each empty for the fastest that the processor has. All
-// choices give the same results.
+// Kernels choose the process's code of the two costliest computations, each empty for the fastest that the processor has.
+// All choices give the same results.
 type Kernels struct {
 	Hash      string // of the state: avx512, avx2 or scalar
 	Signature string // verification: avx512 or portable
 }
 
-// use switches the process to the kernels and tests the one that hashes.
-func (k Kernels) use() error {
+// Use switches the process to the kernels and tests the one that hashes. It comes before all else that a node does.
+func (k Kernels) Use() error {
 	if k.Hash != "" {
 		if err := poseidon.Use(poseidon.Kernel(k.Hash)); err != nil {
 			return err

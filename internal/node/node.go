@@ -60,7 +60,6 @@ type Config struct {
 	CacheBytes  int64 // of the database, 0 for its default
 	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
 	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
-	Kernels     Kernels
 	Contracts   Contracts
 	Proofs      Proofs
 	Development *Development
@@ -110,9 +109,6 @@ const (
 
 // New opens the database and the listeners. [Node.Run] does the rest; a node that is not run must be closed.
 func New(config Config) (_ *Node, err error) {
-	if err := config.Kernels.use(); err != nil {
-		return nil, err
-	}
 	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
 	n := &Node{config: config}
 	defer func() {
@@ -125,21 +121,10 @@ func New(config Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	if n.db, err = openDatabase(config.DataDir, kv.Options{
-		CacheBytes: config.CacheBytes, MemTableBytes: config.TableBytes, MaxUnmerged: config.MaxUnmerged, Logger: config.Log,
-	}); err != nil {
+	if n.db, err = config.openDatabase(); err != nil {
 		return nil, err
 	}
-	n.store, err = chain.Open(n.db, chain.Options{
-		Retention: config.Retention, Archive: config.Mode == api.ModeArchive, Schedule: params.Schedule1.Digest(),
-		WitnessBytes: config.Proofs.WitnessBytes, ProofRetention: config.Proofs.Retention, Stateless: config.Follow.Stateless,
-	})
-	switch {
-	case errors.Is(err, chain.ErrArchive):
-		return nil, fmt.Errorf("%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err)
-	case errors.Is(err, chain.ErrNoArchive):
-		return nil, fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
-	case err != nil:
+	if n.store, err = config.openStore(n.db); err != nil {
 		return nil, err
 	}
 	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
@@ -209,6 +194,26 @@ func (n *Node) openLedger() error {
 // OpenDatabase opens the database of a data directory, or one in memory where dir is empty.
 func OpenDatabase(dir string, cacheBytes int64, log *slog.Logger) (*kv.DB, error) {
 	return openDatabase(dir, kv.Options{CacheBytes: cacheBytes, Logger: log})
+}
+
+func (c Config) openDatabase() (*kv.DB, error) {
+	return openDatabase(c.DataDir, kv.Options{
+		CacheBytes: c.CacheBytes, MemTableBytes: c.TableBytes, MaxUnmerged: c.MaxUnmerged, Logger: c.Log,
+	})
+}
+
+func (c Config) openStore(db *kv.DB) (*chain.Store, error) {
+	store, err := chain.Open(db, chain.Options{
+		Retention: c.Retention, Archive: c.Mode == api.ModeArchive, Schedule: params.Schedule1.Digest(),
+		WitnessBytes: c.Proofs.WitnessBytes, ProofRetention: c.Proofs.Retention, Stateless: c.Follow.Stateless,
+	})
+	switch {
+	case errors.Is(err, chain.ErrArchive):
+		err = fmt.Errorf("%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err)
+	case errors.Is(err, chain.ErrNoArchive):
+		err = fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
+	}
+	return store, err
 }
 
 func openDatabase(dir string, options kv.Options) (*kv.DB, error) {

@@ -4,30 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
-	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
 // Trusted is a block whose hash is known from a place that is trusted.
 type Trusted = replica.Trusted
 
 // StartAt begins the chain of a data directory at a trusted block, for a node without state. Where the directory has a
-// chain already it does nothing, unless that has another block of the height.
+// chain already it does nothing, unless that has another block of the height. It returns [ErrLocked] for a directory that a
+// node runs on.
 func StartAt(ctx context.Context, config Config, trusted Trusted) (err error) {
-	db, err := OpenDatabase(config.DataDir, config.CacheBytes, config.Log)
+	lock, err := kv.Lock(config.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	db, err := config.openDatabase()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := chain.Open(db, chain.Options{
-		Schedule: params.Schedule1.Digest(), Stateless: true, ProofRetention: config.Proofs.Retention,
-	})
+	store, err := config.openStore(db)
 	if err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func StartAt(ctx context.Context, config Config, trusted Trusted) (err error) {
 	if !store.Empty() {
 		return hasTrusted(store, trusted)
 	}
-	engine, err := wasm.New(wasm.Options{Dir: filepath.Join(config.DataDir, codeDir), Log: config.Log})
+	engine, err := config.openEngine()
 	if err != nil {
 		return err
 	}
