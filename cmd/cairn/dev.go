@@ -78,7 +78,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return err
 	}
-	proofs, err := settings.proofSettings.config(proveHere, log)
+	proofs, err := settings.proofSettings.config(aloneProvers, log)
 	if err != nil {
 		return err
 	}

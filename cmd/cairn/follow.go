@@ -46,9 +46,6 @@ func (s followSettings) config() (node.Follow, error) {
 		return node.Follow{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
 	}
 	f := node.Follow{Upstreams: s.Upstream, CAFile: s.UpstreamCAFile, Refuse: !s.Forward, MaxLag: s.MaxLag, Stateless: s.Verify == verifyStateless}
-	if s.Verify != verifyExecute && s.Verify != verifyStateless {
-		return node.Follow{}, output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
-	}
 	if s.UpstreamKeyFile != "" {
 		content, err := os.ReadFile(s.UpstreamKeyFile)
 		if err != nil {

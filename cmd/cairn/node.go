@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,11 +94,8 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	if nodeConfig.Proofs, err = settings.proofSettings.config(settings.prover(), nodeConfig.Log); err != nil {
+	if nodeConfig.Proofs, err = settings.proofSettings.config(settings.provers(), nodeConfig.Log); err != nil {
 		return err
-	}
-	if nodeConfig.Proofs.Relay && len(settings.Upstream) == 0 {
-		return output.Usage(errors.New("--prove upstream is for a node with an --upstream"))
 	}
 	if err := settings.bootstrapSettings.run(command, nodeConfig, trust, log); err != nil {
 		return err
@@ -135,16 +133,18 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	return run(command.Context(), n, settings.ReadyFile, nil)
 }
 
-// prover is who makes the proofs where nobody said so: a primary, and who follows it takes them from there. A replica
-// without state has each block's proof with the block.
-func (s nodeSettings) prover() string {
+// provers are who may prove the node's blocks, the one first who does where nobody said so: a primary, and who follows it
+// takes the proofs from there. A replica without state has each block's proof with the block.
+func (s nodeSettings) provers() []string {
 	switch {
-	case s.Mode == string(api.ModePrimary):
-		return proveHere
 	case s.Verify == verifyStateless:
-		return proveOff
+		return []string{proveOff}
+	case len(s.Upstream) == 0:
+		return aloneProvers
+	case s.Mode == string(api.ModePrimary):
+		return append(slices.Clone(aloneProvers), proveUpstream)
 	}
-	return proveUpstream
+	return append([]string{proveUpstream}, aloneProvers...)
 }
 
 // config checks the settings and reads the files that they name.
@@ -164,6 +164,10 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 		return node.Config{}, output.Usage(fmt.Errorf("--max-unmerged is 2 to 1024, not %d", s.MaxUnmerged))
 	case s.CacheMiB > 1<<20:
 		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
+	case s.Verify != verifyExecute && s.Verify != verifyStateless:
+		return node.Config{}, output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
+	case s.Verify == verifyStateless && s.Mode != string(api.ModeReplica):
+		return node.Config{}, output.Usage(errors.New("--verify stateless is for --mode replica: a primary makes blocks on a state, and an archive holds that of every height"))
 	}
 	genesis, follow, err := s.chain(ctx, log)
 	if err != nil {
@@ -216,9 +220,6 @@ func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis type
 	case api.ModeReplica, api.ModeArchive:
 		if s.Mode == string(api.ModeArchive) && s.Retention != 0 {
 			return genesis, follow, output.Usage(errors.New("an archive keeps everything: --retention is 0"))
-		}
-		if s.Mode == string(api.ModeArchive) && follow.Stateless {
-			return genesis, follow, output.Usage(errors.New("an archive holds the state of every height: --verify is execute"))
 		}
 		genesis, err = s.followedGenesis(ctx, follow, log)
 	default:

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,14 +27,18 @@ import (
 
 // Who proves blocks.
 const (
-	proveHere     = "here"
-	proveUpstream = "upstream"
-	proveOff      = "off"
+	proveHere      = "here"
+	proveElsewhere = "elsewhere"
+	proveUpstream  = "upstream"
+	proveOff       = "off"
 )
+
+// aloneProvers are who may prove the blocks of a node that follows none, the one first who does where nobody said so.
+var aloneProvers = []string{proveHere, proveElsewhere, proveOff}
 
 // proofSettings are what a node does for the proofs of its blocks.
 type proofSettings struct {
-	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a replica takes the proofs from there) or off (default here; upstream where the node follows another)"`
+	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there) or off (default here for a primary, upstream for a replica or an archive; with --verify stateless, where each block comes with its proof, it is off)"`
 	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
 	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept; 0: those of all blocks that are kept"`
 	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
@@ -42,25 +48,25 @@ func defaultProofs() proofSettings {
 	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
 }
 
-// config checks the settings; unset is who proves where nobody said so.
-func (s proofSettings) config(unset string, log *slog.Logger) (node.Proofs, error) {
+// config checks the settings; provers are who may prove blocks, the one first who does where nobody said so.
+func (s proofSettings) config(provers []string, log *slog.Logger) (node.Proofs, error) {
+	prover := cmp.Or(s.Prove, provers[0])
 	config := node.Proofs{WitnessBytes: s.WitnessMiB << 20, Retention: s.ProofRetention, Bits: s.ProofBits}
 	switch {
 	case s.ProofBits != 100 && s.ProofBits != 128:
 		return config, output.Usage(fmt.Errorf("--proof-bits is 100 or 128, not %d", s.ProofBits))
 	case s.WitnessMiB == 0 || s.WitnessMiB > 1<<30:
 		return config, output.Usage(fmt.Errorf("--witness-mib is 1 to %d", 1<<30))
+	case !slices.Contains(provers, prover):
+		return config, output.Usage(fmt.Errorf("--prove is %s for this node, not %q", strings.Join(provers, " or "), prover))
 	}
-	switch cmp.Or(s.Prove, unset) {
+	switch prover {
 	case proveHere:
 		config.Prove = func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
-	case "elsewhere":
 	case proveUpstream:
 		config.Relay, config.WitnessBytes = true, 0
 	case proveOff:
 		config.WitnessBytes = 0
-	default:
-		return config, output.Usage(fmt.Errorf("--prove is here, elsewhere, upstream or off, not %q", s.Prove))
 	}
 	return config, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -106,9 +107,69 @@ func TestDatabaseSettings(t *testing.T) {
 		{16, 1, "--max-unmerged"},
 		{16, 1025, "--max-unmerged"},
 	} {
-		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged}
+		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged, followSettings: followSettings{Verify: verifyExecute}}
 		if _, err := settings.config(t.Context(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+// Settings of a node that follows another, and of one without state, are refused where they would do nothing.
+func TestFollowSettings(t *testing.T) {
+	const trusted = "7:0x0000000000000000000000000000000000000000000000000000000000000001"
+	for _, test := range []struct {
+		name   string
+		change func(*nodeSettings)
+		says   string
+	}{
+		{"a primary", func(*nodeSettings) {}, "genesis file"}, // what is checked next
+		{"a primary's verification", func(s *nodeSettings) { s.Verify = "nonsense" }, "--verify"},
+		{"a primary without state", func(s *nodeSettings) { s.Verify = verifyStateless }, "--verify stateless"},
+		{"a primary at a trusted block", func(s *nodeSettings) { s.TrustedHeader = trusted }, "--trusted-header"},
+		{"a primary without state at a trusted block", func(s *nodeSettings) { s.Verify, s.TrustedHeader = verifyStateless, trusted }, "--verify stateless"},
+		{"an archive without state", func(s *nodeSettings) { s.Mode, s.Verify = "archive", verifyStateless }, "--verify stateless"},
+		{"a replica of nobody", func(s *nodeSettings) { s.Mode, s.Verify, s.TrustedHeader = "replica", verifyStateless, trusted }, "--upstream"},
+		{"a replica's verification", func(s *nodeSettings) { s.Mode, s.Verify, s.Upstream = "replica", "nonsense", []string{"http://x"} }, "--verify"},
+	} {
+		settings := nodeSettings{
+			DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: 16, MaxUnmerged: 64,
+			followSettings: followSettings{Verify: verifyExecute}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
+		}
+		test.change(&settings)
+		_, err := settings.trusted(settings.Verify)
+		if err == nil {
+			_, err = settings.config(t.Context(), slog.New(slog.DiscardHandler))
+		}
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// Blocks are proven by whom a node may have them proven by, and no other is asked for.
+func TestProvers(t *testing.T) {
+	upstream := []string{"http://x"}
+	for name, test := range map[string]struct {
+		provers []string
+		want    []string // the default first
+	}{
+		"development":     {aloneProvers, []string{proveHere, proveElsewhere, proveOff}},
+		"primary":         {nodeSettings{Mode: "primary"}.provers(), []string{proveHere, proveElsewhere, proveOff}},
+		"primary's spare": {nodeSettings{Mode: "primary", followSettings: followSettings{Upstream: upstream}}.provers(), []string{proveHere, proveElsewhere, proveUpstream, proveOff}},
+		"replica":         {nodeSettings{Mode: "replica", followSettings: followSettings{Upstream: upstream}}.provers(), []string{proveUpstream, proveHere, proveElsewhere, proveOff}},
+		"archive":         {nodeSettings{Mode: "archive", followSettings: followSettings{Upstream: upstream}}.provers(), []string{proveUpstream, proveHere, proveElsewhere, proveOff}},
+		"without state":   {nodeSettings{Mode: "replica", followSettings: followSettings{Upstream: upstream, Verify: verifyStateless}}.provers(), []string{proveOff}},
+	} {
+		for _, prover := range []string{"", proveHere, proveElsewhere, proveUpstream, proveOff, "nobody"} {
+			settings := defaultProofs()
+			settings.Prove = prover
+			config, err := settings.config(test.provers, slog.New(slog.DiscardHandler))
+			if ok := prover == "" || slices.Contains(test.want, prover); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "--prove") {
+				t.Errorf("%s, %q: %v", name, prover, err)
+			} else if prover = cmp.Or(prover, test.want[0]); ok && (config.Relay != (prover == proveUpstream) || (config.Prove != nil) != (prover == proveHere) ||
+				(config.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
+				t.Errorf("%s, %q: %+v", name, prover, config)
+			}
 		}
 	}
 }
