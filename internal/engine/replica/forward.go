@@ -25,7 +25,8 @@ const (
 )
 
 // Forwarder is the pool of a node that makes no blocks: transactions go to an upstream, whose answer is passed on. Those
-// that it took are in the node's own pool too, so that their senders find them here while they wait for a block.
+// that it took are in the node's own pool too, so that their senders find them here while they wait for a block; but not on
+// a node without state, whose pool knows no account.
 type Forwarder struct {
 	*mempool.Pool
 	replica *Replica
@@ -86,7 +87,7 @@ func (f *Forwarder) forward(ctx context.Context, encoded [][]byte, indices []int
 		}
 	}
 	if len(taken) > 0 {
-		// What this pool thinks of them decides nothing: the primary has taken them.
+		// What this pool thinks of them decides nothing: the primary has taken them. Without state it takes none.
 		f.Pool.AddMany(ctx, taken, source)
 	}
 }
