@@ -90,13 +90,15 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
+	proofs, err := settings.proofSettings.config(settings.provers(), log)
+	if err != nil {
+		return err
+	}
 	nodeConfig, err := settings.config(command.Context(), log)
 	if err != nil {
 		return err
 	}
-	if nodeConfig.Proofs, err = settings.proofSettings.config(settings.provers(), nodeConfig.Log); err != nil {
-		return err
-	}
+	nodeConfig.Proofs = proofs
 	if err := settings.bootstrapSettings.run(command, nodeConfig, trust, log); err != nil {
 		return err
 	}
