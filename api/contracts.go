@@ -27,6 +27,9 @@ var (
 		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract, ErrNoState)
 	GetContractCode = define[ContractParams, Data]("svc_getContractCode",
 		"A contract's code as it was deployed.", ErrNoContract, ErrNoState)
+	GetCode = define[CodeParams, Data]("svc_getCode",
+		"The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called.",
+		ErrNoCode)
 	GetEvents = define[GetEventsParams, []Event]("svc_getEvents",
 		"Events that match a filter, ascending by block, transaction and log index. A further page begins at the cursor of the last item; an empty page is the end.",
 		ErrOutOfRange, ErrBadCursor, ErrPruned, ErrTimeUp)
@@ -107,6 +110,11 @@ type ListContractsParams struct {
 // ContractParams are the parameters of the methods on one contract.
 type ContractParams struct {
 	Contract types.ContractID `json:"contract" doc:"the contract"`
+}
+
+// CodeParams are the parameters of [GetCode].
+type CodeParams struct {
+	CodeHash types.CodeHash `json:"code_hash" doc:"the SHA-256 of the code"`
 }
 
 // Contract is what the chain says of a contract: the result of [GetContract].

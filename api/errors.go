@@ -122,6 +122,8 @@ var (
 var (
 	// ErrNoContract: there is no contract of that ID.
 	ErrNoContract = reason(CodeNoContract, "no_such_contract", "there is no such contract")
+	// ErrNoCode: this node has no code of that hash.
+	ErrNoCode = reason(CodeNoContract, "no_such_code", "there is no such code here")
 	// ErrModuleRefused: the code of a deploy breaks a rule, which data.detail names.
 	ErrModuleRefused = reason(CodeModuleRefused, "module_refused", "the contract's code is refused")
 	// ErrNoToken: the contract does not answer as a NEP-20 token does; data.function is what it was asked.

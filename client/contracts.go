@@ -54,6 +54,12 @@ func (c *Client) ContractCode(ctx context.Context, id types.ContractID) ([]byte,
 	return code, err
 }
 
+// Code is the code of a hash, against which the caller checks it.
+func (c *Client) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) {
+	code, err := Invoke(ctx, c, api.GetCode, api.CodeParams{CodeHash: hash})
+	return code, err
+}
+
 // Events lists the events that match a filter, in the chain's order. The next page has the same filter with the cursor
 // of the last one seen; an empty page is the end.
 func (c *Client) Events(ctx context.Context, filter api.EventFilter) ([]api.Event, error) {

@@ -111,6 +111,8 @@ func TestMethodsOnTheWire(t *testing.T) {
 			"svc_getContractAbi", `[` + zero + `]`, `null`, "<nil>"},
 		{"ContractCode", func(c *Client) (any, error) { return c.ContractCode(t.Context(), types.ContractID{}) },
 			"svc_getContractCode", `[` + zero + `]`, `"0x0061"`, "[0 97]"},
+		{"Code", func(c *Client) (any, error) { return c.Code(t.Context(), types.CodeHash{}) },
+			"svc_getCode", `[` + zero + `]`, `"0x0061"`, "[0 97]"},
 		{"Events", func(c *Client) (any, error) {
 			return c.Events(t.Context(), api.EventFilter{EventName: new("Transfer"), Cursor: "x"})
 		},

@@ -60,7 +60,8 @@ func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height
 }
 
 // TestStatelessReplica has a replica without state follow a primary that proves its blocks: transfers, a token that is
-// deployed and used, and a restart, after which it asks for the token's code again.
+// deployed and used, and a restart. Another one follows it, from genesis and with a restart of its own: what that takes, the
+// token's code included, the first one has.
 func TestStatelessReplica(t *testing.T) {
 	primary := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(primary)
@@ -69,11 +70,11 @@ func TestStatelessReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "replica")
-	follow := func() *process {
-		return start(t, "node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--upstream", primary.RPC,
+	follow := func(dir string, upstream *process) *process {
+		return start(t, "node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--upstream", upstream.RPC,
 			"--genesis-hash", info.GenesisHash.String())
 	}
-	replica := follow()
+	replica := follow(dir, primary)
 	var last receipt
 	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
 	u.succeeds(nil, "deploy", "../../contracts/wasm/nep20.wasm", "--from", "dev0", "--alias", "gold",
@@ -104,7 +105,17 @@ func TestStatelessReplica(t *testing.T) {
 	}
 	u.succeeds(nil, "db", "check", "--data-dir", dir)
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
-	awaitBlock(t, follow(), primary, last.BlockHeight)
+	replica = follow(dir, primary)
+	awaitBlock(t, replica, primary, last.BlockHeight)
+	furtherDir := filepath.Join(t.TempDir(), "replica")
+	further := follow(furtherDir, replica)
+	awaitBlock(t, further, primary, last.BlockHeight)
+	if err := further.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	u.succeeds(nil, "db", "check", "--data-dir", furtherDir)
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev5", "--amount", "5", "--from", "dev0")
+	awaitBlock(t, follow(furtherDir, replica), primary, last.BlockHeight)
 	var size int64
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

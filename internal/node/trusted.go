@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
@@ -49,8 +48,8 @@ func StartAt(ctx context.Context, config Config, trusted Trusted) (err error) {
 	for _, s := range sources {
 		defer s.Close()
 	}
-	begin := func(s ledger.Start, codes func(*ledger.Proven) exec.Codes) error {
-		return ledger.StartStateless(store, *config.Genesis, config.Override, engine, config.Proofs.Bits, trusted.Hash, s, codes)
+	begin := func(s ledger.Start, fetch ledger.FetchCode) error {
+		return ledger.StartStateless(store, *config.Genesis, config.Override, engine, config.Proofs.Bits, trusted.Hash, s, fetch)
 	}
 	if err := replica.StartAt(ctx, sources, trusted, config.Log, begin); err != nil {
 		return err

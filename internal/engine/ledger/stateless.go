@@ -2,16 +2,18 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -67,18 +69,49 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	return &Proven{r, b.Accesses, b.Proof}, nil
 }
 
-// Contract is a contract that has a code before the block, by whose ID another node can be asked for it; false where the
-// access list has none.
-func (p *Proven) Contract(code types.CodeHash) (id types.ContractID, ok bool) {
-	for _, a := range p.accesses {
-		if len(a.Key) != 1+len(id) || state.Domain(a.Key[0]) != state.DomainContract || len(a.Old) == 0 {
-			continue
-		}
-		if record, err := state.DecodeContract(a.Old); err == nil && record.CodeHash == code {
-			return types.ContractID(a.Key[1:]), true
-		}
+// FetchCode gets the code of a hash from elsewhere: nothing in what it gives is believed.
+type FetchCode func(types.CodeHash) ([]byte, error)
+
+// usedCodes are the codes that the execution of one block asks for: those of the store, and what is fetched.
+type usedCodes struct {
+	store *chain.Store
+	fetch FetchCode
+	used  map[types.CodeHash][]byte
+	err   error // the first, whatever becomes of it on its way through the execution
+}
+
+// CodeSize implements exec.Codes: it is asked whenever a contract is called.
+func (c *usedCodes) CodeSize(hash types.CodeHash) (int, error) {
+	code, err := c.Code(hash)
+	return len(code), err
+}
+
+// Code implements exec.Codes.
+func (c *usedCodes) Code(hash types.CodeHash) ([]byte, error) {
+	if code, ok := c.used[hash]; ok {
+		return code, nil
 	}
-	return id, false
+	code, err := c.get(hash)
+	if err != nil {
+		c.err = cmp.Or(c.err, err)
+		return nil, err
+	}
+	c.used[hash] = code
+	return code, nil
+}
+
+func (c *usedCodes) get(hash types.CodeHash) ([]byte, error) {
+	code, err := c.store.Code(hash)
+	if !errors.Is(err, chain.ErrNotFound) {
+		return code, err
+	}
+	if code, err = c.fetch(hash); err != nil {
+		return nil, err
+	}
+	if got := types.CodeHash(sha256.Sum256(code)); got != hash {
+		return nil, fmt.Errorf("%w: what is given as the code %s has the hash %s", ErrEvidence, hash, got)
+	}
+	return code, nil
 }
 
 // provenState is an access list as the state before its block. A key that is not in it is a fault, never absence.
@@ -102,15 +135,15 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 }
 
 // Import executes a block on its access list, compares what it gives with the header and the list, and puts the block on
-// disk with its proof. codes has the codes of the contracts in the state before the block. Errors: those of
-// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of codes. Any other
+// disk with its proof and the codes that it used; those that the store lacks are fetched. Errors: those of
+// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of fetch. Any other
 // is a fault of this node. After an error the chain is what it was.
-func (l *Stateless) Import(p *Proven, codes exec.Codes) (Block, error) {
+func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
 	r, now := p.block, time.Now()
 	timings := Timings{Start: now}
-	e, err := l.derive(p, codes)
+	e, err := l.derive(p, fetch)
 	if err != nil {
 		return Block{}, err
 	}
@@ -124,15 +157,19 @@ func (l *Stateless) Import(p *Proven, codes exec.Codes) (Block, error) {
 
 // derive executes a block that follows the tip on its access list, and compares what it gives with the header and the
 // list. Errors are those of [Stateless.Import].
-func (l *Stateless) derive(p *Proven, codes exec.Codes) (e chain.Entry, err error) {
+func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error) {
 	r := p.block
 	if err := l.CheckNext(r); err != nil {
 		return e, err
 	}
 	before := &provenState{accesses: p.accesses}
+	codes := &usedCodes{store: l.store, fetch: fetch, used: make(map[types.CodeHash][]byte)}
 	result, err := l.executeOn(r, before, exec.Machine{Engine: l.engine, Codes: codes})
-	if before.missed != nil {
+	switch {
+	case before.missed != nil:
 		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)
+	case codes.err != nil:
+		return e, codes.err
 	}
 	if err != nil {
 		return e, err
@@ -149,10 +186,12 @@ func (l *Stateless) derive(p *Proven, codes exec.Codes) (e chain.Entry, err erro
 	}
 	e = entry(result, r.block.Signature, r.block.Transactions, nil)
 	e.Proof = p.proof
+	maps.Copy(codes.used, e.Codes)
+	e.Codes = codes.used
 	return e, nil
 }
 
-// Machine runs the contracts of the chain, of which no code is kept.
+// Machine runs those contracts of the chain whose code is kept.
 func (l *Stateless) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
 // Prove is refused: chain.ErrNoState.

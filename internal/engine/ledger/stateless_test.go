@@ -103,13 +103,13 @@ func (c *provenChain) next() (types.Block, []types.Access) {
 }
 
 // importBlock is what the follower makes of a block with what came with it.
-func (c *provenChain) importBlock(block types.Block, bundle []byte, codes exec.Codes) error {
+func (c *provenChain) importBlock(block types.Block, bundle []byte, fetch FetchCode) error {
 	c.t.Helper()
 	proven, err := c.Verify(must(Receive(block.Encode()))(c.t), bundle)
 	if err != nil {
 		return err
 	}
-	_, err = c.Stateless.Import(proven, codes)
+	_, err = c.Stateless.Import(proven, fetch)
 	return err
 }
 
@@ -117,7 +117,7 @@ func (c *provenChain) importBlock(block types.Block, bundle []byte, codes exec.C
 func (c *provenChain) follow() {
 	c.t.Helper()
 	block, accesses := c.next()
-	if err := c.importBlock(block, c.prove(block.Signed(), accesses), c.primary.Store()); err != nil {
+	if err := c.importBlock(block, c.prove(block.Signed(), accesses), c.primary.Store().Code); err != nil {
 		c.t.Fatalf("block %d: %v", block.Header.Height, err)
 	}
 	must(c.before.Import(must(Receive(block.Encode()))(c.t)))(c.t)
@@ -202,7 +202,7 @@ func TestStatelessFollowsAChain(t *testing.T) {
 		t.Errorf("the chain inserted %d bytes, deleted %d and had %d failures: not all kinds were seen", inserted, deleted, failed)
 	}
 	report, err := chain.Check(t.Context(), c.store, nil)
-	if err != nil || !report.OK() || report.StateKeys != 1 || report.Codes != 0 {
+	if err != nil || !report.OK() || report.StateKeys != 1 || report.Codes != 1 {
 		t.Errorf("the store: %+v, %v", report, err)
 	}
 	if _, err := c.store.Account(c.store.Head().Header.Height, testKey(t, "alice").PublicKey()); !errors.Is(err, chain.ErrNoState) {
@@ -331,7 +331,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		{"no bundle", block, func(types.Block) []byte { return nil }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := c.importBlock(test.block, test.bundle(test.block), c.primary.Store())
+			err := c.importBlock(test.block, test.bundle(test.block), c.primary.Store().Code)
 			var invalid *InvalidBlock
 			switch {
 			case test.invalid && !errors.As(err, &invalid), !test.invalid && !errors.Is(err, ErrEvidence):
@@ -347,13 +347,13 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	t.Run("a proof of fewer bits", func(t *testing.T) {
 		c.bits = 128
 		defer func() { c.bits = testBits }()
-		if err := c.importBlock(block, honest, c.primary.Store()); !errors.Is(err, ErrEvidence) {
+		if err := c.importBlock(block, honest, c.primary.Store().Code); !errors.Is(err, ErrEvidence) {
 			t.Errorf("error %v", err)
 		}
 	})
 	// What a bundle says of headers counts for nothing: nobody's word is in the way of a proof that holds.
 	other := changedBundle(t, honest, func(b *blockproof.Bundle) { b.Parent, b.Header = first.Signed(), first.Signed() })
-	if err := c.importBlock(block, other, c.primary.Store()); err != nil {
+	if err := c.importBlock(block, other, c.primary.Store().Code); err != nil {
 		t.Errorf("the honest block, after all: %v", err)
 	}
 }
@@ -374,47 +374,65 @@ func changedBundle(t *testing.T, encoded []byte, change func(*blockproof.Bundle)
 	return b.Encode()
 }
 
-// falseCodes gives another code than those that are asked for, of which it gives the true sizes.
-type falseCodes struct {
-	exec.Codes
-	other []byte
-	asked int
-}
-
-func (f *falseCodes) Code(types.CodeHash) ([]byte, error) {
-	f.asked++
-	return f.other, nil
-}
-
-// TestStatelessRefusesOtherCode has a block call a contract, and gives another contract's code for its: that accuses nobody.
-func TestStatelessRefusesOtherCode(t *testing.T) {
+// TestStatelessKeepsCodes has a contract called whose code is given false, then as it is, by a follower that began after
+// the deploy: from then on it has the code. An engine that has loaded it makes no difference.
+func TestStatelessKeepsCodes(t *testing.T) {
 	c := newProvenChain(t)
 	alice := testKey(t, "alice").PublicKey()
 	code, init := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)
+	hash := types.CodeHash(sha256.Sum256(code))
 	build(t, c.primary, signedBy(t, "alice", 0, types.Deploy{Code: code, InitArgs: init}))
+	build(t, c.primary)
 	_, args := token(t, "transfer", `{"to":"`+types.Account{8}.String()+`","amount":"30"}`)
-	id := types.NewContractID(alice, 0)
-	build(t, c.primary, signedBy(t, "alice", 1, types.Call{Contract: id, Function: "transfer", Args: args}))
+	for nonce := range uint64(2) {
+		build(t, c.primary, signedBy(t, "alice", 1+nonce, types.Call{Contract: types.NewContractID(alice, 0), Function: "transfer", Args: args}))
+	}
 	c.follow()
-	fresh := must(wasm.New(wasm.Options{}))(t)
-	defer func() {
-		if err := fresh.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	c.Stateless.engine = fresh // which has not loaded the code
+	if got := must(c.store.Code(hash))(t); !bytes.Equal(got, code) {
+		t.Errorf("of the code that was deployed %d bytes are kept", len(got))
+	}
 	block, list := c.next()
-	proven := must(c.Verify(must(Receive(block.Encode()))(t), c.prove(block.Signed(), list)))(t)
-	if got, ok := proven.Contract(sha256.Sum256(code)); !ok || got != id {
-		t.Errorf("the contract of the code is %s, %v", got, ok)
+	store, err := c.start(block.Header.Hash(), c.startOf(block, c.prove(block.Signed(), list)))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, ok := proven.Contract(types.CodeHash{}); ok {
-		t.Error("a contract has a code that is in no contract")
-	}
-	codes := &falseCodes{Codes: c.primary.Store(), other: must(os.ReadFile("../../../contracts/wasm/counter.wasm"))(t)}
-	_, err := c.Stateless.Import(proven, codes)
-	if err == nil || errors.As(err, new(*InvalidBlock)) || codes.asked == 0 || c.store.Head().Header.Height != 1 {
-		t.Errorf("asked %d times, error %v", codes.asked, err)
-	}
+	g := testGenesis(t)
+	late := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
 	c.follow()
+	asked := 0
+	unavailable := errors.New("the test")
+	for _, test := range []struct {
+		name  string
+		given []byte
+		err   error
+		want  error
+		asked int
+	}{
+		{"another contract's code", must(os.ReadFile("../../../contracts/wasm/counter.wasm"))(t), nil, ErrEvidence, 1},
+		{"no code", nil, unavailable, unavailable, 2},
+		{"the code", code, nil, nil, 3},
+		{"a second call", nil, unavailable, nil, 3},
+	} {
+		block, list := c.next()
+		proven := must(late.Verify(must(Receive(block.Encode()))(t), c.prove(block.Signed(), list)))(t)
+		_, err := late.Import(proven, func(got types.CodeHash) ([]byte, error) {
+			if asked++; got != hash {
+				t.Errorf("%s: asked for %s", test.name, got)
+			}
+			return test.given, test.err
+		})
+		if !errors.Is(err, test.want) || asked != test.asked {
+			t.Errorf("%s: asked %d times, error %v", test.name, asked, err)
+		}
+		_, missing := store.Code(hash)
+		if errors.Is(missing, chain.ErrNotFound) != (test.want != nil) {
+			t.Errorf("%s: reading the code: %v", test.name, missing)
+		}
+		if err == nil {
+			c.follow()
+		}
+	}
+	if report := must(chain.Check(t.Context(), store, nil))(t); !report.OK() || report.Codes != 1 {
+		t.Errorf("the store: %+v", report)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -31,12 +30,12 @@ type Start struct {
 var ErrUntrusted = errors.New("this is not the trusted block")
 
 // StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by its
-// hash. That block is verified as any later one is: what it takes for granted is its parent's state root. codes are asked
-// for the codes of contracts that the block calls. Errors, which leave the store empty: [ErrUntrusted], [ErrEvidence], an
-// [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of codes and of s;
+// hash. That block is verified as any later one is: what it takes for granted is its parent's state root. The codes of contracts
+// that the block calls are fetched. Errors, which leave the store empty: [ErrUntrusted], [ErrEvidence], an
+// [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of fetch and of s;
 // any other is a fault of this node.
 func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, engine vm.Engine, bits int,
-	trusted types.BlockHash, s Start, codes func(*Proven) exec.Codes) error {
+	trusted types.BlockHash, s Start, fetch FetchCode) error {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
 	zero, err := GenesisBlock(genesis)
 	if err != nil {
@@ -61,7 +60,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	if err != nil {
 		return err
 	}
-	e, err := l.derive(proven, codes(proven))
+	e, err := l.derive(proven, fetch)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -32,7 +31,7 @@ func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, err
 	db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(c.t)
 	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(c.t)
 	c.t.Cleanup(func() { closeStore(c.t, store, db) })
-	return store, StartStateless(store, testGenesis(c.t), nil, c.engine, testBits, trusted, s, func(*Proven) exec.Codes { return c.primary.Store() })
+	return store, StartStateless(store, testGenesis(c.t), nil, c.engine, testBits, trusted, s, c.primary.Store().Code)
 }
 
 // TestStartStateless begins a chain at each block of one that has all kinds, and follows it from there.
@@ -46,7 +45,7 @@ func TestStartStateless(t *testing.T) {
 		bundle := c.prove(block.Signed(), accesses)
 		for i, f := range followers {
 			proven := must(f.Verify(must(Receive(block.Encode()))(t), bundle))(t)
-			if _, err := f.Import(proven, c.primary.Store()); err != nil {
+			if _, err := f.Import(proven, c.primary.Store().Code); err != nil {
 				t.Fatalf("begun at %d, block %d: %v", i+1, h, err)
 			}
 		}

@@ -119,7 +119,7 @@ type faultySource struct {
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
 	bundle   func(context.Context, types.Height, int64) ([]byte, error)
-	code     func(types.ContractID) ([]byte, error)
+	code     func(types.CodeHash) ([]byte, error)
 
 	parameters func(types.Height) ([]byte, tree.Proof, error)
 }
@@ -239,8 +239,8 @@ func (s *faultySource) Parameters(_ context.Context, h types.Height) ([]byte, tr
 	return s.copied().parameters(h)
 }
 
-func (s *faultySource) Code(_ context.Context, id types.ContractID) ([]byte, error) {
-	return s.copied().code(id)
+func (s *faultySource) Code(_ context.Context, hash types.CodeHash) ([]byte, error) {
+	return s.copied().code(hash)
 }
 
 var errNoPush = errors.New("this node does not push")

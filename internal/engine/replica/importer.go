@@ -2,10 +2,7 @@ package replica
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
@@ -40,12 +37,11 @@ func (e executing) Import(_ context.Context, _ Source, b *ledger.Received, _ int
 type stateless struct {
 	*ledger.Stateless
 	bundles bundles
-	codes   *codeCache
 }
 
 // Stateless imports blocks by their proofs: each is executed on its access list.
 func Stateless(l *ledger.Stateless) Importer {
-	return &stateless{Stateless: l, codes: newCodeCache()}
+	return &stateless{Stateless: l}
 }
 
 func (s *stateless) Import(ctx context.Context, from Source, b *ledger.Received, after int) (ledger.Block, error) {
@@ -59,89 +55,15 @@ func (s *stateless) Import(ctx context.Context, from Source, b *ledger.Received,
 	if err != nil {
 		return ledger.Block{}, err
 	}
-	codes := &fetchedCodes{ctx: ctx, source: from, proven: proven, cache: s.codes}
-	block, err := s.Stateless.Import(proven, codes)
-	if codes.err != nil { // whatever became of it on its way through the execution
-		err = codes.err
-	}
-	return block, err
+	return s.Stateless.Import(proven, codesFrom(ctx, from))
 }
 
-// contracts tells which contract has a code: a *ledger.Proven.
-type contracts interface {
-	Contract(types.CodeHash) (types.ContractID, bool)
-}
-
-// fetchedCodes are the codes that the execution of a block asks for: those known from before, and those that the source
-// gives. It is for one execution.
-type fetchedCodes struct {
-	ctx    context.Context
-	source Source
-	proven contracts
-	cache  *codeCache
-	err    error // the first
-}
-
-// CodeSize implements exec.Codes.
-func (f *fetchedCodes) CodeSize(hash types.CodeHash) (int, error) {
-	code, err := f.Code(hash)
-	return len(code), err
-}
-
-// Code implements exec.Codes.
-func (f *fetchedCodes) Code(hash types.CodeHash) ([]byte, error) {
-	if code, ok := f.cache.codes[hash]; ok {
-		return code, nil
+// codesFrom fetches codes from a source.
+func codesFrom(ctx context.Context, from Source) ledger.FetchCode {
+	return func(hash types.CodeHash) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		code, err := from.Code(ctx, hash)
+		return code, asked(err, "the code of a contract")
 	}
-	code, err := f.fetch(hash)
-	if err != nil {
-		if f.err == nil {
-			f.err = err
-		}
-		return nil, err
-	}
-	f.cache.keep(hash, code)
-	return code, nil
-}
-
-func (f *fetchedCodes) fetch(hash types.CodeHash) ([]byte, error) {
-	contract, ok := f.proven.Contract(hash)
-	if !ok {
-		return nil, fmt.Errorf("no contract in the access list has the code %s that is executed", hash)
-	}
-	ctx, cancel := context.WithTimeout(f.ctx, requestTime)
-	defer cancel()
-	code, err := f.source.Code(ctx, contract)
-	if err != nil {
-		return nil, faulty(Unreachable, "the code of the contract %s: %w", contract, err)
-	}
-	if got := types.CodeHash(sha256.Sum256(code)); got != hash {
-		return nil, faulty(Lied, "%w: the code of the contract %s has the hash %s, not %s", ledger.ErrEvidence, contract, got, hash)
-	}
-	return code, nil
-}
-
-// maxCachedCodes bounds the codes that a node without state keeps, in bytes. Any can be had again.
-const maxCachedCodes = 64 << 20
-
-// codeCache has the codes that were asked for last.
-type codeCache struct {
-	codes map[types.CodeHash][]byte
-	order []types.CodeHash // the oldest first
-	size  int
-}
-
-func newCodeCache() *codeCache { return &codeCache{codes: make(map[types.CodeHash][]byte)} }
-
-// keep adds a code that is not there yet, in place of the oldest ones.
-func (c *codeCache) keep(hash types.CodeHash, code []byte) {
-	for len(c.order) > 0 && c.size+len(code) > maxCachedCodes {
-		oldest := c.order[0]
-		c.order = slices.Delete(c.order, 0, 1)
-		c.size -= len(c.codes[oldest])
-		delete(c.codes, oldest)
-	}
-	c.codes[hash] = code
-	c.order = append(c.order, hash)
-	c.size += len(code)
 }

@@ -2,9 +2,11 @@ package replica
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -73,67 +75,51 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 	}
 }
 
-// known says which contract has a code.
-type known map[types.CodeHash]types.ContractID
-
-func (k known) Contract(hash types.CodeHash) (types.ContractID, bool) {
-	id, ok := k[hash]
-	return id, ok
+// TestAsksForCodes has a source be to blame for what it does not give; what it gives is the ledger's to check.
+func TestAsksForCodes(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		err   error
+		cause Cause
+	}{
+		{name: "the code"},
+		{"no answer", context.DeadlineExceeded, Unreachable},
+		{"it does not have it", faulty(Stalled, "the test"), Stalled},
+	} {
+		source := &faultySource{code: func(hash types.CodeHash) ([]byte, error) { return hash[:1], test.err }}
+		code, err := codesFrom(t.Context(), source)(types.CodeHash{7})
+		var fault *faultError
+		if test.cause == "" && (err != nil || string(code) != "\x07") || test.cause != "" && (!errors.As(err, &fault) || fault.cause != test.cause) {
+			t.Errorf("%s: %x, %v", test.name, code, err)
+		}
+	}
 }
 
-func TestFetchesCodes(t *testing.T) {
-	code, id := []byte("some code"), types.ContractID{1}
-	hash := types.CodeHash(sha256.Sum256(code))
-	var given []byte
-	var failure error
-	asked := 0
-	source := &faultySource{code: func(got types.ContractID) ([]byte, error) {
-		if asked++; got != id {
-			return nil, fmt.Errorf("asked for %s", got)
+// TestCodeThatANodeLacks is refused by the node, which is then left for another.
+func TestCodeThatANodeLacks(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			ID     json.RawMessage `json:"id"`
+			Params []string        `json:"params"`
 		}
-		return given, failure
-	}}
-	cache := newCodeCache()
-	fetch := func() (*fetchedCodes, error) {
-		f := &fetchedCodes{ctx: t.Context(), source: source, proven: known{hash: id}, cache: cache}
-		got, err := f.Code(hash)
-		if err == nil && string(got) != string(code) {
-			t.Errorf("got %q", got)
+		check(t, json.NewDecoder(r.Body).Decode(&request))
+		answer := fmt.Sprintf(`"result":"0x%s"`, "0a0b")
+		if request.Params[0] == (types.CodeHash{}).String() {
+			answer = fmt.Sprintf(`"error":{"code":%d,"message":"none","data":{"reason":"no_such_code"}}`, api.CodeNoContract)
 		}
-		return f, err
+		w.Header().Set("Content-Type", "application/json")
+		_, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answer)
+		check(t, err)
+	}))
+	defer server.Close()
+	source, err := NewSource(server.URL)
+	check(t, err)
+	defer source.Close()
+	if code, err := source.Code(t.Context(), types.CodeHash{1}); err != nil || string(code) != "\n\v" {
+		t.Errorf("a code is %x, %v", code, err)
 	}
 	var fault *faultError
-	given = []byte("other code")
-	if f, err := fetch(); !errors.As(err, &fault) || fault.cause != Lied || !errors.Is(err, ledger.ErrEvidence) || !errors.Is(f.err, err) {
-		t.Errorf("other code: %v", err)
-	}
-	given, failure = nil, context.DeadlineExceeded
-	if _, err := fetch(); !errors.As(err, &fault) || fault.cause != Unreachable {
-		t.Errorf("no answer: %v", err)
-	}
-	given, failure = code, nil
-	f, err := fetch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if size, err := f.CodeSize(hash); err != nil || size != len(code) || asked != 3 {
-		t.Errorf("size %d, %v, asked %d times", size, err, asked)
-	}
-	if _, err := f.Code(types.CodeHash{}); err == nil {
-		t.Errorf("code that no contract has: %v", err)
-	}
-}
-
-func TestCodeCacheIsBounded(t *testing.T) {
-	cache := newCodeCache()
-	const size = types.MaxCodeBytes
-	for i := range 2 * maxCachedCodes / size {
-		cache.keep(types.CodeHash{byte(i), byte(i >> 8)}, make([]byte, size))
-		if cache.size > maxCachedCodes || len(cache.codes)*size != cache.size || len(cache.order) != len(cache.codes) {
-			t.Fatalf("%d bytes in %d codes, %d in order", cache.size, len(cache.codes), len(cache.order))
-		}
-	}
-	if _, ok := cache.codes[types.CodeHash{0}]; ok || len(cache.codes) != maxCachedCodes/size {
-		t.Errorf("%d codes are kept, the oldest %v", len(cache.codes), ok)
+	if _, err := source.Code(t.Context(), types.CodeHash{}); !errors.As(err, &fault) || fault.cause != Stalled {
+		t.Errorf("a code that is not there: %v", err)
 	}
 }

@@ -37,8 +37,8 @@ type Source interface {
 	Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error)
 	// Parameters are the encoded parameters after a block, with their Merkle proof; an error where there is none any more.
 	Parameters(ctx context.Context, height types.Height) ([]byte, tree.Proof, error)
-	// Code is what the node gives as a contract's code.
-	Code(ctx context.Context, contract types.ContractID) ([]byte, error)
+	// Code is what the node gives as the code of a hash.
+	Code(ctx context.Context, hash types.CodeHash) ([]byte, error)
 	// Watch calls head for each new block until ctx ends or the node has no more to say.
 	Watch(ctx context.Context, head func(types.Height)) error
 	// Send sends transactions and returns each one's error.
@@ -232,8 +232,13 @@ func (r *remote) Parameters(ctx context.Context, height types.Height) (encoded [
 	return *info.Proof.Value, proof, nil
 }
 
-func (r *remote) Code(ctx context.Context, contract types.ContractID) ([]byte, error) {
-	return r.client.ContractCode(ctx, contract)
+func (r *remote) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) {
+	code, err := r.client.Code(ctx, hash)
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Code == api.CodeNoContract {
+		return nil, faulty(Stalled, "it does not have the code %s: %w", hash, err)
+	}
+	return code, err
 }
 
 func (r *remote) Watch(ctx context.Context, head func(types.Height)) error {

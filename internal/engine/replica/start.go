@@ -10,7 +10,6 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -21,8 +20,8 @@ type Trusted struct {
 	Hash   types.BlockHash
 }
 
-// Begin begins a chain at a block; codes are those that its execution asks for. It is ledger.StartStateless of a store.
-type Begin func(s ledger.Start, codes func(*ledger.Proven) exec.Codes) error
+// Begin begins a chain at a block. It is ledger.StartStateless of a store.
+type Begin func(s ledger.Start, fetch ledger.FetchCode) error
 
 // StartAt gets from the sources what it takes to begin a chain without state at a trusted block, and begins it. A source
 // that does not answer, or whose proof of the block is still to come, is asked again until ctx ends; the error says what is
@@ -81,15 +80,7 @@ func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) e
 	if err := fetchStart(ctx, from, trusted, &s); err != nil {
 		return err
 	}
-	var fetched *fetchedCodes
-	err := begin(s, func(p *ledger.Proven) exec.Codes {
-		fetched = &fetchedCodes{ctx: ctx, source: from, proven: p, cache: newCodeCache()}
-		return fetched
-	})
-	if err != nil && fetched != nil && fetched.err != nil { // whatever became of it on its way through the execution
-		err = fetched.err
-	}
-	return err
+	return begin(s, codesFrom(ctx, from))
 }
 
 // fetchStart asks for the trusted block, its parent's header and its bundle.

@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -62,10 +61,10 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 						return []byte("parameters"), tree.Proof{}, nil
 					}})
 				}
-				begin := func(s ledger.Start, codes func(*ledger.Proven) exec.Codes) error {
+				begin := func(s ledger.Start, fetch ledger.FetchCode) error {
 					parameters, _, err := s.Parameters()
 					if s.Block.Header().Header.Height != height || s.Block.Header().Header.Parent != s.Parent.Header.Hash() || string(s.Bundle) != "bundle" ||
-						string(parameters) != "parameters" || err != nil || codes(nil) == nil {
+						string(parameters) != "parameters" || err != nil || fetch == nil {
 						t.Errorf("%+v, parameters %q, %v", s, parameters, err)
 					}
 					return test.begin

@@ -93,6 +93,14 @@ func (s *Server) getContractCode(_ context.Context, p api.ContractParams) (api.D
 	})
 }
 
+func (s *Server) getCode(_ context.Context, p api.CodeParams) (api.Data, error) {
+	code, err := s.chain.Code(p.CodeHash)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, api.ErrNoCode
+	}
+	return code, err
+}
+
 func (s *Server) getContractAbi(ctx context.Context, p api.ContractParams) (*abi.ABI, error) {
 	code, err := s.getContractCode(ctx, p)
 	if err != nil {

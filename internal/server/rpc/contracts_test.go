@@ -77,6 +77,7 @@ func (s *tokenScenario) examples() []example {
 		{"getContract_absent", "svc_getContract", []any{types.ContractID{9}}, s.testChain},
 		{"getContractAbi", "svc_getContractAbi", []any{s.token}, s.testChain},
 		{"getContractCode", "svc_getContractCode", []any{s.token}, s.testChain},
+		{"getCode", "svc_getCode", []any{types.CodeHash(sha256.Sum256(s.deploy.Payload.(types.Deploy).Code))}, s.testChain},
 		{"getEvents", "svc_getEvents", []any{map[string]any{"contract_id": s.token, "event_name": "Transfer"}}, s.testChain},
 		{"getTokenBalance", "svc_getTokenBalance", []any{s.token, account(bob)}, s.testChain},
 		{"getTokenHolders", "svc_getTokenHolders", []any{s.token}, s.testChain},
@@ -186,6 +187,7 @@ func TestViewCallFailures(t *testing.T) {
 	s.refused(invalid, "svc_viewCall", s.token, "symbol", "0x0")
 	s.refused(api.ErrViewCalls, "svc_batchViewCall", make([]api.ViewCallItem, api.MaxViewCalls+1))
 	s.refused(api.ErrNoContract, "svc_getContractCode", types.ContractID{9})
+	s.refused(api.ErrNoCode, "svc_getCode", types.CodeHash{9})
 	s.refused(api.ErrNoContract, "svc_getStorageAt", types.ContractID{9}, "0x")
 }
 

@@ -301,6 +301,7 @@ func (s *Server) methods() []method {
 		bind(s, api.GetContract, s.getContract),
 		bind(s, api.GetContractABI, s.getContractAbi),
 		bind(s, api.GetContractCode, s.getContractCode),
+		bind(s, api.GetCode, s.getCode),
 		bind(s, api.GetEvents, s.getEvents),
 		bind(s, api.TraceTransaction, s.traceTransaction),
 		bind(s, api.GetTokenBalance, s.getTokenBalance),

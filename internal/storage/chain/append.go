@@ -19,7 +19,7 @@ type Entry struct {
 	Reasons  []exec.Reason             // likewise: why they failed, empty for those that did not; not of consensus
 	Accesses []types.Access            // ascending by key
 	Leaves   []tree.LeafChange         // of the accesses that are writes, ascending by path
-	Codes    map[types.CodeHash][]byte // of the contracts that the block created; known ones may be among them
+	Codes    map[types.CodeHash][]byte // of the contracts that the block created, and in a stateless store called; known ones may be among them
 	Witness  []byte                    // of the accesses in the state before, for the block's proof; empty: none is kept
 	Proof    []byte                    // that the caller has verified, where the block came with one
 }
@@ -121,7 +121,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	}
 	writes := types.Writes(e.Accesses)
 	if v.stateless {
-		writes, e.Leaves, e.Codes = v.kept(writes), nil, nil
+		writes, e.Leaves = v.kept(writes), nil
 	} else if err := checkLeaves(writes, e.Leaves); err != nil {
 		return err
 	}
@@ -176,26 +176,33 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 			b.Set(key, w.Old)
 		}
 	}
-	for hash, size := range sizes {
-		b.Set(tableCodeSizes.key(hash[:]), size.encode())
-	}
+	putSizes(b, sizes)
 	return nil
 }
 
-// putCodes writes the codes that the store does not have, and returns their sizes.
+// putCodes writes the codes that the store does not have, and returns the sizes that are to be written.
 func (v *view) putCodes(b *kv.Batch, h types.Height, codes map[types.CodeHash][]byte) (map[types.CodeHash]codeSize, error) {
 	sizes := make(map[types.CodeHash]codeSize, len(codes))
 	for hash, code := range codes {
-		_, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
-		switch {
-		case errors.Is(err, kv.ErrNotFound):
-			b.Set(tableCodes.key(hash[:]), code)
-			sizes[hash] = codeSize{h, uint32(len(code))}
-		case err != nil:
+		known, err := has(v.snapshot, tableCodeSizes.key(hash[:]))
+		if err != nil {
 			return nil, err
+		}
+		if !known {
+			b.Set(tableCodes.key(hash[:]), code)
+		}
+		if !known || v.stateless {
+			sizes[hash] = codeSize{h, uint32(len(code))}
 		}
 	}
 	return sizes, nil
+}
+
+// putSizes writes what putCodes returned.
+func putSizes(b *kv.Batch, sizes map[types.CodeHash]codeSize) {
+	for hash, size := range sizes {
+		b.Set(tableCodeSizes.key(hash[:]), size.encode())
+	}
 }
 
 // putFailures writes why transactions failed.

@@ -83,7 +83,7 @@ func (c *checker) run() error {
 		c.surplusRows, c.holders, c.leaves,
 	}
 	if c.view.stateless {
-		parts = []func() error{c.strayRows, c.countRows, c.noState, c.blocks, c.surplusRows}
+		parts = []func() error{c.strayRows, c.countRows, c.noState, c.codesThemselves, c.codeSizes, c.blocks, c.codesOfBlocks, c.surplusRows}
 	}
 	for _, part := range parts {
 		if err := part(); err != nil {

@@ -109,6 +109,9 @@ func (c *checker) body(h types.Height, header types.Header) error {
 			}
 		}
 		accessesErr = c.history(h, accesses)
+		if c.view.stateless && accessesErr == nil {
+			accessesErr = c.usedCodes(h, accesses)
+		}
 	}
 	if err != nil || accessesErr != nil {
 		c.rows[h-c.report.Oldest] = 0 // what it calls for is not known

@@ -10,7 +10,7 @@ import (
 
 // Prune deletes the blocks that are further behind the head than the options' retention: bodies, receipts, accesses,
 // indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts and
-// of token holders, and the head's state stay. It stops with the context's error when that ends; what is left of a block
+// of token holders, and the head's state stay; of a stateless store's codes those that a kept block used. It stops with the context's error when that ends; what is left of a block
 // then goes first the next time. It is for a loop beside the one that appends: it goes in batches of [pruneRows] rows that
 // are not waited for, and holds that one up for no longer than such a batch.
 func (s *Store) Prune(ctx context.Context) error {
@@ -44,6 +44,15 @@ func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 		return false, nil
 	}
 	p := &pruner{store: s, ctx: ctx, height: h, publish: !v.halfPruned}
+	if v.stateless {
+		accesses, err := readAccesses(v.snapshot, h)
+		if err != nil {
+			return false, err
+		}
+		if p.codes, err = listedCodes(accesses); err != nil {
+			return false, err
+		}
+	}
 	p.begin()
 	if err := v.eachRow(h, p.remove); err != nil {
 		return false, errors.Join(err, p.batch.Discard())
@@ -61,7 +70,8 @@ type pruner struct {
 	height  types.Height
 	batch   *kv.Batch
 	rows    int
-	publish bool // whether the batch changes what readers are told
+	publish bool             // whether the batch changes what readers are told
+	codes   []types.CodeHash // in a stateless store, those that the block may have used
 }
 
 // begin starts the first batch, with which the block counts as pruned.
@@ -89,9 +99,9 @@ func (p *pruner) commit() error {
 	s := p.store
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	v, err := s.writable()
+	v, err := s.writable() // a block may have come, and used a code again
 	if err == nil && p.publish {
-		err = deleteWitnesses(p.batch, v.snapshot, p.height, p.height+1)
+		err = errors.Join(deleteWitnesses(p.batch, v.snapshot, p.height, p.height+1), v.unusedCodes(p.height, p.codes, p.batch.Delete))
 	}
 	if err != nil {
 		return errors.Join(err, p.batch.Discard())

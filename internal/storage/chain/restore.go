@@ -75,26 +75,28 @@ func (r *Restore) flush() error {
 	return err
 }
 
-// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block. Codes,
-// leaves and witness of the entry are not asked for. The restore has ended, whatever it returns.
+// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block. Leaves
+// and witness of the entry are not asked for, nor its codes unless the store is a stateless one. The restore has ended,
+// whatever it returns.
 func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) error {
 	if err := checkLists(e); err != nil {
 		return errors.Join(err, r.Discard())
 	}
 	r.store.writing.Lock()
 	defer r.store.writing.Unlock()
-	if _, err := r.store.writable(); err != nil {
+	v, err := r.store.writable()
+	if err != nil {
 		return errors.Join(err, r.Discard())
 	}
-	if err := r.putHead(g, zero, e); err != nil {
+	if err := r.putHead(v, g, zero, e); err != nil {
 		return errors.Join(err, r.Discard())
 	}
 	r.store.genesis.Store(&g) // before the view that says there is one
 	return r.store.commit(r.batch, true)
 }
 
-// putHead writes the rows of the block, and those that make a store of the database.
-func (r *Restore) putHead(g types.Genesis, zero types.SignedHeader, e Entry) error {
+// putHead writes the rows of the block, and those that make a store of the database; v is the empty view.
+func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e Entry) error {
 	b, h := r.batch, e.Block.Header.Height
 	set := func(key, value []byte) error { b.Set(key, value); return nil }
 	zeroHash := zero.Header.Hash()
@@ -108,12 +110,17 @@ func (r *Restore) putHead(g types.Genesis, zero types.SignedHeader, e Entry) err
 	putAccesses(b, h, e.Accesses)
 	putItems(b, tableReceipts, h, e.Receipts)
 	putItems(b, tableTransactions, h, e.Block.Transactions)
-	of := &view{stateless: r.store.options.Stateless}
+	of := &view{snapshot: v.snapshot, stateless: r.store.options.Stateless}
 	for _, w := range of.kept(types.Writes(e.Accesses)) {
 		b.Set(historyRow(w.Key, h), w.Old)
 	}
 	if of.stateless {
 		b.Set(keyStateless, nil)
+		sizes, err := of.putCodes(b, h, e.Codes)
+		if err != nil {
+			return err
+		}
+		putSizes(b, sizes)
 	}
 	r.store.putProof(b, h, e.Proof)
 	b.Set(keyFormat, encodeFormat())

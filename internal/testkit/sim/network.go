@@ -219,7 +219,7 @@ func (l *link) Bundle(context.Context, types.Height, int64) ([]byte, error) { re
 func (l *link) Parameters(context.Context, types.Height) ([]byte, tree.Proof, error) {
 	return nil, tree.Proof{}, errNotTold
 }
-func (l *link) Code(context.Context, types.ContractID) ([]byte, error) { return nil, errNotTold }
+func (l *link) Code(context.Context, types.CodeHash) ([]byte, error) { return nil, errNotTold }
 
 func (l *link) Watch(ctx context.Context, head func(types.Height)) error {
 	for told := types.Height(0); ; {
