@@ -134,14 +134,21 @@ func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
 	return now
 }
 
-// instant makes a block of the best executable transaction, if there is one.
+// instant makes a block of the best executable transaction, if there is one. What cannot be included even alone leaves the
+// pool: it would be the best for the next block, too, and so on without end.
 func (s *Solo) instant() (made bool, err error) {
 	tx := s.best().Next()
 	if tx == nil {
 		return false, nil
 	}
 	block, err := s.produce(&single{tx})
-	return err == nil && len(block.Included) > 0, err
+	if err != nil {
+		return false, err
+	}
+	if len(block.Included) == 0 {
+		s.pool.Drop(tx.ID())
+	}
+	return true, nil
 }
 
 // best are the pool's transactions for the next block.

@@ -13,7 +13,9 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -160,6 +162,33 @@ func TestInstantMakesABlockForEachTransaction(t *testing.T) {
 		}
 		synctest.Wait()
 		f.expect("height", f.height(), types.Height(3))
+	})
+}
+
+// TestInstantEndsWithWhatIsNotValid has a pool that is wrong about an account give a transaction that no block can include:
+// blocks are not made again and again for it.
+func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
+	in(t, Manual, func(f *fixture) {
+		wrong := Head(f.ledger)
+		wrong.Account = func(types.Account) (exec.Sender, error) {
+			return exec.Sender{Account: state.Account{Nonce: 5, Balance: 1_000 * types.CoinUnits}}, nil
+		}
+		f.nonce[types.Account(alice.PublicKey())] = 5
+		if err := f.between(f.t.Context(), func() error {
+			f.OnBlock = func(b ledger.Block) {
+				if b.Header.Header.Height > 3 { // what it would come to is known
+					f.SetBlockTime(Manual)
+				}
+			}
+			return f.pool.Reload(wrong)
+		}); err != nil {
+			f.t.Fatal(err)
+		}
+		f.send(alice, payment)
+		f.SetBlockTime(Instant)
+		synctest.Wait()
+		f.expect("height", f.height(), types.Height(1))
+		f.expect("pending", f.pool.Stats().Count, 0)
 	})
 }
 
