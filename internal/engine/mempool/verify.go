@@ -13,7 +13,7 @@ import (
 
 // Limits of signature verification. They bound what waits, not what is verified in a second.
 const (
-	batchSize   = 512      // signatures verified together: more gain little
+	batchSize   = 1024     // signatures verified together: twice as many take a tenth less, and a bad one costs twice as much
 	queueItems  = 32_768   // about a second's work of one core
 	queueBytes  = 64 << 20 // of transactions waiting for verification
 	suspectTime = time.Minute

@@ -177,7 +177,7 @@ func TestFewSignaturesLinger(t *testing.T) {
 	})
 }
 
-// TestBatchesAreBounded verifies 1,100 at once in batches of at most 512.
+// TestBatchesAreBounded verifies 1,100 at once in batches of at most 1,024.
 func TestBatchesAreBounded(t *testing.T) {
 	r := &recorder{}
 	p := openRecorded(t, newChain(), r)
@@ -190,7 +190,7 @@ func TestBatchesAreBounded(t *testing.T) {
 			t.Fatalf("transaction %d: %v", i, result.Err)
 		}
 	}
-	if got := r.take(); !slices.Contains(got, 512) || slices.Max(got) > 512 || sum(got) != 1100 {
+	if got := r.take(); !slices.Contains(got, 1024) || slices.Max(got) > 1024 || sum(got) != 1100 {
 		t.Fatalf("batches of %v", got)
 	}
 }
