@@ -140,7 +140,7 @@ func (b indexed) events(put func(key, value []byte) error) error {
 				named = append(named, newConcern(name, uint32(i)))
 			}
 		}
-		sortConcerns(named)
+		named := sorted(named)
 		for i, c := range named {
 			row = places[c.index].appendTo(row)
 			if i+1 < len(named) && *named[i+1].name == *c.name {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -167,9 +168,8 @@ func (b indexed) ids(put func(key, value []byte) error) error {
 	for i := range b.receipts {
 		order[i] = newConcern((*[32]byte)(&b.receipts[i].Transaction), uint32(i))
 	}
-	sortConcerns(order)
 	var key, row []byte
-	for _, c := range order {
+	for _, c := range sorted(order) {
 		key, row = tableIDs.appendKey(key[:0], c.name[:]), Position{b.height, c.index}.appendTo(row[:0])
 		if err := put(key, row); err != nil {
 			return err
@@ -216,7 +216,37 @@ func (c concern) compare(other concern) int {
 	return cmp.Or(bytes.Compare(c.name[:], other.name[:]), cmp.Compare(c.index, other.index))
 }
 
-func sortConcerns(c []concern) { slices.SortFunc(c, concern.compare) }
+// sorted returns the concerns in ascending order, and may change theirs. Most names are hashes: their first bits say nearly
+// where each belongs, which a sort by comparisons takes three times as long to find out for a large block.
+func sorted(c []concern) []concern {
+	const few = 128
+	if len(c) < few {
+		slices.SortFunc(c, concern.compare)
+		return c
+	}
+	shift := 64 - bits.Len(uint(len(c)/4)) // some four in each part
+	ends := make([]int, 1<<(64-shift))     // of the parts; at first where they begin
+	for i := range c {
+		ends[c[i].prefix>>shift]++
+	}
+	begin := 0
+	for i, size := range ends {
+		ends[i] = begin
+		begin += size
+	}
+	parts := make([]concern, len(c))
+	for i := range c {
+		end := &ends[c[i].prefix>>shift]
+		parts[*end] = c[i]
+		*end++
+	}
+	begin = 0
+	for _, end := range ends {
+		slices.SortFunc(parts[begin:end], concern.compare)
+		begin = end
+	}
+	return parts
+}
 
 // concerned lists which account is concerned by which transaction, ascending; a pair may come twice.
 func (b indexed) concerned() []concern {
@@ -241,8 +271,7 @@ func (b indexed) concerned() []concern {
 			}
 		}
 	}
-	sortConcerns(pairs)
-	return pairs
+	return sorted(pairs)
 }
 
 // readIndexed reads what a kept block's index rows follow from.
