@@ -67,6 +67,10 @@ var (
 	ErrAlreadyKnown = reason(CodeAlreadyKnown, "already_known", "the transaction is known already")
 	// ErrMempoolFull: the pool takes nothing at present; data.retryAfterSeconds says when to try again.
 	ErrMempoolFull = reason(CodeMempoolFull, "mempool_full", "the mempool is full")
+	// ErrNotWritten: the pool takes nothing at present, as it cannot write down what it takes; data.retryAfterSeconds says when
+	// to try again.
+	ErrNotWritten = jsonrpc.NewError(CodeMempoolFull, "the node cannot write transactions down: its disk is full or fails",
+		"reason", "storage", "retryAfterSeconds", 10)
 	// ErrIntrinsicGas: the gas limit is under what the transaction costs before it runs.
 	ErrIntrinsicGas = reason(CodeGasLimit, "intrinsic_gas", "the gas limit is under the transaction's intrinsic gas")
 	// ErrGasOverBlock: the gas limit is over a block's.
@@ -140,7 +144,7 @@ var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas 
 // admissionErrors are those of a transaction that is offered to the pool.
 var admissionErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrCannotPay, ErrFeeTooLow,
-	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
+	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
 	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
 	ErrNoPrimary, ErrBusy,
 }

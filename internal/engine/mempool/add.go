@@ -115,6 +115,7 @@ func (p *Pool) commit(b *batch) {
 		}
 		err := p.journal.Append(records...)
 		p.requestRewrite()
+		p.tellOfJournal(err)
 		if err != nil {
 			for _, c := range waiting {
 				c.err = closedAs(err)

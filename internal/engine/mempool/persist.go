@@ -123,6 +123,17 @@ func (p *Pool) requestRewrite() {
 	}
 }
 
+// tellOfJournal logs when appending to the journal begins to fail, and when it does not any more.
+func (p *Pool) tellOfJournal(err error) {
+	switch failing := err != nil; {
+	case errors.Is(err, journal.ErrClosed) || p.journalFails.Swap(failing) == failing:
+	case failing:
+		p.opts.Log.Error("transactions are refused: the mempool journal cannot be written", "error", err)
+	default:
+		p.opts.Log.Info("transactions are taken again: the mempool journal is written")
+	}
+}
+
 // rewriteLoop rewrites the journal when asked to, after a failure not again for a minute.
 func (p *Pool) rewriteLoop() {
 	var retry time.Time

@@ -275,10 +275,11 @@ func TestFileThatIsNoJournal(t *testing.T) {
 	}
 }
 
-// TestDiskFull refuses what cannot be written, and what it would have replaced or evicted stays.
+// TestDiskFull refuses what cannot be written, and what it would have replaced or evicted stays. The log says so once.
 func TestDiskFull(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
-	opts := Options{Journal: journalPath(t), FS: fs, MaxTransactions: 10}
+	var log bytes.Buffer
+	opts := Options{Journal: journalPath(t), FS: fs, MaxTransactions: 10, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	p := openPool(t, c, opts)
 	fill(t, p, 1, 10)
 	want := contents(p)
@@ -291,6 +292,10 @@ func TestDiskFull(t *testing.T) {
 	checkInvariants(t, p)
 	fs.set("")
 	add(t, p, transfer(1, 0, 200, 50))
+	add(t, p, transfer(1, 1, 200, 50))
+	if refused, taken := strings.Count(log.String(), "transactions are refused"), strings.Count(log.String(), "are taken again"); refused != 1 || taken != 1 {
+		t.Errorf("told %d times that transactions are refused, %d times that they are taken:\n%s", refused, taken, log.String())
+	}
 	want = contents(p)
 	if got := contents(openCopy(t, c, opts.Journal, opts)); !maps.Equal(got, want) {
 		t.Fatalf("got %v, want %v", got, want)

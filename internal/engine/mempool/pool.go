@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
@@ -81,7 +82,8 @@ type Pool struct {
 	counts   *counts
 	changed  chan struct{}
 
-	journal *journal.Journal // nil without one
+	journal      *journal.Journal // nil without one
+	journalFails atomic.Bool      // whether the last append failed
 	// writing is held for reading from the write of a transaction to the journal until it is in the pool, and for
 	// writing while a rewrite of the journal takes its mark: what lies before the mark is then in the pool, or was.
 	writing sync.RWMutex

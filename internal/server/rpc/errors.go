@@ -30,6 +30,7 @@ var translations = []struct {
 	{mempool.ErrReplacementUnderpriced, api.ErrReplacementUnderpriced},
 	{mempool.ErrKnown, api.ErrAlreadyKnown},
 	{mempool.ErrFull, api.ErrMempoolFull},
+	{mempool.ErrJournal, api.ErrNotWritten},
 	{exec.ErrIntrinsicGas, api.ErrIntrinsicGas},
 	{exec.ErrGasOverBlock, api.ErrGasOverBlock},
 	{exec.ErrPriorityOverMax, api.ErrPriorityOverMax},

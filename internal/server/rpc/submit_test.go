@@ -165,6 +165,7 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 		exec.ErrGasOverBlock, exec.ErrPriorityOverMax, exec.ErrFeeTooLow, exec.ErrNotProducer, exec.ErrBadParameters,
 		exec.ErrNonceExhausted, exec.ErrNonceTooLow, exec.ErrNonceTooHigh, exec.ErrSenderIsContract, exec.ErrCannotPay,
 		mempool.ErrMalformed, mempool.ErrBadSignature, mempool.ErrKnown, mempool.ErrReplacementUnderpriced, mempool.ErrFull,
+		mempool.ErrJournal,
 	} {
 		var e *jsonrpc.Error
 		if got := c.server.public(fmt.Errorf("transaction: %w", err)); !errors.As(got, &e) {
@@ -175,6 +176,9 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 	var e *jsonrpc.Error
 	if !errors.As(full, &e) || !errors.Is(e, api.ErrMempoolFull) || e.Data["retryAfterSeconds"] != int64(2) {
 		t.Errorf("got %v", full)
+	}
+	if got := c.server.public(fmt.Errorf("%w: write /secret/path: no space left on device", mempool.ErrJournal)); !errors.Is(got, api.ErrNotWritten) || strings.Contains(got.Error(), "secret") {
+		t.Errorf("a full disk is %v", got)
 	}
 	if len(api.ErrMempoolFull.Data) != 1 {
 		t.Error("a shared error was changed")
