@@ -140,17 +140,19 @@ func (d *Directory) Prune(keep int) error {
 // Keep makes a snapshot whenever the head has passed a multiple of interval, which is at least 1, and keeps the newest,
 // until the context ends. One that fails is told to log and tried again at the next multiple.
 func (d *Directory) Keep(ctx context.Context, store *chain.Store, interval uint64, keep int, log *slog.Logger) error {
+	after := func(h types.Height) types.Height { return (h/types.Height(interval) + 1) * types.Height(interval) }
 	for {
-		next := types.Height(interval)
+		var newest types.Height // 0 without one
 		if list := d.List(); len(list) > 0 {
-			next = (list[len(list)-1].Height/types.Height(interval) + 1) * types.Height(interval)
+			newest = list[len(list)-1].Height
 		}
-		if err := d.keepAt(ctx, store, next, keep, log); ctx.Err() != nil || errors.Is(err, chain.ErrClosed) {
+		if err := d.keepAt(ctx, store, after(newest), keep, log); ctx.Err() != nil || errors.Is(err, chain.ErrClosed) {
 			return nil
 		} else if err != nil {
-			log.Error("no snapshot was made", "height", next, "error", err)
+			head := store.Head().Header.Height
+			log.Error("no snapshot was made", "head", head, "newest", newest, "next_try", after(head), "error", err)
 			// Not again for the same block: what failed is not likely to be gone.
-			if err := store.WaitHeight(ctx, (store.Head().Header.Height/types.Height(interval)+1)*types.Height(interval)); err != nil {
+			if err := store.WaitHeight(ctx, after(head)); err != nil {
 				return nil // the context has ended, or the store is closed
 			}
 		}

@@ -142,7 +142,7 @@ func TestKeep(t *testing.T) {
 		if height == 5 {
 			c.grow(blockOf{accounts: 2})
 			height++
-			if got := <-news.told; got != "no snapshot was made" {
+			if got := <-news.told; got != "no snapshot was made head=6 newest=4 next_try=8" {
 				t.Fatalf("at %d: %s", height, got)
 			}
 		}
@@ -152,7 +152,7 @@ func TestKeep(t *testing.T) {
 	requireHeights(t, d, 4, 8)
 }
 
-// newsHandler tells of what is logged.
+// newsHandler tells of what is logged, errors with their numbers.
 type newsHandler struct {
 	slog.Handler
 	told chan string
@@ -161,7 +161,14 @@ type newsHandler struct {
 func (*newsHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h *newsHandler) Handle(_ context.Context, r slog.Record) error {
-	h.told <- r.Message
+	news := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		if r.Level == slog.LevelError && a.Key != "error" {
+			news += " " + a.String()
+		}
+		return true
+	})
+	h.told <- news
 	return nil
 }
 
