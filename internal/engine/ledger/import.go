@@ -169,11 +169,10 @@ func (l *Ledger) Import(r *Received) (Block, error) {
 		return Block{}, err
 	}
 	timings.Execute = lap(&now)
-	change, err := l.tree.Prepare(result.Accesses, parallel.Run)
+	change, err := prepare(l.tree, &result)
 	if err != nil {
 		return Block{}, err
 	}
-	result.Header.StateRoot = change.Root()
 	timings.Tree = lap(&now)
 	if err := exec.CheckHeader(r.block.Header, result.Header); err != nil {
 		return Block{}, &InvalidBlock{

@@ -152,11 +152,10 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, err
 	}
 	timings.Execute = lap(&now)
-	change, err := l.tree.Prepare(result.Accesses, parallel.Run)
+	change, err := prepare(l.tree, &result)
 	if err != nil {
 		return Block{}, err
 	}
-	result.Header.StateRoot = change.Root()
 	timings.Tree = lap(&now)
 	hash := result.Header.Hash()
 	signature, err := seal(hash)
@@ -174,6 +173,15 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		Header: types.SignedHeader{Header: result.Header, Signature: signature}, Hash: hash,
 		Included: result.IDs, Accesses: result.Accesses, Timings: timings,
 	}, l.publish()
+}
+
+// prepare is what a block that was executed changes in the tree of the state before it; it completes the header by the root.
+func prepare(before *tree.Tree, result *exec.Result) (*tree.Change, error) {
+	change, err := before.Prepare(result.Accesses, parallel.Run)
+	if err == nil {
+		result.Header.StateRoot = change.Root()
+	}
+	return change, err
 }
 
 // append puts a block on disk that was executed.
@@ -302,10 +310,6 @@ func executeGenesis(g types.Genesis) (exec.Result, *tree.Change, error) {
 	if err != nil {
 		return exec.Result{}, nil, err
 	}
-	change, err := empty.Prepare(result.Accesses, parallel.Run)
-	if err != nil {
-		return exec.Result{}, nil, err
-	}
-	result.Header.StateRoot = change.Root()
-	return result, change, nil
+	change, err := prepare(empty, &result)
+	return result, change, err
 }
