@@ -35,7 +35,7 @@ const (
 type Config struct {
 	Importer Importer
 	Sources  []Source // in the order in which they are preferred
-	// Dir is where the evidence of a halt is kept; empty for nowhere.
+	// Dir is where the evidence of a halt is kept; "" keeps none.
 	Dir string
 	Log *slog.Logger
 	// OnBlock is told of every block after it is on disk, in the replica's loop. An error ends the replica.
