@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -40,7 +41,7 @@ func (s *bundleServer) serve(ctx context.Context, h types.Height, limit int64) (
 		defer s.mu.Unlock()
 		s.now--
 	}()
-	if err := pause(ctx, bundleTime); err != nil {
+	if err := pause.For(ctx, bundleTime); err != nil {
 		return nil, err
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -138,7 +139,7 @@ func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<
 			if empty++; empty == attempts {
 				return faulty(Stalled, "it says that it has block %d and does not give it", from)
 			}
-			if err := pause(ctx, retryPause<<empty); err != nil {
+			if err := pause.For(ctx, retryPause<<empty); err != nil {
 				return err
 			}
 			continue
@@ -169,7 +170,7 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 		if attempt == attempts || ctx.Err() != nil {
 			return nil, err
 		}
-		if err := pause(ctx, retryPause<<attempt); err != nil {
+		if err := pause.For(ctx, retryPause<<attempt); err != nil {
 			return nil, err
 		}
 	}
@@ -255,16 +256,4 @@ func (f *fetcher) request(ctx context.Context, from, to types.Height) ([][]byte,
 		f.upstream.answered()
 	}
 	return blocks, err
-}
-
-// pause returns after d, or with the context's error when that ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

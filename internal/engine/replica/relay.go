@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -41,7 +42,7 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 		}
 		after, wait := r.relay(ctx, proofs, next)
 		if next = after; wait > 0 {
-			if err := pause(ctx, r.config.Jitter(wait)); err != nil {
+			if err := pause.For(ctx, r.config.Jitter(wait)); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -140,7 +141,7 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 		if len(asked) > 0 {
 			continue // each has failed just now, and has a time to be asked again
 		}
-		if err := pause(ctx, time.Until(next)); err != nil {
+		if err := pause.For(ctx, time.Until(next)); err != nil {
 			return nil, err
 		}
 	}
@@ -272,7 +273,7 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 			return ctx.Err()
 		}
 		r.config.Log.Debug("the upstream does not push", "upstream", u.Name(), "error", plain(err))
-		if err := pause(ctx, watchAgain); err != nil {
+		if err := pause.For(ctx, watchAgain); err != nil {
 			return err
 		}
 	}
@@ -283,7 +284,7 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error {
 	failed := 0
 	for {
-		if err := pause(ctx, r.config.Jitter(probeInterval)); err != nil {
+		if err := pause.For(ctx, r.config.Jitter(probeInterval)); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -385,7 +386,7 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, b *ledger.Recei
 		}
 		u.answered()
 		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
-		if err := pause(ctx, u.jitter(provenPoll)); err != nil {
+		if err := pause.For(ctx, u.jitter(provenPoll)); err != nil {
 			return ledger.Block{}, err
 		}
 	}
@@ -441,7 +442,7 @@ func (r *Replica) hold(ctx context.Context, h types.Header) error {
 			return nil
 		}
 		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, h.Timestamp-now))
-		if err := pause(ctx, time.Second); err != nil {
+		if err := pause.For(ctx, time.Second); err != nil {
 			return err
 		}
 	}

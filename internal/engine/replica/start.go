@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -48,7 +49,7 @@ func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.L
 		if sources = again; len(sources) == 0 {
 			return fmt.Errorf("no upstream gives what it takes to start at block %d: %w", trusted.Height, errors.Join(faults...))
 		}
-		if err := pause(ctx, wait/2+rand.N(wait/2)); err != nil {
+		if err := pause.For(ctx, wait/2+rand.N(wait/2)); err != nil {
 			return errors.Join(append(faults, err)...)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 )
 
 // ErrNone: no node that answers offers a snapshot that is wanted.
@@ -81,7 +82,7 @@ const partSuffix = ".part"
 func (d Download) Fetch(ctx context.Context) (string, error) {
 	f := fetcher{Download: d, refused: make(map[identity]error)}
 	if f.Wait == nil {
-		f.Wait = pause
+		f.Wait = pause.For
 	}
 	for failures := 0; ; failures++ {
 		path, err := f.attempt(ctx)
@@ -92,17 +93,6 @@ func (d Download) Fetch(ctx context.Context) (string, error) {
 		if err := f.Wait(ctx, backoff(failures)); err != nil {
 			return "", err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
@@ -38,18 +39,6 @@ type link struct {
 func (l *link) Name() string { return l.to.name }
 func (l *link) Close()       {}
 
-// sleep returns after d, or with the context's error when that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // travel is what a message takes: some milliseconds, with faults now and then seconds; it may not arrive at all, and
 // then the sender waits for long.
 func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
@@ -64,7 +53,7 @@ func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 			most = 2 * time.Second
 		}
 	}
-	if err := sleep(ctx, time.Microsecond+time.Duration(dice.Int64N(int64(most)))); err != nil {
+	if err := pause.For(ctx, time.Microsecond+time.Duration(dice.Int64N(int64(most)))); err != nil {
 		return err
 	}
 	if lost {
