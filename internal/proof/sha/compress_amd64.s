@@ -194,3 +194,84 @@ rounds:
 	JNZ  block
 	VZEROUPPER
 	RET
+
+// TRANSPOSE takes words 0–3 of 16 messages, one in each lane, to four registers in which each 128-bit lane holds the four
+// words of one message: those of messages 0, 4, 8 and 12 in m0, those of messages 1, 5, 9 and 13 in m1 and so on. It
+// does the reverse too.
+#define TRANSPOSE(w0, w1, w2, w3, m0, m1, m2, m3) \
+	VPUNPCKLDQ  w1, w0, Z24   \
+	VPUNPCKHDQ  w1, w0, Z25   \
+	VPUNPCKLDQ  w3, w2, Z26   \
+	VPUNPCKHDQ  w3, w2, Z27   \
+	VPUNPCKLQDQ Z26, Z24, m0  \
+	VPUNPCKHQDQ Z26, Z24, m1  \
+	VPUNPCKLQDQ Z27, Z25, m2  \
+	VPUNPCKHQDQ Z27, Z25, m3
+
+// WORD reads a word of the states, most significant byte first.
+#define WORD(offset, w) \
+	VMOVDQU32 offset(SI), w \
+	VPSHUFB   Z31, w, w
+
+// HALVES stores the 16-byte halves at an offset in four messages' hashes, those of m, whose first lane is x.
+#define HALVES(x, m, offset) \
+	VMOVDQU32     x, offset(DI)         \
+	VEXTRACTI32X4 $1, m, 128+offset(DI) \
+	VEXTRACTI32X4 $2, m, 256+offset(DI) \
+	VEXTRACTI32X4 $3, m, 384+offset(DI)
+
+// func storeLanes(dst *[32]byte, state *[8][16]uint32)
+TEXT ·storeLanes(SB), NOSPLIT, $0-16
+	MOVQ dst+0(FP), DI
+	MOVQ state+8(FP), SI
+	VBROADCASTI32X4 byteOrder<>(SB), Z31
+	WORD(0, Z0)
+	WORD(64, Z1)
+	WORD(128, Z2)
+	WORD(192, Z3)
+	WORD(256, Z4)
+	WORD(320, Z5)
+	WORD(384, Z6)
+	WORD(448, Z7)
+	TRANSPOSE(Z0, Z1, Z2, Z3, Z8, Z9, Z10, Z11)
+	TRANSPOSE(Z4, Z5, Z6, Z7, Z12, Z13, Z14, Z15)
+	HALVES(X8, Z8, 0)
+	HALVES(X12, Z12, 16)
+	HALVES(X9, Z9, 32)
+	HALVES(X13, Z13, 48)
+	HALVES(X10, Z10, 64)
+	HALVES(X14, Z14, 80)
+	HALVES(X11, Z11, 96)
+	HALVES(X15, Z15, 112)
+	VZEROUPPER
+	RET
+
+// PAIRS reads the 16 bytes at an offset in pairs k, k + 4, k + 8 and k + 12 into m, whose first lane is x.
+#define PAIRS(offset, x, m) \
+	VMOVDQU32    offset(SI), x                  \
+	VINSERTI32X4 $1, 256+offset(SI), m, m \
+	VINSERTI32X4 $2, 512+offset(SI), m, m \
+	VINSERTI32X4 $3, 768+offset(SI), m, m
+
+// FOURWORDS reads the four words at an offset in all pairs and stores them word by word.
+#define FOURWORDS(from, to) \
+	PAIRS(from, X0, Z0)     \
+	PAIRS(64+from, X1, Z1)  \
+	PAIRS(128+from, X2, Z2) \
+	PAIRS(192+from, X3, Z3) \
+	TRANSPOSE(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7) \
+	VMOVDQU32 Z4, to(DI)     \
+	VMOVDQU32 Z5, 64+to(DI)  \
+	VMOVDQU32 Z6, 128+to(DI) \
+	VMOVDQU32 Z7, 192+to(DI)
+
+// func loadPairs(words *[16][16]uint32, digests *[32]byte)
+TEXT ·loadPairs(SB), NOSPLIT, $0-16
+	MOVQ words+0(FP), DI
+	MOVQ digests+8(FP), SI
+	FOURWORDS(0, 0)
+	FOURWORDS(16, 256)
+	FOURWORDS(32, 512)
+	FOURWORDS(48, 768)
+	VZEROUPPER
+	RET

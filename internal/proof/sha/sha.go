@@ -28,7 +28,7 @@ func Hash(dst [][sha256.Size]byte, words []uint32) {
 				copy(e.words[k-whole][:], words[k*count+done:])
 			}
 			compress(&state, &e.words[0][0], 4*lanes, e.blocks)
-			store(dst[done:done+lanes], &state)
+			storeLanes(&dst[done], &state)
 		}
 	}
 	for i := done; i < len(dst); i++ {
@@ -46,15 +46,10 @@ func HashPairs(dst [][sha256.Size]byte, tag uint32, digests [][sha256.Size]byte)
 			e.words[0][i] = tag
 		}
 		for ; done+lanes <= len(dst); done += lanes {
-			for i, d := range digests[2*done : 2*(done+lanes)] {
-				to, i := e.words[1+i%2*digestWords:][:digestWords], i/2
-				for k := range to {
-					to[k][i] = binary.LittleEndian.Uint32(d[4*k:])
-				}
-			}
+			loadPairs((*[2 * digestWords][lanes]uint32)(e.words[1:]), &digests[2*done])
 			state := initialLanes
 			compress(&state, &e.words[0][0], 4*lanes, e.blocks)
-			store(dst[done:done+lanes], &state)
+			storeLanes(&dst[done], &state)
 		}
 	}
 	var message [4 * pairWords]byte
@@ -64,6 +59,48 @@ func HashPairs(dst [][sha256.Size]byte, tag uint32, digests [][sha256.Size]byte)
 		copy(message[4+sha256.Size:], digests[2*done+1][:])
 		dst[done] = sha256.Sum256(message[:])
 	}
+}
+
+// SearchPrefix is the length in bytes of what precedes the number that Search counts up.
+const SearchPrefix = 36
+
+// Search returns the least of the count numbers from first on for which the hash of prefix and the number, eight bytes
+// little-endian, begins with so many zero bits, at most 32, counted from each byte's lowest. first and count must be
+// multiples of 16.
+func Search(prefix *[SearchPrefix]byte, first uint64, count, bits int) (least uint64, found bool) {
+	mask := uint32(1<<bits - 1)
+	if !vector {
+		message := append(append(make([]byte, 0, SearchPrefix+8), prefix[:]...), make([]byte, 8)...)
+		for n := first; n < first+uint64(count); n++ {
+			binary.LittleEndian.PutUint64(message[SearchPrefix:], n)
+			if sum := sha256.Sum256(message); binary.LittleEndian.Uint32(sum[:])&mask == 0 {
+				return n, true
+			}
+		}
+		return 0, false
+	}
+	mask = swap(mask) // for states, whose words are big-endian
+	const fixed = SearchPrefix / 4
+	e := newEnding(fixed + 2)
+	for i := range lanes {
+		for k := range fixed {
+			e.words[k][i] = binary.LittleEndian.Uint32(prefix[4*k:])
+		}
+	}
+	for n := first; n < first+uint64(count); n += lanes {
+		low, high := &e.words[fixed], &e.words[fixed+1]
+		for i := range low {
+			low[i], high[i] = uint32(n)+uint32(i), uint32(n>>32)
+		}
+		state := initialLanes
+		compress(&state, &e.words[0][0], 4*lanes, e.blocks)
+		for i, word := range &state[0] {
+			if word&mask == 0 {
+				return n + uint64(i), true
+			}
+		}
+	}
+	return 0, false
 }
 
 // hashOne hashes message i of count.
@@ -119,16 +156,6 @@ func (e *ending) pad(rest, end int, bits uint64) {
 		e.words[rest][i] = 0x80
 		e.words[end-2][i] = swap(uint32(bits >> 32))
 		e.words[end-1][i] = swap(uint32(bits))
-	}
-}
-
-// store writes the hashes.
-func store(dst [][sha256.Size]byte, state *[8][lanes]uint32) {
-	for i := range dst {
-		d := &dst[i]
-		for k := range state {
-			binary.BigEndian.PutUint32(d[4*k:], state[k][i])
-		}
 	}
 }
 

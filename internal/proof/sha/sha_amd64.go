@@ -2,7 +2,11 @@
 
 package sha
 
-import "golang.org/x/sys/cpu"
+import (
+	"crypto/sha256"
+
+	"golang.org/x/sys/cpu"
+)
 
 // vector says whether compress may run.
 var vector = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
@@ -12,3 +16,13 @@ var vector = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 //
 //go:noescape
 func compress(state *[8][lanes]uint32, words *uint32, stride, blocks uintptr)
+
+// storeLanes stores the hashes of 16 messages.
+//
+//go:noescape
+func storeLanes(dst *[sha256.Size]byte, state *[8][lanes]uint32)
+
+// loadPairs sets words to those of 16 pairs of digests.
+//
+//go:noescape
+func loadPairs(words *[2 * digestWords][lanes]uint32, digests *[sha256.Size]byte)

@@ -2,10 +2,22 @@
 
 package sha
 
+import "crypto/sha256"
+
 // vector says whether compress may run.
 const vector = false
 
 // compress is not there: vector says so.
 func compress(*[8][lanes]uint32, *uint32, uintptr, uintptr) {
+	panic("sha: no vector kernel on this architecture")
+}
+
+// storeLanes is not there: vector says so.
+func storeLanes(*[sha256.Size]byte, *[8][lanes]uint32) {
+	panic("sha: no vector kernel on this architecture")
+}
+
+// loadPairs is not there: vector says so.
+func loadPairs(*[2 * digestWords][lanes]uint32, *[sha256.Size]byte) {
 	panic("sha: no vector kernel on this architecture")
 }

@@ -74,3 +74,26 @@ func TestHashPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestSearch compares with hashing one number after the other, across the end of the low word too.
+func TestSearch(t *testing.T) {
+	prefix := [SearchPrefix]byte{0: 1, 17: 2, SearchPrefix - 1: 3}
+	for _, c := range []struct {
+		first       uint64
+		count, bits int
+	}{
+		{0, 16, 0}, {0, 16, 20}, {0, 1 << 10, 4}, {0, 1 << 10, 8}, {1 << 20, 1 << 13, 9}, {1<<20 + 16, 1 << 13, 10},
+		{1<<32 - 48, 96, 5}, {1<<32 - 32, 1 << 10, 32}, {1 << 40, 1 << 12, 11},
+	} {
+		want, is := uint64(0), false
+		for n := c.first; n < c.first+uint64(c.count) && !is; n++ {
+			sum := sha256.Sum256(binary.LittleEndian.AppendUint64(prefix[:], n))
+			if is = binary.LittleEndian.Uint64(sum[:])&(1<<c.bits-1) == 0; is {
+				want = n
+			}
+		}
+		if got, found := Search(&prefix, c.first, c.count, c.bits); got != want || found != is {
+			t.Errorf("%d bits from %d on: %d, %t, want %d, %t", c.bits, c.first, got, found, want, is)
+		}
+	}
+}

@@ -12,6 +12,7 @@ package transcript
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/sha"
@@ -96,55 +97,25 @@ func good(sum *[sha256.Size]byte, bits int) bool {
 	return binary.LittleEndian.Uint64(sum[:])&(1<<bits-1) == 0
 }
 
-// sealBatch is how many nonces are hashed side by side, sealBatches how many batches one call tries, and sealCalls how
-// many calls run before anyone looks.
+// sealChunk is how many nonces one call tries, and sealCalls how many calls run before anyone looks.
 const (
-	sealBatch   = 1 << 8
-	sealBatches = 1 << 4
-	sealCalls   = 1 << 4
+	sealChunk = 1 << 12
+	sealCalls = 1 << 5
 )
 
-// Seal finds the least nonce good for this many bits of work, about 2^bits hashes, and takes it in. parallel runs f(i)
-// for each i below n in any order.
+// Seal finds the least nonce good for this many bits of work, at most 32 and about 2^bits hashes, and takes it in.
+// parallel runs f(i) for each i below n in any order.
 func (t *Transcript) Seal(bits int, parallel func(n int, f func(i int))) uint64 {
-	const chunk = sealBatch * sealBatches
-	for base := uint64(0); ; base += sealCalls * chunk {
-		var found [sealCalls]uint64 // the least good nonce of each call, plus one
+	prefix := [sha.SearchPrefix]byte(t.tagged(tagSeal))
+	for base := uint64(0); ; base += sealCalls * sealChunk {
+		var nonces [sealCalls]uint64
+		var found [sealCalls]bool
 		parallel(sealCalls, func(i int) {
-			found[i] = t.search(base+uint64(i)*chunk, bits)
+			nonces[i], found[i] = sha.Search(&prefix, base+uint64(i)*sealChunk, sealChunk, bits)
 		})
-		for _, n := range found {
-			if n != 0 {
-				t.Sealed(n-1, bits)
-				return n - 1
-			}
+		if i := slices.Index(found[:], true); i >= 0 {
+			t.Sealed(nonces[i], bits)
+			return nonces[i]
 		}
 	}
-}
-
-// search returns the least good nonce of a chunk, plus one, or 0 if there is none.
-func (t *Transcript) search(first uint64, bits int) uint64 {
-	prefix := t.tagged(tagSeal)
-	fixed := len(prefix) / 4
-	words := make([]uint32, (fixed+2)*sealBatch)
-	for k := range fixed {
-		for i := range sealBatch {
-			words[k*sealBatch+i] = binary.LittleEndian.Uint32(prefix[4*k:])
-		}
-	}
-	low, high := words[fixed*sealBatch:(fixed+1)*sealBatch], words[(fixed+1)*sealBatch:]
-	sums := make([][sha256.Size]byte, sealBatch)
-	for range sealBatches {
-		for i := range sealBatch {
-			low[i], high[i] = uint32(first+uint64(i)), uint32((first+uint64(i))>>32)
-		}
-		sha.Hash(sums, words)
-		for i := range sums {
-			if good(&sums[i], bits) {
-				return first + uint64(i) + 1
-			}
-		}
-		first += sealBatch
-	}
-	return 0
 }
