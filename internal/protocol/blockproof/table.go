@@ -17,14 +17,12 @@ type Room struct {
 // of all of them would belong into one set of the cache.
 const gap = 16
 
-// columns returns columns of so many rows, all zero, in place of those that it returned before.
+// columns returns columns of so many rows, of any content, in place of those that it returned before.
 func (r *Room) columns(rows int) []field.Vector {
 	stride := rows + gap
 	if len(r.all) < columns*stride {
 		r.all = nil // before the larger one is there
 		r.all = make(field.Vector, columns*stride)
-	} else {
-		clear(r.all[:columns*stride])
 	}
 	table := make([]field.Vector, columns)
 	for i := range table {
@@ -37,17 +35,34 @@ func (r *Room) columns(rows int) []field.Vector {
 // used again.
 func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
 	rows := 1 << max(minLogRows, bits.Len(uint(len(s.rows)-1)))
-	table := room.columns(rows)
+	table, padding := room.columns(rows), paddingRow()
 	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {
 		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
+		used := max(low, min(high, len(s.rows)))
+		for k, column := range table {
+			clear(column[low:used])
+			for r := used; r < high; r++ {
+				column[r] = padding[k]
+			}
+		}
 		var inverses []*field.Element
-		for r := low; r < min(high, len(s.rows)); r++ {
+		for r := low; r < used; r++ {
 			inverses = s.fill(table, r, inverses)
 		}
 		invert(inverses)
-		finish(table, low, high)
+		finish(table, low, used)
 	})
 	return table
+}
+
+// paddingRow is a row of a permutation of zeros, as all are beyond those that prove something.
+func paddingRow() (row [columns]field.Element) {
+	table := new(Room).columns(1)
+	finish(table, 0, 1)
+	for k := range row {
+		row[k] = table[k][0]
+	}
+	return row
 }
 
 // invert replaces elements by their inverses.
