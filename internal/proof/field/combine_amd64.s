@@ -203,3 +203,40 @@ add:
 	JNZ       add
 	VZEROUPPER
 	RET
+
+// A Montgomery form a stands for a/2^32: with q = a/p mod 2^32 that is (a − q·p)/2^32, of which the low words cancel out,
+// so it is the high word of q·p taken from 0, or from p if it is not 0.
+
+// func canonicalLanes(dst *uint32, a *Element, blocks, ahead uintptr)
+TEXT ·canonicalLanes(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), DI
+	MOVQ         a+8(FP), BX
+	MOVQ         blocks+16(FP), SI
+	MOVQ         ahead+24(FP), R8
+	ADDQ         BX, R8
+	MOVL         $0x7f000001, AX
+	VPBROADCASTD AX, Z0
+	MOVL         $0x81000001, AX
+	VPBROADCASTD AX, Z1
+	VPXORQ       Z5, Z5, Z5
+	MOVL         $0x5555, AX
+	KMOVW        AX, K1
+	XORQ         DX, DX
+
+canonical:
+	PREFETCHT0 (R8)(DX*1)
+	VMOVSHDUP  (BX)(DX*1), Z3
+	VPMULUDQ   (BX)(DX*1), Z1, Z2
+	VPMULUDQ   Z3, Z1, Z3
+	VPMULUDQ   Z2, Z0, Z2
+	VPMULUDQ   Z3, Z0, Z3
+	VMOVSHDUP  Z2, K1, Z3
+	VPSUBD     Z3, Z5, Z3
+	VPADDD     Z0, Z3, Z2
+	VPMINUD    Z3, Z2, Z2
+	VMOVDQU32  Z2, (DI)(DX*1)
+	ADDQ       $64, DX
+	DECQ       SI
+	JNZ        canonical
+	VZEROUPPER
+	RET

@@ -76,8 +76,9 @@ func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel
 	return out
 }
 
-// tile is how many rows are hashed at once: their words lie in the processor's caches.
-const tile = 256
+// tile is how many rows are hashed at once: their words lie in the processor's caches. A call hashes tileRun tiles, one
+// after the other: while one is read the processor is told to fetch the next.
+const tile, tileRun = 256, 8
 
 // commitRows returns the tree whose leaf at each index of the domain is the columns' values there.
 func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle.Tree {
@@ -91,13 +92,16 @@ func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle
 		}
 		return &words
 	}}
-	parallel(points/rows, func(block int) {
-		from, room := block*rows, tiles.Get().(*[]uint32)
+	run := min(tileRun, points/rows)
+	parallel(points/rows/run, func(i int) {
+		room := tiles.Get().(*[]uint32)
 		words := *room
-		for k, column := range columns {
-			field.Canonical(words[(1+k)*rows:(2+k)*rows], column[from:from+rows])
+		for from := i * run * rows; from < (i+1)*run*rows; from += rows {
+			for k, column := range columns {
+				field.Canonical(words[(1+k)*rows:(2+k)*rows], column[from:from+rows])
+			}
+			merkle.Leaves(nodes[points+from:points+from+rows], words)
 		}
-		merkle.Leaves(nodes[points+from:points+from+rows], words)
 		tiles.Put(room)
 	})
 	return merkle.New(nodes, parallel)
