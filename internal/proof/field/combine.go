@@ -18,6 +18,19 @@ func NewWeights(v []Ext) Weights {
 // Planar is a vector over E as six vectors of coordinates, all of one length.
 type Planar [Degree]Vector
 
+// gap is how many elements apart coordinates stand, a cache line: vectors of a power of two would begin in one set of the
+// cache.
+const gap = 16
+
+// NewPlanar returns n elements, all 0.
+func NewPlanar(n int) (p Planar) {
+	room := make(Vector, Degree*(n+gap))
+	for c := range p {
+		p[c] = room[c*(n+gap):][:n:n]
+	}
+	return p
+}
+
 // Slice returns elements low to high.
 func (p *Planar) Slice(low, high int) (part Planar) {
 	for c := range p {

@@ -60,6 +60,13 @@ func Lift(x Element) (e Ext) {
 	return e
 }
 
+// Basis returns the element of E whose coordinate c is 1 and whose others are 0.
+func Basis(c int) Ext {
+	var coordinates [Degree]Element
+	coordinates[c].SetOne()
+	return FromCoordinates(coordinates)
+}
+
 // FromCoordinates returns the element of E with the given coordinates to 1, u, v, uv, v², uv².
 func FromCoordinates(c [Degree]Element) (e Ext) {
 	e.B0.A0, e.B0.A1, e.B1.A0, e.B1.A1, e.B2.A0, e.B2.A1 = c[0], c[1], c[2], c[3], c[4], c[5]

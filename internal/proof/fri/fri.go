@@ -98,14 +98,16 @@ func (d Domain) index(leaf, slot int) int {
 
 // folder folds leaves of one layer.
 type folder struct {
-	beta  [logFold]field.Ext      // β, β², β⁴
-	roots [Fold / 2]field.Element // powers of the inverse of the root of order 8, halved
-	half  field.Element
+	beta   [logFold]field.Ext      // β, β², β⁴
+	roots  [Fold / 2]field.Element // powers of the inverse of the root of order 8, halved
+	half   field.Element
+	eighth field.Element
 }
 
 func newFolder(beta field.Ext) *folder {
 	f := &folder{half: field.New(2)}
 	f.half.Inverse(&f.half)
+	f.eighth.Square(&f.half).Mul(&f.eighth, &f.half)
 	for i := range f.beta {
 		f.beta[i] = beta
 		beta.Square(&beta)

@@ -1,6 +1,8 @@
 package fri
 
 import (
+	"slices"
+
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
@@ -12,39 +14,38 @@ type Parallel func(n int, f func(i int))
 // Layers are what a prover keeps to answer queries.
 type Layers struct {
 	domain Domain
-	values []field.ExtVector // on the layer's domain
+	values []*field.Planar // on the layer's domain
 	trees  []*merkle.Tree
 }
 
-// leafBlock is how many leaves one call hashes or folds.
+// leafBlock is at most how many leaves one call hashes or folds.
 const leafBlock = 1 << 8
 
 // Commit folds the polynomial of 2^log coefficients whose values on the domain are f, and appends what ReadCommitment
 // reads. It keeps f.
-func (p Parameters) Commit(log int, f field.ExtVector, proof []byte, t *transcript.Transcript, parallel Parallel) (*Layers, []byte) {
+func (p Parameters) Commit(log int, f *field.Planar, proof []byte, t *transcript.Transcript, parallel Parallel) (*Layers, []byte) {
 	l := &Layers{domain: p.Domain(log)}
 	domain := l.domain
 	for range p.Layers(log) {
 		next := domain.eighthPowers()
-		count := 1 << (next.Log + next.LogBlowup)
-		block := min(count, leafBlock)
+		count, block := 1<<(next.Log+next.LogBlowup), min(1<<next.Log, leafBlock)
 		nodes := make([]merkle.Digest, 2*count)
-		parallel(count/block, func(i int) { domain.hashLeaves(nodes[count+i*block:count+(i+1)*block], f, i*block) })
+		parallel(count/block, func(i int) {
+			leaves := nodes[count+i*block : count+(i+1)*block]
+			hashLeaves(leaves, domain.slots(f, i*block, block))
+		})
 		tree := merkle.New(nodes, parallel)
 		l.values, l.trees = append(l.values, f), append(l.trees, tree)
 		root := tree.Root()
 		proof = append(proof, root[:]...)
 		t.Absorb(root[:])
 
-		folder, inverses := newFolder(t.Ext()), domain.inverses(next.Log)
-		folded := make(field.ExtVector, count)
+		folder, inverses, folded := newFolder(t.Ext()), domain.inverses(next.Log), field.NewPlanar(count)
 		parallel(count/block, func(i int) {
-			for leaf := i * block; leaf < (i+1)*block; leaf++ {
-				values := domain.leafValues(f, leaf)
-				folded[leaf] = folder.fold(&values, inverses[leaf])
-			}
+			part := folded.Slice(i*block, (i+1)*block)
+			folder.foldAll(&part, domain.slots(f, i*block, block), inverses[i*block:(i+1)*block])
 		})
-		f, domain = folded, next
+		f, domain = &folded, next
 	}
 	final := interpolate(domain, f)
 	t.AbsorbExt(final)
@@ -54,27 +55,71 @@ func (p Parameters) Commit(log int, f field.ExtVector, proof []byte, t *transcri
 	return l, proof
 }
 
-// leafValues returns the values that a leaf of the layer holds.
-func (d Domain) leafValues(f field.ExtVector, leaf int) (v [Fold]field.Ext) {
-	for slot := range v {
-		v[slot] = f[d.index(leaf, slot)]
+// slots returns for each slot the values there of n leaves of the layer, from first on, all in one coset.
+func (d Domain) slots(f *field.Planar, first, n int) *[Fold]field.Planar {
+	var slots [Fold]field.Planar
+	for slot := range slots {
+		at := d.index(first, slot)
+		slots[slot] = f.Slice(at, at+n)
 	}
-	return v
+	return &slots
 }
 
-// hashLeaves sets dst to the leaves of the layer from first on.
-func (d Domain) hashLeaves(dst []merkle.Digest, f field.ExtVector, first int) {
-	words, content := make([]uint32, (1+Fold*field.Degree)*len(dst)), make(field.Vector, Fold*field.Degree*len(dst))
-	for i := range dst {
+// hashLeaves sets dst to the leaves that hold these values.
+func hashLeaves(dst []merkle.Digest, slots *[Fold]field.Planar) {
+	n := len(dst)
+	words := make([]uint32, (1+Fold*field.Degree)*n)
+	for i := range n {
 		words[i] = merkle.Tag
-		for slot, v := range d.leafValues(f, first+i) {
-			for c, x := range field.Coordinates(&v) {
-				content[(slot*field.Degree+c)*len(dst)+i] = x
-			}
+	}
+	for slot := range slots {
+		for c, values := range slots[slot] {
+			at := (1 + slot*field.Degree + c) * n
+			field.Canonical(words[at:at+n], values)
 		}
 	}
-	field.Canonical(words[len(dst):], content)
 	merkle.Leaves(dst, words)
+}
+
+// foldAll sets dst to what fold returns for each leaf; inverses are those of the leaves' points.
+func (f *folder) foldAll(dst *field.Planar, slots *[Fold]field.Planar, inverses field.Vector) {
+	n := len(inverses)
+	powers, factors, odd := slices.Clone(inverses), make(field.Vector, n), field.NewPlanar(n)
+	var v [Fold]field.Planar
+	copy(v[:], slots[:])
+	for level, half := 0, Fold/2; half >= 1; level, half = level+1, half/2 {
+		weights := f.weights(level)
+		for t := range half {
+			factors.ScalarMul(powers, &f.roots[t<<level])
+			sum := v[t]
+			if level == 0 {
+				sum = field.NewPlanar(n)
+			}
+			for c := range odd {
+				odd[c].Sub(v[t][c], v[t+half][c])
+				odd[c].Mul(odd[c], factors)
+				sum[c].Add(v[t][c], v[t+half][c])
+			}
+			field.Combine(&sum, odd[:], weights)
+			v[t] = sum
+		}
+		powers.Mul(powers, powers)
+	}
+	for c := range dst {
+		dst[c].ScalarMul(v[0][c], &f.eighth)
+	}
+}
+
+// weights are those of an odd part's coordinates at a level, where sums are not halved but eighths taken of the last.
+func (f *folder) weights(level int) field.Weights {
+	twice := f.beta[level]
+	twice.Double(&twice)
+	weights := make([]field.Ext, field.Degree)
+	for c := range weights {
+		weights[c] = field.Basis(c)
+		weights[c].Mul(&weights[c], &twice)
+	}
+	return field.NewWeights(weights)
 }
 
 // inverses returns those of the points at the first 2^log indices of each of the domain's cosets.
@@ -89,9 +134,12 @@ func (d Domain) inverses(log int) field.Vector {
 }
 
 // interpolate returns the coefficients of the polynomial of which f's first coset holds the values.
-func interpolate(d Domain, f field.ExtVector) field.ExtVector {
+func interpolate(d Domain, f *field.Planar) field.ExtVector {
 	n := 1 << d.Log
-	v := append(field.ExtVector{}, f[:n]...)
+	v := make(field.ExtVector, n)
+	for i := range v {
+		v[i] = f.At(i)
+	}
 	field.NewDomain(d.Log).InterpolateExt(v)
 	field.BitReverse(v)
 	inverse, powers := d.Shift, make(field.Vector, n)
@@ -110,7 +158,8 @@ func (l *Layers) AppendOpenings(proof []byte, indices []int) []byte {
 			indices[i] = o.leaf
 			for slot, known := range o.known {
 				if !known {
-					proof = field.AppendExt(proof, &l.values[k][domain.index(o.leaf, slot)])
+					value := l.values[k].At(domain.index(o.leaf, slot))
+					proof = field.AppendExt(proof, &value)
 				}
 			}
 		}

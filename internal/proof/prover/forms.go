@@ -133,11 +133,11 @@ func (p *program) bindCombinations(values, of []field.Ext) []boundCombination {
 			if n < 0 {
 				continue
 			}
-			unit := basis(n) // forms over F_p are a coordinate each; one over E is all
+			unit := field.Basis(n) // forms over F_p are a coordinate each; one over E is all
 			add := func(to *field.Ext, w field.Ext) { to.Add(to, w.Mul(&w, &unit)) }
 			add(&constants[i], constant)
 			for k, s := range c.sources {
-				w, e := weights[s.atom], basis(s.coordinate)
+				w, e := weights[s.atom], field.Basis(s.coordinate)
 				add(&bySource[i][k], *w.Mul(&w, &e))
 			}
 		}

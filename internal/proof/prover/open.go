@@ -64,7 +64,7 @@ func (r *run) sums(weights *field.Planar) []field.Ext {
 	}
 	extension := func(at func(v field.Vector) field.Ext, columns []field.Vector, k int) (sum field.Ext) {
 		for c, column := range columns[field.Degree*k : field.Degree*(k+1)] {
-			e, b := at(column), basis(c)
+			e, b := at(column), field.Basis(c)
 			e.Mul(&e, &b)
 			sum.Add(&sum, &e)
 		}
@@ -101,7 +101,7 @@ type weighted struct {
 // add adds a column, or the six coordinates of a function over E, each weighted with its element of the basis too.
 func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
 	for c, column := range columns {
-		b := basis(c)
+		b := field.Basis(c)
 		w.columns, w.weights = append(w.columns, column), append(w.weights, *b.Mul(&b, &weight))
 	}
 }
@@ -119,7 +119,7 @@ func (w *weighted) combine(dst *field.Planar, weights field.Weights, low, high i
 // batch returns on the domain the function whose degree is tested: with the powers c_k of delta in the order of
 // stark.Shape, Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same at z·w. Since x − z·w = w·(x/w − z), the inverses serve for
 // both. The function has fewer than n coefficients: it is computed on the first coset and extended.
-func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ext) field.ExtVector {
+func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ext) *field.Planar {
 	g, split := r.grid, r.shape.AtPoint()
 	powers := stark.Powers(delta, len(values))
 	here, next := r.weigh(powers)
@@ -147,28 +147,20 @@ func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ex
 			out.Set(i, sum.Add(&sum, &sumNext))
 		}
 	})
-	return r.extendExt(&out)
+	r.extendExt(&out)
+	return &out
 }
 
-// extendExt returns the values on the domain of the function over E, of fewer than n coefficients, whose coordinates
-// are given on the first coset, with room for the others.
-func (r *run) extendExt(coordinates *field.Planar) field.ExtVector {
+// extendExt computes on the domain the function over E, of fewer than n coefficients, that is given on the first coset.
+func (r *run) extendExt(values *field.Planar) {
 	g := r.grid
-	r.parallel(len(coordinates), func(c int) {
-		coefficients := g.coset(coordinates[c], len(g.cosets)-1)
-		copy(coefficients, g.coset(coordinates[c], 0))
+	r.parallel(len(values), func(c int) {
+		coefficients := g.coset(values[c], len(g.cosets)-1)
+		copy(coefficients, g.coset(values[c], 0))
 		g.transform.Interpolate(coefficients)
 		coefficients.Mul(coefficients, g.unshift)
-		g.extend(coordinates[c], coefficients)
+		g.extend(values[c], coefficients)
 	})
-	out := field.ExtVector(r.arena.extensions.take(g.points))
-	rows := min(blockRows, g.rows)
-	r.parallel(g.points/rows, func(block int) {
-		for i := block * rows; i < (block+1)*rows; i++ {
-			out[i] = coordinates.At(i)
-		}
-	})
-	return out
 }
 
 // weigh returns the columns opened at z and at z·w with their weights.

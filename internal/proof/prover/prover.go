@@ -40,7 +40,7 @@ func (p *Prover) Reserve(logRows int) {
 	aux := field.Degree * p.shape.Aux
 	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
 	p.arena.elements.used = (points+gap)*extended + (rows+gap)*others
-	p.arena.extensions.used = points + rows
+	p.arena.extensions.used = rows
 	p.arena.digests.used = 6 * points
 	p.arena.reset()
 	p.arena.touch()
@@ -137,7 +137,7 @@ func (r *run) commit(columns []field.Vector) oracle {
 }
 
 // answer runs the low-degree test on the batched function and opens all that its queries ask for.
-func (r *run) answer(batched field.ExtVector) []byte {
+func (r *run) answer(batched *field.Planar) []byte {
 	layers, proof := r.parameters.Commit(r.grid.Log, batched, r.proof, r.transcript, r.parallel)
 	proof = binary.LittleEndian.AppendUint64(proof, r.transcript.Seal(r.parameters.Grinding, r.parallel))
 	indices := r.parameters.Indices(r.grid.Log, r.transcript)

@@ -76,13 +76,6 @@ func (r *run) quotient(composition field.Ext) []field.Vector {
 	return r.split(values)
 }
 
-// basis returns the element of E whose coordinate c is 1 and whose others are 0.
-func basis(c int) field.Ext {
-	var coordinates [field.Degree]field.Element
-	coordinates[c].SetOne()
-	return field.FromCoordinates(coordinates)
-}
-
 // composeOn computes the quotient on coset h·B/2 and puts it into every second of values, from h.
 func (r *run) composeOn(h int, b *bound, values []field.Vector) {
 	g, in := r.grid, &r.constraints.inputs
