@@ -42,14 +42,20 @@ func (r *run) open(z field.Ext, inverses field.ExtVector) []field.Ext {
 	weights := field.Planar(r.arena.vectors(field.Degree, g.rows))
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
-		for i := block * rows; i < (block+1)*rows; i++ {
-			e := factor
-			e.MulByElement(&e, &g.powers[i])
-			e.Mul(&e, &inverses[i])
-			weights.Set(i, &e)
+		from := block * rows
+		for i := range rows {
+			weights.Set(from+i, &inverses[from+i])
+		}
+		for c := range weights {
+			part := weights[c][from : from+rows]
+			part.Mul(part, g.powers[from:from+rows])
 		}
 	})
-	return r.sums(&weights)
+	values := r.sums(&weights)
+	for i := range values {
+		values[i].Mul(&values[i], &factor)
+	}
+	return values
 }
 
 // sums returns the sums of open.
