@@ -23,8 +23,3 @@ func innerProductLanes(sums *[2 * Degree][lanes / 2]uint64, column *Element, wei
 //
 //go:noescape
 func addScalarLanes(dst, a *Element, x uint32, blocks uintptr)
-
-// canonicalLanes does for so many blocks of lanes elements what Canonical does, and fetches those ahead bytes further on.
-//
-//go:noescape
-func canonicalLanes(dst *uint32, a *Element, blocks, ahead uintptr)

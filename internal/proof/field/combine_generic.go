@@ -19,8 +19,3 @@ func innerProductLanes(*[2 * Degree][lanes / 2]uint64, *Element, *Planar, uintpt
 func addScalarLanes(*Element, *Element, uint32, uintptr) {
 	panic("field: no vector kernel on this architecture")
 }
-
-// canonicalLanes is not there: vector says so.
-func canonicalLanes(*uint32, *Element, uintptr, uintptr) {
-	panic("field: no vector kernel on this architecture")
-}

@@ -130,17 +130,11 @@ func Integers(words []uint32) Vector {
 // this is the Montgomery form.
 var toMontgomery = New(1 << 32)
 
-// Canonical sets words to the canonical integers of v. words must be as long as v. It fetches as many elements after v
-// into the cache: who converts a long vector piece by piece finds the next there.
+// Canonical sets words to the canonical integers of v, which is one vector multiplication. words must be as long as v.
 func Canonical(words []uint32, v Vector) {
-	done := 0
-	if blocks := len(v) / lanes; vector && blocks > 0 {
-		canonicalLanes(&words[0], &v[0], uintptr(blocks), uintptr(Size*len(v)))
-		done = blocks * lanes
-	}
-	for i := done; i < len(v); i++ {
-		words[i] = v[i].Bits()[0]
-	}
+	one := Element{1}                                                                           // the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
+	as := Vector(unsafe.Slice((*Element)(unsafe.Pointer(unsafe.SliceData(words))), len(words))) // an Element is one word
+	as.ScalarMul(v, &one)
 }
 
 // Pow returns x^k.

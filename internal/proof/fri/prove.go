@@ -67,18 +67,11 @@ func (d Domain) slots(f *field.Planar, first, n int) *[Fold]field.Planar {
 
 // hashLeaves sets dst to the leaves that hold these values.
 func hashLeaves(dst []merkle.Digest, slots *[Fold]field.Planar) {
-	n := len(dst)
-	words := make([]uint32, (1+Fold*field.Degree)*n)
-	for i := range n {
-		words[i] = merkle.Tag
-	}
+	columns := make([]field.Vector, 0, Fold*field.Degree)
 	for slot := range slots {
-		for c, values := range slots[slot] {
-			at := (1 + slot*field.Degree + c) * n
-			field.Canonical(words[at:at+n], values)
-		}
+		columns = append(columns, slots[slot][:]...)
 	}
-	merkle.Leaves(dst, words)
+	merkle.Leaves(dst, columns, 0)
 }
 
 // foldAll sets dst to what fold returns for each leaf; inverses are those of the leaves' points.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/sha"
 )
 
@@ -27,12 +28,11 @@ const (
 	tagNode
 )
 
-// Tag is the word that precedes each row handed to Leaves.
-const Tag = tagLeaf
-
-// Leaves sets dst[i] to the leaf of row i, which is words[k·len(dst) + i] for k = 1, 2, …, each four bytes little-endian;
-// the words for k = 0 are Tag.
-func Leaves(dst []Digest, words []uint32) { sha.Hash(dst, words) }
+// Leaves sets dst[i] to the leaf of the row that columns have at first + i: their canonical integers, each four bytes
+// little-endian.
+func Leaves(dst []Digest, columns []field.Vector, first int) {
+	sha.HashRows(dst, tagLeaf, columns, first)
+}
 
 // rowLeaves returns the leaves of n rows, which stand in rows one after the other.
 func rowLeaves(n int, rows []byte) []Digest {
@@ -46,7 +46,7 @@ func rowLeaves(n int, rows []byte) []Digest {
 		}
 	}
 	leaves := make([]Digest, n)
-	Leaves(leaves, words)
+	sha.Hash(leaves, words)
 	return leaves
 }
 

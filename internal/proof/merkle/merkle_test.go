@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
 func serial(n int, f func(i int)) {
@@ -19,11 +21,11 @@ func row(i int) []byte { return []byte{byte(i), byte(i >> 8), 7, 0} }
 
 func build(log int) *Tree {
 	nodes := make([]Digest, 2<<log)
-	words := make([]uint32, 2<<log) // Tag, then the rows
-	for i := range 1 << log {
-		words[1<<log+i] = binary.LittleEndian.Uint32(row(i))
+	column := make(field.Vector, 1<<log)
+	for i := range column {
+		column[i] = field.New(uint64(binary.LittleEndian.Uint32(row(i))))
 	}
-	Leaves(nodes[1<<log:], words)
+	Leaves(nodes[1<<log:], []field.Vector{column}, 0)
 	return New(nodes, serial)
 }
 

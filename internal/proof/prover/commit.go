@@ -1,8 +1,6 @@
 package prover
 
 import (
-	"sync"
-
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
@@ -76,33 +74,17 @@ func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel
 	return out
 }
 
-// tile is how many rows are hashed at once: their words lie in the processor's caches. A call hashes tileRun tiles, one
-// after the other: while one is read the processor is told to fetch the next.
-const tile, tileRun = 256, 8
+// leafBlock is how many rows one call hashes.
+const leafBlock = 1 << 11
 
 // commitRows returns the tree whose leaf at each index of the domain is the columns' values there.
 func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle.Tree {
 	points := len(columns[0])
 	nodes := a.digests.take(2 * points)
-	rows := min(tile, points)
-	tiles := sync.Pool{New: func() any {
-		words := make([]uint32, (1+len(columns))*rows)
-		for i := range rows {
-			words[i] = merkle.Tag
-		}
-		return &words
-	}}
-	run := min(tileRun, points/rows)
-	parallel(points/rows/run, func(i int) {
-		room := tiles.Get().(*[]uint32)
-		words := *room
-		for from := i * run * rows; from < (i+1)*run*rows; from += rows {
-			for k, column := range columns {
-				field.Canonical(words[(1+k)*rows:(2+k)*rows], column[from:from+rows])
-			}
-			merkle.Leaves(nodes[points+from:points+from+rows], words)
-		}
-		tiles.Put(room)
+	leaves, rows := nodes[points:], min(leafBlock, points)
+	parallel(points/rows, func(block int) {
+		from := block * rows
+		merkle.Leaves(leaves[from:from+rows], columns, from)
 	})
 	return merkle.New(nodes, parallel)
 }

@@ -65,12 +65,6 @@ GLOBL byteOrder<>(SB), RODATA|NOPTR, $16
 	VPADDD     Z24, h, h            \
 	VPADDD     Z27, h, h
 
-// LOAD reads the next word of the messages.
-#define LOAD(w) \
-	VMOVDQU32 (SI), w    \
-	VPSHUFB   Z31, w, w  \
-	ADDQ      R8, SI
-
 // SCHEDULE replaces the word w, 16 rounds old, by the next: w1 is the one after it, w9 that 9 after, w14 that 14 after.
 #define SCHEDULE(w, w1, w9, w14) \
 	VPRORD     $7, w1, Z24          \
@@ -85,6 +79,91 @@ GLOBL byteOrder<>(SB), RODATA|NOPTR, $16
 	VPTERNLOGD $0x96, Z26, Z25, Z24 \
 	VPADDD     Z24, w, w
 
+// FIRSTROUNDS are the 16 rounds with the words of the block.
+#define FIRSTROUNDS \
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, 0) \
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z9, 4) \
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z10, 8) \
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z11, 12) \
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z12, 16) \
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z13, 20) \
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z14, 24) \
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z15, 28) \
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z16, 32) \
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z17, 36) \
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z18, 40) \
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z19, 44) \
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z20, 48) \
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z21, 52) \
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z22, 56) \
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z23, 60)
+
+// NEXTROUNDS are 16 rounds with words of the schedule.
+#define NEXTROUNDS \
+	SCHEDULE(Z8, Z9, Z17, Z22) \
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, 0) \
+	SCHEDULE(Z9, Z10, Z18, Z23) \
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z9, 4) \
+	SCHEDULE(Z10, Z11, Z19, Z8) \
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z10, 8) \
+	SCHEDULE(Z11, Z12, Z20, Z9) \
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z11, 12) \
+	SCHEDULE(Z12, Z13, Z21, Z10) \
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z12, 16) \
+	SCHEDULE(Z13, Z14, Z22, Z11) \
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z13, 20) \
+	SCHEDULE(Z14, Z15, Z23, Z12) \
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z14, 24) \
+	SCHEDULE(Z15, Z16, Z8, Z13) \
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z15, 28) \
+	SCHEDULE(Z16, Z17, Z9, Z14) \
+	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z16, 32) \
+	SCHEDULE(Z17, Z18, Z10, Z15) \
+	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z17, 36) \
+	SCHEDULE(Z18, Z19, Z11, Z16) \
+	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z18, 40) \
+	SCHEDULE(Z19, Z20, Z12, Z17) \
+	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z19, 44) \
+	SCHEDULE(Z20, Z21, Z13, Z18) \
+	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z20, 48) \
+	SCHEDULE(Z21, Z22, Z14, Z19) \
+	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z21, 52) \
+	SCHEDULE(Z22, Z23, Z15, Z20) \
+	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z22, 56) \
+	SCHEDULE(Z23, Z8, Z16, Z21) \
+	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z23, 60)
+
+// ADDSTATE adds the state before the block, and stores it.
+#define ADDSTATE(offset, a) \
+	VPADDD    offset(DI), a, a \
+	VMOVDQU32 a, offset(DI)
+
+#define LOADSTATE \
+	VMOVDQU32 0(DI), Z0   \
+	VMOVDQU32 64(DI), Z1  \
+	VMOVDQU32 128(DI), Z2 \
+	VMOVDQU32 192(DI), Z3 \
+	VMOVDQU32 256(DI), Z4 \
+	VMOVDQU32 320(DI), Z5 \
+	VMOVDQU32 384(DI), Z6 \
+	VMOVDQU32 448(DI), Z7
+
+#define STORESTATE \
+	ADDSTATE(0, Z0)   \
+	ADDSTATE(64, Z1)  \
+	ADDSTATE(128, Z2) \
+	ADDSTATE(192, Z3) \
+	ADDSTATE(256, Z4) \
+	ADDSTATE(320, Z5) \
+	ADDSTATE(384, Z6) \
+	ADDSTATE(448, Z7)
+
+// LOAD reads the next word of the messages.
+#define LOAD(w) \
+	VMOVDQU32 (SI), w   \
+	VPSHUFB   Z31, w, w \
+	ADDQ      R8, SI
+
 // func compress(state *[8][16]uint32, words *uint32, stride, blocks uintptr)
 TEXT ·compress(SB), NOSPLIT, $0-32
 	MOVQ state+0(FP), DI
@@ -92,104 +171,109 @@ TEXT ·compress(SB), NOSPLIT, $0-32
 	MOVQ stride+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	VBROADCASTI32X4 byteOrder<>(SB), Z31
-	VMOVDQU32 0(DI), Z0
-	VMOVDQU32 64(DI), Z1
-	VMOVDQU32 128(DI), Z2
-	VMOVDQU32 192(DI), Z3
-	VMOVDQU32 256(DI), Z4
-	VMOVDQU32 320(DI), Z5
-	VMOVDQU32 384(DI), Z6
-	VMOVDQU32 448(DI), Z7
+	LOADSTATE
 
 block:
 	LEAQ constants<>(SB), AX
 	LOAD(Z8)
-	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, 0)
 	LOAD(Z9)
-	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z9, 4)
 	LOAD(Z10)
-	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z10, 8)
 	LOAD(Z11)
-	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z11, 12)
 	LOAD(Z12)
-	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z12, 16)
 	LOAD(Z13)
-	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z13, 20)
 	LOAD(Z14)
-	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z14, 24)
 	LOAD(Z15)
-	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z15, 28)
 	LOAD(Z16)
-	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z16, 32)
 	LOAD(Z17)
-	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z17, 36)
 	LOAD(Z18)
-	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z18, 40)
 	LOAD(Z19)
-	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z19, 44)
 	LOAD(Z20)
-	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z20, 48)
 	LOAD(Z21)
-	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z21, 52)
 	LOAD(Z22)
-	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z22, 56)
 	LOAD(Z23)
-	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z23, 60)
+	FIRSTROUNDS
 	MOVQ $3, DX
 
 rounds:
 	ADDQ $64, AX
-	SCHEDULE(Z8, Z9, Z17, Z22)
-	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, 0)
-	SCHEDULE(Z9, Z10, Z18, Z23)
-	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z9, 4)
-	SCHEDULE(Z10, Z11, Z19, Z8)
-	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z10, 8)
-	SCHEDULE(Z11, Z12, Z20, Z9)
-	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z11, 12)
-	SCHEDULE(Z12, Z13, Z21, Z10)
-	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z12, 16)
-	SCHEDULE(Z13, Z14, Z22, Z11)
-	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z13, 20)
-	SCHEDULE(Z14, Z15, Z23, Z12)
-	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z14, 24)
-	SCHEDULE(Z15, Z16, Z8, Z13)
-	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z15, 28)
-	SCHEDULE(Z16, Z17, Z9, Z14)
-	ROUND(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z16, 32)
-	SCHEDULE(Z17, Z18, Z10, Z15)
-	ROUND(Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z17, 36)
-	SCHEDULE(Z18, Z19, Z11, Z16)
-	ROUND(Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z5, Z18, 40)
-	SCHEDULE(Z19, Z20, Z12, Z17)
-	ROUND(Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z4, Z19, 44)
-	SCHEDULE(Z20, Z21, Z13, Z18)
-	ROUND(Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z3, Z20, 48)
-	SCHEDULE(Z21, Z22, Z14, Z19)
-	ROUND(Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z2, Z21, 52)
-	SCHEDULE(Z22, Z23, Z15, Z20)
-	ROUND(Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z1, Z22, 56)
-	SCHEDULE(Z23, Z8, Z16, Z21)
-	ROUND(Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z0, Z23, 60)
+	NEXTROUNDS
 	DECQ DX
 	JNZ  rounds
+	STORESTATE
+	DECQ CX
+	JNZ  block
+	VZEROUPPER
+	RET
 
-	VPADDD 0(DI), Z0, Z0
-	VMOVDQU32 Z0, 0(DI)
-	VPADDD 64(DI), Z1, Z1
-	VMOVDQU32 Z1, 64(DI)
-	VPADDD 128(DI), Z2, Z2
-	VMOVDQU32 Z2, 128(DI)
-	VPADDD 192(DI), Z3, Z3
-	VMOVDQU32 Z3, 192(DI)
-	VPADDD 256(DI), Z4, Z4
-	VMOVDQU32 Z4, 256(DI)
-	VPADDD 320(DI), Z5, Z5
-	VMOVDQU32 Z5, 320(DI)
-	VPADDD 384(DI), Z6, Z6
-	VMOVDQU32 Z6, 384(DI)
-	VPADDD 448(DI), Z7, Z7
-	VMOVDQU32 Z7, 448(DI)
+// COLUMN reads the next word of the messages where it stands as an element of F_p in Montgomery form a, for a/2^32: with
+// q = a/p mod 2^32 that is (a − q·p)/2^32, of which the low words cancel out, so it is the high word of q·p taken from 0,
+// or from p if it is not 0. Z28 is 1/p mod 2^32, Z29 p and Z30 0. The processor is told what comes next: it does not see
+// as many streams as there are columns.
+#define COLUMN(w) \
+	MOVQ       (SI), R8               \
+	PREFETCHT0 128(R8)(BX*1)          \
+	VMOVSHDUP  (R8)(BX*1), Z25        \
+	VPMULUDQ   (R8)(BX*1), Z28, Z24   \
+	VPMULUDQ   Z25, Z28, Z25          \
+	VPMULUDQ   Z24, Z29, Z24          \
+	VPMULUDQ   Z25, Z29, Z25          \
+	VMOVSHDUP  Z24, K1, Z25           \
+	VPSUBD     Z25, Z30, w            \
+	VPADDD     Z29, w, Z24            \
+	VPMINUD    Z24, w, w              \
+	VPSHUFB    Z31, w, w              \
+	ADDQ       $24, SI
+
+// func compressColumns(state *[8][16]uint32, tag uint32, columns *field.Vector, first, blocks uintptr)
+TEXT ·compressColumns(SB), NOSPLIT, $0-40
+	MOVQ state+0(FP), DI
+	MOVQ columns+16(FP), SI
+	MOVQ first+24(FP), BX
+	MOVQ blocks+32(FP), CX
+	SHLQ $2, BX
+	VBROADCASTI32X4 byteOrder<>(SB), Z31
+	MOVL         $0x81000001, AX
+	VPBROADCASTD AX, Z28
+	MOVL         $0x7f000001, AX
+	VPBROADCASTD AX, Z29
+	VPXORD       Z30, Z30, Z30
+	MOVL         $0x5555, AX
+	KMOVW        AX, K1
+	LOADSTATE
+	MOVL         tag+8(FP), AX
+	VPBROADCASTD AX, Z8
+	VPSHUFB      Z31, Z8, Z8
+	JMP          columns
+
+block:
+	COLUMN(Z8)
+
+columns:
+	LEAQ constants<>(SB), AX
+	COLUMN(Z9)
+	COLUMN(Z10)
+	COLUMN(Z11)
+	COLUMN(Z12)
+	COLUMN(Z13)
+	COLUMN(Z14)
+	COLUMN(Z15)
+	COLUMN(Z16)
+	COLUMN(Z17)
+	COLUMN(Z18)
+	COLUMN(Z19)
+	COLUMN(Z20)
+	COLUMN(Z21)
+	COLUMN(Z22)
+	COLUMN(Z23)
+	FIRSTROUNDS
+	MOVQ $3, DX
+
+rounds:
+	ADDQ $64, AX
+	NEXTROUNDS
+	DECQ DX
+	JNZ  rounds
+	STORESTATE
 	DECQ CX
 	JNZ  block
 	VZEROUPPER

@@ -5,6 +5,8 @@ package sha
 import (
 	"crypto/sha256"
 	"encoding/binary"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
 // lanes is how many messages the vector kernel hashes at once.
@@ -33,6 +35,41 @@ func Hash(dst [][sha256.Size]byte, words []uint32) {
 	}
 	for i := done; i < len(dst); i++ {
 		dst[i] = hashOne(words, i, len(dst))
+	}
+}
+
+// HashRows sets dst[i] to the hash of tag and of the canonical integers of element first + i of each column, all four
+// bytes little-endian.
+func HashRows(dst [][sha256.Size]byte, tag uint32, columns []field.Vector, first int) {
+	done := 0
+	if vector && len(dst) >= lanes {
+		length := 1 + len(columns)
+		whole := length / blockWords * blockWords
+		e := newEnding(length)
+		if whole == 0 {
+			for i := range lanes {
+				e.words[0][i] = tag
+			}
+		}
+		for ; done+lanes <= len(dst); done += lanes {
+			state, at := initialLanes, first+done
+			if whole > 0 {
+				compressColumns(&state, tag, &columns[0], uintptr(at), uintptr(whole/blockWords))
+			}
+			for k := max(1, whole); k < length; k++ {
+				field.Canonical(e.words[k-whole][:], columns[k-1][at:at+lanes])
+			}
+			compress(&state, &e.words[0][0], 4*lanes, e.blocks)
+			storeLanes(&dst[done], &state)
+		}
+	}
+	message := make([]byte, 0, 4*(1+len(columns)))
+	for ; done < len(dst); done++ {
+		message = binary.LittleEndian.AppendUint32(message[:0], tag)
+		for k := range columns {
+			message = field.Append(message, &columns[k][first+done])
+		}
+		dst[done] = sha256.Sum256(message)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
 // vector says whether compress may run.
@@ -16,6 +18,12 @@ var vector = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 //
 //go:noescape
 func compress(state *[8][lanes]uint32, words *uint32, stride, blocks uintptr)
+
+// compressColumns takes so many blocks into the states of 16 messages: their words are a tag and then the canonical
+// integers of elements first to first + 15 of each column.
+//
+//go:noescape
+func compressColumns(state *[8][lanes]uint32, tag uint32, columns *field.Vector, first, blocks uintptr)
 
 // storeLanes stores the hashes of 16 messages.
 //

@@ -2,13 +2,22 @@
 
 package sha
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
+)
 
 // vector says whether compress may run.
 const vector = false
 
 // compress is not there: vector says so.
 func compress(*[8][lanes]uint32, *uint32, uintptr, uintptr) {
+	panic("sha: no vector kernel on this architecture")
+}
+
+// compressColumns is not there: vector says so.
+func compressColumns(*[8][lanes]uint32, uint32, *field.Vector, uintptr, uintptr) {
 	panic("sha: no vector kernel on this architecture")
 }
 

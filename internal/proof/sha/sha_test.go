@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
 // TestHash compares messages of every number of words that pads differently, and some counts that leave lanes over,
@@ -94,6 +96,35 @@ func TestSearch(t *testing.T) {
 		}
 		if got, found := Search(&prefix, c.first, c.count, c.bits); got != want || found != is {
 			t.Errorf("%d bits from %d on: %d, %t, want %d, %t", c.bits, c.first, got, found, want, is)
+		}
+	}
+}
+
+// TestHashRows compares rows of every number of columns that pads differently, at places around the kernel's, with the
+// standard library.
+func TestHashRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for count := range 51 {
+		columns := make([]field.Vector, count)
+		for k := range columns {
+			columns[k] = make(field.Vector, 80)
+			for i := range columns[k] {
+				columns[k][i] = field.New(r.Uint64())
+			}
+			columns[k][19], columns[k][20] = field.New(field.P-1), field.New(0)
+		}
+		for _, n := range []int{1, 16, 33, 60} {
+			got := make([][sha256.Size]byte, n)
+			HashRows(got, 0x01020304, columns, 17)
+			for i := range got {
+				message := []byte{4, 3, 2, 1}
+				for _, column := range columns {
+					message = field.Append(message, &column[17+i])
+				}
+				if want := sha256.Sum256(message); got[i] != want {
+					t.Fatalf("row %d of %d, %d columns: %x, want %x", i, n, count, got[i], want)
+				}
+			}
 		}
 	}
 }
