@@ -55,24 +55,23 @@ type Tree struct {
 	nodes []Digest
 }
 
-// hashBlock is how many nodes one call computes.
-const hashBlock = 1 << 8
+// subtree is at most how many leaves one call takes up to their common node.
+const subtree = 1 << 12
 
 // New returns a tree in nodes, which has the length 2n and the leaves in its second half; n is a power of two. parallel
 // runs f(i) for each i below n in any order.
 func New(nodes []Digest, parallel func(n int, f func(i int))) *Tree {
-	for width := len(nodes) / 4; width >= 1; width /= 2 {
-		n := min(width, hashBlock)
-		level := func(i int) {
+	leaves := len(nodes) / 2
+	trees := max(1, leaves/subtree)
+	// levels computes n of a level's width nodes from number i·n on, and those above them.
+	levels := func(width, n, i int) {
+		for ; n >= 1; width, n = width/2, n/2 {
 			from := width + i*n
 			sha.HashPairs(nodes[from:from+n], tagNode, nodes[2*from:2*(from+n)])
 		}
-		if n == width {
-			level(0)
-		} else {
-			parallel(width/n, level)
-		}
 	}
+	parallel(trees, func(i int) { levels(leaves/2, leaves/trees/2, i) })
+	levels(trees/2, trees/2, 0)
 	return &Tree{nodes}
 }
 

@@ -211,7 +211,7 @@ rounds:
 // as many streams as there are columns.
 #define COLUMN(w) \
 	MOVQ       (SI), R8               \
-	PREFETCHT0 128(R8)(BX*1)          \
+	PREFETCHT1 256(R8)(BX*1)          \
 	VMOVSHDUP  (R8)(BX*1), Z25        \
 	VPMULUDQ   (R8)(BX*1), Z28, Z24   \
 	VPMULUDQ   Z25, Z28, Z25          \

@@ -12,7 +12,8 @@ package transcript
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
+	"math"
+	"sync/atomic"
 
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/sha"
@@ -97,10 +98,10 @@ func good(sum *[sha256.Size]byte, bits int) bool {
 	return binary.LittleEndian.Uint64(sum[:])&(1<<bits-1) == 0
 }
 
-// sealChunk is how many nonces one call tries, and sealCalls how many calls run before anyone looks.
+// sealChunk is how many nonces one call tries, and sealCalls how many calls there are before anyone waits for all.
 const (
-	sealChunk = 1 << 11
-	sealCalls = 1 << 6
+	sealChunk = 1 << 12
+	sealCalls = 1 << 10
 )
 
 // Seal finds the least nonce good for this many bits of work, at most 32 and about 2^bits hashes, and takes it in.
@@ -108,14 +109,21 @@ const (
 func (t *Transcript) Seal(bits int, parallel func(n int, f func(i int))) uint64 {
 	prefix := [sha.SearchPrefix]byte(t.tagged(tagSeal))
 	for base := uint64(0); ; base += sealCalls * sealChunk {
-		var nonces [sealCalls]uint64
-		var found [sealCalls]bool
+		var least atomic.Uint64 // of those found so far: chunks beyond it are not searched
+		least.Store(math.MaxUint64)
 		parallel(sealCalls, func(i int) {
-			nonces[i], found[i] = sha.Search(&prefix, base+uint64(i)*sealChunk, sealChunk, bits)
+			first := base + uint64(i)*sealChunk
+			if first > least.Load() {
+				return
+			}
+			nonce, found := sha.Search(&prefix, first, sealChunk, bits)
+			for old := least.Load(); found && nonce < old; old = least.Load() {
+				found = !least.CompareAndSwap(old, nonce)
+			}
 		})
-		if i := slices.Index(found[:], true); i >= 0 {
-			t.Sealed(nonces[i], bits)
-			return nonces[i]
+		if nonce := least.Load(); nonce != math.MaxUint64 {
+			t.Sealed(nonce, bits)
+			return nonce
 		}
 	}
 }
