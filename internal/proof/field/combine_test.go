@@ -141,3 +141,57 @@ func BenchmarkCombine(b *testing.B) {
 		}
 	})
 }
+
+// TestPlanar compares products and inverses, of zeros and of elements of subfields too, with those of single elements.
+func TestPlanar(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1, 3, 16, 33, 64, 128, 200, 512} {
+		for _, zeros := range []bool{false, true} {
+			x, y := planar(r, n), planar(r, n)
+			if zeros {
+				x.Set(n/2, &Ext{})
+				y.Set(0, &Ext{})
+			}
+			for c := 1; c < Degree; c++ {
+				x[c][n-1] = Element{}
+			}
+			a, b := make(ExtVector, n), make(ExtVector, n)
+			for i := range a {
+				a[i], b[i] = x.At(i), y.At(i)
+			}
+			MulPlanar(&y, &x, &y)
+			InvertPlanar(&x, &x)
+			for i := range a {
+				b[i].Mul(&a[i], &b[i])
+			}
+			InvertExt(a)
+			for i := range a {
+				if x.At(i) != a[i] || y.At(i) != b[i] {
+					t.Fatalf("%d of %d: inverse %v and product %v, want %v and %v", i, n, x.At(i), y.At(i), a[i], b[i])
+				}
+			}
+		}
+	}
+}
+
+func TestInvert(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{0, 1, 63, 64, 65, 96, 512} {
+		for _, zero := range []int{-1, 0, n - 1} {
+			v := make(Vector, n)
+			for i := range v {
+				if v[i] = New(1 + r.Uint64N(P-1)); i == zero {
+					v[i] = Element{}
+				}
+			}
+			inverses := append(Vector{}, v...)
+			Invert(inverses)
+			for i := range v {
+				var want Element
+				if want.Inverse(&v[i]); inverses[i] != want {
+					t.Fatalf("inverse %d of %d is %v, want %v", i, n, inverses[i], want)
+				}
+			}
+		}
+	}
+}

@@ -164,8 +164,9 @@ func SquareTimes(x *Ext, k int) Ext {
 	return z
 }
 
-// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all (Montgomery's trick).
-func Invert(v Vector) { copy(v, koalabear.BatchInvert(v)) }
+// invertOneByOne replaces every element of v by its inverse and zero by zero, with one inversion for all (Montgomery's
+// trick).
+func invertOneByOne(v Vector) { copy(v, koalabear.BatchInvert(v)) }
 
 // InvertExt does in E what Invert does in F_p.
 func InvertExt(v ExtVector) { copy(v, extensions.BatchInvertE6(v)) }

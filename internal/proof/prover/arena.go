@@ -8,14 +8,12 @@ import (
 // arena is memory that is kept from one proof to the next: the first pass over fresh pages costs several times the
 // next ones.
 type arena struct {
-	elements   slab[field.Element]
-	extensions slab[field.Ext]
-	digests    slab[merkle.Digest]
+	elements slab[field.Element]
+	digests  slab[merkle.Digest]
 }
 
 func (a *arena) reset() {
 	a.elements.reset()
-	a.extensions.reset()
 	a.digests.reset()
 }
 
@@ -60,6 +58,5 @@ func (a *arena) vectors(n, length int) []field.Vector {
 // touch writes to all of the memory, so that its pages are there.
 func (a *arena) touch() {
 	clear(a.elements.room)
-	clear(a.extensions.room)
 	clear(a.digests.room)
 }

@@ -16,7 +16,7 @@ type machine struct {
 	vectors   []field.Vector // by slot
 	ones      field.Vector
 	temporary field.Vector
-	inverted  field.ExtVector
+	zeros     field.Vector
 	total     field.Planar
 	columns   []field.Vector         // room for a combination's
 	wrapped   map[int32]field.Vector // room for blocks of next rows that begin again at the first
@@ -26,7 +26,7 @@ type machine struct {
 func newMachine(p *program, b *bound, rows int) *machine {
 	m := &machine{
 		program: p, bound: b, vectors: make([]field.Vector, p.slots),
-		ones: make(field.Vector, rows), temporary: make(field.Vector, rows), inverted: make(field.ExtVector, rows),
+		ones: make(field.Vector, rows), temporary: make(field.Vector, rows), zeros: make(field.Vector, rows),
 		wrapped: make(map[int32]field.Vector),
 	}
 	for i := range m.ones {
@@ -162,21 +162,13 @@ func (m *machine) combine(c *combination, b *boundCombination) {
 }
 
 func (m *machine) invert(both *[2][field.Degree]int32) {
-	var c [field.Degree]field.Element
-	for row := range m.inverted {
-		for k, slot := range both[1] {
-			c[k] = field.Element{}
-			if slot != absent {
-				c[k] = m.vectors[slot][row]
-			}
-		}
-		m.inverted[row] = field.FromCoordinates(c)
-	}
-	field.InvertExt(m.inverted)
-	for row := range m.inverted {
-		c = field.Coordinates(&m.inverted[row])
-		for k, slot := range both[0] {
-			m.vectors[slot][row] = c[k]
+	var dst, src field.Planar
+	for c := range src {
+		if dst[c] = m.vectors[both[0][c]]; both[1][c] == absent {
+			src[c] = m.zeros
+		} else {
+			src[c] = m.vectors[both[1][c]]
 		}
 	}
+	field.InvertPlanar(&dst, &src)
 }

@@ -5,23 +5,26 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// inverses returns 1/(x − z) for each x of the domain's first coset.
-func (r *run) inverses(z field.Ext) field.ExtVector {
+// inverses returns 1/(x − z) for each x of the domain's first coset, after that of the last.
+func (r *run) inverses(z field.Ext) *field.Planar {
 	g := r.grid
-	out, s := field.ExtVector(r.arena.extensions.take(g.rows)), g.shift(0)
+	out, s := field.Planar(r.arena.vectors(field.Degree, 1+g.rows)), g.shift(0)
+	z.Neg(&z)
+	coordinates := field.Coordinates(&z)
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
 		from := block * rows
-		part := out[from : from+rows]
-		for i := range part {
-			var x field.Element
-			x.Mul(&s, &g.powers[from+i])
-			e := field.Lift(x)
-			part[i].Sub(&e, &z)
+		part := out.Slice(1+from, 1+from+rows)
+		part.Clear()
+		part[0].ScalarMul(g.powers[from:from+rows], &s)
+		for c := range part {
+			field.AddScalar(part[c], part[c], coordinates[c])
 		}
-		field.InvertExt(part)
+		field.InvertPlanar(&part, &part)
 	})
-	return out
+	last := out.At(g.rows)
+	out.Set(0, &last)
+	return &out
 }
 
 // open returns the functions' values at z and z·w, in the order of stark.Shape. On the first coset s·⟨w⟩
@@ -29,7 +32,7 @@ func (r *run) inverses(z field.Ext) field.ExtVector {
 //	f(z) = (z^n − s^n)/(n·s^n) · Σ f(x)·x/(z − x)
 //
 // and f(z·w) is the same sum with the weight of the point before x.
-func (r *run) open(z field.Ext, inverses field.ExtVector) []field.Ext {
+func (r *run) open(z field.Ext, inverses *field.Planar) []field.Ext {
 	g := r.grid
 	s := g.shift(0)
 	sn := field.Pow(s, uint64(g.rows))
@@ -42,13 +45,10 @@ func (r *run) open(z field.Ext, inverses field.ExtVector) []field.Ext {
 	weights := field.Planar(r.arena.vectors(field.Degree, g.rows))
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
-		from := block * rows
-		for i := range rows {
-			weights.Set(from+i, &inverses[from+i])
-		}
+		low, high := block*rows, (block+1)*rows
 		for c := range weights {
-			part := weights[c][from : from+rows]
-			part.Mul(part, g.powers[from:from+rows])
+			part := weights[c][low:high]
+			part.Mul(inverses[c][1+low:1+high], g.powers[low:high])
 		}
 	})
 	values := r.sums(&weights)
@@ -112,45 +112,47 @@ func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
 	}
 }
 
-// combine sets dst to the sum on rows low to high.
-func (w *weighted) combine(dst *field.Planar, weights field.Weights, low, high int) {
-	columns := make([]field.Vector, len(w.columns))
+// quotient sets dst to the sum on the rows from low on, less its value at the point, times inverses.
+func (w *weighted) quotient(dst *field.Planar, weights field.Weights, low int, value *field.Ext, inverses *field.Planar) {
+	columns, rows := make([]field.Vector, len(w.columns)), len(dst[0])
 	for k := range columns {
-		columns[k] = w.columns[k][low:high]
+		columns[k] = w.columns[k][low : low+rows]
 	}
+	var negative field.Ext
+	negative.Neg(value)
 	dst.Clear()
+	for c, x := range field.Coordinates(&negative) {
+		field.AddScalar(dst[c], dst[c], x)
+	}
 	field.Combine(dst, columns, weights)
+	field.MulPlanar(dst, dst, inverses)
 }
 
 // batch returns on the domain the function whose degree is tested: with the powers c_k of delta in the order of
 // stark.Shape, Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same at z·w. Since x − z·w = w·(x/w − z), the inverses serve for
 // both. The function has fewer than n coefficients: it is computed on the first coset and extended.
-func (r *run) batch(values []field.Ext, inverses field.ExtVector, delta field.Ext) *field.Planar {
+func (r *run) batch(values []field.Ext, inverses *field.Planar, delta field.Ext) *field.Planar {
 	g, split := r.grid, r.shape.AtPoint()
 	powers := stark.Powers(delta, len(values))
-	here, next := r.weigh(powers)
-	atPoint := stark.InnerProduct(powers, values[:split])
-	atNext := stark.InnerProduct(powers[split:], values[split:])
 	inverse := field.RootOfUnity(g.Log)
 	inverse.Inverse(&inverse)
-
+	for i := range powers[split:] {
+		powers[split+i].MulByElement(&powers[split+i], &inverse)
+	}
+	here, next := r.weigh(powers)
 	out := field.Planar(r.arena.vectors(field.Degree, g.points))
-	sumsNext := field.Planar(r.arena.vectors(field.Degree, g.rows))
 	weights, weightsNext := field.NewWeights(here.weights), field.NewWeights(next.weights)
+	atPoint := stark.InnerProduct(powers, values[:split])
+	atNext := stark.InnerProduct(powers[split:], values[split:])
 	rows := min(blockRows, g.rows)
 	r.parallel(g.rows/rows, func(block int) {
 		low, high := block*rows, (block+1)*rows
-		part, partNext := out.Slice(low, high), sumsNext.Slice(low, high)
-		here.combine(&part, weights, low, high)
-		next.combine(&partNext, weightsNext, low, high)
-		for i := low; i < high; i++ {
-			sum, sumNext := out.At(i), sumsNext.At(i)
-			sum.Sub(&sum, &atPoint)
-			sum.Mul(&sum, &inverses[i])
-			sumNext.Sub(&sumNext, &atNext)
-			sumNext.Mul(&sumNext, &inverses[(i+g.rows-1)%g.rows]) // of x/w
-			sumNext.MulByElement(&sumNext, &inverse)
-			out.Set(i, sum.Add(&sum, &sumNext))
+		part, partNext := out.Slice(low, high), field.NewPlanar(rows)
+		of, ofNext := inverses.Slice(1+low, 1+high), inverses.Slice(low, high) // ofNext: of x/w
+		here.quotient(&part, weights, low, &atPoint, &of)
+		next.quotient(&partNext, weightsNext, low, &atNext, &ofNext)
+		for c := range part {
+			part[c].Add(part[c], partNext[c])
 		}
 	})
 	r.extendExt(&out)

@@ -40,7 +40,6 @@ func (p *Prover) Reserve(logRows int) {
 	aux := field.Degree * p.shape.Aux
 	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
 	p.arena.elements.used = (points+gap)*extended + (rows+gap)*others
-	p.arena.extensions.used = rows
 	p.arena.digests.used = 6 * points
 	p.arena.reset()
 	p.arena.touch()
