@@ -36,13 +36,18 @@ func New(c *air.Circuit) *Prover {
 // Reserve takes the memory for traces of 2^logRows rows at once, so that no proof has to wait for it: about 16 bytes for
 // each of the trace's cells, helper columns counted six times.
 func (p *Prover) Reserve(logRows int) {
+	p.makeRoom(logRows)
+	p.arena.touch()
+}
+
+// makeRoom makes all of the arena free again, and large enough for traces of 2^logRows rows.
+func (p *Prover) makeRoom(logRows int) {
 	rows, points := 1<<logRows, 4<<logRows
 	aux := field.Degree * p.shape.Aux
 	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
 	p.arena.elements.used = (points+gap)*extended + (rows+gap)*others
 	p.arena.digests.used = 6 * points
 	p.arena.reset()
-	p.arena.touch()
 }
 
 // Prove returns a proof of the statement at the level of that number in stark.Levels, from a trace that has a column of
@@ -96,8 +101,8 @@ type oracle struct {
 }
 
 func (p *Prover) prove(s *stark.Statement, parameters fri.Parameters, columns []field.Vector, proof []byte, parallel fri.Parallel) ([]byte, error) {
-	p.arena.reset()
 	logRows := bits.TrailingZeros(uint(len(columns[0])))
+	p.makeRoom(logRows)
 	r := &run{
 		Prover: p, statement: s, parameters: parameters, grid: p.gridFor(parameters, logRows),
 		transcript: s.Transcript(parameters, logRows), parallel: parallel, proof: proof,
