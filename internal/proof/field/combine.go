@@ -18,15 +18,15 @@ func NewWeights(v []Ext) Weights {
 // Planar is a vector over E as six vectors of coordinates, all of one length.
 type Planar [Degree]Vector
 
-// gap is how many elements apart coordinates stand, a cache line: vectors of a power of two would begin in one set of the
-// cache.
-const gap = 16
+// Gap is how many elements vectors that are used together stand apart, a cache line: they are powers of two long, and
+// without it the same row of all of them would belong into one set of the cache.
+const Gap = 16
 
 // NewPlanar returns n elements, all 0.
 func NewPlanar(n int) (p Planar) {
-	room := make(Vector, Degree*(n+gap))
+	room := make(Vector, Degree*(n+Gap))
 	for c := range p {
-		p[c] = room[c*(n+gap):][:n:n]
+		p[c] = room[c*(n+Gap):][:n:n]
 	}
 	return p
 }

@@ -42,15 +42,11 @@ func (s *slab[T]) take(n int) []T {
 	return s.room[from:s.used:s.used]
 }
 
-// gap is how many elements apart vectors stand, a cache line: lengths are powers of two, and without it the same row of
-// all vectors would belong into one set of the cache.
-const gap = 16
-
 // vectors returns n vectors of any content, each of the given length.
 func (a *arena) vectors(n, length int) []field.Vector {
 	v := make([]field.Vector, n)
 	for k := range v {
-		v[k] = a.elements.take(length + gap)[:length]
+		v[k] = a.elements.take(length + field.Gap)[:length]
 	}
 	return v
 }

@@ -45,7 +45,7 @@ func (p *Prover) makeRoom(logRows int) {
 	rows, points := 1<<logRows, 4<<logRows
 	aux := field.Degree * p.shape.Aux
 	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
-	p.arena.elements.used = (points+gap)*extended + (rows+gap)*others
+	p.arena.elements.used = (points+field.Gap)*extended + (rows+field.Gap)*others
 	p.arena.digests.used = 6 * points
 	p.arena.reset()
 }

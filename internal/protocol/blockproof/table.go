@@ -13,13 +13,9 @@ type Room struct {
 	all field.Vector
 }
 
-// gap is how many elements apart columns stand, a cache line: they are powers of two long, and without it the same row
-// of all of them would belong into one set of the cache.
-const gap = 16
-
 // columns returns columns of so many rows, of any content, in place of those that it returned before.
 func (r *Room) columns(rows int) []field.Vector {
-	stride := rows + gap
+	stride := rows + field.Gap
 	if len(r.all) < columns*stride {
 		r.all = nil // before the larger one is there
 		r.all = make(field.Vector, columns*stride)
