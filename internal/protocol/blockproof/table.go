@@ -36,7 +36,9 @@ func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
 		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
 		used := max(low, min(high, len(s.rows)))
 		for k, column := range table {
-			clear(column[low:used])
+			if k < colPermute { // the permutation sets its own
+				clear(column[low:used])
+			}
 			for r := used; r < high; r++ {
 				column[r] = padding[k]
 			}
@@ -74,7 +76,7 @@ func invert(elements []*field.Element) {
 }
 
 // rowsPerPiece is how many rows are made in one call through Parallel.
-const rowsPerPiece = 1 << 11
+const rowsPerPiece = 1 << 10
 
 // fill sets what is known of row r beforehand. It adds to inverses what is to be replaced by its inverse.
 func (s *Segment) fill(table []field.Vector, r int, inverses []*field.Element) []*field.Element {
