@@ -101,7 +101,7 @@ func good(sum *[sha256.Size]byte, bits int) bool {
 // sealChunk is how many nonces one call tries, and sealCalls how many calls there are before anyone waits for all.
 const (
 	sealChunk = 1 << 12
-	sealCalls = 1 << 10
+	sealCalls = 1 << 6
 )
 
 // Seal finds the least nonce good for this many bits of work, at most 32 and about 2^bits hashes, and takes it in.
