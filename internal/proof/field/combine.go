@@ -31,6 +31,15 @@ func NewPlanar(n int) (p Planar) {
 	return p
 }
 
+// PlanarOf returns the elements of v.
+func PlanarOf(v []Ext) *Planar {
+	p := NewPlanar(len(v))
+	for i := range v {
+		p.Set(i, &v[i])
+	}
+	return &p
+}
+
 // Slice returns elements low to high.
 func (p *Planar) Slice(low, high int) (part Planar) {
 	for c := range p {

@@ -43,19 +43,10 @@ func values(d Domain, coefficients []field.Ext) field.ExtVector {
 	return v
 }
 
-// planar is the same values by coordinate.
-func planar(f field.ExtVector) *field.Planar {
-	p := field.NewPlanar(len(f))
-	for i := range f {
-		p.Set(i, &f[i])
-	}
-	return &p
-}
-
 // prove returns a proof that f has 2^log coefficients.
 func prove(p Parameters, log int, f field.ExtVector) []byte {
 	t := transcript.New("test")
-	layers, proof := p.Commit(log, planar(f), nil, t, serial)
+	layers, proof := p.Commit(log, field.PlanarOf(f), nil, t, serial)
 	return layers.AppendOpenings(proof, p.Indices(log, t))
 }
 
@@ -113,7 +104,7 @@ func TestFoldIsItsDefinition(t *testing.T) {
 		power.Mul(&power, &beta)
 	}
 	want, inverses, folder := values(d.eighthPowers(), folded), d.inverses(3), newFolder(beta)
-	all, byCoordinate := field.NewPlanar(len(want)), planar(f)
+	all, byCoordinate := field.NewPlanar(len(want)), field.PlanarOf(f)
 	for first := 0; first < len(want); first += 8 {
 		part := all.Slice(first, first+8)
 		folder.foldAll(&part, d.slots(byCoordinate, first, 8), inverses[first:first+8])

@@ -64,10 +64,10 @@ func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Rea
 		}
 		domain = next
 	}
-	final, powers := field.NewFunctional(c.final), make(field.Vector, len(c.final))
+	final, powers := field.PlanarOf(c.final), make(field.Vector, len(c.final))
 	for k, index := range indices {
 		field.Powers(powers, field.New(1), domain.At(index))
-		if y := final.At(powers); !y.Equal(&values[k]) {
+		if y := field.InnerProducts(powers, final); !y.Equal(&values[k]) {
 			return ErrFinal
 		}
 	}

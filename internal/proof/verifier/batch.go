@@ -26,7 +26,7 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 	}
 	field.InvertExt(denominators)
 
-	here, next := a.functionals()
+	here, next := a.rowWeights()
 	var row field.Vector
 	out := make([]field.Ext, len(indices))
 	for i := range out {
@@ -35,7 +35,7 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 			width := len(rows) / len(indices)
 			row = append(row, rows[i*width:(i+1)*width]...)
 		}
-		f, g := here.At(row), next.At(row)
+		f, g := field.InnerProducts(row, here), field.InnerProducts(row, next)
 		f.Sub(&f, &atPoint)
 		f.Mul(&f, &denominators[2*i])
 		g.Sub(&g, &atNext)
@@ -45,10 +45,10 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 	return out
 }
 
-// functionals are what gives Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w, from the rows at
-// x of columns, helper columns and chunks put together. A function over E takes as many elements of the row as it has
+// rowWeights are what the rows at x of columns, helper columns and chunks, put together, are multiplied by to give
+// Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes as many elements of the row as it has
 // coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
-func (a *argument) functionals() (here, next *field.Functional) {
+func (a *argument) rowWeights() (here, next *field.Planar) {
 	split, width := a.shape.AtPoint(), a.shape.Columns
 	weights := make([]field.Ext, width+field.Degree*(a.shape.Aux+stark.Chunks))
 	nextWeights := make([]field.Ext, len(weights))
@@ -62,7 +62,7 @@ func (a *argument) functionals() (here, next *field.Functional) {
 	for k, column := range a.shape.AuxNext {
 		spread(nextWeights[width+field.Degree*column:], a.weights[split+len(a.shape.Next)+k])
 	}
-	return field.NewFunctional(weights), field.NewFunctional(nextWeights)
+	return field.PlanarOf(weights), field.PlanarOf(nextWeights)
 }
 
 // spread sets the first elements of to to weight times each element of E's basis.
