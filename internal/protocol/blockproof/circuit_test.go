@@ -54,7 +54,7 @@ func TestRandomBatches(t *testing.T) {
 			seen[s]++
 		}
 		s := b.statement()
-		segments, err := s.segments(b.entries(), w, 1<<maxLogRows, InOrder)
+		segments, err := s.segments(b.entries(), w, largest, InOrder)
 		if err != nil {
 			t.Fatalf("batch %d: %v", n, err)
 		}
@@ -63,15 +63,8 @@ func TestRandomBatches(t *testing.T) {
 		if n%1000 == 999 {
 			t.Logf("%d batches so far", n+1)
 		}
-		if !r.shallow {
-			continue
-		}
-		switch segments, err = s.segments(b.entries(), w, 16+len(segments[0].rows)/2, InOrder); {
-		case err == nil:
-			check(t, segments)
-			cut += len(segments) - 1
-		case !errors.Is(err, ErrCut):
-			t.Fatalf("batch %d: %v", n, err)
+		if n%2 == 0 {
+			cut += len(b.checkCut(t, size{4*pathBits + 1, 1 + r.IntN(len(b.list))})) - 1
 		}
 	}
 	for s := tree.ShapeEmpty; s <= tree.ShapeNode; s++ {
@@ -119,7 +112,7 @@ func TestNamedBatches(t *testing.T) {
 			b.write(path, hash)
 		}
 		s := b.statement()
-		segments, err := s.segments(b.entries(), b.witness(), 1<<maxLogRows, InOrder)
+		segments, err := s.segments(b.entries(), b.witness(), largest, InOrder)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -130,37 +123,66 @@ func TestNamedBatches(t *testing.T) {
 	}
 }
 
-// TestCuts: what needs care where a list is cut into segments.
+// checkCut cuts the batch into segments of at most the given size: they fit, and lead from the model's root to the next.
+func (b *batch) checkCut(tb testing.TB, most size) []Segment {
+	tb.Helper()
+	segments := b.segments(tb, most)
+	check(tb, segments)
+	trie, err := newTrie(b.entries(), b.witness(), InOrder)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	low := 0
+	for i := range segments {
+		s := &segments[i]
+		high := low + len(s.part.levels)
+		if rows := len(s.rows); rows > trie.rows(low, high) || rows > max(most.rows, 4*pathBits+1) || high-low > most.entries {
+			tb.Fatalf("segment %d of %d has %d rows, at most %d and %v", i, len(segments), rows, trie.rows(low, high), most)
+		}
+		before, after := b.afterSome(low).root(), b.afterSome(high).root()
+		if !slices.Equal(s.Instance.Public, elementsOf(&before, &after)) {
+			tb.Fatalf("segment %d of %d leads from another root, or to another", i, len(segments))
+		}
+		low = high
+	}
+	if low != len(b.list) {
+		tb.Fatalf("the segments have %d of %d entries", low, len(b.list))
+	}
+	return segments
+}
+
+// TestCuts cuts lists everywhere: half of the tree is empty between segments, or a leaf.
 func TestCuts(t *testing.T) {
-	// Nothing but absent keys: no cut is safe by what stands beside it, and each is.
-	b := newBatch(model{at("1", 1): {5}, at("0", 2): {6}})
-	for i := range uint32(20) {
-		b.read(poseidon.Digest{i<<24 | 1<<20, i})
+	type values = map[poseidon.Digest]poseidon.Digest
+	early, late, last := at("00", 1), at("01011", 10), at("01111", 20)
+	left, right, none := at("10", 2), at("11", 3), poseidon.Digest{}
+	for _, test := range []struct {
+		name   string
+		before model
+		after  values
+	}{
+		{"nothing but absent keys", model{left: {5}, right: {6}}, nil},
+		{"emptied and filled again beside a node", model{early: {1}, left: {2}, right: {3}}, values{early: none, last: {9}}},
+		{"emptied and filled again beside a leaf", model{early: {1}, left: {2}}, values{early: none, last: {9}}},
+		{"emptied by two and filled again", model{early: {1}, late: {7}, left: {2}, right: {3}}, values{early: none, late: none, last: {9}}},
+		{"filled before it is emptied", model{late: {7}, left: {2}, right: {3}}, values{early: {8}, late: none}},
+		{"emptied and filled again on both sides", model{early: {1}, left: {2}}, values{early: none, last: {9}, left: none, right: {8}}},
+		{"a leaf moves up from absent keys", model{late: {1}, left: {2}}, values{left: none}},
+		{"all deleted", model{early: {1}, late: {7}, left: {2}}, values{early: none, late: none, left: none}},
+	} {
+		b := newBatch(test.before)
+		for i := range 7 {
+			b.read(at(fmt.Sprintf("01%03b", i), 10))
+		}
+		for path, value := range test.after {
+			b.write(path, value)
+		}
+		t.Run(test.name, func(t *testing.T) {
+			for entries := range len(b.list) {
+				b.checkCut(t, size{1 << maxLogRows, entries + 1})
+			}
+		})
 	}
-	segments := b.segments(t, 16)
-	if check(t, segments); len(segments) < 2 {
-		t.Errorf("%d segments of absent keys", len(segments))
-	}
-	// A half is emptied by its first entry and filled by its last, beside a node that the witness does not open.
-	b = newBatch(model{at("00", 1): {1}, at("10", 2): {2}, at("11", 3): {3}})
-	b.write(at("00", 1), poseidon.Digest{})
-	for i := range 7 {
-		b.read(at(fmt.Sprintf("01%03b", i), 10))
-	}
-	b.write(at("01111", 20), poseidon.Digest{9})
-	limit := len(b.segments(t, 1<<maxLogRows)[0].rows) - 4
-	s := b.statement()
-	if _, err := s.segments(b.entries(), b.witness(), limit, InOrder); !errors.Is(err, ErrCut) {
-		t.Errorf("emptied and filled again: %v", err)
-	}
-	// Where an entry in between has a value, the cut is made there.
-	b.before[at("01011", 10)] = poseidon.Digest{7}
-	b.write(at("01011", 10), poseidon.Digest{})
-	limit = 17 // for all but the last entry
-	if segments = b.segments(t, limit); len(segments) != 2 || len(segments[0].part.levels) != 4 {
-		t.Errorf("%d segments, the first of %d entries", len(segments), len(segments[0].part.levels))
-	}
-	check(t, segments)
 }
 
 // everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each side.
@@ -186,7 +208,7 @@ func everything() *batch {
 
 // TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
 func TestEveryColumn(t *testing.T) {
-	segment := everything().segments(t, 1<<maxLogRows)[0]
+	segment := everything().segments(t, largest)[0]
 	table := segment.Columns(new(Room), InOrder)
 	var rows []int // one of each phase
 	for _, p := range []phase{same, changed, after} {
@@ -220,7 +242,7 @@ func TestEveryColumn(t *testing.T) {
 // TestOtherLists: the circuit refuses a table with the public side of another list.
 func TestOtherLists(t *testing.T) {
 	b := everything()
-	segment := b.segments(t, 1<<maxLogRows)[0]
+	segment := b.segments(t, largest)[0]
 	table := segment.Columns(new(Room), InOrder)
 	refused := 0
 	refuse := func(name string, change func(f *forgery)) {
@@ -282,7 +304,7 @@ func TestWitnessRefused(t *testing.T) {
 			t.Helper()
 			w := b.witness()
 			change(&w)
-			if _, err := s.segments(entries, w, 1<<maxLogRows, InOrder); !errors.Is(err, ErrWitness) {
+			if _, err := s.segments(entries, w, largest, InOrder); !errors.Is(err, ErrWitness) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -313,7 +335,7 @@ func TestWitnessRefused(t *testing.T) {
 
 // TestSplicedSegments: a segment's table does not satisfy the public side and roots of another segment.
 func TestSplicedSegments(t *testing.T) {
-	segments := everything().segments(t, 70)
+	segments := everything().segments(t, size{70, maxEntries})
 	if len(segments) < 2 {
 		t.Fatalf("%d segments", len(segments))
 	}

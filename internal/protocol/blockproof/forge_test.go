@@ -23,7 +23,7 @@ type forgery struct {
 
 // forge begins with the honest table of a batch.
 func forge(tb testing.TB, b *batch) *forgery {
-	segment := b.segments(tb, 1<<maxLogRows)[0]
+	segment := b.segments(tb, largest)[0]
 	return &forgery{b.entries(), segment.part, segment.Columns(new(Room), InOrder), segment.Instance.Public, segment.Instance.Terms}
 }
 

@@ -71,11 +71,14 @@ func split(paths []poseidon.Digest, level int) int {
 func (m model) root() poseidon.Digest { return m.rootOf(sortedPaths(m), 0) }
 
 // after is the state after the batch.
-func (b *batch) after() model {
+func (b *batch) after() model { return b.afterSome(len(b.list)) }
+
+// afterSome is the state after so many of the batch's accesses, in the order of paths.
+func (b *batch) afterSome(n int) model {
 	m := maps.Clone(b.before)
-	for path, v := range b.list {
-		if delete(m, path); !v[1].IsZero() {
-			m[path] = v[1]
+	for _, path := range sortedPaths(b.list)[:n] {
+		if delete(m, path); !b.list[path][1].IsZero() {
+			m[path] = b.list[path][1]
 		}
 	}
 	return m
@@ -96,9 +99,8 @@ func (b *batch) statement() Statement {
 
 // witness is the batch's, by the definition in package tree.
 func (b *batch) witness() (w tree.Witness) {
-	next := b.after()
-	var walk func(before, accessed, after []poseidon.Digest, level int)
-	walk = func(before, accessed, after []poseidon.Digest, level int) {
+	var walk func(before, accessed []poseidon.Digest, level int)
+	walk = func(before, accessed []poseidon.Digest, level int) {
 		switch {
 		case len(before) == 0:
 			w.Shapes = append(w.Shapes, tree.ShapeEmpty)
@@ -115,21 +117,20 @@ func (b *batch) witness() (w tree.Witness) {
 			i := split(paths, level)
 			return [2][]poseidon.Digest{paths[:i], paths[i:]}
 		}
-		was, touched, is := halves(before), halves(accessed), halves(after)
+		was, touched := halves(before), halves(accessed)
 		for s := range 2 {
 			if len(touched[s]) > 0 {
-				walk(was[s], touched[s], is[s], level+1)
+				walk(was[s], touched[s], level+1)
 			}
 		}
 		for s := range 2 {
 			if len(touched[s]) > 0 {
 				continue
 			}
-			emptied := len(was[1-s]) > 0 && len(is[1-s]) == 0
 			switch {
 			case len(was[s]) == 0:
 				w.Shapes = append(w.Shapes, tree.ShapeEmpty)
-			case !emptied:
+			case !b.vanish(was[1-s], touched[1-s]):
 				w.Shapes, w.Digests = append(w.Shapes, tree.ShapeDigest), append(w.Digests, b.before.rootOf(was[s], level+1))
 			case len(was[s]) == 1:
 				w.Shapes, w.Digests = append(w.Shapes, tree.ShapeOther), append(w.Digests, was[s][0], b.before[was[s][0]])
@@ -140,15 +141,33 @@ func (b *batch) witness() (w tree.Witness) {
 			}
 		}
 	}
-	walk(sortedPaths(b.before), sortedPaths(b.list), sortedPaths(next), 0)
+	walk(sortedPaths(b.before), sortedPaths(b.list), 0)
 	return w
 }
 
+// vanish carries accesses out one after the other, on the paths that there are before, and reports whether at some time
+// none is left.
+func (b *batch) vanish(before, accessed []poseidon.Digest) bool {
+	left := map[poseidon.Digest]bool{}
+	for _, path := range before {
+		left[path] = true
+	}
+	for _, path := range accessed {
+		if delete(left, path); !b.list[path][1].IsZero() {
+			left[path] = true
+		}
+		if len(before) > 0 && len(left) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // segments traces the batch.
-func (b *batch) segments(tb testing.TB, limit int) []Segment {
+func (b *batch) segments(tb testing.TB, most size) []Segment {
 	tb.Helper()
 	s := b.statement()
-	segments, err := s.segments(b.entries(), b.witness(), limit, InOrder)
+	segments, err := s.segments(b.entries(), b.witness(), most, InOrder)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -219,5 +238,27 @@ func (r *random) batch(size int) *batch {
 			b.write(path, poseidon.Digest{})
 		}
 	}
+	if len(present) > 0 && r.IntN(2) == 0 {
+		r.replace(b, present[r.IntN(len(present))], r.IntN(5))
+	}
 	return b
+}
+
+// replace deletes all that there is at the position at level on the way of path, and writes there instead.
+func (r *random) replace(b *batch, path poseidon.Digest, level int) {
+	here := prefix(&path, level)
+	for other := range b.before {
+		if prefix(&other, level) == here {
+			b.write(other, poseidon.Digest{})
+		}
+	}
+	for range 1 + r.IntN(4) {
+		path = r.digest()
+		path[0] = here[0] | path[0]&(1<<(elementBits-level)-1)
+		if path[0] < poseidon.P && r.IntN(2) == 0 {
+			b.read(path)
+		} else if path[0] < poseidon.P {
+			b.write(path, r.digest())
+		}
+	}
 }

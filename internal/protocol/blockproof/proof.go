@@ -17,8 +17,8 @@ var ErrProof = errors.New("blockproof: the proof does not hold")
 // version is the first byte of a proof.
 const version = 1
 
-// Limits of decoding: what no honest proof passes. An access takes at least 24 bytes in its list, of which there are
-// at most 2^24, and a segment has room for at least 2^17/(2·248) of them.
+// Limits of decoding: what no honest proof passes. There are at most 2^24 accesses, and each adds at most 2·248 + 1 to
+// what bounds a segment's rows (trie.rows): a segment of 2^17 rows but the last has 262 at least.
 const (
 	maxSegments     = 1 << 16
 	maxEntries      = 1 << maxLogRows

@@ -113,6 +113,38 @@ func TestProofOfBlocks(t *testing.T) {
 	}
 }
 
+// TestProofOfRefilledHalf proves, in segments of one entry, a block that deletes all keys of a part of the tree, reads absent
+// ones there and makes another that comes last: between segments that part is empty, beside one that the block leaves alone.
+func TestProofOfRefilledHalf(t *testing.T) {
+	parts := map[uint32][]string{} // keys of each eighth of the tree, in the order of paths
+	for i := range 100 {
+		eighth := tree.Path([]byte(key(i)))[0] >> (elementBits - 3)
+		parts[eighth] = append(parts[eighth], key(i))
+	}
+	for _, keys := range parts {
+		slices.SortFunc(keys, func(a, b string) int {
+			x, y := tree.Path([]byte(a)), tree.Path([]byte(b))
+			return comparePaths(&x, &y)
+		})
+	}
+	refilled, beside := parts[2], parts[3]
+	s := newState()
+	s.apply(t, map[string][]byte{refilled[0]: {1}, refilled[1]: {2}, beside[0]: {3}, beside[1]: {4}, parts[7][0]: {5}})
+	changes := map[string][]byte{}
+	for _, k := range refilled {
+		changes[k] = nil
+	}
+	changes[refilled[len(refilled)-1]] = []byte{6}
+	statement, accesses, w := s.apply(t, changes)
+	segments, err := trace(statement, accesses, w, size{1 << maxLogRows, 1}, goroutines)
+	if err != nil || len(segments) != len(accesses) {
+		t.Fatalf("%d segments of %d accesses, %v", len(segments), len(accesses), err)
+	}
+	if _, err := VerifyProof(statement, accesses, prove(t, segments), 100, goroutines); err != nil {
+		t.Error(err)
+	}
+}
+
 // provenBlock is a block with its proof, in several segments.
 type provenBlock struct {
 	statement Statement
@@ -137,7 +169,7 @@ func newProvenBlock(tb testing.TB, salt byte) provenBlock {
 	changes[key(1)] = genesis[key(1)]
 	changes[key(4)], changes[key(100)], changes[key(101)] = nil, nil, []byte{salt, 7}
 	statement, accesses, w := s.apply(tb, changes)
-	segments, err := trace(statement, accesses, w, 60, goroutines)
+	segments, err := trace(statement, accesses, w, size{60, maxEntries}, goroutines)
 	if err != nil {
 		tb.Fatal(err)
 	}

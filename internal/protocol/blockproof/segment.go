@@ -1,8 +1,8 @@
 package blockproof
 
 import (
-	"errors"
 	"fmt"
+	"sort"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
@@ -13,10 +13,6 @@ import (
 // maxLogRows bounds a segment's rows to 2^17, so that proving one takes less than a gigabyte; minLogRows is what the
 // proof system asks for.
 const minLogRows, maxLogRows = 3, 17
-
-// ErrCut is returned by Trace for a block that empties a part of the tree, opaque beside it, and fills it again by an
-// entry more than a segment of absent keys later.
-var ErrCut = errors.New("blockproof: the access list cannot be cut into segments")
 
 // errUnopened: a segment empties a half whose neighbour the witness does not open.
 var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
@@ -50,13 +46,19 @@ const (
 )
 
 // Trace makes the segments of a proof from a block's accesses and their witness in the tree before. It returns errors
-// that wrap ErrAccesses, ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too) and ErrCut.
+// that wrap ErrAccesses and ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too): a block's own
+// accesses and witness always make segments.
 func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) ([]Segment, error) {
-	return trace(s, accesses, w, 1<<maxLogRows, parallel)
+	return trace(s, accesses, w, largest, parallel)
 }
 
-// trace is Trace with segments of at most limit rows.
-func trace(s Statement, accesses []types.Access, w tree.Witness, limit int, parallel Parallel) ([]Segment, error) {
+// size is how many rows and entries a segment has at most. One of 4·pathBits + 1 rows has room for any entry.
+type size struct{ rows, entries int }
+
+var largest = size{1 << maxLogRows, maxEntries}
+
+// trace is Trace with segments of another size.
+func trace(s Statement, accesses []types.Access, w tree.Witness, most size, parallel Parallel) ([]Segment, error) {
 	if err := s.check(accesses); err != nil || len(accesses) == 0 {
 		return nil, err
 	}
@@ -64,11 +66,11 @@ func trace(s Statement, accesses []types.Access, w tree.Witness, limit int, para
 	if err != nil {
 		return nil, err
 	}
-	return s.segments(entries, w, limit, parallel)
+	return s.segments(entries, w, most, parallel)
 }
 
-// segments makes segments of at most limit rows; there is at least one entry.
-func (s *Statement) segments(entries []entry, w tree.Witness, limit int, parallel Parallel) ([]Segment, error) {
+// segments makes segments of at most the given size; there is at least one entry.
+func (s *Statement) segments(entries []entry, w tree.Witness, most size, parallel Parallel) ([]Segment, error) {
 	t, err := newTrie(entries, w, parallel)
 	if err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func (s *Statement) segments(entries []entry, w tree.Witness, limit int, paralle
 	}
 	var segments []Segment
 	for low := 0; low < len(entries); {
-		segment, high, err := t.segment(low, limit)
+		segment, high, err := t.segment(low, most)
 		if err != nil {
 			return nil, err
 		}
@@ -98,54 +100,23 @@ func (s *Statement) segments(entries []entry, w tree.Witness, limit int, paralle
 	return segments, nil
 }
 
-// segment makes a segment of at most limit rows from entry low on, the longest as a rule, and carries it out on the trie.
-func (t *trie) segment(low, limit int) (s Segment, high int, err error) {
-	for high = t.fitting(low, limit); high > low; {
-		e, err := t.emit(low, high)
-		switch {
-		case err == nil && len(e.rows) <= limit:
-			for i := range t.positions {
-				t.positions[i].now = t.positions[i].next
-			}
-			return Segment{part: e.part, rows: e.rows}, high, nil
-		case err == nil: // what deletions open took more rows than fitting allows for
-			high -= (high - low + 1) / 2
-		case errors.Is(err, errUnopened) && high < len(t.entries):
-			high = t.safeCut(low, high-1)
-		default:
-			return s, 0, err
-		}
-		for i := range t.positions {
-			t.positions[i].next = t.positions[i].now
-		}
+// segment makes the segment from entry low on, and carries it out on the trie.
+func (t *trie) segment(low int, most size) (s Segment, high int, err error) {
+	high = t.fitting(low, most)
+	e, err := t.emit(low, high)
+	if err != nil {
+		return s, 0, err
 	}
-	return s, 0, ErrCut
+	for i := range t.positions {
+		t.positions[i].now = t.positions[i].next
+	}
+	return Segment{part: e.part, rows: e.rows}, high, nil
 }
 
-// fitting is where the longest segment from entry low on ends that takes at most limit rows, as far as rows tells.
-func (t *trie) fitting(low, limit int) int {
-	if t.rows(low, len(t.entries)) <= limit {
-		return len(t.entries)
-	}
-	fits, tooMany := low, len(t.entries)
-	for tooMany-fits > 1 {
-		if m := (fits + tooMany) / 2; t.rows(low, m) <= limit {
-			fits = m
-		} else {
-			tooMany = m
-		}
-	}
-	return fits
-}
-
-// safeCut is the last place up to high where a segment from entry low on can end whatever it empties; low for none:
-// after an entry that leaves a value, or before one that has one. Then no half that the cut goes through is empty
-// between the segments, unless it is so after both: the witness then has what a segment that empties it asks for.
-func (t *trie) safeCut(low, high int) int {
-	for high > low && t.entries[high-1].leaves[1].IsZero() && t.entries[high].leaves[0].IsZero() {
-		high--
-	}
-	return high
+// fitting is where the longest segment from entry low on ends that surely has at most the given size.
+func (t *trie) fitting(low int, most size) int {
+	entries := min(len(t.entries)-low, most.entries)
+	return low + sort.Search(entries-1, func(i int) bool { return t.rows(low, low+i+2) > most.rows }) + 1
 }
 
 // emit carries the entries low to high out, on next, and makes the rows.
@@ -167,27 +138,16 @@ func (t *trie) emit(low, high int) (emitter, error) {
 	return e, nil
 }
 
-// rows bounds the rows that the entries low to high take.
-func (t *trie) rows(low, high int) (n int) {
-	for _, positions := range t.levels {
-		for _, i := range positions {
-			p := &t.positions[i]
-			switch from, to := max(low, int(p.low)), min(high, int(p.high)); {
-			case from >= to:
-			case t.changes[from] < t.changes[to]:
-				n += 2
-			default:
-				n++
-			}
-		}
-	}
-	deletes := 0
-	for i := low; i < high; i++ {
-		if e := &t.entries[i]; e.changed() && e.leaves[1].IsZero() {
-			deletes++ // the half beside what it empties may take a row
-		}
-	}
-	return n + deletes
+// rows bounds the rows that the entries low to high take: one for each position above them, one more for each that they
+// change, and what is shown of halves that they do not touch.
+//
+// Where such a half is shown it is not empty, and what is beside it is, before or after. So there is something at the
+// position above both, before and after, and further up nothing is shown beside it: on the way to an entry at most one
+// half is shown. If there are entries of other segments in it, the way is that to the first or to the last entry here, and
+// it takes at most a row a level. Any other takes at most one row, if a deletion here empties what is beside it.
+func (t *trie) rows(low, high int) int {
+	n := t.above.count(low, high) + t.changed.count(t.changes[low], t.changes[high])
+	return n + t.deletions[high] - t.deletions[low] + 2*t.depth
 }
 
 // change sets what stands at positions after the entries low to high.

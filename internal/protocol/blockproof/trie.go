@@ -57,7 +57,11 @@ type trie struct {
 	positions []position
 	sites     []site
 	levels    [pathBits + 1][]int32 // positions with halves, by level
+	depth     int                   // how many levels have such
 	changes   []int                 // changes[i]: how many entries before i are changed
+	deletions []int                 // deletions[i]: how many of them leave nothing
+	above     spans                 // of entries, those below each position with halves
+	changed   spans                 // of changed entries, likewise
 	shapes    []tree.Shape
 	digests   []poseidon.Digest
 	parallel  Parallel
@@ -70,11 +74,14 @@ func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) 
 		entries: entries, positions: make([]position, 1, len(w.Shapes)+2*len(entries)), sites: make([]site, 1),
 		shapes: w.Shapes, digests: w.Digests, parallel: parallel,
 	}
-	t.changes = make([]int, len(entries)+1)
+	t.changes, t.deletions = make([]int, len(entries)+1), make([]int, len(entries)+1)
 	for i := range entries {
-		t.changes[i+1] = t.changes[i]
-		if entries[i].changed() {
+		t.changes[i+1], t.deletions[i+1] = t.changes[i], t.deletions[i]
+		if e := &entries[i]; e.changed() {
 			t.changes[i+1]++
+			if e.leaves[1].IsZero() {
+				t.deletions[i+1]++
+			}
 		}
 	}
 	t.touched(0, len(entries), 0)
@@ -90,7 +97,52 @@ func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) 
 	for i := range t.positions {
 		t.positions[i].next = t.positions[i].now
 	}
+	t.measure()
 	return t, nil
+}
+
+// measure sets what bounds rows.
+func (t *trie) measure() {
+	t.above, t.changed = newSpans(len(t.entries)), newSpans(t.changes[len(t.entries)])
+	for level, positions := range t.levels {
+		for _, i := range positions {
+			p := &t.positions[i]
+			t.depth = level + 1
+			t.above.add(int(p.low), int(p.high))
+			t.changed.add(t.changes[p.low], t.changes[p.high])
+		}
+	}
+	t.above.sum()
+	t.changed.sum()
+}
+
+// spans counts spans of things in a row by how many begin before a thing and how many end before it.
+type spans struct{ begun, ended []int }
+
+func newSpans(things int) spans { return spans{make([]int, things+1), make([]int, things+1)} }
+
+// add adds the span low to high unless it is empty.
+func (s *spans) add(low, high int) {
+	if low < high {
+		s.begun[low+1]++
+		s.ended[high]++
+	}
+}
+
+// sum ends the adding.
+func (s *spans) sum() {
+	for i := 1; i < len(s.begun); i++ {
+		s.begun[i] += s.begun[i-1]
+		s.ended[i] += s.ended[i-1]
+	}
+}
+
+// count is how many spans have a thing in common with the span low to high.
+func (s *spans) count(low, high int) int {
+	if low == high {
+		return 0
+	}
+	return s.begun[high] - s.ended[low]
 }
 
 func (t *trie) fail(format string, args ...any) {

@@ -10,6 +10,9 @@ type subtree struct {
 	made    *inner           // the inner node, when it is made anew: its digest is not computed yet
 	path    *poseidon.Digest // of made: begins as all below it do
 	changed bool             // not the subtree of the version before
+
+	// vanished: it has leaves in the version before, and none after some of the accesses, in the order of paths.
+	vanished bool
 }
 
 // builder links nodes and gathers the climbs that will compute their digests.

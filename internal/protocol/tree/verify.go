@@ -94,8 +94,9 @@ func verifyWitness(entries []proven, w Witness) (before, after poseidon.Digest, 
 
 // outline is a subtree before or after the block.
 type outline struct {
-	kind   outlineKind
-	digest poseidon.Digest
+	kind     outlineKind
+	digest   poseidon.Digest
+	vanished bool // after: there are leaves before, and none after some of the accesses, in the order of paths
 }
 
 type outlineKind uint8
@@ -147,14 +148,16 @@ func (v *verifier) touched(entries []proven, pos int) (before, after outline) {
 	for i := range entries {
 		if !entries[i].before.IsZero() {
 			had++
-			before = outline{outlineLeaf, entries[i].before}
+			before = outline{kind: outlineLeaf, digest: entries[i].before}
 		}
 	}
 	switch shape := v.shape(); {
 	case v.err != nil:
 		return outline{}, outline{}
 	case shape == ShapeEmpty && had == 0, shape == ShapeOwn && had == 1:
-		return before, build(entries, pos)
+		after = build(entries, pos)
+		after.vanished = vanish(entries)
+		return before, after
 	case shape == ShapeOther && had == 0:
 		path, valueHash := v.digest(), v.digest()
 		leaf := leafDigest(path, valueHash)
@@ -166,7 +169,7 @@ func (v *verifier) touched(entries []proven, pos int) (before, after outline) {
 			return outline{}, outline{}
 		}
 		all := slices.Insert(slices.Clone(entries), i, proven{path: path, before: leaf, after: leaf})
-		return outline{outlineLeaf, leaf}, build(all, pos)
+		return outline{kind: outlineLeaf, digest: leaf}, build(all, pos)
 	case shape == ShapeBranch && pos < pathBits:
 		return v.branch(entries, pos)
 	default:
@@ -187,8 +190,7 @@ func (v *verifier) branch(entries []proven, pos int) (before, after outline) {
 	}
 	for i, half := range halves {
 		if len(half) == 0 {
-			emptied := was[1-i].kind != outlineEmpty && is[1-i].kind == outlineEmpty
-			was[i] = v.untouched(halves[1-i], pos, emptied)
+			was[i] = v.untouched(halves[1-i], pos, is[1-i].vanished)
 			is[i] = was[i]
 			if was[1-i].kind == outlineEmpty && was[i].kind == outlineOpaque {
 				is[i].kind = outlineNode // a leaf would stand higher
@@ -203,7 +205,21 @@ func (v *verifier) branch(entries []proven, pos int) (before, after outline) {
 			v.fail("less than two leaves below depth %d", pos)
 		}
 	}
-	return outline{outlineNode, nodeDigest(was[0].digest, was[1].digest)}, join(is)
+	before, after = outline{kind: outlineNode, digest: nodeDigest(was[0].digest, was[1].digest)}, join(is)
+	after.vanished = was[1].kind == outlineEmpty && is[0].vanished || is[0].kind == outlineEmpty && is[1].vanished
+	return before, after
+}
+
+// vanish reports whether entries, of which at most one has a leaf before, have one before and none after some of them.
+func vanish(entries []proven) bool {
+	for i := range entries {
+		if e := &entries[i]; !e.after.IsZero() {
+			return false
+		} else if !e.before.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // untouched reads the half without accesses of the position at depth pos, whose other half has those of sibling.
@@ -218,16 +234,16 @@ func (v *verifier) untouched(sibling []proven, pos int, open bool) outline {
 		if d.IsZero() {
 			v.fail("an empty subtree given as a digest")
 		}
-		return outline{outlineOpaque, d}
+		return outline{kind: outlineOpaque, digest: d}
 	case shape == ShapeOther && open:
 		path, valueHash := v.digest(), v.digest()
 		if commonBits(&path, &sibling[0].path) != pos {
 			v.fail("a leaf beside depth %d does not belong there", pos)
 		}
-		return outline{outlineLeaf, leafDigest(path, valueHash)}
+		return outline{kind: outlineLeaf, digest: leafDigest(path, valueHash)}
 	case shape == ShapeNode && open:
 		left, right := v.digest(), v.digest()
-		return outline{outlineNode, nodeDigest(left, right)}
+		return outline{kind: outlineNode, digest: nodeDigest(left, right)}
 	default:
 		v.fail("shape %d beside depth %d", shape, pos)
 		return outline{}
@@ -241,7 +257,7 @@ func join(halves [2]outline) outline {
 			return only
 		}
 	}
-	return outline{outlineNode, nodeDigest(halves[0].digest, halves[1].digest)}
+	return outline{kind: outlineNode, digest: nodeDigest(halves[0].digest, halves[1].digest)}
 }
 
 // build is the subtree at depth pos with the leaves of entries after the block, by the definition.
@@ -255,9 +271,9 @@ func build(entries []proven, pos int) outline {
 		}
 	}
 	if n <= 1 {
-		return outline{outlineKind(n), only}
+		return outline{kind: outlineKind(n), digest: only}
 	}
 	i := sort.Search(len(entries), func(i int) bool { return bit(&entries[i].path, pos) == 1 })
 	left, right := build(entries[:i], pos+1), build(entries[i:], pos+1)
-	return outline{outlineNode, nodeDigest(left.digest, right.digest)}
+	return outline{kind: outlineNode, digest: nodeDigest(left.digest, right.digest)}
 }

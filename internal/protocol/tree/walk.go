@@ -68,7 +68,9 @@ func (w *walker) visit(s *subtree, pos int, items []item) subtree {
 	if int(w.nodes.inner(s.node).depth) == depth {
 		replaces = s.node
 	}
-	return w.join(replaces, depth, &now, &items[0].path)
+	next := w.join(replaces, depth, &now, &items[0].path)
+	next.vanished = old[1].node == none && now[0].vanished || now[0].node == none && now[1].vanished
+	return next
 }
 
 func containsPath(items []item, path *poseidon.Digest) bool {
@@ -196,8 +198,7 @@ func (w *walker) visitChildren(old, now *[2]subtree, depth int, items []item) (c
 	}
 	for i, half := range halves {
 		if len(half) == 0 {
-			emptied := old[1-i].node != none && now[1-i].node == none
-			w.untouched(&old[i], depth+1, emptied)
+			w.untouched(&old[i], depth+1, now[1-i].vanished)
 		}
 	}
 	return changed
@@ -222,7 +223,7 @@ func (w *walker) replaceLeaf(s *subtree, items []item) subtree {
 	if s.node != none {
 		old = entry{path: w.nodes.leaf(s.node), leaf: s.digest, node: s.node}
 	}
-	changed := false
+	changed, vanished := false, false
 	for i := range items {
 		it := &items[i]
 		changed = changed || it.changed
@@ -239,6 +240,7 @@ func (w *walker) replaceLeaf(s *subtree, items []item) subtree {
 				}
 				if !it.after {
 					w.removed = append(w.removed, e.node)
+					vanished = len(w.entries) == 0
 				}
 				old.node = none
 			}
@@ -253,7 +255,9 @@ func (w *walker) replaceLeaf(s *subtree, items []item) subtree {
 	if !changed {
 		return *s
 	}
-	return w.build(w.entries)
+	next := w.build(w.entries)
+	next.vanished = vanished
+	return next
 }
 
 // build makes the subtree with the given leaves, ascending by path and together below one position.
@@ -274,8 +278,8 @@ func (w *walker) build(entries []entry) subtree {
 	return w.join(none, depth, &children, entries[0].path)
 }
 
-// untouched records a subtree at depth pos with no access below it. It is opened when its sibling had leaves and
-// loses all: whether it moves up then depends on its being a leaf.
+// untouched records a subtree at depth pos with no access below it. It is opened when its sibling vanishes: whether it
+// moves up then depends on its being a leaf.
 func (w *walker) untouched(s *subtree, pos int, open bool) {
 	switch {
 	case s.node == none:

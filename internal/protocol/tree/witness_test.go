@@ -206,6 +206,42 @@ func TestForgedLeafAsNode(t *testing.T) {
 	}
 }
 
+// TestWitnessOfWhatVanishes: the half beside one that loses all leaves is opened if it does so at any time, in the order
+// of paths.
+func TestWitnessOfWhatVanishes(t *testing.T) {
+	at := func(eighths uint32) poseidon.Digest { return poseidon.Digest{eighths << 28, eighths} }
+	m := model{at(1): {1}, at(2): {2}, at(4): {4}, at(5): {5}}
+	set := poseidon.Digest{9}
+	for _, test := range []struct {
+		name  string
+		items []item
+		want  Shape // of the half without accesses
+	}{
+		{"a leaf stays", []item{m.remove(at(1))}, ShapeDigest},
+		{"emptied", []item{m.remove(at(1)), m.remove(at(2))}, ShapeNode},
+		{"emptied, and absent keys", []item{m.read(at(0)), m.remove(at(1)), m.remove(at(2)), m.read(at(3))}, ShapeNode},
+		{"filled after that", []item{m.remove(at(1)), m.remove(at(2)), m.write(at(3), set)}, ShapeNode},
+		{"filled before that", []item{m.write(at(0), set), m.remove(at(1)), m.remove(at(2))}, ShapeDigest},
+		{"filled before the second goes", []item{m.remove(at(1)), m.write(poseidon.Digest{2 << 28, 0}, set), m.remove(at(2))}, ShapeDigest},
+		{"read in between", []item{m.remove(at(1)), m.read(at(2)), m.write(at(3), set)}, ShapeDigest},
+	} {
+		c, err := m.tree(t).prepare(test.items, forwards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := c.Witness(m.valueHash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Shapes[len(w.Shapes)-1]; got != test.want {
+			t.Errorf("%s: beside it is shape %d, want %d", test.name, got, test.want)
+		}
+		if before, after, err := verifyWitness(m.proven(test.items), w); err != nil || before != m.root() || after != m.apply(test.items).root() {
+			t.Errorf("%s: the witness leads from %v to %v, %v", test.name, before, after, err)
+		}
+	}
+}
+
 func TestWitnessValueHashes(t *testing.T) {
 	m := model{poseidon.Digest{}: {1}, poseidon.Digest{1 << 30}: {2}}
 	c, err := m.tree(t).prepare([]item{m.remove(poseidon.Digest{})}, forwards)
