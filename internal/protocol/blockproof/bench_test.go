@@ -70,7 +70,7 @@ func BenchmarkBlock(b *testing.B) {
 		}
 		rows := 0
 		for i := range segments {
-			rows += len(segments[i].rows)
+			rows += segments[i].rows
 		}
 		b.Run(fmt.Sprintf("trace/%d", k), func(b *testing.B) {
 			for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestRandomBatches(t *testing.T) {
 			t.Fatalf("batch %d: %v", n, err)
 		}
 		check(t, segments)
-		rows += len(segments[0].rows)
+		rows += segments[0].rows
 		if n%1000 == 999 {
 			t.Logf("%d batches so far", n+1)
 		}
@@ -136,7 +137,7 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	for i := range segments {
 		s := &segments[i]
 		high := low + len(s.part.levels)
-		if rows := len(s.rows); rows > trie.rows(low, high) || rows > max(most.rows, 4*pathBits+1) || high-low > most.entries {
+		if rows := s.rows; rows > trie.rows(low, high) || rows > max(most.rows, 4*pathBits+1) || high-low > most.entries {
 			tb.Fatalf("segment %d of %d has %d rows, at most %d and %v", i, len(segments), rows, trie.rows(low, high), most)
 		}
 		before, after := b.afterSome(low).root(), b.afterSome(high).root()
@@ -185,6 +186,20 @@ func TestCuts(t *testing.T) {
 	}
 }
 
+// TestColumnsInAnyOrder: a segment's table is the same whichever was made before it.
+func TestColumnsInAnyOrder(t *testing.T) {
+	segments := everything().segments(t, size{1 << maxLogRows, 2})
+	var tables [][]field.Vector
+	for i := range segments {
+		tables = append(tables, segments[i].Columns(new(Room), InOrder))
+	}
+	for _, i := range []int{2, 1, 1, 0, 2, 0} {
+		if !reflect.DeepEqual(segments[i].Columns(new(Room), InOrder), tables[i]) {
+			t.Errorf("segment %d of %d has another table", i, len(segments))
+		}
+	}
+}
+
 // everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each side.
 func everything() *batch {
 	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, i, 1} }
@@ -212,7 +227,7 @@ func TestEveryColumn(t *testing.T) {
 	table := segment.Columns(new(Room), InOrder)
 	var rows []int // one of each phase
 	for _, p := range []phase{same, changed, after} {
-		rows = append(rows, slices.IndexFunc(segment.rows, func(r tableRow) bool { return r.phase == p && r.open[1] }))
+		rows = append(rows, slices.IndexFunc(segment.tableRows(), func(r tableRow) bool { return r.phase == p && r.open[1] }))
 	}
 	refused, free := 0, 0
 	for i, column := range table {

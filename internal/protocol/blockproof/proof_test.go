@@ -109,7 +109,7 @@ func TestProofOfBlocks(t *testing.T) {
 		if err != nil || bits != 100 {
 			t.Fatalf("%d bits, %v", bits, err)
 		}
-		t.Logf("%d accesses, %d rows: %d bytes", len(accesses), len(segments[0].rows), len(proof))
+		t.Logf("%d accesses, %d rows: %d bytes", len(accesses), segments[0].rows, len(proof))
 	}
 }
 
@@ -174,7 +174,7 @@ func newProvenBlock(tb testing.TB, salt byte) provenBlock {
 		tb.Fatal(err)
 	}
 	if len(segments) < 2 {
-		tb.Fatalf("%d segments of %d rows", len(segments), len(segments[0].rows))
+		tb.Fatalf("%d segments of %d rows", len(segments), segments[0].rows)
 	}
 	return provenBlock{statement, accesses, segments, prove(tb, segments)}
 }

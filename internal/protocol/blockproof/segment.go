@@ -19,14 +19,25 @@ var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", 
 
 // Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. Its argument is a
 // proof of Instance from the table that Columns makes.
+//
+// Segments of one block have their tables made from the same memory, so one is made at a time; in any order, but in that
+// of the segments with the least work.
 type Segment struct {
 	Instance stark.Statement
 	part     part
-	rows     []tableRow
+	trie     *trie
+	low      int // its first entry
+	rows     int
 }
 
 // Rows is how many rows of the table are used, each of which proves a hash.
-func (s *Segment) Rows() int { return len(s.rows) }
+func (s *Segment) Rows() int { return s.rows }
+
+// tableRows makes the rows of the table.
+func (s *Segment) tableRows() []tableRow {
+	s.trie.carry(s.low)
+	return s.trie.emit(s.low, s.low+len(s.part.levels)).rows
+}
 
 // tableRow is a row of the table before it is spread over columns.
 type tableRow struct {
@@ -75,42 +86,29 @@ func (s *Statement) segments(entries []entry, w tree.Witness, most size, paralle
 	if err != nil {
 		return nil, err
 	}
-	before := t.positions[1].now.digest
+	before := t.at(1).now.digest
 	if before.Bytes() != s.PreRoot {
 		return nil, fmt.Errorf("%w: it is of another root before the block", ErrWitness)
 	}
 	var segments []Segment
-	for low := 0; low < len(entries); {
-		segment, high, err := t.segment(low, most)
-		if err != nil {
-			return nil, err
+	for t.carried < len(entries) {
+		low := t.carried
+		e := t.emit(low, t.fitting(low, most))
+		if e.err != nil {
+			return nil, e.err
 		}
-		segments, low = append(segments, segment), high
+		segments = append(segments, Segment{part: e.part, trie: t, low: low, rows: len(e.rows)})
 	}
-	if t.positions[1].now.digest.Bytes() != s.PostRoot {
+	if t.at(1).now.digest.Bytes() != s.PostRoot {
 		return nil, fmt.Errorf("%w: it leads to another root after the block", ErrWitness)
 	}
-	low := 0
 	for i := range segments {
 		segment := &segments[i]
-		high := low + len(segment.part.levels)
+		low, high := segment.low, segment.low+len(segment.part.levels)
 		segment.Instance = s.instance(chain{i, len(segments), len(entries), low, before}, entries[low:high], &segment.part)
-		before, low = segment.part.after, high
+		before = segment.part.after
 	}
 	return segments, nil
-}
-
-// segment makes the segment from entry low on, and carries it out on the trie.
-func (t *trie) segment(low int, most size) (s Segment, high int, err error) {
-	high = t.fitting(low, most)
-	e, err := t.emit(low, high)
-	if err != nil {
-		return s, 0, err
-	}
-	for i := range t.positions {
-		t.positions[i].now = t.positions[i].next
-	}
-	return Segment{part: e.part, rows: e.rows}, high, nil
 }
 
 // fitting is where the longest segment from entry low on ends that surely has at most the given size.
@@ -119,13 +117,11 @@ func (t *trie) fitting(low int, most size) int {
 	return low + sort.Search(entries-1, func(i int) bool { return t.rows(low, low+i+2) > most.rows }) + 1
 }
 
-// emit carries the entries low to high out, on next, and makes the rows.
-func (t *trie) emit(low, high int) (emitter, error) {
-	t.change(low, high)
+// emit makes the rows of the segment with the entries low to high, before which all are carried out, and carries them out.
+func (t *trie) emit(low, high int) emitter {
+	t.change(low, high, 1)
 	e := emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high))}
-	if err := e.touched(1); err != nil {
-		return e, err
-	}
+	e.touched(1)
 	for i := range e.rows {
 		if row := &e.rows[i]; row.phase != after {
 			if missing := int(row.level) + 1 - len(e.part.steps); missing > 0 {
@@ -134,8 +130,9 @@ func (t *trie) emit(low, high int) (emitter, error) {
 			e.part.steps[row.level]++
 		}
 	}
-	e.part.after = t.positions[1].next.digest
-	return e, nil
+	t.commit(high)
+	e.part.after = t.at(1).now.digest
+	return e
 }
 
 // rows bounds the rows that the entries low to high take: one for each position above them, one more for each that they
@@ -150,31 +147,69 @@ func (t *trie) rows(low, high int) int {
 	return n + t.deletions[high] - t.deletions[low] + 2*t.depth
 }
 
-// change sets what stands at positions after the entries low to high.
-func (t *trie) change(low, high int) {
-	for i := range t.positions {
-		if p := &t.positions[i]; p.halves[0] == 0 && p.high-p.low == 1 && low <= int(p.low) && int(p.low) < high {
-			p.next = leafOrEmpty(t.entries[p.low].leaves[1])
-		}
+// carry carries entries out, or takes them back, so that those before the given one are carried out.
+func (t *trie) carry(to int) {
+	if to < t.carried {
+		t.change(to, t.carried, 0)
+	} else {
+		t.change(t.carried, to, 1)
 	}
+	t.commit(to)
+}
+
+// change computes what stands at positions next, when the entries low to high have their leaves after (version 1) or
+// before (0).
+func (t *trie) change(low, high, version int) {
+	var levels [pathBits + 1][]int32 // positions with halves
+	t.gather(1, low, high, version, &levels)
 	for level := pathBits; level >= 0; level-- {
-		var positions []int32
-		for _, i := range t.levels[level] {
-			p := &t.positions[i]
-			if from, to := max(low, int(p.low)), min(high, int(p.high)); from < to && t.changes[from] < t.changes[to] {
-				positions = append(positions, i)
-			}
-		}
-		t.join(positions, func(p *position) *subtree { return &p.next })
+		t.join(levels[level], t.after)
 	}
 }
 
-// emitter makes the rows of the segment with the entries low to high.
+// gather gives position i and those below it a next, if the entries low to high change them, and leaves theirs.
+func (t *trie) gather(i int32, low, high, version int, levels *[pathBits + 1][]int32) {
+	p := t.at(i)
+	low, high = max(low, int(p.low)), min(high, int(p.high))
+	if low >= high || t.changes[low] == t.changes[high] {
+		return
+	}
+	p.next = int32(len(t.next))
+	if !p.hasHalves() {
+		t.next = append(t.next, next{i, leafOrEmpty(t.entries[p.low].leaves[version])})
+		return
+	}
+	t.next = append(t.next, next{position: i})
+	levels[p.level] = append(levels[p.level], i)
+	for _, half := range p.halves {
+		t.gather(half, low, high, version, levels)
+	}
+}
+
+// after is what stands at a position next.
+func (t *trie) after(p *position) *subtree {
+	if p.next == 0 {
+		return &p.now
+	}
+	return &t.next[p.next].subtree
+}
+
+// commit makes what stands at positions next stand there now: the entries before carried are carried out.
+func (t *trie) commit(carried int) {
+	for _, n := range t.next[1:] {
+		p := t.at(n.position)
+		p.now, p.next = n.subtree, 0
+	}
+	t.next, t.carried = t.next[:1], carried
+}
+
+// emitter makes the rows of the segment with the entries low to high. After an error all that it makes is void.
 type emitter struct {
 	t         *trie
 	low, high int
 	part      part
 	rows      []tableRow
+	err       error
 }
 
 func (e *emitter) isTouched(p *position) bool {
@@ -182,54 +217,49 @@ func (e *emitter) isTouched(p *position) bool {
 }
 
 // touched makes the rows of position i, which has entries of the segment below it.
-func (e *emitter) touched(i int32) error {
-	p := &e.t.positions[i]
-	if p.halves[0] == 0 {
+func (e *emitter) touched(i int32) {
+	p := e.t.at(i)
+	if !p.hasHalves() {
 		e.part.levels[int(p.low)-e.low] = p.level
-		return nil
+		return
 	}
-	halves := [2]*position{&e.t.positions[p.halves[0]], &e.t.positions[p.halves[1]]}
+	halves := [2]*position{e.t.at(p.halves[0]), e.t.at(p.halves[1])}
 	var open [2]bool
 	for s, h := range halves {
 		open[s] = e.isTouched(h) || e.mustOpen(h, halves[1-s])
 	}
 	row := tableRow{phase: same, level: p.level, prefix: e.t.prefix(p), halves: [2]subtree{halves[0].now, halves[1].now}, open: open}
-	from, to := max(e.low, int(p.low)), min(e.high, int(p.high))
-	if e.t.changes[from] < e.t.changes[to] {
+	if p.next != 0 {
 		row.phase = changed
 		e.rows = append(e.rows, row)
-		row = tableRow{phase: after, halves: [2]subtree{halves[0].next, halves[1].next}, open: open}
+		row = tableRow{phase: after, halves: [2]subtree{*e.t.after(halves[0]), *e.t.after(halves[1])}, open: open}
 	}
 	e.rows = append(e.rows, row)
 	for s, h := range halves {
-		var err error
 		switch {
 		case e.isTouched(h):
-			err = e.touched(p.halves[s])
+			e.touched(p.halves[s])
 		case open[s]:
-			err = e.shown(p.halves[s])
-		}
-		if err != nil {
-			return err
+			e.shown(p.halves[s])
 		}
 	}
-	return nil
 }
 
 // mustOpen reports whether the half h, which the segment does not touch, cannot stay closed: whether it is a leaf
 // matters where the other half is empty before or after, and that it is none where the other half is emptied.
 func (e *emitter) mustOpen(h, other *position) bool {
-	before, next := other.now.kind == empty, other.next.kind == empty
+	before, next := other.now.kind == empty, e.t.after(other).kind == empty
 	return h.now.kind == leaf && (before || next) || h.now.kind > leaf && !before && next
 }
 
 // shown makes the rows of position i, which the segment does not touch, so that they show whether it is a leaf.
-func (e *emitter) shown(i int32) error {
-	p := &e.t.positions[i]
+func (e *emitter) shown(i int32) {
+	p := e.t.at(i)
 	switch {
 	case p.now.kind == opaque:
-		return errUnopened
-	case p.halves[0] == 0:
+		e.err = errUnopened
+		return
+	case !p.hasHalves():
 		o := other{level: p.level}
 		if p.low < p.high { // an entry of another segment
 			entry, version := &e.t.entries[p.low], 0
@@ -241,9 +271,9 @@ func (e *emitter) shown(i int32) error {
 			o.path, o.valueHash = e.t.sites[p.site].path, e.t.sites[p.site].valueHash
 		}
 		e.part.others = append(e.part.others, o)
-		return nil
+		return
 	}
-	halves := [2]*position{&e.t.positions[p.halves[0]], &e.t.positions[p.halves[1]]}
+	halves := [2]*position{e.t.at(p.halves[0]), e.t.at(p.halves[1])}
 	row := tableRow{phase: same, level: p.level, prefix: e.t.prefix(p)}
 	for s, h := range halves {
 		row.halves[s], row.open[s] = h.now, p.now.kind == leaf && h.now.kind == leaf
@@ -251,8 +281,7 @@ func (e *emitter) shown(i int32) error {
 	e.rows = append(e.rows, row)
 	for s := range halves {
 		if row.open[s] {
-			return e.shown(p.halves[s])
+			e.shown(p.halves[s])
 		}
 	}
-	return nil
 }

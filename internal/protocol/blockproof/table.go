@@ -30,11 +30,12 @@ func (r *Room) columns(rows int) []field.Vector {
 // Columns makes the table that satisfies the circuit: columns of a power of two of rows. They lie in room, until it is
 // used again.
 func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
-	rows := 1 << max(minLogRows, bits.Len(uint(len(s.rows)-1)))
+	all := s.tableRows()
+	rows := 1 << max(minLogRows, bits.Len(uint(len(all)-1)))
 	table, padding := room.columns(rows), paddingRow()
 	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {
 		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
-		used := max(low, min(high, len(s.rows)))
+		used := max(low, min(high, len(all)))
 		for k, column := range table {
 			if k < colPermute { // the permutation sets its own
 				clear(column[low:used])
@@ -45,7 +46,7 @@ func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
 		}
 		var inverses []*field.Element
 		for r := low; r < used; r++ {
-			inverses = s.fill(table, r, inverses)
+			inverses = all[r].fill(table, r, inverses)
 		}
 		invert(inverses)
 		finish(table, low, used)
@@ -78,9 +79,9 @@ func invert(elements []*field.Element) {
 // rowsPerPiece is how many rows are made in one call through Parallel.
 const rowsPerPiece = 1 << 10
 
-// fill sets what is known of row r beforehand. It adds to inverses what is to be replaced by its inverse.
-func (s *Segment) fill(table []field.Vector, r int, inverses []*field.Element) []*field.Element {
-	row := &s.rows[r]
+// fill sets what is known of the row, which is number r, beforehand. It adds to inverses what is to be replaced by its
+// inverse.
+func (row *tableRow) fill(table []field.Vector, r int, inverses []*field.Element) []*field.Element {
 	one := field.New(1)
 	set := func(column int, digest *poseidon.Digest) {
 		for i, v := range digest {

@@ -38,25 +38,40 @@ func leafOrEmpty(digest poseidon.Digest) subtree {
 
 // position is a position of the tree. Each access has one of its own, with nothing else below it. Blocks have millions.
 type position struct {
-	// now is what stands there before the segment at hand, next after it.
-	now, next subtree
+	now       subtree
 	low, high int32    // the entries below it
-	halves    [2]int32 // positions; 0: none, it is a leaf, empty or opaque
+	halves    [2]int32 // positions; both 0: it is a leaf, empty or opaque
 	site      int32    // of a leaf or node that has no entries below it; 0: none
+	next      int32    // in trie.next, where a change is going on; 0: nothing changes there
 	level     uint8
 }
+
+func (p *position) hasHalves() bool { return p.halves != [2]int32{} }
+
+// next is what stands at a position after a change.
+type next struct {
+	position int32
+	subtree
+}
+
+// positionsPerChunk is how many positions are allocated at a time.
+const positionsPerChunk = 1 << 12
 
 // site is where a leaf is that no access has the path of, or a path that leads to a node.
 type site struct {
 	path, valueHash poseidon.Digest
 }
 
-// trie is the part of the tree that the accesses and the witness describe. Position 1 is the root.
+// trie is the part of the tree that the accesses and the witness describe, when the first so many entries are carried
+// out. Position 1 is the root, and 0 any that is empty and has no entries below it.
 type trie struct {
 	entries   []entry
-	positions []position
+	carried   int
+	chunks    [][]position
+	size      int    // of positions
+	next      []next // of the change that is going on; the first means nothing
 	sites     []site
-	levels    [pathBits + 1][]int32 // positions with halves, by level
+	levels    [pathBits + 1][]int32 // positions with halves, by level, while the witness is read
 	depth     int                   // how many levels have such
 	changes   []int                 // changes[i]: how many entries before i are changed
 	deletions []int                 // deletions[i]: how many of them leave nothing
@@ -71,9 +86,10 @@ type trie struct {
 // newTrie reads the witness.
 func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) {
 	t := &trie{
-		entries: entries, positions: make([]position, 1, len(w.Shapes)+2*len(entries)), sites: make([]site, 1),
+		entries: entries, next: make([]next, 1), sites: make([]site, 1),
 		shapes: w.Shapes, digests: w.Digests, parallel: parallel,
 	}
+	t.add(0, 0, 0)
 	t.changes, t.deletions = make([]int, len(entries)+1), make([]int, len(entries)+1)
 	for i := range entries {
 		t.changes[i+1], t.deletions[i+1] = t.changes[i], t.deletions[i]
@@ -94,19 +110,20 @@ func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) 
 	for level := pathBits; level >= 0; level-- {
 		t.join(t.levels[level], func(p *position) *subtree { return &p.now })
 	}
-	for i := range t.positions {
-		t.positions[i].next = t.positions[i].now
-	}
 	t.measure()
+	t.levels = [pathBits + 1][]int32{}
 	return t, nil
 }
+
+// at is position i. Its address stays the same.
+func (t *trie) at(i int32) *position { return &t.chunks[i/positionsPerChunk][i%positionsPerChunk] }
 
 // measure sets what bounds rows.
 func (t *trie) measure() {
 	t.above, t.changed = newSpans(len(t.entries)), newSpans(t.changes[len(t.entries)])
 	for level, positions := range t.levels {
 		for _, i := range positions {
-			p := &t.positions[i]
+			p := t.at(i)
 			t.depth = level + 1
 			t.above.add(int(p.low), int(p.high))
 			t.changed.add(t.changes[p.low], t.changes[p.high])
@@ -179,13 +196,18 @@ func (t *trie) digest() (d poseidon.Digest) {
 
 // add adds a position with the given entries below it.
 func (t *trie) add(level, low, high int) int32 {
-	t.positions = append(t.positions, position{level: uint8(level), low: int32(low), high: int32(high)})
-	return int32(len(t.positions) - 1)
+	if t.size%positionsPerChunk == 0 {
+		t.chunks = append(t.chunks, make([]position, positionsPerChunk))
+	}
+	i := int32(t.size)
+	t.size++
+	*t.at(i) = position{level: uint8(level), low: int32(low), high: int32(high)}
+	return i
 }
 
 // addSite notes where a position without entries is.
 func (t *trie) addSite(p int32, s site) {
-	t.positions[p].site = int32(len(t.sites))
+	t.at(p).site = int32(len(t.sites))
 	t.sites = append(t.sites, s)
 }
 
@@ -266,8 +288,8 @@ func below(path *poseidon.Digest, level, s int) poseidon.Digest {
 }
 
 func (t *trie) setHalves(p int32, halves [2]int32) {
-	t.positions[p].halves = halves
-	level := t.positions[p].level
+	t.at(p).halves = halves
+	level := t.at(p).level
 	t.levels[level] = append(t.levels[level], p)
 }
 
@@ -278,7 +300,7 @@ func (t *trie) addOther(level int, other site) int32 {
 	if t.err == nil {
 		var digest [1]poseidon.Digest
 		poseidon.Leaves(digest[:], [][2]poseidon.Digest{{other.path, other.valueHash}})
-		t.positions[p].now = subtree{leaf, digest[0]}
+		t.at(p).now = subtree{leaf, digest[0]}
 	}
 	return p
 }
@@ -287,10 +309,10 @@ func (t *trie) addOther(level int, other site) int32 {
 func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 	switch shape := t.shape(); {
 	case shape == tree.ShapeEmpty:
-		return t.add(level, 0, 0)
+		return 0
 	case shape == tree.ShapeDigest:
 		p := t.add(level, 0, 0)
-		t.positions[p].now = subtree{opaque, t.digest()}
+		t.at(p).now = subtree{opaque, t.digest()}
 		return p
 	case shape == tree.ShapeOther:
 		other := site{t.digest(), t.digest()}
@@ -303,10 +325,13 @@ func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 		t.addSite(p, site{path: place})
 		var halves [2]int32
 		for s := range halves {
-			halves[s] = t.add(level+1, 0, 0)
 			if d := t.digest(); !d.IsZero() {
-				t.positions[halves[s]].now = subtree{opaque, d}
+				halves[s] = t.add(level+1, 0, 0)
+				t.at(halves[s]).now = subtree{opaque, d}
 			}
+		}
+		if halves == [2]int32{} {
+			t.fail("a node beside level %d has no halves", level-1)
 		}
 		t.setHalves(p, halves)
 		return p
@@ -321,12 +346,12 @@ func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 func (t *trie) spread(low, high, level int, other *site) int32 {
 	switch leaves := high - low; {
 	case t.err != nil || level > 0 && leaves == 0 && other == nil:
-		return t.add(level, 0, 0)
+		return 0
 	case level > 0 && leaves == 0:
 		return t.addOther(level, *other)
 	case level > 0 && leaves == 1 && other == nil:
 		p := t.add(level, low, high)
-		t.positions[p].now = leafOrEmpty(t.entries[low].leaves[0])
+		t.at(p).now = leafOrEmpty(t.entries[low].leaves[0])
 		return p
 	}
 	p, m := t.add(level, low, high), t.middle(low, high, level)
@@ -345,7 +370,7 @@ func (t *trie) spread(low, high, level int, other *site) int32 {
 // positionsPerPiece is how many positions are joined in one call through Parallel.
 const positionsPerPiece = 1 << 10
 
-// join sets what stands at positions of one level, at the time that at chooses, from their halves.
+// join sets what stands at positions of one level, now or next as at chooses, from their halves.
 func (t *trie) join(positions []int32, at func(*position) *subtree) {
 	pieces := slices.Collect(slices.Chunk(positions, positionsPerPiece))
 	t.parallel(len(pieces), func(i int) { t.joinPiece(pieces[i], at) })
@@ -356,8 +381,8 @@ func (t *trie) joinPiece(positions []int32, at func(*position) *subtree) {
 	pairs := make([][2]poseidon.Digest, 0, len(positions))
 	nodes := make([]*subtree, 0, len(positions))
 	for _, i := range positions {
-		p := &t.positions[i]
-		left, right, whole := at(&t.positions[p.halves[0]]), at(&t.positions[p.halves[1]]), at(p)
+		p := t.at(i)
+		left, right, whole := at(t.at(p.halves[0])), at(t.at(p.halves[1])), at(p)
 		switch {
 		case left.kind == empty && right.kind <= leaf:
 			*whole = *right
