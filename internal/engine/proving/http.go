@@ -56,7 +56,8 @@ func (q *Queue) serveNext(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxProofBytes bounds a proof that is handed in.
+// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys; with paths
+// ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
 const maxProofBytes = 64 << 20
 
 func (q *Queue) serveProof(w http.ResponseWriter, r *http.Request) {
