@@ -186,6 +186,28 @@ func TestCuts(t *testing.T) {
 	}
 }
 
+// TestUnopenedWitness: what would do for one segment is refused where a cut asks for more.
+func TestUnopenedWitness(t *testing.T) {
+	b := newBatch(model{at("00", 1): {1}, at("10", 2): {2}, at("11", 3): {3}})
+	b.write(at("00", 1), poseidon.Digest{})
+	b.write(at("01", 4), poseidon.Digest{4})
+	w := b.witness()
+	last := len(w.Shapes) - 1
+	if w.Shapes[last] != tree.ShapeNode || len(w.Digests) != 2 {
+		t.Fatalf("shapes %v", w.Shapes)
+	}
+	w.Shapes[last], w.Digests = tree.ShapeDigest, []poseidon.Digest{nodeOf(w.Digests[0], w.Digests[1])}
+	s := b.statement()
+	segments, err := s.segments(b.entries(), w, largest, InOrder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, segments)
+	if _, err := s.segments(b.entries(), w, size{1 << maxLogRows, 1}, InOrder); !errors.Is(err, ErrWitness) {
+		t.Errorf("cut where nothing stands beside: %v", err)
+	}
+}
+
 // TestColumnsInAnyOrder: a segment's table is the same whichever was made before it.
 func TestColumnsInAnyOrder(t *testing.T) {
 	segments := everything().segments(t, size{1 << maxLogRows, 2})

@@ -33,7 +33,7 @@ type Segment struct {
 // Rows is how many rows of the table are used, each of which proves a hash.
 func (s *Segment) Rows() int { return s.rows }
 
-// tableRows makes the rows of the table.
+// tableRows makes the rows of the table, as Trace has made them before.
 func (s *Segment) tableRows() []tableRow {
 	s.trie.carry(s.low)
 	return s.trie.emit(s.low, s.low+len(s.part.levels)).rows

@@ -71,7 +71,7 @@ type trie struct {
 	size      int    // of positions
 	next      []next // of the change that is going on; the first means nothing
 	sites     []site
-	levels    [pathBits + 1][]int32 // positions with halves, by level, while the witness is read
+	levels    [pathBits + 1][]int32 // positions with halves, by level; until newTrie returns
 	depth     int                   // how many levels have such
 	changes   []int                 // changes[i]: how many entries before i are changed
 	deletions []int                 // deletions[i]: how many of them leave nothing
@@ -111,7 +111,7 @@ func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) 
 		t.join(t.levels[level], func(p *position) *subtree { return &p.now })
 	}
 	t.measure()
-	t.levels = [pathBits + 1][]int32{}
+	t.levels, t.shapes, t.digests = [pathBits + 1][]int32{}, nil, nil // of no more use, and many
 	return t, nil
 }
 
