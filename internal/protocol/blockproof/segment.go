@@ -33,10 +33,14 @@ type Segment struct {
 // Rows is how many rows of the table are used, each of which proves a hash.
 func (s *Segment) Rows() int { return s.rows }
 
-// tableRows makes the rows of the table, as Trace has made them before.
+// tableRows makes the rows of the table, as Trace has made them before. Those of the last segment, often the only one, are
+// still there.
 func (s *Segment) tableRows() []tableRow {
-	s.trie.carry(s.low)
-	return s.trie.emit(s.low, s.low+len(s.part.levels)).rows
+	if s.trie.made.low != s.low {
+		s.trie.carry(s.low)
+		s.trie.emit(s.low, s.low+len(s.part.levels))
+	}
+	return s.trie.made.rows
 }
 
 // tableRow is a row of the table before it is spread over columns.
@@ -93,11 +97,11 @@ func (s *Statement) segments(entries []entry, w tree.Witness, most size, paralle
 	var segments []Segment
 	for t.carried < len(entries) {
 		low := t.carried
-		e := t.emit(low, t.fitting(low, most))
-		if e.err != nil {
-			return nil, e.err
+		t.emit(low, t.fitting(low, most))
+		if t.made.err != nil {
+			return nil, t.made.err
 		}
-		segments = append(segments, Segment{part: e.part, trie: t, low: low, rows: len(e.rows)})
+		segments = append(segments, Segment{part: t.made.part, trie: t, low: low, rows: len(t.made.rows)})
 	}
 	if t.at(1).now.digest.Bytes() != s.PostRoot {
 		return nil, fmt.Errorf("%w: it leads to another root after the block", ErrWitness)
@@ -118,7 +122,7 @@ func (t *trie) fitting(low int, most size) int {
 }
 
 // emit makes the rows of the segment with the entries low to high, before which all are carried out, and carries them out.
-func (t *trie) emit(low, high int) emitter {
+func (t *trie) emit(low, high int) {
 	t.change(low, high, 1)
 	e := emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high))}
 	e.touched(1)
@@ -132,7 +136,7 @@ func (t *trie) emit(low, high int) emitter {
 	}
 	t.commit(high)
 	e.part.after = t.at(1).now.digest
-	return e
+	t.made = e
 }
 
 // rows bounds the rows that the entries low to high take: one for each position above them, one more for each that they

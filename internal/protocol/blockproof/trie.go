@@ -67,6 +67,7 @@ type site struct {
 type trie struct {
 	entries   []entry
 	carried   int
+	made      emitter // the last that emit made
 	chunks    [][]position
 	size      int    // of positions
 	next      []next // of the change that is going on; the first means nothing
