@@ -134,18 +134,21 @@ func (n *Node) newReplica() (*replica.Replica, error) {
 		return nil, err
 	}
 	return replica.New(replica.Config{
-		Importer: n.importer, Sources: sources, Dir: n.config.DataDir, Log: n.config.Log, OnBlock: n.imported(),
+		Importer: n.importer, Sources: sources, Dir: n.config.DataDir, Log: n.config.Log, OnBlocks: n.imported(),
 	})
 }
 
-// imported tells the pool, and what observes the node, of a block that was imported.
-func (n *Node) imported() func(ledger.Block) error {
+// imported tells the pool, and what observes the node, of blocks that were imported.
+func (n *Node) imported() func([]ledger.Block) error {
 	observe := observeBlocks(n.telemetry, func() time.Duration { return 0 })
-	return func(b ledger.Block) error {
-		if err := n.pool.Reset(sequencer.Head(n.ledger), b.Accesses); err != nil {
-			return fmt.Errorf("mempool after block %d: %w", b.Header.Header.Height, err)
+	return func(blocks []ledger.Block) error {
+		head := sequencer.Head(n.ledger)
+		if err := n.pool.Reset(head, ledger.Accesses(blocks)...); err != nil {
+			return fmt.Errorf("mempool after block %d: %w", head.Height, err)
 		}
-		observe(b)
+		for _, b := range blocks {
+			observe(b)
+		}
 		return nil
 	}
 }

@@ -58,19 +58,19 @@ func (c *core) publish() error {
 	if err != nil {
 		return err
 	}
-	c.setTip(head, p)
+	c.tip.Store(c.newTip(head, p))
 	return nil
 }
 
-// setTip makes a block the tip; p are the parameters in the state after it.
-func (c *core) setTip(head types.SignedHeader, p types.Parameters) {
+// newTip is the tip that a block is; p are the parameters in the state after it.
+func (c *core) newTip(head types.SignedHeader, p types.Parameters) *Tip {
 	overrides := c.override != nil && c.override.Height == head.Header.Height+1
 	if overrides {
 		p = c.override.Parameters
 	}
-	c.tip.Store(&Tip{
+	return &Tip{
 		Header: head, Hash: head.Header.Hash(), Parameters: p, Env: exec.NewEnv(head.Header, p), Override: overrides,
-	})
+	}
 }
 
 // Tip is the head of the chain.
@@ -84,8 +84,11 @@ func (c *core) Header(h types.Height) (types.SignedHeader, error) { return c.sto
 
 // CheckNext tells whether the block is the producer's for the height after the head: it is then to be imported, or the
 // producer to be accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner].
-func (c *core) CheckNext(r *Received) error {
-	tip, h := c.Tip(), r.block.Header
+func (c *core) CheckNext(r *Received) error { return r.checkNext(c.Tip()) }
+
+// checkNext is [core.CheckNext] after a tip.
+func (r *Received) checkNext(tip *Tip) error {
+	h := r.block.Header
 	switch {
 	case !params.Known(tip.Parameters.Version):
 		return fmt.Errorf("%w: version %d from block %d on", exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)

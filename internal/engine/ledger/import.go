@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -153,56 +152,10 @@ func (e *InvalidBlock) Error() string {
 // Unwrap is the rule that the block breaks.
 func (e *InvalidBlock) Unwrap() error { return e.Err }
 
-// Import executes a block that another node made, compares what it gives with the block's header, the state root
-// included, and puts it on disk. Errors: those of [Ledger.CheckNext]; an [*InvalidBlock], after which the chain is what it
-// was. Any other is a fault of this node, as those of [Ledger.Build].
-func (l *Ledger) Import(r *Received) (Block, error) {
-	l.producing.Lock()
-	defer l.producing.Unlock()
-	if err := l.CheckNext(r); err != nil {
-		return Block{}, err
-	}
-	now := time.Now()
-	timings := Timings{Start: now}
-	result, err := l.executeReceived(r)
-	if err != nil {
-		return Block{}, err
-	}
-	timings.Execute = lap(&now)
-	change, err := prepare(l.tree, &result)
-	if err != nil {
-		return Block{}, err
-	}
-	timings.Tree = lap(&now)
-	if err := exec.CheckHeader(r.block.Header, result.Header); err != nil {
-		return Block{}, &InvalidBlock{
-			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
-		}
-	}
-	if err := l.append(result, r.block.Signature, r.block.Transactions, change); err != nil {
-		return Block{}, err
-	}
-	timings.Append = lap(&now)
-	l.commitTree(change, result.Header)
-	timings.Tree += lap(&now)
-	return Block{Header: r.Header(), Hash: r.hash, Included: result.IDs, Accesses: result.Accesses, Timings: timings}, l.publish()
-}
-
 var errBadSignature = errors.New("its signature is not valid")
 
-// executeReceived executes all transactions of a block on the head's state.
-func (l *Ledger) executeReceived(r *Received) (_ exec.Result, err error) {
-	view, err := l.store.StateAt(l.Tip().Header.Header.Height)
-	if err != nil {
-		return exec.Result{}, err
-	}
-	defer func() { err = errors.Join(err, view.Close()) }()
-	return l.executeOn(r, view, l.Machine())
-}
-
-// executeOn executes all transactions of a block on the state of its parent, the head.
-func (c *core) executeOn(r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {
-	tip := c.Tip()
+// executeOn executes all transactions of a block on the state of its parent, which is the tip.
+func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {
 	run, err := c.again(tip.Header.Header, r.block.Header, tip.Parameters, parent, machine)
 	if errors.Is(err, exec.ErrTimestamp) {
 		return exec.Result{}, &InvalidBlock{Claimed: r.Header(), Err: err}

@@ -59,10 +59,11 @@ func TestImportGivesTheSameChain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		imported, err := replica.Import(received)
-		if err != nil {
-			t.Fatal(err)
+		blocks, err := replica.Import(received)
+		if err != nil || len(blocks) != 1 {
+			t.Fatalf("%d blocks, %v", len(blocks), err)
 		}
+		imported := blocks[0]
 		if imported.Hash != built.Hash || imported.Header != built.Header || len(imported.Included) != 2 || len(imported.Accesses) != len(built.Accesses) {
 			t.Errorf("imported %+v, built %+v", imported, built)
 		}

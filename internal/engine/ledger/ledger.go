@@ -21,11 +21,12 @@ type Ledger struct {
 	core
 	expected int // transactions of the next block: as many as the last one had
 
-	// treeLock keeps proofs and commits apart; it is never held over disk writes.
+	// treeLock keeps proofs and commits apart. Over disk writes only a run of several blocks holds it, for a short time.
 	treeLock  sync.RWMutex
 	tree      *tree.Tree
 	treeHead  types.Header
 	treeMoved chan struct{} // closed when the tree goes to another block
+	treeLost  error         // why the tree's head is on no disk; nil while it is
 }
 
 // Tip is the head with what judges the block after it.
@@ -64,13 +65,22 @@ type Transactions interface {
 // Seal signs a block hash with the producer's key.
 type Seal func(types.BlockHash) (types.Signature, error)
 
-// Block is a block that was built and is on disk.
+// Block is a block that was built or imported and is on disk.
 type Block struct {
 	Header   types.SignedHeader
 	Hash     types.BlockHash
 	Included []types.TxID
 	Accesses []types.Access // what its execution read and wrote
 	Timings  Timings
+}
+
+// Accesses are those of each block.
+func Accesses(blocks []Block) [][]types.Access {
+	accesses := make([][]types.Access, len(blocks))
+	for i := range blocks {
+		accesses[i] = blocks[i].Accesses
+	}
+	return accesses
 }
 
 // Timings are when the making of a block began and how long each phase of it took.
@@ -163,7 +173,15 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
 	}
 	timings.Seal = lap(&now)
-	if err := l.append(result, signature, txs, change); err != nil {
+	run, err := l.store.Begin()
+	if err != nil {
+		return Block{}, err
+	}
+	err = appendTo(run, entry(result, signature, txs, change.Leaves()), change, true)
+	if ended := run.End(); err == nil {
+		err = ended
+	}
+	if err != nil {
 		return Block{}, err
 	}
 	timings.Append = lap(&now)
@@ -184,14 +202,14 @@ func prepare(before *tree.Tree, result *exec.Result) (*tree.Change, error) {
 	return change, err
 }
 
-// append puts a block on disk that was executed.
-func (l *Ledger) append(result exec.Result, signature types.Signature, txs []types.SignedTransaction, change *tree.Change) (err error) {
-	e := entry(result, signature, txs, change.Leaves())
-	if e.Witness, err = l.witness(change); err != nil {
-		return fmt.Errorf("witness of block %d: %w", result.Header.Height, err)
+// appendTo appends a block that was executed to a run, with sync on disk when it returns.
+func appendTo(run *chain.Run, e chain.Entry, change *tree.Change, sync bool) (err error) {
+	height := e.Block.Header.Height
+	if e.Witness, err = witness(run, change); err != nil {
+		return fmt.Errorf("witness of block %d: %w", height, err)
 	}
-	if err := l.store.Append(e); err != nil {
-		return fmt.Errorf("append block %d: %w", result.Header.Height, err)
+	if err := run.Append(e, sync); err != nil {
+		return fmt.Errorf("append block %d: %w", height, err)
 	}
 	return nil
 }
@@ -254,6 +272,11 @@ func (l *Ledger) Machine() exec.Machine { return exec.Machine{Engine: l.engine, 
 func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
 	l.treeLock.Lock()
 	defer l.treeLock.Unlock()
+	l.setTree(change, head)
+}
+
+// setTree makes the change the tree's current version, after a block. The caller holds treeLock.
+func (l *Ledger) setTree(change *tree.Change, head types.Header) {
 	l.tree.Commit(change, parallel.Run)
 	l.treeHead = head
 	close(l.treeMoved)

@@ -51,7 +51,7 @@ func complete(proof Proof, view, head *chain.State) (_ Proof, err error) {
 }
 
 // lockTree returns the state of the head with the tree of that head, which stays locked for reading. Store and tree go to
-// the next block one right after the other; who comes between waits for the tree.
+// the next block, or the last of a run, one right after the other; who comes between waits for the tree.
 func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 	for {
 		view, err := l.store.StateAt(l.store.Head().Header.Height)
@@ -63,10 +63,13 @@ func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 		if head.Height == view.Height() {
 			return view, head, nil
 		}
-		moved, behind := l.treeMoved, l.store.Head().Header.Height != head.Height
+		moved, behind, lost := l.treeMoved, l.store.Head().Header.Height != head.Height, l.treeLost
 		l.treeLock.RUnlock()
 		if err := view.Close(); err != nil {
 			return nil, types.Header{}, err
+		}
+		if lost != nil {
+			return nil, types.Header{}, fmt.Errorf("the state tree is of a block that could not be put on disk: %w", lost)
 		}
 		if behind {
 			<-moved

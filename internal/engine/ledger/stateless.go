@@ -164,7 +164,7 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 	}
 	before := &provenState{accesses: p.accesses}
 	codes := &usedCodes{store: l.store, fetch: fetch, used: make(map[types.CodeHash][]byte)}
-	result, err := l.executeOn(r, before, exec.Machine{Engine: l.engine, Codes: codes})
+	result, err := l.executeOn(l.Tip(), r, before, exec.Machine{Engine: l.engine, Codes: codes})
 	switch {
 	case before.missed != nil:
 		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)

@@ -55,7 +55,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	if err != nil {
 		return fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.block.Header.Height, err)
 	}
-	l.setTip(s.Parent, p)
+	l.tip.Store(l.newTip(s.Parent, p))
 	proven, err := l.Verify(s.Block, s.Bundle)
 	if err != nil {
 		return err

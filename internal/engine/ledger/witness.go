@@ -1,19 +1,21 @@
 package ledger
 
-import "github.com/cairn-chain/cairn/internal/protocol/tree"
+import (
+	"errors"
 
-// witness is the encoded witness of a change of the tip's state, empty where the store keeps none.
-func (l *Ledger) witness(change *tree.Change) ([]byte, error) {
-	keeps, err := l.store.KeepsWitnesses()
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+)
+
+// witness is the encoded witness of a change of the state after a run's last block, empty where the store keeps none.
+func witness(run *chain.Run, change *tree.Change) (_ []byte, err error) {
+	keeps, err := run.KeepsWitnesses()
 	if err != nil || !keeps {
 		return nil, err
 	}
-	view, err := l.store.StateAt(l.Tip().Header.Header.Height)
-	if err != nil {
-		return nil, err
-	}
-	defer view.Close()
-	w, err := change.Witness(view.ValueHashAt)
+	parent := run.State()
+	defer func() { err = errors.Join(err, parent.Close()) }()
+	w, err := change.Witness(parent.ValueHashAt)
 	if err != nil {
 		return nil, err
 	}

@@ -2,25 +2,29 @@ package mempool
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reset tells the pool of the block after its head: head is that block's, accesses are what its execution read and
-// wrote. Included transactions leave the pool, with those that their accounts can no longer include; the rest of the
-// changed accounts is judged anew. Only accounts in accesses are looked at, unless the parameters changed. It reads
+// Reset tells the pool of the blocks after its head, mostly one: head is the last one's, blocks are what the execution of
+// each read and wrote. Included transactions leave the pool, with those that their accounts can no longer include; the rest of the
+// changed accounts is judged anew. Only accounts in them are looked at, unless the parameters changed. It reads
 // nothing, and leaves most of a large pool under changed parameters to a goroutine. An error leaves the pool as it was: [ErrNotNext], or an access that is no record.
-func (p *Pool) Reset(head Head, accesses []types.Access) error {
-	changes, err := accountChanges(accesses)
-	if err != nil {
-		return err
+func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
+	var changes []accountChange
+	for _, accesses := range blocks {
+		var err error
+		if changes, err = appendChanges(changes, accesses); err != nil {
+			return err
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if head.Height != p.head.Height+1 {
-		return fmt.Errorf("%w: block %d at head %d", ErrNotNext, head.Height, p.head.Height)
+	if head.Height != p.head.Height+types.Height(len(blocks)) {
+		return fmt.Errorf("%w: %d blocks to %d at head %d", ErrNotNext, len(blocks), head.Height, p.head.Height)
 	}
 	now := p.opts.Now()
 	if !p.lastReset.IsZero() {
@@ -139,8 +143,9 @@ func (c accountChange) apply(s *exec.Sender) {
 	s.IsContract = s.IsContract || c.isContract
 }
 
-func accountChanges(accesses []types.Access) ([]accountChange, error) {
-	changes := make([]accountChange, 0, len(accesses))
+// appendChanges appends what the accesses of a block change.
+func appendChanges(changes []accountChange, accesses []types.Access) ([]accountChange, error) {
+	changes = slices.Grow(changes, len(accesses))
 	for _, a := range accesses {
 		if len(a.Key) != 1+len(types.Account{}) || !a.Changed() {
 			continue

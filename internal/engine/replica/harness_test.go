@@ -268,13 +268,16 @@ type gated struct {
 	gate func(s Source, h types.Height) error
 }
 
-func (g gated) Import(ctx context.Context, s Source, b *ledger.Received, after int) (ledger.Block, error) {
-	if g.gate != nil {
-		if err := g.gate(s, b.Header().Header.Height); err != nil {
-			return ledger.Block{}, err
+func (g gated) Import(ctx context.Context, s Source, blocks []*ledger.Received) ([]ledger.Block, error) {
+	for i := 0; i < len(blocks) && g.gate != nil; i++ {
+		if err := g.gate(s, blocks[i].Header().Header.Height); err != nil {
+			if i == 0 {
+				return nil, err
+			}
+			blocks = blocks[:i]
 		}
 	}
-	return g.Importer.Import(ctx, s, b, after)
+	return g.Importer.Import(ctx, s, blocks)
 }
 
 // fixture is a replica that runs in a bubble, and the chain that it follows.
@@ -305,7 +308,7 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
-	config := Config{Importer: gated{Executing(f.chain), f.gate}, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlock: f.verify,
+	config := Config{Importer: gated{Executing(f.chain), f.gate}, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlocks: f.verify,
 		Wall: func() time.Time { return time.Now().Add(time.Duration(f.jumped.Load())) }}
 	for _, s := range f.sources {
 		config.Sources = append(config.Sources, s)
@@ -323,14 +326,19 @@ func (f *fixture) start() {
 	}
 }
 
-// verify is told of each block: it must be the primary's.
-func (f *fixture) verify(b ledger.Block) error {
-	want, err := f.primary.Store().Header(b.Header.Header.Height)
-	if err != nil {
-		return err
+// verify is told of all blocks: they must be the primary's, and the last one the head.
+func (f *fixture) verify(blocks []ledger.Block) error {
+	for _, b := range blocks {
+		want, err := f.primary.Store().Header(b.Header.Header.Height)
+		if err != nil {
+			return err
+		}
+		if want.Header.Hash() != b.Hash {
+			f.t.Errorf("block %d is served and is not the chain's", b.Header.Header.Height)
+		}
 	}
-	if want.Header.Hash() != b.Hash {
-		f.t.Errorf("block %d is served and is not the chain's", b.Header.Header.Height)
+	if last := blocks[len(blocks)-1]; last.Hash != f.chain.Store().HeadHash() || last.Hash != f.chain.Tip().Hash {
+		f.t.Errorf("block %d is the last of a run and not the head", last.Header.Header.Height)
 	}
 	return nil
 }

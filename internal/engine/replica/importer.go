@@ -14,10 +14,10 @@ type Importer interface {
 	Header(types.Height) (types.SignedHeader, error)
 	// CheckNext is that of *ledger.Ledger.
 	CheckNext(*ledger.Received) error
-	// Import verifies the block and puts it on disk, with what else it takes from s, where the block came from. So many blocks
-	// after it are there, too: what those take may be asked for ahead. Errors are those of *ledger.Ledger, [ErrNotProven],
-	// and faults of s.
-	Import(ctx context.Context, s Source, b *ledger.Received, after int) (ledger.Block, error)
+	// Import verifies blocks, of which there is at least one, and puts them on disk, with what else that takes from s, where
+	// they came from. It returns those that it imported, which may be fewer, and what is wrong with the block after them: an
+	// error of *ledger.Ledger, [ErrNotProven], or a fault of s. Without an error there is at least one.
+	Import(ctx context.Context, s Source, blocks []*ledger.Received) ([]ledger.Block, error)
 }
 
 // ErrNotProven is the error of a block whose proof is not there yet.
@@ -29,8 +29,8 @@ type executing struct{ *ledger.Ledger }
 // Executing imports blocks by executing them on a state of one's own.
 func Executing(l *ledger.Ledger) Importer { return executing{l} }
 
-func (e executing) Import(_ context.Context, _ Source, b *ledger.Received, _ int) (ledger.Block, error) {
-	return e.Ledger.Import(b)
+func (e executing) Import(_ context.Context, _ Source, blocks []*ledger.Received) ([]ledger.Block, error) {
+	return e.Ledger.Import(blocks...)
 }
 
 // stateless is an [Importer] that holds no state.
@@ -44,18 +44,24 @@ func Stateless(l *ledger.Stateless) Importer {
 	return &stateless{Stateless: l}
 }
 
-func (s *stateless) Import(ctx context.Context, from Source, b *ledger.Received, after int) (ledger.Block, error) {
+// Import imports the first block: what its proof takes is much more than a sync of its own.
+func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Received) ([]ledger.Block, error) {
+	b := blocks[0]
 	height := b.Header().Header.Height
 	bundle, err := s.bundles.get(ctx, from, height)
 	if err != nil {
-		return ledger.Block{}, err
+		return nil, err
 	}
-	s.bundles.ask(ctx, from, height+1, after)
+	s.bundles.ask(ctx, from, height+1, len(blocks)-1)
 	proven, err := s.Verify(b, bundle)
 	if err != nil {
-		return ledger.Block{}, err
+		return nil, err
 	}
-	return s.Stateless.Import(proven, codesFrom(ctx, from))
+	block, err := s.Stateless.Import(proven, codesFrom(ctx, from))
+	if err != nil {
+		return nil, err
+	}
+	return []ledger.Block{block}, nil
 }
 
 // codesFrom fetches codes from a source.

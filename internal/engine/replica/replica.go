@@ -39,8 +39,9 @@ type Config struct {
 	// Dir is where the evidence of a halt is kept; "" keeps none.
 	Dir string
 	Log *slog.Logger
-	// OnBlock is told of every block after it is on disk, in the replica's loop. An error ends the replica.
-	OnBlock func(ledger.Block) error
+	// OnBlocks is told of all blocks after they are on disk, in the replica's loop: of those together, at least one, that
+	// became the chain's together. An error ends the replica.
+	OnBlocks func([]ledger.Block) error
 	// Wall is the time of day, which blocks' times are held to. It may jump; nil: time.Now.
 	Wall func() time.Time
 	// Jitter turns a time to wait into the one that is waited, so that many replicas do not ask at once. It may be called
@@ -328,10 +329,12 @@ func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		for i, b := range next.batch {
-			if err := r.importOne(ctx, u, b, len(next.batch)-i-1); err != nil {
+		for blocks := next.batch; len(blocks) > 0; {
+			imported, err := r.importSome(ctx, u, blocks)
+			if err != nil {
 				return err
 			}
+			blocks = blocks[imported:]
 		}
 		if next.failure != nil {
 			return next.failure
@@ -339,26 +342,41 @@ func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error 
 	}
 }
 
-// importOne imports one block, once its time has come; so many after it are there.
-func (r *Replica) importOne(ctx context.Context, u *upstream, b *ledger.Received, after int) error {
+// importSome imports the first of some blocks, once its time has come, or several, and returns how many.
+func (r *Replica) importSome(ctx context.Context, u *upstream, blocks batch) (int, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return 0, err
 	}
-	if err := r.ledger.CheckNext(b); err != nil {
-		return r.refused(ctx, u, b, err)
+	if err := r.ledger.CheckNext(blocks[0]); err != nil {
+		return 0, r.refused(ctx, u, blocks[0], err)
 	}
-	if err := r.hold(ctx, b.Header().Header); err != nil {
-		return err
+	if err := r.hold(ctx, blocks[0].Header().Header); err != nil {
+		return 0, err
 	}
-	block, err := r.importProven(ctx, u, b, after)
+	due := 1
+	for due < len(blocks) && r.early(blocks[due].Header().Header) == 0 {
+		due++
+	}
+	imported, err := r.importProven(ctx, u, blocks[:due])
+	if len(imported) > 0 {
+		if told := r.tell(u, imported); told != nil {
+			return 0, told
+		}
+	}
 	if err != nil {
-		return r.refused(ctx, u, b, err)
+		return 0, r.refused(ctx, u, blocks[len(imported)], err)
 	}
+	return len(imported), nil
+}
+
+// tell tells of blocks that were imported.
+func (r *Replica) tell(u *upstream, imported []ledger.Block) error {
+	head := imported[len(imported)-1].Header.Header.Height
 	u.succeeded()
 	r.pace.imported()
-	r.pace.note(block.Header.Header.Height, max(u.newest(), block.Header.Header.Height))
-	if r.config.OnBlock != nil {
-		if err := r.config.OnBlock(block); err != nil {
+	r.pace.note(head, max(u.newest(), head))
+	if r.config.OnBlocks != nil {
+		if err := r.config.OnBlocks(imported); err != nil {
 			return &localFault{err}
 		}
 	}
@@ -372,22 +390,22 @@ const (
 	proofPatience = time.Minute
 )
 
-// importProven imports a block, once its proof is there where that is needed.
-func (r *Replica) importProven(ctx context.Context, u *upstream, b *ledger.Received, after int) (ledger.Block, error) {
+// importProven imports some of the blocks, once the first one's proof is there where that is needed.
+func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) ([]ledger.Block, error) {
 	defer r.setHolding("")
-	h := b.Header().Header.Height
+	h := blocks[0].Header().Header.Height
 	for begun := time.Now(); ; {
-		block, err := r.ledger.Import(ctx, u, b, after)
+		imported, err := r.ledger.Import(ctx, u, blocks)
 		if !errors.Is(err, ErrNotProven) {
-			return block, err
+			return imported, err
 		}
 		if len(r.upstreams) > 1 && time.Since(begun) > proofPatience {
-			return ledger.Block{}, faulty(Stalled, "block %d: %w", h, err)
+			return nil, faulty(Stalled, "block %d: %w", h, err)
 		}
 		u.answered()
 		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
 		if err := pause.For(ctx, u.jitter(provenPoll)); err != nil {
-			return ledger.Block{}, err
+			return nil, err
 		}
 	}
 }
@@ -437,13 +455,22 @@ func (r *Replica) halted(h *Halt) error {
 func (r *Replica) hold(ctx context.Context, h types.Header) error {
 	defer r.setHolding("")
 	for {
-		now := uint64(max(0, r.config.Wall().Unix()))
-		if h.Timestamp <= now+uint64(maxAhead/time.Second) {
+		ahead := r.early(h)
+		if ahead == 0 {
 			return nil
 		}
-		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, h.Timestamp-now))
+		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, ahead))
 		if err := pause.For(ctx, time.Second); err != nil {
 			return err
 		}
 	}
+}
+
+// early is how many seconds a block's timestamp is ahead of the clock, 0 where it is not too far.
+func (r *Replica) early(h types.Header) uint64 {
+	now := uint64(max(0, r.config.Wall().Unix()))
+	if h.Timestamp <= now+uint64(maxAhead/time.Second) {
+		return 0
+	}
+	return h.Timestamp - now
 }

@@ -27,7 +27,7 @@ type Entry struct {
 // Init begins the chain with block 0. For a store that already holds the chain of this genesis it does nothing; for
 // another's it returns [ErrOtherGenesis].
 func (s *Store) Init(g types.Genesis, e Entry) error {
-	s.writing.Lock()
+	s.lock()
 	defer s.writing.Unlock()
 	v, err := s.writable()
 	if err != nil {
@@ -70,30 +70,15 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 // [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store is opened
 // anew.
 func (s *Store) Append(e Entry) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	v, err := s.writable()
+	r, err := s.Begin()
 	if err != nil {
 		return err
 	}
-	switch h := e.Block.Header; {
-	case v.empty:
-		return fmt.Errorf("%w: the store is empty", ErrBadEntry)
-	case h.Height != v.head.Header.Height+1:
-		return fmt.Errorf("%w: block %d after %d", ErrBadEntry, h.Height, v.head.Header.Height)
-	case h.Parent != v.hash:
-		return fmt.Errorf("%w: block %d has the parent %s, the head is %s", ErrBadEntry, h.Height, h.Parent, v.hash)
+	err = r.Append(e, true)
+	if ended := r.End(); err == nil {
+		err = ended
 	}
-	b := s.db.NewBatch(e.size())
-	err = v.putBlock(b, e)
-	if err == nil {
-		err = s.putWitness(b, v, e.Block.Header.Height, e.Witness)
-	}
-	if err != nil {
-		return errors.Join(err, b.Discard())
-	}
-	s.putProof(b, e.Block.Header.Height, e.Proof)
-	return s.commit(b, true)
+	return err
 }
 
 // size estimates the bytes of a block's batch, which is copied when it turns out longer. What grows with a block is its

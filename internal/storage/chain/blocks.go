@@ -103,25 +103,29 @@ func (s *Store) Accesses(h types.Height) ([]types.Access, error) {
 // Code returns a contract's code, or [ErrNotFound]. Code stays when its block is pruned, but for that in a stateless store,
 // which has the codes that the blocks which it keeps created and called.
 func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
-	return read(s, func(v *view) ([]byte, error) {
-		row, err := v.snapshot.Get(tableCodes.key(hash[:]))
-		if err != nil {
-			return nil, fmt.Errorf("code %s: %w", hash, notFound(err))
-		}
-		return row, nil
-	})
+	return read(s, func(v *view) ([]byte, error) { return v.code(hash) })
+}
+
+func (v *view) code(hash types.CodeHash) ([]byte, error) {
+	row, err := v.snapshot.Get(tableCodes.key(hash[:]))
+	if err != nil {
+		return nil, fmt.Errorf("code %s: %w", hash, notFound(err))
+	}
+	return row, nil
 }
 
 // CodeSize is the length of a contract's code in bytes, or [ErrNotFound]. The code is not read.
 func (s *Store) CodeSize(hash types.CodeHash) (int, error) {
-	return read(s, func(v *view) (int, error) {
-		row, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
-		if err != nil {
-			return 0, fmt.Errorf("size of code %s: %w", hash, notFound(err))
-		}
-		known, err := decodeCodeSize(row)
-		return int(known.size), err
-	})
+	return read(s, func(v *view) (int, error) { return v.codeSize(hash) })
+}
+
+func (v *view) codeSize(hash types.CodeHash) (int, error) {
+	row, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
+	if err != nil {
+		return 0, fmt.Errorf("size of code %s: %w", hash, notFound(err))
+	}
+	known, err := decodeCodeSize(row)
+	return int(known.size), err
 }
 
 // Reasons returns why transactions of a block failed, in their order, empty for those that did not, with

@@ -71,10 +71,14 @@ func (s *Store) ProofRetention() types.Height { return types.Height(s.options.Pr
 
 // KeepsWitnesses reports whether a witness that is appended is kept unless it is long.
 func (s *Store) KeepsWitnesses() (bool, error) {
+	return read(s, s.keepsWitnesses)
+}
+
+func (s *Store) keepsWitnesses(v *view) (bool, error) {
 	if s.options.WitnessBytes == 0 {
 		return false, nil
 	}
-	kept, err := s.WitnessBytes()
+	kept, err := witnessBytes(v.snapshot)
 	return kept < s.options.WitnessBytes, err
 }
 
@@ -173,7 +177,7 @@ func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h
 // of blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof
 // that a crash takes is made again, as its witness is then there again. [Store.Block]'s errors tell of no such block.
 func (s *Store) PutProof(h types.Height, proof []byte) error {
-	s.writing.Lock()
+	s.lock()
 	defer s.writing.Unlock()
 	v, err := s.writable()
 	if err != nil {

@@ -97,7 +97,7 @@ func (p *pruner) remove(key, _ []byte) error {
 
 func (p *pruner) commit() error {
 	s := p.store
-	s.writing.Lock()
+	s.lock()
 	defer s.writing.Unlock()
 	v, err := s.writable() // a block may have come, and used a code again
 	if err == nil && p.publish {

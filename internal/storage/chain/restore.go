@@ -82,7 +82,7 @@ func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) erro
 	if err := checkLists(e); err != nil {
 		return errors.Join(err, r.Discard())
 	}
-	r.store.writing.Lock()
+	r.store.lock()
 	defer r.store.writing.Unlock()
 	v, err := r.store.writable()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 	s.pruning.Lock()
 	defer s.pruning.Unlock()
-	s.writing.Lock()
+	s.lock()
 	defer s.writing.Unlock()
 	v, err := s.writable()
 	if err != nil {

@@ -55,9 +55,10 @@ type Store struct {
 	genesis  atomic.Pointer[types.Genesis]
 	view     atomic.Pointer[view] // nil once closed
 	accounts accountCache
-	pruning  sync.Mutex // held by Prune and Rewind as a whole; taken before writing
-	writing  sync.Mutex // held from a batch's making to its view's publication
-	failed   error      // of a batch whose fate is unknown; under writing
+	pruning  sync.Mutex   // held by Prune and Rewind as a whole; taken before writing
+	writing  sync.Mutex   // held from a batch's making to its view's publication
+	waiting  atomic.Int32 // writers that wait for their turn
+	failed   error        // of a batch whose fate is unknown; under writing
 
 	pruneRows int // rows that a batch of pruning deletes at most
 }
@@ -125,7 +126,7 @@ func (s *Store) openArchive() error {
 
 // EndArchive makes an archive a store that may be pruned, from when it is opened anew on.
 func (s *Store) EndArchive() error {
-	s.writing.Lock()
+	s.lock()
 	defer s.writing.Unlock()
 	if _, err := s.writable(); err != nil {
 		return err
@@ -267,16 +268,10 @@ func read[T any](s *Store, f func(v *view) (T, error)) (T, error) {
 
 // commit writes a batch and publishes the view after it. The caller holds s.writing.
 func (s *Store) commit(b *kv.Batch, sync bool) error {
-	if err := s.db.Commit(b, sync); err != nil {
-		s.failed = err
-		return err
-	}
-	v, err := newView(s.db)
+	v, err := s.write(b, s.view.Load(), sync)
 	if err != nil {
-		s.failed = err
 		return err
 	}
-	v.number = s.view.Load().number + 1
 	return s.publish(v)
 }
 
@@ -288,6 +283,13 @@ func (s *Store) publish(v *view) error {
 	}
 	close(before.superseded)
 	return before.release()
+}
+
+// lock waits for the turn to write, which ends with s.writing.Unlock.
+func (s *Store) lock() {
+	s.waiting.Add(1)
+	s.writing.Lock()
+	s.waiting.Add(-1)
 }
 
 // writable returns the view that the next batch builds on. The caller holds s.writing, under which it stays the
@@ -308,7 +310,7 @@ func (s *Store) writable() (*view, error) {
 func (s *Store) Close() error {
 	s.pruning.Lock()
 	defer s.pruning.Unlock()
-	s.writing.Lock()
+	s.lock()
 	defer s.writing.Unlock()
 	return s.publish(nil)
 }

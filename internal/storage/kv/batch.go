@@ -52,6 +52,13 @@ func (db *DB) Commit(b *Batch, sync bool) error {
 	return b.pebble.Close()
 }
 
+// Sync returns when all batches that were committed are on disk. An error is [ErrFailed].
+func (db *DB) Sync() error {
+	b := db.NewBatch(0)
+	b.note(b.pebble.LogData(nil, nil)) // an empty batch would not wait
+	return db.Commit(b, true)
+}
+
 // apply applies the batch. One that failed is not closed, which would let it be used again: the log may still read it.
 func (db *DB) apply(b *Batch, options *pebble.WriteOptions) (err error) {
 	if earlier := db.failed.Load(); earlier != nil {

@@ -141,7 +141,7 @@ func (n *node) start() (err error) {
 // newReplica makes what follows the other nodes, each replica with another order of preference.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
-	config := replica.Config{Importer: replica.Executing(p.ledger), Dir: n.dir, Log: log, OnBlock: p.imported, Jitter: n.jitter}
+	config := replica.Config{Importer: replica.Executing(p.ledger), Dir: n.dir, Log: log, OnBlocks: p.imported, Jitter: n.jitter}
 	if n.world.setup.Bug == ServesUnverified || n.world.setup.Bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}
@@ -185,17 +185,19 @@ func (p *process) built(b ledger.Block) {
 // errDead ends what goes on after its machine crashed: what it keeps of a halt would outlive the crash, as no file does.
 var errDead = errors.New("the machine has crashed")
 
-// imported is told of each block that a replica has on disk.
-func (p *process) imported(b ledger.Block) error {
-	p.written(b.Header.Header.Height)
-	if p.dead.Load() {
-		return errDead
+// imported is told of all blocks that a replica has on disk.
+func (p *process) imported(blocks []ledger.Block) error {
+	for _, b := range blocks {
+		p.written(b.Header.Header.Height)
+		if p.dead.Load() {
+			return errDead
+		}
+		p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
+		if p.node.world.setup.Bug == Stumbles && b.Header.Header.Height%16 == 0 {
+			return errors.New("a bug ends the replica")
+		}
 	}
-	p.node.world.note("%s has imported %4d, %s", p.node.name, b.Header.Header.Height, b.Hash)
-	if p.node.world.setup.Bug == Stumbles && b.Header.Header.Height%16 == 0 {
-		return errors.New("a bug ends the replica")
-	}
-	return p.pool.Reset(sequencer.Head(p.ledger), b.Accesses)
+	return p.pool.Reset(sequencer.Head(p.ledger), ledger.Accesses(blocks)...)
 }
 
 // stop ends the process as an operator does.
