@@ -61,7 +61,11 @@ func TestReadersBesideWriters(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(9, 10))
 	for i := range 40 {
-		must(t, s.Append(c.next(t, r, r.IntN(8))))
+		var run []Entry
+		for range 1 + i%4 {
+			run = append(run, c.next(t, r, r.IntN(8)))
+		}
+		must(t, addRun(s, run, i%2 == 0))
 		if i%3 == 0 {
 			must(t, s.Prune(ctx))
 		}

@@ -40,11 +40,11 @@ func (c *crashes) take() error {
 	return nil
 }
 
-// during records that an operation makes this block the head.
-func (c *crashes) during(t tester, head types.BlockHash, operation func() error) {
+// during records that an operation makes these blocks the head, one after the other.
+func (c *crashes) during(t tester, heads []types.BlockHash, operation func() error) {
 	t.Helper()
 	c.mu.Lock()
-	c.heads = append(c.heads, head)
+	c.heads = append(c.heads, heads...)
 	c.mu.Unlock()
 	must(t, operation())
 	c.mu.Lock()
@@ -53,7 +53,7 @@ func (c *crashes) during(t tester, head types.BlockHash, operation func() error)
 	must(t, c.take()) // once it returned, the head stays
 }
 
-// TestCrash stops the machine before every operation on the disk while blocks are appended, pruned and rewound, and
+// TestCrash stops the machine before every operation on the disk while blocks are appended, in runs too, pruned and rewound, and
 // requires that the store comes back with the last head that was acknowledged or one of later, and sound.
 func TestCrash(t *testing.T) {
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
@@ -108,18 +108,24 @@ func recordHistory(t *testing.T, recorded *crashes) {
 	s.pruneRows = 100
 	c := newToyChain(t)
 	r := rand.New(rand.NewPCG(13, 14))
-	recorded.during(t, c.blocks[0].Block.Header.Hash(), func() error { return s.Init(c.genesis, c.blocks[0].Entry) })
+	recorded.during(t, headsOf([]Entry{c.blocks[0].Entry}), func() error { return s.Init(c.genesis, c.blocks[0].Entry) })
 	for i := range 10 {
 		e := c.next(t, r, r.IntN(40))
-		recorded.during(t, e.Block.Header.Hash(), func() error { return s.Append(e) })
+		recorded.during(t, headsOf([]Entry{e}), func() error { return s.Append(e) })
 		switch i {
 		case 6:
 			must(t, s.Prune(context.Background()))
 		case 7:
 			h := s.Head().Header.Height - 3
 			var undo []types.Access
-			recorded.during(t, c.blocks[h].Block.Header.Hash(), func() (err error) { undo, err = s.Rewind(h); return err })
+			recorded.during(t, headsOf([]Entry{c.blocks[h].Entry}), func() (err error) { undo, err = s.Rewind(h); return err })
 			c.rewind(t, h, undo)
+		case 3, 9:
+			var run []Entry
+			for range 4 {
+				run = append(run, c.next(t, r, r.IntN(40)))
+			}
+			recorded.during(t, headsOf(run), func() error { return addRun(s, run, i == 9) })
 		}
 	}
 	recorded.disk.OnWrite(nil)

@@ -1,0 +1,183 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// addRun appends blocks in one run, of which the last one is synced by itself if asked for.
+func addRun(s *Store, entries []Entry, sync bool) error {
+	r, err := s.Begin()
+	for i := 0; i < len(entries) && err == nil; i++ {
+		err = r.Append(entries[i], sync && i == len(entries)-1)
+	}
+	return errors.Join(err, r.End())
+}
+
+// TestRun appends blocks, looks at each step at what the run has and at what everybody else is told, and ends the run.
+func TestRun(t *testing.T) {
+	for _, sync := range []bool{false, true} {
+		s, c := newStore(t, Options{WitnessBytes: 1}, 3)
+		before := s.Head()
+		r, err := s.Begin()
+		must(t, err)
+		dice := rand.New(rand.NewPCG(17, 18))
+		known := make(map[types.CodeHash]bool)
+		for _, b := range c.blocks {
+			for hash := range b.Codes {
+				known[hash] = true
+			}
+		}
+		codes := 0
+		for i := range 4 {
+			e := c.next(t, dice, 20)
+			e.Witness = []byte{1}
+			keeps, err := r.KeepsWitnesses()
+			must(t, err)
+			if keeps != (i == 0) {
+				t.Errorf("before block %d of the run: witnesses are kept: %t", i, keeps)
+			}
+			must(t, r.Append(e, sync && i == 3))
+			st := r.State()
+			if st.Height() != e.Block.Header.Height {
+				t.Errorf("the state is of block %d, want %d", st.Height(), e.Block.Header.Height)
+			}
+			requireState(t, st, c.head().state, c)
+			must(t, st.Close())
+			for hash, code := range e.Codes {
+				got, err := r.Code(hash)
+				must(t, err)
+				size, err := r.CodeSize(hash)
+				must(t, err)
+				if string(got) != string(code) || size != len(code) {
+					t.Errorf("the run has another code %s, of %d bytes", hash, size)
+				}
+				if known[hash] {
+					continue
+				}
+				if _, err := s.Code(hash); !errors.Is(err, ErrNotFound) {
+					t.Errorf("the store has the code of a run under way: %v", err)
+				}
+				codes++
+			}
+			if _, err := s.Block(e.Block.Header.Height); !errors.Is(err, ErrAboveHead) && !errors.Is(err, ErrNotFound) {
+				t.Errorf("the store has a block of a run under way: %v", err)
+			}
+			if s.Head() != before {
+				t.Fatalf("the head is %d before the run's end", s.Head().Header.Height)
+			}
+		}
+		if codes == 0 {
+			t.Error("no block of the run had a code")
+		}
+		must(t, r.End())
+		if s.Head() != c.head().Block.Signed() {
+			t.Errorf("the head is %d after the run", s.Head().Header.Height)
+		}
+		requireSound(t, s)
+	}
+}
+
+// TestRunWithoutBlocks ends a run that has none, and one whose only block is refused: others may write.
+func TestRunWithoutBlocks(t *testing.T) {
+	s, c := newStore(t, Options{}, 1)
+	head := s.Head()
+	r, err := s.Begin()
+	must(t, err)
+	must(t, r.End())
+	good := c.next(t, rand.New(rand.NewPCG(3, 4)), 5)
+	bad := good
+	bad.IDs = bad.IDs[1:]
+	requireIs(t, "a run of a bad entry", addRun(s, []Entry{bad}, true), ErrBadEntry)
+	if s.Head() != head {
+		t.Errorf("the head is %d", s.Head().Header.Height)
+	}
+	next := c.next(t, rand.New(rand.NewPCG(5, 6)), 5)
+	bad = next
+	bad.Block.Header.Height++
+	requireIs(t, "a run of a good and a bad entry", addRun(s, []Entry{good, bad}, true), ErrBadEntry)
+	if s.Head() != good.Block.Signed() {
+		t.Errorf("the head is %d, not that of the good entry", s.Head().Header.Height)
+	}
+	must(t, s.Append(next))
+	requireSound(t, s)
+}
+
+// TestRunBesideOtherWriters begins runs before other writes: what those did stays. A writer who comes later waits for the
+// end of the run, which is told of it.
+func TestRunBesideOtherWriters(t *testing.T) {
+	s, c := newStore(t, Options{Retention: 3}, 6)
+	dice := rand.New(rand.NewPCG(19, 20))
+	r, err := s.Begin()
+	must(t, err)
+	must(t, s.Prune(context.Background()))
+	must(t, s.PutProof(5, []byte("proof")))
+	must(t, r.Append(c.next(t, dice, 4), false))
+	if r.Awaited() {
+		t.Error("somebody waits for a run of which nobody wants anything")
+	}
+	done := make(chan error)
+	go func() { done <- s.PutProof(6, []byte("another")) }()
+	for !r.Awaited() { // until the writer is there
+		must(t, r.Append(c.next(t, dice, 1), false))
+	}
+	if _, err := s.Proof(6); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a proof was written beside a run: %v", err)
+	}
+	must(t, r.End())
+	must(t, <-done)
+	if _, err := s.Proof(5); err != nil || s.OldestHeight() != 3 || s.Head() != c.head().Block.Signed() {
+		t.Errorf("proof %v, oldest block %d, head %d", err, s.OldestHeight(), s.Head().Header.Height)
+	}
+	must(t, s.Prune(context.Background()))
+	requireSound(t, s)
+}
+
+// TestRunFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any more.
+func TestRunFails(t *testing.T) {
+	disk := kv.NewCrashDisk()
+	db, err := kv.Open("db", kv.Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	s, err := Open(db, Options{Schedule: toySchedule})
+	must(t, err)
+	c := newToyChain(t)
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	dice := rand.New(rand.NewPCG(15, 16))
+	must(t, s.Append(c.next(t, dice, 5)))
+	before := s.Head()
+	r, err := s.Begin()
+	must(t, err)
+	must(t, r.Append(c.next(t, dice, 5), false))
+	must(t, r.Append(c.next(t, dice, 5), false))
+	broken := errors.New("broken disk")
+	disk.OnWrite(func() error { return broken })
+	requireIs(t, "the end of a run", r.End(), kv.ErrFailed)
+	disk.OnWrite(nil)
+	if s.Head() != before {
+		t.Errorf("the head is %d, want %d", s.Head().Header.Height, before.Header.Height)
+	}
+	requireIs(t, "a block after it", s.Append(c.next(t, dice, 5)), kv.ErrFailed)
+	must(t, s.Close())
+	if db.Close() == nil {
+		t.Error("the database closed as if nothing had been")
+	}
+	again := openStore(t, disk.Crash(0, 1).FS(), Options{})
+	if again.Head() != before {
+		t.Errorf("opened anew the head is %d, want %d", again.Head().Header.Height, before.Header.Height)
+	}
+	requireSound(t, again)
+}
+
+// headsOf are the hashes of blocks.
+func headsOf(entries []Entry) (hashes []types.BlockHash) {
+	for _, e := range entries {
+		hashes = append(hashes, e.Block.Header.Hash())
+	}
+	return hashes
+}
