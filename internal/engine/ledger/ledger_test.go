@@ -325,13 +325,28 @@ func TestProveAt(t *testing.T) {
 
 // TestProveWhileBlocksAreMade asks for proofs all the time: each is of a block that is on disk, and valid under its root.
 func TestProveWhileBlocksAreMade(t *testing.T) {
-	store, db := openStore(t, kv.NewCrashDisk())
-	defer closeStore(t, store, db)
+	l := openLedger(t, testGenesis(t))
+	proveWhile(t, l, func() {
+		for nonce := range uint64(30) {
+			build(t, l, transfer(t, "alice", nonce, types.Account{9}, 7))
+		}
+	})
+}
+
+func TestProveWhileBlocksAreImported(t *testing.T) {
 	g := testGenesis(t)
-	l, err := Open(store, &g, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocks := received(t, paid(t, g, 40))
+	l := openLedger(t, g)
+	proveWhile(t, l, func() {
+		for len(blocks) > 0 {
+			blocks = blocks[len(must(l.Import(blocks[:min(8, len(blocks))]...))(t)):]
+		}
+	})
+}
+
+// proveWhile proves all the time while work goes on, at least once.
+func proveWhile(t *testing.T, l *Ledger, work func()) {
+	t.Helper()
 	key := state.AccountKey(types.Account{9})
 	built, proven := make(chan struct{}), make(chan int)
 	go func() {
@@ -342,7 +357,7 @@ func TestProveWhileBlocksAreMade(t *testing.T) {
 			if err == nil {
 				err = proof.Merkle.Verify(proof.StateRoot, key, proof.Value)
 			}
-			header, headerErr := store.Header(proof.Height)
+			header, headerErr := l.Header(proof.Height)
 			if err := errors.Join(err, headerErr); err != nil || header.Header.StateRoot != proof.StateRoot {
 				t.Errorf("a proof at block %d: %v", proof.Height, err)
 				return
@@ -355,9 +370,7 @@ func TestProveWhileBlocksAreMade(t *testing.T) {
 			}
 		}
 	}()
-	for nonce := range uint64(30) {
-		build(t, l, transfer(t, "alice", nonce, types.Account{9}, 7))
-	}
+	work()
 	close(built)
 	if <-proven == 0 {
 		t.Error("nothing was proven")
