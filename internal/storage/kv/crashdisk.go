@@ -22,7 +22,7 @@ func NewCrashDisk() *CrashDisk { return &CrashDisk{memory: vfs.NewCrashableMem()
 
 // FS is the disk's file system.
 func (d *CrashDisk) FS() FS {
-	return FS{errorfs.Wrap(d.memory, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	return FS{errorfs.Wrap(crashable{d.memory}, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if f := d.onLogWrite.Load(); f != nil && op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".log") {
 			if err := (*f)(); err != nil {
 				return err
@@ -33,6 +33,18 @@ func (d *CrashDisk) FS() FS {
 		}
 		return nil
 	}))}
+}
+
+// crashable is a MemFS without the deadlock of its ReuseForWrite, which takes a read lock twice: a Crash that comes between
+// waits for the first, and the second for the Crash.
+type crashable struct{ *vfs.MemFS }
+
+// ReuseForWrite implements vfs.FS.
+func (c crashable) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := c.Rename(oldname, newname); err != nil {
+		return nil, err
+	}
+	return c.OpenReadWrite(newname, category)
 }
 
 // OnLogWrite sets what is called before every write of a database on the disk to its log: during a commit, one or several

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 )
 
@@ -451,4 +452,43 @@ func TestLogger(t *testing.T) {
 		}
 	}()
 	l.Fatalf("end %d", 3)
+}
+
+// TestCrashBesideReuse takes pictures of a disk while a file on it becomes another one, as a log does that is used again.
+func TestCrashBesideReuse(t *testing.T) {
+	disk := NewCrashDisk()
+	files := disk.FS().vfs
+	names := [2]string{"a", "b"}
+	file, err := files.Create(names[0], vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				disk.Crash(0, 1)
+			}
+		}
+	}()
+	for i := range 2_000 {
+		if err = errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if file, err = files.ReuseForWrite(names[i%2], names[1-i%2], vfs.WriteCategoryUnspecified); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = file.Write([]byte("log")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	<-stopped
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
