@@ -38,6 +38,23 @@ func TestResetDropsIncluded(t *testing.T) {
 	}
 }
 
+// TestResetOfSeveralBlocks has an account in two of three blocks: what the later one says counts.
+func TestResetOfSeveralBlocks(t *testing.T) {
+	c := newChain()
+	p := openPool(t, c, Options{})
+	one, two := addRun(t, p, 1, 0, 5), addRun(t, p, 2, 0, 2)
+	nonce := func(i int, nonce uint64) types.Access {
+		return types.Access{Key: state.AccountKey(account(i)), New: state.Account{Balance: rich, Nonce: nonce}.Encode()}
+	}
+	c.height += 3
+	if err := p.Reset(c.head(), []types.Access{nonce(1, 1)}, []types.Access{nonce(2, 1)}, []types.Access{nonce(1, 3)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := best(p, testBaseFee); !slices.Equal(got, append(one[3:], two[1])) {
+		t.Fatalf("got %v", got)
+	}
+}
+
 // TestResetJoinsHeld includes a transaction that the pool never had, which fills a gap.
 func TestResetJoinsHeld(t *testing.T) {
 	c := newChain()
@@ -122,6 +139,9 @@ func TestResetRefusesOtherBlocks(t *testing.T) {
 	c.height += 2
 	if err := p.Reset(c.head(), nil); !errors.Is(err, ErrNotNext) {
 		t.Fatalf("a height left out: %v", err)
+	}
+	if err := p.Reset(c.head(), nil, nil, nil); !errors.Is(err, ErrNotNext) {
+		t.Fatalf("a block too many: %v", err)
 	}
 	c.height--
 	bad := types.Access{Key: state.AccountKey(account(1)), New: []byte{1, 2, 3}}

@@ -289,6 +289,7 @@ type fixture struct {
 	gate    func(s Source, h types.Height) error // asked before a block is imported; nil lets all pass
 	dir     string
 	jumped  atomic.Int64 // nanoseconds, of the replica's time of day
+	longest atomic.Int64 // blocks that were imported together
 	*Replica
 	stop func() error
 }
@@ -328,6 +329,7 @@ func (f *fixture) start() {
 
 // verify is told of all blocks: they must be the primary's, and the last one the head.
 func (f *fixture) verify(blocks []ledger.Block) error {
+	f.longest.Store(max(f.longest.Load(), int64(len(blocks))))
 	for _, b := range blocks {
 		want, err := f.primary.Store().Header(b.Header.Header.Height)
 		if err != nil {

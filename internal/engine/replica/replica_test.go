@@ -28,6 +28,9 @@ func TestFollows(t *testing.T) {
 				}
 				f.pass(time.Second)
 				f.synced()
+				if n := f.longest.Swap(0); n < 2 {
+					t.Errorf("at most %d blocks are imported together", n)
+				}
 				for range 20 {
 					extend(t, f.primary, 1)
 					if pushes {
@@ -36,6 +39,9 @@ func TestFollows(t *testing.T) {
 						f.pass(longestPoll * 3 / 2)
 					}
 					f.synced()
+				}
+				if n := f.longest.Load(); n != 1 {
+					t.Errorf("%d blocks that came one by one are imported together", n)
 				}
 				before := f.sources[0].asked()
 				f.pass(time.Minute)
