@@ -63,7 +63,14 @@ func TestStartStateless(t *testing.T) {
 		if oldest := f.Store().OldestHeight(); oldest != types.Height(i+1) {
 			t.Errorf("begun at %d, the oldest block is %d", i+1, oldest)
 		}
-		for h := types.Height(i + 1); h <= f.Tip().Header.Header.Height; h++ {
+		first := types.Height(1) // whose parent is genesis
+		if i > 0 {
+			first = types.Height(i + 2)
+			if _, err := f.Store().Proof(first - 1); !errors.Is(err, chain.ErrPruned) {
+				t.Errorf("begun at %d, the proof of the block without its parent: %v", i+1, err)
+			}
+		}
+		for h := first; h <= f.Tip().Header.Header.Height; h++ {
 			if proof := must(f.Store().Proof(h))(t); len(proof) == 0 {
 				t.Errorf("begun at %d: block %d has no proof", i+1, h)
 			}

@@ -38,18 +38,26 @@ func newNodeThat(t *testing.T, witnessBytes uint64) *node {
 		must(t, err)
 		return key
 	}
+	n := &node{producer: key("producer"), sender: key("sender")}
+	n.open(t, witnessBytes, func(*chain.Store) *types.Genesis {
+		return &types.Genesis{
+			ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
+			Allocations: []types.Allocation{{Account: n.sender.PublicKey(), Balance: 1_000 * types.CoinUnits}},
+		}
+	})
+	return n
+}
+
+// open opens a ledger in memory on a store that begin may fill.
+func (n *node) open(t *testing.T, witnessBytes uint64, begin func(*chain.Store) *types.Genesis) {
+	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	must(t, err)
 	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: witnessBytes})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
-	n := &node{producer: key("producer"), sender: key("sender")}
-	n.Ledger, err = ledger.Open(store, &types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
-		Allocations: []types.Allocation{{Account: n.sender.PublicKey(), Balance: 1_000 * types.CoinUnits}},
-	}, nil, nil)
+	n.Ledger, err = ledger.Open(store, begin(store), nil, nil)
 	must(t, err)
-	return n
 }
 
 func must(t *testing.T, err error) {

@@ -13,16 +13,20 @@ import (
 // A node that follows another may keep the proofs that were made elsewhere: it verifies each on its own headers and lists.
 
 // NextToRelay is the first block whose proof may be asked for, now or once the block is here: after those whose proofs are here,
-// kept, and at least from.
-func (q *Queue) NextToRelay(from types.Height) types.Height {
-	from = max(from, 1, q.store.OldestHeight())
+// kept, and at least from. Errors are the store's.
+func (q *Queue) NextToRelay(from types.Height) (types.Height, error) {
+	from = max(from, 1, q.store.OldestProvable())
 	if head, keep := q.store.Head().Header.Height, q.store.ProofRetention(); keep > 0 && head > keep {
 		from = max(from, head-keep+1)
 	}
-	if stored, err := q.store.Proofs(); err == nil {
+	stored, err := q.store.Proofs()
+	switch {
+	case err == nil:
 		from = max(from, stored.Newest+1)
+	case !errors.Is(err, chain.ErrNotFound):
+		return 0, err
 	}
-	return from
+	return from, nil
 }
 
 // Await says from which block on proofs are to come from another node, nil that none are: [Queue.Status] tells of them.

@@ -6,8 +6,92 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
+
+// prove makes the bundles of blocks that wait for a proof.
+func (n *node) prove(t *testing.T, from, to types.Height) map[types.Height][]byte {
+	t.Helper()
+	prover, maker := newTestProver(t), NewQueue(n.Store(), testBits)
+	bundles := make(map[types.Height][]byte)
+	for h := from; h <= to; h++ {
+		task, err := maker.task(h)
+		must(t, err)
+		proof, err := prover.Prove(task)
+		must(t, err)
+		bundles[h] = blockproof.Bundle{Parent: task.Parent, Header: task.Header, Accesses: task.Accesses, Proof: proof}.Encode()
+	}
+	return bundles
+}
+
+// follow imports another node's blocks.
+func (n *node) follow(t *testing.T, other *node, from, to types.Height) {
+	t.Helper()
+	for h := from; h <= to; h++ {
+		block, err := other.Store().Block(h)
+		must(t, err)
+		received, err := ledger.Receive(block.Encode())
+		must(t, err)
+		_, err = n.Import(received)
+		must(t, err)
+	}
+}
+
+// restored is a node that begins with another's newest state.
+func restored(t *testing.T, other *node) *node {
+	t.Helper()
+	st, err := other.Store().StateAt(other.Store().Head().Header.Height)
+	must(t, err)
+	defer func() { must(t, st.Close()) }()
+	n := &node{}
+	n.open(t, 0, func(store *chain.Store) *types.Genesis {
+		r, err := store.Restore()
+		must(t, err)
+		must(t, st.Entries(r.PutState))
+		zero, err := other.Store().Header(0)
+		must(t, err)
+		entry, err := st.Entry()
+		must(t, err)
+		genesis := other.Store().Genesis()
+		must(t, r.Finish(genesis, zero, entry))
+		return &genesis
+	})
+	return n
+}
+
+// TestKeepsProofsAfterASnapshot has a node that begins with a snapshot's block, whose parent it lacks, take the proofs of the
+// blocks after it.
+func TestKeepsProofsAfterASnapshot(t *testing.T) {
+	n := newNode(t)
+	for range 2 {
+		n.build(t, 1)
+	}
+	relaying := restored(t, n)
+	n.build(t, 1)
+	bundles := n.prove(t, 2, 3)
+	relaying.follow(t, n, 3, 3)
+	q := NewQueue(relaying.Store(), testBits)
+	if err := q.Keep(2, bundles[2]); !errors.Is(err, chain.ErrPruned) {
+		t.Errorf("a block without its parent: %v", err)
+	}
+	first, err := q.NextToRelay(0)
+	if err != nil || first != 3 {
+		t.Fatalf("the first block to ask for is %d, %v", first, err)
+	}
+	q.Await(&first)
+	requireStatus(t, q, 2, NotStored, 0)
+	requireStatus(t, q, 3, Queued, 0)
+	must(t, q.Keep(first, bundles[first]))
+	requireStatus(t, q, 3, Proven, 0)
+	if _, err := q.Bundle(3); err != nil {
+		t.Error(err)
+	}
+	must(t, relaying.Store().Close())
+	if _, err := q.NextToRelay(0); !errors.Is(err, chain.ErrClosed) {
+		t.Errorf("of a store that is closed: %v", err)
+	}
+}
 
 // TestKeepsProofsOfOthers takes the proofs that another node made: each is verified on this node's own blocks.
 func TestKeepsProofsOfOthers(t *testing.T) {
@@ -15,27 +99,13 @@ func TestKeepsProofsOfOthers(t *testing.T) {
 	for range 3 {
 		n.build(t, 1)
 	}
-	prover, maker := newTestProver(t), NewQueue(n.Store(), testBits)
-	bundles := make(map[types.Height][]byte)
-	for h := types.Height(1); h <= 3; h++ {
-		task, err := maker.task(h)
-		must(t, err)
-		proof, err := prover.Prove(task)
-		must(t, err)
-		bundles[h] = blockproof.Bundle{Parent: task.Parent, Header: task.Header, Accesses: task.Accesses, Proof: proof}.Encode()
-	}
+	bundles := n.prove(t, 1, 3)
 	relaying := newNodeThat(t, 0)
-	for h := types.Height(1); h <= 3; h++ {
-		block, err := n.Store().Block(h)
-		must(t, err)
-		received, err := ledger.Receive(block.Encode())
-		must(t, err)
-		_, err = relaying.Import(received)
-		must(t, err)
-	}
+	relaying.follow(t, n, 1, 3)
 	q := NewQueue(relaying.Store(), testBits)
 	requireStatus(t, q, 2, NotStored, 0)
-	first := q.NextToRelay(0)
+	first, err := q.NextToRelay(0)
+	must(t, err)
 	changed := q.Changed()
 	q.Await(&first)
 	select {
@@ -58,8 +128,8 @@ func TestKeepsProofsOfOthers(t *testing.T) {
 	}
 	must(t, q.Keep(1, bundles[1]))
 	requireStatus(t, q, 1, Proven, 0)
-	if next := q.NextToRelay(first); next != 2 || q.Proven() != 1 {
-		t.Errorf("the next is %d, %d were kept", next, q.Proven())
+	if next, err := q.NextToRelay(first); err != nil || next != 2 || q.Proven() != 1 {
+		t.Errorf("the next is %d, %v, %d were kept", next, err, q.Proven())
 	}
 	if weak := NewQueue(relaying.Store(), 128); !errors.Is(weak.Keep(2, bundles[2]), blockproof.ErrProof) {
 		t.Error("a proof of fewer bits is kept")

@@ -15,8 +15,9 @@ import (
 
 // Proofs are where the proofs of blocks are kept that others made: a *proving.Queue.
 type Proofs interface {
-	// NextToRelay is the first block whose proof is asked for, now or once the block is here; at least from.
-	NextToRelay(from types.Height) types.Height
+	// NextToRelay is the first block whose proof is asked for, now or once the block is here; at least from. An error is a fault
+	// of this node.
+	NextToRelay(from types.Height) (types.Height, error)
 	// Await says from which block on proofs are to come, nil that none are.
 	Await(from *types.Height)
 	// WaitBlock returns once a block is here, or with an error.
@@ -34,19 +35,23 @@ const (
 // RelayProofs gets the proofs of blocks that are here from the upstream in use, the oldest first, and has them verified and
 // kept, until ctx ends. Blocks whose proofs the upstream does not have are left out.
 func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
-	next := proofs.NextToRelay(0)
-	proofs.Await(&next) // until the upstream says that it has none
-	for ; ; next = proofs.NextToRelay(next) {
+	next, err := proofs.NextToRelay(0)
+	if err == nil {
+		proofs.Await(&next) // until the upstream says that it has none
+	}
+	for err == nil {
 		if err := proofs.WaitBlock(ctx, next); err != nil {
 			return err
 		}
 		after, wait := r.relay(ctx, proofs, next)
-		if next = after; wait > 0 {
+		if wait > 0 {
 			if err := pause.For(ctx, r.config.Jitter(wait)); err != nil {
 				return err
 			}
 		}
+		next, err = proofs.NextToRelay(after)
 	}
+	return err
 }
 
 // relay gets one proof. It returns the block whose proof is next, and how long to wait before.

@@ -25,7 +25,7 @@ type keeper struct {
 	refuse  error // what the next bundle is refused with
 }
 
-func (k *keeper) NextToRelay(from types.Height) types.Height { return max(from, 1) }
+func (k *keeper) NextToRelay(from types.Height) (types.Height, error) { return max(from, 1), nil }
 
 func (k *keeper) Await(from *types.Height) {
 	awaited := types.Height(0)

@@ -93,9 +93,43 @@ func (s *Store) Witness(h types.Height) ([]byte, error) {
 	return ofBlock(s, h, func(r kv.Reader) ([]byte, error) { return heightRow(r, tableWitnesses, h, "witness") })
 }
 
-// Proof returns the proof of a block, [ErrNotFound] when it has none, and [Store.Block]'s errors.
+// Proof returns the proof of a block, [ErrNotFound] when it has none, [ErrPruned] below [Store.OldestProvable], and
+// [Store.Block]'s errors.
 func (s *Store) Proof(h types.Height) ([]byte, error) {
-	return ofBlock(s, h, func(r kv.Reader) ([]byte, error) { return heightRow(r, tableProofs, h, "proof") })
+	return read(s, func(v *view) ([]byte, error) {
+		if err := v.hasProvable(h); err != nil {
+			return nil, err
+		}
+		return heightRow(v.snapshot, tableProofs, h, "proof")
+	})
+}
+
+// OldestProvable is the oldest block whose parent's header is here, too: without it a proof shows nothing. That of the oldest
+// block's parent is not, once blocks were pruned or a snapshot was restored, unless the parent is block 0.
+func (s *Store) OldestProvable() types.Height {
+	v := s.view.Load()
+	if v == nil {
+		return 0
+	}
+	return v.oldestProvable()
+}
+
+func (v *view) oldestProvable() types.Height {
+	if v.oldest <= 1 {
+		return v.oldest
+	}
+	return v.oldest + 1
+}
+
+// hasProvable is has, with [ErrPruned] also of a block whose parent's header is gone.
+func (v *view) hasProvable(h types.Height) error {
+	if err := v.has(h); err != nil {
+		return err
+	}
+	if first := v.oldestProvable(); h < first {
+		return fmt.Errorf("the parent of block %d: %w: the oldest block with its parent is %d", h, ErrPruned, first)
+	}
+	return nil
 }
 
 func heightRow(r kv.Reader, t table, h types.Height, what string) ([]byte, error) {
@@ -144,14 +178,18 @@ func (s *Store) WithoutProof(from types.Height) (types.Height, error) {
 }
 
 // Witnesses returns which blocks wait for a proof, or [ErrNotFound].
-func (s *Store) Witnesses() (ProofRange, error) { return s.heightsOf(tableWitnesses) }
+func (s *Store) Witnesses() (ProofRange, error) {
+	return s.heightsOf(tableWitnesses, func(*view) types.Height { return 0 })
+}
 
-// Proofs returns which blocks have a proof, or [ErrNotFound].
-func (s *Store) Proofs() (ProofRange, error) { return s.heightsOf(tableProofs) }
+// Proofs returns which blocks have a proof that [Store.Proof] gives, or [ErrNotFound].
+func (s *Store) Proofs() (ProofRange, error) { return s.heightsOf(tableProofs, (*view).oldestProvable) }
 
-func (s *Store) heightsOf(t table) (ProofRange, error) {
+// heightsOf are the first and the last height from one on that have a row in a table.
+func (s *Store) heightsOf(t table, from func(*view) types.Height) (ProofRange, error) {
 	return read(s, func(v *view) (r ProofRange, err error) {
-		lower, upper := t.bounds()
+		_, upper := t.bounds()
+		lower := t.atHeight(from(v))
 		if r.Oldest, err = heightAtEdge(v.snapshot, lower, upper, (*kv.Iter).First); err != nil {
 			return r, err
 		}
@@ -175,7 +213,7 @@ func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h
 
 // PutProof keeps the proof of a block, which the caller has verified, in place of its witness, and forgets the proofs
 // of blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof
-// that a crash takes is made again, as its witness is then there again. [Store.Block]'s errors tell of no such block.
+// that a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof] tell of no such block.
 func (s *Store) PutProof(h types.Height, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -183,7 +221,7 @@ func (s *Store) PutProof(h types.Height, proof []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := v.has(h); err != nil {
+	if err := v.hasProvable(h); err != nil {
 		return err
 	}
 	b := s.db.NewBatch(len(proof) + 64)

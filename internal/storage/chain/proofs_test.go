@@ -118,6 +118,49 @@ func TestPruneAndRewindProofs(t *testing.T) {
 	requireSound(t, s)
 }
 
+// TestProofWithoutParent has stores that lack the parent of their oldest block: nothing can be proven of that one there.
+func TestProofWithoutParent(t *testing.T) {
+	pruned, _ := newProven(t, Options{Retention: 2}, 5, 10)
+	for h := range types.Height(5) {
+		must(t, pruned.PutProof(h+1, []byte("proof")))
+	}
+	must(t, pruned.Prune(context.Background()))
+
+	original, c := newProven(t, Options{}, 3, 10)
+	copied := copyState(t, original)
+	copied.block.Proof = []byte("proof")
+	restored := openStore(t, kv.Memory(), Options{})
+	must(t, copied.restore(restored, c))
+	r := rand.New(rand.NewPCG(5, 6))
+	_, err := restored.Proofs()
+	requireIs(t, "Proofs of the snapshot's block alone", err, ErrNotFound)
+	for range 2 {
+		e := c.next(t, r, 3)
+		e.Proof = []byte("proof")
+		must(t, restored.Append(e))
+	}
+
+	for name, s := range map[string]*Store{"pruned": pruned, "restored": restored} {
+		if oldest, first := s.OldestHeight(), s.OldestProvable(); oldest != 3 || first != 4 {
+			t.Errorf("%s: the oldest block is %d, the first that can be proven %d", name, oldest, first)
+		}
+		_, err := s.Proof(3)
+		requireIs(t, name+": Proof of the oldest block", err, ErrPruned)
+		requireIs(t, name+": PutProof of the oldest block", s.PutProof(3, []byte("proof")), ErrPruned)
+		if r, err := s.Proofs(); err != nil || r != (ProofRange{4, 5}) {
+			t.Errorf("%s: proofs %v, %v", name, r, err)
+		}
+		requireSound(t, s)
+	}
+
+	whole, _ := newProven(t, Options{Retention: 2}, 3, 10)
+	must(t, whole.PutProof(1, []byte("proof")))
+	must(t, whole.Prune(context.Background()))
+	if r, err := whole.Proofs(); err != nil || r != (ProofRange{1, 1}) || whole.OldestHeight() != 1 {
+		t.Errorf("of block 1, whose parent is always there: %v, %v", r, err)
+	}
+}
+
 func TestProofRetention(t *testing.T) {
 	s, _ := newProven(t, Options{WitnessBytes: 1000, ProofRetention: 2}, 5, 10)
 	for h := range types.Height(5) {
