@@ -32,8 +32,8 @@ const (
 	relayPause = 10 * time.Second
 )
 
-// RelayProofs gets the proofs of blocks that are here from the upstream in use, the oldest first, and has them verified and
-// kept, until ctx ends. Blocks whose proofs the upstream does not have are left out.
+// RelayProofs gets the proofs of blocks that are here from upstreams, the oldest first, and has them verified and kept, until
+// ctx ends. Blocks whose proofs the upstream does not have are left out. An error is a fault of this node.
 func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 	next, err := proofs.NextToRelay(0)
 	if err == nil {
@@ -54,32 +54,39 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 	return err
 }
 
-// relay gets one proof. It returns the block whose proof is next, and how long to wait before.
+// relay gets one proof, from the upstream in use or, where that does not answer or gives one that is refused, from another. It
+// returns the block whose proof is next, and how long to wait before.
 func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (next types.Height, wait time.Duration) {
-	u := r.preferred()[0]
-	bundle, err := requestBundle(ctx, u, h, maxBundleBytes)
-	var none *noProof
-	switch {
-	case err == nil:
-		if err = proofs.Keep(h, bundle); err == nil {
+	retry := relayPoll
+	for _, u := range r.preferred() {
+		bundle, err := requestBundle(ctx, u, h, maxBundleBytes)
+		if err == nil {
+			err = proofs.Keep(h, bundle)
+		}
+		var none *noProof
+		switch {
+		case err == nil:
 			next = h + 1
 			proofs.Await(&next)
 			return next, 0
+		case errors.Is(err, ErrNotProven):
+			proofs.Await(&h)
+			return h, retry
+		case errors.As(err, &none) && none.stored && h < none.oldest:
+			proofs.Await(&none.oldest)
+			// It may be far beyond this node's head, which is still to come, or false: it is not waited for blindly.
+			if next = r.ledger.Tip().Header.Header.Height + 1; none.oldest > next {
+				return next, relayPoll
+			}
+			return none.oldest, 0
+		case errors.As(err, &none) && none.stored && h <= none.newest: // it was too much to be proven, or is gone
+			return h + 1, 0
+		case none == nil && ctx.Err() == nil:
+			r.config.Log.Warn("a proof is not taken from an upstream", "upstream", u.Name(), "height", h, "error", plain(err))
 		}
-	case errors.Is(err, ErrNotProven):
-		proofs.Await(&h)
-		return h, relayPoll
-	case errors.As(err, &none) && none.stored && h < none.oldest:
-		return none.oldest, 0
-	case errors.As(err, &none) && none.stored && h <= none.newest: // it was too much to be proven, or is gone
-		return h + 1, 0
-	case errors.As(err, &none):
-		proofs.Await(nil)
-		return h, relayPause
+		retry = relayPause // what this upstream gave may have been large
 	}
-	if ctx.Err() == nil {
-		r.config.Log.Warn("a proof is not taken from an upstream", "upstream", u.Name(), "height", h, "error", plain(err))
-	}
+	proofs.Await(nil)
 	return h, relayPause
 }
 

@@ -23,6 +23,7 @@ type keeper struct {
 	kept    []types.Height
 	awaited []types.Height
 	refuse  error // what the next bundle is refused with
+	refused int
 }
 
 func (k *keeper) NextToRelay(from types.Height) (types.Height, error) { return max(from, 1), nil }
@@ -56,6 +57,7 @@ func (k *keeper) Keep(h types.Height, bundle []byte) error {
 		return err
 	}
 	if len(bundle) != 8 || types.Height(binary.BigEndian.Uint64(bundle)) != h {
+		k.refused++
 		return errors.New("the bundle of another block")
 	}
 	k.kept = append(k.kept, h)
@@ -104,6 +106,79 @@ func TestRelaysProofs(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 		f.synced()
+	})
+}
+
+// TestRelaysFromAnother has the upstream in use give false proofs, or fail: another's are taken, and where there is none,
+// nothing is awaited.
+func TestRelaysFromAnother(t *testing.T) {
+	good := func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
+		return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
+	}
+	for _, test := range []struct {
+		name          string
+		first, second bundleOf
+		kept, refused int
+		awaited       types.Height // at the end
+	}{
+		{"the first gives false ones", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }, good, 20, 20, 21},
+		{"the first fails", func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, good, 20, 0, 21},
+		{"the first makes none", func(context.Context, types.Height, int64) ([]byte, error) { return nil, said(nil) }, good, 20, 0, 21},
+		{"one gives false ones, one fails", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
+			func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, 0, 6, 0},
+		{"one gives false ones, one lags", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
+			func(context.Context, types.Height, int64) ([]byte, error) { return nil, ErrNotProven }, 0, 6, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in(t, 20, 2, func(f *fixture) {
+				f.sources[0].bundle, f.sources[1].bundle = test.first, test.second
+				f.start()
+				f.pass(5 * time.Second)
+				f.synced()
+				k := &keeper{f: f}
+				f.config.Jitter = func(d time.Duration) time.Duration { return d }
+				ctx, cancel := context.WithCancel(f.t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- f.RelayProofs(ctx, k) }()
+				f.pass(55 * time.Second)
+				kept, awaited := k.seen()
+				if len(kept) != test.kept || k.refused != test.refused || awaited[len(awaited)-1] != test.awaited {
+					t.Errorf("kept %v, refused %d, awaits %v", kept, k.refused, awaited)
+				}
+				cancel()
+				<-ended
+			})
+		})
+	}
+}
+
+// TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has the proofs of blocks far away alone, which may be so
+// where this node is behind: it is asked again, not often.
+func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
+	in(t, 20, 1, func(f *fixture) {
+		first, asked := json.Number("18446744073709551615"), 0
+		f.sources[0].bundle = func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
+			if asked++; h <= 24 {
+				return nil, said(map[string]any{"oldest": first, "newest": first})
+			}
+			return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
+		}
+		f.start()
+		f.pass(5 * time.Second)
+		k := &keeper{f: f}
+		ctx, cancel := context.WithCancel(f.t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.RelayProofs(ctx, k) }()
+		for range 6 {
+			f.pass(5 * time.Second)
+			extend(f.t, f.primary, 1)
+		}
+		f.pass(5 * time.Second)
+		if kept, _ := k.seen(); !slices.Equal(kept, []types.Height{25, 26}) || asked > 10 {
+			t.Errorf("kept %v, asked %d times", kept, asked)
+		}
+		cancel()
+		<-ended
 	})
 }
 
