@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
@@ -27,37 +26,35 @@ func (c *Client) AccessList(ctx context.Context, block api.BlockRef, cursor stri
 	return Invoke(ctx, c, api.GetAccessList, api.GetAccessListParams{Block: block, Cursor: cursor})
 }
 
-// ProofBundle downloads the bundle of a block's proof, of at most limit bytes, that package proof verifies.
+// ErrTooLarge: what the node gives is larger than was asked for.
+var ErrTooLarge = errors.New("it is too large")
+
+// ProofBundle downloads the bundle of a block's proof, of at most limit bytes, that package proof verifies. Where the node has
+// none, the error is the one of svc_getProof, api.ErrProofNotReady or api.ErrProofNotStored above all; others are
+// [ErrTooLarge] and those of [Client.Download].
 func (c *Client) ProofBundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
-	return c.download(ctx, fmt.Sprintf("/proof/%d", height), limit)
+	bundle, err := c.bundle(ctx, height, limit)
+	var status *StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusNotFound {
+		return bundle, err
+	}
+	if _, why := c.Proof(ctx, api.AtHeight(height)); why != nil {
+		return nil, why
+	}
+	return c.bundle(ctx, height, limit) // it has come meanwhile
 }
 
-// maxReason is how much is read of an answer that says what is wrong.
-const maxReason = 1 << 10
-
-// download gets what the node serves under a path, of at most limit bytes.
-func (c *Client) download(ctx context.Context, path string, limit int64) (content []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) (bundle []byte, err error) {
+	body, _, err := c.Download(ctx, fmt.Sprintf("/proof/%d", height), 0)
 	if err != nil {
 		return nil, err
 	}
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	response, err := c.handshake.Do(request)
-	if err != nil {
+	defer func() { err = errors.Join(err, body.Close()) }()
+	if bundle, err = io.ReadAll(io.LimitReader(body, limit+1)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode != http.StatusOK {
-		reason, readErr := io.ReadAll(io.LimitReader(response.Body, maxReason))
-		return nil, errors.Join(fmt.Errorf("%w: %s: %s", ErrBadAnswer, response.Status, strings.TrimSpace(string(reason))), readErr)
+	if int64(len(bundle)) > limit {
+		return nil, fmt.Errorf("the bundle of block %d: %w: over %d bytes", height, ErrTooLarge, limit)
 	}
-	if content, err = io.ReadAll(io.LimitReader(response.Body, limit+1)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%w: %s is over %d bytes", ErrBadAnswer, path, limit)
-	}
-	return content, nil
+	return bundle, nil
 }

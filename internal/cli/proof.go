@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/proof"
@@ -45,11 +43,6 @@ func (a *app) newProofGet() *cobra.Command {
 		}
 		path := cmp.Or(file, fmt.Sprintf("block%d.proof", height))
 		bundle, err := s.client.ProofBundle(ctx, types.Height(height), proof.MaxBundleBytes)
-		if errors.Is(err, client.ErrBadAnswer) { // which only says that it is not there
-			if _, why := s.client.Proof(ctx, api.AtHeight(types.Height(height))); why != nil {
-				err = why
-			}
-		}
 		if err != nil {
 			return err
 		}

@@ -191,26 +191,21 @@ func (r *remote) Accesses(ctx context.Context, height types.Height) ([]types.Acc
 	}
 }
 
-// maxBundleBytes bounds a bundle: an access list and its proof.
+// maxBundleBytes bounds a bundle: an access list and its proof. It is held in memory, and who sends it is not trusted: so it is
+// less than the 1 GiB of a decoder, and twice what a block of the default gas limit can list (10^9 gas; a byte that is read costs
+// 16 and is listed before and after: 125 MB).
 const maxBundleBytes = maxAccessBytes + 64<<20
 
 func (r *remote) Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	bundle, err := r.client.ProofBundle(ctx, height, limit)
-	if !errors.Is(err, client.ErrBadAnswer) {
-		return bundle, err
-	}
-	// Why there is none, the answer to a call says.
 	var refused *client.Error
-	switch _, why := r.client.Proof(ctx, api.AtHeight(height)); {
-	case why == nil: // it has come meanwhile
+	switch {
+	case errors.Is(err, api.ErrProofNotReady):
 		return nil, ErrNotProven
-	case !errors.As(why, &refused) || refused.Code != api.CodeProofNotReady:
-		return nil, errors.Join(err, why)
-	case refused.Data["reason"] == api.ErrProofNotStored.Data["reason"]:
-		return nil, faulty(Stalled, "%w: %w", newNoProof(height, refused), why)
-	default:
-		return nil, ErrNotProven
+	case errors.Is(err, api.ErrProofNotStored) && errors.As(err, &refused):
+		return nil, faulty(Stalled, "%w: %w", newNoProof(height, refused), err)
 	}
+	return bundle, err
 }
 
 func (r *remote) Parameters(ctx context.Context, height types.Height) (encoded []byte, proof tree.Proof, err error) {

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// TestProofBundle has a node answer with a status; only of what is not found it is asked why.
+func TestProofBundle(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		statuses []int // of one download after the other
+		why      error // what svc_getProof answers with
+		want     error // nil: the bundle
+		asked    int   // why
+	}{
+		{"it is there", []int{200}, nil, nil, 0},
+		{"its proof is to come", []int{404}, api.ErrProofNotReady, api.ErrProofNotReady, 1},
+		{"there is none", []int{404}, api.ErrProofNotStored, api.ErrProofNotStored, 1},
+		{"it comes meanwhile", []int{404, 200}, nil, nil, 1},
+		{"it is not served", []int{404, 404}, nil, &StatusError{Status: 404}, 1},
+		{"the node is busy", []int{503}, nil, &StatusError{Status: 503}, 0},
+		{"too many requests", []int{429}, nil, &StatusError{Status: 429}, 0},
+		{"it is too large", []int{200}, nil, ErrTooLarge, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asked, downloads := 0, 0
+			rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, answer(api.GetProof, func(p api.GetProofParams) (api.BlockProof, error) {
+				if asked++; p.Block != api.AtHeight(7) {
+					t.Errorf("asked for %v", p.Block)
+				}
+				return api.BlockProof{}, test.why
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mux := http.NewServeMux()
+			mux.Handle("POST /", rpc)
+			mux.HandleFunc("GET /proof/7", func(w http.ResponseWriter, _ *http.Request) {
+				content := "bundle"
+				if test.want == ErrTooLarge {
+					content = "bundle!"
+				}
+				w.WriteHeader(test.statuses[downloads])
+				downloads++
+				if _, err := io.WriteString(w, content); err != nil {
+					t.Error(err)
+				}
+			})
+			server := httptest.NewServer(mux)
+			defer server.Close()
+			c, err := New(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			bundle, err := c.ProofBundle(t.Context(), 7, 6)
+			if asked != test.asked || downloads != len(test.statuses) {
+				t.Errorf("downloaded %d times, asked why %d times", downloads, asked)
+			}
+			var want, got *StatusError
+			switch {
+			case test.want == nil:
+				if err != nil || string(bundle) != "bundle" {
+					t.Errorf("%q, %v", bundle, err)
+				}
+			case errors.As(test.want, &want):
+				if !errors.As(err, &got) || got.Status != want.Status || !errors.Is(err, ErrUnreachable) {
+					t.Errorf("error %v", err)
+				}
+			case !errors.Is(err, test.want):
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
