@@ -137,7 +137,8 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 // Import executes a block on its access list, compares what it gives with the header and the list, and puts the block on
 // disk with its proof and the codes that it used; those that the store lacks are fetched. Errors: those of
 // [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of fetch. Any other
-// is a fault of this node. After an error the chain is what it was.
+// is a fault of this node. After an error the tip is what it was; that the block is on disk all the same shows once the store is
+// opened anew.
 func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()

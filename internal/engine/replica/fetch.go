@@ -91,7 +91,7 @@ func (f *fetcher) run(ctx context.Context) error {
 			f.next = to + 1
 			group.Go(func() error {
 				if err := f.fetch(ctx, from, to, blocks); err != nil {
-					return err // the range stays open: who imports waits for ctx's end, and does not go on with the next
+					return err // the range stays open: who verifies waits for ctx's end, and does not go on with the next
 				}
 				close(blocks)
 				return nil

@@ -63,6 +63,9 @@ type Replica struct {
 	pushed  bool   // the upstream in use tells of new blocks
 }
 
+// jittered is a random time between half and one and a half of d.
+func jittered(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+
 // New makes a replica. Run starts it. One that has halted before stays halted.
 func New(config Config) (*Replica, error) {
 	if len(config.Sources) == 0 {
@@ -73,7 +76,7 @@ func New(config Config) (*Replica, error) {
 		return nil, fmt.Errorf("block 0, which names the chain: %w", err)
 	}
 	if config.Jitter == nil {
-		config.Jitter = func(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+		config.Jitter = jittered
 	}
 	if config.Wall == nil {
 		config.Wall = time.Now

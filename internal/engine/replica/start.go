@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -49,21 +49,22 @@ func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.L
 		if sources = again; len(sources) == 0 {
 			return fmt.Errorf("no upstream gives what it takes to start at block %d: %w", trusted.Height, errors.Join(faults...))
 		}
-		if err := pause.For(ctx, wait/2+rand.N(wait/2)); err != nil {
+		if err := pause.For(ctx, jittered(wait)); err != nil {
 			return errors.Join(append(faults, err)...)
 		}
 	}
 }
 
-// isFinal tells whether asking again is of no use: the source gave something else, or says that it does not keep it.
+// isFinal tells whether asking again is of no use: the source gave something else, or says that it will not give it. It may
+// yet where it is busy, failed, or has not come as far.
 func isFinal(err error) bool {
 	var fault *faultError
 	var refused *client.Error
 	switch {
 	case errors.Is(err, ErrNotProven):
 		return false
-	case errors.As(err, &refused) && refused.Code == api.CodePruned:
-		return true
+	case errors.As(err, &refused):
+		return refused.Code != jsonrpc.CodeLimit && refused.Code != jsonrpc.CodeInternal && !errors.Is(refused, api.ErrAboveHead)
 	case errors.As(err, &fault):
 		return fault.cause != Unreachable
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -39,6 +40,13 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 		{name: "one has it not any more", bundles: []bundleOf{bundle(pruned), good}},
 		{name: "none has it any more", bundles: []bundleOf{bundle(pruned), bundle(faulty(Stalled, "gone"))}, fails: "source 1: gone"},
 		{name: "it is not proven yet", bundles: []bundleOf{bundle(ErrNotProven)}, asked: true},
+		{name: "they refuse", bundles: []bundleOf{
+			bundle(&client.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no such method"}), bundle(&client.Error{Code: api.CodeNotAllowed, Message: "not allowed"}),
+		}, fails: "source 1: the proof of a block: "},
+		{name: "it is busy", bundles: []bundleOf{bundle(pruned), bundle(api.ErrBusy)}, asked: true},
+		{name: "it asks for patience", bundles: []bundleOf{bundle(&client.Error{Code: jsonrpc.CodeLimit, Data: map[string]any{"reason": "rate"}})}, asked: true},
+		{name: "it has an incident", bundles: []bundleOf{bundle(&client.Error{Code: jsonrpc.CodeInternal, Message: "incident"})}, asked: true},
+		{name: "it has not come as far", bundles: []bundleOf{bundle(&client.Error{Code: jsonrpc.CodeInvalidParams, Data: map[string]any{"reason": "above_head"}})}, asked: true},
 		{name: "it does not answer", bundles: []bundleOf{bundle(pruned), bundle(errDropped)}, asked: true},
 		{name: "it is another block", bundles: []bundleOf{good}, begin: ledger.ErrUntrusted, fails: ledger.ErrUntrusted.Error()},
 	} {
