@@ -16,27 +16,37 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestWaitsForProofs has a block whose proof comes after some time: the replica says so, and goes on.
+// TestWaitsForProofs has a block whose proof comes after some time, from each of the upstreams: the replica says so, blames none
+// of them, and goes on.
 func TestWaitsForProofs(t *testing.T) {
-	in(t, 20, 1, func(f *fixture) {
-		ready := time.Now().Add(3 * time.Minute)
-		f.gate = func(_ Source, h types.Height) error {
-			if h == 8 && time.Now().Before(ready) {
-				return ErrNotProven
-			}
-			return nil
+	for upstreams := range 3 {
+		in(t, 20, upstreams+1, waitsForProofs)
+	}
+}
+
+func waitsForProofs(f *fixture) {
+	ready := time.Now().Add(3 * time.Minute)
+	f.gate = func(_ Source, h types.Height) error {
+		if h == 8 && time.Now().Before(ready) {
+			return ErrNotProven
 		}
-		f.start()
-		f.pass(2 * time.Minute)
-		if s := f.Status(); s.State != api.StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") || !strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
-			t.Errorf("while the proof is awaited: %+v", s)
+		return nil
+	}
+	for _, s := range f.sources {
+		s.bundle = func(_ context.Context, h types.Height, _ int64) ([]byte, error) { return nil, f.gate(s, h) }
+	}
+	f.start()
+	f.pass(2 * time.Minute)
+	if s := f.Status(); s.State != api.StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") || !strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
+		f.t.Errorf("while the proof is awaited: %+v", s)
+	}
+	for i := range f.sources {
+		if n := f.faults(i, Stalled) + f.faults(i, Behind) + f.faults(i, Unreachable) + f.faults(i, Lied); n != 0 {
+			f.t.Errorf("of %d upstreams number %d was left %d times", len(f.sources), i, n)
 		}
-		if n := f.faults(0, Stalled) + f.faults(0, Unreachable) + f.faults(0, Lied); n != 0 {
-			t.Errorf("the only upstream was left %d times", n)
-		}
-		f.pass(90 * time.Second)
-		f.synced()
-	})
+	}
+	f.pass(90 * time.Second)
+	f.synced()
 }
 
 // TestLeavesWhoGivesNoProof has two upstreams, one of which does not give what it takes to verify a block.
@@ -47,7 +57,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 		cause Cause
 		after time.Duration
 	}{
-		{"its proof does not come", ErrNotProven, Stalled, proofPatience + 5*time.Second},
+		{"its proof does not come", ErrNotProven, Behind, proofPatience + 5*time.Second},
 		{"its proof does not hold", fmt.Errorf("%w: the test", ledger.ErrEvidence), Lied, 5 * time.Second},
 		{"it does not answer", faulty(Unreachable, "the test"), Unreachable, 20 * time.Second},
 		{"it makes no proofs", faulty(Stalled, "the test"), Stalled, 5 * time.Second},
@@ -60,6 +70,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 					}
 					return nil
 				}
+				f.sources[1].bundle = func(context.Context, types.Height, int64) ([]byte, error) { return []byte("bundle"), nil }
 				f.start()
 				if test.cause == Unreachable { // an upstream that may be well again is asked again: it must be away
 					f.pass(test.after)
@@ -69,6 +80,9 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 				f.synced()
 				if f.faults(0, test.cause) == 0 || f.Halt() != nil {
 					t.Errorf("faults %+v, halt %v", f.Status().Upstreams, f.Halt())
+				}
+				if lied := f.upstreams[0].standing().lied; lied && test.cause == Behind {
+					t.Error("a proof that is to come is taken for a lie")
 				}
 			})
 		})

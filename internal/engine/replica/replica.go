@@ -387,8 +387,8 @@ func (r *Replica) tell(u *upstream, imported []ledger.Block) error {
 }
 
 const (
-	// provenPoll is the time between two questions for a proof that is not there yet. An upstream with which one waits
-	// longer than proofPatience is left where there is another.
+	// provenPoll is the time between two questions for a proof that is not there yet. After each proofPatience the other
+	// upstreams are asked: they may all wait for the same prover, or the one in use withholds the proof.
 	provenPoll    = 250 * time.Millisecond
 	proofPatience = time.Minute
 )
@@ -397,13 +397,16 @@ const (
 func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) ([]ledger.Block, error) {
 	defer r.setHolding("")
 	h := blocks[0].Header().Header.Height
-	for begun := time.Now(); ; {
+	for waits := time.Now(); ; {
 		imported, err := r.ledger.Import(ctx, u, blocks)
 		if !errors.Is(err, ErrNotProven) {
 			return imported, err
 		}
-		if len(r.upstreams) > 1 && time.Since(begun) > proofPatience {
-			return nil, faulty(Stalled, "block %d: %w", h, err)
+		if time.Since(waits) > proofPatience {
+			if other := r.provenElsewhere(ctx, u, h); other != nil {
+				return nil, faulty(Behind, "block %d: %w, and %s has its proof", h, err, other.Name())
+			}
+			waits = time.Now()
 		}
 		u.answered()
 		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
@@ -411,6 +414,19 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 			return nil, err
 		}
 	}
+}
+
+// provenElsewhere is an upstream that gives the bundle of a block, other than one, nil where none does.
+func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, h types.Height) *upstream {
+	for _, u := range r.upstreams {
+		if s := u.standing(); u == than || s.lied || s.retryAt.After(time.Now()) {
+			continue
+		}
+		if _, err := requestBundle(ctx, u, h, maxBundleBytes); err == nil {
+			return u
+		}
+	}
+	return nil
 }
 
 // refused says what an error of a block means for the session.
