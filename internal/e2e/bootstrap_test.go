@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/proof"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -122,6 +123,7 @@ func TestReplicaFromSnapshot(t *testing.T) {
 	fetched := len(good.requests())
 	node = start(t, c.fromSnapshot("replica", good.server.URL)...)
 	c.requireSnapshotOf(node, offered)
+	c.requireProofsOf(node)
 	if len(good.requests()) != fetched {
 		t.Error("a replica that has a chain fetched a snapshot")
 	}
@@ -145,6 +147,34 @@ func TestReplicaFromSnapshot(t *testing.T) {
 	}
 	if failed := user.fails(exitFailed, append(c.fromSnapshot("x", node.RPC), append(anyPorts, "--bootstrap-hash", other)...)...); !strings.Contains(failed.Message, other) {
 		t.Errorf("a snapshot of another block, from a replica: %s", failed.Message)
+	}
+}
+
+// requireProofsOf waits until a replica that began with a snapshot has taken a proof from its upstream, and fails the test unless
+// that is sound, and none is announced of the block of the snapshot, which came without its parent.
+func (c *cluster) requireProofsOf(node *process) {
+	t := c.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), catchUpTime)
+	defer cancel()
+	replica := c.client(node)
+	defer replica.Close()
+	info, err := replica.NodeInfo(ctx)
+	for ; err == nil && info.Proofs == nil; info, err = replica.NodeInfo(ctx) {
+		<-time.After(loadPause)
+	}
+	if err != nil || info.Proofs.Oldest <= info.OldestHeight {
+		t.Fatalf("proofs of blocks %+v, blocks from %d on, %v", info.Proofs, info.OldestHeight, err)
+	}
+	bundle, err := replica.ProofBundle(ctx, info.Proofs.Oldest, proof.MaxBundleBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verdict, err := proof.Verify(bundle, 128); err != nil || verdict.Height != info.Proofs.Oldest {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+	if _, err := replica.ProofBundle(ctx, info.OldestHeight, proof.MaxBundleBytes); !errors.Is(err, api.ErrProofNotStored) {
+		t.Errorf("the block of the snapshot: %v", err)
 	}
 }
 
