@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures, and writes bench/results.md and the plots in docs/: Cairn against geth and anvil under the same load, what
-# blocks and queries cost as the state grows, and what contracts cost. Takes about an hour and a half; nothing else should
-# run. No figure makes it fail.
+# blocks and queries cost as the state grows, what contracts and proofs cost, and how fast replicas follow. Takes two hours;
+# nothing else should run. No figure makes it fail.
 # BENCH_PEERS and BENCH_GROWTH are flags for the two programs, e.g. BENCH_PEERS='-rounds 1' for a short look. Peers that
 # cannot be installed are left out. BENCH_CACHE is where they are installed once.
 set -eu
@@ -60,4 +60,10 @@ go run ./bench/growth -cairn bin/cairn -plots docs ${BENCH_GROWTH:-} >>"$results
 } >>"$results"
 sh scripts/bench-contracts.sh >>"$results"
 sh scripts/bench-proofs.sh >>"$results"
+{
+	printf '\n## Proofs beside a chain under load\n\nTransfers between some 350 accounts a block:\n\n'
+	go run ./bench/proving -rate 1000 -duration 40s -drain 30s -senders 1000
+	printf '\n## Replicas\n\n'
+	go run ./bench/replica
+} >>"$results"
 cp "$results" bench/results.md

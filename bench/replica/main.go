@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,8 @@ func printRow(name string, rounds []round) {
 			values = append(values, c.value(r))
 		}
 		slices.Sort(values)
-		fmt.Printf(" %.4g |", values[len(values)/2])
+		median := values[len(values)/2]
+		fmt.Printf(" %.*f |", max(0, 2-int(math.Log10(median))), median)
 	}
 	fmt.Println()
 }
