@@ -1,0 +1,186 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var errHalted = errors.New("the replica has halted")
+
+// importAll imports the blocks that the fetcher gets, in order.
+func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error {
+	for {
+		var next verified
+		select {
+		case next = <-f.verified:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for blocks := next.batch; len(blocks) > 0; {
+			imported, err := r.importSome(ctx, u, blocks)
+			if err != nil {
+				return err
+			}
+			blocks = blocks[imported:]
+		}
+		if next.failure != nil {
+			return next.failure
+		}
+	}
+}
+
+// importSome imports the first of some blocks, once its time has come, or several, and returns how many.
+func (r *Replica) importSome(ctx context.Context, u *upstream, blocks batch) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := r.ledger.CheckNext(blocks[0]); err != nil {
+		return 0, r.refused(ctx, u, blocks[0], err)
+	}
+	if err := r.hold(ctx, blocks[0].Header().Header); err != nil {
+		return 0, err
+	}
+	due := 1
+	for due < len(blocks) && r.early(blocks[due].Header().Header) == 0 {
+		due++
+	}
+	imported, err := r.importProven(ctx, u, blocks[:due])
+	if len(imported) > 0 {
+		if told := r.tell(u, imported); told != nil {
+			return 0, told
+		}
+	}
+	if err != nil {
+		return 0, r.refused(ctx, u, blocks[len(imported)], err)
+	}
+	return len(imported), nil
+}
+
+// tell tells of blocks that were imported.
+func (r *Replica) tell(u *upstream, imported []ledger.Block) error {
+	head := imported[len(imported)-1].Header.Header.Height
+	u.succeeded()
+	r.pace.imported()
+	r.pace.note(head, max(u.newest(), head))
+	if r.config.OnBlocks != nil {
+		if err := r.config.OnBlocks(imported); err != nil {
+			return &localFault{err}
+		}
+	}
+	return nil
+}
+
+const (
+	// provenPoll is the time between two questions for a proof that is not there yet. After each proofPatience the other
+	// upstreams are asked: they may all wait for the same prover, or the one in use withholds the proof.
+	provenPoll    = 250 * time.Millisecond
+	proofPatience = time.Minute
+)
+
+// importProven imports some of the blocks, once the first one's proof is there where that is needed.
+func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) ([]ledger.Block, error) {
+	defer r.setHolding("")
+	h := blocks[0].Header().Header.Height
+	for waits := time.Now(); ; {
+		imported, err := r.ledger.Import(ctx, u, blocks)
+		if !errors.Is(err, ErrNotProven) {
+			return imported, err
+		}
+		if time.Since(waits) > proofPatience {
+			if other := r.provenElsewhere(ctx, u, h); other != nil {
+				return nil, faulty(Behind, "block %d: %w, and %s has its proof", h, err, other.Name())
+			}
+			waits = time.Now()
+		}
+		u.answered()
+		r.setHolding(fmt.Sprintf("proof_pending: block %d waits for its proof, %d blocks behind", h, max(u.newest(), h)-h+1))
+		if err := pause.For(ctx, u.jitter(provenPoll)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// provenElsewhere is an upstream that gives the bundle of a block, other than one, nil where none does.
+func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, h types.Height) *upstream {
+	for _, u := range r.upstreams {
+		if s := u.standing(); u == than || s.lied || s.retryAt.After(time.Now()) {
+			continue
+		}
+		if _, err := requestBundle(ctx, u, h, maxBundleBytes); err == nil {
+			return u
+		}
+	}
+	return nil
+}
+
+// refused says what an error of a block means for the session.
+func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, err error) error {
+	var invalid *ledger.InvalidBlock
+	switch {
+	case errors.As(err, &invalid):
+		return r.halted(r.divergence(ctx, u, b, invalid))
+	case errors.Is(err, exec.ErrUnknownVersion):
+		return r.halted(&Halt{
+			Reason: UnknownVersion, Message: err.Error() + ": a newer version of the program is needed", Height: b.Header().Header.Height,
+			Time: time.Now().UTC(), Upstream: u.Name(),
+		})
+	case errors.Is(err, ledger.ErrOtherParent):
+		return err
+	case errors.As(err, new(*faultError)), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, ledger.ErrOtherSigner), errors.Is(err, ledger.ErrOtherHeight), errors.Is(err, ledger.ErrEvidence):
+		return faulty(Lied, "%w", err)
+	}
+	return &localFault{err}
+}
+
+// halted stops the replica for good, and keeps the evidence.
+func (r *Replica) halted(h *Halt) error {
+	r.mu.Lock()
+	first := r.halt == nil
+	if first {
+		r.halt = h
+	}
+	r.mu.Unlock()
+	if !first {
+		return errHalted
+	}
+	r.config.Log.Error("this node halts: no further block is taken", "reason", h.Reason, "height", h.Height, "upstream", h.Upstream, "error", h.Message)
+	if r.config.Dir != "" && h.Reason != UnknownVersion {
+		if err := h.write(r.config.Dir); err != nil {
+			return &localFault{fmt.Errorf("keep the evidence of a halt: %w", err)}
+		}
+	}
+	return errHalted
+}
+
+// hold waits while a block's timestamp is too far ahead of the clock.
+func (r *Replica) hold(ctx context.Context, h types.Header) error {
+	defer r.setHolding("")
+	for {
+		ahead := r.early(h)
+		if ahead == 0 {
+			return nil
+		}
+		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, ahead))
+		if err := pause.For(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// early is how many seconds a block's timestamp is ahead of the clock, 0 where it is not too far.
+func (r *Replica) early(h types.Header) uint64 {
+	now := uint64(max(0, r.config.Wall().Unix()))
+	if h.Timestamp <= now+uint64(maxAhead/time.Second) {
+		return 0
+	}
+	return h.Timestamp - now
+}
