@@ -38,7 +38,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 batches: ## hold the proofs' circuit to the tree's definition over 100,000 random batches (ten minutes)
 	go test ./internal/protocol/blockproof -run RandomBatches -count 1 -timeout 3h -v -batches 100000
 
-soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches (hours)
+soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches (a quarter of an hour)
 	sh scripts/soundness.sh $(BATCHES)
 
 alerts: ## test the alert rules (needs promtool, which Debian has in its package prometheus)
