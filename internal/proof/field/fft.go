@@ -29,9 +29,6 @@ func (d *Domain) Evaluate(v Vector) { d.fft.FFT(v, fft.DIT, single) }
 // InterpolateExt does over E what Interpolate does.
 func (d *Domain) InterpolateExt(v ExtVector) { d.fft.FFTInverseExt6(v, fft.DIF, single) }
 
-// EvaluateExt does over E what Evaluate does.
-func (d *Domain) EvaluateExt(v ExtVector) { d.fft.FFTExt6(v, fft.DIT, single) }
-
 // BitReverse moves the element at each index to the index with its bits reversed. v's length must be a power of two.
 func BitReverse[T any](v []T) {
 	shift := 64 - (bits.Len(uint(len(v))) - 1)

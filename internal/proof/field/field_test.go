@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/consensys/gnark-crypto/field/koalabear/fft"
 )
 
 var p = big.NewInt(P)
@@ -198,7 +200,7 @@ func TestTransforms(t *testing.T) {
 		d.InterpolateExt(coefficientsExt)
 		back, backExt := append(Vector{}, coefficients...), append(ExtVector{}, coefficientsExt...)
 		d.Evaluate(back)
-		d.EvaluateExt(backExt)
+		d.fft.FFTExt6(backExt, fft.DIT, single)
 		BitReverse(coefficients)
 		BitReverse(coefficientsExt)
 		x := New(1)

@@ -69,19 +69,6 @@ func witnessBytes(r kv.Reader) (uint64, error) {
 // ProofRetention is how many blocks have their proofs kept, 0 for all that are.
 func (s *Store) ProofRetention() types.Height { return types.Height(s.options.ProofRetention) }
 
-// KeepsWitnesses reports whether a witness that is appended is kept unless it is long.
-func (s *Store) KeepsWitnesses() (bool, error) {
-	return read(s, s.keepsWitnesses)
-}
-
-func (s *Store) keepsWitnesses(v *view) (bool, error) {
-	if s.options.WitnessBytes == 0 {
-		return false, nil
-	}
-	kept, err := witnessBytes(v.snapshot)
-	return kept < s.options.WitnessBytes, err
-}
-
 // WitnessBytes is how many bytes of witnesses of blocks without a proof there are.
 func (s *Store) WitnessBytes() (uint64, error) {
 	return read(s, func(v *view) (uint64, error) { return witnessBytes(v.snapshot) })

@@ -85,9 +85,12 @@ func TestWitnessesAreBounded(t *testing.T) {
 	e.Witness = make([]byte, 150)
 	must(t, s.Append(e))
 	requireWitnesses(t, s, 250, 2, 4)
-	if keeps, err := s.KeepsWitnesses(); err != nil || keeps {
+	r, err := s.Begin()
+	must(t, err)
+	if keeps, err := r.KeepsWitnesses(); err != nil || keeps {
 		t.Errorf("a store that is full keeps more: %v, %v", keeps, err)
 	}
+	must(t, r.End())
 	none, _ := newProven(t, Options{}, 2, 100)
 	requireWitnesses(t, none, 0)
 }

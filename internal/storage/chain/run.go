@@ -39,7 +39,14 @@ func (r *Run) Code(hash types.CodeHash) ([]byte, error) { return r.view.code(has
 func (r *Run) CodeSize(hash types.CodeHash) (int, error) { return r.view.codeSize(hash) }
 
 // KeepsWitnesses reports whether a witness that is appended is kept unless it is long.
-func (r *Run) KeepsWitnesses() (bool, error) { return r.store.keepsWitnesses(r.view) }
+func (r *Run) KeepsWitnesses() (bool, error) {
+	most := r.store.options.WitnessBytes
+	if most == 0 {
+		return false, nil
+	}
+	kept, err := witnessBytes(r.view.snapshot)
+	return kept < most, err
+}
 
 // Append adds the next block with everything that belongs to it, in one batch, with sync on disk when it returns. An entry
 // that does not fit is [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store
