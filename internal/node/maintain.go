@@ -80,13 +80,16 @@ func ExportBlocks(ctx context.Context, dir string, from, to types.Height, w io.W
 }
 
 // ProveDatabase proves the blocks from … to of a data directory that have no proof, by what is kept of their history, and
-// keeps the proofs, of however many blocks. It returns how many it made; progress is told of the steps done and of all
-// there are.
+// keeps the proofs, of however many blocks; from 0 is the first that can be. It returns how many it made; progress is told
+// of the steps done and of all there are.
 func ProveDatabase(ctx context.Context, dir string, from, to types.Height, prover *proving.Prover, progress func(done, total uint64)) (made uint64, err error) {
 	err = withStore(dir, 0, func(store *chain.Store) error {
 		first, head := store.OldestHeight()+1, store.Head().Header.Height
-		from, to := max(from, first), min(to, head)
-		if from > to {
+		from, to := from, min(to, head)
+		if from == 0 {
+			from = first
+		}
+		if from < first || from > to {
 			return fmt.Errorf("blocks %d to %d can be proven", first, head)
 		}
 		queue := proving.NewQueue(store, prover.Bits())
