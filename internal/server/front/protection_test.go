@@ -222,6 +222,24 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// A process may be told to end before its servers have begun.
+func TestShutdownBeforeServe(t *testing.T) {
+	s := prepare(t, Config{})
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(listener); err != nil { // a server that had missed it would serve for ever
+		t.Error(err)
+	}
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it left the listener open: %v", err)
+	}
+}
+
 func TestShutdownGivesUp(t *testing.T) {
 	entered := make(chan bool)
 	stuck := echo{func(ctx context.Context) { entered <- true; <-ctx.Done() }}

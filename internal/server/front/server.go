@@ -130,12 +130,16 @@ func (s *Server) setHosts(address net.Addr) {
 const maxAcceptPause = time.Second
 
 // Serve accepts connections until Shutdown, after which it returns nil, or until the listener fails for good. It is to
-// be called once.
+// be called once. After Shutdown it closes the listener and returns nil: a process may be told to end as it begins.
 func (s *Server) Serve(listener net.Listener) error {
 	s.setHosts(listener.Addr())
 	s.mu.Lock()
 	s.listener = listener
+	late := s.draining.Load() // if not, Shutdown has yet to look for the listener
 	s.mu.Unlock()
+	if late {
+		return listener.Close()
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.fallback.Serve(&s.handed) }()
 	defer func() { <-failed }() // it ends when Shutdown closes the listener of what is handed over
