@@ -20,6 +20,8 @@ const (
 	serveTime = 5 * time.Minute
 	// pollTime is between two looks for the ready file, which nothing tells of.
 	pollTime = 10 * time.Millisecond
+	// dumpTime is how long a process that does not end may take to say why.
+	dumpTime = 5 * time.Second
 	// lastWords is how much of a log's end an error quotes, in bytes.
 	lastWords = 1000
 )
@@ -150,7 +152,7 @@ func (p *Process) Signal(signal os.Signal) error {
 }
 
 // End asks the process to end with a signal and returns when it is gone, however it ended. One that takes longer than it
-// may is killed, with all that it started, and that is an error.
+// may is killed, with all that it started, and that is an error; what each of its goroutines waited for is in its log.
 func (p *Process) End(signal os.Signal) error {
 	if err := p.Signal(signal); err != nil {
 		return err
@@ -159,8 +161,19 @@ func (p *Process) End(signal os.Signal) error {
 	case <-p.ended:
 		return nil
 	case <-time.After(p.patience):
+		p.dump()
 		p.Kill()
 		return fmt.Errorf("it still ran %s after it was asked to end, and was killed", p.patience)
+	}
+}
+
+// dump makes a Go program print its goroutines (package runtime: SIGQUIT), by which it ends; one that does not in a few
+// seconds says nothing.
+func (p *Process) dump() {
+	_ = p.Signal(syscall.SIGQUIT) // one that is gone has nothing to say
+	select {
+	case <-p.ended:
+	case <-time.After(dumpTime):
 	}
 }
 
