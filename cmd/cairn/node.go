@@ -90,22 +90,13 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	proofs, err := settings.proofSettings.config(settings.provers(), log)
+	nodeConfig, err := settings.begin(command, trust, trusted, log)
+	if command.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		log.Warn("ended as asked, before there was a chain", "error", err)
+		return nil
+	}
 	if err != nil {
 		return err
-	}
-	nodeConfig, err := settings.config(command.Context(), log)
-	if err != nil {
-		return err
-	}
-	nodeConfig.Proofs = proofs
-	if err := settings.bootstrapSettings.run(command, nodeConfig, trust, log); err != nil {
-		return err
-	}
-	if trusted != nil {
-		if err := node.StartAt(command.Context(), nodeConfig, *trusted); err != nil {
-			return err
-		}
 	}
 	n, err := node.New(nodeConfig)
 	if err != nil {
@@ -147,6 +138,23 @@ func (s nodeSettings) provers() []string {
 		return append(slices.Clone(aloneProvers), proveUpstream)
 	}
 	return append([]string{proveUpstream}, aloneProvers...)
+}
+
+// begin makes the node's configuration, and gives its data directory the beginning of a chain where that comes from others.
+func (s nodeSettings) begin(command *cobra.Command, trust node.SnapshotTrust, trusted *node.Trusted, log *slog.Logger) (node.Config, error) {
+	proofs, err := s.proofSettings.config(s.provers(), log)
+	if err != nil {
+		return node.Config{}, err
+	}
+	config, err := s.config(command.Context(), log)
+	config.Proofs = proofs
+	if err == nil {
+		err = s.bootstrapSettings.run(command, config, trust, log)
+	}
+	if err == nil && trusted != nil {
+		err = node.StartAt(command.Context(), config, *trusted)
+	}
+	return config, err
 }
 
 // config checks the settings and reads the files that they name.

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +27,38 @@ func TestStopUnderLoad(t *testing.T) {
 			}
 			if err := s.finish(); err != nil {
 				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestStopBeforeAChain ends nodes that wait for an upstream to give them the beginning of a chain: they exit with 0.
+func TestStopBeforeAChain(t *testing.T) {
+	genesis, hash := filepath.Join(initialize(t), "genesis.json"), types.BlockHash{1}.String()
+	for name, args := range map[string][]string{
+		"genesis":         {"--genesis-hash", hash},
+		"snapshot":        {"--genesis", genesis, "--bootstrap", "snapshot"},
+		"a trusted block": {"--genesis", genesis, "--verify", "stateless", "--trusted-header", "7:" + hash},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, give := make(chan struct{}, 1), make(chan struct{})
+			upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				select {
+				case asked <- struct{}{}:
+				default: // it asks again
+				}
+				<-give
+			}))
+			defer upstream.Close()
+			defer close(give)
+			node := launch(t, append([]string{"node", "--mode", "replica", "--data-dir", t.TempDir(), "--upstream", upstream.URL}, args...)...)
+			select {
+			case <-asked:
+			case <-node.Ended():
+				t.Fatal(node.EndedEarly())
+			}
+			if err := node.Stop(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
