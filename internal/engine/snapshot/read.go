@@ -112,6 +112,9 @@ func read(ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func
 	defer cancel()
 	var done uint64
 	for chunk := range ahead(ctx, fsys, m) {
+		if ctx.Err() != nil {
+			break // what was opened ahead is not wanted any more
+		}
 		if chunk.err != nil {
 			return m, r.whole, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, chunk.err)
 		}
