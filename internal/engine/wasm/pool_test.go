@@ -316,6 +316,8 @@ func TestParallelRuns(t *testing.T) {
 
 // A guest that runs as long as its gas lets it stops at each slice for whoever needs the world stopped.
 func TestCollectionBesideAnEndlessLoop(t *testing.T) {
+	// On one thread the collector gives way to the guest for 10 ms with each span that it sweeps, and the guest ends first.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
 	e := newEngine(t, Options{})
 	c := e.load(t, body(forever()))
 	const slices = 1000
