@@ -146,13 +146,10 @@ func (s *Server) Serve(listener net.Listener) error {
 	pause := time.Duration(0)
 	for {
 		netConn, err := listener.Accept()
-		if s.draining.Load() {
-			if err == nil {
-				_ = netConn.Close() // nobody has heard of it
-			}
-			return nil
-		}
 		if err != nil {
+			if s.draining.Load() {
+				return nil
+			}
 			var temporary interface{ Temporary() bool }
 			if !errors.As(err, &temporary) || !temporary.Temporary() {
 				_ = s.handed.Close() // never fails
@@ -175,7 +172,8 @@ func (s *Server) Serve(listener net.Listener) error {
 
 var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " + drainSeconds + "\r\n\r\n")
 
-// open registers a connection, or refuses it where there are too many and none is idle enough to make way for it.
+// open registers a connection, or refuses it: where there are too many and none is idle enough to make way for it, or the
+// server drains.
 func (s *Server) open(netConn net.Conn) *conn {
 	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr())}
 	displaced, ok := s.register(c)
@@ -186,7 +184,11 @@ func (s *Server) open(netConn net.Conn) *conn {
 	if ok {
 		return c
 	}
-	s.counts.tooManyConnections.Add(1)
+	if s.draining.Load() {
+		s.counts.draining.Add(1)
+	} else {
+		s.counts.tooManyConnections.Add(1)
+	}
 	if s.tls == nil {
 		// A new connection's send buffer is empty, so this does not wait; whether it arrives is no concern.
 		_ = netConn.SetWriteDeadline(s.now().Add(time.Second))
