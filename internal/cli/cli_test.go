@@ -152,6 +152,24 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
+// TestWrongCommand names the command that there is none of, whatever flags come after it, and the nearest one.
+func TestWrongCommand(t *testing.T) {
+	desk := newDesk(t, nil)
+	for _, test := range []struct{ command, says string }{
+		{"balance --x", `cairn has no command "balance"`},
+		{"acount alice --x", `cairn has no command "acount", did you mean account?`},
+		{"acount --home", `cairn has no command "acount", did you mean account?`},
+		{"keys nwe bob --x", `cairn keys has no command "nwe", did you mean new?`},
+		{"--x acount", "unknown flag: --x"},
+		{"keys --x", "unknown flag: --x"},
+		{"account alice --x", "unknown flag: --x"},
+	} {
+		if o := desk.run(t, strings.Fields(test.command)...); o.exit != 2 || o.err != "Error: "+test.says+"\n" {
+			t.Errorf("%s: exit code %d, %q", test.command, o.exit, o.err)
+		}
+	}
+}
+
 // TestJSONAfterTheMistake: flags after the wrong one are not parsed, but what they ask for holds.
 func TestJSONAfterTheMistake(t *testing.T) {
 	desk := newDesk(t, nil)

@@ -74,6 +74,13 @@ func asksJSON(args []string) bool {
 func NewGroup(command *cobra.Command) *cobra.Command {
 	command.Args = cobra.ArbitraryArgs
 	command.SuggestionsMinimumDistance = 2
+	// What is no command is the first thing wrong with a line, not a flag after it. Commands below inherit the function.
+	command.SetFlagErrorFunc(func(failed *cobra.Command, err error) error {
+		if args := failed.Flags().Args(); failed == command && len(args) > 0 {
+			return wrongCommand(failed, args)
+		}
+		return err
+	})
 	command.RunE = func(command *cobra.Command, args []string) error { return output.Usage(wrongCommand(command, args)) }
 	return command
 }
