@@ -7,7 +7,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
 
@@ -19,7 +22,30 @@ func main() { os.Exit(execute()) }
 func execute() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	return cli.Execute(ctx, newRoot(node.Kernels{}.Use), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+}
+
+// newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it should.
+func newRoot(testKernels func() error) *cobra.Command {
 	root := cli.NewRoot(cli.Build{Version: version, ProtocolVersion: params.Version})
-	root.AddCommand(newDev(), newInit(), newNode(), newProve(), newDB(), newSnapshot(), newDoctor())
-	return cli.Execute(ctx, root, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	root.AddCommand(newDev(), newNode(), newDoctor()) // which choose their kernels themselves, or report on them
+	for _, command := range []*cobra.Command{newInit(), newProve(), newDB(), newSnapshot()} {
+		testFirst(command, testKernels)
+		root.AddCommand(command)
+	}
+	return root
+}
+
+// testFirst has a command, and all below it, test something before they run: what they compute is kept, or believed.
+func testFirst(command *cobra.Command, test func() error) {
+	run := command.RunE
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if err := test(); err != nil {
+			return err
+		}
+		return run(command, args)
+	}
+	for _, child := range command.Commands() {
+		testFirst(child, test)
+	}
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+)
+
+// A processor that computes wrong hashes keeps every command from running whose result is kept or believed.
+func TestKernelsAreTestedFirst(t *testing.T) {
+	wrong := errors.New("wrong hashes")
+	dir := filepath.Join(t.TempDir(), "chain")
+	run := func(fault error, args ...string) (exit, tested int, out string) {
+		root := newRoot(func() error {
+			tested++
+			return fault
+		})
+		var text bytes.Buffer
+		exit = cli.Execute(t.Context(), root, args, cli.Streams{In: new(bytes.Buffer), Out: &text, Err: &text})
+		return exit, tested, text.String()
+	}
+	for _, args := range [][]string{
+		{"init", dir}, {"prove"},
+		{"db", "check", "--data-dir", dir}, {"db", "prune", "--keep", "1", "--data-dir", dir},
+		{"db", "export", "--output", dir, "--data-dir", dir}, {"db", "prove", "--data-dir", dir},
+		{"snapshot", "create", "--data-dir", dir}, {"snapshot", "list", "--data-dir", dir},
+		{"snapshot", "export", dir, "--output", dir}, {"snapshot", "verify", dir},
+		{"snapshot", "import", dir, "--genesis-hash", "0x" + strings.Repeat("00", 32), "--data-dir", dir},
+	} {
+		if exit, tested, out := run(wrong, args...); exit != 1 || tested != 1 || !strings.Contains(out, wrong.Error()) {
+			t.Errorf("%q: exit code %d after %d tests: %s", args, exit, tested, out)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q wrote something: %v", args, err)
+		}
+	}
+	if exit, tested, out := run(nil, "init", dir); exit != 0 || tested != 1 {
+		t.Errorf("a good processor: exit code %d after %d tests: %s", exit, tested, out)
+	}
+	if exit, tested, out := run(nil, "snapshot", "list", "--data-dir", dir); exit != 0 || tested != 1 {
+		t.Errorf("a good processor: exit code %d after %d tests: %s", exit, tested, out)
+	}
+}
