@@ -2,16 +2,21 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
@@ -88,6 +93,57 @@ func TestBootstrapStopped(t *testing.T) {
 	m, err := Bootstrap(ctx, to, []string{n.RPCURL()}, nil, trust, quiet, func(uint64, uint64) {})
 	if err != nil || m.BlockHash != made.BlockHash {
 		t.Errorf("once more: block %s, %v", m.BlockHash, err)
+	}
+}
+
+// TestBootstrapRemovesWhatIsUntrue has an upstream offer a snapshot whose chunks are each as they should be and together are not,
+// one of them being there twice: that shows when it is imported, and nothing of it is left to be used again.
+func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	n, end := runDevelopment(t, from)
+	c, err := client.New(n.RPCURL())
+	check(t, err)
+	_, err = c.Dev().Mine(t.Context(), 2)
+	check(t, err)
+	c.Close()
+	end()
+	made, err := CreateSnapshot(t.Context(), from)
+	check(t, err)
+	path := SnapshotPath(from, made.Height)
+	write := func(m Snapshot) {
+		t.Helper()
+		content, err := json.Marshal(m)
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(path, snapshot.ManifestFile), content, 0o600))
+	}
+	last := made.Chunks[made.ChunkCount-1]
+	twice, chunk := made, last
+	chunk.Index++
+	chunk.URL = strings.Replace(last.URL, fmt.Sprintf("%06d", last.Index), fmt.Sprintf("%06d", chunk.Index), 1)
+	twice.Chunks = append(slices.Clone(made.Chunks), chunk)
+	twice.ChunkCount++
+	twice.SizeBytes += chunk.SizeBytes
+	write(twice)
+	content, err := os.ReadFile(filepath.Join(path, filepath.Base(last.URL)))
+	check(t, err)
+	check(t, os.WriteFile(filepath.Join(path, filepath.Base(chunk.URL)), content, 0o600))
+
+	bootstrap := func() (Snapshot, error) {
+		n, end := runDevelopment(t, from)
+		defer end()
+		return Bootstrap(t.Context(), to, []string{n.RPCURL()}, nil, SnapshotTrust{Genesis: made.GenesisHash}, slog.New(slog.DiscardHandler), func(uint64, uint64) {})
+	}
+	if _, err := bootstrap(); !errors.Is(err, snapshot.ErrFalse) {
+		t.Fatalf("a snapshot with a chunk twice: %v", err)
+	}
+	for _, left := range []string{databaseDir, importDir, filepath.Join(snapshotsDir, "*")} {
+		if names, err := filepath.Glob(filepath.Join(to, left)); err != nil || len(names) > 0 {
+			t.Errorf("%s are left, %v", names, err)
+		}
+	}
+	write(made)
+	if m, err := bootstrap(); err != nil || m.BlockHash != made.BlockHash {
+		t.Errorf("the true one of the same block: %s, %v", m.BlockHash, err)
 	}
 }
 
