@@ -75,7 +75,7 @@ var rows = map[string][]string{
 	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/engine/pause", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/chain"},
 
-	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon", "internal/storage/chain"},
+	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon", "internal/storage/chain"},
 
 	// What the world talks to.
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},

@@ -54,11 +54,11 @@ func (q *Queue) WaitBlock(ctx context.Context, h types.Height) error {
 }
 
 // Keep verifies the proof of a block that is here, and keeps it. Of the bundle only the proof counts: headers and list are
-// this node's own. Errors are the verifier's, or the store's.
+// this node's own. Errors are blockproof.ErrProof for one that does not hold, or is no bundle, and the store's.
 func (q *Queue) Keep(h types.Height, bundle []byte) error {
 	b, err := blockproof.DecodeBundle(bundle)
 	if err != nil {
-		return fmt.Errorf("block %d: %w", h, err)
+		return fmt.Errorf("%w: block %d: %w", blockproof.ErrProof, h, err)
 	}
 	return q.keep(h, b.Proof)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -22,7 +23,8 @@ type Proofs interface {
 	Await(from *types.Height)
 	// WaitBlock returns once a block is here, or with an error.
 	WaitBlock(ctx context.Context, h types.Height) error
-	// Keep verifies the proof of a block that is here, in its bundle, and keeps it.
+	// Keep verifies the proof of a block that is here, in its bundle, and keeps it. The error of one that does not hold wraps
+	// blockproof.ErrProof.
 	Keep(h types.Height, bundle []byte) error
 }
 
@@ -58,10 +60,12 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 // returns the block whose proof is next, and how long to wait before.
 func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (next types.Height, wait time.Duration) {
 	retry := relayPoll
-	for _, u := range r.preferred() {
+	for _, u := range r.trusted() {
 		bundle, err := requestBundle(ctx, u, h, maxBundleBytes)
 		if err == nil {
-			err = proofs.Keep(h, bundle)
+			if err = proofs.Keep(h, bundle); errors.Is(err, blockproof.ErrProof) {
+				u.failed(faulty(Lied, "%w", err)) // it comes after the others for a time, not just for this block
+			}
 		}
 		var none *noProof
 		switch {
@@ -88,6 +92,19 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (nex
 	}
 	proofs.Await(nil)
 	return h, relayPause
+}
+
+// trusted are the upstreams in the order in which they are preferred, those that lied a short time ago after the others.
+func (r *Replica) trusted() (list []*upstream) {
+	var liars []*upstream
+	for _, u := range r.preferred() {
+		if u.standing().lied {
+			liars = append(liars, u)
+		} else {
+			list = append(list, u)
+		}
+	}
+	return append(list, liars...)
 }
 
 // noProof is the error of a block whose proof a node does not have, nor makes.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -58,7 +60,7 @@ func (k *keeper) Keep(h types.Height, bundle []byte) error {
 	}
 	if len(bundle) != 8 || types.Height(binary.BigEndian.Uint64(bundle)) != h {
 		k.refused++
-		return errors.New("the bundle of another block")
+		return fmt.Errorf("%w: the bundle of another block", blockproof.ErrProof)
 	}
 	k.kept = append(k.kept, h)
 	return nil
@@ -86,7 +88,7 @@ func TestRelaysProofs(t *testing.T) {
 			return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
 		}
 		f.start()
-		k := &keeper{f: f, refuse: errors.New("a proof that does not hold")}
+		k := &keeper{f: f, refuse: fmt.Errorf("%w: the test", blockproof.ErrProof)}
 		ctx, cancel := context.WithCancel(f.t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- f.RelayProofs(ctx, k) }()
@@ -121,13 +123,13 @@ func TestRelaysFromAnother(t *testing.T) {
 		kept, refused int
 		awaited       types.Height // at the end
 	}{
-		{"the first gives false ones", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }, good, 20, 20, 21},
+		{"the first gives false ones", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }, good, 20, 1, 21},
 		{"the first fails", func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, good, 20, 0, 21},
 		{"the first makes none", func(context.Context, types.Height, int64) ([]byte, error) { return nil, said(nil) }, good, 20, 0, 21},
 		{"one gives false ones, one fails", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
 			func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, 0, 6, 0},
 		{"one gives false ones, one lags", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
-			func(context.Context, types.Height, int64) ([]byte, error) { return nil, ErrNotProven }, 0, 6, 1},
+			func(context.Context, types.Height, int64) ([]byte, error) { return nil, ErrNotProven }, 0, 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in(t, 20, 2, func(f *fixture) {
@@ -150,6 +152,40 @@ func TestRelaysFromAnother(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRelayComesBackToALiar has the upstream in use give a false proof whenever it is asked: for a minute no other is asked of it,
+// then one, and it goes on giving blocks.
+func TestRelayComesBackToALiar(t *testing.T) {
+	in(t, 20, 2, func(f *fixture) {
+		f.sources[0].bundle = func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }
+		f.sources[1].bundle = func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
+			return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
+		}
+		f.start()
+		f.pass(5 * time.Second)
+		k := &keeper{f: f}
+		ctx, cancel := context.WithCancel(f.t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.RelayProofs(ctx, k) }()
+		f.pass(time.Second)
+		for minute := 1; minute <= 3; minute++ {
+			for range 4 {
+				extend(f.t, f.primary, 3)
+				f.pass(distrust / 4)
+			}
+			kept, _ := k.seen()
+			if tip := f.primary.Tip().Header.Header.Height; len(kept) != int(tip) || k.refused != minute && k.refused != minute+1 || f.faults(0, Lied) != uint64(k.refused) {
+				t.Errorf("minute %d, head %d: %d proofs are kept, %d were refused, %d lies", minute, tip, len(kept), k.refused, f.faults(0, Lied))
+			}
+			if !f.Status().Upstreams[0].InUse {
+				t.Error("it is not followed any more, though its blocks are good")
+			}
+		}
+		cancel()
+		<-ended
+		f.synced()
+	})
 }
 
 // TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has the proofs of blocks far away alone, which may be so

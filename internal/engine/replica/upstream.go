@@ -27,7 +27,7 @@ const (
 	Unreachable Cause = "unreachable" // no answer, or none that makes sense
 	Stalled     Cause = "stalled"     // does not give the blocks that it says it has
 	Behind      Cause = "behind"      // another has much newer blocks, or a proof that this one says is to come
-	Lied        Cause = "lied"        // gave blocks that the producer did not sign, or not for this height
+	Lied        Cause = "lied"        // gave blocks that the producer did not sign, or not for this height, or a proof that does not hold
 	OtherChain  Cause = "other_chain" // its genesis is another one
 )
 
