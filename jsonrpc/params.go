@@ -131,10 +131,15 @@ func (p *param) refusal(err error) *Error {
 	if !errors.As(err, &wrong) {
 		return InvalidParam(p.Name, fmt.Sprintf("parameter %q is malformed", p.Name), "reason", "malformed")
 	}
-	e := InvalidParam(p.Name, fmt.Sprintf("parameter %q must be %s", p.Name, describe(wrong.Type)), "reason", "wrong_type")
-	if wrong.Field != "" {
-		e.Message = fmt.Sprintf("member %q of parameter %q must be %s", wrong.Field, p.Name, describe(wrong.Type))
+	what := fmt.Sprintf("parameter %q", p.Name)
+	e := InvalidParam(p.Name, "", "reason", "wrong_type")
+	switch {
+	case wrong.Field != "":
+		what = fmt.Sprintf("member %q of parameter %q", wrong.Field, p.Name)
 		e.Data["member"] = wrong.Field
+	case p.Type.Kind() == reflect.Slice && wrong.Type == p.Type.Elem():
+		what = fmt.Sprintf("an element of parameter %q", p.Name)
 	}
+	e.Message = fmt.Sprintf("%s must be %s", what, describe(wrong.Type))
 	return e
 }

@@ -25,11 +25,23 @@ type sumParams struct {
 }
 
 type filter struct {
-	From   *uint64           `json:"from"`
-	Names  []string          `json:"names"`
-	Nested *filter           `json:"nested"`
-	Labels map[string]uint64 `json:"labels"`
+	From   *uint64           `json:"from,omitempty"`
+	Names  []string          `json:"names,omitempty"`
+	Nested *filter           `json:"nested,omitempty"`
+	Labels map[string]uint64 `json:"labels,omitempty"`
+	Pair   *pair             `json:"pair,omitempty"`
 	hidden int
+}
+
+// A pair has members that must be there.
+type pair struct {
+	Left  uint64     `json:"left"`
+	Right *uint64    `json:"right"`
+	Even  evenNumber `json:"even,omitempty"`
+}
+
+type pairsParams struct {
+	Pairs []pair `json:"pairs"`
 }
 
 type filterParams struct {
@@ -146,6 +158,7 @@ func testMethods() []jsonrpc.Method {
 		jsonrpc.NewMethod("html", func(context.Context, struct{}) (string, error) { return "<&>", nil }),
 		jsonrpc.NewMethod("size", func(_ context.Context, p sizeParams) (string, error) { return strings.Repeat("x", p.Bytes), nil }),
 		jsonrpc.NewMethod("bytes", func(_ context.Context, p bytesParams) (int, error) { return len(p.Untagged), nil }),
+		jsonrpc.NewMethod("pairs", func(_ context.Context, p pairsParams) (int, error) { return len(p.Pairs), nil }),
 		jsonrpc.NewMethod("fail", fail),
 	}
 }

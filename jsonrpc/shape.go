@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,8 @@ import (
 type shape struct {
 	// members are those of an object, by their exact names; nil when any name will do.
 	members map[string]*shape
+	// required are the members that must be there and, unless their shape is nullable, must not be null, in the Go type's order.
+	required []string
 	// element is the shape of an array's elements, of a map's values and of what a pointer points to; nil is any.
 	element *shape
 	pointer bool
@@ -62,6 +65,9 @@ func shapeOf(t reflect.Type, known map[reflect.Type]*shape) (*shape, error) {
 			if s.members[name], err = shapeOf(field.Type, known); err != nil {
 				return nil, err
 			}
+			if !omittable(field) {
+				s.required = append(s.required, name)
+			}
 		}
 	default:
 		return nil, fmt.Errorf("%v cannot be decoded from JSON without loss", t)
@@ -79,6 +85,12 @@ func memberName(field reflect.StructField) (string, bool) {
 		name = field.Name
 	}
 	return name, true
+}
+
+// omittable reports whether the field of an object need not be there.
+func omittable(field reflect.StructField) bool {
+	_, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return options == "omitempty"
 }
 
 func decodesItself(t reflect.Type) bool {
@@ -137,8 +149,18 @@ func (s *shape) checkObject(text *scanner, param string) *Error {
 		if member == nil {
 			member = anyShape
 		}
+		if text.token() == 'n' && !member.nullable && slices.Contains(s.required, name) {
+			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q must not be null", name, param),
+				"reason", "missing", "member", name)
+		}
 		if err := member.check(text, param); err != nil {
 			return err
+		}
+	}
+	for _, name := range s.required {
+		if _, given := seen[name]; !given {
+			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is missing", name, param),
+				"reason", "missing", "member", name)
 		}
 	}
 	return nil
