@@ -68,12 +68,18 @@ func newCheckResult(r node.Report) checkResult {
 	return checkResult{r.Oldest, r.Head, r.Blocks, r.Transactions, r.Accesses, r.StateKeys, r.Codes}
 }
 
-// reportProblems names what is wrong on the standard error and fails with the number.
+// reportProblems names what is wrong, on the standard error for people, and fails with the number.
 func reportProblems(printer *output.Printer, report node.Report) error {
-	for _, p := range report.Problems {
-		printer.Note("%s: %s", p.Where, p.What)
+	problems := make([]map[string]string, len(report.Problems))
+	for i, p := range report.Problems {
+		problems[i] = map[string]string{"where": p.Where, "what": p.What}
+		if !printer.JSON() {
+			printer.Note("%s: %s", p.Where, p.What)
+		}
 	}
-	return fmt.Errorf("the database is damaged: %d problems found; restore it from a copy, or start again from genesis", report.Found)
+	return output.WithData(
+		fmt.Errorf("the database is damaged: %d problems found; restore it from a copy, or start again from genesis", report.Found),
+		map[string]any{"found": report.Found, "problems": problems})
 }
 
 func newDBPrune() *cobra.Command {

@@ -1,21 +1,27 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // finding is what the doctor says of one thing.
@@ -33,15 +39,18 @@ const (
 )
 
 func newDoctor() *cobra.Command {
-	settings := nodeSettings{DataDir: dataHome("dev"), RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr}
+	settings := defaultNode()
+	settings.DataDir = dataHome("dev")
 	return withSettingsFile(&cobra.Command{
-		Use:     "doctor",
-		Short:   "Check machine, data directory and ports, and say what to do",
-		Long:    "Check what a node needs of this machine, its data directory and its ports, and say what to do. Exit 1 on a problem.",
-		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain",
+		Use:   "doctor",
+		Short: "Check machine, settings, data directory, ports and upstreams, and say what to do",
+		Long: "Check what a node with these settings needs of this machine, its data directory, its ports and its upstreams, and say\n" +
+			"what to do. Settings are those of `cairn node`, from the same places. Exit 1 on a problem.",
+		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica --upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
-		findings := []finding{checkProcessor(), checkFiles()}
+		findings := []finding{checkSettings(settings), checkProcessor(), checkFiles()}
 		findings = append(findings, checkDataDir(command.Context(), settings)...)
+		findings = append(findings, checkUpstreams(command.Context(), settings)...)
 		for _, address := range []string{settings.RPCAddr, settings.AdminAddr} {
 			findings = append(findings, checkPort(command.Context(), address))
 		}
@@ -60,7 +69,7 @@ func printFindings(printer *output.Printer, findings []finding) error {
 	}
 	var failed error
 	if len(problems) > 0 {
-		failed = errors.New(strings.Join(problems, "; "))
+		failed = output.WithData(errors.New(strings.Join(problems, "; ")), map[string]any{"findings": findings})
 		if printer.JSON() {
 			return failed // one document: the failure
 		}
@@ -68,6 +77,99 @@ func printFindings(printer *output.Printer, findings []finding) error {
 	return errors.Join(failed, printer.Result(findings, func(t *output.Text) {
 		t.Table([]string{"STATE", "CHECK", "FOUND", "WHAT TO DO"}, rows)
 	}))
+}
+
+// checkSettings tells all that is wrong with the settings and with the files that they name.
+func checkSettings(s nodeSettings) finding {
+	_, logErr := newLogger(io.Discard, s.LogLevel, s.LogFormat)
+	_, trustErr := s.trust(s.Mode, s.Verify)
+	_, trustedErr := s.trusted(s.Verify)
+	_, proofsErr := s.proofSettings.config(s.provers(), slog.New(slog.DiscardHandler))
+	_, contractsErr := s.contractSettings.config()
+	_, _, chainErr := s.followedChain()
+	http, httpErr := s.httpSettings.config()
+	var wrong []string
+	for _, err := range []error{
+		s.kernelSettings.use(), s.check(), logErr, trustErr, trustedErr, proofsErr, contractsErr, chainErr, cmp.Or(httpErr, http.Check()),
+	} {
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return finding{"settings", stateProblem, strings.Join(wrong, "; "), "correct the flag, the CAIRN_* variable or the line of " + node.SettingsFile}
+	}
+	return finding{"settings", stateOK, "mode " + s.Mode, ""}
+}
+
+// followedChain is how the node follows others, nil where it follows none, and the hash of its chain's block 0, zero
+// where neither settings nor data directory tell it.
+func (s nodeSettings) followedChain() (*node.Follow, types.BlockHash, error) {
+	var chain types.BlockHash
+	if len(s.Upstream) == 0 && s.Mode == string(api.ModePrimary) {
+		return nil, chain, nil
+	}
+	follow, err := s.followSettings.config()
+	if err != nil {
+		return nil, chain, err
+	}
+	if _, err := follow.Options(); err != nil {
+		return nil, chain, err
+	}
+	if s.GenesisHash != "" {
+		if err := chain.UnmarshalText([]byte(s.GenesisHash)); err != nil {
+			return nil, chain, fmt.Errorf("--genesis-hash: %w", err)
+		}
+		return &follow, chain, nil
+	}
+	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
+	if errors.Is(err, fs.ErrNotExist) && s.Genesis == "" {
+		stored, storedErr := node.StoredGenesis(s.DataDir)
+		if storedErr != nil { // a node that runs has it open, or the data directory's check says what is wrong
+			return &follow, chain, nil
+		}
+		if stored == nil {
+			return &follow, chain, errWhichChain
+		}
+		genesis, err = *stored, nil
+	}
+	if err == nil {
+		chain, err = node.GenesisHash(genesis)
+	}
+	return &follow, chain, err
+}
+
+// upstreamPatience is how long an upstream may take to answer.
+const upstreamPatience = 5 * time.Second
+
+// checkUpstreams asks each upstream what it is.
+func checkUpstreams(ctx context.Context, s nodeSettings) []finding {
+	follow, chain, err := s.followedChain()
+	if err != nil || follow == nil { // the settings' check says what is wrong
+		return nil
+	}
+	findings := make([]finding, len(follow.Upstreams))
+	for i, url := range follow.Upstreams {
+		findings[i] = checkUpstream(ctx, *follow, url, chain)
+		if findings[i].State == stateWarning && len(findings) == 1 { // there is no other to follow
+			findings[i].State = stateProblem
+		}
+	}
+	return findings
+}
+
+func checkUpstream(ctx context.Context, follow node.Follow, url string, chain types.BlockHash) finding {
+	ctx, cancel := context.WithTimeout(ctx, upstreamPatience)
+	defer cancel()
+	name := "upstream " + url
+	info, err := follow.AskUpstream(ctx, url)
+	switch {
+	case err != nil:
+		return finding{name, stateWarning, err.Error(), "see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call"}
+	case chain != types.BlockHash{} && info.GenesisHash != chain:
+		return finding{name, stateProblem, fmt.Sprintf("its chain has the genesis hash %s, not %s", info.GenesisHash, chain), "name a node of the same chain"}
+	}
+	return finding{name, stateOK, fmt.Sprintf("%s at block %d, version %s", info.Mode, info.BlockHeight, info.Version), ""}
 }
 
 func checkProcessor() finding {

@@ -56,6 +56,8 @@ func (s followSettings) config() (node.Follow, error) {
 	return f, nil
 }
 
+var errWhichChain = errors.New("which chain? Name it with --genesis-hash, or give a file with --genesis")
+
 // followedGenesis is the genesis of the chain to follow: that of the file, of the data directory, or of an upstream, which
 // must have the hash that is set.
 func (s nodeSettings) followedGenesis(ctx context.Context, follow node.Follow, log *slog.Logger) (types.Genesis, error) {
@@ -75,7 +77,7 @@ func (s nodeSettings) followedGenesis(ctx context.Context, follow node.Follow, l
 		case stored != nil:
 			genesis = *stored
 		case s.GenesisHash == "":
-			return types.Genesis{}, output.Usage(errors.New("which chain? Name it with --genesis-hash, or give a file with --genesis"))
+			return types.Genesis{}, output.Usage(errWhichChain)
 		default:
 			return node.FetchGenesis(ctx, follow, wanted, log)
 		}

@@ -61,11 +61,19 @@ func (s kernelSettings) use() error {
 	return node.Kernels{Hash: s.HashKernel, Signature: s.SignatureKernel}.Use()
 }
 
-func newNode() *cobra.Command {
-	settings := nodeSettings{
-		DataDir: dataHome("node"), Mode: "primary", BlockTime: time.Second, RPCAddr: defaultRPCAddr,
-		AdminAddr: defaultAdminAddr, Journal: "async", followSettings: followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis}, SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged, LogLevel: "warn", LogFormat: "text", TraceEvery: 100, proofSettings: defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
+func defaultNode() nodeSettings {
+	return nodeSettings{
+		DataDir: dataHome("node"), Mode: string(api.ModePrimary), BlockTime: time.Second, RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
+		Journal: "async", SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged,
+		LogLevel: "warn", LogFormat: "text", TraceEvery: 100,
+		followSettings:    followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute},
+		bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
+		proofSettings:     defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
 	}
+}
+
+func newNode() *cobra.Command {
+	settings := defaultNode()
 	return withSettingsFile(&cobra.Command{
 		Use:     "node",
 		Short:   "Run a node of a network",
@@ -157,27 +165,39 @@ func (s nodeSettings) begin(command *cobra.Command, trust node.SnapshotTrust, tr
 	return config, err
 }
 
-// config checks the settings and reads the files that they name.
-func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config, error) {
+// check refuses values that a setting cannot have, and settings that do not go together.
+func (s nodeSettings) check() error {
 	switch {
 	case s.DataDir == "":
-		return node.Config{}, output.Usage(errors.New("--data-dir is needed"))
+		return output.Usage(errors.New("--data-dir is needed"))
+	case !slices.Contains([]api.Mode{api.ModePrimary, api.ModeReplica, api.ModeArchive}, api.Mode(s.Mode)):
+		return output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
+	case s.Mode == string(api.ModeArchive) && s.Retention != 0:
+		return output.Usage(errors.New("an archive keeps everything: --retention is 0"))
 	case s.Journal != "async" && s.Journal != "sync":
-		return node.Config{}, output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
+		return output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
 	case s.OTLP != "" && s.TraceEvery == 0:
-		return node.Config{}, output.Usage(errors.New("--trace-every is at least 1"))
+		return output.Usage(errors.New("--trace-every is at least 1"))
 	case s.Snapshots > 0 && (s.SnapshotsOf < 1 || s.SnapshotsOf > 1000):
-		return node.Config{}, output.Usage(fmt.Errorf("--snapshot-keep is 1 to 1000, not %d", s.SnapshotsOf))
+		return output.Usage(fmt.Errorf("--snapshot-keep is 1 to 1000, not %d", s.SnapshotsOf))
 	case s.TableMiB < 1 || s.TableMiB > 256:
-		return node.Config{}, output.Usage(fmt.Errorf("--table-mib is 1 to 256, not %d", s.TableMiB))
+		return output.Usage(fmt.Errorf("--table-mib is 1 to 256, not %d", s.TableMiB))
 	case s.MaxUnmerged < 2 || s.MaxUnmerged > 1024:
-		return node.Config{}, output.Usage(fmt.Errorf("--max-unmerged is 2 to 1024, not %d", s.MaxUnmerged))
+		return output.Usage(fmt.Errorf("--max-unmerged is 2 to 1024, not %d", s.MaxUnmerged))
 	case s.CacheMiB > 1<<20:
-		return node.Config{}, output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
+		return output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
 	case s.Verify != verifyExecute && s.Verify != verifyStateless:
-		return node.Config{}, output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
+		return output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
 	case s.Verify == verifyStateless && s.Mode != string(api.ModeReplica):
-		return node.Config{}, output.Usage(errors.New("--verify stateless is for --mode replica: a primary makes blocks on a state, and an archive holds that of every height"))
+		return output.Usage(errors.New("--verify stateless is for --mode replica: a primary makes blocks on a state, and an archive holds that of every height"))
+	}
+	return nil
+}
+
+// config checks the settings and reads the files that they name.
+func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config, error) {
+	if err := s.check(); err != nil {
+		return node.Config{}, err
 	}
 	genesis, follow, err := s.chain(ctx, log)
 	if err != nil {
@@ -221,19 +241,13 @@ func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis type
 			return genesis, follow, err
 		}
 	}
-	switch api.Mode(s.Mode) {
-	case api.ModePrimary:
-		genesis, err = node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
-		if errors.Is(err, os.ErrNotExist) {
-			err = output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
-		}
-	case api.ModeReplica, api.ModeArchive:
-		if s.Mode == string(api.ModeArchive) && s.Retention != 0 {
-			return genesis, follow, output.Usage(errors.New("an archive keeps everything: --retention is 0"))
-		}
+	if s.Mode != string(api.ModePrimary) {
 		genesis, err = s.followedGenesis(ctx, follow, log)
-	default:
-		err = output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
+		return genesis, follow, err
+	}
+	genesis, err = node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
+	if errors.Is(err, os.ErrNotExist) {
+		err = output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
 	}
 	return genesis, follow, err
 }

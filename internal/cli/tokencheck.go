@@ -66,7 +66,7 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 			return err
 		}
 		if !report.Conforms() && s.JSON() {
-			return &client.Error{Code: 1, Message: errBreaksRules.Error(), Data: map[string]any{"token": report.Token, "results": report.Results}}
+			return output.WithData(errBreaksRules, map[string]any{"token": report.Token, "results": report.Results})
 		}
 		if err := s.Result(tokenReport{report, report.Conforms()}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
 			return err

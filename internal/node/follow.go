@@ -127,6 +127,20 @@ func fetchGenesis(ctx context.Context, url string, options []client.Option, hash
 	return g, err
 }
 
+// AskUpstream asks the node at url, once, what it is; f says how it is called.
+func (f Follow) AskUpstream(ctx context.Context, url string) (api.NodeInfo, error) {
+	options, err := f.Options()
+	if err != nil {
+		return api.NodeInfo{}, err
+	}
+	c, err := client.New(url, options...)
+	if err != nil {
+		return api.NodeInfo{}, err
+	}
+	defer c.Close()
+	return c.NodeInfo(ctx)
+}
+
 // newReplica makes what follows the chain.
 func (n *Node) newReplica() (*replica.Replica, error) {
 	sources, err := n.config.Follow.sources()

@@ -30,6 +30,17 @@ func Usage(err error) error {
 	return usageError{err}
 }
 
+// detailedError has more for programs than its sentence.
+type detailedError struct {
+	error
+	data map[string]any
+}
+
+func (e detailedError) Unwrap() error { return e.error }
+
+// WithData gives an error data that --json shows beside its sentence.
+func WithData(err error, data map[string]any) error { return detailedError{err, data} }
+
 // ExitCode is the exit code of a command that ended with err, which may be nil. A node that refuses the request with
 // an HTTP status for clients (400 to 499) was reached.
 func ExitCode(err error) int {
@@ -69,6 +80,10 @@ type failure struct {
 
 func failureOf(err error) failure {
 	f := failure{Code: ExitCode(err), Message: oneLine(err.Error()), Data: map[string]any{}}
+	var detailed detailedError
+	if errors.As(err, &detailed) {
+		f.Data = detailed.data
+	}
 	if e := asRPC(err); e != nil {
 		f.Code, f.Message = e.Code, oneLine(e.Message)
 		if e.Data != nil {

@@ -31,6 +31,8 @@ func TestFailures(t *testing.T) {
 		{"several lines", errors.New("it is\n  torn"), 1, 1, "it is torn", map[string]any{}},
 		{"usage", Usage(errors.New("no")), 2, 2, "no", map[string]any{}},
 		{"usage, wrapped", fmt.Errorf("so: %w", Usage(errors.New("no"))), 2, 2, "so: no", map[string]any{}},
+		{"with data", fmt.Errorf("so: %w", WithData(errors.New("no"), map[string]any{"found": "rust"})), 1, 1, "so: no", map[string]any{"found": "rust"}},
+		{"usage with data", WithData(Usage(errors.New("no")), map[string]any{"found": "rust"}), 2, 2, "no", map[string]any{"found": "rust"}},
 		{"answer", answer, 1, -32004, "It cannot pay.", map[string]any{"reason": "cannot_pay"}},
 		{"answer, wrapped", fmt.Errorf("so: %w: %w", answer, io.EOF), 1, -32004, "It cannot pay.", map[string]any{"reason": "cannot_pay"}},
 		{"answer without data", jsonrpc.NewError(-32601, "No method."), 1, -32601, "No method.", map[string]any{}},

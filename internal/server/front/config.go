@@ -3,6 +3,7 @@ package front
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,19 +62,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.RPC == nil || c.Fallback == nil {
 		return c, errors.New("front: a server needs an RPC and a fallback")
 	}
-	if c.MaxRequestBytes < 0 || c.MaxMemory < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 || c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
-		return c, errors.New("front: a limit is negative")
-	}
-	if c.Rate.PerSecond > 0 && c.Rate.Burst < 1 {
-		return c, errors.New("front: a rate needs a burst of at least 1")
-	}
-	if (c.CertificateFile == "") != (c.KeyFile == "") {
-		return c, errors.New("TLS needs both a certificate and its key")
-	}
-	for _, origin := range c.Origins {
-		if origin != "*" && !strings.Contains(origin, "://") {
-			return c, fmt.Errorf("%q is no origin such as https://app.example.org", origin)
-		}
+	if err := c.check(); err != nil {
+		return c, err
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
@@ -82,4 +72,41 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxConnectionsPerAddress = cmp.Or(c.MaxConnectionsPerAddress, 256)
 	c.Budget = cmp.Or(c.Budget, 30*time.Second)
 	return c, nil
+}
+
+// check refuses numbers that no server can have, and settings that do not go together.
+func (c Config) check() error {
+	if c.MaxRequestBytes < 0 || c.MaxMemory < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 || c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
+		return errors.New("front: a limit is negative")
+	}
+	if c.Rate.PerSecond > 0 && c.Rate.Burst < 1 {
+		return errors.New("front: a rate needs a burst of at least 1")
+	}
+	if (c.CertificateFile == "") != (c.KeyFile == "") {
+		return errors.New("TLS needs both a certificate and its key")
+	}
+	for _, origin := range c.Origins {
+		if origin != "*" && !strings.Contains(origin, "://") {
+			return fmt.Errorf("%q is no origin such as https://app.example.org", origin)
+		}
+	}
+	return nil
+}
+
+// Check tells, without a server, whether [New] would take the settings and the files that they name.
+func (c Config) Check() error {
+	err := c.check()
+	if c.APIKeyFile != "" {
+		_, keysErr := readKeys(c.APIKeyFile)
+		err = errors.Join(err, keysErr)
+	}
+	if c.JWTSecretFile != "" {
+		_, secretErr := readJWTSecret(c.JWTSecretFile)
+		err = errors.Join(err, secretErr)
+	}
+	if c.CertificateFile != "" && c.KeyFile != "" {
+		_, certificateErr := tls.LoadX509KeyPair(c.CertificateFile, c.KeyFile)
+		err = errors.Join(err, certificateErr)
+	}
+	return err
 }

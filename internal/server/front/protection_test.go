@@ -495,5 +495,8 @@ func TestBadConfigs(t *testing.T) {
 		if _, err := New(config); err == nil {
 			t.Errorf("%s is taken", name)
 		}
+		if err := config.Check(); (err == nil) != (config.RPC == nil || config.Fallback == nil) { // of these it knows nothing
+			t.Errorf("%s: checked: %v", name, err)
+		}
 	}
 }
