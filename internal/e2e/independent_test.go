@@ -33,6 +33,7 @@ type clientReport struct {
 	} `json:"failed"`
 	Seen struct {
 		Transactions int            `json:"transactions"`
+		NotExecuted  int            `json:"not_executed"`
 		ProofEnds    map[string]int `json:"proof_ends"`
 	} `json:"seen"`
 }
@@ -142,6 +143,37 @@ func TestIndependentClient(t *testing.T) {
 				args = args[1:]
 			}
 			requireFailure(t, runClient(t, args...), lie.want)
+		})
+	}
+}
+
+// Of blocks with contracts, which the independent client cannot run, it takes the writes from their access lists, says so,
+// and believes no list that the header does not bear out.
+func TestIndependentClientOfContracts(t *testing.T) {
+	node := startDev(t, "--ephemeral", "--block-time", "0")
+	u := newUser(t).of(node)
+	u.succeeds(nil, "send", "dev1", "1", "--from", "dev0")
+	u.succeeds(nil, "deploy", "../../contracts/wasm/counter.wasm", "--from", "dev0", "--alias", "counter")
+	u.succeeds(nil, "call", "counter", "add", "--amount", "3", "--from", "dev0")
+	report := runClient(t, "--verify", node.RPC)
+	requireAllTrue(t, report, append(slices.Clone(verifyChecks), "access_list"))
+	if report.Seen.Transactions != 3 || report.Seen.NotExecuted != 2 {
+		t.Errorf("of %d transactions %d blocks were not executed, want 2 of 3", report.Seen.Transactions, report.Seen.NotExecuted)
+	}
+	list := func(offset int) func(any) any {
+		return func(result any) any {
+			return edit(result, []any{"data"}, func(text any) any { return flipByte(text.(string), offset) })
+		}
+	}
+	for _, lie := range []tampering{ // the first key is the supply's: its old value begins at 26, its new one at 50
+		{name: "old value", change: list(26), want: "access_list"},
+		{name: "new value", change: list(50), want: "writes_digest"},
+		{name: "no entries", change: put("0x0000000000000000", "data"), want: "writes_digest"},
+	} {
+		lie.method = "svc_getAccessList"
+		t.Run(lie.name, func(t *testing.T) {
+			t.Parallel()
+			requireFailure(t, runClient(t, "--verify", lie.proxy(t, node.RPC)), lie.want)
 		})
 	}
 }

@@ -6,7 +6,8 @@
     client.py --vectors FILE  check docs/vectors.json; no node is needed
 
 It prints one JSON report: {"ok", "checks": {name: bool}, "failed": null or {"check", "detail"}, "seen"}. It ends at the
-first check that fails, with exit code 1.
+first check that fails, with exit code 1. It cannot run contracts: of a block that does it takes the writes from the
+access list, holds them to header and state root, and counts it in seen.not_executed.
 """
 
 import argparse
@@ -167,8 +168,14 @@ class Chain:
               messages.merkle_root([messages.RECEIPT.encode(r) for r in receipts]))
         equal("gas_used", header["gas_used"], sum(r["gas_used"] for r in receipts))
 
-        result = execution.execute(before, header, block["transactions"], check)
-        equal("receipts_of_execution", receipts, result.receipts)
+        if execution.runs_contracts(block["transactions"]):
+            accesses = self.access_list(header["height"])
+            result = execution.apply_list(before, accesses, block["transactions"], check)
+            result.reasons = [answer["error"] for answer in answers]
+            report.seen["not_executed"] = report.seen.get("not_executed", 0) + 1
+        else:
+            result = execution.execute(before, header, block["transactions"], check)
+            equal("receipts_of_execution", receipts, result.receipts)
         writes = execution.writes(before, result.state)
         equal("writes_digest", header["writes_digest"], messages.changes_digest(writes))
         check("writes_are_listed", writes.keys() <= result.accesses.keys())
@@ -185,6 +192,19 @@ class Chain:
         self.json_block(item["block"], block, len(raw))
         report.seen["blocks"] = self.head()
         report.seen["transactions"] = report.seen.get("transactions", 0) + len(hashes)
+
+    def access_list(self, height):
+        """A block's access list, {key: (old, new)}, from its pages."""
+        encoded, cursor = b"", []
+        while True:
+            page = self.node.call("svc_getAccessList", height, *cursor)
+            encoded, cursor = encoded + data(page["data"]), [page["cursor"]]
+            if page["cursor"] is None:
+                break
+        entries = decode(messages.CHANGES, encoded)
+        keys_listed = [entry["key"] for entry in entries]
+        self.report.check("access_list", all(a < b for a, b in zip(keys_listed, keys_listed[1:])), "order")
+        return {entry["key"]: (entry["old"], entry["new"]) for entry in entries}
 
     def same_account(self, account, height):
         """The node's balance and nonce at a height are those of the state derived here."""

@@ -1,11 +1,11 @@
 """The rules of a block (docs/protocol.md, "Validity", "Execution", "Fees", "Parameters", "State", "Access list").
 
-A state is a dict from keys to values. Deploys and calls end with not_active, as the page says until contracts run.
+A state is a dict from keys to values. Blocks that run contracts are not executed: here is no WebAssembly.
 """
 
 from keys import lift_x, to_int, verify
-from messages import (CALL, CONFIGURE, DEPLOY, PARAMETERS, SIGNED_TRANSACTION, TRANSFER, changes_digest, contract_id,
-                      genesis_digest, merkle_root, signing_hash, transaction_hash)
+from messages import (CALL, CONFIGURE, DEPLOY, PARAMETERS, SIGNED_TRANSACTION, TRANSFER, changes_digest, genesis_digest,
+                      merkle_root, signing_hash, transaction_hash)
 from tree import state_root
 from wire import U64, Struct, decode
 
@@ -115,14 +115,16 @@ def check_transaction(signed, state, header, parameters, gas_used, check):
     check("transaction_signature", verify(tx["sender"], signing_hash(tx), signed["signature"]), "of the sender")
 
 
+def runs_contracts(transactions):
+    return any(signed["transaction"]["payload"]["variant"] in (DEPLOY, CALL) for signed in transactions)
+
+
 def run_payload(state, tx, gas):
     """Run the payload on state; returns gas used of gas, and the reason of a failure or ''."""
     payload = tx["payload"]
     if payload["variant"] == CONFIGURE:
         state[PARAMETERS_KEY] = PARAMETERS.encode(payload["parameters"])
         return 0, ""
-    if payload["variant"] != TRANSFER:
-        return 0, "not_active"
     used = 0
     if payload["value"] > 0 and account_key(payload["to"]) not in state:
         used = NEW_ACCOUNT
@@ -162,11 +164,6 @@ def listed_keys(transactions, fee_recipient):
         keys |= {account_key(tx["sender"]), record_key(tx["sender"]), account_key(fee_recipient)}
         if payload["variant"] == TRANSFER and payload["value"] > 0:
             keys.add(account_key(payload["to"]))
-        if payload["variant"] == DEPLOY:
-            made = contract_id(tx["sender"], tx["nonce"])
-            keys |= {record_key(made)} | ({account_key(made)} if payload["value"] > 0 else set())
-        if payload["variant"] == CALL:
-            keys.add(record_key(payload["contract"]))
     return keys
 
 
@@ -185,8 +182,27 @@ class Result:
     """What execution of a block gives: its state, receipts, reasons of failure, and accesses {key: (old, new)}."""
 
 
+def apply_list(before, accesses, transactions, check=require):
+    """The state after a block by its access list, which the caller holds to the header; signatures are checked."""
+    result = Result()
+    result.state, result.accesses = dict(before), accesses
+    for key, (old, new) in accesses.items():
+        check("access_list", before.get(key, b"") == old, key.hex())
+        if new:
+            result.state[key] = new
+        else:
+            result.state.pop(key, None)
+    for signed in transactions:
+        tx = signed["transaction"]
+        check("transaction_signature", verify(tx["sender"], signing_hash(tx), signed["signature"]), "of the sender")
+    return result
+
+
 def execute(before, header, transactions, check=require):
-    """Execute the transactions of the block with this header on the state of its parent; check hears of each rule."""
+    """Execute the transactions of the block with this header on the state of its parent; check hears of each rule.
+
+    None may run a contract.
+    """
     result, parameters = Result(), parameters_of(before)
     result.state, result.receipts, result.reasons = dict(before), [], []
     gas_used = size = 0
