@@ -315,7 +315,7 @@ func (s *session) called(ctx context.Context, receipt api.Receipt, traced bool) 
 			fields = append(fields, output.Field{Name: "Result", Value: readable(receipt.ReturnData)})
 		}
 		t.Fields(fields...)
-		logTable(t, receipt.Logs)
+		s.logTable(t, receipt.Logs)
 		if result.Trace != nil {
 			t.Line("\n%s", s.traceText(*result.Trace))
 		}
@@ -323,13 +323,14 @@ func (s *session) called(ctx context.Context, receipt api.Receipt, traced bool) 
 }
 
 // logTable lists the events of a receipt, if there are any.
-func logTable(t *output.Text, logs []api.Log) {
+func (s *session) logTable(t *output.Text, logs []api.Log) {
 	if len(logs) == 0 {
 		return
 	}
+	known := s.known()
 	rows := make([][]any, len(logs))
 	for i, log := range logs {
-		rows[i] = []any{log.EventName, log.Address, readable(log.Data)}
+		rows[i] = []any{log.EventName, known.Replace(log.Address.String()), known.Replace(readable(log.Data))}
 	}
 	t.Line("")
 	t.Table([]string{"Event", "Contract", "Data"}, rows)

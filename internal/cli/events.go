@@ -22,17 +22,12 @@ func (a *app) newEvents() *cobra.Command {
   cairn events --contract gold --after CURSOR --json`,
 		Args: exactly(),
 	}, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		id, event, err := s.eventSource(ctx, command, contract, name)
+		if err != nil {
+			return err
+		}
+		filter.ContractID, filter.EventName = id, event
 		given := command.Flags().Changed
-		if contract != "" {
-			id, _, err := s.contract(ctx, contract)
-			if err != nil {
-				return err
-			}
-			filter.ContractID = &id
-		}
-		if given("event") {
-			filter.EventName = &name
-		}
 		if given("from-block") {
 			filter.FromBlock = new(types.Height(from))
 		}
@@ -54,11 +49,29 @@ func (a *app) newEvents() *cobra.Command {
 			more(t, uint64(len(events)), limit, func() string { return events[len(events)-1].Cursor })
 		})
 	})
+	eventFlags(command, &contract, &name)
 	flags := command.Flags()
-	flags.StringVar(&contract, "contract", "", "only of this contract")
-	flags.StringVar(&name, "event", "", "only of this name")
 	flags.Uint64Var(&from, "from-block", 0, "the first block's height (default: the first that the node keeps)")
 	flags.Uint64Var(&to, "to-block", 0, "the last block's height (default: the latest)")
 	pageFlags(command, &limit, &filter.Cursor, 100, api.MaxEvents)
 	return command
+}
+
+// eventFlags declares the flags that say which events are asked for.
+func eventFlags(command *cobra.Command, contract, name *string) {
+	command.Flags().StringVar(contract, "contract", "", "only of this contract")
+	command.Flags().StringVar(name, "event", "", "only of this name")
+}
+
+// eventSource is what the flags of [eventFlags] ask for; nil stands for any.
+func (s *session) eventSource(ctx context.Context, command *cobra.Command, contract, name string) (*types.ContractID, *string, error) {
+	var event *string
+	if command.Flags().Changed("event") {
+		event = &name
+	}
+	if contract == "" {
+		return nil, event, nil
+	}
+	id, _, err := s.contract(ctx, contract)
+	return &id, event, err
 }

@@ -43,13 +43,19 @@ func (a *app) newTx() *cobra.Command {
 				return err
 			}
 		}
-		return s.Result(view, view.people)
+		return s.Result(view, func(t *output.Text) {
+			t.Fields(view.fields()...)
+			if view.Receipt != nil {
+				s.logTable(t, view.Receipt.Logs)
+			}
+		})
 	})
 	command.AddCommand(a.newTrace())
 	return command
 }
 
-func (v transactionView) people(t *output.Text) {
+// fields are the transaction and its receipt, but for the events, for people.
+func (v transactionView) fields() []output.Field {
 	fields := []output.Field{
 		{Name: "Transaction", Value: v.Hash}, {Name: "Status", Value: v.Status}, {Name: "Type", Value: v.Type},
 		{Name: "From", Value: v.From}, {Name: "To", Value: v.To}, {Name: "Value", Value: coins(v.Value)},
@@ -75,10 +81,7 @@ func (v transactionView) people(t *output.Text) {
 			fields = append(fields, output.Field{Name: "Returned", Value: readable(r.ReturnData)})
 		}
 	}
-	t.Fields(fields...)
-	if v.Receipt != nil {
-		logTable(t, v.Receipt.Logs)
-	}
+	return fields
 }
 
 func (a *app) newBlock() *cobra.Command {

@@ -113,11 +113,15 @@ that does not hold is refused: exit 1. With --block-hash it must be of that bloc
 }
 
 func verdictFields(v proof.Verdict) []output.Field {
+	says := "nothing was read or written, the state is the same"
+	if v.Accesses > 0 {
+		says = fmt.Sprintf("just %d keys were read or written, %d changed, with these values before and after", v.Accesses, v.Writes)
+	}
 	return []output.Field{
 		{Name: "Chain", Value: v.ChainID}, {Name: "Block", Value: uint64(v.Height)}, {Name: "Hash", Value: v.BlockHash},
 		{Name: "Parent", Value: v.ParentHash}, {Name: "Signed by", Value: v.Producer},
 		{Name: "State before", Value: v.PreRoot}, {Name: "State after", Value: v.PostRoot},
-		{Name: "Says", Value: fmt.Sprintf("%s: just %d keys were read or written, %d changed, with these values before and after", v.Statement, v.Accesses, v.Writes)},
+		{Name: "Says", Value: v.Statement + ": " + says},
 		{Name: "Security", Value: fmt.Sprintf("%d bits proven; the state's hash %d bits", v.SecurityBits, v.StateHashBits)},
 	}
 }

@@ -15,44 +15,104 @@ import (
 
 func (a *app) newWatch() *cobra.Command {
 	group := NewGroup(&cobra.Command{
-		Use:     "watch",
-		Short:   "Follow blocks, new transactions or the sync status",
-		Long:    "Follow what the node pushes until interrupted. A connection that breaks is made anew; of blocks none is missed. With --json each line is a document.",
-		Example: "  cairn watch blocks\n  cairn watch transactions --json",
+		Use:   "watch",
+		Short: "Follow blocks, events, proofs, new transactions or the sync status",
+		Long: "Follow what the node pushes until interrupted. A connection that breaks is made anew; of blocks, events and proofs " +
+			"none is missed.\nWith --json each line is a document.",
+		Example: "  cairn watch blocks\n  cairn watch events --contract gold --json",
 	})
 	var count uint64
+	commands := []*cobra.Command{
+		a.newWatchBlocks(&count), a.newWatchEvents(&count), a.newWatchProofs(&count), a.newWatchTransactions(&count), a.newWatchSync(&count),
+	}
+	for _, command := range commands {
+		command.Flags().Uint64Var(&count, "count", 0, "how many to print; 0: until interrupted")
+		group.AddCommand(command)
+	}
+	return group
+}
+
+func (a *app) newWatchBlocks(count *uint64) *cobra.Command {
 	var from int64
-	blocks := a.define(&cobra.Command{
+	command := a.define(&cobra.Command{
 		Use:     "blocks",
 		Short:   "Print each block as it is made",
 		Example: "  cairn watch blocks --from 0 --count 10 --json",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
-		var first *types.Height
-		if from >= 0 {
-			first = new(types.Height(from))
-		}
-		return watchAll(ctx, s, s.client.SubscribeBlocks(ctx, first), count, func(t *output.Text, b api.Block) {
+		return watchAll(ctx, s, s.client.SubscribeBlocks(ctx, firstHeight(from)), *count, func(t *output.Text, b api.Block) {
 			t.Line("%d  %s  %s  %d transactions, gas %d of %d", b.Height, blockTime(b.Timestamp),
 				b.Hash, b.TxCount, uint64(b.GasUsed), uint64(b.GasLimit))
 		})
 	})
-	blocks.Flags().Int64Var(&from, "from", -1, "the first height to print; -1: the next block")
-	transactions := a.define(&cobra.Command{
+	fromFlag(command, &from)
+	return command
+}
+
+func (a *app) newWatchEvents(count *uint64) *cobra.Command {
+	var filter api.SubscriptionFilter
+	var contract, name string
+	var from int64
+	command := a.define(&cobra.Command{
+		Use:   "events",
+		Short: "Print each event of contracts as its block is made",
+		Example: `  cairn watch events --contract gold --event Transfer
+  cairn watch events --after CURSOR --json`,
+		Args: exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) (err error) {
+		asking, cancel := s.patience(ctx)
+		defer cancel()
+		if filter.ContractID, filter.EventName, err = s.eventSource(asking, command, contract, name); err != nil {
+			return err
+		}
+		filter.FromBlock = firstHeight(from)
+		known := s.known()
+		return watchAll(ctx, s, s.client.SubscribeEvents(ctx, filter), *count, func(t *output.Text, e api.Event) {
+			t.Line("%d  %s  %s  %s", e.BlockHeight, e.EventName, known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)))
+		})
+	})
+	eventFlags(command, &contract, &name)
+	fromFlag(command, &from)
+	command.Flags().StringVar(&filter.Cursor, "after", "", "the cursor of the last one seen: print what comes after it")
+	command.MarkFlagsMutuallyExclusive("from", "after")
+	return command
+}
+
+func (a *app) newWatchProofs(count *uint64) *cobra.Command {
+	var from int64
+	command := a.define(&cobra.Command{
+		Use:     "proofs",
+		Short:   "Print the height of each block whose proof is there",
+		Example: "  cairn watch proofs --from 17 --count 1",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribeProofs(ctx, firstHeight(from)), *count, func(t *output.Text, p api.ProofNotice) {
+			t.Line("%d  %s  %d bytes", p.Height, p.Statement, p.Size)
+		})
+	})
+	fromFlag(command, &from)
+	return command
+}
+
+func (a *app) newWatchTransactions(count *uint64) *cobra.Command {
+	return a.define(&cobra.Command{
 		Use:     "transactions",
 		Short:   "Print the hash of each transaction that the mempool accepts",
 		Example: "  cairn watch transactions",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
-		return watchAll(ctx, s, s.client.SubscribePending(ctx), count, func(t *output.Text, id types.TxID) { t.Line("%s", id) })
+		return watchAll(ctx, s, s.client.SubscribePending(ctx), *count, func(t *output.Text, id types.TxID) { t.Line("%s", id) })
 	})
-	sync := a.define(&cobra.Command{
+}
+
+func (a *app) newWatchSync(count *uint64) *cobra.Command {
+	return a.define(&cobra.Command{
 		Use:     "sync",
 		Short:   "Print the sync status when it changes",
 		Example: "  cairn watch sync --count 1",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
-		return watchAll(ctx, s, s.client.SubscribeSyncStatus(ctx), count, func(t *output.Text, status api.SyncStatus) {
+		return watchAll(ctx, s, s.client.SubscribeSyncStatus(ctx), *count, func(t *output.Text, status api.SyncStatus) {
 			reason := ""
 			if status.Reason != nil {
 				reason = fmt.Sprintf(" (%s)", *status.Reason)
@@ -60,11 +120,19 @@ func (a *app) newWatch() *cobra.Command {
 			t.Line("%s%s  block %d of %d, %d behind", status.State, reason, status.LocalHeight, status.PrimaryHeight, status.BlocksBehind)
 		})
 	})
-	for _, command := range []*cobra.Command{blocks, transactions, sync} {
-		command.Flags().Uint64Var(&count, "count", 0, "how many to print; 0: until interrupted")
-		group.AddCommand(command)
+}
+
+// fromFlag declares the flag of the height at which following begins.
+func fromFlag(command *cobra.Command, from *int64) {
+	command.Flags().Int64Var(from, "from", -1, "the first height to print; -1: the next block")
+}
+
+// firstHeight is the height that the flag names; nil for the next block.
+func firstHeight(from int64) *types.Height {
+	if from < 0 {
+		return nil
 	}
-	return group
+	return new(types.Height(from))
 }
 
 // watchAll prints results until there were count of them, or ctx ends: that is how a user ends it.

@@ -74,5 +74,20 @@ func TestWatch(t *testing.T) {
 	if status.State != api.StateProducing || !status.Synced {
 		t.Errorf("sync status %+v", status)
 	}
+	u.succeeds(nil, "deploy", "../../contracts/wasm/counter.wasm", "--from", "dev0", "--alias", "counter")
+	u.succeeds(nil, "call", "counter", "add", "--amount", "3", "--from", "dev0")
+	u.succeeds(nil, "call", "counter", "add", "--amount", "4", "--from", "dev0")
+	var event api.Event
+	u.succeeds(&event, "watch", "events", "--contract", "counter", "--event", "Added", "--from", "1", "--count", "1")
+	if r = u.run("watch", "events", "--after", event.Cursor, "--count", "1"); r.code != 0 || !strings.HasSuffix(r.stdout,
+		"  Added  counter  {\"by\":\"dev0\",\"amount\":4,\"count\":7}\n") {
+		t.Errorf("the event after the first: %s", r)
+	}
+	u.fails(exitUsage, "watch", "events", "--from", "1", "--after", event.Cursor)
+	var proof api.ProofNotice
+	u.succeeds(&proof, "watch", "proofs", "--from", "1", "--count", "1")
+	if proof.Height != 1 {
+		t.Errorf("the first proof is of block %d", proof.Height)
+	}
 	u.fails(exitFailed, "watch", "blocks", "--from", "1000000")
 }
