@@ -94,7 +94,7 @@ func Failure(receipt api.Receipt) error {
 	if receipt.Error != nil {
 		reason = *receipt.Error
 	}
-	return &Error{Code: api.CodeExecutionFailed, Message: "the transaction is in a block and failed: " + reason, Data: map[string]any{
+	return &Error{Code: api.CodeExecutionFailed, Message: "the transaction is in a block and failed: " + api.FailureText(reason, receipt.ReturnData), Data: map[string]any{
 		"reason": reason, "hash": receipt.TransactionHash, "blockHeight": receipt.BlockHeight,
 		"gasUsed": receipt.GasUsed, "revertData": receipt.ReturnData,
 	}}

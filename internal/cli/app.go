@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
@@ -277,7 +275,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &answer):
-		return withRevertReason(err, answer)
+		return err
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.As(err, &status):
@@ -288,19 +286,6 @@ func (s *session) explain(ctx context.Context, err error) error {
 		return explained{fmt.Sprintf("no node can be reached at %s: %s", s.settings.RPCURL, transport.Err), err}
 	}
 	return err
-}
-
-// withRevertReason adds to an answer the text that a contract reverted with, where it gave one.
-func withRevertReason(err error, answer *client.Error) error {
-	if answer.Code != api.CodeExecutionFailed || answer.Data["reason"] != "reverted" {
-		return err
-	}
-	text, err2 := json.Marshal(answer.Data["revertData"])
-	var data api.Data
-	if err2 != nil || json.Unmarshal(text, &data) != nil || len(data) == 0 {
-		return err
-	}
-	return &client.Error{Code: answer.Code, Message: answer.Message + ": " + readable(data), Data: answer.Data}
 }
 
 // chain asks the node which chain it is on.

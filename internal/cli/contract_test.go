@@ -61,7 +61,7 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 		}),
 		method(api.ViewCall, func(p api.ViewCallParams) (api.Data, error) {
 			if p.Function == "fails" {
-				return nil, jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: reverted", "reason", "reverted", "revertData", api.Data("too poor"))
+				return nil, jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+api.FailureText("reverted", []byte("too poor")), "reason", "reverted", "revertData", api.Data("too poor"))
 			}
 			if p.Function == "allowance" {
 				return []byte(`"150"`), noContract(p.Contract)

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -229,7 +228,7 @@ func failed(outcome exec.Outcome) error {
 		return withData(api.ErrModuleRefused, "gasUsed", api.Quantity(outcome.GasUsed), "detail", outcome.Detail)
 	}
 	reason := string(outcome.Reason)
-	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+strings.ReplaceAll(reason, "_", " "),
+	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+api.FailureText(reason, outcome.Output),
 		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))
 }
 
