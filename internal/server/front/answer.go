@@ -151,6 +151,7 @@ func (h *responseHead) append(b []byte, length int, now time.Time) []byte {
 	}
 	if h.origin != "" {
 		b = appendField(b, "Access-Control-Allow-Origin", h.origin)
+		b = appendField(b, "Access-Control-Expose-Headers", exposed)
 		b = appendField(b, "Vary", "Origin")
 	}
 	if h.name != "" {

@@ -226,10 +226,14 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	s.config.Fallback.ServeHTTP(w, r)
 }
 
+// exposed are the headers that a page may read beside those that it always may: when to come again.
+const exposed = "Retry-After"
+
 // allow lets a page of the origin read the answer (Fetch standard, CORS).
 func (s *Server) allow(header http.Header, origin string) {
 	if origin != "" {
 		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", exposed)
 		header.Add("Vary", "Origin")
 	}
 }

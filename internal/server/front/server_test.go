@@ -64,6 +64,7 @@ func TestBothWaysAreEqual(t *testing.T) {
 		"a page":         {protected, post("{}", bearer, "Origin: https://app.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin", "https://app.example"},
 		"another page":   {protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin", ""},
 		"a refused page": {protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n", "Access-Control-Allow-Origin", "https://app.example"},
+		"when to come":   {protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n", "Access-Control-Expose-Headers", "Retry-After"},
 		"behind a proxy": {protected, post("{}", bearer, "X-Forwarded-For: 6.6.6.6, 203.0.113.7"), 200, "203.0.113.7 {}", "", ""},
 		"behind two":     {protected, post("{}", bearer, "X-Forwarded-For: 203.0.113.7, 127.0.0.1"), 200, "203.0.113.7 {}", "", ""},
 		"an IPv6 client": {protected, post("{}", bearer, "X-Forwarded-For: 2001:db8:1:2:3:4:5:6"), 200, "2001:db8:1:2::/64 {}", "", ""},
