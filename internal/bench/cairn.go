@@ -18,6 +18,9 @@ const (
 	feeHeadroom = 100
 	// setupBatch is how many calls a request of the preparation has.
 	setupBatch = 100
+	// setupWave is how many transactions of one account are sent before they are in blocks. A node takes nonces up to 1,024
+	// from the account's on, and may learn of a wave's block after its receipts are there.
+	setupWave = 500
 )
 
 // senderTag makes the senders' keys out of their source's.
@@ -189,61 +192,78 @@ func (t *Cairn) fund(ctx context.Context, senders []cairnSender, need types.Amou
 		return nil
 	}
 	note(fmt.Sprintf("funding %d senders", len(poor)))
-	id, err := t.pay(ctx, poor, lacks, treasury)
-	if err != nil {
+	if err := t.pay(ctx, poor, lacks, treasury); err != nil {
 		return fmt.Errorf("fund the senders: %w", err)
 	}
-	// One account pays for all, so the last transfer is included last.
-	receipt, err := t.client.WaitReceipt(ctx, id)
+	return nil
+}
+
+// pay sends amounts to accounts, and waits until they have them.
+func (t *Cairn) pay(ctx context.Context, to []types.Account, amounts []types.Amount, treasury *crypto.PrivateKey) error {
+	if treasury == nil {
+		return t.submit(ctx, len(to), func(b *client.Batch, i int) (client.Pending[types.TxID], error) {
+			return client.Add(b, api.DevFund, api.DevFundParams{Account: to[i].String(), Amount: api.Quantity(amounts[i])}), nil
+		})
+	}
+	nonce, err := t.client.Nonce(ctx, treasury.PublicKey(), api.Pending())
 	if err != nil {
-		return fmt.Errorf("fund the senders: %w", err)
+		return err
 	}
-	return client.Failure(receipt)
+	signer := client.NewSigner(*treasury)
+	return t.submit(ctx, len(to), func(b *client.Batch, i int) (answer client.Pending[types.TxID], err error) {
+		signed, err := signer.Sign(types.Transaction{
+			Version: types.TransactionVersion, ChainID: t.chainID, Sender: treasury.PublicKey(), Nonce: nonce + uint64(i),
+			GasLimit: t.gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: client.Transfer(to[i], amounts[i]),
+		})
+		if err != nil {
+			return answer, err
+		}
+		return client.Add(b, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()}), nil
+	})
 }
 
-// pay sends amounts to accounts, and returns the last transfer's hash.
-func (t *Cairn) pay(ctx context.Context, to []types.Account, amounts []types.Amount, treasury *crypto.PrivateKey) (last types.TxID, err error) {
-	var nonce uint64
-	if treasury != nil {
-		if nonce, err = t.client.Nonce(ctx, treasury.PublicKey(), api.Pending()); err != nil {
-			return last, err
+// submit sends count transactions of one account, of which add puts one into a batch, and waits until all are in blocks,
+// wave by wave. The failure of a wave's last one is an error: what the others lack shows in the load.
+func (t *Cairn) submit(ctx context.Context, count int, add func(b *client.Batch, i int) (client.Pending[types.TxID], error)) error {
+	for wave := 0; wave < count; wave += setupWave {
+		var last types.TxID
+		end := min(wave+setupWave, count)
+		for from := wave; from < end; from += setupBatch {
+			var batch client.Batch
+			var answers []client.Pending[types.TxID]
+			for i := from; i < min(from+setupBatch, end); i++ {
+				answer, err := add(&batch, i)
+				if err != nil {
+					return err
+				}
+				answers = append(answers, answer)
+			}
+			if err := batch.Send(ctx, t.client); err != nil {
+				return err
+			}
+			for _, answer := range answers {
+				var err error
+				if last, err = answer.Result(); err != nil {
+					return err
+				}
+			}
+		}
+		receipt, err := t.client.WaitReceipt(ctx, last) // one account's are included in order
+		if err != nil {
+			return err
+		}
+		if err := client.Failure(receipt); err != nil {
+			return err
 		}
 	}
-	for from := 0; from < len(to); from += setupBatch {
-		var batch client.Batch
-		var answers []client.Pending[types.TxID]
-		for i := from; i < min(from+setupBatch, len(to)); i++ {
-			account := to[i]
-			if treasury == nil {
-				answers = append(answers, client.Add(&batch, api.DevFund,
-					api.DevFundParams{Account: account.String(), Amount: api.Quantity(amounts[i])}))
-				continue
-			}
-			signed, err := client.NewSigner(*treasury).Sign(types.Transaction{
-				Version: types.TransactionVersion, ChainID: t.chainID, Sender: treasury.PublicKey(), Nonce: nonce + uint64(i),
-				GasLimit: t.gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: client.Transfer(account, amounts[i]),
-			})
-			if err != nil {
-				return last, err
-			}
-			answers = append(answers, client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()}))
-		}
-		if err := batch.Send(ctx, t.client); err != nil {
-			return last, err
-		}
-		for _, answer := range answers {
-			if last, err = answer.Result(); err != nil {
-				return last, err
-			}
-		}
-	}
-	return last, nil
+	return nil
 }
 
-// transfer is a sender's index-th transfer: of one unit, of coins or of the token, to another sender.
+// transfer is a sender's index-th transfer: of one unit, of coins or of the token, to another sender. Who sends next to
+// each other does not pay each other: a block of transfers of half the senders touches them all.
 func (t *Cairn) transfer(sender, index int) types.Transaction {
 	s := t.senders[sender]
-	to := t.senders[(sender+1+index)%len(t.senders)].account
+	to := t.senders[(sender+len(t.senders)/2+index)%len(t.senders)].account
 	if t.token != nil {
 		return t.transaction(s, index, t.token.gas, t.token.transfer(to, 1))
 	}

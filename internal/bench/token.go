@@ -77,8 +77,7 @@ func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, n
 	return err
 }
 
-// include sends transactions of one sender from its index-th on, and waits until all are in blocks. The last one's
-// failure is an error: what the others lack shows in the load.
+// include sends transactions of one sender from its index-th on, and waits until all are in blocks, as [Cairn.submit].
 func (t *Cairn) include(ctx context.Context, s cairnSender, index int, gas types.Gas, payloads ...types.Payload) error {
 	txs := make([]types.Transaction, len(payloads))
 	for i, payload := range payloads {
@@ -88,25 +87,7 @@ func (t *Cairn) include(ctx context.Context, s cairnSender, index int, gas types
 	if err != nil {
 		return err
 	}
-	var last types.TxID
-	for from := 0; from < len(signed); from += setupBatch {
-		var batch client.Batch
-		var answers []client.Pending[types.TxID]
-		for _, tx := range signed[from:min(from+setupBatch, len(signed))] {
-			answers = append(answers, client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()}))
-		}
-		if err := batch.Send(ctx, t.client); err != nil {
-			return err
-		}
-		for _, answer := range answers {
-			if last, err = answer.Result(); err != nil {
-				return err
-			}
-		}
-	}
-	receipt, err := t.client.WaitReceipt(ctx, last)
-	if err != nil {
-		return err
-	}
-	return client.Failure(receipt)
+	return t.submit(ctx, len(signed), func(b *client.Batch, i int) (client.Pending[types.TxID], error) {
+		return client.Add(b, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed[i].Encode()}), nil
+	})
 }
