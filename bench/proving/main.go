@@ -1,14 +1,16 @@
 // Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
 // sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
-// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown. What the nodes say goes to the
-// standard error.
+// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown. A rate that is more than the chain
+// takes loads it fully. What the nodes say goes to the standard error.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/bench"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // settings say what is sent, and to which program.
@@ -43,13 +46,13 @@ func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "where the chains are kept meanwhile")
-	flag.Float64Var(&s.rate, "rate", 1_000, "transfers a second")
+	flag.Float64Var(&s.rate, "rate", 1_000, "transfers a second; what the chain does not take is sent again while there is time")
 	flag.DurationVar(&s.duration, "duration", time.Minute, "how long to send, for each way of proving")
 	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
 	flag.DurationVar(&s.drain, "drain", time.Minute, "how long the prover may go on once all is sent")
 	flag.IntVar(&s.connections, "connections", 8, "connections")
 	flag.IntVar(&s.batch, "batch", 50, "calls in a request")
-	flag.IntVar(&s.senders, "senders", 1_000, "accounts that send")
+	flag.IntVar(&s.senders, "senders", 1_000, "accounts that send, and receive")
 	flag.IntVar(&s.proofBits, "proof-bits", 128, "proven bits of the proofs: 100 or 128")
 	flag.StringVar(&s.rpcAddr, "rpc-addr", "127.0.0.1:0", "address of the nodes' JSON-RPC")
 	flag.StringVar(&s.adminAddr, "admin-addr", "127.0.0.1:0", "the nodes' admin address")
@@ -77,11 +80,13 @@ func (s settings) run(ctx context.Context) error {
 type outcome struct {
 	report       bench.Report
 	intervals    []time.Duration // between blocks as a subscriber saw them, ascending
-	node, prover float64         // CPU seconds while transfers were sent
+	node, prover float64         // CPU seconds from the first transfer until the last was in a block
 	proofs       float64         // made meanwhile
-	mostLag, lag float64         // blocks without a proof: the most while transfers were sent, and when the last was
+	blocks       float64         // made meanwhile
+	lags         []float64       // blocks without a proof meanwhile, second by second
+	touched      touched         // by the median block
 	drained      time.Duration   // from then until every block had its proof; 0 when it took longer than it may
-	sending      time.Duration
+	loaded       time.Duration   // how long that was
 }
 
 // measure runs a chain with one way of proving.
@@ -113,19 +118,31 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 			return o, err
 		}
 	}
+	if err := c.Dev().SetBlockTime(ctx, s.blockTime); err != nil {
+		return o, err
+	}
+	first, err := c.BlockNumber(ctx)
+	if err != nil {
+		return o, err
+	}
 	if err := s.load(ctx, n, c, &o, func() (err error) {
-		o.report, err = bench.Run(ctx, target, plan, calls, bench.Options{URL: n.RPC, Batch: s.batch, Rate: s.rate, Settle: 30 * time.Second})
+		o.report, err = bench.Run(ctx, target, plan, calls, bench.Options{
+			URL: n.RPC, Batch: s.batch, Rate: s.rate, Duration: s.duration, Settle: 10*s.blockTime + 30*time.Second,
+		})
 		return err
 	}); err != nil {
 		return o, err
 	}
 	if mode != off {
-		o.drained, err = s.awaitProofs(ctx, n)
+		if o.drained, err = s.awaitProofs(ctx, n); err != nil {
+			return o, err
+		}
 	}
+	o.touched, err = medianTouched(ctx, c, types.Height(first)+1, types.Height(o.blocks))
 	return o, err
 }
 
-// load sends the transfers, and observes the chain meanwhile.
+// load sends the transfers, and observes the chain until they are in blocks.
 func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcome, send func() error) error {
 	before, err := n.sample(ctx)
 	if err != nil {
@@ -133,23 +150,57 @@ func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcom
 	}
 	observing, stop := context.WithCancel(ctx)
 	defer stop()
-	lags, intervals := make(chan float64, 1), make(chan []time.Duration, 1)
-	go func() { lags <- n.mostLag(observing) }()
+	lags, intervals := make(chan []float64, 1), make(chan []time.Duration, 1)
+	go func() { lags <- n.lags(observing) }()
 	go func() { intervals <- blockIntervals(observing, c) }()
 	begun := time.Now()
 	if err := send(); err != nil {
 		return err
 	}
-	o.sending = time.Since(begun)
+	o.loaded = time.Since(begun)
 	after, err := n.sample(ctx)
 	if err != nil {
 		return err
 	}
 	stop()
-	o.mostLag, o.intervals = <-lags, <-intervals
+	o.lags, o.intervals = append(<-lags, after.lag), <-intervals
 	o.node, o.prover = after.nodeCPU-before.nodeCPU, after.proverCPU-before.proverCPU
-	o.proofs, o.lag = after.proofs-before.proofs, after.lag
+	o.proofs, o.blocks = after.proofs-before.proofs, after.blocks-before.blocks
 	return nil
+}
+
+// touched are the keys of the state that a block read or wrote, and those of them that it wrote.
+type touched struct{ keys, written int }
+
+// medianTouched is what the median of count blocks from a height on touched, by keys.
+func medianTouched(ctx context.Context, c *client.Client, from, count types.Height) (median touched, err error) {
+	var blocks []touched
+	for h := from; h < from+count; h++ {
+		accesses, err := accessList(ctx, c, h)
+		if err != nil {
+			return median, fmt.Errorf("the access list of block %d: %w", h, err)
+		}
+		blocks = append(blocks, touched{len(accesses), len(types.Writes(accesses))})
+	}
+	slices.SortFunc(blocks, func(a, b touched) int { return cmp.Compare(a.keys, b.keys) })
+	if len(blocks) > 0 {
+		median = blocks[len(blocks)/2]
+	}
+	return median, nil
+}
+
+// accessList downloads a block's access list.
+func accessList(ctx context.Context, c *client.Client, height types.Height) (_ []types.Access, err error) {
+	body, _, err := c.Download(ctx, fmt.Sprintf("/accesses/%d", height), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, body.Close()) }()
+	encoded, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	return types.DecodeAccesses(encoded)
 }
 
 // blockIntervals are the times between blocks until ctx ends, ascending.
@@ -189,8 +240,8 @@ func (s settings) awaitProofs(ctx context.Context, n *node) (time.Duration, erro
 }
 
 // header is the head of the table whose lines are [outcome.line].
-const header = `| proofs by | included a second | inclusion p50 / p99 ms | between blocks p50 / p99 / max ms | CPU s: node / prover | share of the CPU that proving takes | proofs made | lag, most / at the end | caught up after |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|`
+const header = `| proofs by | included a second | blocks, keys that each touched / wrote | inclusion p50 / p99 ms | between blocks p50 / p99 / max ms | CPU s: node / prover | share of the CPU that proving takes | proofs made | lag half-way / at the end / most | caught up after |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
 
 func (o outcome) line(mode string) string {
 	r, at := o.report.Inclusion, func(part float64) float64 {
@@ -210,6 +261,8 @@ func (o outcome) line(mode string) string {
 	case o.drained > 0:
 		drained = fmt.Sprintf("%.1f s", o.drained.Seconds())
 	}
-	return fmt.Sprintf("| %s | %.0f | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | %.0f / %.0f | %s |", mode, rate, r.Latency.P50, r.Latency.P99,
-		at(0.5), at(0.99), at(1), o.node, o.prover, 100*o.prover/(o.sending.Seconds()*float64(runtime.NumCPU())), o.proofs, o.mostLag, o.lag, drained)
+	return fmt.Sprintf("| %s | %.0f | %.0f, %d / %d | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | %.0f / %.0f / %.0f | %s |",
+		mode, rate, o.blocks, o.touched.keys, o.touched.written, r.Latency.P50, r.Latency.P99, at(0.5), at(0.99), at(1), o.node, o.prover,
+		100*o.prover/(o.loaded.Seconds()*float64(runtime.NumCPU())), o.proofs,
+		o.lags[len(o.lags)/2], o.lags[len(o.lags)-1], slices.Max(o.lags), drained)
 }

@@ -14,6 +14,9 @@ import (
 // pollTime is between two looks at something that has no signal.
 const pollTime = 100 * time.Millisecond
 
+// fundingTime is between the blocks that fund the senders.
+const fundingTime = 100 * time.Millisecond
+
 // node is a development chain, with a prover beside it unless it proves by itself.
 type node struct {
 	*program.Node
@@ -29,7 +32,7 @@ func startNode(ctx context.Context, s settings, mode string) (n *node, err error
 	}
 	bits := strconv.Itoa(s.proofBits)
 	served, err := program.Serve(ctx, program.Command{Args: []string{
-		s.binary, "dev", "--data-dir", filepath.Join(dir, "chain"), "--block-time", s.blockTime.String(), "--prove", mode,
+		s.binary, "dev", "--data-dir", filepath.Join(dir, "chain"), "--block-time", fundingTime.String(), "--prove", mode,
 		"--proof-bits", bits, "--rpc-addr", s.rpcAddr, "--admin-addr", s.adminAddr,
 	}}, filepath.Join(dir, "ready.json"))
 	if err != nil {
@@ -55,14 +58,17 @@ func (n *node) stop() (err error) {
 
 // sample is what the node tells of itself, and the system of its prover.
 type sample struct {
-	lag, proofs        float64 // blocks that wait for a proof; proofs made since the start
-	nodeCPU, proverCPU float64 // seconds since the start
+	lag, proofs, blocks float64 // blocks that wait for a proof; proofs and blocks made since the start
+	nodeCPU, proverCPU  float64 // seconds since the start
 }
 
 // sample reads the node's metrics and the prover's time.
 func (n *node) sample(ctx context.Context) (s sample, err error) {
-	const lag, proofs, cpu = "cairn_proof_lag_blocks", "cairn_proofs_total", "process_cpu_seconds_total"
-	values, err := n.Metrics(ctx, lag, proofs, cpu)
+	const (
+		lag, proofs = "cairn_proof_lag_blocks", "cairn_proofs_total"
+		blocks, cpu = "cairn_block_duration_seconds_count", "process_cpu_seconds_total"
+	)
+	values, err := n.Metrics(ctx, lag, proofs, blocks, cpu)
 	if err != nil {
 		return s, err
 	}
@@ -71,19 +77,19 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 		proving = n.prover.CPU
 	}
 	used, err := proving()
-	return sample{values[lag], values[proofs], values[cpu], used.Seconds()}, err
+	return sample{values[lag], values[proofs], values[blocks], values[cpu], used.Seconds()}, err
 }
 
-// mostLag is the most blocks that waited for a proof at a time, until ctx ends.
-func (n *node) mostLag(ctx context.Context) (most float64) {
+// lags are the blocks that waited for a proof, second by second until ctx ends.
+func (n *node) lags(ctx context.Context) (lags []float64) {
 	for {
 		if s, err := n.sample(ctx); err == nil { // a look that fails is made up for by the next
-			most = max(most, s.lag)
+			lags = append(lags, s.lag)
 		}
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
-			return most
+			return lags
 		}
 	}
 }

@@ -87,7 +87,7 @@ var rows = map[string][]string{
 	// The wiring and the commands.
 	"internal/config":       {},
 	"internal/node":         {"..."},
-	"internal/bench":        {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
+	"internal/bench":        {"jsonrpc", "contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
@@ -100,7 +100,7 @@ var rows = map[string][]string{
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
-	"bench/proving":  {"client", "internal/bench", "internal/testkit/program"},
+	"bench/proving":  {"client", "internal/bench", "internal/testkit/program", "types"},
 	"bench/soak":     {"client", "types", "internal/bench", "internal/testkit/program"},
 	"bench/peers":    {"client", "internal/bench", "internal/testkit/program"},
 	"bench/replica":  {"client", "types", "internal/bench", "internal/testkit/program"},
