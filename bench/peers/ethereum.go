@@ -131,7 +131,7 @@ func (e *ethereum) Transfers(sender, first, count int) (calls []bench.Call, err 
 
 // transfer is a sender's index-th: one wei to another sender (EIP-1559).
 func (e *ethereum) transfer(sender, index int) (bench.Call, error) {
-	to := e.senders[(sender+1+index)%len(e.senders)]
+	to := e.senders[(sender+len(e.senders)/2+index)%len(e.senders)]
 	tx, err := types.SignNewTx(e.keys[sender], e.signer, &types.DynamicFeeTx{
 		ChainID: e.chainID, Nonce: e.nonces[sender] + uint64(index), GasTipCap: big.NewInt(1_000_000_000),
 		GasFeeCap: big.NewInt(maxFee), Gas: transferGas, To: &to, Value: big.NewInt(1),

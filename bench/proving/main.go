@@ -105,7 +105,7 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 		Load: bench.Transfers, Connections: s.connections, Senders: s.senders,
 		PerSender: int(s.rate*s.duration.Seconds())/s.senders + 1,
 	}
-	target, err := bench.PrepareCairn(ctx, c, plan, nil, func(string) {})
+	target, err := bench.PrepareCairn(ctx, c, plan, nil, note)
 	if err != nil {
 		return o, err
 	}
@@ -118,6 +118,7 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 			return o, err
 		}
 	}
+	note("sending")
 	if err := c.Dev().SetBlockTime(ctx, s.blockTime); err != nil {
 		return o, err
 	}
@@ -141,6 +142,9 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 	o.touched, err = medianTouched(ctx, c, types.Height(first)+1, types.Height(o.blocks))
 	return o, err
 }
+
+// note tells how far a measurement is.
+func note(text string) { fmt.Fprintln(os.Stderr, "proving:", text) }
 
 // load sends the transfers, and observes the chain until they are in blocks.
 func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcome, send func() error) error {
