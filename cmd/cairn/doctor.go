@@ -116,25 +116,21 @@ func (s nodeSettings) followedChain() (*node.Follow, types.BlockHash, error) {
 	if _, err := follow.Options(); err != nil {
 		return nil, chain, err
 	}
-	if s.GenesisHash != "" {
-		if err := chain.UnmarshalText([]byte(s.GenesisHash)); err != nil {
-			return nil, chain, fmt.Errorf("--genesis-hash: %w", err)
-		}
+	wanted, err := s.genesisHash()
+	switch {
+	case err != nil:
+		return nil, chain, err
+	case wanted != nil:
+		return &follow, *wanted, nil
+	}
+	here, err := s.genesisHere()
+	switch {
+	case errors.Is(err, node.ErrLocked): // by a node that runs, which knows its chain
 		return &follow, chain, nil
-	}
-	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
-	if errors.Is(err, fs.ErrNotExist) && s.Genesis == "" {
-		stored, storedErr := node.StoredGenesis(s.DataDir)
-		if storedErr != nil { // a node that runs has it open, or the data directory's check says what is wrong
-			return &follow, chain, nil
-		}
-		if stored == nil {
-			return &follow, chain, errWhichChain
-		}
-		genesis, err = *stored, nil
-	}
-	if err == nil {
-		chain, err = node.GenesisHash(genesis)
+	case err == nil && here == nil:
+		err = errWhichChain
+	case err == nil:
+		chain, err = node.GenesisHash(*here)
 	}
 	return &follow, chain, err
 }

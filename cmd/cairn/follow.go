@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -45,11 +44,16 @@ func (s followSettings) config() (node.Follow, error) {
 	if len(s.Upstream) == 0 {
 		return node.Follow{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
 	}
+	for _, upstream := range s.Upstream {
+		if !strings.HasPrefix(upstream, "http://") && !strings.HasPrefix(upstream, "https://") {
+			return node.Follow{}, output.Usage(fmt.Errorf("--upstream: %q is no http or https URL, such as http://127.0.0.1:8777", upstream))
+		}
+	}
 	f := node.Follow{Upstreams: s.Upstream, CAFile: s.UpstreamCAFile, Refuse: !s.Forward, MaxLag: s.MaxLag, Stateless: s.Verify == verifyStateless}
 	if s.UpstreamKeyFile != "" {
 		content, err := os.ReadFile(s.UpstreamKeyFile)
 		if err != nil {
-			return node.Follow{}, output.Usage(err)
+			return node.Follow{}, output.Usage(fmt.Errorf("--upstream-key-file: %w", err))
 		}
 		f.Token = strings.TrimSpace(string(content))
 	}
@@ -58,38 +62,28 @@ func (s followSettings) config() (node.Follow, error) {
 
 var errWhichChain = errors.New("which chain? Name it with --genesis-hash, or give a file with --genesis")
 
-// followedGenesis is the genesis of the chain to follow: that of the file, of the data directory, or of an upstream, which
-// must have the hash that is set.
-func (s nodeSettings) followedGenesis(ctx context.Context, follow node.Follow, log *slog.Logger) (types.Genesis, error) {
+// genesisHash is the hash that the chain's block 0 must have, nil where any may.
+func (s followSettings) genesisHash() (*types.BlockHash, error) {
+	if s.GenesisHash == "" {
+		return nil, nil
+	}
 	var wanted types.BlockHash
-	if s.GenesisHash != "" {
-		if err := wanted.UnmarshalText([]byte(s.GenesisHash)); err != nil {
-			return types.Genesis{}, output.Usage(fmt.Errorf("--genesis-hash: %w", err))
-		}
+	if err := wanted.UnmarshalText([]byte(s.GenesisHash)); err != nil {
+		return nil, output.Usage(fmt.Errorf("--genesis-hash: %w", err))
 	}
-	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
-	if errors.Is(err, os.ErrNotExist) && s.Genesis == "" {
-		var stored *types.Genesis
-		if stored, err = node.StoredGenesis(s.DataDir); err != nil {
-			return types.Genesis{}, err
-		}
-		switch {
-		case stored != nil:
-			genesis = *stored
-		case s.GenesisHash == "":
-			return types.Genesis{}, output.Usage(errWhichChain)
-		default:
-			return node.FetchGenesis(ctx, follow, wanted, log)
-		}
-	}
-	if err != nil || s.GenesisHash == "" {
-		return genesis, err
+	return &wanted, nil
+}
+
+// checkGenesis holds a genesis to the hash that is wanted, if any is.
+func checkGenesis(genesis types.Genesis, wanted *types.BlockHash) error {
+	if wanted == nil {
+		return nil
 	}
 	hash, err := node.GenesisHash(genesis)
-	if err == nil && hash != wanted {
-		err = fmt.Errorf("the genesis here has the hash %s, not %s", hash, wanted)
+	if err == nil && hash != *wanted {
+		err = output.Usage(fmt.Errorf("--genesis-hash: the genesis here has the hash %s, not %s: is it the right --data-dir?", hash, wanted))
 	}
-	return genesis, err
+	return err
 }
 
 // progressInterval is the time between two looks at how far the node is.

@@ -234,22 +234,47 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 	}, nil
 }
 
-// chain is which chain the node is of, and what it needs to make its blocks or to follow it.
+// chain is which chain the node is of, and what it needs to follow it.
 func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis types.Genesis, follow node.Follow, err error) {
-	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
+	primary := s.Mode == string(api.ModePrimary)
+	if len(s.Upstream) > 0 || !primary {
 		if follow, err = s.followSettings.config(); err != nil {
 			return genesis, follow, err
 		}
 	}
-	if s.Mode != string(api.ModePrimary) {
-		genesis, err = s.followedGenesis(ctx, follow, log)
+	wanted, err := s.genesisHash()
+	if err != nil {
 		return genesis, follow, err
 	}
-	genesis, err = node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
-	if errors.Is(err, os.ErrNotExist) {
-		err = output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis", s.DataDir))
+	here, err := s.genesisHere()
+	switch {
+	case err != nil:
+		return genesis, follow, err
+	case here != nil:
+		return *here, follow, checkGenesis(*here, wanted)
+	case primary && follow.Upstreams != nil:
+		return genesis, follow, output.Usage(fmt.Errorf("there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir))
+	case primary:
+		return genesis, follow, output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis; to follow a network begin with --mode replica", s.DataDir))
+	case wanted == nil:
+		return genesis, follow, output.Usage(errWhichChain)
 	}
+	genesis, err = node.FetchGenesis(ctx, follow, *wanted, log)
 	return genesis, follow, err
+}
+
+// genesisHere is the genesis of the file, or else of the chain in the data directory; nil where there is neither.
+func (s nodeSettings) genesisHere() (*types.Genesis, error) {
+	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
+	switch {
+	case err == nil:
+		return &genesis, nil
+	case errors.Is(err, os.ErrNotExist) && s.Genesis == "":
+		return node.StoredGenesis(s.DataDir)
+	case errors.Is(err, os.ErrNotExist):
+		return nil, output.Usage(fmt.Errorf("--genesis: %w", err))
+	}
+	return nil, err
 }
 
 // key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that was
@@ -258,9 +283,13 @@ func (s nodeSettings) key() (*crypto.PrivateKey, error) {
 	if s.ProtocolKey == "" && s.Mode != string(api.ModePrimary) {
 		return nil, nil
 	}
-	key, err := node.ReadProtocolKey(orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile))
-	if err != nil {
-		return nil, err
+	path := orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile)
+	key, err := node.ReadProtocolKey(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow the producer's node with --mode replica --upstream URL", path))
+	case err != nil:
+		return nil, output.Usage(err)
 	}
 	return &key, nil
 }

@@ -4,15 +4,21 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Every level and format that is documented logs what is of its level and above, in its form; others are refused.
@@ -129,6 +135,10 @@ func TestFollowSettings(t *testing.T) {
 		{"a primary without state at a trusted block", func(s *nodeSettings) { s.Verify, s.TrustedHeader = verifyStateless, trusted }, "--verify stateless"},
 		{"an archive without state", func(s *nodeSettings) { s.Mode, s.Verify = "archive", verifyStateless }, "--verify stateless"},
 		{"a replica of nobody", func(s *nodeSettings) { s.Mode, s.Verify, s.TrustedHeader = "replica", verifyStateless, trusted }, "--upstream"},
+		{"neither primary nor replica", func(s *nodeSettings) { s.Mode = "replicate" }, "--mode"},
+		{"a primary that is to follow and has no chain", func(s *nodeSettings) { s.Upstream = []string{"http://x"} }, "--mode replica"},
+		{"an upstream that is no URL", func(s *nodeSettings) { s.Mode, s.Upstream = "replica", []string{"127.0.0.1:8777"} }, "--upstream"},
+		{"a genesis file that is not there", func(s *nodeSettings) { s.Genesis = "nowhere.json" }, "--genesis"},
 		{"a replica's verification", func(s *nodeSettings) { s.Mode, s.Verify, s.Upstream = "replica", "nonsense", []string{"http://x"} }, "--verify"},
 	} {
 		settings := nodeSettings{
@@ -195,5 +205,47 @@ func TestContractSettings(t *testing.T) {
 				t.Errorf("%s %d: %v", name, value, err)
 			}
 		}
+	}
+}
+
+// A directory that holds a chain needs no genesis file: what followed becomes the primary as it is, if it has the key. It is
+// held to --genesis-hash, and no network is started over it.
+func TestGenesisOfDirectory(t *testing.T) {
+	dir := t.TempDir()
+	key, err := crypto.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := node.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key}
+	genesis, err := node.InitNetwork(dir, network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(node.Config{DataDir: dir, Genesis: &genesis, Key: &key, RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{node.GenesisFile, node.ProtocolKeyFile, node.SettingsFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings := nodeSettings{DataDir: dir, Mode: "primary"}
+	got, _, err := settings.chain(t.Context(), nil)
+	if err != nil || got.Digest() != genesis.Digest() {
+		t.Errorf("genesis %v, %v", got, err)
+	}
+	if _, err := settings.key(); err == nil || !strings.Contains(err.Error(), "--protocol-key") || !strings.Contains(err.Error(), "--mode replica") {
+		t.Errorf("without a key: %v", err)
+	}
+	settings.GenesisHash = "0x" + strings.Repeat("1", 64)
+	if _, _, err := settings.chain(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "--genesis-hash") {
+		t.Errorf("another chain is wanted: %v", err)
+	}
+	if _, err := node.InitNetwork(dir, network); !errors.Is(err, node.ErrExists) {
+		t.Errorf("a network over a chain: %v", err)
 	}
 }

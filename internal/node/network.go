@@ -58,13 +58,13 @@ func (n NewNetwork) Genesis() (types.Genesis, error) {
 }
 
 // InitNetwork writes a network's genesis, its producer's key and settings into dir, which becomes a node's data
-// directory. A directory that holds one of the files is refused with [ErrExists], and nothing is written.
+// directory. A directory that holds one of the files, or a chain, is refused with [ErrExists], and nothing is written.
 func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 	g, err := n.Genesis()
 	if err != nil {
 		return types.Genesis{}, err
 	}
-	for _, name := range []string{GenesisFile, ProtocolKeyFile, SettingsFile} {
+	for _, name := range []string{GenesisFile, ProtocolKeyFile, SettingsFile, databaseDir} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return types.Genesis{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
 		}
