@@ -89,7 +89,7 @@ func WithoutCompression() ClientOption {
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("jsonrpc: server's address: %w", err)
+		return nil, fmt.Errorf("jsonrpc: server's address is no http or https URL: %w", err)
 	}
 	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return nil, fmt.Errorf("jsonrpc: server's address %q is no http or https URL", parsed.Redacted())

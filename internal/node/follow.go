@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -77,8 +78,11 @@ func (f Follow) sources() ([]replica.Source, error) {
 	return sources, nil
 }
 
-// FetchGenesis asks upstreams for the genesis of a chain that is known by the hash of its block 0, until one gives it or
-// ctx ends.
+// errOtherChain marks an upstream that is of another chain than the one to follow.
+var errOtherChain = errors.New("it is of another chain")
+
+// FetchGenesis asks upstreams for the genesis of a chain that is known by the hash of its block 0, until one gives it, all
+// are of other chains, or ctx ends.
 func FetchGenesis(ctx context.Context, f Follow, hash types.BlockHash, log *slog.Logger) (types.Genesis, error) {
 	options, err := f.Options()
 	if err != nil {
@@ -86,12 +90,19 @@ func FetchGenesis(ctx context.Context, f Follow, hash types.BlockHash, log *slog
 	}
 	const first, longest = 500 * time.Millisecond, 30 * time.Second
 	for wait := first; ; wait = min(2*wait, longest) {
+		var others []error
 		for _, url := range f.Upstreams {
 			g, err := fetchGenesis(ctx, url, options, hash)
-			if err == nil {
+			switch {
+			case err == nil:
 				return g, nil
+			case errors.Is(err, errOtherChain):
+				others = append(others, fmt.Errorf("%s: %w", url, err))
 			}
-			log.Warn("no genesis from an upstream", "error", err)
+			log.Warn("no genesis from an upstream", "upstream", url, "error", err)
+		}
+		if len(others) == len(f.Upstreams) {
+			return types.Genesis{}, fmt.Errorf("no upstream is of the chain %s: %w", hash, errors.Join(others...))
 		}
 		select {
 		case <-time.After(wait/2 + rand.N(wait/2)):
@@ -122,7 +133,7 @@ func fetchGenesis(ctx context.Context, url string, options []client.Option, hash
 	}
 	got, err := GenesisHash(g)
 	if err == nil && got != hash {
-		err = fmt.Errorf("its chain has the genesis hash %s, not %s", got, hash)
+		err = fmt.Errorf("%w: its genesis hash is %s", errOtherChain, got)
 	}
 	return g, err
 }
