@@ -77,6 +77,11 @@ func (s Sources) layers(fields []field) ([]layer, error) {
 	if s.File != "" {
 		values := koanf.New(".")
 		if err := values.Load(file.Provider(s.File), toml.Parser()); err != nil {
+			var at interface{ Position() (row, column int) } // of a file that is not TOML
+			if errors.As(err, &at) {
+				row, _ := at.Position()
+				return nil, fmt.Errorf("settings file %s: line %d: %w", s.File, row, err)
+			}
 			return nil, fmt.Errorf("settings file %s: %w", s.File, err)
 		}
 		for _, name := range values.Keys() {

@@ -116,7 +116,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused := newUser(t).fails(exitFailed, append(args, anyPorts...)...)
-			if !strings.Contains(refused.Message, "genesis") {
+			if strings.Count(refused.Message, "0x") != 2 || !strings.Contains(refused.Message, "genesis") {
 				t.Errorf("it says %q", refused.Message)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -161,11 +162,23 @@ func New(config Config) (_ *Node, err error) {
 	if n.front, err = n.newFront(); err != nil {
 		return nil, err
 	}
-	if n.listeners.rpc, err = net.Listen("tcp", config.RPCAddr); err != nil {
+	if n.listeners.rpc, err = listen(config.RPCAddr, "--rpc-addr"); err != nil {
 		return nil, err
 	}
-	n.listeners.admin, err = net.Listen("tcp", config.AdminAddr)
+	n.listeners.admin, err = listen(config.AdminAddr, "--admin-addr")
 	return n, err
+}
+
+// listen listens on an address that the flag sets.
+func listen(address, flag string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s %s is in use by another program, perhaps another node: end that, or choose another address", flag, address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return listener, nil
 }
 
 // tipLedger is the chain's tip, with its state or without.
@@ -182,13 +195,27 @@ func (n *Node) openLedger() error {
 		if err == nil {
 			n.ledger, n.importer = l, replica.Stateless(l)
 		}
-		return err
+		return n.otherGenesis(err)
 	}
 	l, err := ledger.Open(n.store, n.config.Genesis, n.config.Override, n.engine)
 	if err == nil {
 		n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
 	}
-	return err
+	return n.otherGenesis(err)
+}
+
+// otherGenesis says of [chain.ErrOtherGenesis] which two chains are meant, by the hashes that operators know.
+func (n *Node) otherGenesis(err error) error {
+	if !errors.Is(err, chain.ErrOtherGenesis) {
+		return err
+	}
+	stored, err1 := GenesisHash(n.store.Genesis())
+	given, err2 := GenesisHash(*n.config.Genesis)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the genesis hash of the chain in %s is %s, that of the genesis given %s: one of the two is in the wrong place",
+		chain.ErrOtherGenesis, n.config.DataDir, stored, given)
 }
 
 // OpenDatabase opens the database of a data directory, or one in memory where dir is empty.

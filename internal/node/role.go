@@ -44,6 +44,11 @@ func (n *Node) newEngine() (err error) {
 		}
 	}
 	n.produces.Store(n.replica == nil) // with an upstream it first hears from that what there is
+	if n.replica == nil {
+		if status := n.sequencer.Status(); status.State != sequencer.Producing {
+			n.config.Log.Warn("this node makes no blocks", "reason", status.Reason)
+		}
+	}
 	return nil
 }
 

@@ -230,7 +230,7 @@ func (s *Solo) Status() Status {
 	case !params.Known(p.Version):
 		return Status{Halted, fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)}
 	case p.Producer != s.key.PublicKey():
-		return Status{Holding, fmt.Sprintf("production was handed over to %s", p.Producer)}
+		return Status{Holding, fmt.Sprintf("the chain's producer is %s, and the key of this node is that of %s", types.Account(p.Producer), types.Account(s.key.PublicKey()))}
 	default:
 		return Status{State: Producing}
 	}

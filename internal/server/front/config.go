@@ -83,7 +83,7 @@ func (c Config) check() error {
 		return errors.New("front: a rate needs a burst of at least 1")
 	}
 	if (c.CertificateFile == "") != (c.KeyFile == "") {
-		return errors.New("TLS needs both a certificate and its key")
+		return errors.New("TLS needs both a certificate and its key: --tls-cert and --tls-key")
 	}
 	for _, origin := range c.Origins {
 		if origin != "*" && !strings.Contains(origin, "://") {

@@ -1,11 +1,18 @@
 package front
 
-import "crypto/tls"
+import (
+	"crypto/tls"
+	"fmt"
+)
 
 // watchCertificate loads the certificate, and again when its files change.
 func watchCertificate(config Config) (*watched[tls.Certificate], error) {
 	return watch(config.Log, func() (tls.Certificate, error) {
-		return tls.LoadX509KeyPair(config.CertificateFile, config.KeyFile)
+		certificate, err := tls.LoadX509KeyPair(config.CertificateFile, config.KeyFile)
+		if err != nil {
+			err = fmt.Errorf("certificate %s with key %s: %w", config.CertificateFile, config.KeyFile, err)
+		}
+		return certificate, err
 	}, config.CertificateFile, config.KeyFile)
 }
 

@@ -35,7 +35,7 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	}
 	if !v.empty {
 		if s.Genesis().Digest() != g.Digest() {
-			return fmt.Errorf("%w: it has %s, not %s", ErrOtherGenesis, s.Genesis().Digest(), g.Digest())
+			return ErrOtherGenesis
 		}
 		return nil
 	}
