@@ -2,7 +2,11 @@ package output
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -95,3 +99,45 @@ func failureOf(err error) failure {
 
 // oneLine puts a text that other software wrote on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// sentence is the failure for people: with what the answer of a node says beside its message, and its code.
+func (f failure) sentence() string {
+	if f.Code >= 0 {
+		return f.Message
+	}
+	text := f.Message
+	if detail, ok := f.Data[detailMember].(string); ok {
+		text += ": " + oneLine(detail)
+	}
+	notes := []string{fmt.Sprintf("code %d", f.Code)}
+	for _, name := range slices.Sorted(maps.Keys(f.Data)) {
+		if value := noteText(f.Data[name]); value != "" && !slices.Contains(spoken, name) {
+			notes = append(notes, name+" "+value)
+		}
+	}
+	return text + " (" + strings.Join(notes, ", ") + ")"
+}
+
+// detailMember of an error's data is a sentence that goes on where the message ends.
+const detailMember = "detail"
+
+// spoken are members of an error's data that its message says in words.
+var spoken = []string{detailMember, "reason", "revertData"}
+
+// noteText is a member of an error's data where it is short: a text, a number, or a quantity in hex, which is a number too.
+func noteText(value any) string {
+	switch v := value.(type) {
+	case string:
+		if digits, isHex := strings.CutPrefix(v, "0x"); isHex {
+			if quantity, err := strconv.ParseUint(digits, 16, 64); err == nil {
+				return strconv.FormatUint(quantity, 10)
+			}
+		}
+		return oneLine(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}

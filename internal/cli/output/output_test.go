@@ -76,6 +76,29 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// People read what programs find in the data of an error: nobody has to ask again with --json.
+func TestFailureTellsItsData(t *testing.T) {
+	for _, test := range []struct {
+		answer *jsonrpc.Error
+		want   string
+	}{
+		{jsonrpc.NewError(-32012, "the code is refused", "reason", "module_refused", "detail", "at byte 8:\n it has floats", "gasUsed", "0x10"),
+			"the code is refused: at byte 8: it has floats (code -32012, gasUsed 16)"},
+		{jsonrpc.NewError(-32010, "out of gas", "reason", "out_of_gas", "revertData", "0x"), "out of gas (code -32010)"},
+		{jsonrpc.NewError(-32602, "no such block", "max", "0x2a", "param", "height", "topics", []any{"a"}, "more", true, "seconds", 2e8),
+			"no such block (code -32602, max 42, more true, param height, seconds 200000000)"},
+		{jsonrpc.NewError(-32030, "not here", "primary", "http://a", "hash", "0x"+strings.Repeat("ab", 32)),
+			"not here (code -32030, hash 0x" + strings.Repeat("ab", 32) + ", primary http://a)"},
+		{jsonrpc.NewError(-32601, "no method"), "no method (code -32601)"},
+	} {
+		var prose bytes.Buffer
+		New(io.Discard, &prose, false).Fail(test.answer)
+		if prose.String() != "Error: "+test.want+"\n" {
+			t.Errorf("%q, want %q", &prose, test.want)
+		}
+	}
+}
+
 func TestResult(t *testing.T) {
 	result := map[string]string{"a": "<b>"}
 	people := func(text *Text) { text.Line("a is %s", "<b>") }

@@ -55,14 +55,6 @@ func (p *Printer) Fail(err error) int {
 	return ExitCode(err)
 }
 
-// sentence is the failure for people: with the code of JSON-RPC where there is one.
-func (f failure) sentence() string {
-	if f.Code < 0 {
-		return fmt.Sprintf("%s (code %d)", f.Message, f.Code)
-	}
-	return f.Message
-}
-
 type success struct {
 	OK     bool `json:"ok"`
 	Result any  `json:"result"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,6 +279,9 @@ func TestProductionEndsWithHandover(t *testing.T) {
 		f.send(producerKey, types.Configure{Parameters: next})
 		synctest.Wait()
 		f.expect("state", f.Status().State, Holding)
+		for _, key := range []crypto.PrivateKey{alice, producerKey} {
+			f.expect("named in the reason", strings.Contains(f.Status().Reason, types.Account(key.PublicKey()).String()), true)
+		}
 		f.send(alice, payment)
 		synctest.Wait()
 		f.expect("height", f.height(), types.Height(1))
