@@ -283,9 +283,23 @@ func (s *session) explain(ctx context.Context, err error) error {
 	case errors.Is(err, client.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded):
 		return explained{fmt.Sprintf("the node at %s did not answer within %s", s.settings.RPCURL, s.settings.Timeout), err}
 	case errors.Is(err, client.ErrUnreachable) && errors.As(err, &transport):
-		return explained{fmt.Sprintf("no node can be reached at %s: %s", s.settings.RPCURL, transport.Err), err}
+		return explained{fmt.Sprintf("no node can be reached at %s: %s%s", s.settings.RPCURL, transport.Err, transportHint(transport.Err)), err}
 	}
 	return err
+}
+
+// transportHint says what is probably wrong with the URL or the settings where a connection does not come to an answer.
+func transportHint(err error) string {
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &unknown):
+		return "; if the certificate is your own, name it with --ca-file"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "; it does not speak TLS: try http://"
+	case errors.Is(err, io.EOF):
+		return " (the connection was closed without an answer); if the node speaks TLS: try https://"
+	}
+	return ""
 }
 
 // chain asks the node which chain it is on.

@@ -99,6 +99,9 @@ func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 	if help && len(args) != 2 {
 		return printHelp(PrinterOf(command), command)
 	}
+	if len(args) == 1 {
+		args = append(args, "") // no function's name: which ones there are is said below
+	}
 	if err := exactly("CONTRACT", "FUNCTION")(command, args); err != nil {
 		return output.Usage(err)
 	}
@@ -116,14 +119,14 @@ func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 	}
 	parameters := target.parameters(command)
 	if help {
-		return printHelp(PrinterOf(command), target.explained(command, parameters))
+		return printHelp(PrinterOf(command), target.explained(command, args[0], parameters))
 	}
 	if err := exclusive(command); err != nil {
 		return output.Usage(err)
 	}
 	given, err := parseParameters(command, parameters, words)
 	if err != nil {
-		return output.Usage(err)
+		return output.Usage(fmt.Errorf("%w; the function is %s", err, target.function))
 	}
 	encoded, err := f.encode(s, target, given)
 	if err != nil {
@@ -157,6 +160,9 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 	}
 	t := target{contract: id, chain: chain, function: abi.Function{Name: function, Mode: abi.Write}}
 	declared, err := s.client.ContractABI(ctx, id)
+	if err == nil && function == "" && declared == nil {
+		err = output.Usage(errors.New("which function? The contract does not say what it has"))
+	}
 	if declared == nil || err != nil {
 		return t, err
 	}
@@ -167,6 +173,9 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 			if f.Mode != abi.Init {
 				names = append(names, f.Name)
 			}
+		}
+		if function == "" {
+			return target{}, output.Usage(fmt.Errorf("which function? The contract has %s", strings.Join(names, ", ")))
 		}
 		return target{}, output.Usage(fmt.Errorf("the contract has no function %q: it has %s", function, strings.Join(names, ", ")))
 	}
@@ -192,17 +201,17 @@ func (t target) parameters(command *cobra.Command) *pflag.FlagSet {
 // parameterName annotates a flag with the parameter that it gives.
 const parameterName = "parameter"
 
-// explained is a command whose help is the function's.
-func (t target) explained(command *cobra.Command, parameters *pflag.FlagSet) *cobra.Command {
+// explained is a command whose help is the function's, of the contract as it was named.
+func (t target) explained(command *cobra.Command, contract string, parameters *pflag.FlagSet) *cobra.Command {
 	does := "It changes the state: it is called by a transaction."
 	if t.function.Mode == abi.Read {
 		does = "It only reads: it is called by a view call."
 	}
 	c := &cobra.Command{
-		Use: t.function.Name, Long: fmt.Sprintf("%s\n\n%s", t.function, does),
+		Use: t.function.Name, Long: fmt.Sprintf("%s\n\n%s \"cairn call --help\" lists the other flags.", t.function, does),
 		RunE: func(*cobra.Command, []string) error { return nil }, DisableFlagsInUseLine: true,
 	}
-	c.Use = command.CommandPath() + " " + t.contract.String() + " " + t.function.Name + " [flags]"
+	c.Use = command.CommandPath() + " " + contract + " " + t.function.Name + " [flags]"
 	c.Flags().AddFlagSet(parameters)
 	return c
 }
@@ -271,6 +280,9 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 	}
 	payload := types.Call{Amount: value, Contract: t.contract, Function: t.function.Name, Args: args}
 	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	if f.trace && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
+		s.Note("It would fail and was not sent: there is no trace. With --gas-limit it is sent all the same, and traced.")
+	}
 	if receipt == nil || err != nil {
 		return err
 	}
@@ -304,8 +316,12 @@ func (s *session) called(ctx context.Context, receipt api.Receipt, traced bool) 
 		}
 	}
 	if err := client.Failure(receipt); err != nil {
-		if result.Trace != nil && !s.JSON() {
+		switch {
+		case s.JSON():
+		case result.Trace != nil:
 			s.Note("%s", s.traceText(*result.Trace))
+		default:
+			s.Note("What it did: cairn tx trace %s", receipt.TransactionHash)
 		}
 		return err
 	}

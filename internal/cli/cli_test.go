@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -180,6 +183,55 @@ func TestJSONAfterTheMistake(t *testing.T) {
 	}
 	if o := desk.run(t, "status", "--nope", "--", "--json"); o.out != "" || o.exit != 2 {
 		t.Errorf("an argument was taken for the flag: %+v", o)
+	}
+}
+
+func TestMistypedFlags(t *testing.T) {
+	desk := newDesk(t, nil)
+	for words, says := range map[string]string{
+		"status --rpc-ulr x":                   "unknown flag: --rpc-ulr, did you mean --rpc-url?",
+		"status --nothing-like-it":             "unknown flag: --nothing-like-it\n",
+		"status --timeout 5":                   `--timeout: "5" is not a duration such as "1s"`,
+		"send dev1 1 --from dev0 --nonce -1":   `--nonce: "-1" is not a whole number of at least 0`,
+		"send dev1 1 --from dev0 --dry-run=ja": `--dry-run: "ja" is not true or false`,
+	} {
+		if o := desk.run(t, strings.Fields(words)...); o.exit != 2 || !strings.Contains(o.err, says) {
+			t.Errorf("%s: %+v", words, o)
+		}
+	}
+}
+
+// Who takes one of http and https for the other, or does not know a certificate, is told.
+func TestTransportHints(t *testing.T) {
+	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewUnstartedServer(http.NotFoundHandler())
+	defer plain.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	closing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing.Close()
+	go func() {
+		for {
+			connection, err := closing.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = connection.Read(make([]byte, 4096)) // what it asks does not matter
+			_ = connection.Close()
+		}
+	}()
+	desk := newDesk(t, nil)
+	for url, says := range map[string]string{
+		"https" + strings.TrimPrefix(plain.URL, "http"): "try http://",
+		secure.URL:                          "--ca-file",
+		"http://" + closing.Addr().String(): "try https://",
+	} {
+		if o := desk.run(t, "status", "--rpc-url", url); o.exit != 3 || !strings.Contains(o.err, says) {
+			t.Errorf("%s: %+v", url, o)
+		}
 	}
 }
 

@@ -223,6 +223,33 @@ func TestHelpOfAFunction(t *testing.T) {
 	}
 }
 
+// Who mistypes a call reads what the contract has, and what the function takes.
+func TestMistypedCallNamesWhatThereIs(t *testing.T) {
+	desk := newDesk(t, startNode(t))
+	for _, test := range []struct {
+		words []string
+		says  string
+	}{
+		{[]string{"call", gold}, "which function? The contract has balanceOf, transfer, "},
+		{[]string{"call", bare}, "which function?"},
+		{[]string{"call", gold, "transfer", "--too", "dev1"}, "unknown flag: --too; the function is transfer(to account, amount u64) bool"},
+	} {
+		if o := desk.run(t, test.words...); o.exit != 2 || !strings.Contains(o.err, test.says) {
+			t.Errorf("%q: %+v", test.words, o)
+		}
+	}
+}
+
+// A call that fails says how to see what it did.
+func TestFailedCallPointsAtItsTrace(t *testing.T) {
+	reason := "out_of_gas"
+	node := startNode(t)
+	node.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
+	if o := newDesk(t, node).run(t, "call", gold, "stop", "--from", "dev0"); o.exit != 1 || !strings.Contains(o.err, "cairn tx trace 0x") {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestCallCompletes(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	for _, test := range []struct{ words, want string }{

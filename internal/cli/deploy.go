@@ -142,7 +142,7 @@ func (s *session) free(name string) error {
 	_, err := s.store.Find(name)
 	switch {
 	case err == nil:
-		return fmt.Errorf("%w: %s", keystore.ErrExists, name)
+		return fmt.Errorf("%w: %s is in the keystore already; choose another, or free it: cairn keys delete %s", keystore.ErrExists, name, name)
 	case errors.Is(err, keystore.ErrNotFound):
 		return nil
 	}

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairn-chain/cairn/internal/cli/output"
 )
@@ -29,6 +31,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(explainFlag)
 	started := false
 	watch(root, &started)
 	command, err := root.ExecuteContextC(ctx)
@@ -61,6 +64,40 @@ func watch(command *cobra.Command, started *bool) {
 	for _, child := range command.Commands() {
 		watch(child, started)
 	}
+}
+
+// explainFlag says of a flag that cannot be parsed what would be right.
+func explainFlag(command *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		if similar := similarFlag(command, unknown.GetSpecifiedName()); similar != "" {
+			return fmt.Errorf("%w, did you mean --%s?", err, similar)
+		}
+	case errors.As(err, &invalid):
+		if wants, ok := flagValues[invalid.GetFlag().Value.Type()]; ok {
+			return fmt.Errorf("--%s: %q is not %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
+		}
+	}
+	return err
+}
+
+// flagValues are the kinds of flags whose values have a form.
+var flagValues = map[string]string{
+	"uint64": "a whole number of at least 0", "uint": "a whole number of at least 0", "uint8": "a whole number from 0 to 255",
+	"int": "a whole number", "duration": `a duration such as "1s"`, "bool": "true or false",
+}
+
+// similarFlag is the flag of a command whose name differs from the given one by the least, at most by two letters; empty if
+// there is none.
+func similarFlag(command *cobra.Command, name string) (similar string) {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	command.Flags().VisitAll(func(flag *pflag.Flag) { names.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}}) })
+	if found := names.SuggestionsFor(name); len(found) > 0 {
+		similar = found[0]
+	}
+	return similar
 }
 
 func asksJSON(args []string) bool {

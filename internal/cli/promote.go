@@ -131,6 +131,10 @@ func reasonOf(status api.SyncStatus) string {
 
 // promote sends the transaction and waits until the node makes blocks.
 func (s *session) promote(ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters) error {
+	balance, err := s.client.Balance(ctx, types.Account(next.Producer), api.Latest())
+	if err == nil && balance == 0 {
+		s.Note("Warning: the new producer has no coins: without any it can change no parameter and hand production on to nobody.")
+	}
 	receipt, err := flags.send(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
 		func() (crypto.PrivateKey, error) { return key, nil })
 	if receipt == nil || err != nil {
@@ -147,10 +151,6 @@ func (s *session) promote(ctx context.Context, command *cobra.Command, flags *su
 		return fmt.Errorf("production was handed over in block %d, %w", receipt.BlockHeight, err)
 	}
 	result := promotion{next.Producer, receipt.TransactionHash, receipt.BlockHeight, first, time.Since(began).Round(time.Millisecond).Seconds()}
-	balance, err := s.client.Balance(ctx, types.Account(next.Producer), api.Latest())
-	if err == nil && balance == 0 {
-		s.Note("Warning: the new producer has no coins: without any it can change no parameter and hand production on to nobody.")
-	}
 	s.Note("To make it last, set mode = \"primary\" for this node. A node whose mode is not primary waits for an upstream at its start.")
 	return s.Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "Producer", Value: result.Producer}, output.Field{Name: "Transaction", Value: result.TransactionHash},

@@ -117,7 +117,7 @@ func (v statusView) people(t *output.Text) {
 		{Name: "Height", Value: v.Sync.LocalHeight}, {Name: "Synced", Value: yesNo(v.Sync.Synced)},
 		{Name: "Blocks behind", Value: v.Sync.BlocksBehind}, {Name: "Peers", Value: v.Node.PeerCount},
 		{Name: "Oldest state", Value: v.Node.OldestHeight}, {Name: "Protocol version", Value: v.Node.ProtocolVersion},
-		{Name: "Producer", Value: v.Node.ProtocolPublicKey}, {Name: "Verification", Value: v.Node.Verification}, {Name: "Proofs", Value: v.proofs()},
+		{Name: "Producer", Value: "0x" + v.Node.ProtocolPublicKey}, {Name: "Verification", Value: v.Node.Verification}, {Name: "Proofs", Value: v.proofs()},
 	}
 	if v.Sync.Reason != nil {
 		fields = append(fields, output.Field{Name: "Reason", Value: *v.Sync.Reason})

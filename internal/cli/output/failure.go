@@ -1,6 +1,7 @@
 package output
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -126,18 +127,18 @@ var spoken = []string{detailMember, "reason", "revertData"}
 
 // noteText is a member of an error's data where it is short: a text, a number, or a quantity in hex, which is a number too.
 func noteText(value any) string {
-	switch v := value.(type) {
-	case string:
-		if digits, isHex := strings.CutPrefix(v, "0x"); isHex {
-			if quantity, err := strconv.ParseUint(digits, 16, 64); err == nil {
-				return strconv.FormatUint(quantity, 10)
-			}
-		}
-		return oneLine(v)
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case bool:
-		return strconv.FormatBool(v)
+	raw, err := json.Marshal(value)
+	var text string
+	switch {
+	case err != nil || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
+		return ""
+	case json.Unmarshal(raw, &text) != nil:
+		return string(raw)
 	}
-	return ""
+	if digits, isHex := strings.CutPrefix(text, "0x"); isHex {
+		if quantity, err := strconv.ParseUint(digits, 16, 64); err == nil {
+			return strconv.FormatUint(quantity, 10)
+		}
+	}
+	return oneLine(text)
 }
