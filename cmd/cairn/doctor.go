@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ func newDoctor() *cobra.Command {
 		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica --upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
 		findings := []finding{checkSettings(settings), checkProcessor(), checkFiles()}
-		findings = append(findings, checkDataDir(command.Context(), settings)...)
+		findings = append(findings, checkDataDir(settings)...)
 		findings = append(findings, checkUpstreams(command.Context(), settings)...)
 		for _, address := range []string{settings.RPCAddr, settings.AdminAddr} {
 			findings = append(findings, checkPort(command.Context(), address))
@@ -198,32 +197,68 @@ func checkFiles() finding {
 	return f
 }
 
-func checkDataDir(ctx context.Context, settings nodeSettings) []finding {
+func checkDataDir(settings nodeSettings) []finding {
 	dir := settings.DataDir
 	if dir == "" {
 		return []finding{{"data directory", stateProblem, "none is set and there is no home directory", "name one with --data-dir"}}
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return []finding{{"data directory", stateOK, dir + " is not there yet", ""}}
+		return []finding{{"data directory", stateWarning, dir + " is not there yet", "right for a replica that begins; else name the right one with --data-dir, or make it with `cairn init " + dir + "`"}}
 	}
-	findings := []finding{checkDisk(dir), checkDatabase(dir)}
-	if _, err := os.Stat(filepath.Join(dir, node.GenesisFile)); err == nil {
-		findings = append(findings, checkFile("genesis", func() error {
-			_, err := node.ReadGenesis(filepath.Join(dir, node.GenesisFile))
-			return err
-		}), checkFile("producer's key", func() error {
-			_, err := node.ReadProtocolKey(orIn(dir, settings.ProtocolKey, node.ProtocolKeyFile))
-			return err
-		}))
+	database, stored := checkDatabase(dir)
+	findings := []finding{checkDisk(dir), database}
+	genesis := stored
+	if path := orIn(dir, settings.Genesis, node.GenesisFile); exists(path) {
+		file, f := checkGenesisFile(path, stored)
+		findings = append(findings, f)
+		if genesis == nil {
+			genesis = file
+		}
+	}
+	// Who makes blocks must have a key, who follows may. A development chain has no file of settings that says what it is.
+	path := orIn(dir, settings.ProtocolKey, node.ProtocolKeyFile)
+	if settings.ProtocolKey != "" || settings.Mode == string(api.ModePrimary) || exists(path) {
+		findings = append(findings, checkKey(path, genesis, settings.Mode))
 	}
 	return findings
 }
 
-func checkFile(name string, read func() error) finding {
-	if err := read(); err != nil {
-		return finding{name, stateProblem, err.Error(), "put the right file in its place"}
+// exists tells whether there is something at a path, readable or not.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// checkGenesisFile reads a genesis file, and compares it with the genesis of the chain in the directory, nil where that is not
+// known.
+func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, finding) {
+	const check = "genesis"
+	genesis, err := node.ReadGenesis(path)
+	if err != nil {
+		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
 	}
-	return finding{name, stateOK, "readable", ""}
+	hash, err := node.GenesisHash(genesis)
+	if err != nil {
+		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
+	}
+	if stored != nil && stored.Digest() != genesis.Digest() {
+		return &genesis, finding{check, stateProblem, fmt.Sprintf("%s has the hash %s, and the database is of another chain", path, hash), "put the chain's own genesis file in its place, or the directory's own database"}
+	}
+	return &genesis, finding{check, stateOK, "hash " + hash.String(), ""}
+}
+
+// checkKey reads the producer's key. Another than the genesis names is right only once production was handed over.
+func checkKey(path string, genesis *types.Genesis, mode string) finding {
+	const check = "producer's key"
+	key, err := node.ReadProtocolKey(path)
+	if err != nil {
+		return finding{check, stateProblem, err.Error(), "put the key's file there, name another with --protocol-key, or follow with --mode replica"}
+	}
+	if genesis != nil && mode != string(api.ModeReplica) && mode != string(api.ModeArchive) && genesis.Parameters.Producer != key.PublicKey() {
+		return finding{check, stateWarning, fmt.Sprintf("the key of %s, not of the producer in the genesis, %s", types.Account(key.PublicKey()), types.Account(genesis.Parameters.Producer)),
+			"right if production was handed over to it; else this node makes no blocks"}
+	}
+	return finding{check, stateOK, "of " + types.Account(key.PublicKey()).String(), ""}
 }
 
 // minFreeDisk is a day of a busy chain.
@@ -241,17 +276,19 @@ func checkDisk(dir string) finding {
 	return f
 }
 
-func checkDatabase(dir string) finding {
+// checkDatabase also returns the genesis of the chain in the directory, nil where there is none or a node uses it.
+func checkDatabase(dir string) (finding, *types.Genesis) {
+	const check = "database"
 	genesis, err := node.StoredGenesis(dir)
 	switch {
 	case errors.Is(err, node.ErrLocked):
-		return finding{"database", stateOK, "in use by a running node", ""}
+		return finding{check, stateOK, "in use by a running node", ""}, nil
 	case err != nil:
-		return finding{"database", stateProblem, err.Error(), "see `cairn db check`, or restore a copy"}
+		return finding{check, stateProblem, err.Error(), "see `cairn db check`, or restore a copy"}, nil
 	case genesis == nil:
-		return finding{"database", stateOK, "no chain yet", ""}
+		return finding{check, stateOK, "no chain yet", ""}, nil
 	}
-	return finding{"database", stateOK, fmt.Sprintf("chain id %d, %s", genesis.ChainID, genesis.Network), ""}
+	return finding{check, stateOK, fmt.Sprintf("chain id %d, %s", genesis.ChainID, genesis.Network), ""}, genesis
 }
 
 func checkPort(ctx context.Context, address string) finding {

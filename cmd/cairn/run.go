@@ -36,8 +36,19 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 		}
 		return run(command)
 	}
-	command.Args = cobra.NoArgs
+	command.Args = noArguments
 	return command
+}
+
+// noArguments refuses words that are no flags: the directory is one that newcomers write.
+func noArguments(command *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case command.Flags().Lookup("data-dir") != nil:
+		return fmt.Errorf("%s takes no arguments, and %q is given: a directory is named with --data-dir", command.CommandPath(), args[0])
+	}
+	return fmt.Errorf("%s takes no arguments, and %q is given", command.CommandPath(), args[0])
 }
 
 func settingsSources(command *cobra.Command) config.Sources {

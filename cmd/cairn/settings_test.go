@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
@@ -247,5 +249,60 @@ func TestGenesisOfDirectory(t *testing.T) {
 	}
 	if _, err := node.InitNetwork(dir, network); !errors.Is(err, node.ErrExists) {
 		t.Errorf("a network over a chain: %v", err)
+	}
+}
+
+// The doctor tells whose key and which chain there is, and what does not fit.
+func TestDoctorOfDirectory(t *testing.T) {
+	dir := t.TempDir()
+	key, err := crypto.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	genesis, err := node.InitNetwork(dir, node.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := genesis
+	other.Time++
+	settings := nodeSettings{DataDir: dir, Mode: "primary"}
+	path := filepath.Join(dir, node.ProtocolKeyFile)
+	if f := checkKey(path, &genesis, settings.Mode); f.State != stateOK || !strings.Contains(f.Detail, types.Account(key.PublicKey()).String()) {
+		t.Errorf("%+v", f)
+	}
+	for _, f := range checkDataDir(settings) {
+		if f.State == stateProblem {
+			t.Errorf("a new network: %+v", f)
+		}
+	}
+	if _, f := checkGenesisFile(filepath.Join(dir, node.GenesisFile), &other); f.State != stateProblem || f.Advice == "" {
+		t.Errorf("the database is of another chain: %+v", f)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("1", 64)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := checkKey(path, &genesis, settings.Mode); f.State != stateWarning || f.Advice == "" {
+		t.Errorf("another key: %+v", f)
+	}
+	if f := checkKey(path, &genesis, "replica"); f.State != stateOK {
+		t.Errorf("another key of a replica: %+v", f)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if found := checkDataDir(settings); found[len(found)-1].State != stateProblem {
+		t.Errorf("no key: %+v", found)
+	}
+	settings.DataDir = filepath.Join(dir, "nowhere")
+	if found := checkDataDir(settings); found[0].State != stateWarning {
+		t.Errorf("no directory: %+v", found)
+	}
+}
+
+func TestArgumentsThatAreNone(t *testing.T) {
+	for command, says := range map[*cobra.Command]string{newNode(): "--data-dir", newInit(): "a directory"} {
+		if err := command.Args(command, []string{"./mychain", "more"}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", command.Name(), err)
+		}
 	}
 }

@@ -93,7 +93,9 @@ var flagValues = map[string]string{
 // there is none.
 func similarFlag(command *cobra.Command, name string) (similar string) {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
-	command.Flags().VisitAll(func(flag *pflag.Flag) { names.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}}) })
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
+	})
 	if found := names.SuggestionsFor(name); len(found) > 0 {
 		similar = found[0]
 	}
