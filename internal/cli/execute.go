@@ -66,8 +66,12 @@ func watch(command *cobra.Command, started *bool) {
 	}
 }
 
-// explainFlag says of a flag that cannot be parsed what would be right.
+// explainFlag says of a flag that cannot be parsed what would be right. What is no command is the first thing wrong with a
+// line, not a flag after it.
 func explainFlag(command *cobra.Command, err error) error {
+	if args := command.Flags().Args(); command.HasSubCommands() && len(args) > 0 {
+		return wrongCommand(command, args)
+	}
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
@@ -113,13 +117,6 @@ func asksJSON(args []string) bool {
 func NewGroup(command *cobra.Command) *cobra.Command {
 	command.Args = cobra.ArbitraryArgs
 	command.SuggestionsMinimumDistance = 2
-	// What is no command is the first thing wrong with a line, not a flag after it. Commands below inherit the function.
-	command.SetFlagErrorFunc(func(failed *cobra.Command, err error) error {
-		if args := failed.Flags().Args(); failed == command && len(args) > 0 {
-			return wrongCommand(failed, args)
-		}
-		return err
-	})
 	command.RunE = func(command *cobra.Command, args []string) error { return output.Usage(wrongCommand(command, args)) }
 	return command
 }
