@@ -101,25 +101,26 @@ func (w *written) prove(p *prover.Prover, n, runs int) (b provenBlock, err error
 	var room blockproof.Room
 	var trace, prove, verify []time.Duration
 	for range runs + 1 { // the first run finds cold caches, and does not count
-		begun := time.Now()
-		segments, err := blockproof.Trace(statement, accesses, witness, parallel.Run)
-		if err != nil {
-			return b, err
-		}
-		tracing, proving := time.Since(begun), time.Duration(0)
 		b = provenBlock{writes: n}
-		arguments := make([][]byte, len(segments))
-		for i := range segments {
-			begun = time.Now()
-			columns := segments[i].Columns(&room, parallel.Run)
-			filled := time.Now()
-			if arguments[i], err = p.Prove(&segments[i].Instance, level, columns, parallel.Run); err != nil {
+		begun, tracing, proving := time.Now(), time.Duration(0), time.Duration(0)
+		var segments []blockproof.Proven
+		for segment, err := range blockproof.Trace(statement, accesses, witness, parallel.Run) {
+			if err != nil {
 				return b, err
 			}
+			columns := segment.Columns(&room, parallel.Run)
+			filled := time.Now()
+			argument, err := p.Prove(&segment.Instance, level, columns, parallel.Run)
+			if err != nil {
+				return b, err
+			}
+			segments = append(segments, segment.Proven(argument))
+			b.rows += segment.Rows()
 			tracing, proving = tracing+filled.Sub(begun), proving+time.Since(filled)
-			b.rows += segments[i].Rows()
+			begun = time.Now()
 		}
-		proof := blockproof.EncodeProof(segments, arguments)
+		tracing += time.Since(begun)
+		proof := blockproof.EncodeProof(segments)
 		begun = time.Now()
 		if _, err := blockproof.VerifyProof(statement, accesses, proof, stark.Levels[level].Bits, parallel.Run); err != nil {
 			return b, err

@@ -3,6 +3,7 @@
 package proving
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
@@ -33,14 +34,14 @@ func (t *Task) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeTask decodes what Encode gives; byte fields alias b.
+// DecodeTask decodes what Encode gives. It keeps nothing of b: most of that is the witness, which is decoded by then.
 func DecodeTask(b []byte) (*Task, error) {
 	d := codec.NewDecoder(b)
 	encodedBundle, encodedWitness := d.Bytes(MaxTaskBytes), d.Bytes(MaxTaskBytes)
 	if err := d.Finish(); err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
-	bundle, err := blockproof.DecodeBundle(encodedBundle)
+	bundle, err := blockproof.DecodeBundle(bytes.Clone(encodedBundle))
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
@@ -79,15 +80,16 @@ func (p *Prover) Prove(t *Task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	segments, err := blockproof.Trace(statement, t.Accesses, t.Witness, p.parallel)
-	if err != nil {
-		return nil, err
-	}
-	arguments := make([][]byte, len(segments))
-	for i := range segments {
-		if arguments[i], err = p.prover.Prove(&segments[i].Instance, p.level, segments[i].Columns(&p.room, p.parallel), p.parallel); err != nil {
-			return nil, fmt.Errorf("segment %d: %w", i, err)
+	var segments []blockproof.Proven
+	for segment, err := range blockproof.Trace(statement, t.Accesses, t.Witness, p.parallel) {
+		if err != nil {
+			return nil, err
 		}
+		argument, err := p.prover.Prove(&segment.Instance, p.level, segment.Columns(&p.room, p.parallel), p.parallel)
+		if err != nil {
+			return nil, fmt.Errorf("segment %d: %w", len(segments), err)
+		}
+		segments = append(segments, segment.Proven(argument))
 	}
-	return blockproof.EncodeProof(segments, arguments), nil
+	return blockproof.EncodeProof(segments), nil
 }

@@ -64,17 +64,17 @@ func BenchmarkBlock(b *testing.B) {
 			changes[key(i*97)] = []byte(fmt.Sprint("written by block of ", k, i))
 		}
 		statement, accesses, w := s.apply(b, changes)
-		segments, err := Trace(statement, accesses, w, goroutines)
+		segments, err := collect(Trace(statement, accesses, w, goroutines))
 		if err != nil {
 			b.Fatal(err)
 		}
 		rows := 0
 		for i := range segments {
-			rows += segments[i].rows
+			rows += segments[i].Rows()
 		}
 		b.Run(fmt.Sprintf("trace/%d", k), func(b *testing.B) {
 			for b.Loop() {
-				segments, err := Trace(statement, accesses, w, cores)
+				segments, err := collect(Trace(statement, accesses, w, cores))
 				if err != nil {
 					b.Fatal(err)
 				}

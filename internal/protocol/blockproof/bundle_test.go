@@ -50,7 +50,7 @@ func newBundle(tb testing.TB, height types.Height) Bundle {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	segments, err := Trace(statement, accesses, w, goroutines)
+	segments, err := collect(Trace(statement, accesses, w, goroutines))
 	if err != nil {
 		tb.Fatal(err)
 	}

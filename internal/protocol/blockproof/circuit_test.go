@@ -55,17 +55,19 @@ func TestRandomBatches(t *testing.T) {
 			seen[s]++
 		}
 		s := b.statement()
-		segments, err := s.segments(b.entries(), w, largest, InOrder)
+		segments, err := s.all(b.entries(), w, largest)
 		if err != nil {
 			t.Fatalf("batch %d: %v", n, err)
 		}
 		check(t, segments)
-		rows += segments[0].rows
+		rows += segments[0].Rows()
 		if n%1000 == 999 {
 			t.Logf("%d batches so far", n+1)
 		}
 		if n%2 == 0 {
-			cut += len(b.checkCut(t, size{4*pathBits + 1, 1 + r.IntN(len(b.list))})) - 1
+			most := cutAt(4*pathBits+1, 1+r.IntN(len(b.list)))
+			most.unit, most.open = 1+n/2%4, n%17
+			cut += len(b.checkCut(t, most)) - 1
 		}
 	}
 	for s := tree.ShapeEmpty; s <= tree.ShapeNode; s++ {
@@ -113,7 +115,7 @@ func TestNamedBatches(t *testing.T) {
 			b.write(path, hash)
 		}
 		s := b.statement()
-		segments, err := s.segments(b.entries(), b.witness(), largest, InOrder)
+		segments, err := s.all(b.entries(), b.witness(), largest)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -129,7 +131,7 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	tb.Helper()
 	segments := b.segments(tb, most)
 	check(tb, segments)
-	trie, err := newTrie(b.entries(), b.witness(), InOrder)
+	trie, err := newTrie(b.entries(), b.witness(), most, InOrder)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	for i := range segments {
 		s := &segments[i]
 		high := low + len(s.part.levels)
-		if rows := s.rows; rows > trie.rows(low, high) || rows > max(most.rows, 4*pathBits+1) || high-low > most.entries {
+		if rows := s.Rows(); rows > trie.rows(low, high) || rows > max(most.rows, 4*pathBits+1) || high-low > most.entries {
 			tb.Fatalf("segment %d of %d has %d rows, at most %d and %v", i, len(segments), rows, trie.rows(low, high), most)
 		}
 		before, after := b.afterSome(low).root(), b.afterSome(high).root()
@@ -180,7 +182,7 @@ func TestCuts(t *testing.T) {
 		}
 		t.Run(test.name, func(t *testing.T) {
 			for entries := range len(b.list) {
-				b.checkCut(t, size{1 << maxLogRows, entries + 1})
+				b.checkCut(t, cutAt(1<<maxLogRows, entries+1))
 			}
 		})
 	}
@@ -198,19 +200,19 @@ func TestUnopenedWitness(t *testing.T) {
 	}
 	w.Shapes[last], w.Digests = tree.ShapeDigest, []poseidon.Digest{nodeOf(w.Digests[0], w.Digests[1])}
 	s := b.statement()
-	segments, err := s.segments(b.entries(), w, largest, InOrder)
+	segments, err := s.all(b.entries(), w, largest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check(t, segments)
-	if _, err := s.segments(b.entries(), w, size{1 << maxLogRows, 1}, InOrder); !errors.Is(err, ErrWitness) {
+	if _, err := s.all(b.entries(), w, cutAt(1<<maxLogRows, 1)); !errors.Is(err, ErrWitness) {
 		t.Errorf("cut where nothing stands beside: %v", err)
 	}
 }
 
 // TestColumnsInAnyOrder: a segment's table is the same whichever was made before it.
 func TestColumnsInAnyOrder(t *testing.T) {
-	segments := everything().segments(t, size{1 << maxLogRows, 2})
+	segments := everything().segments(t, cutAt(1<<maxLogRows, 2))
 	var tables [][]field.Vector
 	for i := range segments {
 		tables = append(tables, segments[i].Columns(new(Room), InOrder))
@@ -249,7 +251,7 @@ func TestEveryColumn(t *testing.T) {
 	table := segment.Columns(new(Room), InOrder)
 	var rows []int // one of each phase
 	for _, p := range []phase{same, changed, after} {
-		rows = append(rows, slices.IndexFunc(segment.tableRows(), func(r tableRow) bool { return r.phase == p && r.open[1] }))
+		rows = append(rows, slices.IndexFunc(segment.rows, func(r tableRow) bool { return r.phase == p && r.open[1] }))
 	}
 	refused, free := 0, 0
 	for i, column := range table {
@@ -341,8 +343,10 @@ func TestWitnessRefused(t *testing.T) {
 			t.Helper()
 			w := b.witness()
 			change(&w)
-			if _, err := s.segments(entries, w, largest, InOrder); !errors.Is(err, ErrWitness) {
-				t.Fatalf("%s: %v", name, err)
+			for _, most := range []size{largest, cutAt(largest.rows, largest.entries)} {
+				if _, err := s.all(entries, w, most); !errors.Is(err, ErrWitness) {
+					t.Fatalf("%s: %v", name, err)
+				}
 			}
 		}
 		w := b.witness()
@@ -372,7 +376,7 @@ func TestWitnessRefused(t *testing.T) {
 
 // TestSplicedSegments: a segment's table does not satisfy the public side and roots of another segment.
 func TestSplicedSegments(t *testing.T) {
-	segments := everything().segments(t, size{70, maxEntries})
+	segments := everything().segments(t, cutAt(70, maxEntries))
 	if len(segments) < 2 {
 		t.Fatalf("%d segments", len(segments))
 	}

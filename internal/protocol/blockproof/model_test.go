@@ -1,6 +1,7 @@
 package blockproof
 
 import (
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -167,12 +168,35 @@ func (b *batch) vanish(before, accessed []poseidon.Digest) bool {
 func (b *batch) segments(tb testing.TB, most size) []Segment {
 	tb.Helper()
 	s := b.statement()
-	segments, err := s.segments(b.entries(), b.witness(), most, InOrder)
+	segments, err := s.all(b.entries(), b.witness(), most)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return segments
 }
+
+// all returns the segments that s.segments yields.
+func (s *Statement) all(entries []entry, w tree.Witness, most size) (all []Segment, err error) {
+	err = s.segments(entries, w, most, InOrder, func(segment *Segment) bool {
+		all = append(all, *segment)
+		return true
+	})
+	return all, err
+}
+
+// collect returns the segments that Trace makes.
+func collect(segments iter.Seq2[*Segment, error]) (all []Segment, err error) {
+	for segment, err := range segments {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, *segment)
+	}
+	return all, nil
+}
+
+// cutAt is a size of so many rows and entries, with units of two entries of which few are open at a time.
+func cutAt(rows, entries int) size { return size{rows, entries, 2, 8} }
 
 // random draws paths that share prefixes of all lengths, some of them at the edges of elements.
 type random struct {

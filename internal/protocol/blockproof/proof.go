@@ -28,33 +28,38 @@ const (
 	minSegmentBytes = 8 + 8 + 8 + 32 + 8
 )
 
-// EncodeProof puts the segments' proofs together, in the order of segments.
-func EncodeProof(segments []Segment, arguments [][]byte) []byte {
-	e := codec.NewEncoder(1024)
-	e.U8(version)
-	e.U64(uint64(len(segments)))
-	for i := range segments {
-		segments[i].part.encode(e)
-		e.Bytes(arguments[i])
-	}
-	return e.Data()
-}
-
-// proven is a segment's part with the argument for it.
-type proven struct {
+// Proven is a segment's part of a proof.
+type Proven struct {
 	part
 	argument []byte
 }
 
+// EncodeProof puts the segments' parts together, in the order of segments.
+func EncodeProof(segments []Proven) []byte {
+	size := 1 + 8
+	for i := range segments {
+		s := &segments[i]
+		size += minSegmentBytes + 8 + len(s.levels) + bytesPerOther*len(s.others) + 4*len(s.steps) + len(s.argument)
+	}
+	e := codec.NewEncoder(size)
+	e.U8(version)
+	e.U64(uint64(len(segments)))
+	for i := range segments {
+		segments[i].part.encode(e)
+		e.Bytes(segments[i].argument)
+	}
+	return e.Data()
+}
+
 // decodeProof decodes what EncodeProof gives. It returns an error that wraps ErrProof.
-func decodeProof(b []byte) ([]proven, error) {
+func decodeProof(b []byte) ([]Proven, error) {
 	d := codec.NewDecoder(b)
 	if v := d.U8(); v != version {
 		d.Fail(fmt.Errorf("version %d", v))
 	}
-	segments := make([]proven, 0, 8)
+	segments := make([]Proven, 0, 8)
 	for range d.Length(maxSegments, minSegmentBytes) {
-		var s proven
+		var s Proven
 		s.decode(d)
 		s.argument = d.Bytes(maxArgument)
 		if d.Err() != nil {
@@ -168,7 +173,7 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, p
 
 // cover checks that the segments, each of which begins where the one before it ends, cover the list and end with the
 // root after. It returns the root before.
-func (s *Statement) cover(accesses []types.Access, segments []proven) (poseidon.Digest, error) {
+func (s *Statement) cover(accesses []types.Access, segments []Proven) (poseidon.Digest, error) {
 	before, err := poseidon.ParseDigest(s.PreRoot)
 	if err != nil {
 		return before, fmt.Errorf("%w: root before: %w", ErrStatement, err)

@@ -77,16 +77,16 @@ func prove(tb testing.TB, segments []Segment) []byte { return proveAt(tb, segmen
 
 func proveAt(tb testing.TB, segments []Segment, level int) []byte {
 	tb.Helper()
-	var arguments [][]byte
+	var all []Proven
 	for i := range segments {
 		s := &segments[i]
 		argument, err := testProver().Prove(&s.Instance, level, s.Columns(new(Room), goroutines), goroutines)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		arguments = append(arguments, argument)
+		all = append(all, s.Proven(argument))
 	}
-	return EncodeProof(segments, arguments)
+	return EncodeProof(all)
 }
 
 func TestProofOfBlocks(t *testing.T) {
@@ -100,7 +100,7 @@ func TestProofOfBlocks(t *testing.T) {
 		{key(3): {9}, key(4): nil, key(50): nil, key(51): {7}, key(5): {5, 1}},
 	} {
 		statement, accesses, w := s.apply(t, changes)
-		segments, err := Trace(statement, accesses, w, goroutines)
+		segments, err := collect(Trace(statement, accesses, w, goroutines))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestProofOfBlocks(t *testing.T) {
 		if err != nil || bits != 100 {
 			t.Fatalf("%d bits, %v", bits, err)
 		}
-		t.Logf("%d accesses, %d rows: %d bytes", len(accesses), segments[0].rows, len(proof))
+		t.Logf("%d accesses, %d rows: %d bytes", len(accesses), segments[0].Rows(), len(proof))
 	}
 }
 
@@ -136,7 +136,7 @@ func TestProofOfRefilledHalf(t *testing.T) {
 	}
 	changes[refilled[len(refilled)-1]] = []byte{6}
 	statement, accesses, w := s.apply(t, changes)
-	segments, err := trace(statement, accesses, w, size{1 << maxLogRows, 1}, goroutines)
+	segments, err := collect(trace(statement, accesses, w, cutAt(1<<maxLogRows, 1), goroutines))
 	if err != nil || len(segments) != len(accesses) {
 		t.Fatalf("%d segments of %d accesses, %v", len(segments), len(accesses), err)
 	}
@@ -149,7 +149,6 @@ func TestProofOfRefilledHalf(t *testing.T) {
 type provenBlock struct {
 	statement Statement
 	accesses  []types.Access
-	segments  []Segment
 	proof     []byte
 }
 
@@ -169,14 +168,14 @@ func newProvenBlock(tb testing.TB, salt byte) provenBlock {
 	changes[key(1)] = genesis[key(1)]
 	changes[key(4)], changes[key(100)], changes[key(101)] = nil, nil, []byte{salt, 7}
 	statement, accesses, w := s.apply(tb, changes)
-	segments, err := trace(statement, accesses, w, size{60, maxEntries}, goroutines)
+	segments, err := collect(trace(statement, accesses, w, cutAt(60, maxEntries), goroutines))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if len(segments) < 2 {
-		tb.Fatalf("%d segments of %d rows", len(segments), segments[0].rows)
+		tb.Fatalf("%d segments of %d rows", len(segments), segments[0].Rows())
 	}
-	return provenBlock{statement, accesses, segments, prove(tb, segments)}
+	return provenBlock{statement, accesses, prove(tb, segments)}
 }
 
 func (b *provenBlock) refuse(t *testing.T, name string, change func(s *Statement, accesses *[]types.Access, proof *[]byte)) {
@@ -271,47 +270,43 @@ func TestChangedBytesRefused(t *testing.T) {
 // TestSplicedProofsRefused puts proofs together from segments in another order and from two blocks.
 func TestSplicedProofsRefused(t *testing.T) {
 	a, b := newProvenBlock(t, 1), newProvenBlock(t, 2)
-	decode := func(proof []byte) (parts []Segment, arguments [][]byte) {
+	decode := func(proof []byte) []Proven {
 		decoded, err := decodeProof(proof)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range decoded {
-			parts, arguments = append(parts, Segment{part: s.part}), append(arguments, s.argument)
-		}
-		return parts, arguments
+		return decoded
 	}
-	parts, arguments := decode(a.proof)
-	otherParts, otherArguments := decode(b.proof)
-	if again := EncodeProof(parts, arguments); !bytes.Equal(again, a.proof) {
+	segments, others := decode(a.proof), decode(b.proof)
+	if again := EncodeProof(segments); !bytes.Equal(again, a.proof) {
 		t.Error("decoding and encoding a proof changes it")
 	}
-	refuse := func(name string, parts []Segment, arguments [][]byte) {
+	refuse := func(name string, segments ...Proven) {
 		t.Helper()
-		a.refuse(t, name, func(_ *Statement, _ *[]types.Access, proof *[]byte) { *proof = EncodeProof(parts, arguments) })
+		a.refuse(t, name, func(_ *Statement, _ *[]types.Access, proof *[]byte) { *proof = EncodeProof(segments) })
 	}
-	last := len(parts) - 1
-	refuse("the last left out", parts[:last], arguments[:last])
-	refuse("the first left out", parts[1:], arguments[1:])
-	refuse("the last twice", append(parts[:last:last], parts[last], parts[last]), append(arguments[:last:last], arguments[last], arguments[last]))
-	refuse("in the other order", []Segment{parts[1], parts[0]}, [][]byte{arguments[1], arguments[0]})
-	refuse("another block's", otherParts, otherArguments)
-	for i := range parts {
-		replaced, replacedArguments := slices.Clone(parts), slices.Clone(arguments)
-		replacedArguments[i] = otherArguments[i]
-		refuse("an argument of another block", parts, replacedArguments)
-		replaced[i] = otherParts[i]
-		refuse("a segment of another block", replaced, replacedArguments)
+	last := len(segments) - 1
+	refuse("the last left out", segments[:last]...)
+	refuse("the first left out", segments[1:]...)
+	refuse("the last twice", append(segments[:last:last], segments[last], segments[last])...)
+	refuse("in the other order", segments[1], segments[0])
+	refuse("another block's", others...)
+	for i := range segments {
+		replaced := slices.Clone(segments)
+		replaced[i].argument = others[i].argument
+		refuse("an argument of another block", replaced...)
+		replaced[i] = Proven{others[i].part, segments[i].argument}
+		refuse("a segment of another block", replaced...)
 	}
 }
 
 func TestEmptyBlock(t *testing.T) {
 	s := Statement{Height: 3, AccessesDigest: types.DigestAccesses(nil)}
-	segments, err := Trace(s, nil, tree.Witness{}, goroutines)
+	segments, err := collect(Trace(s, nil, tree.Witness{}, goroutines))
 	if err != nil || len(segments) > 0 {
 		t.Fatalf("%d segments, %v", len(segments), err)
 	}
-	proof := EncodeProof(nil, nil)
+	proof := EncodeProof(nil)
 	if bits, err := VerifyProof(s, nil, proof, 128, InOrder); err != nil || bits != 128 {
 		t.Errorf("%d bits, %v", bits, err)
 	}
@@ -327,8 +322,11 @@ func FuzzDecodeProof(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	short := make([][]byte, len(decoded)) // arguments are opaque here
-	f.Add(EncodeProof(b.segments, short))
+	short := slices.Clone(decoded)
+	for i := range short {
+		short[i].argument = nil // arguments are opaque here
+	}
+	f.Add(EncodeProof(short))
 	f.Add([]byte{version})
 	f.Add(b.proof[:200])
 	f.Fuzz(func(t *testing.T, proof []byte) {
@@ -339,12 +337,7 @@ func FuzzDecodeProof(f *testing.F) {
 			}
 			return
 		}
-		var parts []Segment
-		var arguments [][]byte
-		for _, s := range decoded {
-			parts, arguments = append(parts, Segment{part: s.part}), append(arguments, s.argument)
-		}
-		if again := EncodeProof(parts, arguments); !bytes.Equal(again, proof) {
+		if again := EncodeProof(decoded); !bytes.Equal(again, proof) {
 			t.Fatal("decoding and encoding changes the proof")
 		}
 		if _, err := VerifyProof(b.statement, b.accesses, proof, 100, InOrder); err == nil && !bytes.Equal(proof, b.proof) {

@@ -15,7 +15,7 @@ func TestSecondVerifier(t *testing.T) {
 	}
 	s.apply(t, changes)
 	statement, accesses, w := s.apply(t, map[string][]byte{key(3): {9}, key(4): nil, key(50): nil, key(51): {7}})
-	segments, err := Trace(statement, accesses, w, goroutines)
+	segments, err := collect(Trace(statement, accesses, w, goroutines))
 	if err != nil {
 		t.Fatal(err)
 	}

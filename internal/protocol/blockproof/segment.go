@@ -2,6 +2,7 @@ package blockproof
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -19,29 +20,17 @@ var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", 
 
 // Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. Its argument is a
 // proof of Instance from the table that Columns makes.
-//
-// Segments of one block have their tables made from the same memory, so one is made at a time; in any order, but in that
-// of the segments with the least work.
 type Segment struct {
 	Instance stark.Statement
 	part     part
-	trie     *trie
-	low      int // its first entry
-	rows     int
+	rows     []tableRow
 }
 
 // Rows is how many rows of the table are used, each of which proves a hash.
-func (s *Segment) Rows() int { return s.rows }
+func (s *Segment) Rows() int { return len(s.rows) }
 
-// tableRows makes the rows of the table, as Trace has made them before. Those of the last segment, often the only one, are
-// still there.
-func (s *Segment) tableRows() []tableRow {
-	if s.trie.made.low != s.low {
-		s.trie.carry(s.low)
-		s.trie.emit(s.low, s.low+len(s.part.levels))
-	}
-	return s.trie.made.rows
-}
+// Proven is a segment's part of a block's proof, with the argument for it.
+func (s *Segment) Proven(argument []byte) Proven { return Proven{s.part, argument} }
 
 // tableRow is a row of the table before it is spread over columns.
 type tableRow struct {
@@ -60,71 +49,94 @@ const (
 	after                // the row after that
 )
 
-// Trace makes the segments of a proof from a block's accesses and their witness in the tree before. It returns errors
-// that wrap ErrAccesses and ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too): a block's own
+// Trace makes the segments of a proof from a block's accesses and their witness in the tree before, one after the other:
+// none is kept, and memory is taken for the witness, the accesses and one of them. It ends with the first error, which
+// wraps ErrAccesses or ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too): a block's own
 // accesses and witness always make segments.
-func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) ([]Segment, error) {
+func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) iter.Seq2[*Segment, error] {
 	return trace(s, accesses, w, largest, parallel)
 }
 
-// size is how many rows and entries a segment has at most. One of 4·pathBits + 1 rows has room for any entry.
-type size struct{ rows, entries int }
-
-var largest = size{1 << maxLogRows, maxEntries}
-
-// trace is Trace with segments of another size.
-func trace(s Statement, accesses []types.Access, w tree.Witness, most size, parallel Parallel) ([]Segment, error) {
-	if err := s.check(accesses); err != nil || len(accesses) == 0 {
-		return nil, err
-	}
-	entries, err := newEntries(accesses, parallel)
-	if err != nil {
-		return nil, err
-	}
-	return s.segments(entries, w, most, parallel)
+// size is how much is there at a time.
+type size struct {
+	rows, entries int // of a segment, at most; one of 4·pathBits + 1 rows has room for any entry
+	unit          int // entries of a unit, at most
+	open          int // positions below units from which on units are closed before others are opened
 }
 
-// segments makes segments of at most the given size; there is at least one entry.
-func (s *Statement) segments(entries []entry, w tree.Witness, most size, parallel Parallel) ([]Segment, error) {
-	t, err := newTrie(entries, w, parallel)
+// largest: 2^20 positions take 64 MiB. Of smaller units fewer positions would be made twice, and more kept.
+var largest = size{rows: 1 << maxLogRows, entries: maxEntries, unit: 1 << 8, open: 1 << 20}
+
+// trace is Trace with segments of another size.
+func trace(s Statement, accesses []types.Access, w tree.Witness, most size, parallel Parallel) iter.Seq2[*Segment, error] {
+	return func(yield func(*Segment, error) bool) {
+		var entries []entry
+		err := s.check(accesses)
+		if err == nil && len(accesses) > 0 {
+			entries, err = newEntries(accesses, parallel)
+		}
+		if err == nil && len(entries) > 0 {
+			err = s.segments(entries, w, most, parallel, func(segment *Segment) bool { return yield(segment, nil) })
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// segments yields segments of at most the given size; there is at least one entry.
+func (s *Statement) segments(entries []entry, w tree.Witness, most size, parallel Parallel, yield func(*Segment) bool) error {
+	t, err := newTrie(entries, w, most, parallel)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	before := t.at(1).now.digest
 	if before.Bytes() != s.PreRoot {
-		return nil, fmt.Errorf("%w: it is of another root before the block", ErrWitness)
+		return fmt.Errorf("%w: it is of another root before the block", ErrWitness)
 	}
-	var segments []Segment
-	for t.carried < len(entries) {
-		low := t.carried
-		t.emit(low, t.fitting(low, most))
-		if t.made.err != nil {
-			return nil, t.made.err
+	cuts := t.cuts()
+	for i, low := range cuts[:len(cuts)-1] {
+		high := cuts[i+1]
+		e := t.emit(low, high)
+		switch {
+		case e.err != nil:
+			return e.err
+		case high == len(entries) && e.part.after.Bytes() != s.PostRoot:
+			return fmt.Errorf("%w: it leads to another root after the block", ErrWitness)
 		}
-		segments = append(segments, Segment{part: t.made.part, trie: t, low: low, rows: len(t.made.rows)})
+		instance := s.instance(chain{i, len(cuts) - 1, len(entries), low, before}, entries[low:high], &e.part)
+		if !yield(&Segment{instance, e.part, e.rows}) {
+			return nil
+		}
+		before = e.part.after
 	}
-	if t.at(1).now.digest.Bytes() != s.PostRoot {
-		return nil, fmt.Errorf("%w: it leads to another root after the block", ErrWitness)
-	}
-	for i := range segments {
-		segment := &segments[i]
-		low, high := segment.low, segment.low+len(segment.part.levels)
-		segment.Instance = s.instance(chain{i, len(segments), len(entries), low, before}, entries[low:high], &segment.part)
-		before = segment.part.after
-	}
-	return segments, nil
+	return nil
 }
 
-// fitting is where the longest segment from entry low on ends that surely has at most the given size.
-func (t *trie) fitting(low int, most size) int {
-	entries := min(len(t.entries)-low, most.entries)
-	return low + sort.Search(entries-1, func(i int) bool { return t.rows(low, low+i+2) > most.rows }) + 1
+// cuts is where segments begin, and after them where the last ends.
+func (t *trie) cuts() []int {
+	cuts := []int{0}
+	for low := 0; low < len(t.entries); {
+		low = t.fitting(low)
+		cuts = append(cuts, low)
+	}
+	return cuts
 }
 
-// emit makes the rows of the segment with the entries low to high, before which all are carried out, and carries them out.
-func (t *trie) emit(low, high int) {
-	t.change(low, high, 1)
-	e := emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high))}
+// fitting is where the longest segment from entry low on ends that surely has at most the size that it may have.
+func (t *trie) fitting(low int) int {
+	entries := min(len(t.entries)-low, t.most.entries)
+	return low + sort.Search(entries-1, func(i int) bool { return t.rows(low, low+i+2) > t.most.rows }) + 1
+}
+
+// emit makes the segment with the entries low to high, before which all are carried out, and carries them out.
+func (t *trie) emit(low, high int) *emitter {
+	if t.opened.size >= t.most.open {
+		t.close()
+	}
+	t.open(low, high)
+	t.change(low, high)
+	e := &emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high))}
 	e.touched(1)
 	for i := range e.rows {
 		if row := &e.rows[i]; row.phase != after {
@@ -136,7 +148,7 @@ func (t *trie) emit(low, high int) {
 	}
 	t.commit(high)
 	e.part.after = t.at(1).now.digest
-	t.made = e
+	return e
 }
 
 // rows bounds the rows that the entries low to high take: one for each position above them, one more for each that they
@@ -151,28 +163,25 @@ func (t *trie) rows(low, high int) int {
 	return n + t.deletions[high] - t.deletions[low] + 2*t.depth
 }
 
-// carry carries entries out, or takes them back, so that those before the given one are carried out.
-func (t *trie) carry(to int) {
-	if to < t.carried {
-		t.change(to, t.carried, 0)
-	} else {
-		t.change(t.carried, to, 1)
+// version is which of an entry's values stands in the tree now.
+func (t *trie) version(entry int) int {
+	if entry < t.carried {
+		return 1
 	}
-	t.commit(to)
+	return 0
 }
 
-// change computes what stands at positions next, when the entries low to high have their leaves after (version 1) or
-// before (0).
-func (t *trie) change(low, high, version int) {
+// change computes what stands at positions next, when the entries low to high have their leaves after.
+func (t *trie) change(low, high int) {
 	var levels [pathBits + 1][]int32 // positions with halves
-	t.gather(1, low, high, version, &levels)
+	t.gather(1, low, high, &levels)
 	for level := pathBits; level >= 0; level-- {
 		t.join(levels[level], t.after)
 	}
 }
 
 // gather gives position i and those below it a next, if the entries low to high change them, and leaves theirs.
-func (t *trie) gather(i int32, low, high, version int, levels *[pathBits + 1][]int32) {
+func (t *trie) gather(i int32, low, high int, levels *[pathBits + 1][]int32) {
 	p := t.at(i)
 	low, high = max(low, int(p.low)), min(high, int(p.high))
 	if low >= high || t.changes[low] == t.changes[high] {
@@ -180,13 +189,13 @@ func (t *trie) gather(i int32, low, high, version int, levels *[pathBits + 1][]i
 	}
 	p.next = int32(len(t.next))
 	if !p.hasHalves() {
-		t.next = append(t.next, next{i, leafOrEmpty(t.entries[p.low].leaves[version])})
+		t.next = append(t.next, next{i, leafOrEmpty(t.entries[p.low].leaves[1])})
 		return
 	}
 	t.next = append(t.next, next{position: i})
 	levels[p.level] = append(levels[p.level], i)
 	for _, half := range p.halves {
-		t.gather(half, low, high, version, levels)
+		t.gather(half, low, high, levels)
 	}
 }
 
@@ -259,6 +268,9 @@ func (e *emitter) mustOpen(h, other *position) bool {
 // shown makes the rows of position i, which the segment does not touch, so that they show whether it is a leaf.
 func (e *emitter) shown(i int32) {
 	p := e.t.at(i)
+	if p.closed {
+		e.t.open(int(p.low), int(p.high))
+	}
 	switch {
 	case p.now.kind == opaque:
 		e.err = errUnopened
@@ -266,13 +278,11 @@ func (e *emitter) shown(i int32) {
 	case !p.hasHalves():
 		o := other{level: p.level}
 		if p.low < p.high { // an entry of another segment
-			entry, version := &e.t.entries[p.low], 0
-			if int(p.low) < e.low {
-				version = 1
-			}
-			o.path, o.valueHash = entry.path, entry.hashes[version]
+			entry := &e.t.entries[p.low]
+			o.path, o.valueHash = entry.path, entry.hashes[e.t.version(int(p.low))]
 		} else {
-			o.path, o.valueHash = e.t.sites[p.site].path, e.t.sites[p.site].valueHash
+			site := e.t.siteOf(p)
+			o.path, o.valueHash = site.path, site.valueHash
 		}
 		e.part.others = append(e.part.others, o)
 		return

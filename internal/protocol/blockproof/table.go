@@ -30,7 +30,7 @@ func (r *Room) columns(rows int) []field.Vector {
 // Columns makes the table that satisfies the circuit: columns of a power of two of rows. They lie in room, until it is
 // used again.
 func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
-	all := s.tableRows()
+	all := s.rows
 	rows := 1 << max(minLogRows, bits.Len(uint(len(all)-1)))
 	table, padding := room.columns(rows), paddingRow()
 	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {

@@ -36,60 +36,40 @@ func leafOrEmpty(digest poseidon.Digest) subtree {
 	return subtree{leaf, digest}
 }
 
-// position is a position of the tree. Each access has one of its own, with nothing else below it. Blocks have millions.
-type position struct {
-	now       subtree
-	low, high int32    // the entries below it
-	halves    [2]int32 // positions; both 0: it is a leaf, empty or opaque
-	site      int32    // of a leaf or node that has no entries below it; 0: none
-	next      int32    // in trie.next, where a change is going on; 0: nothing changes there
-	level     uint8
-}
-
-func (p *position) hasHalves() bool { return p.halves != [2]int32{} }
-
 // next is what stands at a position after a change.
 type next struct {
 	position int32
 	subtree
 }
 
-// positionsPerChunk is how many positions are allocated at a time.
-const positionsPerChunk = 1 << 12
-
-// site is where a leaf is that no access has the path of, or a path that leads to a node.
-type site struct {
-	path, valueHash poseidon.Digest
-}
-
 // trie is the part of the tree that the accesses and the witness describe, when the first so many entries are carried
 // out. Position 1 is the root, and 0 any that is empty and has no entries below it.
 type trie struct {
 	entries   []entry
+	most      size
 	carried   int
-	made      emitter // the last that emit made
-	chunks    [][]position
-	size      int    // of positions
+	kept      slab   // positions with many entries below them, what is beside those, and units
+	opened    slab   // positions below units
+	units     []unit // ascending by entries
 	next      []next // of the change that is going on; the first means nothing
-	sites     []site
-	levels    [pathBits + 1][]int32 // positions with halves, by level; until newTrie returns
-	depth     int                   // how many levels have such
-	changes   []int                 // changes[i]: how many entries before i are changed
-	deletions []int                 // deletions[i]: how many of them leave nothing
-	above     spans                 // of entries, those below each position with halves
-	changed   spans                 // of changed entries, likewise
-	shapes    []tree.Shape
-	digests   []poseidon.Digest
+	depth     int    // how many levels have positions with halves
+	changes   []int  // changes[i]: how many entries before i are changed
+	deletions []int  // deletions[i]: how many of them leave nothing
+	above     spans  // of entries, those below each position with halves
+	changed   spans  // of changed entries, likewise
 	parallel  Parallel
-	err       error // of reading the witness; all that is read after it is void
+
+	// While the witness, or the part of a unit, is read:
+	rest                      tree.Witness // what is not read yet
+	inUnit                    bool
+	own                       int32 // the unit's position, until it is made
+	unhashed, unhashedInUnits unhashed
+	err                       error // all that is read after it is void
 }
 
 // newTrie reads the witness.
-func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) {
-	t := &trie{
-		entries: entries, next: make([]next, 1), sites: make([]site, 1),
-		shapes: w.Shapes, digests: w.Digests, parallel: parallel,
-	}
+func newTrie(entries []entry, w tree.Witness, most size, parallel Parallel) (*trie, error) {
+	t := &trie{entries: entries, most: most, next: make([]next, 1), kept: slab{sites: make([]site, 1)}, rest: w, parallel: parallel}
 	t.add(0, 0, 0)
 	t.changes, t.deletions = make([]int, len(entries)+1), make([]int, len(entries)+1)
 	for i := range entries {
@@ -101,37 +81,33 @@ func newTrie(entries []entry, w tree.Witness, parallel Parallel) (*trie, error) 
 			}
 		}
 	}
+	t.above, t.changed = newSpans(len(entries)), newSpans(t.changes[len(entries)])
 	t.touched(0, len(entries), 0)
-	if t.err == nil && len(t.shapes)+len(t.digests) > 0 {
-		t.fail("%d shapes and %d digests too many", len(t.shapes), len(t.digests))
+	if n, m := len(t.rest.Shapes), len(t.rest.Digests); t.err == nil && n+m > 0 {
+		t.fail("%d shapes and %d digests too many", n, m)
 	}
 	if t.err != nil {
 		return nil, t.err
 	}
-	for level := pathBits; level >= 0; level-- {
-		t.join(t.levels[level], func(p *position) *subtree { return &p.now })
+	for _, u := range []*unhashed{&t.unhashedInUnits, &t.unhashed} {
+		t.measure(u)
+		t.hash(u)
 	}
-	t.measure()
-	t.levels, t.shapes, t.digests = [pathBits + 1][]int32{}, nil, nil // of no more use, and many
+	t.above.sum()
+	t.changed.sum()
 	return t, nil
 }
 
-// at is position i. Its address stays the same.
-func (t *trie) at(i int32) *position { return &t.chunks[i/positionsPerChunk][i%positionsPerChunk] }
-
-// measure sets what bounds rows.
-func (t *trie) measure() {
-	t.above, t.changed = newSpans(len(t.entries)), newSpans(t.changes[len(t.entries)])
-	for level, positions := range t.levels {
+// measure adds positions to what bounds rows.
+func (t *trie) measure(u *unhashed) {
+	for level, positions := range u.nodes {
 		for _, i := range positions {
 			p := t.at(i)
-			t.depth = level + 1
+			t.depth = max(t.depth, level+1)
 			t.above.add(int(p.low), int(p.high))
 			t.changed.add(t.changes[p.low], t.changes[p.high])
 		}
 	}
-	t.above.sum()
-	t.changed.sum()
 }
 
 // spans counts spans of things in a row by how many begin before a thing and how many end before it.
@@ -171,22 +147,22 @@ func (t *trie) fail(format string, args ...any) {
 
 // shape takes the witness' next shape.
 func (t *trie) shape() tree.Shape {
-	if len(t.shapes) == 0 {
+	if len(t.rest.Shapes) == 0 {
 		t.fail("it ends early")
 		return tree.ShapeEmpty
 	}
-	s := t.shapes[0]
-	t.shapes = t.shapes[1:]
+	s := t.rest.Shapes[0]
+	t.rest.Shapes = t.rest.Shapes[1:]
 	return s
 }
 
 // digest takes the witness' next digest.
 func (t *trie) digest() (d poseidon.Digest) {
-	if len(t.digests) == 0 {
+	if len(t.rest.Digests) == 0 {
 		t.fail("it has too few digests")
 		return d
 	}
-	d, t.digests = t.digests[0], t.digests[1:]
+	d, t.rest.Digests = t.rest.Digests[0], t.rest.Digests[1:]
 	for _, e := range d {
 		if e >= poseidon.P {
 			t.fail("%w", poseidon.ErrNotCanonical)
@@ -195,27 +171,10 @@ func (t *trie) digest() (d poseidon.Digest) {
 	return d
 }
 
-// add adds a position with the given entries below it.
-func (t *trie) add(level, low, high int) int32 {
-	if t.size%positionsPerChunk == 0 {
-		t.chunks = append(t.chunks, make([]position, positionsPerChunk))
-	}
-	i := int32(t.size)
-	t.size++
-	*t.at(i) = position{level: uint8(level), low: int32(low), high: int32(high)}
-	return i
-}
-
-// addSite notes where a position without entries is.
-func (t *trie) addSite(p int32, s site) {
-	t.at(p).site = int32(len(t.sites))
-	t.sites = append(t.sites, s)
-}
-
 // path is one that leads to a position with entries or a site.
 func (t *trie) path(p *position) *poseidon.Digest {
 	if p.site != 0 {
-		return &t.sites[p.site].path
+		return &t.siteOf(p).path
 	}
 	return &t.entries[p.low].path
 }
@@ -230,6 +189,13 @@ func (t *trie) prefix(p *position) poseidon.Digest { return prefix(t.path(p), in
 
 // touched reads a position at level with entries low to high below it; there is at least one.
 func (t *trie) touched(low, high, level int) int32 {
+	if t.isUnit(low, high) {
+		rest := t.rest
+		return t.newUnit(level, low, high, func() {
+			t.rest = rest
+			t.touched(low, high, level)
+		})
+	}
 	had := 0
 	for i := low; i < high; i++ {
 		if !t.entries[i].leaves[0].IsZero() {
@@ -288,21 +254,15 @@ func below(path *poseidon.Digest, level, s int) poseidon.Digest {
 	return p
 }
 
-func (t *trie) setHalves(p int32, halves [2]int32) {
-	t.at(p).halves = halves
-	level := t.at(p).level
-	t.levels[level] = append(t.levels[level], p)
-}
-
 // addOther adds a leaf that no access has the path of.
 func (t *trie) addOther(level int, other site) int32 {
 	p := t.add(level, 0, 0)
 	t.addSite(p, other)
-	if t.err == nil {
-		var digest [1]poseidon.Digest
-		poseidon.Leaves(digest[:], [][2]poseidon.Digest{{other.path, other.valueHash}})
-		t.at(p).now = subtree{leaf, digest[0]}
+	unhashed := &t.unhashed
+	if t.inUnit {
+		unhashed = &t.unhashedInUnits
 	}
+	unhashed.leaves = append(unhashed.leaves, p)
 	return p
 }
 
@@ -346,13 +306,15 @@ func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 // and other, has one of its own. The root always has halves.
 func (t *trie) spread(low, high, level int, other *site) int32 {
 	switch leaves := high - low; {
+	case t.isUnit(low, high):
+		return t.newUnit(level, low, high, func() { t.spread(low, high, level, other) })
 	case t.err != nil || level > 0 && leaves == 0 && other == nil:
 		return 0
 	case level > 0 && leaves == 0:
 		return t.addOther(level, *other)
 	case level > 0 && leaves == 1 && other == nil:
 		p := t.add(level, low, high)
-		t.at(p).now = leafOrEmpty(t.entries[low].leaves[0])
+		t.at(p).now = leafOrEmpty(t.entries[low].leaves[t.version(low)])
 		return p
 	}
 	p, m := t.add(level, low, high), t.middle(low, high, level)
@@ -371,10 +333,15 @@ func (t *trie) spread(low, high, level int, other *site) int32 {
 // positionsPerPiece is how many positions are joined in one call through Parallel.
 const positionsPerPiece = 1 << 10
 
+// inPieces works on pieces of positions, side by side.
+func (t *trie) inPieces(positions []int32, work func(piece []int32)) {
+	pieces := slices.Collect(slices.Chunk(positions, positionsPerPiece))
+	t.parallel(len(pieces), func(i int) { work(pieces[i]) })
+}
+
 // join sets what stands at positions of one level, now or next as at chooses, from their halves.
 func (t *trie) join(positions []int32, at func(*position) *subtree) {
-	pieces := slices.Collect(slices.Chunk(positions, positionsPerPiece))
-	t.parallel(len(pieces), func(i int) { t.joinPiece(pieces[i], at) })
+	t.inPieces(positions, func(piece []int32) { t.joinPiece(piece, at) })
 }
 
 // joinPiece does what join does: the definition of the tree.
