@@ -49,8 +49,10 @@ func (q *Queue) serveNext(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	default:
+		encoded := task.Encode()
 		w.Header().Set("Content-Type", "application/octet-stream")
-		if _, err := w.Write(task.Encode()); err != nil {
+		w.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
+		if _, err := w.Write(encoded); err != nil {
 			q.Release(task.Header.Header.Height) // the prover has gone
 		}
 	}
@@ -163,9 +165,12 @@ func (w *Worker) do(ctx context.Context, method, path string, body []byte) (answ
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if answer, err = io.ReadAll(io.LimitReader(response.Body, MaxTaskBytes)); err != nil {
+	size := max(0, min(response.ContentLength, MaxTaskBytes)) // −1 where it is not known
+	read := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := read.ReadFrom(io.LimitReader(response.Body, MaxTaskBytes)); err != nil {
 		return nil, err
 	}
+	answer = read.Bytes()
 	if response.StatusCode >= 300 {
 		return nil, fmt.Errorf("%s: %.300s", response.Status, strings.TrimSpace(string(answer)))
 	}
