@@ -133,8 +133,14 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 	return map[string]func() *forgery{
 		"permutation": func() *forgery {
 			f := forge(tb, readBoth)
-			b := &blocks{columns: f.table[colPermute:], high: 1}
-			combine(b, f.table, permute[field.Vector](&tampered{b, i}, b.inputs(f.table)))
+			var inputs [width]field.Element
+			for k := range inputs {
+				inputs[k] = f.table[colInput+k][0]
+			}
+			permute(&tampered{columns: f.table[colPermute:], at: i}, inputs)
+			b := newBlocks(f.table[colPermute:])
+			b.next(0, 1)
+			combine(b, f.table)
 			f.publish()
 			return f
 		},
@@ -314,18 +320,20 @@ func notNode(f *forgery, column int) *forgery {
 	return f
 }
 
-// tampered is blocks that makes one column wrong in the first row, and goes on from there.
+// tampered is elements whose columns are those of the first row; it makes one of them wrong, and goes on from there.
 type tampered struct {
-	*blocks
-	at int
+	elements
+	columns  []field.Vector
+	at, made int
 }
 
-func (t *tampered) column(value field.Vector) field.Vector {
-	v := t.blocks.column(value)
-	if t.made-1 == t.at {
-		v[0].Add(&v[0], &one)
+func (t *tampered) column(value field.Element) field.Element {
+	if t.made == t.at {
+		value.Add(&value, &one)
 	}
-	return v
+	t.columns[t.made][0] = value
+	t.made++
+	return value
 }
 
 // TestEachConstraintIsNeeded deletes each constraint in turn: there is a forged trace that the circuit then accepts,

@@ -8,14 +8,19 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// arithmetic is what the permutation is computed in: expressions of the circuit, or blocks of rows of a table. So the
-// permutation that is constrained and the one that fills the table are one piece of code.
-type arithmetic[T any] interface {
+// linear is what the linear layers of the permutation are computed in.
+type linear[T any] interface {
 	add(x, y T) T
 	sub(x, y T) T
-	mul(x, y T) T
 	scale(x T, k field.Element) T
 	offset(x T, k field.Element) T
+}
+
+// arithmetic is what the permutation is computed in: expressions of the circuit, or elements. What fills the table takes
+// its linear forms from the same code (forms).
+type arithmetic[T any] interface {
+	linear[T]
+	mul(x, y T) T
 	column(value T) T // takes value as the next column
 }
 
@@ -40,7 +45,7 @@ func permute[T any](a arithmetic[T], x [width]T) (out [digestSize]T) {
 			x[i] = a.column(x[i])
 		}
 	}
-	x = partialRounds(a, x)
+	x = partialRounds(a, x, func(lane T) T { return a.column(cube(a, lane)) })
 	for r := firstEnding; r < rounds-1; r++ {
 		x = fullRound(a, r, x)
 		for i := range x {
@@ -56,8 +61,16 @@ func permute[T any](a arithmetic[T], x [width]T) (out [digestSize]T) {
 
 func fullRound[T any](a arithmetic[T], round int, x [width]T) [width]T {
 	for i := range x {
-		x[i] = cube(a, a.offset(x[i], field.New(uint64(poseidon.RoundConstants[round][i]))))
+		x[i] = cube(a, a.offset(x[i], roundConstant(round, i)))
 	}
+	return matrix(a, x)
+}
+
+func roundConstant(round, lane int) field.Element {
+	return field.New(uint64(poseidon.RoundConstants[round][lane]))
+}
+
+func matrix[T any](a linear[T], x [width]T) [width]T {
 	x = toEigenbasis(a, x)
 	for i := range x {
 		x[i] = a.scale(x[i], eigen.scaled[i])
@@ -70,13 +83,13 @@ func cube[T any](a arithmetic[T], x T) T { return a.mul(a.mul(x, x), x) }
 // partialRounds does the partial rounds in the basis where the circulant matrix is diagonal. There a change of lane 0
 // is the same change of every coordinate, and lane 0 is a sixteenth of their sum. What the constants add is known
 // beforehand and kept apart.
-func partialRounds[T any](a arithmetic[T], x [width]T) [width]T {
+func partialRounds[T any](a linear[T], x [width]T, sbox func(lane T) T) [width]T {
 	y := toEigenbasis(a, x)
 	var known [width]field.Element
 	for r := firstPartial; r < firstEnding; r++ {
 		var constants [width]field.Element
 		for i := range constants {
-			constants[i] = field.New(uint64(poseidon.RoundConstants[r][i]))
+			constants[i] = roundConstant(r, i)
 		}
 		constants = toEigenbasis(elements{}, constants)
 		sum, knownSum := y[0], field.Element{}
@@ -89,7 +102,7 @@ func partialRounds[T any](a arithmetic[T], x [width]T) [width]T {
 		}
 		knownSum.Mul(&knownSum, &eigen.sixteenth)
 		lane := a.offset(a.scale(sum, eigen.sixteenth), knownSum)
-		change := a.sub(a.column(cube(a, lane)), lane)
+		change := a.sub(sbox(lane), lane)
 		for i := range y {
 			y[i] = a.scale(a.add(y[i], change), eigen.values[i])
 			known[i].Mul(&known[i], &eigen.values[i])
@@ -130,7 +143,7 @@ var eigen = func() (e struct {
 }()
 
 // toEigenbasis is a Fourier transform whose result is in bit-reversed order.
-func toEigenbasis[T any](a arithmetic[T], x [width]T) [width]T {
+func toEigenbasis[T any](a linear[T], x [width]T) [width]T {
 	for half := width / 2; half > 0; half /= 2 {
 		for i := range x {
 			if i&half != 0 {
@@ -145,7 +158,7 @@ func toEigenbasis[T any](a arithmetic[T], x [width]T) [width]T {
 }
 
 // fromEigenbasis undoes toEigenbasis, but for a factor of 16.
-func fromEigenbasis[T any](a arithmetic[T], x [width]T) [width]T {
+func fromEigenbasis[T any](a linear[T], x [width]T) [width]T {
 	for half := 1; half < width; half *= 2 {
 		for i := range x {
 			if i&half != 0 {
@@ -189,70 +202,3 @@ func (e expressions) column(value air.Expr) air.Expr {
 }
 
 func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
-
-// blockRows is the number of rows that the table's permutations are computed for at a time: few enough for the block's
-// values to stay in the processor's cache.
-const blockRows = 256
-
-// ring is how many values in between are kept. No value of a permutation is used after ring others are made: the
-// longest wait is through a partial round, for 80.
-const ring = 96
-
-// blocks is the arithmetic of a block of rows of a table.
-type blocks struct {
-	columns   []field.Vector // of the permutation, in order
-	low, high int            // the rows
-	made      int            // columns so far
-	values    field.Vector   // ring values of blockRows
-	taken     int
-}
-
-// next turns to the rows low to high, at most blockRows.
-func (b *blocks) next(low, high int) { b.low, b.high, b.made = low, high, 0 }
-
-// fresh is a value that is good until ring others are made.
-func (b *blocks) fresh() field.Vector {
-	if b.values == nil {
-		b.values = make(field.Vector, ring*blockRows)
-	}
-	at := b.taken % ring * blockRows
-	b.taken++
-	return b.values[at : at+b.high-b.low]
-}
-
-func (b *blocks) add(x, y field.Vector) field.Vector {
-	z := b.fresh()
-	z.Add(x, y)
-	return z
-}
-
-func (b *blocks) sub(x, y field.Vector) field.Vector {
-	z := b.fresh()
-	z.Sub(x, y)
-	return z
-}
-
-func (b *blocks) mul(x, y field.Vector) field.Vector {
-	z := b.fresh()
-	z.Mul(x, y)
-	return z
-}
-
-func (b *blocks) scale(x field.Vector, k field.Element) field.Vector {
-	z := b.fresh()
-	z.ScalarMul(x, &k)
-	return z
-}
-
-func (b *blocks) offset(x field.Vector, k field.Element) field.Vector {
-	z := b.fresh()
-	field.AddScalar(z, x, k)
-	return z
-}
-
-func (b *blocks) column(value field.Vector) field.Vector {
-	v := b.columns[b.made][b.low:b.high]
-	b.made++
-	copy(v, value)
-	return v
-}

@@ -140,41 +140,39 @@ func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) *
 
 // finish computes the rest of rows low to high.
 func finish(table []field.Vector, low, high int) {
-	b := &blocks{columns: table[colPermute:]}
+	b := newBlocks(table[colPermute:])
+	inputs := make([]field.Vector, width)
 	for ; low < high; low += blockRows {
 		b.next(low, min(low+blockRows, high))
-		combine(b, table, permute[field.Vector](b, b.inputs(table)))
+		for i := range inputs {
+			inputs[i] = table[colInput+i][b.low:b.high]
+		}
+		b.permute(inputs)
+		combine(b, table)
 	}
 }
 
-// inputs are the permutations' inputs on the rows of b.
-func (b *blocks) inputs(table []field.Vector) (in [width]field.Vector) {
-	for i := range in {
-		in[i] = table[colInput+i][b.low:b.high]
-	}
-	return in
-}
-
-// combine computes what the rows of b are: empty, a leaf or a node, and its digest. hashed is what their permutations
-// give.
-func combine(b *blocks, table []field.Vector, hashed [digestSize]field.Vector) {
+// combine computes what the rows of b are, whose permutations are there: empty, a leaf or a node, and its digest.
+func combine(b *blocks, table []field.Vector) {
 	low, high := b.low, b.high
 	half := func(column int) [2]field.Vector {
 		return [2]field.Vector{table[column][low:high], table[column+1][low:high]}
 	}
 	e, l := half(colEmpty), half(colLeaf)
-	isEmpty, isLeaf := table[colIsEmpty][low:high], table[colIsLeaf][low:high]
+	isEmpty, isLeaf, isNode := table[colIsEmpty][low:high], table[colIsLeaf][low:high], b.spare
 	isEmpty.Mul(e[0], e[1])
-	isLeaf.Add(b.mul(e[0], l[1]), b.mul(e[1], l[0]))
-	isNode := b.fresh()
-	for i := range isNode {
-		isNode[i].SetOne()
-		isNode[i].Sub(&isNode[i], &isEmpty[i])
-		isNode[i].Sub(&isNode[i], &isLeaf[i])
-	}
+	isLeaf.Mul(e[0], l[1])
+	isNode.Mul(e[1], l[0])
+	isLeaf.Add(isLeaf, isNode)
+	field.AddScalar(isNode, b.zeros, field.New(1))
+	isNode.Sub(isNode, isEmpty)
+	isNode.Sub(isNode, isLeaf)
 	for i := range digestSize {
 		left, right := table[colInput+i][low:high], table[colInput+digestSize+i][low:high]
-		digest := table[colDigest+i][low:high]
-		digest.Add(b.add(left, right), b.mul(isNode, b.sub(hashed[i], right)))
+		digest, hashed := table[colDigest+i][low:high], table[colPermute+permutationColumns-digestSize+i][low:high]
+		digest.Sub(hashed, right)
+		digest.Mul(digest, isNode)
+		digest.Add(digest, left)
+		digest.Add(digest, right)
 	}
 }
