@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -90,28 +88,6 @@ type BlockRange struct {
 
 // MaxFollowerBytes bounds what a follower calls itself.
 const MaxFollowerBytes = 64
-
-// UnmarshalJSON decodes a range and insists on both heights, which encoding/json alone would take for 0.
-func (r *BlockRange) UnmarshalJSON(text []byte) error {
-	var members struct {
-		From                *types.Height `json:"from_height"`
-		To                  *types.Height `json:"to_height"`
-		IncludeTransactions bool          `json:"include_transactions"`
-		RawOnly             bool          `json:"raw_only"`
-		Follower            string        `json:"follower"`
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&members); err != nil || members.From == nil || members.To == nil || len(members.Follower) > MaxFollowerBytes {
-		return jsonrpc.NewError(jsonrpc.CodeInvalidParams,
-			"the range is an object of from_height and to_height, integers, and optionally include_transactions and raw_only, booleans, and follower, a text of at most 64 bytes",
-			"reason", "malformed")
-	}
-	*r = BlockRange{
-		From: *members.From, To: *members.To, IncludeTransactions: members.IncludeTransactions, RawOnly: members.RawOnly, Follower: members.Follower,
-	}
-	return nil
-}
 
 // Block is the result of [GetBlockByNumber] and [GetBlockByHash].
 type Block struct {

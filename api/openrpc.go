@@ -10,7 +10,7 @@ import (
 
 // ContractVersion is the version of this contract, as semantic versioning counts: what is added raises the minor
 // number. A method's meaning never changes and a field never disappears.
-const ContractVersion = "1.2.0"
+const ContractVersion = "1.3.0"
 
 // Discover is the method that gives the document of the methods a node serves (OpenRPC 1.x, "Service Discovery").
 var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")
@@ -37,7 +37,19 @@ type DocumentMethod struct {
 	ParamStructure string              `json:"paramStructure"`
 	Params         []ContentDescriptor `json:"params"`
 	Result         ContentDescriptor   `json:"result"`
-	Errors         []*jsonrpc.Error    `json:"errors,omitempty"`
+	Errors         []DocumentError     `json:"errors,omitempty"`
+}
+
+// DocumentError is OpenRPC's Error Object: all that a method declares of one code, as OpenRPC wants codes to be unique.
+type DocumentError struct {
+	Code    int                `json:"code"`
+	Message string             `json:"message"`
+	Data    *DocumentErrorData `json:"data,omitempty"`
+}
+
+// DocumentErrorData says what data.reason of an error may be.
+type DocumentErrorData struct {
+	Reasons map[string]string `json:"reasons"` // the word and the message that comes with it
 }
 
 // ContentDescriptor is OpenRPC's Content Descriptor Object: a parameter or a result.
@@ -65,16 +77,16 @@ func NewDocument(served []Declaration) Document {
 		Methods:    []DocumentMethod{},
 		Components: DocumentComponents{Schemas: map[string]Schema{}},
 	}
-	s := schemas{named: d.Components.Schemas}
+	taken, given := schemas{d.Components.Schemas, true}, schemas{d.Components.Schemas, false}
 	for _, m := range served {
 		d.Methods = append(d.Methods, DocumentMethod{
-			Name: m.Name, Summary: m.Summary, ParamStructure: "either", Params: s.params(m.Params),
-			Result: ContentDescriptor{Name: "result", Schema: s.of(m.Result)},
-			Errors: m.Errors,
+			Name: m.Name, Summary: m.Summary, ParamStructure: "either", Params: taken.params(m.Params),
+			Result: ContentDescriptor{Name: "result", Schema: given.of(m.Result)},
+			Errors: documentErrors(m.Errors),
 		})
 	}
 	if slices.ContainsFunc(served, func(m Declaration) bool { return m.Name == Subscribe.Name }) {
-		s.of(reflect.TypeFor[Event]()) // what is only ever sent in notifications
+		given.of(reflect.TypeFor[Event]()) // what is only ever sent in notifications
 	}
 	slices.SortFunc(d.Methods, func(a, b DocumentMethod) int { return strings.Compare(a.Name, b.Name) })
 	return d
@@ -89,9 +101,29 @@ func (s schemas) params(t reflect.Type) []ContentDescriptor {
 			Name: field.Tag.Get("json"), Description: field.Tag.Get("doc"),
 			Required: field.Tag.Get("jsonrpc") != "optional", Schema: s.of(field.Type),
 		}
-		if object, ok := s.named[field.Type.Name()]; ok && object["type"] == "object" {
-			object["additionalProperties"] = false // unlike results, parameters are taken strictly
+		if !params[i].Required && field.Type.Kind() != reflect.Pointer {
+			params[i].Schema = orNull(params[i].Schema)
 		}
 	}
 	return params
+}
+
+// documentErrors gathers errors by their codes, in the order in which those come first.
+func documentErrors(declared []*jsonrpc.Error) []DocumentError {
+	var gathered []DocumentError
+	for _, e := range declared {
+		i := slices.IndexFunc(gathered, func(g DocumentError) bool { return g.Code == e.Code })
+		if i < 0 {
+			i, gathered = len(gathered), append(gathered, DocumentError{Code: e.Code, Message: e.Message})
+		} else {
+			gathered[i].Message += "; " + e.Message
+		}
+		if reason, ok := e.Data["reason"].(string); ok {
+			if gathered[i].Data == nil {
+				gathered[i].Data = &DocumentErrorData{map[string]string{}}
+			}
+			gathered[i].Data.Reasons[reason] = e.Message
+		}
+	}
+	return gathered
 }

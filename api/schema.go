@@ -13,9 +13,11 @@ import (
 // Schema is a JSON Schema (draft 7, as OpenRPC takes it).
 type Schema map[string]any
 
-// schemas derives schemas from Go types; those of named types are collected in named and referred to.
+// schemas derives schemas from Go types; those of named types are collected in named and referred to. What is taken, the
+// parameters, is declared as it is read: objects have no other members, what is optional may be null, and hashes may lack 0x.
 type schemas struct {
 	named map[string]Schema
+	taken bool
 }
 
 // encoded are the types whose JSON is not told by their Go kind.
@@ -60,7 +62,10 @@ type encoding struct {
 	schema Schema
 }
 
-var hash = encoding{"Hash", text("32 bytes in hex: an account, key, contract, hash or root", `^0x[0-9a-fA-F]{64}$`)}
+var (
+	hash      = encoding{"Hash", text("32 bytes in hex: an account, key, contract, hash or root", `^0x[0-9a-fA-F]{64}$`)}
+	looseHash = encoding{"LooseHash", text("32 bytes in hex, with or without 0x: a contract, hash or topic", `^(0x)?[0-9a-fA-F]{64}$`)}
+)
 
 func text(description, pattern string) Schema {
 	return Schema{"type": "string", "pattern": pattern, "description": description}
@@ -89,6 +94,9 @@ func (s schemas) of(t reflect.Type) Schema {
 		if e.name == "" {
 			return e.schema
 		}
+		if s.taken && e.name == hash.name {
+			e = looseHash
+		}
 		s.named[e.name] = e.schema
 		return refTo(e.name)
 	}
@@ -108,7 +116,7 @@ func (s schemas) of(t reflect.Type) Schema {
 	case reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return integer(t.Bits())
 	case reflect.Pointer:
-		return Schema{"oneOf": []Schema{s.of(t.Elem()), {"type": "null"}}}
+		return orNull(s.of(t.Elem()))
 	case reflect.Slice:
 		return Schema{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Map:
@@ -125,10 +133,16 @@ func (s schemas) object(t reflect.Type) Schema {
 	if t.PkgPath() == reflect.TypeFor[abi.ABI]().PkgPath() && t != reflect.TypeFor[abi.ABI]() {
 		title = "ABI" + title // an event there is not one that was emitted
 	}
-	if _, known := s.named[title]; known {
+	if known, ok := s.named[title]; ok {
+		if _, taken := known["additionalProperties"]; taken != s.taken {
+			panic(fmt.Sprintf("api: %v is both a parameter and a result", t))
+		}
 		return refTo(title)
 	}
 	object := Schema{"type": "object"}
+	if s.taken {
+		object["additionalProperties"] = false
+	}
 	s.named[title] = object // before its fields: a type may contain itself
 	properties, required := map[string]Schema{}, []string{}
 	for i := range t.NumField() {
@@ -136,16 +150,22 @@ func (s schemas) object(t reflect.Type) Schema {
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fieldType := field.Type
 		if option == "omitempty" && fieldType.Kind() == reflect.Pointer {
-			fieldType = fieldType.Elem() // absent, never null
+			fieldType = fieldType.Elem() // a result's is absent, never null
 		}
-		properties[name] = described(s.of(fieldType), field.Tag.Get("doc"))
+		schema := s.of(fieldType)
 		if option == "" {
 			required = append(required, name)
+		} else if s.taken {
+			schema = orNull(schema)
 		}
+		properties[name] = described(schema, field.Tag.Get("doc"))
 	}
 	object["properties"], object["required"] = properties, required
 	return refTo(title)
 }
+
+// orNull is a schema that allows null too, which schema does not.
+func orNull(schema Schema) Schema { return Schema{"oneOf": []Schema{schema, {"type": "null"}}} }
 
 // described adds a description. Draft 7 ignores what stands beside a $ref, so a reference is wrapped.
 func described(schema Schema, description string) Schema {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -107,6 +108,10 @@ const (
 )
 
 func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.BlockItems, error) {
+	if len(p.Range.Follower) > api.MaxFollowerBytes {
+		return nil, jsonrpc.InvalidParam("range", "a follower's name has at most 64 bytes", "reason", "out_of_range",
+			"member", "follower", "max", api.MaxFollowerBytes)
+	}
 	if p.Range.Follower != "" {
 		s.followers.saw(sourceOf(ctx), p.Range.Follower, time.Now())
 	}

@@ -149,7 +149,9 @@ func TestEventsInPages(t *testing.T) {
 		}
 	}
 	s.refused(invalid, "svc_getEvents", map[string]any{"unknown": 1})
-	s.refused(api.ErrOutOfRange, "svc_getEvents", map[string]any{"limit": 0})
+	if data := s.refused(api.ErrOutOfRange, "svc_getEvents", map[string]any{"limit": 0}); data["param"] != "filter" || data["member"] != "limit" {
+		t.Errorf("limit 0: got %v", data)
+	}
 	s.refused(api.ErrBadCursor, "svc_getEvents", map[string]any{"cursor": "x"})
 }
 
@@ -186,6 +188,13 @@ func TestViewCallFailures(t *testing.T) {
 	s.refused(api.ErrAboveHead, "svc_viewCall", s.token, "symbol", "", 99)
 	s.refused(invalid, "svc_viewCall", s.token, "symbol", "0x0")
 	s.refused(api.ErrViewCalls, "svc_batchViewCall", make([]api.ViewCallItem, api.MaxViewCalls+1))
+	for member, call := range map[string]map[string]any{
+		"contract_id": {"function": "name", "args": ""}, "function": {"contract_id": s.token, "function": nil},
+	} {
+		if data := s.refused(invalid, "svc_batchViewCall", []any{call}); data["param"] != "calls" || data["member"] != member {
+			t.Errorf("a call without %s: got %v", member, data)
+		}
+	}
 	s.refused(api.ErrNoContract, "svc_getContractCode", types.ContractID{9})
 	s.refused(api.ErrNoCode, "svc_getCode", types.CodeHash{9})
 	s.refused(api.ErrNoContract, "svc_getStorageAt", types.ContractID{9}, "0x")

@@ -84,6 +84,16 @@ func outOfRange(param string, minimum, maximum uint64) error {
 	return e
 }
 
+// memberLimit is limit of the member limit of a parameter.
+func memberLimit(param string, given *uint64, byDefault, maximum uint64) (int, error) {
+	count, err := limit("limit", given, byDefault, maximum)
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		refused.Data["param"], refused.Data["member"] = param, "limit"
+	}
+	return count, err
+}
+
 // limit is the value of an optional limit between 1 and maximum.
 func limit(param string, given *uint64, byDefault, maximum uint64) (int, error) {
 	if given == nil {

@@ -15,7 +15,7 @@ import (
 const eventBytes = 1024
 
 func (s *Server) getEvents(ctx context.Context, p api.GetEventsParams) ([]api.Event, error) {
-	count, err := limit("limit", p.Filter.Limit, api.DefaultEvents, api.MaxEvents)
+	count, err := memberLimit("filter", p.Filter.Limit, api.DefaultEvents, api.MaxEvents)
 	if err != nil {
 		return nil, err
 	}

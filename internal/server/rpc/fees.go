@@ -131,7 +131,8 @@ func (s *Server) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (
 
 func checkPercentiles(percentiles []float64) error {
 	if len(percentiles) > api.MaxPercentiles {
-		return outOfRange("percentiles", 0, api.MaxPercentiles)
+		return jsonrpc.InvalidParam("percentiles", "there are more percentiles than 100", "reason", "out_of_range",
+			"max", api.MaxPercentiles)
 	}
 	for i, p := range percentiles {
 		if p < 0 || p > 100 || i > 0 && p < percentiles[i-1] {

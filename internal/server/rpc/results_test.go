@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -143,13 +141,7 @@ func TestGoldenResults(t *testing.T) {
 // TestResultsAreAsDeclared is the invariant that what is served is what the OpenRPC document declares.
 func TestResultsAreAsDeclared(t *testing.T) {
 	s := newScenario(t)
-	document := call[map[string]any](s.testChain, "rpc.discover")
-	components := document["components"].(map[string]any)["schemas"].(map[string]any)
-	declared := map[string]any{}
-	for _, m := range document["methods"].([]any) {
-		m := m.(map[string]any)
-		declared[m["name"].(string)] = m["result"].(map[string]any)["schema"]
-	}
+	declared, v := discover(s.testChain)
 	called := map[string]bool{"svc_subscribe": true, "svc_unsubscribe": true} // on /ws only: package push tests them
 	for _, e := range s.examples() {
 		called[e.method] = true
@@ -161,8 +153,7 @@ func TestResultsAreAsDeclared(t *testing.T) {
 		if e.method == "rpc.discover" {
 			continue // its schema is OpenRPC's own
 		}
-		v := validator{components}
-		if err := v.validate(decodeNumbers(t, result), declared[e.method], e.name); err != nil {
+		if err := v.validate(decodeNumbers(t, result), declared[e.method].Result.Schema, e.name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -176,115 +167,6 @@ func TestResultsAreAsDeclared(t *testing.T) {
 			t.Errorf("%s is declared and has no example", name)
 		}
 	}
-}
-
-func decodeNumbers(t testing.TB, raw []byte) any {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	check(t, d.Decode(&v))
-	return v
-}
-
-// validator checks values against the part of JSON Schema that the document uses. An object may have declared members
-// only.
-type validator struct {
-	components map[string]any
-}
-
-func (v validator) validate(value, schema any, at string) error {
-	s := schema.(map[string]any)
-	if ref, ok := s["$ref"].(string); ok {
-		return v.validate(value, v.components[strings.TrimPrefix(ref, "#/components/schemas/")], at)
-	}
-	if all, ok := s["allOf"].([]any); ok {
-		return v.validate(value, all[0], at)
-	}
-	if one, ok := s["oneOf"].([]any); ok {
-		var errs []error
-		for _, option := range one {
-			if err := v.validate(value, option, at); err != nil {
-				errs = append(errs, err)
-			}
-		}
-		if len(errs) != len(one)-1 {
-			return fmt.Errorf("%s: %v fits %d of %d schemas: %v", at, value, len(one)-len(errs), len(one), errs)
-		}
-		return nil
-	}
-	if options, ok := s["enum"].([]any); ok && !slices.Contains(options, value) {
-		return fmt.Errorf("%s: %v is not one of %v", at, value, options)
-	}
-	return v.validateType(value, s, at)
-}
-
-func (v validator) validateType(value any, s map[string]any, at string) error {
-	ok := false
-	switch s["type"] {
-	case "null":
-		ok = value == nil
-	case "boolean":
-		_, ok = value.(bool)
-	case "string":
-		text, isText := value.(string)
-		pattern, _ := s["pattern"].(string)
-		ok = isText && regexp.MustCompile(pattern).MatchString(text)
-	case "integer", "number":
-		number, isNumber := value.(json.Number)
-		ok = isNumber && (s["type"] == "number" || !strings.ContainsAny(number.String(), ".eE"))
-		if _, decimals, _ := strings.Cut(number.String(), "."); len(decimals) > 6 {
-			ok = false
-		}
-	case "array":
-		items, isArray := value.([]any)
-		ok = isArray
-		for i, item := range items {
-			if err := v.validate(item, s["items"], fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-	case "object":
-		if s["additionalProperties"] == true { // whatever it has
-			_, ok = value.(map[string]any)
-			break
-		}
-		if items, isMap := s["additionalProperties"].(map[string]any); isMap {
-			for name, item := range value.(map[string]any) {
-				if err := v.validate(item, items, at+"."+name); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		return v.validateObject(value, s, at)
-	}
-	if !ok {
-		return fmt.Errorf("%s: %v (%T) is not %v", at, value, value, s)
-	}
-	return nil
-}
-
-func (v validator) validateObject(value any, s map[string]any, at string) error {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s: %v is no object", at, value)
-	}
-	properties := s["properties"].(map[string]any)
-	for _, name := range s["required"].([]any) {
-		if _, ok := object[name.(string)]; !ok {
-			return fmt.Errorf("%s: %s is missing", at, name)
-		}
-	}
-	for name, member := range object {
-		schema, ok := properties[name]
-		if !ok {
-			return fmt.Errorf("%s: %s is not declared", at, name)
-		}
-		if err := v.validate(member, schema, at+"."+name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // The members of results that the specification lists, by JSON type; "hex" is a string that begins with 0x.

@@ -61,7 +61,7 @@ func tokenNumber(output []byte, function string, size int) (uint64, error) {
 }
 
 func (s *Server) getTokenHolders(ctx context.Context, p api.GetTokenHoldersParams) (holders []api.TokenHolder, err error) {
-	count, err := limit("limit", p.Page.Limit, api.DefaultHolders, api.MaxHolders)
+	count, err := memberLimit("page", p.Page.Limit, api.DefaultHolders, api.MaxHolders)
 	if err != nil {
 		return nil, err
 	}

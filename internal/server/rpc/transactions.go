@@ -238,7 +238,7 @@ func (s *Server) getTransactionsByAddress(ctx context.Context, p api.GetTransact
 	if err != nil {
 		return nil, err
 	}
-	count, err := limit("limit", p.Page.Limit, api.DefaultTransactionsPage, api.MaxTransactionsPage)
+	count, err := memberLimit("page", p.Page.Limit, api.DefaultTransactionsPage, api.MaxTransactionsPage)
 	if err != nil {
 		return nil, err
 	}

@@ -227,6 +227,15 @@ func TestRangesOfBlocks(t *testing.T) {
 	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": 1})
 	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": 1, "to_height": 2, "limit": 3})
 	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": "0x1", "to_height": 2})
+	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": -1, "to_height": 2})
+	c.refused(invalid, "svc_getBlocks", []any{1, 2})
+	for member, half := range map[string]map[string]any{
+		"to_height": {"from_height": 1}, "from_height": {"from_height": nil, "to_height": 2},
+	} {
+		if data := c.refused(invalid, "svc_getBlocks", half); data["param"] != "range" || data["member"] != member {
+			t.Errorf("%v: got %v", half, data)
+		}
+	}
 	c.refused(invalid, "svc_getBlocks")
 }
 
