@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -94,9 +95,13 @@ func (s *Server) verifyProof(_ context.Context, p api.VerifyProofParams) (api.Pr
 	verdict := api.ProofVerdict{Statement: api.StatementS1}
 	bits, err := s.proofs.Verify(height, p.Proof, leastProofBits)
 	verdict.Valid, verdict.SecurityBits = err == nil, uint32(bits)
-	if errors.Is(err, blockproof.ErrProof) || errors.Is(err, chain.ErrNotFound) {
-		reason := err.Error()
-		verdict.Reason, err = &reason, nil
+	switch {
+	case errors.Is(err, chain.ErrNotFound):
+		verdict.Reason, err = new("there is nothing to prove of this block"), nil
+	case errors.Is(err, blockproof.ErrProof):
+		// What the verifier adds is for people: the byte, or the segment.
+		_, detail, _ := strings.Cut(err.Error(), blockproof.ErrProof.Error())
+		verdict.Reason, err = new("the proof does not hold"+detail), nil
 	}
 	return verdict, err
 }
