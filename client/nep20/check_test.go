@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ const (
 	noEvent
 	twoEvents
 	wrongEvent
+	quotedAmount
 	wrongTopics
 	refusesZero
 	selfTransferDoubles
@@ -281,9 +283,9 @@ func (m *model) emit(e expected) {
 	if m.flaw == wrongTopics {
 		slices.Reverse(log.Topics)
 	}
-	number, err := abi.Uint64(e.amount).MarshalJSON()
-	if err != nil {
-		panic(err)
+	number := fmt.Sprint(e.amount)
+	if m.flaw == quotedAmount && e.amount > 1<<53 {
+		number = strconv.Quote(number)
 	}
 	log.Data = fmt.Appendf(nil, `{%q:%q,%q:%q,"amount":%s}`, e.first, e.a, e.second, e.b, number)
 	// Those of others do not matter.
@@ -329,7 +331,7 @@ func TestSoundToken(t *testing.T) {
 func TestFlaws(t *testing.T) {
 	for f, rule := range map[flaw]string{
 		wrongABI: "interface", numericName: "metadata", looseArguments: "arguments", returnsNothing: "transfer", noEvent: "transfer",
-		twoEvents: "transfer", wrongEvent: "transfer", wrongTopics: "transfer", refusesZero: "transfer_nothing",
+		twoEvents: "transfer", wrongEvent: "transfer", wrongTopics: "transfer", quotedAmount: "approve", refusesZero: "transfer_nothing",
 		selfTransferDoubles: "transfer_to_oneself", emptyReason: "transfer_too_much", trapsOnPoor: "transfer_too_much",
 		wraps: "transfer_overflow", creditsZero: "zero_account", approveAdds: "approve", approveNoEvent: "approve",
 		keepsAllowance: "transfer_from", ignoresAllowance: "allowance_limits", ownNeedsNone: "allowance_of_oneself",

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -69,9 +68,9 @@ func (e expected) data(data []byte) error {
 			return fmt.Errorf("field %q of %s is %s, not %s", name, e.name, fields[name], want)
 		}
 	}
-	var amount abi.Uint64
-	if err := json.Unmarshal(fields["amount"], &amount); err != nil || uint64(amount) != e.amount {
-		return fmt.Errorf("field \"amount\" of %s is %s, not %d", e.name, fields["amount"], e.amount)
+	var amount uint64 // a number whatever its size, where arguments and results may have a string
+	if err := json.Unmarshal(fields["amount"], &amount); err != nil || amount != e.amount {
+		return fmt.Errorf("field \"amount\" of %s is %s, not the number %d", e.name, fields["amount"], e.amount)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func TestTokenBeyondTheStandard(t *testing.T) {
 	k := token(c, t, "Gold")
 	k.Call(bob, "mint", args{"to": bob, "amount": 1}).Reverts(t, "only the owner may mint")
 	minted := k.Call(alice, "mint", args{"to": bob, "amount": "9007199254740993"}).Must(t)
-	want := fmt.Sprintf(`{"from":"0x%064x","to":"%s","amount":"9007199254740993"}`, 0, bob.Account)
+	want := fmt.Sprintf(`{"from":"0x%064x","to":"%s","amount":9007199254740993}`, 0, bob.Account)
 	if e := minted.Events[0]; e.Name != "Transfer" || string(e.Data) != want {
 		t.Errorf("event %s %s, want %s", e.Name, e.Data, want)
 	}
@@ -188,6 +189,25 @@ func TestPoolAndRouterCallEachOther(t *testing.T) {
 	shows(t, tokens[2], "balanceOf", args{"address": bob}, fmt.Sprint(second))
 	router.Call(bob, "pay", args{"token": tokens[0].Account(), "amount": 1}).Reverts(t, "nothing is to be paid")
 	t.Logf("\n%s", c.GasReport())
+}
+
+// TestAmountsOfEventsAreNumbers: NEP-20 has them as numbers, also where results are strings.
+func TestAmountsOfEventsAreNumbers(t *testing.T) {
+	c := contracttest.New(t)
+	alice, bob := c.Account("alice"), c.Account("bob")
+	for _, module := range []string{"nep20", "as-nep20"} {
+		k := deploy(c, t, module, args{"name": "Gold", "symbol": "GLD", "decimals": 18, "initialSupply": "18446744073709551615"})
+		amount := args{"to": bob, "spender": bob, "amount": "9007199254740993"}
+		for function, extra := range map[string]string{"transfer": "spender", "approve": "to"} {
+			given := maps.Clone(amount)
+			delete(given, extra)
+			event := k.Call(alice, function, given).Must(t).Events[0]
+			if !strings.HasSuffix(string(event.Data), `,"amount":9007199254740993}`) {
+				t.Errorf("%s: %s emits %s", module, function, event.Data)
+			}
+		}
+		shows(t, k, "balanceOf", args{"address": bob.Account}, `"9007199254740993"`)
+	}
 }
 
 // TestRefusedArgumentsReadTheSame holds the two SDKs to one wording: whoever calls a token cannot tell its language.

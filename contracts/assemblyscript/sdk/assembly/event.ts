@@ -9,6 +9,11 @@ const TOPICS = memory.data(96);
 export class EventWriter extends Writer {
   private topics: u32 = 0;
 
+  constructor() {
+    super();
+    this.numbers = true; // as NEP-20 wants amounts in events
+  }
+
   /** A topic of 32 bytes. */
   topic32(value: Bytes32): void {
     copy(this.topic(), changetype<usize>(value), 32);

@@ -11,6 +11,8 @@ export class Writer {
   /** How many there are. */
   length: u32 = 0;
   private capacity: u32 = 0;
+  /** Whether integers are JSON numbers whatever their size. */
+  protected numbers: bool = false;
 
   /** Makes room for so many further bytes and gives the place where they begin. */
   extend(count: u32): usize {
@@ -91,18 +93,18 @@ export class Writer {
     this.decimal(value);
   }
 
-  /** A number, or a decimal string where it is above 2^53 − 1. */
+  /** A number, or a decimal string where it is above 2^53 − 1 and not in an event. */
   u64(value: u64): void {
     this.signed(value, false);
   }
 
-  /** A number, or a decimal string where it is beyond ±(2^53 − 1). */
+  /** A number, or a decimal string where it is beyond ±(2^53 − 1) and not in an event. */
   i64(value: i64): void {
     this.signed(value < 0 ? 0 - value : value, value < 0);
   }
 
   private signed(magnitude: u64, negative: bool): void {
-    const quoted = magnitude > MAX_EXACT;
+    const quoted = magnitude > MAX_EXACT && !this.numbers;
     if (quoted) this.byte(0x22);
     if (negative) this.byte(0x2d);
     this.decimal(magnitude);

@@ -161,7 +161,7 @@ export class Frame {
       contract: this.id,
       name: this.#text(name, nameLength),
       topics: Array.from({ length: count }, (_, i) => this.#account(topics + 32 * i)),
-      data: JSON.parse(this.#bytes(data, length, 16384).toString()),
+      data: JSON.parse(exactly(this.#bytes(data, length, 16384).toString())),
     });
   }
 
@@ -193,4 +193,11 @@ export class Frame {
       return error.reverted ? 1 : 2;
     }
   }
+}
+
+/** JSON text with the integers as strings that a JavaScript number does not hold: events have numbers of any size. */
+function exactly(text) {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d+/g, (token) =>
+    token[0] === '"' || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
+  );
 }

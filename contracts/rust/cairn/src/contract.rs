@@ -23,7 +23,7 @@ pub struct Log {
 impl Log {
     /// An event without fields.
     pub fn new() -> Self {
-        Log { data: Object::new(), topics: [[0; 32]; 3], count: 0, fields: 0 }
+        Log { data: Object::of_event(), topics: [[0; 32]; 3], count: 0, fields: 0 }
     }
 
     #[inline(never)]

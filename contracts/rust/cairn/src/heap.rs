@@ -102,12 +102,14 @@ pub fn list<T: 'static>(n: usize, mut make: impl FnMut(usize) -> T) -> &'static 
 /// Bytes that grow at their end. Only one may be filled at a time.
 pub struct Buffer {
     bytes: &'static [u8],
+    /// Integers are written to it as JSON numbers whatever their size.
+    pub(crate) numbers: bool,
 }
 
 impl Buffer {
     /// An empty buffer.
     pub fn new() -> Self {
-        Buffer { bytes: &[] }
+        Buffer { bytes: &[], numbers: false }
     }
 
     /// Appends bytes.

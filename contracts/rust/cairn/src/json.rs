@@ -408,9 +408,10 @@ pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
     out.push(b"\"");
 }
 
-/// Appends an integer: as a number up to 2^53 - 1, as a string beyond, where JavaScript would round it.
+/// Appends an integer: as a number up to 2^53 - 1, as a string beyond, where JavaScript would round it; in an event always
+/// as a number, as NEP-20 wants amounts there.
 pub(crate) fn write_integer(negative: bool, number: u64, out: &mut Buffer) {
-    let quoted = number >> 53 != 0;
+    let quoted = number >> 53 != 0 && !out.numbers;
     let mut digits = [0; 23]; // 20 digits, a sign and quotes
     let mut start = digits.len();
     let mut put = |byte: u8| {
@@ -444,6 +445,13 @@ impl Object {
     /// An object without members.
     pub fn new() -> Self {
         Object(Buffer::new())
+    }
+
+    /// An object without members whose integers are numbers whatever their size.
+    pub(crate) fn of_event() -> Self {
+        let mut out = Buffer::new();
+        out.numbers = true;
+        Object(out)
     }
 
     /// Appends a member.
