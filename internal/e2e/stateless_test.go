@@ -60,8 +60,8 @@ func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height
 }
 
 // TestStatelessReplica has a replica without state follow a primary that proves its blocks: transfers, a token that is
-// deployed and used, and a restart. Another one follows it, from genesis and with a restart of its own: what that takes, the
-// token's code included, the first one has.
+// deployed and used, and a restart. Others follow it, from genesis with a restart of its own and from an empty block: what that takes,
+// the token's code included, the first one has.
 func TestStatelessReplica(t *testing.T) {
 	primary := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(primary)
@@ -116,6 +116,20 @@ func TestStatelessReplica(t *testing.T) {
 	u.succeeds(nil, "db", "check", "--data-dir", furtherDir)
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev5", "--amount", "5", "--from", "dev0")
 	awaitBlock(t, follow(furtherDir, replica), primary, last.BlockHeight)
+	// A third one begins at an empty block, with what the first one has.
+	empty, err := connect(t, primary).Dev().Mine(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitBlock(t, replica, primary, empty)
+	block, err := connect(t, replica).BlockByNumber(t.Context(), api.AtHeight(empty), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify", "stateless", "--upstream", replica.RPC,
+		"--genesis-hash", info.GenesisHash.String(), "--trusted-header", fmt.Sprintf("%d:%s", empty, block.Hash))
+	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev6", "--amount", "5", "--from", "dev0")
+	awaitBlocks(t, late, primary, empty, last.BlockHeight)
 	var size int64
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

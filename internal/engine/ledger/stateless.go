@@ -57,16 +57,25 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	if err := l.CheckNext(r); err != nil {
 		return nil, err
 	}
-	b, err := blockproof.DecodeBundle(bundle)
+	b, err := verifyBundle(bundle, l.Tip().Header, r.Header(), l.bits)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
-	}
-	// What the bundle says of headers counts for nothing: these are the chain's.
-	b.Parent, b.Header = l.Tip().Header, r.Header()
-	if _, err := b.Verify(l.bits, parallel.Run); err != nil {
-		return nil, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.block.Header.Height, err)
+		return nil, err
 	}
 	return &Proven{r, b.Accesses, b.Proof}, nil
+}
+
+// verifyBundle checks the proof in an encoded bundle, and its access list, for two headers of the chain: what the bundle says
+// of headers counts for nothing. The error is [ErrEvidence].
+func verifyBundle(encoded []byte, parent, header types.SignedHeader, bits int) (blockproof.Bundle, error) {
+	b, err := blockproof.DecodeBundle(encoded)
+	if err != nil {
+		return b, fmt.Errorf("%w: %w", ErrEvidence, err)
+	}
+	b.Parent, b.Header = parent, header
+	if _, err := b.Verify(bits, parallel.Run); err != nil {
+		return b, fmt.Errorf("%w: block %d: %w", ErrEvidence, header.Header.Height, err)
+	}
+	return b, nil
 }
 
 // FetchCode gets the code of a hash from elsewhere: nothing in what it gives is believed.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -21,9 +22,14 @@ type Start struct {
 	Block  *Received
 	Bundle []byte // of the block's proof, encoded
 
-	// Parameters in the parent's state, and their proof under its root: asked for where the block's access list has none, as
-	// that of an empty block.
+	// What follows is asked for where the block's access list has no parameters, as that of an empty block.
+
+	// Parameters in the parent's state, and their proof under its root; chain.ErrNoState where that is not kept.
 	Parameters func() (encoded []byte, proof tree.Proof, err error)
+	// Headers of blocks up to a height, ascending and at least the one of that height; asked for where there is no state.
+	Headers func(to types.Height) ([]types.SignedHeader, error)
+	// Earlier is the bundle of the newest block up to the parent that changed the state: it shows what the block wrote.
+	Earlier func(types.Height) ([]byte, error)
 }
 
 // ErrUntrusted is the error of a start that is not of the trusted block, or of another chain.
@@ -44,7 +50,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	if err := s.check(trusted, genesis.ChainID, zero.Header.Hash()); err != nil {
 		return err
 	}
-	before, err := s.parameters()
+	before, err := s.parameters(genesis, zero.Header.StateRoot, bits)
 	if err != nil {
 		return err
 	}
@@ -95,7 +101,7 @@ func (s *Start) check(trusted types.BlockHash, chainID uint64, genesis types.Blo
 }
 
 // parameters are those in the parent's state. Those of the block's list are shown by its proof, which is yet to be verified.
-func (s *Start) parameters() ([]byte, error) {
+func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits int) ([]byte, error) {
 	b, err := blockproof.DecodeBundle(s.Bundle)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
@@ -103,14 +109,66 @@ func (s *Start) parameters() ([]byte, error) {
 	if a := parametersIn(b.Accesses); a != nil {
 		return a.Old, nil
 	}
+	root := s.Parent.Header.StateRoot
+	if root == first { // nothing has changed the state yet
+		return genesis.Parameters.Encode(), nil
+	}
 	encoded, proof, err := s.Parameters()
+	if errors.Is(err, chain.ErrNoState) {
+		if encoded, err = s.written(bits); err != nil {
+			err = fmt.Errorf("what shows the parameters before block %d, which is empty, is gone or false where no state is kept: "+
+				"name an upstream with state, or trust a block that has transactions: %w", s.Block.block.Header.Height, err)
+		}
+		return encoded, err
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := proof.Verify(s.Parent.Header.StateRoot, state.ParametersKey(), encoded); err != nil {
+	if err := proof.Verify(root, state.ParametersKey(), encoded); err != nil {
 		return nil, fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.block.Header.Height, err)
 	}
 	return encoded, nil
+}
+
+// written are the parameters after the newest block up to the parent that changed the state: then they are the parent's, too.
+// Each header is vouched for by the hash in the one after it, and so is the state before that block.
+func (s *Start) written(bits int) ([]byte, error) {
+	for block := s.Parent; block.Header.Height > 0; {
+		headers, err := s.Headers(block.Header.Height - 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(headers) == 0 {
+			return nil, fmt.Errorf("%w: there is no header before block %d", ErrEvidence, block.Header.Height)
+		}
+		for _, before := range slices.Backward(headers) {
+			switch {
+			case before.Header.Hash() != block.Header.Parent || before.Header.Height+1 != block.Header.Height:
+				return nil, fmt.Errorf("%w: what is given as the parent of block %d is another block", ErrEvidence, block.Header.Height)
+			case before.Header.StateRoot != block.Header.StateRoot:
+				return s.writtenBy(before, block, bits)
+			}
+			block = before
+		}
+	}
+	return nil, fmt.Errorf("%w: it follows another genesis", ErrUntrusted)
+}
+
+// writtenBy are the parameters after a block, as its proof shows them.
+func (s *Start) writtenBy(parent, block types.SignedHeader, bits int) ([]byte, error) {
+	bundle, err := s.Earlier(block.Header.Height)
+	if err != nil {
+		return nil, err
+	}
+	b, err := verifyBundle(bundle, parent, block, bits)
+	if err != nil {
+		return nil, err
+	}
+	a := parametersIn(b.Accesses)
+	if a == nil {
+		return nil, fmt.Errorf("%w: block %d changed the state without a look at the parameters", ErrEvidence, block.Header.Height)
+	}
+	return a.New, nil
 }
 
 // parametersIn is the access of the parameters in a list, nil where it has none.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
@@ -173,6 +174,136 @@ func TestStartStatelessRefuses(t *testing.T) {
 	}
 	if _, err := c.store.Restore(); !errors.Is(err, chain.ErrBadEntry) {
 		t.Errorf("a store that has a chain is begun anew: %v", err)
+	}
+}
+
+// withoutState makes a start one from a node without state, which has some headers and bundles.
+func (c *provenChain) withoutState(s Start, bundles map[types.Height][]byte) Start {
+	s.Parameters = func() ([]byte, tree.Proof, error) { return nil, tree.Proof{}, chain.ErrNoState }
+	s.Headers = func(to types.Height) (headers []types.SignedHeader, err error) {
+		for h := to - min(to, 1); h <= to; h++ { // two at a time
+			headers = append(headers, must(c.primary.Store().Header(h))(c.t))
+		}
+		return headers, nil
+	}
+	s.Earlier = func(h types.Height) ([]byte, error) {
+		if bundles[h] == nil {
+			return nil, chain.ErrPruned
+		}
+		return bundles[h], nil
+	}
+	return s
+}
+
+// TestStartStatelessFromItsKind begins at empty blocks with what a node without state has: the parameters are shown by the newest
+// block that changed the state, whether it changed them or not. What is false, or lacks, is found.
+func TestStartStatelessFromItsKind(t *testing.T) {
+	c := newProvenChain(t)
+	p := c.primary.Tip().Parameters
+	p.GasLimit += 1_000_000
+	build(t, c.primary)
+	build(t, c.primary, transfer(t, "alice", 0, types.Account(testKey(t, "producer").PublicKey()), 500*types.CoinUnits))
+	build(t, c.primary, signedBy(t, "producer", 0, types.Configure{Parameters: p}))
+	build(t, c.primary)
+	build(t, c.primary, transfer(t, "bob", 0, types.Account{9}, 7))
+	for range 3 {
+		build(t, c.primary)
+	}
+	const changed, newest, last = 3, 5, 8 // the blocks that changed the parameters, and that changed anything; and the last
+	bundles := make(map[types.Height][]byte)
+	var first, second, final Start
+	var short []byte // bundle of the newest block that changed anything, of a list without the parameters, which it only read
+	for h := types.Height(1); h <= last; h++ {
+		block, list := c.next()
+		bundles[h] = c.prove(block.Signed(), list)
+		s := c.withoutState(c.startOf(block, bundles[h]), bundles)
+		switch h {
+		case 1:
+			first = s
+		case newest:
+			short = c.prove(block.Signed(), without(list, state.ParametersKey()))
+		case changed + 1:
+			second = s
+		case last:
+			final = s
+		}
+		c.follow()
+	}
+	for _, s := range []Start{first, second, final} {
+		h := s.Block.Header().Header.Height
+		store, err := c.start(s.Block.hash, s)
+		if err != nil {
+			t.Errorf("begin at block %d: %v", h, err)
+			continue
+		}
+		g := testGenesis(t)
+		begun := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
+		if got := begun.Tip(); got.Header.Header.Height != h || (got.Parameters == p) != (h > changed) || h == last && *got != *c.primary.Tip() {
+			t.Errorf("begun at block %d: %+v", h, got)
+		}
+	}
+	headers := func(change func([]types.SignedHeader) []types.SignedHeader) func(*Start) {
+		return func(s *Start) {
+			honest := s.Headers
+			s.Headers = func(to types.Height) ([]types.SignedHeader, error) {
+				list, err := honest(to)
+				return change(list), err
+			}
+		}
+	}
+	earlier := func(bundle []byte) func(*Start) {
+		return func(s *Start) {
+			s.Earlier = func(types.Height) ([]byte, error) { return bundle, nil }
+		}
+	}
+	lost := errors.New("the test")
+	other := p
+	other.Producer = testKey(t, "alice").PublicKey()
+	for _, test := range []struct {
+		name   string
+		change func(*Start)
+		want   error
+	}{
+		{"no headers", headers(func([]types.SignedHeader) []types.SignedHeader { return nil }), ErrEvidence},
+		{"headers of other heights", headers(func(list []types.SignedHeader) []types.SignedHeader { return list[:1] }), ErrEvidence},
+		{"a header of another root", headers(func(list []types.SignedHeader) []types.SignedHeader {
+			list[0].Header.StateRoot[0] ^= 1
+			return list
+		}), ErrEvidence},
+		{"a header that nobody signed", headers(func(list []types.SignedHeader) []types.SignedHeader {
+			list[0].Signature[0] ^= 1
+			return list
+		}), ErrEvidence},
+		{"headers that are gone", func(s *Start) {
+			s.Headers = func(types.Height) ([]types.SignedHeader, error) { return nil, lost }
+		}, lost},
+		{"a bundle that is gone", func(s *Start) {
+			s.Earlier = func(types.Height) ([]byte, error) { return nil, lost }
+		}, lost},
+		{"no bundle", earlier(nil), ErrEvidence},
+		{"another block's bundle", earlier(bundles[changed]), ErrEvidence},
+		{"other parameters", earlier(changedBundle(t, bundles[newest], func(b *blockproof.Bundle) {
+			b.Accesses = withChanged(b.Accesses, state.ParametersKey(), other.Encode())
+			parametersIn(b.Accesses).Old = other.Encode()
+		})), ErrEvidence},
+		{"a true list without the parameters", earlier(short), ErrEvidence},
+		{"false parameters of a node with state", func(s *Start) {
+			s.Parameters = func() ([]byte, tree.Proof, error) { return other.Encode(), tree.Proof{}, nil }
+		}, ErrEvidence},
+	} {
+		s := final
+		test.change(&s)
+		store, err := c.start(s.Block.hash, s)
+		if !errors.Is(err, test.want) || !store.Empty() {
+			t.Errorf("%s: error %v, the store is empty: %v", test.name, err, store.Empty())
+		}
+		if gone := test.want == lost; gone && !strings.Contains(err.Error(), "name an upstream with state, or trust a block that has transactions") {
+			t.Errorf("%s: nothing says what to do: %v", test.name, err)
+		}
+	}
+	// A chain whose every block is empty, down to a genesis that is not this one.
+	if _, err := first.parameters(testGenesis(t), types.StateRoot{}, testBits); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("of another genesis: %v", err)
 	}
 }
 

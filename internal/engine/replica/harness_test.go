@@ -122,6 +122,7 @@ type faultySource struct {
 	code     func(types.CodeHash) ([]byte, error)
 
 	parameters func(types.Height) ([]byte, tree.Proof, error)
+	headers    func(to types.Height) ([]types.SignedHeader, error)
 }
 
 // set changes the faults.
@@ -137,7 +138,7 @@ func (s *faultySource) copied() faultySource {
 	s.calls++
 	return faultySource{
 		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts,
-		accesses: s.accesses, sent: s.sent, bundle: s.bundle, code: s.code, parameters: s.parameters,
+		accesses: s.accesses, sent: s.sent, bundle: s.bundle, code: s.code, parameters: s.parameters, headers: s.headers,
 	}
 }
 
@@ -212,6 +213,10 @@ func (s *faultySource) Header(_ context.Context, h types.Height) (*types.SignedH
 		answer = f.header(h, answer)
 	}
 	return answer, nil
+}
+
+func (s *faultySource) Headers(_ context.Context, to types.Height) ([]types.SignedHeader, error) {
+	return s.copied().headers(to)
 }
 
 func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*api.Receipt, error) {

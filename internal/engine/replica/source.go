@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -28,6 +29,8 @@ type Source interface {
 	Blocks(ctx context.Context, from, to types.Height) ([][]byte, error)
 	// Header is the header of a block, nil above the node's head.
 	Header(ctx context.Context, height types.Height) (*types.SignedHeader, error)
+	// Headers are those of blocks up to a height, ascending: as many as the node has and gives at a time.
+	Headers(ctx context.Context, to types.Height) ([]types.SignedHeader, error)
 	// Receipts are what the node says of transactions, each nil when it does not know it.
 	Receipts(ctx context.Context, ids []types.TxID) ([]*api.Receipt, error)
 	// Accesses are what the node says that a block read and wrote.
@@ -35,7 +38,8 @@ type Source interface {
 	// Bundle is what the node gives as the bundle of a block's proof, of at most limit bytes; [ErrNotProven] while there is
 	// none.
 	Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error)
-	// Parameters are the encoded parameters after a block, with their Merkle proof; an error where there is none any more.
+	// Parameters are the encoded parameters after a block, with their Merkle proof; an error where there is none any more,
+	// chain.ErrNoState where the node keeps no state.
 	Parameters(ctx context.Context, height types.Height) ([]byte, tree.Proof, error)
 	// Code is what the node gives as the code of a hash.
 	Code(ctx context.Context, hash types.CodeHash) ([]byte, error)
@@ -120,11 +124,16 @@ func headerOf(items []api.BlockItem) (*types.SignedHeader, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	header, err := types.DecodeSignedHeader(items[0].Raw)
+	header, err := decodeHeader(items[0])
+	return &header, err
+}
+
+func decodeHeader(item api.BlockItem) (types.SignedHeader, error) {
+	header, err := types.DecodeSignedHeader(item.Raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a header: %w", client.ErrBadAnswer, err)
+		return header, fmt.Errorf("%w: a header: %w", client.ErrBadAnswer, err)
 	}
-	return &header, nil
+	return header, nil
 }
 
 func (r *remote) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
@@ -153,6 +162,25 @@ func (r *remote) Header(ctx context.Context, height types.Height) (*types.Signed
 		return nil, err
 	}
 	return headerOf(items)
+}
+
+func (r *remote) Headers(ctx context.Context, to types.Height) ([]types.SignedHeader, error) {
+	ask := func(from types.Height) ([]api.BlockItem, error) {
+		return client.Invoke(ctx, r.client, api.GetBlocks, r.blockRange(from, to, false))
+	}
+	from := to - min(to, api.MaxBlocks-1)
+	items, err := ask(from)
+	var refused *client.Error
+	if errors.Is(err, api.ErrPruned) && errors.As(err, &refused) {
+		if oldest, ok := heightIn(refused.Data["oldestHeight"]); ok && from < oldest && oldest <= to {
+			items, err = ask(oldest)
+		}
+	}
+	headers := make([]types.SignedHeader, len(items))
+	for i := 0; i < len(items) && err == nil; i++ {
+		headers[i], err = decodeHeader(items[i])
+	}
+	return headers, err
 }
 
 func (r *remote) Receipts(ctx context.Context, ids []types.TxID) ([]*api.Receipt, error) {
@@ -210,6 +238,9 @@ func (r *remote) Bundle(ctx context.Context, height types.Height, limit int64) (
 
 func (r *remote) Parameters(ctx context.Context, height types.Height) (encoded []byte, proof tree.Proof, err error) {
 	info, err := client.Invoke(ctx, r.client, api.GetParameters, api.ParametersParams{Block: api.AtHeight(height)})
+	if errors.Is(err, api.ErrNoState) {
+		return nil, proof, fmt.Errorf("%w: %w", chain.ErrNoState, err)
+	}
 	if err != nil {
 		return nil, proof, err
 	}

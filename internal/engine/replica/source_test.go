@@ -10,7 +10,9 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // TestBundleOfANode has a node not give a bundle: only what it says is to come is waited for.
@@ -57,5 +59,47 @@ func TestBundleOfANode(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// TestHeadersOfANode gets the headers up to a block from a node that keeps only some, and gives a few at a time.
+func TestHeadersOfANode(t *testing.T) {
+	const oldest = 30
+	header := func(h types.Height) types.SignedHeader { return types.SignedHeader{Header: types.Header{Height: h}} }
+	blocks := func(_ context.Context, p api.GetBlocksParams) (items api.BlockItems, err error) {
+		if p.Range.From < oldest {
+			return nil, jsonrpc.NewError(api.CodePruned, "pruned", "reason", "pruned", "oldestHeight", types.Height(oldest))
+		}
+		for h := p.Range.From; h <= p.Range.To && len(items) < api.MaxBlocks; h++ {
+			items = append(items, api.BlockItem{Raw: header(h).Encode()})
+		}
+		return items, nil
+	}
+	parameters := func(context.Context, api.ParametersParams) (api.ParametersInfo, error) {
+		return api.ParametersInfo{}, api.ErrNoState
+	}
+	rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetBlocks.Name, blocks), jsonrpc.NewMethod(api.GetParameters.Name, parameters))
+	check(t, err)
+	server := httptest.NewServer(rpc)
+	defer server.Close()
+	source, err := NewSource(server.URL)
+	check(t, err)
+	defer source.Close()
+	for _, test := range []struct{ to, from types.Height }{{300, 300 - api.MaxBlocks + 1}, {280, oldest}, {oldest, oldest}} {
+		headers, err := source.Headers(t.Context(), test.to)
+		if err != nil || len(headers) != int(test.to-test.from)+1 {
+			t.Fatalf("up to block %d: %d headers, %v", test.to, len(headers), err)
+		}
+		for i, got := range headers {
+			if got != header(test.from+types.Height(i)) {
+				t.Errorf("up to block %d: %+v is header %d", test.to, got, i)
+			}
+		}
+	}
+	if _, err := source.Headers(t.Context(), oldest-1); !errors.Is(err, api.ErrPruned) {
+		t.Errorf("headers that are gone: %v", err)
+	}
+	if _, _, err := source.Parameters(t.Context(), 7); !errors.Is(err, chain.ErrNoState) || !isFinal(err) {
+		t.Errorf("the parameters of a node without state: %v", err)
 	}
 }

@@ -73,12 +73,21 @@ func isFinal(err error) bool {
 
 // startFrom begins a chain with what one source gives.
 func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) error {
-	s := ledger.Start{Parameters: func() ([]byte, tree.Proof, error) {
-		ctx, cancel := context.WithTimeout(ctx, requestTime)
-		defer cancel()
-		encoded, proof, err := from.Parameters(ctx, trusted.Height-1)
-		return encoded, proof, asked(err, "the parameters")
-	}}
+	s := ledger.Start{
+		Parameters: func() ([]byte, tree.Proof, error) {
+			ctx, cancel := context.WithTimeout(ctx, requestTime)
+			defer cancel()
+			encoded, proof, err := from.Parameters(ctx, trusted.Height-1)
+			return encoded, proof, asked(err, "the parameters")
+		},
+		Headers: func(to types.Height) ([]types.SignedHeader, error) {
+			ctx, cancel := context.WithTimeout(ctx, requestTime)
+			defer cancel()
+			headers, err := from.Headers(ctx, to)
+			return headers, asked(err, "headers")
+		},
+		Earlier: func(h types.Height) ([]byte, error) { return requestBundle(ctx, from, h, maxBundleBytes) },
+	}
 	if err := fetchStart(ctx, from, trusted, &s); err != nil {
 		return err
 	}

@@ -67,6 +67,8 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 							t.Errorf("the parameters after block %d are asked for", h)
 						}
 						return []byte("parameters"), tree.Proof{}, nil
+					}, headers: func(to types.Height) ([]types.SignedHeader, error) {
+						return make([]types.SignedHeader, to), nil
 					}})
 				}
 				begin := func(s ledger.Start, fetch ledger.FetchCode) error {
@@ -74,6 +76,10 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 					if s.Block.Header().Header.Height != height || s.Block.Header().Header.Parent != s.Parent.Header.Hash() || string(s.Bundle) != "bundle" ||
 						string(parameters) != "parameters" || err != nil || fetch == nil {
 						t.Errorf("%+v, parameters %q, %v", s, parameters, err)
+					}
+					headers, err := s.Headers(height - 2)
+					if earlier, bundleErr := s.Earlier(height - 2); len(headers) != height-2 || string(earlier) != "bundle" || errors.Join(err, bundleErr) != nil {
+						t.Errorf("%d headers, the bundle %q, %v, %v", len(headers), earlier, err, bundleErr)
 					}
 					return test.begin
 				}
