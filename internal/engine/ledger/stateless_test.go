@@ -240,6 +240,11 @@ func withChanged(list []types.Access, key, value []byte) []types.Access {
 	panic("the list has no such key")
 }
 
+// accessOf is the access of a key that a list has.
+func accessOf(list []types.Access, key []byte) types.Access {
+	return list[slices.IndexFunc(list, func(a types.Access) bool { return bytes.Equal(a.Key, key) })]
+}
+
 // with is a list with one more access.
 func with(list []types.Access, a types.Access) []types.Access {
 	list = append(slices.Clone(list), a)
@@ -269,6 +274,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	build(t, c.primary, transfer(t, "alice", 1, types.Account{9}, 7))
 	c.follow()
 	block, list := c.next()
+	paidKey := state.AccountKey(types.Account{9})
 	bobKey, aliceKey, untouched := state.AccountKey(bob), state.AccountKey(alice), state.ContractKey(types.ContractID(alice))
 	account := func(key []byte) state.Account {
 		view := must(c.before.Store().StateAt(1))(t)
@@ -286,6 +292,19 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		return must(types.DecodeBlock(signed(t, "producer", b)))(t)
 	}
 	first := encodedBlock(t, c.primary, 1)
+	toAnother := block // whose transaction pays somebody else, and whose roots, writes and proof are those of the list all the same
+	toAnother.Transactions = []types.SignedTransaction{*transfer(t, "alice", 1, types.Account{10}, 7).Signed()}
+	toAnother = must(types.DecodeBlock(signed(t, "producer", toAnother)))(t)
+	toMore := block // whose transaction pays more
+	toMore.Transactions = []types.SignedTransaction{*transfer(t, "alice", 1, types.Account{9}, 8).Signed()}
+	toMore = must(types.DecodeBlock(signed(t, "producer", toMore)))(t)
+	notInOrder := block
+	notInOrder.Transactions = []types.SignedTransaction{*transfer(t, "alice", 2, types.Account{9}, 7).Signed()}
+	notInOrder = must(types.DecodeBlock(signed(t, "producer", notInOrder)))(t)
+	omitted := withChanged(list, paidKey, accessOf(list, paidKey).Old)
+	p := c.Tip().Parameters
+	p.Producer = testKey(t, "alice").PublicKey()
+	configured := withChanged(list, state.ParametersKey(), p.Encode())
 	proofOf := func(b types.Block, l []types.Access) []byte { return c.prove(b.Signed(), l) }
 	honest := proofOf(block, list)
 	for _, test := range []struct {
@@ -299,11 +318,26 @@ func TestStatelessIsNotFooled(t *testing.T) {
 			return proofOf(b, withChanged(list, aliceKey, richer.Encode()))
 		}, true},
 		{"the producer writes nothing at all", c.forged(block, unchanged(list)), func(b types.Block) []byte { return proofOf(b, unchanged(list)) }, true},
+		{"the producer leaves one write out", c.forged(block, omitted), func(b types.Block) []byte { return proofOf(b, omitted) }, true},
+		{"the producer writes what is only read", c.forged(block, configured), func(b types.Block) []byte { return proofOf(b, configured) }, true},
+		{"a transaction that pays more than the writes say", toMore, func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"a transaction that is not valid", notInOrder, func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"a transaction that pays somebody who is not in the list", toAnother, func(b types.Block) []byte { return proofOf(b, list) }, false},
 		{"other receipts", resign(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }), func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"another version", resign(func(h *types.Header) { h.Version++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{"another gas limit", resign(func(h *types.Header) { h.GasLimit++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
 		{"other gas", resign(func(h *types.Header) { h.GasUsed++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
 		{"another base fee", resign(func(h *types.Header) { h.BaseFee++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
 		{"a time before the parent's", resign(func(h *types.Header) { h.Timestamp = 0 }), func(b types.Block) []byte { return proofOf(b, list) }, true},
 		{"another root", resign(func(h *types.Header) { h.StateRoot[0] ^= 1 }), func(types.Block) []byte { return honest }, false},
+		{"another chain", resign(func(h *types.Header) { h.ChainID++ }), func(types.Block) []byte { return honest }, false},
+		{"another digest of writes", resign(func(h *types.Header) { h.WritesDigest[0] ^= 1 }), func(types.Block) []byte { return honest }, false},
+		{"another value of what is only read", block, func(types.Block) []byte {
+			return changedBundle(t, honest, func(b *blockproof.Bundle) {
+				b.Accesses = withChanged(b.Accesses, state.ParametersKey(), p.Encode())
+				parametersIn(b.Accesses).Old = p.Encode()
+			})
+		}, false},
 		{"a key too many that is only read", block, func(b types.Block) []byte {
 			return proofOf(b, with(list, types.Access{Key: bobKey, Old: bobNow.Encode(), New: bobNow.Encode()}))
 		}, false},
@@ -344,6 +378,24 @@ func TestStatelessIsNotFooled(t *testing.T) {
 			}
 		})
 	}
+	for _, test := range []struct {
+		name   string
+		signer string
+		change func(*types.Header)
+		want   error
+	}{
+		{"another parent", "producer", func(h *types.Header) { h.Parent[0] ^= 1 }, ErrOtherParent},
+		{"another height", "producer", func(h *types.Header) { h.Height++ }, ErrOtherHeight},
+		{"another producer, who signs", "alice", func(h *types.Header) { h.Producer = testKey(t, "alice").PublicKey() }, ErrOtherSigner},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := block
+			test.change(&b.Header)
+			if _, err := c.Verify(must(Receive(signed(t, test.signer, b)))(t), honest); !errors.Is(err, test.want) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
 	t.Run("a proof of fewer bits", func(t *testing.T) {
 		c.bits = 128
 		defer func() { c.bits = testBits }()
@@ -356,6 +408,26 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	if err := c.importBlock(block, other, c.primary.Store().Code); err != nil {
 		t.Errorf("the honest block, after all: %v", err)
 	}
+}
+
+// TestStatelessIsNotFooledByAnEmptyBlock has the producer sign another root for a block that touches nothing, whose proof has no
+// segments: there is no list that could show it.
+func TestStatelessIsNotFooledByAnEmptyBlock(t *testing.T) {
+	c := newProvenChain(t)
+	build(t, c.primary)
+	block, list := c.next()
+	proof := c.prove(block.Signed(), list)
+	for _, change := range []func(*types.Header){
+		func(h *types.Header) { h.StateRoot[0] ^= 1 },
+		func(h *types.Header) { h.StateRoot = types.StateRoot{} },
+	} {
+		b := block
+		change(&b.Header)
+		if _, err := c.Verify(must(Receive(signed(t, "producer", b)))(t), proof); !errors.Is(err, ErrEvidence) {
+			t.Errorf("error %v", err)
+		}
+	}
+	c.follow()
 }
 
 // unchanged is a list whose keys are all only read.
