@@ -177,3 +177,29 @@ func TestSpinnerLeavesNothingBehind(t *testing.T) {
 		t.Errorf("wrote %q", s.text)
 	}
 }
+
+// What a terminal would obey is shown, in results and notes for people; JSON has it as it is.
+func TestControlsAreShown(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain text, ümläuts, 日本":      "plain text, ümläuts, 日本",
+		"two\nlines and a\ttab":        "two\nlines and a\ttab",
+		"red \x1b[31m, bell \a, \x7f":  `red \x1b[31m, bell \a, \x7f`,
+		"C1 \u009b and back\r":         `C1 \u009b and back\r`,
+		"turned \u202e, \u2066 around": `turned \u202e, \u2066 around`,
+		"no UTF-8 \xff\x1b":            "no UTF-8 \ufffd" + `\x1b`,
+		"a replacement \ufffd":         "a replacement \ufffd",
+	} {
+		var out, prose bytes.Buffer
+		p := New(&out, &prose, false)
+		if err := p.Result(text, func(t *Text) { t.Line("%s", text) }); err != nil || out.String() != want+"\n" {
+			t.Errorf("%q is the result %q, %v", text, out.String(), err)
+		}
+		if p.Note("%s", text); prose.String() != want+"\n" {
+			t.Errorf("%q is the note %q", text, prose.String())
+		}
+	}
+	var out bytes.Buffer
+	if err := New(&out, io.Discard, true).Result("\x1b", nil); err != nil || out.String() != `{"ok":true,"result":"\u001b"}`+"\n" {
+		t.Errorf("as JSON: %q, %v", out.String(), err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Printer writes a command's result, notes and failure. It is for one command and one goroutine.
@@ -30,7 +31,9 @@ func (p *Printer) Result(result any, people func(*Text)) error {
 			return fmt.Errorf("the result: %w", err)
 		}
 	} else {
-		people(&Text{to: &buffer})
+		var text strings.Builder
+		people(&Text{to: &text})
+		buffer.WriteString(visible(text.String()))
 	}
 	_, err := p.out.Write(buffer.Bytes())
 	return err
@@ -39,7 +42,7 @@ func (p *Printer) Result(result any, people func(*Text)) error {
 // Note writes a line of prose for people to the standard error.
 func (p *Printer) Note(format string, args ...any) {
 	// A standard error that cannot be written to leaves nobody to tell.
-	_, _ = fmt.Fprintf(p.err, format+"\n", args...)
+	_, _ = fmt.Fprintln(p.err, visible(fmt.Sprintf(format, args...)))
 }
 
 // Fail writes the error that a command ended with, and returns the program's exit code.

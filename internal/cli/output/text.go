@@ -3,6 +3,9 @@ package output
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
@@ -10,6 +13,27 @@ import (
 // Text is a result that is written for people. It goes to memory first, so that writing it cannot fail.
 type Text struct {
 	to io.Writer
+}
+
+// visible escapes what a terminal would obey instead of showing, but for line ends and tabs: contracts and nodes choose
+// much of what is printed. Bidirectional controls (Unicode property Bidi_Control) reorder what stands beside them.
+func visible(text string) string {
+	obeyed := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar
+	}
+	if !strings.ContainsFunc(text, obeyed) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text { // a byte that is not UTF-8 is U+FFFD
+		if obeyed(r) && r != unicode.ReplacementChar {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Line writes a line.
