@@ -46,7 +46,8 @@ func newDev() *cobra.Command {
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
 		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys are printed.\n" +
-			"The chain is a real one on disk and goes on where it stopped. Its keys are public: never send anything of value to them.",
+			"The chain is a real one on disk and goes on where it stopped. Its keys are public: never send anything of value to them.\n" +
+			"Each block is a line on the standard error; so is what contracts say with the host function debug.",
 		Example: "  cairn dev\n  cairn dev --ephemeral --block-time 0",
 	}, &settings, func(command *cobra.Command) error { return runDev(command, settings) })
 }
@@ -90,7 +91,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		Proofs: proofs,
 		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
-		Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()),
+		Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()), OnDebug: debugLines(command.ErrOrStderr()),
 	})
 	if err != nil {
 		return err
@@ -170,6 +171,13 @@ func blockLines(to io.Writer) func(types.SignedHeader, int) {
 		when := time.Unix(int64(h.Header.Timestamp), 0).UTC().Format(time.TimeOnly)
 		_, _ = fmt.Fprintf(to, "%s  block %-6d %s  %d tx  %d gas  base fee %d\n", // a closed terminal is no reason to stop
 			when, h.Header.Height, h.Header.Hash(), txs, h.Header.GasUsed, h.Header.BaseFee)
+	}
+}
+
+// debugLines prints what contracts say, quoted: it may be any bytes.
+func debugLines(to io.Writer) func(types.TxID, types.ContractID, []byte) {
+	return func(tx types.TxID, contract types.ContractID, message []byte) {
+		_, _ = fmt.Fprintf(to, "debug %q  of %s in transaction %s\n", message, contract, tx) // as for blocks
 	}
 }
 

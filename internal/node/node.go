@@ -71,6 +71,9 @@ type Config struct {
 
 	// OnBlock, unless nil, is told of each block from the start on, with the number of its transactions.
 	OnBlock func(header types.SignedHeader, txs int)
+	// OnDebug, unless nil, is told what contracts say with the host function debug while this node makes a block. It must
+	// not wait.
+	OnDebug func(tx types.TxID, contract types.ContractID, message []byte)
 }
 
 // Node is a running node, or one about to run.

@@ -38,7 +38,7 @@ func (n *Node) newEngine() (err error) {
 	if n.config.Key != nil {
 		n.sequencer = sequencer.New(n.maker, n.pool, *n.config.Key, systemClock{}, n.config.BlockTime)
 		n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
-		n.sequencer.OnOverdue = n.observeOverdue
+		n.sequencer.OnOverdue, n.sequencer.OnDebug = n.observeOverdue, n.config.OnDebug
 		if n.config.Development != nil {
 			n.sequencer.ContinueTime()
 		}

@@ -51,6 +51,8 @@ type Batch struct {
 	// Overdue, unless nil, is asked while contracts run: true takes the transaction that was given last out of the block,
 	// without a trace, and closes the block with those before it.
 	Overdue func() bool
+	// Debug, unless nil, is told what contracts say.
+	Debug Debug
 }
 
 // Transactions gives the transactions of a batch.
@@ -240,10 +242,18 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		}
 		return nil
 	})
+	var listening *listener
+	if batch.Debug != nil {
+		listening = &listener{debug: batch.Debug}
+		run.Trace(listening)
+	}
 	for overdue := false; !overdue && !run.Full(); {
 		tx := batch.Transactions.Next()
 		if tx == nil {
 			break
+		}
+		if listening != nil {
+			listening.begin(tx.ID())
 		}
 		switch _, err := run.Apply(tx); {
 		case err == nil:

@@ -41,6 +41,8 @@ type Solo struct {
 	// OnOverdue, unless nil, is told of every transaction that was stopped because the time for its block was over, before
 	// OnBlock of that: dropped, because it took too long alone, or to be tried first in the next block. As for OnBlock.
 	OnOverdue func(id types.TxID, dropped bool)
+	// OnDebug, unless nil, is told what contracts say with the host function debug while a block is made. As for OnBlock.
+	OnDebug ledger.Debug
 
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
@@ -174,7 +176,7 @@ func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
 	}
 	batch := &punctual{Transactions: txs, clock: s.clock, interval: s.BlockTime()}
-	block, err := s.ledger.Build(ledger.Batch{Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue}, s.sign)
+	block, err := s.ledger.Build(ledger.Batch{Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue, Debug: s.OnDebug}, s.sign)
 	if err != nil {
 		return ledger.Block{}, fatal{err}
 	}

@@ -1,0 +1,39 @@
+package ledger
+
+import (
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Debug is told what contracts say with the host function debug while a block is made, as they say it. A transaction that is
+// taken out of the block says it again in a later one. The message may not be kept.
+type Debug func(tx types.TxID, contract types.ContractID, message []byte)
+
+// listener is the tracer that hears nothing but debug.
+type listener struct {
+	debug   Debug
+	tx      types.TxID
+	running []types.ContractID // the call stack
+}
+
+// begin goes on to another transaction. One that was stopped left its calls open.
+func (l *listener) begin(tx types.TxID) { l.tx, l.running = tx, l.running[:0] }
+
+// Enter implements [exec.Tracer].
+func (l *listener) Enter(c exec.CallInfo) { l.running = append(l.running, c.Contract) }
+
+// Exit implements [exec.Tracer].
+func (l *listener) Exit(exec.Reason, []byte, types.Gas) { l.running = l.running[:len(l.running)-1] }
+
+// Debug implements [exec.Tracer].
+func (l *listener) Debug(message []byte) { l.debug(l.tx, l.running[len(l.running)-1], message) }
+
+// Host implements [exec.Tracer].
+func (*listener) Host(vm.Function, types.Gas) {}
+
+// Storage implements [exec.Tracer].
+func (*listener) Storage(_, _, _ []byte) {}
+
+// Event implements [exec.Tracer].
+func (*listener) Event(types.Log) {}
