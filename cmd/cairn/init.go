@@ -67,6 +67,7 @@ func newInit() *cobra.Command {
 	flags := command.Flags()
 	config.Register(flags, &location)
 	flags.StringVar(&network, "network", string(types.Regtest), "mainnet, testnet or regtest: it fixes the prefix of addresses")
+	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
 	flags.Uint64Var(&chainID, "chain-id", 0, "number that keeps transactions of different chains apart (default 1 for mainnet, 2 testnet, 3 regtest)")
 	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT, where ACCOUNT is an address, a public key in hex or a name of the keystore; may be repeated")
 	flags.DurationVar(&blockTime, "block-time", time.Second, "time between blocks; 0: a block at once for each transaction")

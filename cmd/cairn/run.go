@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/node"
@@ -37,6 +39,11 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 		return run(command)
 	}
 	command.Args = noArguments
+	for setting, words := range choices {
+		if command.Flags().Lookup(setting) != nil {
+			cli.CompleteChoice(command, setting, words...)
+		}
+	}
 	return command
 }
 
@@ -49,6 +56,20 @@ func noArguments(command *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes no arguments, and %q is given: a directory is named with --data-dir", command.CommandPath(), args[0])
 	}
 	return fmt.Errorf("%s takes no arguments, and %q is given", command.CommandPath(), args[0])
+}
+
+// choices are the words that settings may be, for completion.
+var choices = map[string][]string{
+	"mode":             {string(api.ModePrimary), string(api.ModeReplica), string(api.ModeArchive)},
+	"verify":           {verifyExecute, verifyStateless},
+	"bootstrap":        {fromGenesis, fromSnapshot},
+	"prove":            {proveHere, proveElsewhere, proveUpstream, proveOff},
+	"proof-bits":       {"100", "128"},
+	"journal":          {"async", "sync"},
+	"log-level":        {"debug", "info", "warn", "error"},
+	"log-format":       {"text", "json"},
+	"hash-kernel":      {"avx512", "avx2", "scalar"},
+	"signature-kernel": {"avx512", "portable"},
 }
 
 func settingsSources(command *cobra.Command) config.Sources {

@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -303,6 +305,37 @@ func TestArgumentsThatAreNone(t *testing.T) {
 	for command, says := range map[*cobra.Command]string{newNode(): "--data-dir", newInit(): "a directory"} {
 		if err := command.Args(command, []string{"./mychain", "more"}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", command.Name(), err)
+		}
+	}
+}
+
+// Each setting of few words is completed with words that it may be.
+func TestChoicesAreAccepted(t *testing.T) {
+	command := newNode()
+	for setting, words := range choices {
+		flag := command.Flags().Lookup(setting)
+		if flag == nil {
+			t.Errorf("there is no setting %s", setting)
+			continue
+		}
+		for _, word := range words {
+			settings := defaultNode()
+			settings.DataDir, settings.Upstream = t.TempDir(), []string{"http://127.0.0.1:1"}
+			settings.GenesisHash = types.BlockHash{}.String()
+			switch setting {
+			case "verify", "bootstrap":
+				settings.Mode = "replica"
+			case "signature-kernel", "hash-kernel": // the processor may lack it
+				continue
+			}
+			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+			config.Register(flags, &settings)
+			if err := flags.Set(setting, word); err != nil {
+				t.Fatal(err)
+			}
+			if f := checkSettings(settings); f.State != stateOK {
+				t.Errorf("--%s %s: %s", setting, word, f.Detail)
+			}
 		}
 	}
 }

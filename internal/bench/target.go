@@ -61,7 +61,8 @@ const (
 	Views       Load = "views"  // view calls of a token's balances, until the duration is over
 )
 
-var allLoads = []Load{Transfers, Reads, Mixed, Subscribers, Tokens, Views}
+// Loads are all there are.
+func Loads() []Load { return []Load{Transfers, Reads, Mixed, Subscribers, Tokens, Views} }
 
 // Repeats reports whether the load goes on until the duration is over.
 func (l Load) Repeats() bool { return l == Reads || l == Views }
@@ -96,8 +97,8 @@ const (
 // Check returns an error unless the plan can be prepared.
 func (p Plan) Check() error {
 	switch {
-	case !slices.Contains(allLoads, p.Load):
-		return fmt.Errorf("unknown load %q: it is one of %q", p.Load, allLoads)
+	case !slices.Contains(Loads(), p.Load):
+		return fmt.Errorf("unknown load %q: it is one of %q", p.Load, Loads())
 	case p.Connections < 1 || p.Connections > MaxConnections:
 		return fmt.Errorf("the number of connections is 1 to %d", MaxConnections)
 	case p.FirstSender < 0 || p.Senders < 1 || p.PerSender < 1 || p.Senders > MaxTransfers/p.PerSender:

@@ -114,6 +114,7 @@ func (a *app) register(command *cobra.Command, settings []string) {
 	config.Register(command.Flags(), &a.location)
 	if len(settings) > 0 {
 		config.Register(command.Flags(), &a.settings, settings...)
+		a.completeSettings(command, settings)
 	}
 }
 

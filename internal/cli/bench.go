@@ -51,6 +51,11 @@ its metrics tell, or the run has ended.`,
 	}, senderSettings, flags.run)
 	f := command.Flags()
 	f.StringVar(&flags.load, "load", string(bench.Transfers), "transfers, reads (of balances), mixed (9 reads for each transfer), tokens (transfers of a token), views (view calls of its balances) or subscribers (transfers while others listen)")
+	var loads []string
+	for _, load := range bench.Loads() {
+		loads = append(loads, string(load))
+	}
+	CompleteChoice(command, "load", loads...)
 	f.IntVar(&flags.connections, "connections", 16, "connections, each with one request at a time")
 	f.IntVar(&flags.batch, "batch", 1, "calls in a request; 1 sends them singly")
 	f.IntVar(&flags.senders, "senders", 400, "accounts that send")

@@ -60,6 +60,7 @@ block. What no flag gives stays as it is. The parameters hold from the next bloc
 	// Fails only for a flag that does not exist.
 	_ = command.MarkFlagRequired("protocol-key")
 	parameters.register(command)
+	a.completeAccount(command, "producer", "fee-recipient")
 	flags.register(command)
 	return command
 }

@@ -49,7 +49,7 @@ func (a *app) newEvents() *cobra.Command {
 			more(t, uint64(len(events)), limit, func() string { return events[len(events)-1].Cursor })
 		})
 	})
-	eventFlags(command, &contract, &name)
+	a.eventFlags(command, &contract, &name)
 	flags := command.Flags()
 	flags.Uint64Var(&from, "from-block", 0, "the first block's height (default: the first that the node keeps)")
 	flags.Uint64Var(&to, "to-block", 0, "the last block's height (default: the latest)")
@@ -58,12 +58,13 @@ func (a *app) newEvents() *cobra.Command {
 }
 
 // eventFlags declares the flags that say which events are asked for.
-func eventFlags(command *cobra.Command, contract, name *string) {
+func (a *app) eventFlags(command *cobra.Command, contract, name *string) {
 	command.Flags().StringVar(contract, "contract", "", "only of this contract")
+	a.completeAccount(command, "contract")
 	command.Flags().StringVar(name, "event", "", "only of this name")
 }
 
-// eventSource is what the flags of [eventFlags] ask for; nil stands for any.
+// eventSource is what the flags of [app.eventFlags] ask for; nil stands for any.
 func (s *session) eventSource(ctx context.Context, command *cobra.Command, contract, name string) (*types.ContractID, *string, error) {
 	var event *string
 	if command.Flags().Changed("event") {

@@ -328,33 +328,3 @@ func (a *app) newKeysAlias() *cobra.Command {
 		return s.Result(view, view.people)
 	})
 }
-
-// completeNames completes the arguments and the flag --from of a command with the keystore's names.
-func (a *app) completeNames(command *cobra.Command) *cobra.Command {
-	names := func(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		home, _, err := a.locate(command)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return completionsOf(a.open(home)), cobra.ShellCompDirectiveNoFileComp
-	}
-	command.ValidArgsFunction = names
-	if command.Flags().Lookup("from") != nil {
-		// Fails only for a flag that does not exist.
-		_ = command.RegisterFlagCompletionFunc("from", names)
-	}
-	return command
-}
-
-// completionsOf are a keystore's names; what cannot be read is not offered.
-func completionsOf(store *keystore.Store) []string {
-	entries, _, err := store.List()
-	if err != nil {
-		return nil
-	}
-	completions := make([]string, len(entries))
-	for i, entry := range entries {
-		completions[i] = cobra.CompletionWithDesc(entry.Name, entry.Address())
-	}
-	return completions
-}

@@ -178,8 +178,28 @@ func TestNamesAreCompleted(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, args := range [][]string{
 		{"__complete", "send", ""}, {"__complete", "keys", "show", ""}, {"__complete", "send", "--from", ""}, {"__complete", "account", ""},
+		{"__complete", "deploy", "--from", ""}, {"__complete", "bench", "--from", ""}, {"__complete", "events", "--contract", ""},
+		{"__complete", "configure", "--fee-recipient", ""},
 	} {
-		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, "alice\tbcrt1p") {
+		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, "alice\tbcrt1p") || strings.Contains(o.out, "dev") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	for _, args := range [][]string{{"__complete", "send", "de"}, {"__complete", "deploy", "--from", "dev"}} {
+		if o := desk.run(t, args...); o.exit != 0 || !strings.Contains(o.out, "\ndev0\n") || !strings.Contains(o.out, "\ndev9\n") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}
+
+func TestChoicesAreCompleted(t *testing.T) {
+	desk := newDesk(t, nil)
+	for want, args := range map[string][]string{
+		"mainnet\ntestnet\nregtest\n":                           {"__complete", "keys", "new", "bob", "--network", ""},
+		"rust\nassemblyscript\n":                                {"__complete", "contract", "new", "tally", "--lang", ""},
+		"transfers\nreads\nmixed\nsubscribers\ntokens\nviews\n": {"__complete", "bench", "--load", ""},
+	} {
+		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, want) {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}

@@ -36,7 +36,6 @@ node.`,
 		})
 	})
 	command.Flags().StringVar(&lang, "lang", "rust", strings.Join(contracts.Languages(), " or "))
-	// Fails only for a flag that does not exist.
-	_ = command.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(contracts.Languages(), cobra.ShellCompDirectiveNoFileComp))
+	CompleteChoice(command, "lang", contracts.Languages()...)
 	return command
 }

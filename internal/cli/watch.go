@@ -71,7 +71,7 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 			t.Line("%d  %s  %s  %s", e.BlockHeight, e.EventName, known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)))
 		})
 	})
-	eventFlags(command, &contract, &name)
+	a.eventFlags(command, &contract, &name)
 	fromFlag(command, &from)
 	command.Flags().StringVar(&filter.Cursor, "after", "", "the cursor of the last one seen: print what comes after it")
 	command.MarkFlagsMutuallyExclusive("from", "after")
