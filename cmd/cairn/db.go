@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 
@@ -19,10 +21,10 @@ import (
 func newDB() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:     "db",
-		Short:   "Check, prune, export or prove the chain of a data directory",
+		Short:   "Check, prune, export, import or prove the chain of a data directory",
 		Example: "  cairn db check --data-dir ./mychain",
 	})
-	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport(), newDBProve())
+	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
 	return command
 }
 
@@ -145,6 +147,63 @@ func newDBExport() *cobra.Command {
 	command.Flags().Uint64Var(&from, "from", 0, "first block")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	return command
+}
+
+func newDBImport() *cobra.Command {
+	settings := struct {
+		DataDir  string `setting:"data-dir" usage:"data directory of a node that does not run, or of none yet"`
+		Genesis  string `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json, where there is one)"`
+		Override string `setting:"override-parameters" usage:"HEIGHT:FILE: the hard fork that the blocks have"`
+	}{DataDir: dataHome("node")}
+	var path string
+	command := withSettings(&cobra.Command{
+		Use:   "import",
+		Short: "Append the blocks of a file",
+		Long: "Append the blocks that `cairn db export` wrote. Each is executed again and compared with its header; blocks that are there already\n" +
+			"must be the same. A data directory without a chain begins with the genesis file. What was imported stays when the command ends\n" +
+			"early: call it again to go on.",
+		Example: "  cairn db import --input blocks.bin --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		if path == "" {
+			return output.Usage(errors.New("--input is needed: the file to read"))
+		}
+		nodeConfig := node.Config{DataDir: settings.DataDir, Log: slog.New(slog.DiscardHandler)}
+		genesis, err := node.ReadGenesis(orIn(settings.DataDir, settings.Genesis, node.GenesisFile))
+		switch {
+		case err == nil:
+			nodeConfig.Genesis = &genesis
+			nodeConfig.Override, err = node.ReadOverride(settings.Override, genesis.Network)
+		case errors.Is(err, fs.ErrNotExist) && settings.Genesis == "" && settings.Override == "":
+			err = nil // the chain of the directory goes on
+		}
+		if err != nil {
+			return output.Usage(err)
+		}
+		return importBlocks(command, nodeConfig, path)
+	})
+	command.Flags().StringVar(&path, "input", "", "file to read") // said each time, like that of an export
+	return command
+}
+
+func importBlocks(command *cobra.Command, nodeConfig node.Config, path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	progress, stop := cli.Progress(command, "importing")
+	count, err := node.ImportBlocks(command.Context(), nodeConfig, file, func(done uint64) { progress(done, uint64(info.Size())) })
+	stop()
+	if err != nil {
+		return fmt.Errorf("after %d blocks: %w", count, err)
+	}
+	return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
+		t.Line("%d blocks of %s are new here.", count, path)
+	})
 }
 
 func newDBProve() *cobra.Command {

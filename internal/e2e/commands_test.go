@@ -355,7 +355,14 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	if before.Oldest != 0 || before.Head < 3 || before.Blocks != before.Head+1 {
 		t.Errorf("before pruning: %+v", before)
 	}
-	u.succeeds(nil, "db", "export", "--data-dir", dir, "--output", filepath.Join(t.TempDir(), "blocks"))
+	blocks, copied := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
+	var imported struct{ Blocks uint64 }
+	u.succeeds(nil, "db", "export", "--data-dir", dir, "--output", blocks)
+	u.succeeds(&imported, "db", "import", "--data-dir", copied, "--input", blocks, "--genesis", filepath.Join(dir, "genesis.json"))
+	u.succeeds(&after, "db", "check", "--data-dir", copied)
+	if imported.Blocks != before.Head || after != before {
+		t.Errorf("%d blocks imported: %+v, of %+v", imported.Blocks, after, before)
+	}
 	u.succeeds(nil, "doctor", "--data-dir", dir, "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 	u.succeeds(nil, "db", "prune", "--data-dir", dir, "--keep", "2")
 	u.succeeds(&after, "db", "check", "--data-dir", dir)

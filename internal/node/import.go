@@ -1,0 +1,160 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Bounds of what is executed together: as many blocks, or bytes of them, and one at least.
+const (
+	importedBlocks = 256
+	importedBytes  = 8 << 20
+)
+
+// ErrBadExport is the error of a file of blocks that is not as [ExportBlocks] writes it.
+var ErrBadExport = errors.New("this is no file of blocks")
+
+// ImportBlocks appends the blocks that [ExportBlocks] wrote to the chain in config's data directory, or to a new one that
+// begins with config's genesis, and returns how many. Each is executed and compared with its header, as a replica does;
+// those that are there already must be the same. What was imported when it fails stays, and it can be called again. The
+// node must not run on the directory. Of config the data directory, genesis, override and log count. progress is told of
+// the bytes done.
+func ImportBlocks(ctx context.Context, config Config, file io.Reader, progress func(done uint64)) (count uint64, err error) {
+	if config.Genesis == nil {
+		if stored, err := StoredGenesis(config.DataDir); err != nil || stored == nil {
+			return 0, errors.Join(err, fmt.Errorf("%w: %s", ErrNoChain, config.DataDir))
+		}
+	}
+	lock, err := kv.Lock(config.DataDir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	db, err := config.openDatabase()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	store, err := config.openStore(db)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	engine, err := config.openEngine()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	l, err := ledger.Open(store, config.Genesis, config.Override, engine)
+	if err != nil {
+		return 0, err
+	}
+	i := &blockImport{ledger: l, from: bufio.NewReaderSize(file, 1<<20), progress: progress}
+	for err == nil {
+		err = i.some(ctx)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return i.count, err
+}
+
+// blockImport is an import on its way.
+type blockImport struct {
+	ledger   *ledger.Ledger
+	from     io.Reader
+	progress func(done uint64)
+	read     uint64 // bytes
+	count    uint64 // blocks that are new
+}
+
+// some imports the next blocks; io.EOF after the last.
+func (i *blockImport) some(ctx context.Context) error {
+	var encoded [][]byte
+	var heights []types.Height
+	var failed error
+	for size := 0; len(encoded) < importedBlocks && size < importedBytes; {
+		block, err := i.next()
+		if err != nil {
+			failed = err // once the blocks before it are imported
+			break
+		}
+		height, known, err := i.known(block)
+		if err != nil {
+			failed = err
+			break
+		}
+		if !known {
+			encoded, heights, size = append(encoded, block), append(heights, height), size+len(block)
+		}
+	}
+	received, err := ledger.ReceiveAll(encoded)
+	if err != nil {
+		failed = fmt.Errorf("block %d of the file: %w", heights[len(received)], err)
+	}
+	for len(received) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		imported, err := i.ledger.Import(received...)
+		i.count += uint64(len(imported))
+		received = received[len(imported):]
+		if err != nil {
+			return fmt.Errorf("block %d of the file: %w", received[0].Header().Header.Height, err)
+		}
+	}
+	i.progress(i.read)
+	return failed
+}
+
+// next reads a block; io.EOF after the last.
+func (i *blockImport) next() ([]byte, error) {
+	var length [8]byte
+	n, err := io.ReadFull(i.from, length[:])
+	if err != nil {
+		return nil, cut(err, n)
+	}
+	size := binary.LittleEndian.Uint64(length[:])
+	if size < types.SignedHeaderBytes || size > types.MaxBlockBytes+types.SignedHeaderBytes+8 {
+		return nil, fmt.Errorf("%w: at byte %d there is a block of %d bytes", ErrBadExport, i.read, size)
+	}
+	block := make([]byte, size)
+	if _, err := io.ReadFull(i.from, block); err != nil {
+		return nil, cut(err, len(length))
+	}
+	i.read += uint64(len(length)) + size
+	return block, nil
+}
+
+// cut is what a failure to read means after so many bytes of a block.
+func cut(err error, of int) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) && of > 0 {
+		return fmt.Errorf("%w: it ends within a block", ErrBadExport)
+	}
+	return err
+}
+
+// known is a block's height, and whether it is the chain's already. Another one at its height is an error.
+func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
+	given, err := types.DecodeSignedHeader(encoded[:types.SignedHeaderBytes])
+	if err != nil {
+		return 0, false, fmt.Errorf("%w: %w", ErrBadExport, err)
+	}
+	height := given.Header.Height
+	if height > i.ledger.Tip().Header.Header.Height {
+		return height, false, nil
+	}
+	own, err := i.ledger.Header(height)
+	if err == nil && given.Header.Hash() != own.Header.Hash() {
+		err = fmt.Errorf("block %d of the file is %s, that of the data directory %s", height, given.Header.Hash(), own.Header.Hash())
+	}
+	return height, true, err
+}

@@ -1,0 +1,138 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// exported is the blocks of a development chain of so many after genesis, as they are exported, with its genesis.
+func exported(t *testing.T, blocks uint64) (file []byte, genesis types.Genesis) {
+	t.Helper()
+	dir := t.TempDir()
+	n, end := runDevelopment(t, dir)
+	genesis = n.Genesis()
+	c, err := client.New(n.RPCURL())
+	check(t, err)
+	for range 2 {
+		_, err = c.Dev().Fund(t.Context(), types.Account{9}, types.CoinUnits)
+		check(t, err)
+	}
+	_, err = c.Dev().Mine(t.Context(), blocks)
+	check(t, err)
+	c.Close()
+	end()
+	var buffer bytes.Buffer
+	count, err := ExportBlocks(t.Context(), dir, 0, types.Height(blocks), &buffer, func(uint64, uint64) {})
+	if err != nil || count != blocks+1 {
+		t.Fatalf("%d blocks exported, %v", count, err)
+	}
+	return buffer.Bytes(), genesis
+}
+
+// frames are where the blocks of a file begin, and its end.
+func frames(file []byte) (at []int) {
+	for i := 0; i < len(file); i += 8 + int(binary.LittleEndian.Uint64(file[i:])) {
+		at = append(at, i)
+	}
+	return append(at, len(file))
+}
+
+func importFile(ctx context.Context, dir string, genesis *types.Genesis, file []byte) (uint64, error) {
+	config := Config{DataDir: dir, Genesis: genesis, Log: slog.New(slog.DiscardHandler)}
+	return ImportBlocks(ctx, config, bytes.NewReader(file), func(uint64) {})
+}
+
+// What was exported is a sound chain again once it is imported, in one go or in parts that overlap.
+func TestImportMakesTheChain(t *testing.T) {
+	const blocks = 300 // more than are executed together
+	file, genesis := exported(t, blocks)
+	at := frames(file)
+	whole, parts := t.TempDir(), t.TempDir()
+	if count, err := importFile(t.Context(), whole, &genesis, file); err != nil || count != blocks {
+		t.Fatalf("%d blocks, %v", count, err)
+	}
+	for _, part := range []struct {
+		from, to int
+		genesis  *types.Genesis
+		new      uint64
+	}{{0, 5, &genesis, 4}, {3, 5, nil, 0}, {2, blocks + 1, nil, blocks - 4}, {0, blocks + 1, &genesis, 0}} {
+		if count, err := importFile(t.Context(), parts, part.genesis, file[at[part.from]:at[part.to]]); err != nil || count != part.new {
+			t.Fatalf("%+v: %d blocks, %v", part, count, err)
+		}
+	}
+	var reports [2]Report
+	for i, dir := range []string{whole, parts} {
+		var err error
+		if reports[i], err = CheckDatabase(t.Context(), dir, func(uint64, uint64) {}); err != nil || !reports[i].OK() || reports[i].Head != blocks || reports[i].Transactions != 2 {
+			t.Errorf("%+v, %v", reports[i], err)
+		}
+	}
+	var again bytes.Buffer
+	if _, err := ExportBlocks(t.Context(), parts, 0, blocks, &again, func(uint64, uint64) {}); err != nil || !bytes.Equal(again.Bytes(), file) {
+		t.Errorf("exported again it is another file, %v", err)
+	}
+}
+
+// What is wrong with a file is said, and what came before it is imported.
+func TestImportRefuses(t *testing.T) {
+	file, genesis := exported(t, 4)
+	at := frames(file)
+	other := genesis
+	other.Time++
+	changed := func(i int, mask byte) []byte {
+		b := slices.Clone(file)
+		b[i] ^= mask
+		return b
+	}
+	for _, test := range []struct {
+		name  string
+		file  []byte
+		to    *types.Genesis
+		count uint64
+		want  error
+		says  string
+	}{
+		{"no chain and no genesis", file, nil, 0, ErrNoChain, ""},
+		{"another genesis", file, &other, 0, nil, "block 0 of the file is"},
+		{"a gap", slices.Concat(file[:at[2]], file[at[3]:]), &genesis, 1, ledger.ErrOtherHeight, "block 3 of the file"},
+		{"a header", changed(at[3]+8+60, 1), &genesis, 2, ledger.ErrAltered, "block 3 of the file"},
+		{"a height", changed(at[3]+8+13, 1), &genesis, 2, ledger.ErrAltered, ""},
+		{"a body", changed(at[2]-1, 1), &genesis, 0, ledger.ErrAltered, "block 1 of the file"},
+		{"a short length", changed(at[4]+1, 1), &genesis, 3, ErrBadExport, ""},
+		{"a long length", changed(at[4]+6, 1), &genesis, 3, ErrBadExport, ""},
+		{"an end within a block", file[:at[5]-1], &genesis, 3, ErrBadExport, "ends within"},
+		{"an end after a length", file[:at[4]+8], &genesis, 3, ErrBadExport, "ends within"},
+		{"an end within a length", file[:at[4]+3], &genesis, 3, ErrBadExport, "ends within"},
+	} {
+		count, err := importFile(t.Context(), t.TempDir(), test.to, test.file)
+		if err == nil || count != test.count || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %d blocks, %v; want %d and %v %s", test.name, count, err, test.count, test.want, test.says)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if count, err := importFile(ended, t.TempDir(), &genesis, file); !errors.Is(err, context.Canceled) || count != 0 {
+		t.Errorf("an import that is ended: %d blocks, %v", count, err)
+	}
+}
+
+// A directory on which a node runs is left alone.
+func TestImportBesideANode(t *testing.T) {
+	dir := t.TempDir()
+	n, end := runDevelopment(t, dir)
+	defer end()
+	genesis := n.Genesis()
+	if _, err := importFile(t.Context(), dir, &genesis, nil); !errors.Is(err, ErrLocked) {
+		t.Errorf("%v", err)
+	}
+}
