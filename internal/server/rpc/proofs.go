@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -42,10 +44,7 @@ func (s *Server) getProof(_ context.Context, p api.GetProofParams) (api.BlockPro
 	if err != nil {
 		return api.BlockProof{}, err
 	}
-	bundle, err := s.proofs.Bundle(height)
-	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
-		return api.BlockProof{}, s.noProof(height)
-	}
+	bundle, err := s.bundle(height)
 	if err != nil {
 		return api.BlockProof{}, err
 	}
@@ -59,6 +58,15 @@ func (s *Server) getProof(_ context.Context, p api.GetProofParams) (api.BlockPro
 		SecurityBits: uint32(bits), StateHashBits: api.StateHashBits, PreRoot: statement.PreRoot,
 		AccessesDigest: statement.AccessesDigest, Circuit: s.circuit, BlockHash: statement.BlockHash,
 	}, err
+}
+
+// bundle is the proof of a block that the chain has, or why there is none.
+func (s *Server) bundle(height types.Height) (blockproof.Bundle, error) {
+	bundle, err := s.proofs.Bundle(height)
+	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
+		err = s.noProof(height)
+	}
+	return bundle, err
 }
 
 // noProof says why there is no proof of a block.
@@ -75,9 +83,13 @@ func (s *Server) noProof(height types.Height) error {
 		if err != nil {
 			return err
 		}
-		return withData(api.ErrProofNotStored, "oldest", stored.Oldest, "newest", stored.Newest)
+		e := withData(api.ErrProofNotStored, "oldest", stored.Oldest, "newest", stored.Newest)
+		e.Message = fmt.Sprintf("%s: this node has those of the blocks %d to %d", e.Message, stored.Oldest, stored.Newest)
+		return e
 	default:
-		return withData(api.ErrProofNotReady, "status", string(state), "position", position)
+		e := withData(api.ErrProofNotReady, "status", string(state), "position", position)
+		e.Message = fmt.Sprintf("%s: the block is %s, %d blocks come before it", e.Message, state, position)
+		return e
 	}
 }
 
@@ -149,10 +161,10 @@ func (s *Server) ProofNotice(height types.Height) (*api.ProofNotice, bool, error
 // ProofsChanged implements push.Source.
 func (s *Server) ProofsChanged() <-chan struct{} { return s.proofs.Changed() }
 
-// serveBundle serves GET /proof/HEIGHT: the bundle, with ranges; 404 where there is none, with the reason.
+// serveBundle serves GET /proof/HEIGHT: the bundle, with ranges.
 func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request) {
 	s.serveBinary(w, r, func(height types.Height) ([]byte, error) {
-		bundle, err := s.proofs.Bundle(height)
+		bundle, err := s.bundle(height)
 		if err != nil {
 			return nil, err
 		}
@@ -171,17 +183,22 @@ func (s *Server) serveAccesses(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveBinary serves what a block has, under its height.
+// serveBinary serves what a block has, under its height; 404 where it has none, with the reason.
 func (s *Server) serveBinary(w http.ResponseWriter, r *http.Request, read func(types.Height) ([]byte, error)) {
-	height, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
+	named, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
 	if err != nil {
 		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
 		return
 	}
-	content, err := read(types.Height(height))
-	switch {
-	case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
-		http.Error(w, "There is no such thing of that block here (any more).", http.StatusNotFound)
+	var content []byte
+	height, err := s.atOrBelowHead(api.AtHeight(types.Height(named)))
+	if err == nil {
+		content, err = read(height)
+	}
+	var why *jsonrpc.Error
+	switch err = s.public(err); {
+	case errors.As(err, &why):
+		http.Error(w, why.Message, http.StatusNotFound)
 		return
 	case err != nil:
 		http.Error(w, s.incident(r.Context(), r.Pattern, err), http.StatusInternalServerError)

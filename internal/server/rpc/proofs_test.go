@@ -176,9 +176,20 @@ func TestBinaryDownloads(t *testing.T) {
 	if status, list := get("/accesses/1", ""); status != 200 || !bytes.Equal(list, types.EncodeAccesses(bundle.Accesses)) {
 		t.Errorf("the list: HTTP %d, %d bytes", status, len(list))
 	}
-	for path, want := range map[string]int{"/proof/0": 404, "/proof/2": 404, "/accesses/2": 404, "/proof/x": 400, "/accesses/-1": 400} {
-		if status, _ := get(path, ""); status != want {
-			t.Errorf("%s: HTTP %d, want %d", path, status, want)
+	c.pay(1)
+	for path, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"/proof/0":     {404, "the proof is not stored here: this node has those of the blocks 1 to 1"},
+		"/proof/2":     {404, "the proof is not ready: the block is queued, 0 blocks come before it"},
+		"/proof/3":     {404, "the chain has no such block yet"},
+		"/accesses/3":  {404, "the chain has no such block yet"},
+		"/proof/x":     {400, "The path ends with a block's height, in decimal."},
+		"/accesses/-1": {400, "The path ends with a block's height, in decimal."},
+	} {
+		if status, body := get(path, ""); status != want.status || string(body) != want.body+"\n" {
+			t.Errorf("%s: HTTP %d %q, want %v", path, status, body, want)
 		}
 	}
 }
