@@ -1,12 +1,12 @@
 #!/bin/sh
 # Runs every test. What the tests need beside Go is installed where it is missing: python3 and zstd for the independent
-# client, Node.js and Chromium for the verifier in WebAssembly.
+# client, curl for the calls in the documentation, Node.js and Chromium for the verifier in WebAssembly.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
 
 missing=""
-for need in python3:python3 zstd:zstd node:nodejs chromium:chromium; do
+for need in python3:python3 curl:curl zstd:zstd node:nodejs chromium:chromium; do
 	command -v "${need%:*}" >/dev/null || missing="$missing ${need#*:}"
 done
 if [ -n "$missing" ]; then

@@ -4,17 +4,75 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// The program in docs/applications.md compiles, and does against a node what the page says.
-func TestProgramOfTheApplicationsPage(t *testing.T) {
+// applicationsPage is docs/applications.md.
+func applicationsPage(t *testing.T) string {
+	t.Helper()
 	page, err := os.ReadFile("../../docs/applications.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "\n```go\n")
+	return string(page)
+}
+
+// promised is what a comment of the page says that a call answers, up to what it leaves out.
+var promised = regexp.MustCompile(`# \{.*("result":[^…]*?)(?:…|\}(?:: .*)?$)`)
+
+// The calls of docs/applications.md, in their order and in a shell, are answered, and as its comments say.
+func TestCallsOfTheApplicationsPage(t *testing.T) {
+	t.Parallel()
+	node := startDev(t, "--ephemeral", "--block-time", "0")
+	var script strings.Builder
+	for _, block := range regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindAllStringSubmatch(applicationsPage(t), -1) {
+		if !regexp.MustCompile(`(?m)^(cairn dev|go mod) `).MatchString(block[1]) {
+			script.WriteString(strings.ReplaceAll(block[1], "http://127.0.0.1:8777", node.RPC) + "\n")
+		}
+	}
+	var calls []string
+	for line := range strings.Lines(script.String()) {
+		if strings.HasPrefix(line, "rpc ") {
+			calls = append(calls, strings.TrimSpace(line))
+		}
+	}
+	command := exec.CommandContext(t.Context(), "sh", "-e", "-c", script.String())
+	command.Dir = "../.."
+	command.Env = append(newUser(t).of(node).environment, "PATH="+filepath.Dir(buildBinary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	var answers []string
+	for line := range strings.Lines(string(output)) {
+		if strings.HasPrefix(line, `{"jsonrpc":`) {
+			answers = append(answers, strings.TrimSpace(line))
+		}
+	}
+	if len(answers) != len(calls) || len(calls) < 20 {
+		t.Fatalf("%d answers to %d calls: %s", len(answers), len(calls), output)
+	}
+	checked := 0
+	for i, call := range calls {
+		want := `"result":`
+		if comment := promised.FindStringSubmatch(call); comment != nil {
+			want = comment[1]
+			checked++
+		}
+		if !strings.Contains(answers[i], want) || strings.Contains(answers[i], `"id":1,"error":`) {
+			t.Errorf("%s\nanswers %s, want %s", call, answers[i], want)
+		}
+	}
+	if checked < 10 {
+		t.Errorf("only %d comments say what is answered", checked)
+	}
+}
+
+// The program in docs/applications.md compiles, and does against a node what the page says.
+func TestProgramOfTheApplicationsPage(t *testing.T) {
+	_, rest, _ := strings.Cut(applicationsPage(t), "\n```go\n")
 	program, _, found := strings.Cut(rest, "\n```\n")
 	if !found {
 		t.Fatal("the page has no program")
