@@ -89,6 +89,8 @@ func TestFailureTellsItsData(t *testing.T) {
 			"no such block (code -32602, max 42, more true, param height, seconds 200000000)"},
 		{jsonrpc.NewError(-32030, "not here", "primary", "http://a", "hash", "0x"+strings.Repeat("ab", 32)),
 			"not here (code -32030, hash 0x" + strings.Repeat("ab", 32) + ", primary http://a)"},
+		{jsonrpc.NewError(-32020, "not ready: the block is queued, 2 blocks come before it", "reason", "proof_not_ready", "status", "queued", "position", 2.0),
+			"not ready: the block is queued, 2 blocks come before it (code -32020)"},
 		{jsonrpc.NewError(-32601, "no method"), "no method (code -32601)"},
 	} {
 		var prose bytes.Buffer
