@@ -181,5 +181,5 @@ func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exe
 			Claimed: r.Header(), Receipts: receipts, Err: fmt.Errorf("transaction %d is not valid: %w", i, invalid),
 		}
 	}
-	return run.Finish()
+	return run.FinishWith(r.block.Header.TransactionsRoot) // checkTransactions computed it from these IDs
 }

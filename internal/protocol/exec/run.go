@@ -236,7 +236,10 @@ func (r *Run) debit(from types.Account, amount types.Amount) error {
 }
 
 // Finish completes the header but for its state root. The run is of no use afterwards.
-func (r *Run) Finish() (Result, error) {
+func (r *Run) Finish() (Result, error) { return r.FinishWith(types.TransactionsRoot(r.ids)) }
+
+// FinishWith is Finish for who knows the root over the IDs of the applied transactions, in order.
+func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
 	if r.burned > 0 {
 		if err := r.burn(); err != nil {
 			return Result{}, err
@@ -250,7 +253,7 @@ func (r *Run) Finish() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r.header.TransactionsRoot = types.TransactionsRoot(r.ids)
+	r.header.TransactionsRoot = root
 	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
 	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
 	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes}, nil
