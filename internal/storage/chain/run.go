@@ -101,7 +101,7 @@ func (r *Run) lock() error {
 	return before.release()
 }
 
-// Awaited reports whether somebody waits for the run's end to write something else.
+// Awaited reports whether somebody waits for the run's end to write something else, but for the last batch of [Store.Prune].
 func (r *Run) Awaited() bool { return r.store.waiting.Load() > 0 }
 
 // End puts the run's blocks on disk, unless they are, and makes the last one the head. After an error none of them is there

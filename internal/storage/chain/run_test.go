@@ -139,6 +139,39 @@ func TestRunBesideOtherWriters(t *testing.T) {
 	requireSound(t, s)
 }
 
+// TestPruneLetsARunGoOn prunes several blocks in one batch, which waits until a run ends and does not ask for its end.
+func TestPruneLetsARunGoOn(t *testing.T) {
+	s, c := newStore(t, Options{Retention: 3}, 9)
+	dice := rand.New(rand.NewPCG(23, 24))
+	r, err := s.Begin()
+	must(t, err)
+	must(t, r.Append(c.next(t, dice, 4), false))
+	before := r.view.number
+	done := make(chan error)
+	go func() { done <- s.Prune(context.Background()) }()
+	for s.pruning.TryLock() { // until it has begun
+		s.pruning.Unlock()
+	}
+	for range 20 {
+		if r.Awaited() {
+			t.Fatal("the run is to end for a batch that is the last")
+		}
+		must(t, r.Append(c.next(t, dice, 1), false))
+	}
+	if oldest := s.OldestHeight(); oldest != 0 {
+		t.Errorf("pruned to %d beside a run", oldest)
+	}
+	must(t, r.End())
+	must(t, <-done)
+	if oldest, head := s.OldestHeight(), s.Head().Header.Height; oldest != head-3 {
+		t.Errorf("pruned to %d, the head is %d", oldest, head)
+	}
+	if batches := s.view.Load().number - before - 20; batches > 2 { // of what there was before the run, and after it
+		t.Errorf("%d blocks were pruned in %d batches", s.OldestHeight(), batches)
+	}
+	requireSound(t, s)
+}
+
 // TestRunFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any more.
 func TestRunFails(t *testing.T) {
 	disk := kv.NewCrashDisk()
