@@ -109,13 +109,20 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 	if err != nil {
 		return o, err
 	}
+	if err := c.Dev().SetManual(ctx); err != nil { // no block is made while the transfers are signed
+		return o, err
+	}
 	calls, err := bench.Prepare(ctx, target, plan, nil)
 	if err != nil {
 		return o, err
 	}
 	if mode != off { // the blocks that fund the senders are no part of it
-		if _, err := s.awaitProofs(ctx, n); err != nil {
+		drained, err := s.awaitProofs(ctx, n)
+		if err != nil {
 			return o, err
+		}
+		if drained == 0 {
+			return o, fmt.Errorf("the blocks that fund the senders are not proven after %v", s.drain)
 		}
 	}
 	note("sending")
