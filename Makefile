@@ -54,7 +54,7 @@ crash: ## kill a loaded node, and a replica that imports, KILLS times in a row a
 sim: ## simulate a primary and replicas with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n; LANES=false as on a machine without
 	go test ./internal/testkit/sim -run TestSeeds -count 1 -timeout 2h -v $(if $(LANES),-lanes=$(LANES)) $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
 
-bench: ## measure against geth and anvil and as the state grows, into bench/results.md (an hour)
+bench: ## measure against geth and anvil and as the state grows, into bench/results.md (two hours); QUICK=1 only shows that it runs
 	sh scripts/bench.sh
 
 gas: ## measure what a gas of each operation takes (needs Unix; ten minutes)

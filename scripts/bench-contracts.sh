@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures contracts and writes a section of bench/results.md to the standard output: Go benchmarks of calls in process,
-# and loads on a node over HTTP. bin/cairn must be built. BENCH_TIME is that of a Go benchmark, e.g. 20x.
+# and loads on a node over HTTP. bin/cairn must be built. BENCH_TIME is that of a Go benchmark,
+# e.g. 20x, BENCH_LOAD further flags for `cairn bench`.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -31,7 +32,8 @@ url=$(sed -n 's/.*"rpc": *"\([^"]*\)".*/\1/p' "$directory/ready.json")
 load() {
 	printf '\n%s\n\n```text\n' "$1"
 	shift
-	bin/cairn bench --rpc-url "$url" "$@"
+	# shellcheck disable=SC2086 # flags are words
+	bin/cairn bench --rpc-url "$url" "$@" ${BENCH_LOAD:-}
 	printf '```\n'
 }
 load "Transfers of the token over HTTP, the load generator on the same cores:" --load tokens --batch 100 --per-sender 100

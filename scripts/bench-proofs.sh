@@ -1,6 +1,7 @@
 #!/bin/sh
-# Measures block proofs, draws docs/growth-proof.svg and writes a section of bench/results.md to the standard output.
-# BENCH_RUNS is how often each block is proven, BENCH_TIME the time of a Go benchmark, e.g. 20x.
+# Measures block proofs, draws growth-proof.svg and writes a section of bench/results.md to the standard output.
+# BENCH_RUNS is how often each block is proven, BENCH_WRITES how many writes these have, BENCH_TIME the time of a Go benchmark,
+# e.g. 20x, BENCH_PLOTS the directory of the plot.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -13,7 +14,7 @@ trap 'rm -rf "$directory"' EXIT
 proofs() { go run ${1:+"$1"} ./bench/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
 
 printf '\n## Proofs\n\n'
-proofs "" docs 100,316,1000,3162,10000,40000
+proofs "" "${BENCH_PLOTS:-docs}" "${BENCH_WRITES:-100,316,1000,3162,10000,40000}"
 printf '\n![What a block'"'"'s proof costs against its writes](../docs/growth-proof.svg)\n'
 printf '\nWithout AVX-512:\n\n'
 GODEBUG=cpu.avx512f=off proofs "" "" 1000

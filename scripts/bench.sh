@@ -2,10 +2,25 @@
 # Measures, and writes bench/results.md and the plots in docs/: Cairn against geth and anvil under the same load, what
 # blocks and queries cost as the state grows, what contracts and proofs cost, and how fast replicas follow. Takes two hours;
 # nothing else should run. No figure makes it fail.
-# BENCH_PEERS and BENCH_GROWTH are flags for the two programs, e.g. BENCH_PEERS='-rounds 1' for a short look. Peers that
-# cannot be installed are left out. BENCH_CACHE is where they are installed once.
+# QUICK=1 measures as little of each as there is, in a few minutes, into a directory that it names: whether all of it runs.
+# BENCH_PEERS, BENCH_GROWTH, BENCH_PROVING and BENCH_REPLICA are flags for the programs, e.g. BENCH_PEERS='-rounds 1' for a
+# short look; for the rest see the other scripts. Peers that cannot be installed are left out. BENCH_CACHE is where they are
+# installed once.
 set -eu
 cd "$(dirname "$0")/.."
+
+output=bench/results.md
+plots=docs
+if [ -n "${QUICK:-}" ]; then
+	plots=$(mktemp -d)
+	output=$plots/results.md
+	export BENCH_TIME=1x BENCH_RUNS=1 BENCH_WRITES=100,316 BENCH_LOAD='--senders 8 --per-sender 5 --duration 1s'
+	BENCH_PEERS='-rounds 1 -senders 20 -per-sender 20 -read-time 1s'
+	BENCH_GROWTH='-sizes 20000,31623 -transactions 100,316 -rest 20000 -block 100 -sustained-at 31623 -sustained 2 -transfers 10000 -queries 10 -runs 1'
+	BENCH_PROVING='-rate 100 -duration 3s -drain 10s -senders 10'
+	BENCH_REPLICA='-rounds 1 -per-sender 300'
+fi
+export BENCH_PLOTS="$plots"
 
 geth_version=v1.17.8
 anvil_version=1.7.1
@@ -29,7 +44,7 @@ anvil=$(find "$cache/anvil-$anvil_version" -path '*/bin/anvil' -type f -perm -u+
 
 go build -trimpath -o bin/cairn ./cmd/cairn
 results=$(mktemp)
-trap 'rm -f "$results"' EXIT
+trap 'if [ $? = 0 ]; then rm -f "$results"; else echo "what was measured until then is in $results" >&2; fi' EXIT
 {
 	echo "# Measurements"
 	echo
@@ -52,7 +67,7 @@ root=$PWD
 	echo
 } >>"$results"
 # shellcheck disable=SC2086
-go run ./bench/growth -cairn bin/cairn -plots docs ${BENCH_GROWTH:-} >>"$results"
+go run ./bench/growth -cairn bin/cairn -plots "$plots" ${BENCH_GROWTH:-} >>"$results"
 {
 	echo
 	echo "![What a block costs against the size of the state](../docs/growth-state.svg)"
@@ -60,10 +75,12 @@ go run ./bench/growth -cairn bin/cairn -plots docs ${BENCH_GROWTH:-} >>"$results
 } >>"$results"
 sh scripts/bench-contracts.sh >>"$results"
 sh scripts/bench-proofs.sh >>"$results"
+# shellcheck disable=SC2086
 {
-	printf '\n## Proofs beside a chain under load\n\nTransfers between some 350 accounts a block:\n\n'
-	go run ./bench/proving -rate 1000 -duration 40s -drain 30s -senders 1000
+	printf '\n## Proofs beside a chain under load\n\n'
+	go run ./bench/proving ${BENCH_PROVING:--rate 1000 -duration 40s -drain 30s -senders 1000}
 	printf '\n## Replicas\n\n'
-	go run ./bench/replica
+	go run ./bench/replica ${BENCH_REPLICA:-}
 } >>"$results"
-cp "$results" bench/results.md
+cp "$results" "$output"
+echo "measured into $output" >&2
