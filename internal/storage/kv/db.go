@@ -80,10 +80,57 @@ func Open(dir string, options Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{lock: lock}
-	if db.pebble, err = pebble.Open(dir, db.pebbleOptions(options, files)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", dir, readError(err)), lock.Close())
+	if db.pebble, err = openPebble(dir, db.pebbleOptions(options, files)); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", dir, readError(err))
 	}
 	return db, nil
+}
+
+// openPebble opens the database of a directory whose lock the options have. It writes what the log holds into a table first,
+// and where that fails, as on a full disk, Pebble tries again for ever: then the first error is returned. The lock is
+// given free once Pebble has ended, which may be with the process.
+func openPebble(dir string, options *pebble.Options) (*pebble.DB, error) {
+	type result struct {
+		db  *pebble.DB
+		err error
+	}
+	done, failed := make(chan result, 1), make(chan error, 1)
+	options.EventListener.BackgroundError = func(err error) {
+		options.Logger.Errorf("in the background: %s", err)
+		select {
+		case failed <- err:
+		default: // nobody waits for it any more
+		}
+	}
+	go func() {
+		var r result
+		defer func() {
+			switch fault := recover().(type) {
+			case nil:
+			case fatal:
+				r.err = fault
+			default:
+				panic(fault)
+			}
+			done <- r
+		}()
+		r.db, r.err = pebble.Open(dir, options)
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			r.err = errors.Join(r.err, options.Lock.Close())
+		}
+		return r.db, r.err
+	case err := <-failed:
+		go func() {
+			if r := <-done; r.err == nil {
+				_ = r.db.Close() // it was never used
+			}
+			_ = options.Lock.Close()
+		}()
+		return nil, err
+	}
 }
 
 // readError marks the error of a read that found damage.

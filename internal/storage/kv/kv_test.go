@@ -7,11 +7,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"pgregory.net/rapid"
 )
 
@@ -227,6 +231,47 @@ func TestOpenFailures(t *testing.T) {
 	}
 	if _, err := Open(dir, Options{}); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("a lock file that cannot be made: %v", err)
+	}
+}
+
+// A database whose log does not fit into a table, on a full disk, fails to open instead of trying for ever. With room it opens
+// again, with all that was committed.
+func TestOpenOnAFullDisk(t *testing.T) {
+	disk := NewCrashDisk()
+	db := open(t, "db", Options{FS: disk.FS()})
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("1")) })
+	crashed := disk.Crash(0, 1)
+	closeDB(t, db)
+	var full atomic.Bool
+	full.Store(true)
+	files := FS{errorfs.Wrap(crashed.memory, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))}
+	options := Options{FS: files, Logger: slog.New(slog.DiscardHandler)}
+	if _, err := Open("db", options); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("opening says %v", err)
+	}
+	if _, err := Open("db", options); !errors.Is(err, ErrLocked) {
+		t.Errorf("what is still being opened: %v", err)
+	}
+	full.Store(false)
+	for {
+		again, err := Open("db", options)
+		if errors.Is(err, ErrLocked) {
+			runtime.Gosched()
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := contents(again, nil, nil); err != nil || got != "a=1" {
+			t.Errorf("with room: %q, %v", got, err)
+		}
+		closeDB(t, again)
+		return
 	}
 }
 
