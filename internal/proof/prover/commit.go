@@ -1,6 +1,8 @@
 package prover
 
 import (
+	"slices"
+
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
@@ -66,12 +68,20 @@ func (g *grid) extend(dst, coefficients field.Vector) {
 func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel) []field.Vector {
 	out := a.vectors(len(columns), g.points)
 	parallel(len(columns), func(k int) {
+		if isZero(columns[k]) { // as are those of paths' elements that no position is deep enough for
+			clear(out[k])
+			return
+		}
 		last := g.coset(out[k], len(g.cosets)-1) // room for the coefficients, until their turn comes to be overwritten
 		copy(last, columns[k])
 		g.transform.Interpolate(last)
 		g.extend(out[k], last)
 	})
 	return out
+}
+
+func isZero(v field.Vector) bool {
+	return !slices.ContainsFunc(v, func(x field.Element) bool { return !x.IsZero() })
 }
 
 // leafBlock is how many rows one call hashes.
