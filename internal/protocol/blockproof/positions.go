@@ -25,7 +25,7 @@ type site struct {
 }
 
 // positionsPerChunk is how many positions are allocated at a time.
-const positionsPerChunk = 1 << 12
+const positionsPerChunk = 1 << 9
 
 // slab holds positions and sites. Positions keep their addresses until it is emptied.
 type slab struct {
