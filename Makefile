@@ -17,15 +17,20 @@ verifier: ## build the verifier of proofs for JavaScript into bin/proof
 test: ## run every test
 	sh scripts/test.sh
 
-# Tests that take minutes under the race detector. Shorter ones run the same concurrent code.
-LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel)$$
+# Tests that take minutes under the race detector, or seconds and are of nothing that runs side by side. Others run the same concurrent code.
+LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel|TestWitnessCorrupted|TestProofCorrupted|TestLongestPaths|TestPagesEndAt8MiB|TestBlocksEndAt16MiB|TestSizeOfChunks|TestVerifyFinds|TestManifestIsChecked|TestKernelsEqualScalar|TestDecideExceptions|TestSum|TestAllHold)$$
+# Packages that start no goroutine, nor do their tests: who calls them from several is tested with the race detector.
+SERIAL = abi|api|codec|contracts|contracts/(assemblyscript|rust)|crypto|crypto/(bech32m|foreign)|internal/config|internal/proof/(air|security|sha|stark)|internal/protocol/(exec|fees|params|state|vm)|types|wallet
 # Packages nearly all of whose tests take long, and those of their tests that share work out.
 HEAVY = crypto/bip340|internal/proof/verifier|internal/protocol/blockproof
 SHARING = ^(TestTagIsSharedBetweenGoroutines|TestVerifyBatchVectors|TestHonestProofs|TestProofOfBlocks|TestOtherStatementsRefused|TestBundle)$$
 
-race: ## run the tests under the race detector (needs a C compiler), but for e2e and the longest
-	CGO_ENABLED=1 go test -race -skip '$(LONG)' $$(go list ./... | grep -vE '/cairn/(internal/e2e|$(HEAVY))$$')
-	CGO_ENABLED=1 go test -race -run '$(SHARING)' ./$(subst |, ./,$(HEAVY))
+# Vetting is make lint's. By the tag the database compresses in Go, as in the program that is built without C.
+RACE = -vet=off -tags pebblegozstd
+
+race: ## run the tests under the race detector (needs a C compiler), but for e2e, the longest and those of what runs alone
+	CGO_ENABLED=1 go test -race $(RACE) -skip '$(LONG)' $$(go list ./... | grep -vE '/cairn/(internal/e2e|$(HEAVY)|$(SERIAL))$$')
+	CGO_ENABLED=1 go test -race $(RACE) -run '$(SHARING)' ./$(subst |, ./,$(HEAVY))
 
 lint: ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
