@@ -89,6 +89,35 @@ func TestBundle(t *testing.T) {
 	}
 }
 
+// TestStatementIsOfTheBlocksParent has headers that do not follow each other, with a root that a proof may well begin at: whoever
+// makes a parent of his own chooses the root before.
+func TestStatementIsOfTheBlocksParent(t *testing.T) {
+	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}, New: []byte{3}}}
+	for name, test := range map[string]struct {
+		before func(parent *types.Header) // it is linked to
+		after  func(parent *types.Header) // it is not
+		want   error
+	}{
+		"the parent":             {},
+		"another header":         {after: func(h *types.Header) { h.Timestamp++ }, want: ErrStatement},
+		"another root":           {after: func(h *types.Header) { h.StateRoot[31] ^= 1 }, want: ErrStatement},
+		"one of another chain":   {before: func(h *types.Header) { h.ChainID++ }, want: ErrStatement},
+		"one of the same height": {before: func(h *types.Header) { h.Height++ }, want: ErrStatement},
+	} {
+		parent := types.Header{Height: 4, ChainID: 7, StateRoot: types.StateRoot{5}}
+		if test.before != nil {
+			test.before(&parent)
+		}
+		header := types.Header{Height: 5, ChainID: 7, Parent: parent.Hash(), WritesDigest: types.DigestAccesses(accesses)}
+		if test.after != nil {
+			test.after(&parent)
+		}
+		if _, err := NewStatement(&parent, &header, accesses); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestBundleBytes changes every byte outside the proof, whose own bytes other tests change.
 func TestBundleBytes(t *testing.T) {
 	b := newBundle(t, 2)
