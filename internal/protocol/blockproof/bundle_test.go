@@ -86,6 +86,11 @@ func TestBundle(t *testing.T) {
 				t.Errorf("height %d, %s: %v", height, name, err)
 			}
 		}
+		unsigned := b
+		unsigned.Parent.Signature = types.Signature{} // as genesis has it, and no other block
+		if _, err := unsigned.Verify(100, InOrder); errors.Is(err, ErrStatement) != (height > 1) {
+			t.Errorf("height %d, a parent that nobody signed: %v", height, err)
+		}
 	}
 }
 
