@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -283,6 +284,8 @@ func checkDatabase(dir string) (finding, *types.Genesis) {
 	switch {
 	case errors.Is(err, node.ErrLocked):
 		return finding{check, stateOK, "in use by a running node", ""}, nil
+	case errors.Is(err, syscall.ENOSPC):
+		return finding{check, stateProblem, err.Error(), "make room: nothing is lost"}, nil
 	case err != nil:
 		return finding{check, stateProblem, err.Error(), "see `cairn db check`, or restore a copy"}, nil
 	case genesis == nil:
