@@ -43,7 +43,7 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	}
 	statement.AccessesDigest = types.DigestAccesses(full)
 	covered := entries[:len(entries)-1]
-	segments, err := statement.segments(covered, w, largest, InOrder)
+	segments, err := statement.all(covered, w, largest)
 	if err != nil || len(segments) != 1 {
 		t.Fatalf("%d segments, %v", len(segments), err)
 	}
@@ -84,7 +84,7 @@ func TestListIsTheStatements(t *testing.T) {
 	} {
 		statement := honest
 		statement.AccessesDigest = test.digest
-		segments, err := statement.segments(entries, w, largest, InOrder)
+		segments, err := statement.all(entries, w, largest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,14 +105,14 @@ func TestSegmentsCoverTheList(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := len(honest) - 1
-	empty := proven{part: part{steps: []uint32{1}, after: honest[0].after}}
-	for name, change := range map[string]func(segments []proven) []proven{
-		"no segments":                   func([]proven) []proven { return nil },
-		"an entry too few":              func(s []proven) []proven { s[last].levels = s[last].levels[1:]; return s },
-		"an entry too many":             func(s []proven) []proven { s[last].levels = append(slices.Clone(s[last].levels), 1); return s },
-		"a segment of no entry":         func(s []proven) []proven { return slices.Insert(s, 1, empty) },
-		"a segment of no entry at last": func(s []proven) []proven { empty.after = s[last].after; return append(s, empty) },
-		"another root after":            func(s []proven) []proven { s[last].after[0] ^= 1; return s },
+	empty := Proven{part: part{steps: []uint32{1}, after: honest[0].after}}
+	for name, change := range map[string]func(segments []Proven) []Proven{
+		"no segments":                   func([]Proven) []Proven { return nil },
+		"an entry too few":              func(s []Proven) []Proven { s[last].levels = s[last].levels[1:]; return s },
+		"an entry too many":             func(s []Proven) []Proven { s[last].levels = append(slices.Clone(s[last].levels), 1); return s },
+		"a segment of no entry":         func(s []Proven) []Proven { return slices.Insert(s, 1, empty) },
+		"a segment of no entry at last": func(s []Proven) []Proven { empty.after = s[last].after; return append(s, empty) },
+		"another root after":            func(s []Proven) []Proven { s[last].after[0] ^= 1; return s },
 	} {
 		if _, err := b.statement.cover(b.accesses, change(slices.Clone(honest))); !errors.Is(err, ErrProof) {
 			t.Errorf("%s: %v", name, err)
@@ -129,12 +129,11 @@ func TestProofFormIsOne(t *testing.T) {
 	}
 	s.apply(t, genesis)
 	statement, accesses, w := s.apply(t, absent)
-	honest, err := Trace(statement, accesses, w, InOrder)
+	honest, err := collect(Trace(statement, accesses, w, InOrder))
 	if err != nil || len(honest) != 1 || len(honest[0].part.others) < 2 {
 		t.Fatalf("%d segments, %v", len(honest), err)
 	}
-	arguments := make([][]byte, 1) // opaque here
-	encoded := EncodeProof(honest, arguments)
+	encoded := EncodeProof([]Proven{{part: honest[0].part}}) // the argument is opaque here
 	if _, err := decodeProof(encoded); err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +156,10 @@ func TestProofFormIsOne(t *testing.T) {
 		"a step of too many rows":    func(p *part) { p.steps[0] = 1<<maxLogRows + 1 },
 		"steps deeper than the tree": func(p *part) { p.steps = slices.Repeat([]uint32{1}, pathBits+1) },
 	} {
-		segments := slices.Clone(honest)
-		p := &segments[0].part
+		p := honest[0].part
 		p.levels, p.others, p.steps = slices.Clone(p.levels), slices.Clone(p.others), slices.Clone(p.steps)
-		change(p)
-		if _, err := decodeProof(EncodeProof(segments, arguments)); !errors.Is(err, ErrProof) {
+		change(&p)
+		if _, err := decodeProof(EncodeProof([]Proven{{part: p}})); !errors.Is(err, ErrProof) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
