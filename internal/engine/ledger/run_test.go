@@ -150,8 +150,9 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			told := max(store.Head().Header.Height, replica.Tip().Header.Header.Height)
-			percent := []int{0, 50, 100}[len(moments)%3]
-			moments = append(moments, moment{told, disk.Crash(percent, uint64(len(moments)))})
+			for _, percent := range []int{0, 50, 100} {
+				moments = append(moments, moment{told, disk.Crash(percent, uint64(len(moments)))})
+			}
 			return nil
 		}
 		disk.OnWrite(look)
@@ -174,7 +175,7 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 			}
 			closeStore(t, left, leftDB)
 		}
-		if len(moments) < 6 || ahead == 0 {
+		if len(moments) < 3*6 || ahead == 0 {
 			t.Errorf("%d moments, at %d of which there are blocks on the disk that nobody was told of", len(moments), ahead)
 		}
 	})
