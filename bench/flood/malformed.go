@@ -62,7 +62,7 @@ func malformedCalls() []request {
 		orBusy([]request{text(`{"jsonrpc":"2.0","id":1,"method":"svc_`+strings.Repeat("x", 100_000)+`"}`, noMethod)})[0],
 		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance"}`, "-32602 missing"),
 		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":["nobody"]}`, badAccount),
-		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlocks","params":[-1]}`, malformed),
+		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlocks","params":[-1]}`, "-32602 wrong_type"),
 		text(`{"jsonrpc":"2.0","id":1,"method":"svc_getBlockByNumber","params":["0xffffffffffffffffffff"]}`, malformed),
 	}
 }
