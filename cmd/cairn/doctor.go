@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -204,7 +205,7 @@ func checkDataDir(settings nodeSettings) []finding {
 		return []finding{{"data directory", stateProblem, "none is set and there is no home directory", "name one with --data-dir"}}
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return []finding{{"data directory", stateWarning, dir + " is not there yet", "right for a replica that begins; else name the right one with --data-dir, or make it with `cairn init " + dir + "`"}}
+		return []finding{{"data directory", stateWarning, dir + " is not there yet", "`cairn dev` and a replica make it when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}
 	}
 	database, stored := checkDatabase(dir)
 	findings := []finding{checkDisk(dir), database}
@@ -216,9 +217,10 @@ func checkDataDir(settings nodeSettings) []finding {
 			genesis = file
 		}
 	}
-	// Who makes blocks must have a key, who follows may. A development chain has no file of settings that says what it is.
+	// Who makes a network's blocks must have a key, who follows may. A development chain has none in a file, and no settings.
 	path := orIn(dir, settings.ProtocolKey, node.ProtocolKeyFile)
-	if settings.ProtocolKey != "" || settings.Mode == string(api.ModePrimary) || exists(path) {
+	network := exists(filepath.Join(dir, node.SettingsFile)) || exists(orIn(dir, settings.Genesis, node.GenesisFile))
+	if settings.ProtocolKey != "" || exists(path) || network && settings.Mode == string(api.ModePrimary) {
 		findings = append(findings, checkKey(path, genesis, settings.Mode))
 	}
 	return findings

@@ -295,6 +295,12 @@ func TestDoctorOfDirectory(t *testing.T) {
 	if found := checkDataDir(settings); found[len(found)-1].State != stateProblem {
 		t.Errorf("no key: %+v", found)
 	}
+	settings.DataDir = t.TempDir()
+	for _, f := range checkDataDir(settings) {
+		if f.State == stateProblem {
+			t.Errorf("a directory like a development chain's: %+v", f)
+		}
+	}
 	settings.DataDir = filepath.Join(dir, "nowhere")
 	if found := checkDataDir(settings); found[0].State != stateWarning {
 		t.Errorf("no directory: %+v", found)
