@@ -80,6 +80,8 @@ type Engine struct {
 	idle       int        // instances of all codes
 	bytes      int        // of all codes and idle instances, about
 	closed     bool
+	// interpreter is nil before it is asked for.
+	interpreter *Engine
 }
 
 type counters struct {
@@ -147,10 +149,13 @@ func (e *Engine) Close() error {
 	for e.recent.Len() > 0 {
 		e.evict(e.recent.Back().Value.(*code), &leftovers)
 	}
-	generation := e.generation
+	generation, interpreter := e.generation, e.interpreter
 	e.generation = nil
 	e.mu.Unlock()
 	err := leftovers.close()
+	if interpreter != nil {
+		err = errors.Join(err, interpreter.Close())
+	}
 	if generation != nil {
 		err = errors.Join(err, generation.close())
 	}
@@ -209,12 +214,17 @@ func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
 
 // Run is [vm.Engine].Run.
 func (e *Engine) Run(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
-	i, err := e.take(hash, module)
+	return e.call(hash, module, function, host, gas, e.opts.Fresh)
+}
+
+// call runs a function, in an instance of its own if it is to be fresh.
+func (e *Engine) call(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas, fresh bool) (vm.Exit, error) {
+	i, err := e.take(hash, module, fresh)
 	if err != nil {
 		return 0, err
 	}
 	exit, fault := i.run(function, host, gas)
-	if err := e.put(i, fault == nil); fault == nil && err != nil {
+	if err := e.put(i, fault == nil && !fresh); fault == nil && err != nil {
 		fault = err
 	}
 	if fault != nil {
@@ -257,14 +267,14 @@ func (e *Engine) release(c *code) error {
 	return nil
 }
 
-// take gives an instance as it is after instantiation.
-func (e *Engine) take(hash types.CodeHash, module *vm.Module) (*instance, error) {
+// take gives an instance as it is after instantiation, one that never ran if it is to be fresh.
+func (e *Engine) take(hash types.CodeHash, module *vm.Module, fresh bool) (*instance, error) {
 	c, err := e.hold(hash, module)
 	if err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
-	if n := len(c.idle); n > 0 {
+	if n := len(c.idle); n > 0 && !fresh {
 		i := c.idle[n-1]
 		c.idle[n-1], c.idle = nil, c.idle[:n-1]
 		e.idle--
@@ -281,10 +291,10 @@ func (e *Engine) take(hash types.CodeHash, module *vm.Module) (*instance, error)
 	return i, nil
 }
 
-// put takes an instance back after its call. It is closed if it must not run again.
-func (e *Engine) put(i *instance, sound bool) error {
+// put takes an instance back after its call. It is closed if it is not to run again.
+func (e *Engine) put(i *instance, again bool) error {
 	c := i.code
-	if !sound || e.opts.Fresh || !i.restore() {
+	if !again || !i.restore() {
 		e.stats.discarded.Add(1)
 		return errors.Join(i.close(), e.release(c))
 	}

@@ -1,0 +1,44 @@
+package wasm
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+)
+
+// Calls of the fresh engine take no idle instance and leave none; the interpreter is one, of its own.
+func TestOtherOpinions(t *testing.T) {
+	e := newEngine(t, Options{})
+	c := e.load(t, body(i32(5), i32(6), store8(0)))
+	e.run(t, c, "run", &host{}, 1000)
+	interpreter, err := e.Interpreter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, engine := range map[string]vm.Engine{"fresh": e.Fresh(), "interpreter": interpreter} {
+		before := e.Stats()
+		gas := vm.Gas{Left: 1000}
+		if exit, err := engine.Run(c.hash, c.module, "run", &host{}, &gas); err != nil || exit != vm.Returned || gas.Left != 1000-7 {
+			t.Errorf("%s: exit %d with %d gas left, error %v", name, exit, gas.Left, err)
+		}
+		after := e.Stats()
+		made := after.Instantiated - before.Instantiated
+		if after.Reused != before.Reused || after.Idle != before.Idle || made != after.Discarded-before.Discarded || (name == "fresh") != (made == 1) {
+			t.Errorf("%s: before %+v, after %+v", name, before, after)
+		}
+	}
+	if again, err := e.Interpreter(); err != nil || again != interpreter {
+		t.Errorf("a second interpreter, error %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Interpreter(); !errors.Is(err, errClosed) {
+		t.Errorf("a closed engine gives an interpreter: %v", err)
+	}
+	gas := vm.Gas{Left: 1000}
+	if _, err := interpreter.Run(c.hash, c.module, "run", &host{}, &gas); !errors.Is(err, errClosed) {
+		t.Errorf("the interpreter of a closed engine runs: %v", err)
+	}
+}
