@@ -54,6 +54,7 @@ func engineMetrics() []telemetry.Metric[wasm.Stats] {
 		telemetry.Counters("contract_loads_total", "Modules that were not in memory, by where their machine code came from.", "from", func(s stats) map[string]uint64 {
 			return map[string]uint64{"disk": s.Loaded, "compiler": s.Compiled - min(s.Loaded, s.Compiled)}
 		}),
+		telemetry.Counter("contract_stack_exceeded_total", "Calls that used more machine stack than metering allows, a fault without effect on their outcome.", func(s stats) uint64 { return s.Deeper }),
 		telemetry.Counter("contract_code_rejected_total", "Files of machine code that were not what the node had written.", func(s stats) uint64 { return s.Rejected }),
 	}
 }

@@ -32,6 +32,8 @@ type code struct {
 	generation *generation
 	compiled   wazero.CompiledModule
 	image      *image // of an instance's memory; nil before the first
+
+	deeper atomic.Bool // one of its calls needed more stack than it can, and that was reported
 }
 
 // machineCodeRatio is about how many bytes a module takes for one of the rewritten module: 4 of machine code, 3 of what
@@ -68,6 +70,24 @@ func (c *code) compile() (err error) {
 	c.engine.stats.compiled.Add(1)
 	c.ready.Store(true)
 	return nil
+}
+
+// call calls a function of an instance, on a lent stack where wazero has one for it. That a call needs a larger one is
+// against the rules of metering, but no reason for another outcome: wazero has gone on on a larger one.
+func (c *code) call(i *instance, f api.Function) error {
+	call := func() error { return f.CallWithStack(i, nil) }
+	if c.engine.stacks == nil {
+		return call()
+	}
+	grew, err := c.engine.stacks.call(call, f)
+	if grew {
+		c.engine.stats.deeper.Add(1)
+		if !c.deeper.Swap(true) {
+			c.engine.opts.Log.Error("a call of a contract used more machine stack than metering allows: its outcome stands, please report the contract's code",
+				"code", c.hash, "bytes", c.engine.stacks.size)
+		}
+	}
+	return err
 }
 
 // close gives back what compile made. No instance is left.
@@ -260,8 +280,14 @@ func (g *generation) compile(instrumented []byte) (compiled wazero.CompiledModul
 	return compiled, nil
 }
 
-// anonymous instances can be made any number of times; nothing is run in them.
-var anonymous = wazero.NewModuleConfig().WithName("").WithStartFunctions()
+// anonymous instances can be made any number of times; nothing is run in them. wazero would seed a source of random
+// numbers for each, which takes longer than all the rest.
+var anonymous = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
+
+type noRandom struct{}
+
+// Read fails: no contract can ask for random numbers.
+func (noRandom) Read([]byte) (int, error) { return 0, errors.New("contracts have no random numbers") }
 
 // instantiate makes an instance on a memory, which it closes if it fails.
 func (g *generation) instantiate(compiled wazero.CompiledModule, memory *memory) (*instance, error) {

@@ -69,6 +69,7 @@ type Engine struct {
 	files   *cache   // nil: none
 	written *pagemap // nil: not known
 	wazero  abilities
+	stacks  *stacks // nil: the interpreter needs none
 	// generationBytes is how many bytes of modules a wazero runtime compiles, ever; see [generation].
 	generationBytes int
 	stats           counters
@@ -85,7 +86,7 @@ type Engine struct {
 }
 
 type counters struct {
-	compiled, instantiated, reused, discarded, refills atomic.Uint64
+	compiled, instantiated, reused, discarded, refills, deeper atomic.Uint64
 }
 
 // Stats are what an engine holds, and what it did since it was made.
@@ -101,6 +102,7 @@ type Stats struct {
 	Reused       uint64 // calls in an instance that had run before; the others were made for theirs
 	Discarded    uint64 // instances closed after their call
 	Refills      uint64 // slices of gas handed out after the first of a call
+	Deeper       uint64 // calls that used more machine stack than metering allows: a fault of the engine, without effect
 }
 
 var errClosed = errors.New("the contract engine is closed")
@@ -129,7 +131,7 @@ func open(opts Options, build string) (*Engine, error) {
 		e.opts.Log.Info("calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err)
 	}
 	if e.generation, err = e.newGeneration(); err == nil {
-		e.wazero, err = e.generation.test()
+		err = e.tryWazero()
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -162,6 +164,9 @@ func (e *Engine) Close() error {
 	if e.written != nil {
 		e.written.close()
 	}
+	if e.stacks != nil {
+		e.stacks.close()
+	}
 	return err
 }
 
@@ -172,6 +177,7 @@ func (e *Engine) Stats() Stats {
 	e.mu.Unlock()
 	s.Compiled, s.Instantiated = e.stats.compiled.Load(), e.stats.instantiated.Load()
 	s.Reused, s.Discarded, s.Refills = e.stats.reused.Load(), e.stats.discarded.Load(), e.stats.refills.Load()
+	s.Deeper = e.stats.deeper.Load()
 	if e.files != nil {
 		s.Loaded, s.Rejected, s.DiskBytes = e.files.held()
 	}

@@ -39,17 +39,21 @@ type instance struct {
 	fault error
 }
 
-// entry is a function of the guest as wazero calls it. It owns a stack, which stays as large as it was ever needed.
+// entry is a function of the guest as wazero calls it. Its own small stack is not used: see [stacks].
 type entry struct {
 	name     string
 	function api.Function
 }
 
-// maxEntries bounds the stacks of an instance: 0.6 MiB each at the most slots that a call may have.
+// maxEntries bounds the entries of an instance.
 const maxEntries = 4
 
-// instanceSize is about what an instance takes, in bytes, besides its memory and its entries' stacks.
-const instanceSize = 8 << 10
+// instanceSize and entrySize are about what an instance and an entry take, in bytes, besides the memory: mostly wazero's
+// first stack of 10 KiB, one for each entry and one for reset.
+const (
+	instanceSize = 20 << 10
+	entrySize    = 12 << 10
+)
 
 // errEnd unwinds the guest's stack when a host function ends the call.
 var errEnd = errors.New("the call was ended by a host function")
@@ -62,7 +66,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	}
 	i.host, i.gas, i.asked, i.ended, i.exit, i.fault = host, gas, gas.Left, false, vm.Returned, nil
 	i.gasGlobal.Set(gas.Lend())
-	err := f.CallWithStack(i, nil)
+	err := i.code.call(i, f)
 	i.host, i.gas = nil, nil
 
 	exit := i.exit
@@ -218,10 +222,7 @@ func (i *instance) restore() bool {
 		return false
 	}
 	i.above = max(i.above, above)
-	i.size = instanceSize + (below+i.above)*osPage
-	for _, e := range i.entries {
-		i.size += i.code.engine.wazero.stackSize(e.function)
-	}
+	i.size = instanceSize + len(i.entries)*entrySize + (below+i.above)*osPage
 	return true
 }
 

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"errors"
-	"reflect"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -10,28 +9,7 @@ import (
 
 // abilities are what this wazero was found to do at the start and does not promise.
 type abilities struct {
-	shrinks    bool // a memory that grew can be made short again; else an instance that grew is closed
-	stackField int  // index of the stack's field in a function; -1: not known
-}
-
-// stackSize is how many bytes of stack wazero keeps for a function, about.
-func (a abilities) stackSize(f api.Function) int {
-	if a.stackField < 0 {
-		return 64 << 10
-	}
-	return reflect.ValueOf(f).Elem().Field(a.stackField).Len()
-}
-
-func findStack(f api.Function) int {
-	v := reflect.ValueOf(f)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return -1
-	}
-	field, ok := v.Elem().Type().FieldByName("stack")
-	if !ok || field.Type.Kind() != reflect.Slice {
-		return -1
-	}
-	return field.Index[0]
+	shrinks bool // a memory that grew can be made short again; else an instance that grew is closed
 }
 
 // testModule has a memory of one page and a function that reads a byte:
@@ -44,27 +22,37 @@ var testModule = []byte("\x00asm\x01\x00\x00\x00" +
 	"\x07\x09\x02\x01m\x02\x00\x01f\x00\x00" +
 	"\x0a\x09\x01\x07\x00\x20\x00\x2d\x00\x00\x0b")
 
-// test tries wazero out.
-func (g *generation) test() (found abilities, err error) {
-	compiled, err := g.compile(testModule)
+// tryWazero tries wazero out.
+func (e *Engine) tryWazero() (err error) {
+	compiled, err := e.generation.compile(testModule)
 	if err != nil {
-		return found, err
+		return err
 	}
 	defer func() { err = errors.Join(err, compiled.Close(ctx)) }()
 	m, err := newMemory(1, maxMemoryPages-1)
 	if err != nil {
-		return found, err
+		return err
 	}
-	module, err := g.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, m), compiled, anonymous)
+	module, err := e.generation.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, m), compiled, anonymous)
 	if err != nil {
 		m.Free()
-		return found, err
+		return err
 	}
 	defer func() { err = errors.Join(err, module.Close(ctx)) }()
 	load := module.ExportedFunction("f")
-	found.stackField = findStack(load)
-	found.shrinks, err = testShrink(m, module.ExportedMemory("m"), load)
-	return found, err
+	if !e.opts.Interpreter {
+		fields, err := findStackFields(load)
+		if err != nil {
+			return err
+		}
+		e.stacks = &stacks{fields: fields, size: lentStack}
+		grew, err := e.stacks.call(func() error { return load.CallWithStack(ctx, []uint64{0}) }, load)
+		if grew || err != nil {
+			return errors.Join(errNoStack, err)
+		}
+	}
+	e.wazero.shrinks, err = testShrink(m, module.ExportedMemory("m"), load)
+	return err
 }
 
 // testShrink tries whether memory.grow can be undone, also when it grew to the most.

@@ -1,0 +1,110 @@
+package wasm
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// A call runs on a stack that the engine lends it. So none depends on how deep an instance went before, none waits while
+// wazero grows a stack by copying it, and no instance keeps more than the small one that it was made with.
+const (
+	// lentStack is the size of a lent stack in bytes. Metering counts at least one slot for 8 bytes of machine stack and
+	// ends a call with 65,536 slots; 64 KiB more are for wazero's own entry, calls of the host and the last frame.
+	lentStack = 8*65_536 + 64<<10
+	// keptStacks is how many an engine keeps: what one execution takes that is nested to the most. 18 MiB.
+	keptStacks = 32
+)
+
+// stacks lends stacks. They are mapped, not allocated, so that they take memory only as far down as a call went and are no
+// garbage.
+type stacks struct {
+	fields stackFields
+	size   int
+
+	mu     sync.Mutex
+	free   [][]byte // last used last
+	closed bool
+}
+
+// stackFields are where a function of wazero keeps its stack: offsets in bytes.
+type stackFields struct{ stack, top, bottom uintptr }
+
+// findStackFields looks for them; the types are internal to wazero.
+func findStackFields(f api.Function) (fields stackFields, err error) {
+	t := reflect.TypeOf(f)
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return fields, errNoStack
+	}
+	var context, bottom reflect.StructField
+	stack, ok := t.Elem().FieldByName("stack")
+	top, ok1 := t.Elem().FieldByName("stackTop")
+	context, ok2 := t.Elem().FieldByName("execCtx")
+	if !ok || !ok1 || !ok2 || context.Type.Kind() != reflect.Struct {
+		return fields, errNoStack
+	}
+	bottom, ok = context.Type.FieldByName("stackBottomPtr")
+	if !ok || stack.Type != reflect.TypeFor[[]byte]() || top.Type != reflect.TypeFor[uintptr]() || bottom.Type != reflect.TypeFor[*byte]() {
+		return fields, errNoStack
+	}
+	return stackFields{stack.Offset, top.Offset, context.Offset + bottom.Offset}, nil
+}
+
+var errNoStack = errors.New("a function of this version of wazero can be lent no stack")
+
+// set gives a function a stack and returns the one that it had. The function must not be running.
+func (s stackFields) set(f api.Function, stack []byte) (before []byte) {
+	p := reflect.ValueOf(f).UnsafePointer()
+	field := (*[]byte)(unsafe.Add(p, s.stack))
+	before, *field = *field, stack
+	*(*uintptr)(unsafe.Add(p, s.top)) = uintptr(unsafe.Pointer(&stack[len(stack)-1])) &^ 15
+	*(**byte)(unsafe.Add(p, s.bottom)) = &stack[0]
+	return before
+}
+
+// call calls a function on a lent stack. It reports whether that was too small, and wazero went on on a larger one.
+func (s *stacks) call(f func() error, of api.Function) (grew bool, err error) {
+	lent, err := s.take()
+	if err != nil {
+		return false, err
+	}
+	own := s.fields.set(of, lent)
+	err = f()
+	used := s.fields.set(of, own)
+	s.put(lent)
+	return unsafe.SliceData(used) != unsafe.SliceData(lent), err
+}
+
+func (s *stacks) take() ([]byte, error) {
+	s.mu.Lock()
+	if n := len(s.free); n > 0 {
+		stack := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.mu.Unlock()
+		return stack, nil
+	}
+	s.mu.Unlock()
+	return reserve(s.size)
+}
+
+func (s *stacks) put(stack []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.free) == keptStacks {
+		release(stack)
+		return
+	}
+	s.free = append(s.free, stack)
+}
+
+func (s *stacks) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stack := range s.free {
+		release(stack)
+	}
+	s.free, s.closed = nil, true
+}
