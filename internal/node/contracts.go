@@ -32,13 +32,27 @@ func (c Config) openEngine() (*wasm.Engine, error) {
 	return wasm.New(options)
 }
 
-// openEngines opens what runs the chain's contracts, and what runs those of simulated deploys.
+// viewMemory is what compiled code and idle instances of calls that are not sent take, in bytes, about.
+const viewMemory = 64 << 20
+
+// openEngines opens what runs the chain's contracts in blocks, what runs them otherwise, and what runs those of simulated
+// deploys. A call that is not sent costs nothing, so it must not take from blocks what they keep in memory.
 func (n *Node) openEngines() (err error) {
 	if n.engine, err = n.config.openEngine(); err != nil {
 		return err
 	}
+	if n.views, err = n.engine.Beside(wasm.Options{Bytes: viewMemory, Idle: 128, Log: n.config.Log}); err != nil {
+		return err
+	}
 	n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: n.config.Log})
 	return err
+}
+
+// engineStats are those of blocks; stacks of all engines count.
+func (n *Node) engineStats() wasm.Stats {
+	s := n.engine.Stats()
+	s.Deeper += n.views.Stats().Deeper + n.trials.Stats().Deeper
+	return s
 }
 
 func engineMetrics() []telemetry.Metric[wasm.Stats] {
@@ -56,6 +70,12 @@ func engineMetrics() []telemetry.Metric[wasm.Stats] {
 		}),
 		telemetry.Counter("contract_stack_exceeded_total", "Calls that used more machine stack than metering allows, a fault without effect on their outcome.", func(s stats) uint64 { return s.Deeper }),
 		telemetry.Counter("contract_code_rejected_total", "Files of machine code that were not what the node had written.", func(s stats) uint64 { return s.Rejected }),
+	}
+}
+
+func viewMetrics() []telemetry.Metric[wasm.Stats] {
+	return []telemetry.Metric[wasm.Stats]{
+		telemetry.Gauge("simulation_code_bytes", "Memory that modules, machine code and idle instances of calls that are not sent take, about.", func(s wasm.Stats) int { return s.Bytes }),
 	}
 }
 

@@ -84,6 +84,7 @@ type Node struct {
 	store     *chain.Store
 	mark      *mark.File // nil of a development chain
 	engine    *wasm.Engine
+	views     *wasm.Engine // of calls that are not sent, and traces
 	trials    *wasm.Engine // of simulated deploys
 	ledger    tipLedger
 	importer  replica.Importer // blocks into the ledger
@@ -423,7 +424,7 @@ func (n *Node) Close() error {
 	if n.pool != nil {
 		errs = append(errs, n.pool.Close())
 	}
-	for _, engine := range []*wasm.Engine{n.engine, n.trials} {
+	for _, engine := range []*wasm.Engine{n.engine, n.views, n.trials} {
 		if engine != nil {
 			errs = append(errs, engine.Close())
 		}

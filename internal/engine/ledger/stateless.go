@@ -213,7 +213,9 @@ func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (Proof, error
 }
 
 // Trace is refused: chain.ErrNoState.
-func (l *Stateless) Trace(chain.Position, exec.Tracer, func() error) error { return chain.ErrNoState }
+func (l *Stateless) Trace(chain.Position, vm.Engine, exec.Tracer, func() error) error {
+	return chain.ErrNoState
+}
 
 // TreeSize is 0: there is no tree.
 func (l *Stateless) TreeSize() int { return 0 }

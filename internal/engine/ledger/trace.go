@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // Trace tells a tracer what an included transaction did: it executes the block again up to it, on the parent's state.
 // Errors are those of the store, among them chain.ErrPruned where that state is not kept. stop, asked between
-// transactions and while contracts run, ends it with its error.
-func (l *Ledger) Trace(p chain.Position, tracer exec.Tracer, stop func() error) (err error) {
+// transactions and while contracts run, ends it with its error. Contracts run in the engine that is given.
+func (l *Ledger) Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) (err error) {
 	block, err := l.store.Block(p.Height)
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (l *Ledger) Trace(p chain.Position, tracer exec.Tracer, stop func() error) 
 	if err != nil {
 		return err
 	}
-	run, err := l.again(parent.Header, block.Header, parameters, view, l.Machine())
+	run, err := l.again(parent.Header, block.Header, parameters, view, exec.Machine{Engine: engine, Codes: l.store})
 	if err != nil {
 		return err
 	}

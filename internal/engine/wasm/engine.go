@@ -66,7 +66,7 @@ func setDefault[T comparable](field *T, value T) {
 // Engine runs contracts. It is a [vm.Engine]; its methods may be called concurrently.
 type Engine struct {
 	opts    Options
-	files   *cache   // nil: none
+	files   *cache   // nil: none; engines beside share it
 	written *pagemap // nil: not known
 	wazero  abilities
 	stacks  *stacks // nil: the interpreter needs none
@@ -112,11 +112,23 @@ var _ vm.Engine = (*Engine)(nil)
 // New makes an engine. It fails if the directory cannot be used or if wazero does not behave as it must.
 func New(opts Options) (*Engine, error) { return open(opts, engineBuild()) }
 
-func open(opts Options, build string) (*Engine, error) {
-	e := &Engine{
+// Beside makes an engine that shares nothing with this one but the files of machine code: neither instances nor memory
+// nor locks. Of the options Dir and DirBytes count for nothing.
+func (e *Engine) Beside(opts Options) (*Engine, error) {
+	beside := unopened(opts)
+	beside.files = e.files
+	return beside.begin()
+}
+
+func unopened(opts Options) *Engine {
+	return &Engine{
 		opts: opts.withDefaults(), generationBytes: 16 << 20,
 		codes: map[types.CodeHash]*list.Element{}, recent: list.New(),
 	}
+}
+
+func open(opts Options, build string) (*Engine, error) {
+	e := unopened(opts)
 	if e.opts.Dir != "" && !e.opts.Interpreter {
 		if build == "" {
 			e.opts.Log.Warn("compiled code is not kept on disk: this program does not say which wazero it was built with")
@@ -126,7 +138,11 @@ func open(opts Options, build string) (*Engine, error) {
 			e.files = files
 		}
 	}
-	var err error
+	return e.begin()
+}
+
+// begin opens what the engine works with.
+func (e *Engine) begin() (_ *Engine, err error) {
 	if e.written, err = openPagemap(); err != nil {
 		e.opts.Log.Info("calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err)
 	}

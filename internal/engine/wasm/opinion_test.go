@@ -42,3 +42,33 @@ func TestOtherOpinions(t *testing.T) {
 		t.Errorf("the interpreter of a closed engine runs: %v", err)
 	}
 }
+
+// Engines beside each other share the files of machine code and nothing else.
+func TestEnginesBeside(t *testing.T) {
+	e := newEngine(t, Options{Dir: t.TempDir()})
+	beside, err := e.Beside(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := e.load(t, body(i32(5), i32(6), store8(0)))
+	e.run(t, c, "run", &host{}, 1000)
+	before := e.Stats()
+	for range 2 {
+		if exit, left := beside.run(t, c, "run", &host{}, 1000); exit != vm.Returned || left != 1000-7 {
+			t.Errorf("exit %d with %d gas left", exit, left)
+		}
+	}
+	after, other := e.Stats(), beside.Stats()
+	if after.Instantiated != before.Instantiated || after.Reused != before.Reused || after.Idle != before.Idle || after.Bytes != before.Bytes {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	if other.Instantiated != 1 || other.Reused != 1 || other.Loaded == 0 || other.DiskBytes != after.DiskBytes {
+		t.Errorf("beside: %+v", other)
+	}
+	if err := beside.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if exit, _ := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned {
+		t.Errorf("exit %d after the engine beside was closed", exit)
+	}
+}

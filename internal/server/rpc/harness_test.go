@@ -56,7 +56,7 @@ type testChain struct {
 	pool   *mempool.Pool
 	server *Server
 
-	engine, trials *wasm.Engine
+	engine, views, trials *wasm.Engine
 
 	mu        sync.Mutex // blocks are made by tests and by the dev_ methods
 	nextTime  uint64
@@ -92,21 +92,23 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
 	engine, err := wasm.New(wasm.Options{})
 	check(t, err)
+	views, err := engine.Beside(wasm.Options{})
+	check(t, err)
 	trials, err := wasm.New(wasm.Options{})
 	check(t, err)
 	l, err := ledger.Open(store, &genesis, nil, engine)
 	check(t, err)
-	c := &testChain{t: t, store: store, ledger: l, engine: engine, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing, mode: api.ModePrimary}
+	c := &testChain{t: t, store: store, ledger: l, engine: engine, views: views, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing, mode: api.ModePrimary}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Limits: limits, Snapshots: offered{}}
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Views: views, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Limits: limits, Snapshots: offered{}}
 	if chainID == api.DevelopmentChainID {
 		config.Developer = c
 	}
 	c.server, err = New(config)
 	check(t, err)
 	t.Cleanup(func() {
-		check(t, errors.Join(c.pool.Close(), store.Close(), engine.Close(), trials.Close(), db.Close()))
+		check(t, errors.Join(c.pool.Close(), store.Close(), engine.Close(), views.Close(), trials.Close(), db.Close()))
 	})
 	return c
 }

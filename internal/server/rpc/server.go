@@ -52,7 +52,7 @@ type Ledger interface {
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.Proof, error)
 	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.Proof, error)
-	Trace(p chain.Position, tracer exec.Tracer, stop func() error) error
+	Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) error
 }
 
 // Pool is what waits for a block: a *mempool.Pool.
@@ -112,6 +112,7 @@ type Config struct {
 	Pool      Pool
 	Node      Node
 	Proofs    Proofs
+	Views     vm.Engine // runs what is not of a block, so that blocks find their own engine as they left it
 	Trials    vm.Engine // runs the code of deploys that are simulated, and keeps little of it
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 	Snapshots Snapshots // nil where none are offered
@@ -132,6 +133,7 @@ type Server struct {
 	pool         Pool
 	node         Node
 	proofs       Proofs
+	views        vm.Engine
 	trials       vm.Engine
 	followers    followers
 	developer    Developer
@@ -164,7 +166,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version, verification: cmp.Or(c.Verification, api.VerificationExecuted),
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, views: c.Views, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version, verification: cmp.Or(c.Verification, api.VerificationExecuted),
 		override: c.Override, viewGas: cmp.Or(c.ViewGas, DefaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, simulations: simulations{slots: newSlots()}, tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,

@@ -61,14 +61,14 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			gone := &leaving{Context: ctx, cancel: cancel, after: 4}
-			refills := c.engine.Stats().Refills
+			refills, blocks := c.views.Stats().Refills, c.engine.Stats()
 			if err := run(gone); !errors.Is(err, context.Canceled) || gone.after != 0 {
 				t.Errorf("a request that is given up ends with %v, %d questions early", err, gone.after)
 			}
 			if s := c.server.Stats(); name != "trace" && (s.Stopped != 1 || s.Ended != 1 || s.Running != 0 || s.Took <= 0) {
 				t.Errorf("it counts as %+v", s)
 			}
-			if slices := c.engine.Stats().Refills - refills; slices > 4 {
+			if slices := c.views.Stats().Refills - refills; slices > 4 {
 				t.Errorf("it goes on for %d slices", slices)
 			}
 			late := &budget{deadline: time.Now().Add(-time.Second)}
@@ -78,6 +78,9 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 			}
 			if err := run(t.Context()); err != nil && !errors.As(err, new(*jsonrpc.Error)) {
 				t.Errorf("the next one ends with %v", err)
+			}
+			if now := c.engine.Stats(); now != blocks { // blocks find their engine as they left it
+				t.Errorf("the engine of blocks did %+v before and %+v after", blocks, now)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) 
 		return nil, api.ErrBusy
 	}
 	defer func() { <-s.tracing }()
-	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, t, b.stop(ctx))
+	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, s.views, t, b.stop(ctx))
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil // undone meanwhile
 	}

@@ -9,16 +9,23 @@ import (
 )
 
 // trial is an engine for a deploy that is simulated. Its code is run in an engine beside, because nobody has paid for
-// what the chain's own engine keeps of it, on disk above all; the contracts that it calls are run in the chain's own.
+// what the engine of other views keeps of it, on disk above all; the contracts that it calls are run in that.
 type trial struct {
 	vm.Engine
 	beside vm.Engine
 	code   types.CodeHash // that is run beside
 }
 
+// machine runs what is not of a block.
+func (s *Server) machine() exec.Machine {
+	machine := s.ledger.Machine()
+	machine.Engine = s.views
+	return machine
+}
+
 // machineFor is what simulates a transaction.
 func (s *Server) machineFor(tx types.Transaction) exec.Machine {
-	machine := s.ledger.Machine()
+	machine := s.machine()
 	if p, ok := tx.Payload.(types.Deploy); ok {
 		machine.Engine = trial{Engine: machine.Engine, beside: s.trials, code: sha256.Sum256(p.Code)}
 	}

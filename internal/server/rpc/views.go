@@ -61,7 +61,10 @@ func (b *budget) giveBack(gas types.Gas) { b.gas.Add(int64(gas)) }
 // slots bound how many executions that are not of a block run at once.
 type slots chan struct{}
 
-func newSlots() slots { return make(slots, runtime.GOMAXPROCS(0)) }
+// maxSlots bounds what the executions take together: 16 MiB of memory, 18 MiB of stacks each.
+const maxSlots = 8
+
+func newSlots() slots { return make(slots, min(runtime.GOMAXPROCS(0), maxSlots)) }
 
 // run calls f when a slot is free, within the request's time. f is given what tells it to end: the time is up, or nobody
 // waits for the answer.
@@ -189,7 +192,7 @@ func (v *viewer) call(ctx context.Context, contract types.ContractID, function s
 	var outcome exec.Outcome
 	var err error
 	busy := v.server.simulations.run(ctx, b, func(stop func() error) {
-		outcome, err = exec.Call(v.parameters, v.state, v.header, tx, exec.Simulation{Machine: v.server.ledger.Machine(), View: true, Stop: stop})
+		outcome, err = exec.Call(v.parameters, v.state, v.header, tx, exec.Simulation{Machine: v.server.machine(), View: true, Stop: stop})
 	})
 	if busy != nil || err != nil {
 		b.giveBack(reserved)
