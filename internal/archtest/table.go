@@ -119,6 +119,7 @@ var rows = map[string][]string{
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                   // proofs a second time, as docs/proofs.md has it
 	"internal/testkit/program":       {"internal/bench"},                                                                                       // runs the real binary
 	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."}, // a chain with its proofs
+	"internal/testkit/naivemeter":    {},                                                                                                       // the rule of metering a second time, as docs/protocol.md has it
 	"internal/testkit/wasmgen":       {},                                                                                                       // writes modules for the tests of who checks and who runs them
 	"internal/e2e":                   {"..."},
 	"internal/archtest":              {},
@@ -150,7 +151,7 @@ var testRows = map[string][]string{
 	"proof":                        {"internal/testkit/provenchain"},
 	"proof/wasm":                   {"internal/testkit/provenchain"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
-	"internal/protocol/vm":         {"internal/testkit/wasmgen"},
+	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry":    {"api", "internal/node", "types"},
 	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},

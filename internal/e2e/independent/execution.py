@@ -14,7 +14,7 @@ SUPPLY = Struct(supply=U64, burned=U64)
 ACCOUNT = Struct(balance=U64, nonce=U64)
 
 NEW_ACCOUNT = 25000
-SCHEDULE_DIGEST = "ce8934e0d7c011502ee23f7209aaf60bc470e3bb9f0eb39c8b46a7457bf0c3f4"  # of these prices
+SCHEDULE_DIGEST = "27d8b098350fa6af132acf31cdf90e1ca3756fe0cf8fc278c914577fabcfdc3e"  # of these prices
 
 MAX_TRANSACTION, MAX_TRANSACTIONS = 512 * 1024, 8 * 1024 * 1024  # encoded bytes of one, and of a block's together
 

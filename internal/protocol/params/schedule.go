@@ -28,7 +28,8 @@ type Schedule struct {
 	Deploy              types.Gas
 	DeployFunction      types.Gas // of each defined function
 	DeployBodyByte      types.Gas // of their bodies
-	DeployBranches      types.Gas // × branches² × slots of the frame, summed over the functions
+	DeployBranches      types.Gas // × branches² × (variables + 4), summed over the functions
+	DeployCallGlobal    types.Gas // of each pair of a call in a body and a mutable global of the module
 	ContractCall        types.Gas
 	ContractCallArgByte types.Gas
 	ContractModuleByte  types.Gas
@@ -37,12 +38,18 @@ type Schedule struct {
 	// Instructions.
 	Instruction  types.Gas // every one not named
 	Branch       types.Gas // if, br, br_if
-	LoadStore    types.Gas
-	DivRem       types.Gas
+	Load         types.Gas
+	Store        types.Gas // of 2, 4 or 8 bytes
+	Store8       types.Gas // of 1 byte
+	Unary        types.Gas // eqz, clz, ctz, popcnt
+	DivRem32     types.Gas
+	DivRem64     types.Gas
 	Call         types.Gas
 	CallIndirect types.Gas
 	BrTable      types.Gas
 	Structure    types.Gas // block, else, end
+	Merge        types.Gas // where a construct's branches meet, by whoever passes
+	MergeValue   types.Gas // of its width
 
 	// Host functions.
 	HostFunction          types.Gas // every one not named
@@ -75,9 +82,10 @@ var Schedule1 = Schedule{
 	IntrinsicTransfer: 21_000, IntrinsicCall: 21_000, IntrinsicCallByte: 16,
 	IntrinsicDeploy: 71_000, IntrinsicDeployByte: 16, IntrinsicDeployCodeByte: 1_000, IntrinsicConfigure: 71_000,
 	NewAccount: 25_000,
-	Deploy:     800_000, DeployFunction: 30_000, DeployBodyByte: 1_500, DeployBranches: 10,
+	Deploy:     800_000, DeployFunction: 30_000, DeployBodyByte: 1_500, DeployBranches: 10, DeployCallGlobal: 600,
 	ContractCall: 6_000, ContractCallArgByte: 1, ContractModuleByte: 4, MemoryPage: 4_000,
-	Instruction: 1, Branch: 3, LoadStore: 5, DivRem: 5, Call: 7, CallIndirect: 10, BrTable: 5, Structure: 0,
+	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 5, DivRem64: 8,
+	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 1,
 	HostFunction: 110, CopyBytesPerGas: 4,
 	StorageRead: 4_000, StorageReadKeyByte: 8, StorageReadValueByte: 16,
 	StorageWrite: 15_000, StorageWriteKeyByte: 8, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16,

@@ -6,8 +6,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// frameSlots is what a function's frame has beside params, locals and operands.
-const frameSlots = 4
+// frameSlots is what a function's frame has beside what is counted; ownVariables the same of its variables.
+const (
+	frameSlots   = 16
+	ownVariables = 4
+)
 
 // loopBranches is how many branches a loop has beside its metered block: those of its check of the gas.
 const loopBranches = 2
@@ -21,6 +24,7 @@ type control struct {
 	result ValueType // 0: none
 	height int       // of the operand stack below it
 	dead   bool      // the rest of it cannot be reached
+	merge
 }
 
 // body validates the body of a function by the algorithm in the appendix of WebAssembly Core 1.0, and rewrites it on
@@ -33,6 +37,8 @@ type body struct {
 	controls     []control
 	highest      int // largest number of operands
 	branches     int // for what they cost in a deploy
+	merges       int // slots of the frame for what meets at merges
+	values       int // slots of the frame for what instructions make
 	rewriter
 }
 
@@ -63,7 +69,7 @@ func (p *parsed) readBodies(n int) {
 // read validates and rewrites one code entry.
 func (b *body) read(t functionType) {
 	b.functionType = t
-	b.operands, b.controls, b.highest, b.branches = b.operands[:0], b.controls[:0], 0, 0
+	b.operands, b.controls, b.highest, b.branches, b.merges, b.values = b.operands[:0], b.controls[:0], 0, 0, 0, 0
 	groups, locals := b.readLocals()
 	b.push(opBlock, t.result)
 	b.begin()
@@ -76,13 +82,16 @@ func (b *body) read(t functionType) {
 	if b.at != b.end {
 		b.refuse(reasonBodySize)
 	}
-	branches, frame := types.Gas(b.branches), types.Gas(b.frame())
-	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*frame
+	if b.frame() > b.bounds.slots {
+		b.refuse(reasonSlots)
+	}
+	branches, variables := types.Gas(b.branches), types.Gas(len(b.locals)+b.highest+ownVariables)
+	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*variables
 	b.finish(groups, locals)
 }
 
 // frame is how many slots the function takes while it is active.
-func (b *body) frame() int { return len(b.locals) + b.highest + frameSlots }
+func (b *body) frame() int { return frameSlots + len(b.locals) + b.highest + b.merges + b.values }
 
 // readLocals reads the declarations of locals and returns how many groups they are, and them as they were written.
 func (b *body) readLocals() (groups int, declared []byte) {
@@ -165,6 +174,7 @@ func (b *body) leave() {
 	c := b.top()
 	b.operands = b.operands[:c.height]
 	c.dead = true
+	b.unpaid = 0
 }
 
 // close ends the innermost block and returns it.
@@ -185,17 +195,26 @@ func (b *body) label() ValueType {
 		b.refuse(reasonLabel)
 	}
 	c := &b.controls[len(b.controls)-1-int(index)]
+	c.branches++
+	c.unpaid = max(c.unpaid, b.unpaid)
 	if c.opcode == opLoop {
 		return 0
 	}
 	return c.result
 }
 
-func (b *body) local() ValueType {
+func (b *body) local() uint32 {
 	index := b.u32()
 	if uint64(index) >= uint64(len(b.locals)) {
 		b.refuse(reasonLocalIndex)
 	}
+	return index
+}
+
+// assign reads a local that is set, and gives its type.
+func (b *body) assign() ValueType {
+	index := b.local()
+	b.top().assigned.add(index)
 	return b.locals[index]
 }
 
@@ -249,6 +268,7 @@ func (b *body) step() {
 		b.refuse(reasonFloat)
 	}
 	b.cost += uint32(known.price)
+	b.values += int(known.values)
 	b.observed = b.observed || known.traps
 	switch known.shape {
 	case unknownInstruction:
@@ -265,6 +285,7 @@ func (b *body) step() {
 	case other:
 		if known.ends {
 			b.branches++
+			b.decide()
 			b.branch(opcode, from)
 			b.settle(opcode)
 		} else {
@@ -293,17 +314,24 @@ func (b *body) branch(opcode byte, from int) {
 		t := b.blockType()
 		b.take(I32)
 		b.push(opIf, t)
+		b.top().unpaid = b.unpaid // also of the way past it
 	case opElse:
 		if b.top().opcode != opIf {
 			b.refuse(reasonElse)
 		}
-		b.push(opElse, b.close().result)
+		c := b.close()
+		b.push(opElse, c.result)
+		b.top().merge = c.merge
+		b.top().unpaid, b.unpaid = max(c.unpaid, b.unpaid), c.unpaid
 	case opEnd:
 		c := b.close()
 		if c.opcode == opIf && c.result != 0 {
 			b.refuse(reasonNoElse)
 		}
 		b.giveResult(c.result)
+		if len(b.controls) > 0 {
+			b.meet(&c)
+		}
 	case opBr:
 		b.takeResult(b.label())
 		b.leave()
@@ -350,6 +378,7 @@ func (b *body) straight(opcode byte, from int) {
 		b.takeParams(t.params)
 		b.giveResult(t.result)
 		b.replaceCall(from, index)
+		b.calls++
 	case opCallIndirect:
 		t := &b.types[b.typeIndex()]
 		b.reserved()
@@ -360,17 +389,18 @@ func (b *body) straight(opcode byte, from int) {
 		b.takeParams(t.params)
 		b.giveResult(t.result)
 		b.called()
+		b.calls++
 	case opDrop:
 		b.take(anyType)
 	case opSelect:
 		b.take(I32)
 		b.give(b.take(b.take(anyType)))
 	case opLocalGet:
-		b.give(b.local())
+		b.give(b.locals[b.local()])
 	case opLocalSet:
-		b.take(b.local())
+		b.take(b.assign())
 	case opLocalTee:
-		b.give(b.take(b.local()))
+		b.give(b.take(b.assign()))
 	case opGlobalGet:
 		b.give(b.global().valueType)
 	case opGlobalSet:
@@ -389,6 +419,7 @@ func (b *body) straight(opcode byte, from int) {
 		b.take(I32)
 		b.give(I32)
 		b.replaceGrow(from)
+		b.calls++
 	default:
 		b.number(opcode)
 	}

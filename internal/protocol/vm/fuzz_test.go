@@ -36,6 +36,9 @@ func FuzzCheck(f *testing.F) {
 		if !bytes.Equal(m.Instrumented(), again.Instrumented()) || m.DeployGas() != again.DeployGas() {
 			t.Fatal("the same code gives different modules")
 		}
+		if len(code) < 4096 { // the naive rule takes quadratic time
+			requireRule(t, code, m)
+		}
 		if len(m.Instrumented()) > 10*len(code)+384<<10 {
 			t.Fatalf("%d bytes become %d", len(code), len(m.Instrumented()))
 		}

@@ -55,6 +55,7 @@ type instruction struct {
 	in       [2]ValueType // operands, the deepest first
 	out      ValueType    // 0: no result
 	price    uint8
+	values   uint8 // of the frame: how many it makes (docs/protocol.md, "Metering")
 	ends     bool  // it ends a metered block
 	traps    bool  // it may trap by itself, of those that contracts may have
 	float    bool  // it has to do with floats
@@ -71,7 +72,7 @@ func instructionTable() (table [256]instruction) {
 		opCallIndirect, opDrop, opSelect, opLocalGet, opLocalSet, opLocalTee, opGlobalGet, opGlobalSet, opMemorySize,
 		opMemoryGrow, opI32Const, opI64Const, opF32Const, opF64Const,
 	} {
-		table[op] = instruction{shape: other, price: one, float: op == opF32Const || op == opF64Const}
+		table[op] = instruction{shape: other, price: one, values: 1, float: op == opF32Const || op == opF64Const}
 	}
 	for _, op := range []byte{opBlock, opElse, opEnd} {
 		table[op].price = uint8(schedule.Structure)
@@ -85,24 +86,35 @@ func instructionTable() (table [256]instruction) {
 		table[op].ends = true
 	}
 	table[opUnreachable].traps = true
+	for _, op := range []byte{opBlock, opNop, opDrop, opLocalGet, opLocalSet, opLocalTee, opGlobalSet} {
+		table[op].values = 0
+	}
+	for _, op := range []byte{opCall, opCallIndirect, opMemoryGrow} {
+		table[op].values = 3 // a result, and where the memory is and ends, read again
+	}
 	for _, run := range numeric {
 		for op := int(run.first); op <= int(run.last); op++ {
-			table[op] = instruction{shape: plain, operands: uint8(len(run.in)), out: run.out, price: one}
+			table[op] = instruction{shape: plain, operands: uint8(len(run.in)), out: run.out, price: one, values: 1}
 			copy(table[op].in[:], run.in)
 		}
 	}
-	for _, divisions := range []byte{0x6D, 0x7F} { // div_s, div_u, rem_s, rem_u of i32 and i64
-		for op := divisions; op < divisions+4; op++ {
-			table[op].price, table[op].traps = uint8(schedule.DivRem), true
-		}
+	for i := range 4 { // div_s, div_u, rem_s, rem_u
+		table[0x6D+i].price, table[0x6D+i].traps = uint8(schedule.DivRem32), true
+		table[0x7F+i].price, table[0x7F+i].traps = uint8(schedule.DivRem64), true
+	}
+	for _, op := range []byte{0x45, 0x50, 0x67, 0x68, 0x69, 0x79, 0x7A, 0x7B} { // eqz, clz, ctz, popcnt
+		table[op].price = uint8(schedule.Unary)
 	}
 	for i, access := range accesses {
-		loaded := instruction{shape: memoryAccess, operands: 1, in: [2]ValueType{I32}, out: access.value}
-		if 0x28+i >= 0x36 {
-			loaded = instruction{shape: memoryAccess, operands: 2, in: [2]ValueType{I32, access.value}}
+		t := instruction{shape: memoryAccess, operands: 1, in: [2]ValueType{I32}, out: access.value, price: uint8(schedule.Load)}
+		switch op := 0x28 + i; {
+		case op == 0x3A || op == 0x3C: // store8
+			t = instruction{shape: memoryAccess, operands: 2, in: [2]ValueType{I32, access.value}, price: uint8(schedule.Store8)}
+		case op >= 0x36:
+			t = instruction{shape: memoryAccess, operands: 2, in: [2]ValueType{I32, access.value}, price: uint8(schedule.Store)}
 		}
-		loaded.align, loaded.price, loaded.traps = access.align, uint8(schedule.LoadStore), true
-		table[0x28+i] = loaded
+		t.align, t.traps, t.values = access.align, true, 2 // the value and the address
+		table[0x28+i] = t
 	}
 	for op := range table {
 		t := &table[op]

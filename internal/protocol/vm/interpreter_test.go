@@ -5,11 +5,12 @@ import (
 	"math/bits"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/naivemeter"
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
 // interpreter runs a random contract as submitted, and takes gas as docs/protocol.md says it is taken, without any of
-// the code of package vm: the second opinion on what rewritten modules do and what they cost. It walks the bytes of the
+// the code of package vm: the second opinion on what rewritten modules do and what they cost, by package naivemeter. It walks the bytes of the
 // instructions and knows only what wasmgen.Random writes.
 type interpreter struct {
 	types     []signature
@@ -22,7 +23,8 @@ type interpreter struct {
 	mostPages uint64
 	gas       uint64
 	frames    int
-	branches  []uint64 // of each function that is defined
+	slots     uint64
+	deploy    uint64
 }
 
 type signature struct {
@@ -37,7 +39,7 @@ type code struct {
 	otherwise map[int]int
 	ends      map[int]int    // of block, loop and if: offset of the end
 	costs     map[int]uint64 // of the metered block that begins there
-	branches  uint64
+	frame     uint64
 }
 
 // interpret makes an interpreter of a module.
@@ -50,13 +52,13 @@ func interpret(m *Module, gas uint64) *interpreter {
 	for _, i := range m.Imports {
 		in.functions = append(in.functions, uint32(i[len(i)-1]))
 	}
+	rule := naivemeter.Measure(m.Encode())
+	in.deploy = rule.DeployGas
 	for i, f := range m.Functions {
 		in.functions = append(in.functions, uint32(f[0]))
 		_, n := binary.Uvarint(m.Code[i])
 		body := m.Code[i][n:]
-		c := prepare(body[1+2*int(body[0]):], int(body[0]))
-		in.bodies = append(in.bodies, c)
-		in.branches = append(in.branches, c.branches)
+		in.bodies = append(in.bodies, prepare(body[1+2*int(body[0]):], int(body[0]), &rule.Functions[i]))
 	}
 	for _, g := range m.Globals {
 		value, _ := signed(g[3:])
@@ -121,51 +123,14 @@ func after(b []byte, pc int) int {
 	return pc
 }
 
-// price and ends are the tables of docs/protocol.md, "Gas schedule" and "Metering".
-func price(opcode byte) uint64 {
-	switch {
-	case opcode == BlockOp, opcode == Else, opcode == End:
-		return 0
-	case opcode == IfOp, opcode == BrOp, opcode == BrIfOp:
-		return 3
-	case opcode == CallOp:
-		return 7
-	case opcode == CallIndirect:
-		return 10
-	case opcode == BrTableOp:
-		return 5
-	case opcode >= 0x28 && opcode <= 0x3E:
-		return 5
-	case opcode >= 0x6D && opcode <= 0x70, opcode >= 0x7F && opcode <= 0x82:
-		return 5
+// prepare finds the ends of blocks, and keeps what metering says of the function.
+func prepare(b []byte, locals int, rule *naivemeter.Function) *code {
+	c := &code{bytes: b, locals: locals, otherwise: map[int]int{}, ends: map[int]int{}, costs: map[int]uint64{}, frame: rule.Frame}
+	for _, block := range rule.Blocks {
+		c.costs[block.Offset] = block.Price
 	}
-	return 1
-}
-
-func ends(opcode byte) bool {
-	switch opcode {
-	case LoopOp, IfOp, Else, End, BrOp, BrIfOp, BrTableOp, Return, Unreachable:
-		return true
-	}
-	return false
-}
-
-// prepare finds the ends of blocks and adds up metered blocks.
-func prepare(b []byte, locals int) *code {
-	c := &code{bytes: b, locals: locals, otherwise: map[int]int{}, ends: map[int]int{}, costs: map[int]uint64{}}
 	var open []int
-	begin := 0
 	for pc := 0; pc < len(b); pc = after(b, pc) {
-		if ends(b[pc]) {
-			c.branches++
-		}
-		switch b[pc] {
-		case LoopOp:
-			c.branches += 2
-		case BrTableOp:
-			targets, _ := binary.Uvarint(b[pc+1:])
-			c.branches += targets
-		}
 		switch b[pc] {
 		case BlockOp, LoopOp, IfOp:
 			open = append(open, pc)
@@ -176,9 +141,6 @@ func prepare(b []byte, locals int) *code {
 				c.ends[open[len(open)-1]] = pc
 				open = open[:len(open)-1]
 			}
-		}
-		if c.costs[begin] += price(b[pc]); ends(b[pc]) {
-			begin = after(b, pc)
 		}
 	}
 	return c
@@ -233,16 +195,18 @@ func (in *interpreter) call(function uint32, args []uint64) []uint64 {
 		in.take(50)
 		return [][]uint64{{7}, {in.gas}}[function]
 	}
-	if in.frames++; in.frames > 1024 {
+	c, t := in.bodies[int(function)-in.imported], in.types[in.functions[function]]
+	in.frames++
+	if in.slots += c.frame; in.frames > 1024 || in.slots > 65_536 {
 		panic(vm.StackOverflow)
 	}
-	c, t := in.bodies[int(function)-in.imported], in.types[in.functions[function]]
 	f := &frame{interpreter: in, code: c, locals: append(args, make([]uint64, c.locals)...)}
 	f.labels = []label{{to: len(c.bytes), results: t.results}}
 	for f.enter(0); !f.done; {
 		f.step()
 	}
 	in.frames--
+	in.slots -= c.frame
 	return f.stack[len(f.stack)-t.results:]
 }
 

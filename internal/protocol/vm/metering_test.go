@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/naivemeter"
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -41,16 +42,7 @@ func TestRandomContracts(t *testing.T) {
 		want := outcome{exit: in.run(uint32(len(in.functions) - 1))}
 		want.left, want.memory = in.gas, string(in.memory)
 		exits[want.exit]++
-		wantDeploy := uint64(800_000)
-		for i, slots := range frames(t, checked.Instrumented()) {
-			if i < len(in.branches) {
-				_, n := binary.Uvarint(m.Code[i])
-				wantDeploy += 30_000 + 1_500*uint64(len(m.Code[i])-n) + 10*in.branches[i]*in.branches[i]*slots
-			}
-		}
-		if got := uint64(checked.DeployGas()); got != wantDeploy {
-			t.Errorf("seed %d: a deploy takes %d gas, want %d", seed, got, wantDeploy)
-		}
+		requireRule(t, m.Encode(), checked)
 		for name, machine := range map[string]*machine{"compiler": compiler, "interpreter": interpreter} {
 			got := machine.call(checked, "run", gas)
 			if got.exit != want.exit || got.left != want.left || got.memory != want.memory && got.exit != vm.OutOfGas {
@@ -74,7 +66,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 		price uint64
 	}{
 		"unreachable": {Op(Unreachable), 1},
-		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 7},
+		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 12},
 		"division":    {Concat(Const(I32, 1), Const(I32, 0), Op(I32DivU), Op(Drop)), 8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +92,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 // itself in memory counts at most once more than it can pay.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
-	const each = 14 // the price of count
+	const each = 28 // the price of count and its call or branch, at least
 	down := Contract(1, 1)
 	down.AddType(nil, 0)
 	for i := range uint32(40) {
@@ -126,9 +118,22 @@ func TestUnpaidWork(t *testing.T) {
 	}
 }
 
-// frames reads from a rewritten module how many slots each function's entry takes; what is added takes none.
-func frames(t *testing.T, module []byte) (slots []uint64) {
+// requireRule compares what Check says of a module, and the frames that it wrote into it, with package naivemeter.
+func requireRule(t *testing.T, code []byte, checked *vm.Module) {
 	t.Helper()
+	want := naivemeter.Measure(code)
+	if got := uint64(checked.DeployGas()); got != want.DeployGas || checked.Load() != want.Load || checked.InstanceItems() != want.InstanceItems {
+		t.Errorf("deploy %d, load %d, %d items; want %d, %d, %d", got, checked.Load(), checked.InstanceItems(), want.DeployGas, want.Load, want.InstanceItems)
+	}
+	for i, slots := range frames(checked.Instrumented()) {
+		if i < len(want.Functions) && slots != want.Functions[i].Frame {
+			t.Errorf("function %d has a frame of %d slots, want %d", i, slots, want.Functions[i].Frame)
+		}
+	}
+}
+
+// frames reads from a rewritten module how many slots each function's entry takes; what is added takes none.
+func frames(module []byte) (slots []uint64) {
 	number := func() (n uint64) {
 		n, size := binary.Uvarint(module)
 		module = module[size:]

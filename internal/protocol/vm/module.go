@@ -14,7 +14,16 @@ const (
 	maxTableElements = 2_500
 )
 
-var contractBounds = bounds{types: 256, params: 100, functions: 5_000, body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256}
+var contractBounds = bounds{
+	types: 256, params: 100, imports: 64, functions: 5_000, exports: 128, globals: 1_024, mutable: 64, indices: 2_500, data: 1_024,
+	body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256, slots: 16_384,
+}
+
+// What a defined function and a type take to load, in bytes of code that take as long.
+const (
+	functionLoad = 40
+	typeLoad     = 500
+)
 
 // Exports that mean something by their name.
 const (
@@ -29,6 +38,8 @@ type Module struct {
 	size         int
 	instrumented []byte
 	deployGas    types.Gas
+	load         uint64
+	items        uint64
 	pages        uint32
 	maxPages     uint32
 	callable     map[string]struct{}
@@ -53,7 +64,9 @@ func Check(code []byte) (*Module, error) {
 	memory.most = min(memory.most, maxPages)
 	m := &Module{
 		size: len(code), instrumented: p.assemble(),
-		deployGas: schedule.Deploy + p.deployGas,
+		deployGas: schedule.Deploy + p.deployGas + schedule.DeployCallGlobal*types.Gas(p.calls)*types.Gas(p.mutable),
+		load:      uint64(len(code)) + functionLoad*uint64(p.bodyCount) + typeLoad*uint64(len(p.types)),
+		items:     uint64(len(p.globals) + p.indices + p.dataCount),
 		pages:     memory.least, maxPages: memory.most,
 		callable: make(map[string]struct{}),
 	}
@@ -146,6 +159,12 @@ func (m *Module) DeployGas() types.Gas { return m.deployGas }
 
 // CodeSize is the length in bytes of the code as submitted.
 func (m *Module) CodeSize() int { return m.size }
+
+// Load is what it takes to make the code ready to run when an engine does not hold it, in the time of a byte of code.
+func (m *Module) Load() uint64 { return m.load }
+
+// InstanceItems is how many globals, indices of element segments and data segments a fresh instance sets.
+func (m *Module) InstanceItems() uint64 { return m.items }
 
 // Pages is the initial size of the memory in pages of 64 KiB.
 func (m *Module) Pages() uint32 { return m.pages }

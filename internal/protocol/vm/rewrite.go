@@ -39,10 +39,10 @@ func (p *parsed) moved(function uint32) uint32 {
 //
 // Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine compile
 // for much longer. Whether the gas is below 0 is seen at the entry of a function, before its first block is paid, at its
-// end, in the first block of each loop, and by the engine at host functions, growth of memory and traps. So from the block
-// that cannot be paid to the check that ends the call only instructions of one activation of one function run, each at most
-// once: a branch back passes a loop's first block, a call passes an entry. They have no effect outside the instance, which
-// is lost. The gas is never lower than minus what one body costs, 5 gas a byte at most.
+// end, in the first block of each loop, in a block that could otherwise run with more than mostUnpaid gas not looked at,
+// and by the engine at host functions, growth of memory and traps. So what runs unpaid costs at most mostUnpaid: a branch
+// back passes a loop's first block, a call passes an entry, and of each other place the most is known that any way to it
+// can have taken since the last look. It has no effect outside the instance, which is lost.
 //
 // A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written takes
 // longer than most blocks. The global holds the same wherever somebody else can see it: from the beginning of a
@@ -60,17 +60,32 @@ type rewriter struct {
 	alive    bool   // whether the metered block can be reached
 	observed bool   // whether the global must hold the gas in it: it may trap, or it calls
 	cost     uint32 // of the metered block so far
-	gasLocal uint32 // the local that holds the gas, behind the guest's own
+	checked  bool   // whether it looks at the gas
+	unpaid   uint32 // the most that was taken on a way to here since the gas was looked at
+	// What the merge in front of the next metered block adds to its price.
+	mergePrice uint32
+	loop       int    // which of the open blocks it is, of the first metered block of a loop
+	priceAt    int    // where in charge that block's price stands
+	gasLocal   uint32 // the local that holds the gas, behind the guest's own
 
 	charge, entry []byte // kept for their memory
 }
 
+// mostUnpaid is the most gas that may be taken before the gas is looked at.
+const mostUnpaid = 1_000
+
 func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
 
-// appendCharge writes what takes a price: gas −= price.
-func (r *rewriter) appendCharge(out []byte, price uint32) []byte {
+// appendCharge writes what takes the price of the metered block: gas −= price, with room for another price if it is open.
+func (r *rewriter) appendCharge(out []byte, open bool) []byte {
 	out = appendU32(append(out, opLocalGet), r.gasLocal)
-	out = append(appendS64(append(out, opI64Const), int64(price)), opI64Sub)
+	if out = append(out, opI64Const); open {
+		r.priceAt = len(out)
+		out = append(out, patched(r.cost)...)
+	} else {
+		out = appendS64(out, int64(r.cost))
+	}
+	out = append(out, opI64Sub)
 	if !r.observed {
 		return appendU32(append(out, opLocalSet), r.gasLocal)
 	}
@@ -98,14 +113,34 @@ func (a *added) appendOverflow(out []byte) []byte {
 // begin begins the instructions of a body.
 func (b *body) begin() {
 	b.out, b.copied, b.gasLocal = b.out[:0], b.at, uint32(len(b.locals))
+	b.alive, b.unpaid, b.mergePrice = true, 0, 0
 	b.next(opBlock)
-	b.alive = true
 }
 
 // next begins a metered block behind an instruction.
 func (b *body) next(opcode byte) {
-	b.run, b.looped, b.observed, b.cost = len(b.out), opcode == opLoop, false, 0
+	b.run, b.looped, b.observed, b.cost = len(b.out), opcode == opLoop, false, b.mergePrice
+	b.mergePrice, b.loop = 0, len(b.controls)-1
 }
+
+// decide says whether the metered block looks at the gas, when its price is known but for the merge of a loop.
+func (r *rewriter) decide() {
+	if r.checked = false; !r.alive {
+		return
+	}
+	r.unpaid += r.cost
+	if r.checked = r.looped || r.unpaid > mostUnpaid; r.checked {
+		r.unpaid = 0
+	}
+}
+
+// patched gives a price in as many bytes as any has: 4, since a body of 32 KiB costs less than 2²⁷.
+func patched(price uint32) []byte {
+	return []byte{byte(price) | 0x80, byte(price>>7) | 0x80, byte(price>>14) | 0x80, byte(price>>21) & 0x7F}
+}
+
+// patch writes the price of a loop's first metered block, which is known at the loop's end.
+func (r *rewriter) patch(at int, price uint32) { copy(r.out[at:], patched(price)) }
 
 // copyTo takes over the code up to an offset.
 func (b *body) copyTo(at int) {
@@ -142,14 +177,18 @@ func (b *body) called() {
 }
 
 // settle ends a metered block with an instruction: its price is known, and what takes it goes before its instructions.
-// Dead code is never entered and needs none. The first block of a loop is checked even if it costs nothing.
+// Dead code is never entered and needs none. The first block of a loop looks at the gas even if it costs nothing.
 func (b *body) settle(opcode byte) {
 	b.copyTo(b.at)
 	b.charge = b.charge[:0]
-	if b.cost > 0 {
-		b.charge = b.appendCharge(b.charge, b.cost)
+	branched := b.looped && b.loop < len(b.controls) // the loop is open, so a branch back may come
+	if b.cost > 0 || branched {
+		b.charge = b.appendCharge(b.charge, branched)
 	}
-	if b.looped {
+	if branched {
+		b.controls[b.loop].price, b.controls[b.loop].cost = b.run+b.priceAt, b.cost
+	}
+	if b.checked {
 		b.charge = b.appendSettleIfNegative(appendU32(append(b.charge, opLocalGet), b.gasLocal))
 	}
 	if b.alive {

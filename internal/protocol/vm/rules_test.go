@@ -51,10 +51,16 @@ func TestCheck(t *testing.T) {
 			t.Errorf("callable %q: %v", name, !want)
 		}
 	}
-	// init has 6 bytes, 1 branch and 1 + 4 slots; run 33 bytes, 4 branches (if, else, end, end) and 1 + 4 + 4 slots.
-	if got := m.DeployGas(); got != 800_000+2*30_000+1_500*(6+30)+10*(1*5+16*9) {
+	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4 variables and
+	// 3 calls beside one mutable global.
+	if got := m.DeployGas(); got != 800_000+2*30_000+1_500*(6+30)+10*(1*5+16*9)+600*3*1 {
 		t.Errorf("deploy gas %d", got)
 	}
+	// 2 functions and 2 types; 2 globals, 2 indices of elements and 1 data segment.
+	if m.Load() != uint64(len(contract().Encode()))+2*40+2*500 || m.InstanceItems() != 2+2+1 {
+		t.Errorf("load %d, %d items", m.Load(), m.InstanceItems())
+	}
+	requireRule(t, contract().Encode(), m)
 }
 
 // body gives a contract whose function 2 has other instructions; they end by themselves if whole is set.
@@ -124,6 +130,63 @@ func manyLocals(all int) func() []byte {
 			m.AddFunction(0, repeat(min(rest, 100), I64))
 		}
 	})
+}
+
+// imports gives a contract with this many imports.
+func imports(n int) func() []byte {
+	m := Contract(1, 1)
+	m.AddType([]byte{I32, I32, I32, I32}, I32)
+	for range n {
+		m.Imports = append(m.Imports, ImportFunction("cairn", "storage_read", 0))
+	}
+	return m.Encode
+}
+
+// exports gives a contract with this many exports.
+func exports(n int) func() []byte {
+	return changed(func(m *Module) {
+		for i := range n - len(m.Exports) {
+			m.Export(strconv.Itoa(i), FunctionKind, 1)
+		}
+	})
+}
+
+// globals gives a contract with this many globals, or this many mutable ones.
+func globals(n int, mutable bool) func() []byte {
+	return changed(func(m *Module) {
+		if mutable {
+			m.Globals = m.Globals[:1]
+		}
+		for len(m.Globals) < n {
+			m.Globals = append(m.Globals, Global(I64, mutable, 0))
+		}
+		m.Code[1] = none
+	})
+}
+
+// indices gives a contract whose element segments, more than one, have this many indices.
+func indices(n int) func() []byte {
+	return changed(func(m *Module) {
+		m.Tables[0] = Concat([]byte{0x70, 0}, U32(2_500))
+		m.Elements = [][]byte{Element(0, make([]uint32, 1_000)...), Element(0, make([]uint32, n-1_000)...)}
+	})
+}
+
+func dataSegments(n int) func() []byte {
+	return changed(func(m *Module) { m.Data = entries(n, Data(0, "")...) })
+}
+
+// loopOf gives a contract with a function whose frame has this many slots: a loop that sets 99 locals and is named 100 times.
+func loopOf(slots int) func() []byte {
+	const locals, branches = 99, 100
+	loop := []byte{LoopOp, Empty}
+	for i := range uint32(locals) {
+		loop = Concat(loop, Op(LocalGet, i), Op(LocalSet, i))
+	}
+	loop = Concat(loop, repeat(branches, Concat(Op(LocalGet, 0), Op(BrIfOp, 0))...), Op(End))
+	// Beside the merge: the locals, an operand, the br_ifs, loop, end and end.
+	rest := slots - 16 - (locals+1)*(1+branches) - locals - 1 - branches - 3
+	return body(repeat(locals, I32), loop, repeat(rest, Concat(Const(I32, 0), Op(Drop))...))
 }
 
 var none = Body(nil)
@@ -273,6 +336,13 @@ var rules = []struct {
 	{"nesting", "blocks nested deeper than 128", nested(128), nested(129)},
 	{"targets", "a br_table of more than 256 targets",
 		body(nil, Const(I32, 0), BrTable(0, make([]uint32, 256)...)), body(nil, Const(I32, 0), BrTable(0, make([]uint32, 257)...))},
+	{"slots", "a function whose frame has more than 16384 slots", loopOf(16_384), loopOf(16_385)},
+	{"imports", "more than 64 imports", imports(64), imports(65)},
+	{"exports", "more than 128 exports", exports(128), exports(129)},
+	{"globals", "more than 1024 globals", globals(1_024, false), globals(1_025, false)},
+	{"mutable globals", "more than 64 mutable globals", globals(64, true), globals(65, true)},
+	{"element indices", "more than 2500 indices in element segments", indices(2_500), indices(2_501)},
+	{"data segments", "more than 1024 data segments", dataSegments(1_024), dataSegments(1_025)},
 	{"pages", "an initial memory of more than 16 pages",
 		changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(16)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(17)) })},
 	{"most pages", "a maximum memory of more than 16 pages",

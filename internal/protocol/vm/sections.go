@@ -87,13 +87,16 @@ type parsed struct {
 	names     map[string]int // index in exports by name
 	start     int            // index of the start function, −1 if there is none
 
+	mutable                 int // of the globals
 	elementCount, dataCount int
+	indices                 int    // in element segments
 	elementEnd, dataEnd     uint64 // the highest end of a segment whose offset is an i32.const
 
 	elements  []byte    // element segments, rewritten
 	bodyCount int       // code entries
 	bodies    []byte    // the same, rewritten
 	allLocals uint64    // declared locals
+	calls     int       // in bodies, growth of memory included
 	deployGas types.Gas // what the functions cost in a deploy
 }
 
@@ -102,12 +105,19 @@ type bounds struct {
 	floats    bool
 	types     int
 	params    int // of a type
+	imports   int
 	functions int
+	exports   int
+	globals   int
+	mutable   int    // globals
+	indices   int    // in element segments
+	data      int    // segments
 	body      uint32 // bytes
-	locals    uint64 // params and declared locals of a function
+	locals    uint64 // params and declared locals of a function; a localSet has room for 128
 	allLocals uint64 // declared
 	nesting   int
 	targets   uint32
+	slots     int // of a frame
 }
 
 // parse reads and validates code by WebAssembly 1.0 with the sign-extension operators, within bounds, and rewrites the
@@ -236,6 +246,9 @@ func (p *parsed) readType() (t functionType) {
 }
 
 func (p *parsed) readImport() {
+	if len(p.imports) == p.bounds.imports {
+		p.refuse(reasonImports)
+	}
 	i := importEntry{offset: p.at}
 	i.module, i.name = p.name(), p.name()
 	i.kind = p.byte()
@@ -251,7 +264,7 @@ func (p *parsed) readImport() {
 	case globalKind:
 		g := globalEntry{valueType: p.valueType()}
 		g.mutable = p.mutability()
-		p.globals = append(p.globals, g)
+		p.addGlobal(g)
 	default:
 		p.refuse(reasonImportKind)
 	}
@@ -296,6 +309,19 @@ func (p *parsed) readGlobal() {
 	g := globalEntry{valueType: p.valueType()}
 	g.mutable = p.mutability()
 	g.initial, _, _ = p.constant(g.valueType)
+	p.addGlobal(g)
+}
+
+func (p *parsed) addGlobal(g globalEntry) {
+	if g.mutable {
+		p.mutable++
+	}
+	switch {
+	case p.mutable > p.bounds.mutable:
+		p.refuse(reasonMutable)
+	case len(p.globals) == p.bounds.globals:
+		p.refuse(reasonGlobals)
+	}
 	p.globals = append(p.globals, g)
 }
 
@@ -338,6 +364,9 @@ func (p *parsed) constant(want ValueType) (expression []byte, value uint32, isCo
 }
 
 func (p *parsed) readExport() {
+	if len(p.exports) == p.bounds.exports {
+		p.refuse(reasonExports)
+	}
 	e := exportEntry{name: p.name(), kind: p.byte(), index: p.u32()}
 	spaces := [...]struct {
 		size   int
@@ -370,6 +399,9 @@ func (p *parsed) readElement() {
 	}
 	expression, offset, isConst := p.constant(I32)
 	n := p.count()
+	if p.indices += n; p.indices > p.bounds.indices {
+		p.refuse(reasonElements)
+	}
 	p.elements = append(append(append(p.elements, 0), expression...), opEnd)
 	p.elements = appendU32(p.elements, uint32(n))
 	for range n {
@@ -387,6 +419,9 @@ func (p *parsed) readData() {
 	_, offset, isConst := p.constant(I32)
 	n := p.u32()
 	p.bytes(n)
+	if p.dataCount == p.bounds.data {
+		p.refuse(reasonDataSegments)
+	}
 	if p.dataCount++; isConst {
 		p.dataEnd = max(p.dataEnd, uint64(offset)+uint64(n))
 	}

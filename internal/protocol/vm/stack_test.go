@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// count adds 1 to the number at address 0; it needs three operands and takes 12 gas.
+// count adds 1 to the number at address 0; it needs three operands and takes 28 gas.
 var count = Concat(Const(I32, 0), Const(I32, 0), Op(I32Load, 2, 0), Const(I32, 1), Op(I32Add), Op(I32Store, 2, 0))
 
 func check(t *testing.T, m *Module) *vm.Module {
@@ -24,6 +24,15 @@ func check(t *testing.T, m *Module) *vm.Module {
 
 // A function that counts and calls itself is entered exactly as often as its frame allows.
 func TestFrames(t *testing.T) {
+	// What count, the call and the end make are 8 + 3 + 1 values; beside them are 3 operands and the 16 of each frame.
+	const own = 12 + 3 + 16
+	get, block, end, jump := Op(LocalGet, 0), []byte{BlockOp, Empty}, []byte{End}, Concat(Op(LocalGet, 0), Op(BrIfOp, 0))
+	set := func(locals ...uint32) (b []byte) {
+		for _, l := range locals {
+			b = Concat(b, get, Op(LocalSet, l))
+		}
+		return b
+	}
 	tests := []struct {
 		name   string
 		params []byte
@@ -31,16 +40,30 @@ func TestFrames(t *testing.T) {
 		after  []byte // instructions behind the call
 		frame  int
 	}{
-		{"three operands", nil, 0, nil, 3 + 4},
-		{"locals", nil, 100, nil, 100 + 3 + 4},
-		{"params and locals", repeat(20, I32), 50, nil, 20 + 50 + 20 + 4},
-		{"operands", nil, 100, Concat(repeat(24, LocalGet, 0), repeat(24, Drop)), 100 + 24 + 4},
-		{"operands in a block", nil, 100, Concat(Op(LocalGet, 0), Op(BlockOp), []byte{I32}, repeat(5, LocalGet, 0), repeat(4, Drop), Op(End), repeat(2, Drop)), 100 + 6 + 4},
-		{"dead code", nil, 100, Concat(Op(Return), repeat(30, LocalGet, 0), repeat(30, Drop)), 100 + 30 + 4},
-		{"unknown operand in dead code", nil, 100, Concat(Op(Return), Op(Select), repeat(9, LocalGet, 0), repeat(10, Drop)), 100 + 10 + 4},
-		{"operands that nothing put there", nil, 100, Concat(Op(Return), repeat(50, I32Add), Op(Drop)), 100 + 3 + 4},
-		{"64 slots", nil, 57, nil, 64},
-		{"65 slots", nil, 58, nil, 65},
+		{"three operands", nil, 0, nil, own},
+		{"locals", nil, 100, nil, own + 100},
+		{"params and locals", repeat(20, I32), 50, nil, own + 20 + 50 + 17 + 20},
+		{"operands", nil, 100, Concat(repeat(24, LocalGet, 0), repeat(24, Drop)), own + 100 + 21},
+		{"operands in a block", nil, 100, Concat(get, Op(BlockOp), []byte{I32}, repeat(5, LocalGet, 0), repeat(4, Drop), end, repeat(2, Drop)), own + 100 + 3 + 1},
+		{"dead code", nil, 100, Concat(Op(Return), repeat(30, LocalGet, 0), repeat(30, Drop)), own + 100 + 27 + 1},
+		{"unknown operand in dead code", nil, 100, Concat(Op(Return), Op(Select), repeat(9, LocalGet, 0), repeat(10, Drop)), own + 100 + 7 + 2},
+		{"operands that nothing put there", nil, 100, Concat(Op(Return), repeat(50, I32Add), Op(Drop)), own + 100 + 51},
+		{"instructions that make no value", nil, 100, Concat(set(1), get, Op(LocalTee, 2), Op(Drop), Op(Nop)), own + 100},
+		{"values", nil, 100, Concat(Const(I64, 1), Op(Drop), Op(MemorySize, 0), Op(MemoryGrow, 0), []byte{I32Eqz}, Op(Drop)), own + 100 + 1 + 1 + 3 + 1},
+		{"a block that no branch names", nil, 100, Concat(block, set(1, 2), end), own + 100 + 1},
+		{"a block", nil, 100, Concat(block, jump, set(1, 2), end), own + 100 + 2 + 3},
+		{"a block with a result", nil, 100, Concat(Op(BlockOp), []byte{I32}, get, jump, set(1), end, Op(Drop)), own + 100 + 2 + 3},
+		{"a local set twice, and in a block inside", nil, 100, Concat(block, block, set(1, 1), end, set(1), jump, end), own + 100 + 3 + 2},
+		{"a local set in dead code", nil, 100, Concat(block, Op(BrOp, 0), set(7, 8), end), own + 100 + 2 + 3},
+		{"a block that dead code names", nil, 100, Concat(block, Op(Return), Op(BrOp, 0), end), own + 100 + 3 + 1},
+		{"an if", nil, 100, Concat(get, Op(IfOp), []byte{Empty}, set(1), end), own + 100 + 2 + 2},
+		{"an if and else", nil, 100, Concat(get, Op(IfOp), []byte{Empty}, set(1), Op(Else), set(2), end), own + 100 + 3 + 3},
+		{"a loop that no branch names", nil, 100, Concat([]byte{LoopOp, Empty}, set(1), end), own + 100 + 2},
+		{"a loop", nil, 100, Concat([]byte{LoopOp, Empty}, set(1, 2, 3), jump, jump, end), own + 100 + 4 + 4*3},
+		{"a loop and a br_table", nil, 100, Concat([]byte{LoopOp, Empty}, set(1), get, BrTable(0, 0, 1, 0), end), own + 100 + 3 + 2*4},
+		{"the function's own label", nil, 100, Concat(set(1), jump), own + 100 + 1},
+		{"64 slots", nil, 64 - own, nil, 64},
+		{"65 slots", nil, 65 - own, nil, 65},
 	}
 	machine := newMachine(t, wazero.NewRuntimeConfigInterpreter())
 	for _, test := range tests {
@@ -53,7 +76,7 @@ func TestFrames(t *testing.T) {
 			m.AddFunction(params, repeat(test.locals, I32), Concat(count, arguments, Call(self), test.after)...)
 			// The exported function needs a frame of its own if the other one takes params.
 			entry := m.AddFunction(0, nil, Concat(arguments, Call(self))...)
-			slots, frames := 65_536-len(test.params)-4, 1_023
+			slots, frames := 65_536-2*len(test.params)-16-3-1, 1_023
 			if len(test.params) == 0 {
 				entry, slots, frames = self, 65_536, 1_024
 			}
@@ -73,7 +96,7 @@ func TestStackOverflowComesBeforeGas(t *testing.T) {
 	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
-	const enough = 1_024 * (14 + 7)
+	const enough = 1_024 * (28 + 7)
 	if got := machine.call(module, "run", enough); got.exit != vm.StackOverflow {
 		t.Errorf("with gas for all frames that fit: exit %d", got.exit)
 	}
@@ -113,7 +136,7 @@ func TestFramesAreGivenBack(t *testing.T) {
 func TestMemoryGrow(t *testing.T) {
 	const (
 		paid  = 4_000
-		fixed = 1 + 1 + 1 + 5 // constants, memory.grow, store
+		fixed = 1 + 1 + 1 + 14 // constants, memory.grow, store
 	)
 	tests := []struct {
 		name   string
@@ -165,7 +188,7 @@ func TestSlices(t *testing.T) {
 		Op(LocalGet, 0), Const(I32, 1), Op(I32Sub), Op(LocalTee, 0), Op(BrIfOp, 0), Op(End))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigCompiler()), check(t, m)
-	const cost = 3 + 7*turns
+	const cost = 3 + (7+2+1)*turns // with a merge of width 1
 	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 || got.refills < cost/vm.MaxSlice-1 {
 		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
 	}

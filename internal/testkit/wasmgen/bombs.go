@@ -1,6 +1,9 @@
 package wasmgen
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Bomb is a contract that is hard on whoever compiles or loads it, within the limits of modules. It exports run.
 type Bomb struct {
@@ -35,6 +38,9 @@ func (b bombs) fill(m *Module, locals int, instructions []byte) {
 	m.Export("run", FunctionKind, uint32(len(m.Functions)-1))
 }
 
+// upTo makes smaller ones, of instructions of which a frame does not hold as many as a body.
+func (b bombs) upTo(body int) bombs { return bombs{min(b.body, body), b.code} }
+
 // repeated is a part as often as it fits into a body with so many locals and so many other bytes.
 func (b bombs) repeated(locals, others int, part ...byte) []byte {
 	return bytes.Repeat(part, (b.body-2*locals-others-5)/len(part))
@@ -57,15 +63,15 @@ func (b bombs) branching() []Bomb {
 	loops := bytes.Repeat(Concat([]byte{LoopOp, Empty}, branchOut), most)
 	ends := bytes.Repeat([]byte{End}, most)
 	all := []Bomb{
-		b.bodies("empty ifs", 1, b.repeated(1, 0, emptyIf...)),
-		b.bodies("empty loops", 0, b.repeated(0, 0, emptyLoop...)),
+		b.bodies("empty ifs", 1, b.upTo(27_000).repeated(1, 0, emptyIf...)),
+		b.bodies("empty loops", 0, b.upTo(24_000).repeated(0, 0, emptyLoop...)),
 		b.bodies("br_ifs", 1, b.repeated(1, 0, branchOut...)),
 		b.bodies("br_ifs that set a local", most, b.repeated(most, 0, Concat(Op(GlobalGet, 0), Op(LocalSet, 7), branchOut)...)),
 		b.bodies("br_tables", 1, b.repeated(1, 0, table...)),
 		b.bodies("ifs over 100 locals", most, b.repeated(most, 0, shortBranch...)),
 		b.bodies("ifs and elses over 100 locals", most, b.repeated(most, 0, bothWays...)),
-		b.bodies("loops nested in loops", most, b.repeated(most, 0, Concat(loops, useAll(20), ends)...)),
-		b.bodies("dead code", 0, b.repeated(0, 0, BlockOp, Empty, BrOp, 0, LoopOp, Empty, End, End)),
+		b.bodies("loops nested in loops", most, b.upTo(2_500).repeated(most, 0, Concat(loops, useAll(20), ends)...)),
+		b.bodies("dead code", 0, b.upTo(26_000).repeated(0, 0, BlockOp, Empty, BrOp, 0, LoopOp, Empty, End, End)),
 	}
 	// Every br_if passes on all locals of a loop: each is looked for along the whole way back to the loop.
 	inside := b.repeated(60, 1_600, Concat(condition, Op(BrIfOp, 90))...)
@@ -73,6 +79,7 @@ func (b bombs) branching() []Bomb {
 	inside = b.repeated(most, 1_000, Concat(condition, Op(BrIfOp, 0))...)
 	all = append(all, b.bodies("br_ifs to a loop", most, Concat(useAll(most), []byte{LoopOp, Empty}, inside, []byte{End})))
 	// Operands that live across blocks.
+	b = b.upTo(19_000)
 	n := b.body / 6
 	operands, sums := bytes.Repeat(Op(GlobalGet, 0), n), bytes.Repeat([]byte{I32Add}, n-1)
 	across := func(part []byte) []byte {
@@ -83,8 +90,11 @@ func (b bombs) branching() []Bomb {
 
 // straight are bombs without branches.
 func (b bombs) straight() []Bomb {
+	short := func(name string, body, locals int, instructions ...[]byte) Bomb {
+		return b.bodies(name, locals, b.upTo(body).repeated(locals, 0, Concat(instructions...)...))
+	}
 	part := func(name string, locals int, instructions ...[]byte) Bomb {
-		return b.bodies(name, locals, b.repeated(locals, 0, Concat(instructions...)...))
+		return short(name, b.body, locals, instructions...)
 	}
 	get, set := Op(LocalGet, 0), Op(LocalSet, 0)
 	wide := bombModule()
@@ -100,12 +110,12 @@ func (b bombs) straight() []Bomb {
 		part("stores", 1, get, get, Op(I32Store, 0, 0)),
 		part("divisions", 2, get, Op(LocalGet, 1), []byte{I32DivU}, set),
 		part("uses of 100 locals", 100, useAll(100)),
-		part("calls", 0, Call(0)),
+		short("calls", 10_800, 0, Call(0)),
 		{"calls of 100 params", wide.Encode()},
-		part("memory.grow", 1, get, Op(MemoryGrow, 0), set),
+		short("memory.grow", 32_000, 1, get, Op(MemoryGrow, 0), set),
 		part("operands", 0, bytes.Repeat(Const(I32, 1), 500), bytes.Repeat([]byte{Drop}, 500)),
 		part("live operands", 1, bytes.Repeat(get, 500), bytes.Repeat([]byte{I32Add}, 499), set),
-		part("operands across calls", 1, bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200), bytes.Repeat([]byte{I32Add}, 199), set),
+		short("operands across calls", 19_500, 1, bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200), bytes.Repeat([]byte{I32Add}, 199), set),
 	}
 }
 
@@ -135,12 +145,27 @@ func moduleBombs() []Bomb {
 			}
 		}),
 		with("globals", func(m *Module) {
-			for range 52_000 {
-				m.Globals = append(m.Globals, Global(I32, true, 0))
+			for len(m.Globals) < 1_024 {
+				m.Globals = append(m.Globals, Global(I32, len(m.Globals) < 64, 0))
 			}
 		}),
+		with("calls beside globals", func(m *Module) {
+			for len(m.Globals) < 64 {
+				m.Globals = append(m.Globals, Global(I64, true, 0))
+			}
+			for range 20 {
+				m.AddFunction(0, nil, bytes.Repeat(Call(0), 5_000)...)
+			}
+		}),
+		with("data segments", func(m *Module) {
+			m.Data = slices.Repeat([][]byte{Data(0, "data")}, 1_024)
+		}),
+		with("elements", func(m *Module) {
+			m.Tables = [][]byte{Concat([]byte{0x70, 0}, U32(2_500))}
+			m.Elements = [][]byte{Element(0, make([]uint32, 2_500)...)}
+		}),
 		with("exports", func(m *Module) {
-			for i := range 36_000 {
+			for i := range 126 {
 				m.Export(string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676%26), 'a' + byte(i/17_576)}), FunctionKind, 0)
 			}
 		}),
