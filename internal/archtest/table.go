@@ -143,7 +143,7 @@ var testRows = map[string][]string{
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/node", "types"},
 	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
-	"internal/engine/wasm":         {"internal/testkit/cputime"},
+	"internal/engine/wasm":         {"internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
 	"internal/engine/sequencer":    {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
 	"internal/engine/replica":      {"crypto", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/..."},

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/testkit/cputime"
 	"github.com/cairn-chain/cairn/types"
@@ -49,13 +51,13 @@ func BenchmarkCall(b *testing.B) {
 		e := newEngine(b, Options{Fresh: true})
 		e.bench(b, e.load(b, writer(2, 4)), "run", &host{}, enough)
 	})
-	b.Run("pages=256/touched=4096", func(b *testing.B) {
+	b.Run("pages=16/touched=256", func(b *testing.B) {
 		e := newEngine(b, Options{})
-		e.bench(b, e.load(b, writer(256, 4096)), "run", &host{}, enough)
+		e.bench(b, e.load(b, writer(16, 256)), "run", &host{}, enough)
 	})
-	b.Run("pages=256/touched=4096/fresh", func(b *testing.B) {
+	b.Run("pages=16/touched=256/fresh", func(b *testing.B) {
 		e := newEngine(b, Options{Fresh: true})
-		e.bench(b, e.load(b, writer(256, 4096)), "run", &host{}, enough)
+		e.bench(b, e.load(b, writer(16, 256)), "run", &host{}, enough)
 	})
 	deep := &guest{pages: 1, functions: []guestFunction{
 		{export: "run", body: seq(i32(1022), call(1))},
@@ -160,7 +162,9 @@ func BenchmarkMetered(b *testing.B) {
 		processor.Report(b.N, time.Microsecond, "cpu-µs")
 	})
 	b.Run("not metered", func(b *testing.B) {
-		module, err := newEngine(b, Options{}).generation.runtime.Instantiate(ctx, sieveGuest(len(composite), primes).binary())
+		runtime := wazero.NewRuntimeWithConfig(ctx, configOf(wazero.NewRuntimeConfigCompiler()))
+		defer runtime.Close(ctx) //nolint:errcheck // nothing is left of it
+		module, err := runtime.Instantiate(ctx, sieveGuest(len(composite), primes).binary())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,10 +1,14 @@
 package wasm
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"os"
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 )
@@ -24,13 +28,35 @@ func engineBuild() string {
 	return ""
 }
 
+// thisProgram is the hash of the program that runs: whatever it makes of a code, it makes again.
+var thisProgram = sync.OnceValues(func() (hash [32]byte, err error) {
+	path, err := os.Executable()
+	if err != nil {
+		return hash, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return hash, err
+	}
+	defer file.Close() //nolint:errcheck // open for reading only
+	h := sha256.New()
+	_, err = io.Copy(h, file)
+	return [32]byte(h.Sum(nil)), err
+})
+
+// fileCache is what wazero's compiler asks for machine code. The interface is internal to wazero, over public types.
+type fileCache interface {
+	Get(key [32]byte) (content io.ReadCloser, ok bool, err error)
+	Add(key [32]byte, content io.Reader) error
+	Delete(key [32]byte) error
+}
+
 // withFiles makes wazero ask files for machine code. wazero has no public way to give it anything but a directory, which
-// it reads without authentication; the interface that it asks inside has three methods over public types, so it can be
-// set. It reports false if this wazero has no such field: then there is no cache.
-func withFiles(files *cache) (wazero.CompilationCache, bool) {
+// it reads without authentication. It reports false if this wazero has no such field.
+func withFiles(files fileCache) (wazero.CompilationCache, bool) {
 	memory := wazero.NewCompilationCache()
 	field := reflect.ValueOf(memory).Elem().FieldByName("fileCache")
-	if !field.IsValid() || field.Kind() != reflect.Interface || !reflect.TypeFor[*cache]().Implements(field.Type()) {
+	if !field.IsValid() || field.Kind() != reflect.Interface || !reflect.TypeOf(files).Implements(field.Type()) {
 		return nil, false
 	}
 	reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Elem().Set(reflect.ValueOf(files))

@@ -1,9 +1,9 @@
 package wasm
 
 import (
-	"bytes"
 	"container/list"
-	"crypto/hmac"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,22 +19,22 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cairn-chain/cairn/types"
 )
 
-// cache keeps machine code in files of a directory.
+// cache keeps what was made of codes, machine code above all, in files of a directory.
 //
-// Machine code is run as it is, so a file counts only with a tag, HMAC-SHA-256 under a key that this node drew at random:
-// it shows that this node wrote these bytes, for this module, with this build of the engine. A file that does not
-// match, for whatever reason, is removed and its module compiled again. So files need no sync: a torn one does not match.
+// Machine code is run as it is, so a file counts only with a tag, AES-GCM's of its bytes under a key that this node drew at
+// random: it shows that this node wrote these bytes, for this code, with this build of the engine. (HMAC-SHA-256 takes five
+// times as long, which was most of what loading took.) A file that does not match, for whatever reason, is removed and its
+// module compiled again. So files need no sync: a torn one does not match.
 //
-// A file is named after the hash of the engine's build and of wazero's key, which covers the rewritten module (and so the
-// code and the protocol's version) and the features of the processor.
-//
-// It implements the interface that wazero's compiler asks, whose name is internal to wazero; see [withFiles].
+// A file is named after the code's hash and the engine's build, which covers the features of the processor.
 type cache struct {
 	dir   string
 	limit int64 // bytes, all files together
-	key   []byte
+	key   cipher.AEAD
 	build string
 	log   *slog.Logger
 
@@ -52,14 +52,21 @@ type cacheFile struct {
 
 // cacheStats counts what the cache did since it was opened.
 type cacheStats struct {
-	hits, misses, rejected, failed uint64
+	rejected, failed uint64
 }
 
 const (
-	cacheMagic   = "cairn machine code 1\n"
+	cacheMagic   = "cairn machine code 2\n"
 	cacheKeyName = "key"
 	cacheSuffix  = ".code"
-	cacheTagSize = sha256.Size
+	cacheKeySize = 32
+
+	// A file is a nonce, the tag of all that follows, the magic, the file's name and the content.
+	cacheNonceSize = 12
+	cacheTagSize   = 16
+	cacheNameSize  = 2*sha256.Size + len(cacheSuffix)
+	cacheTagged    = cacheNonceSize + cacheTagSize
+	cacheHead      = cacheTagged + len(cacheMagic) + cacheNameSize
 )
 
 // openCache opens the directory, making it if need be. Without a key that only this node can know nothing in it counts.
@@ -71,7 +78,15 @@ func openCache(dir string, limit int64, build string, log *slog.Logger) (*cache,
 	if err != nil {
 		return nil, fmt.Errorf("key of compiled code: %w", err)
 	}
-	c := &cache{dir: dir, limit: limit, key: key, build: build, log: log, files: map[string]*list.Element{}, recent: list.New()}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	c := &cache{dir: dir, limit: limit, key: aead, build: build, log: log, files: map[string]*list.Element{}, recent: list.New()}
 	return c, c.list()
 }
 
@@ -81,12 +96,12 @@ func cacheKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, cacheKeyName)
 	info, err := os.Lstat(path)
 	switch {
-	case err == nil && info.Mode().IsRegular() && info.Size() == cacheTagSize && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0):
+	case err == nil && info.Mode().IsRegular() && info.Size() == cacheKeySize && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0):
 		return os.ReadFile(path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	key := make([]byte, cacheTagSize)
+	key := make([]byte, cacheKeySize)
 	rand.Read(key) //nolint:errcheck // crypto/rand.Read never fails
 	return key, writeFile(path, key)
 }
@@ -182,30 +197,22 @@ func (c *cache) remove(name string) error {
 	return nil
 }
 
-func (c *cache) name(key [32]byte) string {
+func (c *cache) name(hash types.CodeHash) string {
 	h := sha256.New()
 	h.Write([]byte(c.build))
-	h.Write(key[:])
+	h.Write(hash[:])
 	return hex.EncodeToString(h.Sum(nil)) + cacheSuffix
 }
 
-func (c *cache) tag(name string, content []byte) []byte {
-	h := hmac.New(sha256.New, c.key)
-	h.Write([]byte(cacheMagic))
-	h.Write([]byte(name)) // of one length
-	h.Write(content)
-	return h.Sum(nil)
-}
-
-// Get gives wazero the machine code of a module. What is wrong with the file is a reason to compile, not to fail.
-func (c *cache) Get(key [32]byte) (io.ReadCloser, bool, error) {
-	name := c.name(key)
+// load gives what was kept of a code; nil if there is nothing. What is wrong with the file is a reason to compile, not to
+// fail.
+func (c *cache) load(hash types.CodeHash) []byte {
+	name := c.name(hash)
 	c.mu.Lock()
 	_, ok := c.files[name]
 	c.mu.Unlock()
 	if !ok {
-		c.count(func(s *cacheStats) { s.misses++ })
-		return nil, false, nil
+		return nil
 	}
 	content, err := c.read(name)
 	c.mu.Lock()
@@ -217,16 +224,15 @@ func (c *cache) Get(key [32]byte) (io.ReadCloser, bool, error) {
 			c.stats.failed++
 			c.log.Warn("cannot remove damaged compiled code", "file", name, "error", err)
 		}
-		return nil, false, nil
+		return nil
 	}
-	c.stats.hits++
-	c.hold(name, int64(len(cacheMagic)+cacheTagSize+len(content)))
+	c.hold(name, int64(cacheHead+len(content)))
 	now := time.Now()
 	if err := os.Chtimes(filepath.Join(c.dir, name), now, now); err != nil { // the order of use, after a restart
 		c.stats.failed++
 		c.log.Debug("cannot mark compiled code as used", "file", name, "error", err)
 	}
-	return io.NopCloser(bytes.NewReader(content)), true, nil
+	return content
 }
 
 // read returns the content of a file whose tag is right.
@@ -240,66 +246,54 @@ func (c *cache) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const head = len(cacheMagic) + cacheTagSize
-	if info.Size() < int64(head) || info.Size() > c.limit {
+	if info.Size() < int64(cacheHead) || info.Size() > c.limit {
 		return nil, fmt.Errorf("%d bytes", info.Size())
 	}
 	all := make([]byte, info.Size())
 	if _, err := io.ReadFull(file, all); err != nil {
 		return nil, err
 	}
-	content := all[head:]
-	if string(all[:len(cacheMagic)]) != cacheMagic || !hmac.Equal(all[len(cacheMagic):head], c.tag(name, content)) {
+	if _, err := c.key.Open(nil, all[:cacheNonceSize], all[cacheNonceSize:cacheTagged], all[cacheTagged:]); err != nil {
 		return nil, errors.New("tag does not match")
 	}
-	return content, nil
+	if string(all[cacheTagged:cacheHead]) != cacheMagic+name {
+		return nil, errors.New("another code's file")
+	}
+	return all[cacheHead:], nil
 }
 
-// Add keeps the machine code of a module. A disk that is full is no reason to fail: the code is compiled again later.
-func (c *cache) Add(key [32]byte, r io.Reader) error {
-	content, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	name, size := c.name(key), int64(len(cacheMagic)+cacheTagSize+len(content))
+// store keeps something of a code. A disk that is full is no reason to fail: the code is compiled again later.
+func (c *cache) store(hash types.CodeHash, content []byte) {
+	name, size := c.name(hash), int64(cacheHead+len(content))
 	if size > c.limit {
-		return nil
+		return
 	}
-	if err := writeFile(filepath.Join(c.dir, name), []byte(cacheMagic), c.tag(name, content), content); err != nil {
+	nonce := make([]byte, cacheNonceSize)
+	rand.Read(nonce) //nolint:errcheck // crypto/rand.Read never fails
+	tagged := slices.Concat([]byte(cacheMagic), []byte(name), content)
+	if err := writeFile(filepath.Join(c.dir, name), nonce, c.key.Seal(nil, nonce, nil, tagged), tagged); err != nil {
 		c.failed("cannot keep compiled code", name, err)
-		return nil
+		return
 	}
 	c.mu.Lock()
 	c.hold(name, size)
-	err = c.makeRoom()
+	err := c.makeRoom()
 	c.mu.Unlock()
 	if err != nil {
 		c.failed("cannot make room for compiled code", name, err)
 	}
-	return nil
 }
 
-// Delete is asked by wazero for code of another version, which never gets there: the build is part of the name.
-func (c *cache) Delete(key [32]byte) error {
+// held is how many files were not what was written, and how many bytes all have.
+func (c *cache) held() (rejected uint64, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.remove(c.name(key))
+	return c.stats.rejected, c.size
 }
 
 func (c *cache) failed(what, name string, err error) {
-	c.count(func(s *cacheStats) { s.failed++ })
+	c.mu.Lock()
+	c.stats.failed++
+	c.mu.Unlock()
 	c.log.Warn(what, "file", name, "error", err)
-}
-
-// held is how many files were read and how many were not what was written, and how many bytes all have.
-func (c *cache) held() (read, rejected uint64, bytes int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stats.hits, c.stats.rejected, c.size
-}
-
-func (c *cache) count(f func(*cacheStats)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.stats)
 }

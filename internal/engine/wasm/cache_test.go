@@ -3,7 +3,6 @@ package wasm
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
 )
 
 func openTestCache(t *testing.T, dir string, limit int64, build string) *cache {
@@ -25,29 +25,17 @@ func openTestCache(t *testing.T, dir string, limit int64, build string) *cache {
 	return c
 }
 
-// holds reports whether the cache gives this content for a key; it must give nothing else.
-func (c *cache) holds(t *testing.T, key byte, content string) bool {
+// holds reports whether the cache gives this content for a code; it must give nothing else.
+func (c *cache) holds(t *testing.T, code byte, content string) bool {
 	t.Helper()
-	r, ok, err := c.Get([32]byte{key})
-	if err != nil {
-		t.Fatal(err)
+	got := c.load(types.CodeHash{code})
+	if got != nil && string(got) != content {
+		t.Fatalf("content %q for %q", got, content)
 	}
-	if !ok {
-		return false
-	}
-	got, err := io.ReadAll(r)
-	if err != nil || string(got) != content {
-		t.Fatalf("content %q for %q, error %v", got, content, err)
-	}
-	return true
+	return got != nil
 }
 
-func (c *cache) put(t *testing.T, key byte, content string) {
-	t.Helper()
-	if err := c.Add([32]byte{key}, strings.NewReader(content)); err != nil {
-		t.Fatal(err)
-	}
-}
+func (c *cache) put(code byte, content string) { c.store(types.CodeHash{code}, []byte(content)) }
 
 func codeFiles(t *testing.T, dir string) []string {
 	t.Helper()
@@ -64,9 +52,9 @@ func TestCacheKeepsCode(t *testing.T) {
 	if c.holds(t, 1, "") {
 		t.Error("an empty cache holds something")
 	}
-	c.put(t, 1, "one")
-	c.put(t, 2, "")
-	c.put(t, 1, "one")
+	c.put(1, "one")
+	c.put(2, "")
+	c.put(1, "one")
 	for _, c := range []*cache{c, openTestCache(t, dir, 1<<20, "build")} {
 		if !c.holds(t, 1, "one") || !c.holds(t, 2, "") || c.holds(t, 3, "") {
 			t.Error("the cache does not hold what was put there")
@@ -91,7 +79,7 @@ func TestCacheRefusesDamage(t *testing.T) {
 	dir := t.TempDir()
 	c := openTestCache(t, dir, 1<<20, "build")
 	const content = "machine code"
-	c.put(t, 1, content)
+	c.put(1, content)
 	path := codeFiles(t, dir)[0]
 	sound, err := os.ReadFile(path)
 	if err != nil {
@@ -124,7 +112,7 @@ func TestCacheRefusesDamage(t *testing.T) {
 		t.Errorf("%d of %d damaged files counted", rejected, len(damaged))
 	}
 	// Sound code of another module under this one's name.
-	c.put(t, 2, content)
+	c.put(2, content)
 	if err := os.Rename(codeFiles(t, dir)[0], path); err != nil {
 		t.Fatal(err)
 	}
@@ -137,12 +125,12 @@ func TestCacheKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, cacheKeyName)
 	c := openTestCache(t, dir, 1<<20, "build")
-	c.put(t, 1, "one")
+	c.put(1, "one")
 	first, err := os.ReadFile(path)
 	if err != nil || len(first) != 32 || bytes.Equal(first, make([]byte, 32)) {
 		t.Fatalf("key %x, error %v", first, err)
 	}
-	if again := openTestCache(t, dir, 1<<20, "build"); !bytes.Equal(again.key, first) {
+	if !openTestCache(t, dir, 1<<20, "build").holds(t, 1, "one") {
 		t.Error("a second start has another key")
 	}
 	damage := map[string]func() error{
@@ -153,13 +141,11 @@ func TestCacheKey(t *testing.T) {
 		damage["readable by others"] = func() error { return os.Chmod(path, 0o644) }
 	}
 	for name, f := range damage {
-		openTestCache(t, dir, 1<<20, "build").put(t, 1, "one")
-		before := openTestCache(t, dir, 1<<20, "build").key
+		openTestCache(t, dir, 1<<20, "build").put(1, "one")
 		if err := f(); err != nil {
 			t.Fatal(err)
 		}
-		c := openTestCache(t, dir, 1<<20, "build")
-		if bytes.Equal(c.key, before) || c.holds(t, 1, "one") {
+		if openTestCache(t, dir, 1<<20, "build").holds(t, 1, "one") {
 			t.Errorf("%s: what was written under the key still counts", name)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() != 32 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -170,17 +156,17 @@ func TestCacheKey(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	size := int64(len(cacheMagic) + cacheTagSize + 1000)
+	size := int64(cacheHead + 1000)
 	content := strings.Repeat("x", 1000)
 	c := openTestCache(t, dir, 3*size, "build")
 	for key := range byte(3) {
-		c.put(t, key, content)
+		c.put(key, content)
 	}
 	if !c.holds(t, 0, content) { // used: 1 is the oldest now
 		t.Fatal("code fell out early")
 	}
-	c.put(t, 3, content)
-	c.put(t, 9, strings.Repeat("x", 4000)) // never fits
+	c.put(3, content)
+	c.put(9, strings.Repeat("x", 4000)) // never fits
 	if c.holds(t, 1, content) || !c.holds(t, 0, content) || !c.holds(t, 2, content) || !c.holds(t, 3, content) || c.holds(t, 9, "") {
 		t.Error("the code that was not used for longest did not fall out")
 	}
@@ -190,7 +176,7 @@ func TestCacheIsBounded(t *testing.T) {
 	// The order of use survives a restart, by the files' times; what a killed process left goes.
 	old := time.Now().Add(-time.Hour)
 	for _, file := range codeFiles(t, dir) {
-		if filepath.Base(file) != c.name([32]byte{2}) {
+		if filepath.Base(file) != c.name(types.CodeHash{2}) {
 			if err := os.Chtimes(file, old, old); err != nil {
 				t.Fatal(err)
 			}
@@ -212,14 +198,14 @@ func TestCacheIsBounded(t *testing.T) {
 func TestCacheWithoutDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "code")
 	c := openTestCache(t, dir, 1<<20, "build")
-	c.put(t, 1, "one")
+	c.put(1, "one")
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	if c.holds(t, 1, "one") {
 		t.Error("a file that is gone was read")
 	}
-	c.put(t, 1, "one")
+	c.put(1, "one")
 	if c.stats.failed == 0 || c.holds(t, 1, "one") {
 		t.Errorf("after the directory was removed: %+v", c.stats)
 	}

@@ -3,7 +3,6 @@ package wasm
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -27,49 +26,84 @@ type code struct {
 	evicted bool
 	size    int // bytes, about
 
-	compiling  sync.Mutex
+	preparing  sync.Mutex
 	ready      atomic.Bool // what follows is set
 	generation *generation
 	compiled   wazero.CompiledModule
-	image      *image // of an instance's memory; nil before the first
+	image      *image // of an instance's memory; nil in the interpreter, where the module has its data
 
 	deeper atomic.Bool // one of its calls needed more stack than it can, and that was reported
 }
 
-// machineCodeRatio is about how many bytes a module takes for one of the rewritten module: 4 of machine code, 3 of what
-// wazero keeps of it.
-const machineCodeRatio = 7
+// codeOverhead and skeletonRatio are about what a module takes in memory, in bytes: wherever it is small, and for each byte of
+// its skeleton with what wazero keeps of it.
+const (
+	codeOverhead  = 32 << 10
+	skeletonRatio = 16
+)
 
-// codeOverhead is about what the smallest module takes in memory, in bytes.
-const codeOverhead = 32 << 10
-
-// codeSize is about what a module takes in memory, compiled.
+// codeSize is about what a module takes in memory before it is ready, and what it may be rewritten to.
 func codeSize(m *vm.Module) int {
-	return codeOverhead + m.CodeSize() + machineCodeRatio*len(m.Instrumented())
+	return codeOverhead + len(m.Instrumented()) + skeletonRatio*len(m.Skeleton().Module)
 }
 
-// compile makes the machine code, or loads it. Only one goroutine does it, others wait.
-func (c *code) compile() (err error) {
+// prepare makes a module ready to run, with the machine code that is given, or what was kept, or compiled now. Only one
+// goroutine does it, others wait.
+func (c *code) prepare(machine []byte) (err error) {
 	if c.ready.Load() {
 		return nil
 	}
-	c.compiling.Lock()
-	defer c.compiling.Unlock()
+	c.preparing.Lock()
+	defer c.preparing.Unlock()
 	if c.ready.Load() {
 		return nil
 	}
-	generation, err := c.engine.enterGeneration(len(c.module.Instrumented()))
+	e, loaded := c.engine, machine != nil
+	module := c.module.Instrumented()
+	if !e.opts.Interpreter {
+		module = c.module.Skeleton().Module
+		if !loaded {
+			if machine, loaded, err = e.machineOf(c.hash, c.module); err != nil {
+				return err
+			}
+		}
+	} else if module == nil {
+		return errors.New("the interpreter cannot run what is left of a module for machine code")
+	}
+	generation, err := e.enterGeneration(len(module))
 	if err != nil {
 		return err
 	}
-	compiled, err := generation.compile(c.module.Instrumented())
+	var compiled wazero.CompiledModule
+	if e.opts.Interpreter {
+		compiled, err = generation.compile(module)
+	} else {
+		compiled, err = generation.load(c.hash, c.module.Skeleton(), machine)
+	}
 	if err != nil {
 		return errors.Join(err, generation.leave())
 	}
 	c.generation, c.compiled = generation, compiled
-	c.engine.stats.compiled.Add(1)
+	if !e.opts.Interpreter {
+		c.image = newImage(c.module.Pages(), c.module.Skeleton().Data)
+		c.grow(len(machine) + c.image.size())
+	}
+	e.stats.compiled.Add(1)
+	if loaded {
+		e.stats.loaded.Add(1)
+	}
 	c.ready.Store(true)
 	return nil
+}
+
+// grow counts more bytes that a module takes.
+func (c *code) grow(bytes int) {
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	c.size += bytes
+	if !c.evicted {
+		c.engine.bytes += bytes
+	}
 }
 
 // call calls a function of an instance, on a lent stack where wazero has one for it. That a call needs a larger one is
@@ -90,7 +124,7 @@ func (c *code) call(i *instance, f api.Function) error {
 	return err
 }
 
-// close gives back what compile made. No instance is left.
+// close gives back what prepare made. No instance is left.
 func (c *code) close() error {
 	if !c.ready.Load() {
 		return nil
@@ -100,7 +134,7 @@ func (c *code) close() error {
 
 // instantiate makes an instance.
 func (c *code) instantiate() (*instance, error) {
-	if err := c.compile(); err != nil {
+	if err := c.prepare(nil); err != nil {
 		return nil, err
 	}
 	memory, err := c.reserveMemory()
@@ -112,7 +146,9 @@ func (c *code) instantiate() (*instance, error) {
 		return nil, err
 	}
 	i.code = c
-	c.capture(memory)
+	if c.image != nil {
+		memory.begin(c.image)
+	}
 	c.engine.stats.instantiated.Add(1)
 	return i, nil
 }
@@ -138,54 +174,36 @@ func (c *code) reserveMemory() (*memory, error) {
 	return newMemory(c.module.Pages(), c.module.MaxPages())
 }
 
-// capture keeps what the first instance's memory holds; all begin so.
-func (c *code) capture(m *memory) {
-	if c.engine.opts.Fresh {
-		return
-	}
-	c.compiling.Lock()
-	defer c.compiling.Unlock()
-	if c.image != nil {
-		return
-	}
-	c.image = m.capture(c.engine.written)
-	e := c.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c.size += c.image.size()
-	if !c.evicted {
-		e.bytes += c.image.size()
-	}
-}
-
 // A generation is a wazero runtime with the modules compiled in it. A runtime never forgets a function type that it has
 // seen, so after [Engine].generationBytes of modules the engine begins another, and the old one is closed with its last module.
 type generation struct {
 	engine  *Engine
 	runtime wazero.Runtime
-	cache   wazero.CompilationCache
-	loaded  int // bytes of modules, ever; under the engine's lock
-	users   int // modules, and one while new modules come here; under the engine's lock
+	loader  loader                  // of machine code; the interpreter asks for none
+	cache   wazero.CompilationCache // nil of the interpreter
+	loaded  int                     // bytes of modules, ever; under the engine's lock
+	users   int                     // modules, and one while new modules come here; under the engine's lock
 }
 
 // maxMemoryPages is what wazero may believe that a memory can have: one page more than any has, because a memory is
 // made short again by asking for one more.
 const maxMemoryPages = 17
 
-func (e *Engine) newGeneration() (*generation, error) {
-	config := wazero.NewRuntimeConfig() // the compiler, where wazero has one for the processor
-	if e.opts.Interpreter {
-		config = wazero.NewRuntimeConfigInterpreter()
-	}
-	config = config.WithCoreFeatures(api.CoreFeaturesV1 | api.CoreFeatureSignExtensionOps).
+// configOf sets what does not depend on how a runtime runs modules.
+func configOf(c wazero.RuntimeConfig) wazero.RuntimeConfig {
+	return c.WithCoreFeatures(api.CoreFeaturesV1 | api.CoreFeatureSignExtensionOps).
 		WithMemoryLimitPages(maxMemoryPages).WithDebugInfoEnabled(false)
+}
+
+func (e *Engine) newGeneration() (*generation, error) {
 	g := &generation{engine: e, users: 1}
-	if e.files != nil {
+	config := configOf(wazero.NewRuntimeConfigInterpreter())
+	if !e.opts.Interpreter {
 		var ok bool
-		if g.cache, ok = withFiles(e.files); !ok {
-			return nil, errors.New("this version of wazero takes no cache but a directory")
+		if g.cache, ok = withFiles(&g.loader); !ok {
+			return nil, errFiles
 		}
-		config = config.WithCompilationCache(g.cache)
+		config = configOf(wazero.NewRuntimeConfigCompiler()).WithCompilationCache(g.cache)
 	}
 	g.runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	if err := g.addHost(); err != nil {
@@ -266,13 +284,9 @@ func (g *generation) close() error {
 	return err
 }
 
-// compile compiles, or loads from disk. The module was checked, so wazero's refusal or panic is a fault of the node.
+// compile makes a module ready for the interpreter.
 func (g *generation) compile(instrumented []byte) (compiled wazero.CompiledModule, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("wazero panicked compiling a checked module: %v\n%s", r, debug.Stack())
-		}
-	}()
+	defer recoveredCompile(&err)
 	compiled, err = g.runtime.CompileModule(ctx, instrumented)
 	if err != nil {
 		return nil, fmt.Errorf("wazero refuses a checked module: %w", err)

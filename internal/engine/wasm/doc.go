@@ -5,5 +5,6 @@
 // the kernel's page table says was written, its size by handing wazero the short slice again. What a call sees is the
 // same as in an instance of its own.
 //
-// Machine code is kept on disk in files that are authenticated before a byte of them is run ([Options.Dir]).
+// Machine code is kept on disk in files that are authenticated before a byte of them is run ([Options.Dir]). A module is
+// compiled as a whole and loaded by its skeleton ([vm.Skeleton]).
 package wasm

@@ -3,6 +3,7 @@ package wasm
 import (
 	"container/list"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -67,6 +68,7 @@ func setDefault[T comparable](field *T, value T) {
 type Engine struct {
 	opts    Options
 	files   *cache   // nil: none; engines beside share it
+	program [32]byte // see [record]
 	written *pagemap // nil: not known
 	wazero  abilities
 	stacks  *stacks // nil: the interpreter needs none
@@ -86,7 +88,7 @@ type Engine struct {
 }
 
 type counters struct {
-	compiled, instantiated, reused, discarded, refills, deeper atomic.Uint64
+	compiled, loaded, instantiated, reused, discarded, refills, deeper atomic.Uint64
 }
 
 // Stats are what an engine holds, and what it did since it was made.
@@ -97,7 +99,7 @@ type Stats struct {
 
 	Compiled     uint64 // modules made ready: compiled, or loaded from disk
 	Loaded       uint64 // of these, loaded from disk
-	Rejected     uint64 // files of machine code that were damaged
+	Rejected     uint64 // files that were damaged, of all engines beside each other
 	Instantiated uint64 // instances made
 	Reused       uint64 // calls in an instance that had run before; the others were made for theirs
 	Discarded    uint64 // instances closed after their call
@@ -116,7 +118,7 @@ func New(opts Options) (*Engine, error) { return open(opts, engineBuild()) }
 // nor locks. Of the options Dir and DirBytes count for nothing.
 func (e *Engine) Beside(opts Options) (*Engine, error) {
 	beside := unopened(opts)
-	beside.files = e.files
+	beside.files, beside.program = e.files, e.program
 	return beside.begin()
 }
 
@@ -132,13 +134,26 @@ func open(opts Options, build string) (*Engine, error) {
 	if e.opts.Dir != "" && !e.opts.Interpreter {
 		if build == "" {
 			e.opts.Log.Warn("compiled code is not kept on disk: this program does not say which wazero it was built with")
-		} else if files, err := openCache(e.opts.Dir, e.opts.DirBytes, build, e.opts.Log); err != nil {
+		} else if err := e.openFiles(build); err != nil {
 			return nil, fmt.Errorf("compiled code: %w", err)
-		} else {
-			e.files = files
 		}
 	}
 	return e.begin()
+}
+
+// openFiles opens the files of machine code. wazero's key of a module that is always the same tells the features of the
+// processor.
+func (e *Engine) openFiles(build string) error {
+	probe, err := compileMachine(testModule)
+	if err != nil {
+		return err
+	}
+	if e.program, err = thisProgram(); err != nil {
+		e.opts.Log.Warn("compiled code takes longer to load: the program's own file cannot be read", "error", err)
+		rand.Read(e.program[:]) //nolint:errcheck // crypto/rand.Read never fails
+	}
+	e.files, err = openCache(e.opts.Dir, e.opts.DirBytes, fmt.Sprintf("%s %x", build, probe.key), e.opts.Log)
+	return err
 }
 
 // begin opens what the engine works with.
@@ -194,8 +209,9 @@ func (e *Engine) Stats() Stats {
 	s.Compiled, s.Instantiated = e.stats.compiled.Load(), e.stats.instantiated.Load()
 	s.Reused, s.Discarded, s.Refills = e.stats.reused.Load(), e.stats.discarded.Load(), e.stats.refills.Load()
 	s.Deeper = e.stats.deeper.Load()
+	s.Loaded = e.stats.loaded.Load()
 	if e.files != nil {
-		s.Loaded, s.Rejected, s.DiskBytes = e.files.held()
+		s.Rejected, s.DiskBytes = e.files.held()
 	}
 	return s
 }
@@ -210,19 +226,24 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 		return module, nil
 	}
 	e.mu.Unlock()
-	binary, err := read()
-	if err != nil {
-		return nil, err
-	}
-	module, err := vm.Check(binary)
-	if err != nil {
-		return nil, err
+	module, machine := e.restore(hash)
+	if module == nil {
+		binary, err := read()
+		if err != nil {
+			return nil, err
+		}
+		if module, err = vm.Check(binary); err != nil {
+			return nil, err
+		}
 	}
 	c, err := e.hold(hash, module)
 	if err != nil {
 		return nil, err
 	}
-	return c.module, e.release(c)
+	if machine != nil {
+		err = c.prepare(machine)
+	}
+	return c.module, errors.Join(err, e.release(c))
 }
 
 // Compile is [vm.Engine].Compile.
@@ -231,7 +252,7 @@ func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.compile(), e.release(c))
+	return errors.Join(c.prepare(nil), e.release(c))
 }
 
 // Run is [vm.Engine].Run.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -241,20 +243,16 @@ func TestHostFaults(t *testing.T) {
 
 // wazero's own stack overflow depends on what ran before, so it must never be a contract's doing.
 func TestStackOverflowOfWazeroIsNoTrap(t *testing.T) {
-	e := newEngine(t, Options{})
 	recursion := &guest{pages: 1, functions: []guestFunction{{export: "run", body: call(0)}}}
-	compiled, err := e.generation.compile(recursion.binary())
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := e.generation.runtime.InstantiateModule(ctx, compiled, anonymous)
+	runtime := wazero.NewRuntimeWithConfig(ctx, configOf(wazero.NewRuntimeConfigCompiler()))
+	module, err := runtime.Instantiate(ctx, recursion.binary())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := module.ExportedFunction("run").CallWithStack(ctx, nil); err == nil || isTrap(err) {
 		t.Errorf("endless recursion without counters: %v", err)
 	}
-	if err := errors.Join(module.Close(ctx), compiled.Close(ctx)); err != nil {
+	if err := runtime.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 }

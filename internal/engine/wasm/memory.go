@@ -2,9 +2,10 @@ package wasm
 
 import (
 	"os"
-	"slices"
 
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
 // wasmPage is the unit of a memory's size in bytes.
@@ -65,45 +66,67 @@ func (m *memory) Range(pointer, n uint32) ([]byte, bool) {
 // Pages is [vm.Memory].Pages.
 func (m *memory) Pages() uint32 { return uint32(m.size / wasmPage) }
 
-// image is what a memory holds after instantiation.
+// image is what a memory holds after instantiation: zeros and data.
 type image struct {
-	pages [][]byte // by OS page; nil is all zero
-	data  []int    // indices of those that are not nil
+	pages []int32  // by OS page: 1 + its index in data, 0 where all is zero
+	data  []imaged // in the order of their first write
+	bytes int      // of all data
+}
+
+// imaged is an OS page with data.
+type imaged struct {
+	page  int
+	parts []vm.Segment // offsets are in the page; a later one is written over an earlier one
+}
+
+// newImage is of a memory of so many wasm pages with data.
+func newImage(pages uint32, data []vm.Segment) *image {
+	g := &image{pages: make([]int32, int(pages)*wasmPage/osPage)}
+	for _, segment := range data {
+		g.bytes += len(segment.Bytes)
+		for at, rest := int(segment.Offset), segment.Bytes; len(rest) > 0; {
+			page, offset := at/osPage, at%osPage
+			if g.pages[page] == 0 {
+				g.data = append(g.data, imaged{page: page})
+				g.pages[page] = int32(len(g.data))
+			}
+			n := min(len(rest), osPage-offset)
+			in := &g.data[g.pages[page]-1]
+			in.parts = append(in.parts, vm.Segment{Offset: uint32(offset), Bytes: rest[:n]})
+			at, rest = at+n, rest[n:]
+		}
+	}
+	return g
 }
 
 // size is in bytes, of what it keeps.
-func (g *image) size() int { return len(g.data)*osPage + len(g.pages)*24 }
+func (g *image) size() int { return g.bytes + 4*len(g.pages) + 128*len(g.data) }
 
-// capture copies what a new instance's memory holds.
-func (m *memory) capture(written *pagemap) *image {
-	g := &image{pages: make([][]byte, m.initial/osPage)}
-	m.eachWritten(written, func(page int) {
-		bytes := m.osPage(page)
-		for _, b := range bytes {
-			if b != 0 {
-				g.pages[page] = slices.Clone(bytes)
-				g.data = append(g.data, page)
-				return
-			}
+// begin writes the data to a memory that is zero where it is.
+func (m *memory) begin(g *image) {
+	for _, p := range g.data {
+		bytes := m.osPage(p.page)
+		for _, part := range p.parts {
+			copy(bytes[part.Offset:], part.Bytes)
 		}
-	})
-	return g
+	}
 }
 
 // restore makes the memory in use as it was after instantiation, but for its size. It returns how many OS pages it
 // wrote below the initial size, and above: about those that the kernel holds for it.
 func (m *memory) restore(g *image, written *pagemap) (below, above int) {
 	// Pages of data always: a kernel that merges pages of zeros tells of one that the guest cleared as never written.
-	for _, page := range g.data {
-		copy(m.osPage(page), g.pages[page])
+	for _, p := range g.data {
+		clear(m.osPage(p.page))
 	}
+	m.begin(g)
 	below = len(g.data)
 	m.eachWritten(written, func(page int) {
 		switch {
 		case page >= len(g.pages):
 			above++
 			clear(m.osPage(page))
-		case g.pages[page] == nil:
+		case g.pages[page] == 0:
 			below++
 			clear(m.osPage(page))
 		}

@@ -3,8 +3,12 @@ package wasm
 import (
 	"errors"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // abilities are what this wazero was found to do at the start and does not promise.
@@ -24,7 +28,7 @@ var testModule = []byte("\x00asm\x01\x00\x00\x00" +
 
 // tryWazero tries wazero out.
 func (e *Engine) tryWazero() (err error) {
-	compiled, err := e.generation.compile(testModule)
+	compiled, err := e.loadTest()
 	if err != nil {
 		return err
 	}
@@ -53,6 +57,18 @@ func (e *Engine) tryWazero() (err error) {
 	}
 	e.wazero.shrinks, err = testShrink(m, module.ExportedMemory("m"), load)
 	return err
+}
+
+// loadTest makes the test module ready as others are.
+func (e *Engine) loadTest() (wazero.CompiledModule, error) {
+	if e.opts.Interpreter {
+		return e.generation.compile(testModule)
+	}
+	made, err := compileMachine(testModule)
+	if err != nil {
+		return nil, err
+	}
+	return e.generation.load(types.CodeHash{}, &vm.Skeleton{Module: testModule, Functions: []uint32{0}}, made.machine)
 }
 
 // testShrink tries whether memory.grow can be undone, also when it grew to the most.

@@ -11,10 +11,7 @@ func (p *parsed) assemble() []byte {
 	types = append(types, functionForm, 1, I32, 1, I32)
 	out = appendSection(out, typeSection, len(p.types)+3, types)
 
-	imports := p.copyOf(importSection)
-	imports = appendU32(append(appendName(appendName(imports, EngineModule), RefillName), functionKind), add.refillType)
-	imports = appendU32(append(appendName(appendName(imports, EngineModule), GrowName), functionKind), add.growType)
-	out = appendSection(out, importSection, len(p.imports)+addedImports, imports)
+	out = appendSection(out, importSection, len(p.imports)+addedImports, p.importsWith(&add))
 
 	functions := p.copyOf(functionSection)
 	functions = appendU32(functions, add.refillType) // settle
@@ -24,10 +21,7 @@ func (p *parsed) assemble() []byte {
 
 	out = p.appendTableAndMemory(out)
 
-	globals := p.copyOf(globalSection)
-	globals = append(globals, I64, 1, opI64Const, 0, opEnd)
-	globals = append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
-	out = appendSection(out, globalSection, p.ownGlobals()+2, globals)
+	out = appendSection(out, globalSection, p.ownGlobals()+2, p.globalsWith())
 	out = appendSection(out, exportSection, len(p.exports)+3, p.appendExports(nil, &add))
 	if p.start >= 0 {
 		start := appendU32(nil, p.moved(uint32(p.start)))
@@ -41,6 +35,23 @@ func (p *parsed) assemble() []byte {
 		out = appendSection(out, dataSection, p.dataCount, p.contents[dataSection])
 	}
 	return out
+}
+
+// importsWith are the imports with those that are added.
+func (p *parsed) importsWith(add *added) []byte {
+	return appendAddedImports(p.copyOf(importSection), add)
+}
+
+// appendAddedImports writes the imports that are added.
+func appendAddedImports(imports []byte, add *added) []byte {
+	imports = appendU32(append(appendName(appendName(imports, EngineModule), RefillName), functionKind), add.refillType)
+	return appendU32(append(appendName(appendName(imports, EngineModule), GrowName), functionKind), add.growType)
+}
+
+// globalsWith are the globals with those that are added.
+func (p *parsed) globalsWith() []byte {
+	globals := append(p.copyOf(globalSection), I64, 1, opI64Const, 0, opEnd)
+	return append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
 }
 
 // copyOf gives the entries of a section with room for those that are added.
@@ -80,6 +91,11 @@ func (p *parsed) appendExports(out []byte, add *added) []byte {
 		}
 		out = appendU32(append(appendName(out, GuestPrefix+e.name), e.kind), index)
 	}
+	return appendOwnExports(out, add)
+}
+
+// appendOwnExports writes the exports that are added.
+func appendOwnExports(out []byte, add *added) []byte {
 	out = appendU32(append(appendName(out, GasName), globalKind), add.gas)
 	out = appendU32(append(appendName(out, StackName), globalKind), add.stack)
 	return appendU32(append(appendName(out, ResetName), functionKind), add.resetFunction)

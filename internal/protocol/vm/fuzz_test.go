@@ -45,5 +45,11 @@ func FuzzCheck(f *testing.F) {
 		if _, err := vm.RewriteCore(m.Instrumented()); err != nil {
 			t.Fatalf("the rewritten module is not valid: %v", err)
 		}
+		if _, err := vm.RewriteCore(m.Skeleton().Module); err != nil {
+			t.Fatalf("the skeleton is not valid: %v", err)
+		}
+		if decoded, err := vm.DecodeModule(m.Encode()); err != nil || !bytes.Equal(decoded.Encode(), m.Encode()) {
+			t.Fatalf("the encoded module is not decoded: %v", err)
+		}
 	})
 }

@@ -45,6 +45,7 @@ type Module struct {
 	callable     map[string]struct{}
 	hasInit      bool
 	reentrant    bool
+	skeleton     Skeleton
 }
 
 // Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear in
@@ -77,6 +78,7 @@ func Check(code []byte) (*Module, error) {
 			m.callable[e.name] = struct{}{}
 		}
 	}
+	m.skeleton = p.skeleton(func(name string) bool { return m.Callable(name) || name == InitFunction })
 	return m, nil
 }
 
@@ -185,4 +187,5 @@ func (m *Module) HasInit() bool { return m.hasInit }
 func (m *Module) Reentrant() bool { return m.reentrant }
 
 // Instrumented is the module rewritten for an engine; the same code always gives the same bytes. It must not be changed.
+// It is nil of a module from [DecodeModule].
 func (m *Module) Instrumented() []byte { return m.instrumented }

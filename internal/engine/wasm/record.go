@@ -1,0 +1,91 @@
+package wasm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// record is what the cache keeps of a code: enough to run it without reading the code.
+type record struct {
+	// program is the hash of the program that wrote the record. What another makes of the code may differ, by its rules or its
+	// prices: then only the machine code counts, if the module was rewritten to the same bytes.
+	program   [32]byte
+	rewritten [32]byte // hash of vm.Module.Instrumented
+	module    []byte   // vm.Module.Encode
+	machine   []byte   // as wazero writes it
+}
+
+const recordHead = 32 + 32 + 4
+
+func (r *record) encode() []byte {
+	length := binary.LittleEndian.AppendUint32(nil, uint32(len(r.module)))
+	return slices.Concat(r.program[:], r.rewritten[:], length, r.module, r.machine)
+}
+
+// decodeRecord reads what encode wrote; the parts are parts of b.
+func decodeRecord(b []byte) (r record, ok bool) {
+	if len(b) < recordHead {
+		return r, false
+	}
+	n := binary.LittleEndian.Uint32(b[64:])
+	if uint64(len(b)-recordHead) < uint64(n) {
+		return r, false
+	}
+	return record{
+		program: [32]byte(b[:32]), rewritten: [32]byte(b[32:64]), module: b[recordHead : recordHead+n], machine: b[recordHead+n:],
+	}, true
+}
+
+// restore gives a module from its record, with its machine code; nil where there is none by this program.
+func (e *Engine) restore(hash types.CodeHash) (module *vm.Module, machine []byte) {
+	r, ok := e.loadRecord(hash)
+	if !ok || r.program != e.program {
+		return nil, nil
+	}
+	module, err := vm.DecodeModule(r.module)
+	if err != nil {
+		e.opts.Log.Error("the record of a module is not what this program wrote", "code", hash, "error", err)
+		return nil, nil
+	}
+	return module, r.machine
+}
+
+func (e *Engine) loadRecord(hash types.CodeHash) (r record, ok bool) {
+	if e.files == nil || e.opts.Interpreter {
+		return r, false
+	}
+	return decodeRecord(e.files.load(hash))
+}
+
+// machineOf gives the machine code of a module: from its record, or compiled, and then it is recorded.
+func (e *Engine) machineOf(hash types.CodeHash, module *vm.Module) (machine []byte, loaded bool, err error) {
+	old, ok := e.loadRecord(hash)
+	if module.Instrumented() == nil { // it came from a record
+		if !ok || old.program != e.program {
+			return nil, false, errors.New("what was kept of a module was lost while it was used")
+		}
+		return old.machine, true, nil
+	}
+	r := record{program: e.program, rewritten: sha256.Sum256(module.Instrumented()), module: module.Encode()}
+	if loaded = ok && old.rewritten == r.rewritten; loaded {
+		if old.program == r.program {
+			return old.machine, true, nil
+		}
+		r.machine = old.machine
+	} else {
+		made, err := compileMachine(module.Instrumented())
+		if err != nil {
+			return nil, false, err
+		}
+		r.machine = made.machine
+	}
+	if e.files != nil {
+		e.files.store(hash, r.encode())
+	}
+	return r.machine, loaded, nil
+}

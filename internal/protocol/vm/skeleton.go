@@ -1,0 +1,248 @@
+package vm
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Skeleton is what an engine has to read of a module whose machine code it has: the rewritten module without the bodies of
+// its functions, without functions that nothing outside the code names, and without data. What machine code finds by
+// its number has the number that it has in the rewritten module: imports, globals, the table, the memory, and types where there is something in the table.
+type Skeleton struct {
+	Module []byte // in the binary format; each body is `unreachable`
+	// Functions are those of the rewritten module, imports not counted, that the skeleton's own functions stand for, in
+	// their order: the first one, those that a call or the engine enters, and those in the table.
+	Functions []uint32
+	// Data is what the memory holds at first, in the order in which it is written, within the memory's first size.
+	Data []Segment
+}
+
+// Segment is a part of a memory's first contents.
+type Segment struct {
+	Offset uint32
+	Bytes  []byte
+}
+
+// Skeleton is the module's skeleton. It must not be changed.
+func (m *Module) Skeleton() *Skeleton { return &m.skeleton }
+
+// elementSegment is a part of the table, with functions as the rewritten module numbers them.
+type elementSegment struct {
+	offset    []byte // constant expression without its end
+	functions []uint32
+}
+
+// skeletonWriter writes the skeleton of a contract's module.
+type skeletonWriter struct {
+	*parsed
+	added    added
+	exports  []exportEntry // that are kept
+	elements []elementSegment
+	types    []functionType
+	kept     []bool   // by function, imports not counted
+	place    []uint32 // in the skeleton, likewise
+}
+
+// skeleton makes the skeleton. enters reports whether an export is a function that a call or a deploy enters.
+func (p *parsed) skeleton(enters func(name string) bool) Skeleton {
+	w := skeletonWriter{parsed: p, added: newAdded(p), elements: p.elementSegments(), kept: make([]bool, p.bodyCount+3)}
+	w.kept[0] = true // an address in the machine code belongs to the last function before it
+	w.keep(w.added.resetFunction)
+	for _, e := range p.exports {
+		switch {
+		case e.kind == memoryKind && e.name == memoryExport:
+			w.exports = append(w.exports, e)
+		case enters(e.name):
+			w.exports = append(w.exports, e)
+			w.keep(p.moved(e.index))
+		}
+	}
+	for _, s := range w.elements {
+		for _, f := range s.functions {
+			w.keep(f)
+		}
+	}
+	s := Skeleton{Data: p.dataSegments()}
+	w.place = make([]uint32, len(w.kept))
+	for f, kept := range w.kept {
+		if kept {
+			w.place[f] = uint32(len(s.Functions))
+			s.Functions = append(s.Functions, uint32(f))
+		}
+	}
+	w.chooseTypes()
+	s.Module = w.write(s.Functions)
+	return s
+}
+
+// firstOwn is the index of the first function that is no import.
+func (w *skeletonWriter) firstOwn() uint32 { return uint32(w.imported + addedImports) }
+
+func (w *skeletonWriter) keep(function uint32) {
+	if own := w.firstOwn(); function >= own {
+		w.kept[function-own] = true
+	}
+}
+
+// moved gives the index in the skeleton of a function of the rewritten module that is kept.
+func (w *skeletonWriter) moved(function uint32) uint32 {
+	if own := w.firstOwn(); function >= own {
+		return own + w.place[function-own]
+	}
+	return function
+}
+
+func (w *skeletonWriter) write(functions []uint32) []byte {
+	p, add := w.parsed, &w.added
+	out := append(make([]byte, 0, 1024), p.code[:8]...)
+	var content, bodies []byte
+	for _, t := range w.types {
+		content = appendType(content, t)
+	}
+	out = appendSection(out, typeSection, len(w.types), content)
+	out = appendSection(out, importSection, len(p.imports)+addedImports, w.importSection())
+	content = nil
+	for _, f := range functions {
+		content = appendU32(content, w.typeIndex(w.typeOf(f)))
+		bodies = appendBody(bodies, []byte{0, opUnreachable, opEnd})
+	}
+	out = appendSection(out, functionSection, len(functions), content)
+	out = p.appendTableAndMemory(out)
+	out = appendSection(out, globalSection, p.ownGlobals()+2, p.globalsWith())
+	content = nil
+	for _, e := range w.exports {
+		index := e.index
+		if e.kind == functionKind {
+			index = w.moved(p.moved(index))
+		}
+		content = appendU32(append(appendName(content, GuestPrefix+e.name), e.kind), index)
+	}
+	reset := *add
+	reset.resetFunction = w.moved(add.resetFunction)
+	out = appendSection(out, exportSection, len(w.exports)+3, appendOwnExports(content, &reset))
+	if len(w.elements) > 0 {
+		content = nil
+		for _, s := range w.elements {
+			content = append(append(append(content, 0), s.offset...), opEnd)
+			content = appendU32(content, uint32(len(s.functions)))
+			for _, f := range s.functions {
+				content = appendU32(content, w.moved(f))
+			}
+		}
+		out = appendSection(out, elementSection, len(w.elements), content)
+	}
+	return appendSection(out, codeSection, len(functions), bodies)
+}
+
+// typeOf is the index of the type of a function of the rewritten module, imports not counted.
+func (w *skeletonWriter) typeOf(function uint32) uint32 {
+	if guest := uint32(w.imported) + function; guest < uint32(len(w.functions)) {
+		return w.functions[guest]
+	}
+	return [...]uint32{w.added.refillType, w.added.growType, w.added.emptyType}[function-uint32(w.bodyCount)]
+}
+
+// chooseTypes decides what types the skeleton has. Nobody outside calls a function of a type that is neither an import's nor
+// () → (), and for call_indirect it counts only which types are the same: so where there are functions in the table the
+// types keep their numbers and each other one becomes a small one, and else there are no others. An engine makes code to
+// enter functions of each type, which takes long for many and for many params.
+func (w *skeletonWriter) chooseTypes() {
+	kept := []functionType{{}, {params: []byte{I64}, result: I64}, {params: []byte{I32}, result: I32}}
+	for _, i := range w.parsed.imports {
+		kept = append(kept, w.parsed.types[i.typeIndex])
+	}
+	written, taken := map[string]functionType{}, map[string]bool{}
+	for _, t := range kept {
+		written[t.key()], taken[t.key()] = t, true
+	}
+	if len(w.elements) == 0 {
+		w.types = kept
+		return
+	}
+	small := 0
+	for _, t := range w.parsed.types {
+		as, ok := written[t.key()]
+		for !ok {
+			as = smallType(small)
+			small++
+			ok = !taken[as.key()]
+		}
+		written[t.key()] = as
+		w.types = append(w.types, as)
+	}
+	w.types = append(w.types, kept[:3]...)
+}
+
+func (t functionType) key() string { return string(t.params) + "→" + string(rune(t.result)) }
+
+// typeIndex is where a type stands that the skeleton's imports and functions have.
+func (w *skeletonWriter) typeIndex(index uint32) uint32 {
+	if len(w.elements) > 0 {
+		return index
+	}
+	t := functionType{}
+	switch {
+	case index == w.added.refillType:
+		return 1
+	case index == w.added.growType:
+		return 2
+	case index != w.added.emptyType:
+		t = w.parsed.types[index]
+	}
+	// A function that is kept for its place and not entered has any type.
+	return uint32(max(0, slices.IndexFunc(w.types, func(other functionType) bool { return other.key() == t.key() })))
+}
+
+func (w *skeletonWriter) importSection() []byte {
+	var out []byte
+	for _, i := range w.parsed.imports {
+		out = appendU32(append(appendName(appendName(out, i.module), i.name), functionKind), w.typeIndex(i.typeIndex))
+	}
+	add := w.added
+	add.refillType, add.growType = w.typeIndex(add.refillType), w.typeIndex(add.growType)
+	return appendAddedImports(out, &add)
+}
+
+// smallType is one of a row of different types, few params first.
+func smallType(n int) (t functionType) {
+	for n++; n > 1; n /= 2 {
+		t.params = append(t.params, [...]byte{I32, I64}[n%2])
+	}
+	return t
+}
+
+func appendType(out []byte, t functionType) []byte {
+	out = appendU32(append(out, functionForm), uint32(len(t.params)))
+	out = append(out, t.params...)
+	if t.result == 0 {
+		return append(out, 0)
+	}
+	return append(out, 1, t.result)
+}
+
+// elementSegments reads the element segments as they were rewritten.
+func (p *parsed) elementSegments() []elementSegment {
+	segments := make([]elementSegment, p.elementCount)
+	q := &parsed{reader: reader{code: p.elements, end: len(p.elements)}, globals: p.globals}
+	for i := range segments {
+		q.u32() // the table
+		segments[i].offset, _, _ = q.constant(I32)
+		for range q.count() {
+			segments[i].functions = append(segments[i].functions, q.u32())
+		}
+	}
+	return segments
+}
+
+// dataSegments copies the data segments. A contract imports no global, so each offset is a number.
+func (p *parsed) dataSegments() []Segment {
+	segments := make([]Segment, p.dataCount)
+	content := p.contents[dataSection]
+	q := &parsed{reader: reader{code: content, end: len(content)}, globals: p.globals}
+	for i := range segments {
+		q.u32() // the memory
+		_, segments[i].Offset, _ = q.constant(I32)
+		segments[i].Bytes = bytes.Clone(q.bytes(q.u32()))
+	}
+	return segments
+}
