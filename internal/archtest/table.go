@@ -65,7 +65,8 @@ var rows = map[string][]string{
 	"internal/storage/mark":  {"types"},
 
 	// What runs.
-	"internal/engine/ledger":          {"types", "internal/engine/parallel", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/flat":            {"types", "internal/engine/parallel"},
+	"internal/engine/ledger":          {"types", "internal/engine/flat", "internal/engine/parallel", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool":         {"types", "codec", "crypto/bip340", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
 	"internal/engine/parallel":        {},
@@ -99,7 +100,7 @@ var rows = map[string][]string{
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
-	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
 	"bench/proving":  {"client", "internal/bench", "internal/testkit/program", "types"},
 	"bench/soak":     {"client", "types", "internal/bench", "internal/testkit/program"},
 	"bench/peers":    {"client", "internal/bench", "internal/testkit/program"},
@@ -142,6 +143,7 @@ var testRows = map[string][]string{
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/node", "types"},
+	"internal/engine/flat":         {"internal/testkit/cputime"},
 	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
 	"internal/engine/wasm":         {"internal/testkit/cputime", "internal/testkit/wasmgen"},
 	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},

@@ -21,12 +21,13 @@ type Ledger struct {
 	core
 	expected int // transactions of the next block: as many as the last one had
 
-	// treeLock keeps proofs and commits apart. Over disk writes only a run of several blocks holds it, for a short time.
+	// treeLock keeps proofs and commits apart. Over disk writes only a run of several blocks holds it, for a short time. The
+	// memory's values are read and changed by producing only.
 	treeLock  sync.RWMutex
-	tree      *tree.Tree
+	memory    // of the state after treeHead
 	treeHead  types.Header
 	treeMoved chan struct{} // closed when the tree goes to another block
-	treeLost  error         // why the tree's head is on no disk; nil while it is
+	treeLost  error         // why the tree's head is on no disk; nil while it is. Set by producing, for good
 }
 
 // Tip is the head with what judges the block after it.
@@ -109,7 +110,7 @@ var errOverdue = errors.New("the transaction takes too long")
 var ErrRoot = errors.New("the state tree's root is not the head's state root")
 
 // Open starts a chain in an empty store from its genesis, or continues the one that the store holds: it rebuilds the
-// state tree from the flat state and checks its root against the head. A genesis of another chain is refused
+// state tree and the short values in memory, and checks the tree's root against the head. A genesis of another chain is refused
 // (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made. engine runs
 // the chain's contracts.
 func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine) (*Ledger, error) {
@@ -121,7 +122,7 @@ func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine
 		return nil, err
 	}
 	var err error
-	if l.tree, err = LoadTree(store); err != nil {
+	if l.memory, err = load(store); err != nil {
 		return nil, err
 	}
 	l.treeHead = store.Head().Header
@@ -157,6 +158,9 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
+	if l.treeLost != nil {
+		return Block{}, l.treeLost
+	}
 	now := time.Now()
 	timings := Timings{Start: now}
 	result, txs, err := l.execute(batch)
@@ -179,7 +183,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	if err != nil {
 		return Block{}, err
 	}
-	err = appendTo(run, entry(result, signature, txs, change.Leaves()), change, true)
+	err = appendTo(run, entry(result, signature, txs, change.Leaves()), change.Change, true)
 	if ended := run.End(); err == nil {
 		err = ended
 	}
@@ -195,13 +199,20 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	}, l.publish()
 }
 
+// change is what a block changes in memory.
+type change struct {
+	*tree.Change
+	writes []types.Access
+}
+
 // prepare is what a block that was executed changes in the tree of the state before it; it completes the header by the root.
-func prepare(before *tree.Tree, result *exec.Result) (*tree.Change, error) {
-	change, err := before.Prepare(result.Accesses, parallel.Run)
-	if err == nil {
-		result.Header.StateRoot = change.Root()
+func prepare(before *tree.Tree, result *exec.Result) (change, error) {
+	prepared, err := before.Prepare(result.Accesses, parallel.Run)
+	if err != nil {
+		return change{}, err
 	}
-	return change, err
+	result.Header.StateRoot = prepared.Root()
+	return change{prepared, types.Writes(result.Accesses)}, nil
 }
 
 // appendTo appends a block that was executed to a run, with sync on disk when it returns.
@@ -228,7 +239,7 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		return exec.Result{}, nil, err
 	}
 	defer view.Close()
-	run := exec.Begin(tip.Parameters, view, seed, l.Machine())
+	run := exec.Begin(tip.Parameters, l.reader(view), seed, l.Machine())
 	run.Reserve(l.expected)
 	included := make([]*types.VerifiedTx, 0, l.expected)
 	if tip.Override {
@@ -278,16 +289,16 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 // Machine runs the contracts of the chain.
 func (l *Ledger) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
-// commitTree makes the change the tree's current version, that of the store's head.
-func (l *Ledger) commitTree(change *tree.Change, head types.Header) {
+// commitTree makes the change the memory's, which is that of the store's head then.
+func (l *Ledger) commitTree(c change, head types.Header) {
 	l.treeLock.Lock()
 	defer l.treeLock.Unlock()
-	l.setTree(change, head)
+	l.setTree(c, head)
 }
 
-// setTree makes the change the tree's current version, after a block. The caller holds treeLock.
-func (l *Ledger) setTree(change *tree.Change, head types.Header) {
-	l.tree.Commit(change, parallel.Run)
+// setTree makes the change the memory's, after a block. The caller holds treeLock.
+func (l *Ledger) setTree(c change, head types.Header) {
+	l.memory.commit(c)
 	l.treeHead = head
 	close(l.treeMoved)
 	l.treeMoved = make(chan struct{})
@@ -308,15 +319,15 @@ func (l *Ledger) Rewind(height types.Height) error {
 	if err != nil {
 		return err
 	}
-	change, err := l.tree.Prepare(undone, parallel.Run)
+	prepared, err := l.tree.Prepare(undone, parallel.Run)
 	if err != nil {
 		return err
 	}
 	head := l.store.Head().Header
-	if change.Root() != head.StateRoot {
-		return fmt.Errorf("%w: %s after going back to block %d", ErrRoot, change.Root(), height)
+	if prepared.Root() != head.StateRoot {
+		return fmt.Errorf("%w: %s after going back to block %d", ErrRoot, prepared.Root(), height)
 	}
-	l.commitTree(change, head)
+	l.commitTree(change{prepared, undone}, head)
 	return l.publish()
 }
 
@@ -334,15 +345,15 @@ func GenesisBlock(g types.Genesis) (types.SignedHeader, error) {
 	return types.SignedHeader{Header: result.Header}, err
 }
 
-func executeGenesis(g types.Genesis) (exec.Result, *tree.Change, error) {
+func executeGenesis(g types.Genesis) (exec.Result, change, error) {
 	result, err := exec.Genesis(g)
 	if err != nil {
-		return exec.Result{}, nil, err
+		return exec.Result{}, change{}, err
 	}
 	empty, err := tree.Load(func() (tree.Leaf, bool, error) { return tree.Leaf{}, false, nil }, parallel.Run)
 	if err != nil {
-		return exec.Result{}, nil, err
+		return exec.Result{}, change{}, err
 	}
-	change, err := prepare(empty, &result)
-	return result, change, err
+	prepared, err := prepare(empty, &result)
+	return result, prepared, err
 }

@@ -95,6 +95,7 @@ func build(t *testing.T, l *Ledger, txs ...*types.VerifiedTx) Block {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkMemory(t, l)
 	return block
 }
 
@@ -167,6 +168,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkMemory(t, again)
 	if again.Tip().Hash != empty.Hash || again.tree.Root() != empty.Header.Header.StateRoot {
 		t.Errorf("reopened at %s, want %s", again.Tip().Hash, empty.Hash)
 	}
@@ -392,6 +394,7 @@ func TestRewind(t *testing.T) {
 	if err := l.Rewind(1); err != nil {
 		t.Fatal(err)
 	}
+	checkMemory(t, l)
 	if l.Tip().Hash != first.Hash || balance(t, store, 1, fresh) != 7 {
 		t.Errorf("tip %s, balance %d", l.Tip().Hash, balance(t, store, 1, fresh))
 	}

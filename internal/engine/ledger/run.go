@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -21,6 +20,9 @@ const runTime = 100 * time.Millisecond
 func (l *Ledger) Import(blocks ...*Received) (imported []Block, err error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
+	if l.treeLost != nil {
+		return nil, l.treeLost
+	}
 	appended, err := l.store.Begin()
 	if err != nil {
 		return nil, err
@@ -47,8 +49,8 @@ type run struct {
 	appended *chain.Run
 	last     *Tip // of the run, at first the ledger's
 	blocks   []Block
-	change   *tree.Change // of the last block, which is not the tree's yet
-	locked   bool         // whether it holds treeLock: the tree may be ahead of the head
+	change   *change // of the last block, which is not the tree's yet
+	locked   bool    // whether it holds treeLock: the tree may be ahead of the head
 }
 
 // add imports the next block, with sync on disk when it returns.
@@ -74,11 +76,11 @@ func (r *run) add(b *Received, sync bool) error {
 			Claimed: b.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
 		}
 	}
-	if err := appendTo(r.appended, entry(result, b.block.Signature, b.block.Transactions, change.Leaves()), change, sync); err != nil {
+	if err := appendTo(r.appended, entry(result, b.block.Signature, b.block.Transactions, change.Leaves()), change.Change, sync); err != nil {
 		return err
 	}
 	timings.Append = lap(&now)
-	r.change = change
+	r.change = &change
 	r.blocks = append(r.blocks, Block{Header: b.Header(), Hash: b.hash, Included: result.IDs, Accesses: result.Accesses, Timings: timings})
 	return r.moveTip(b.Header())
 }
@@ -87,7 +89,7 @@ func (r *run) add(b *Received, sync bool) error {
 func (r *run) execute(b *Received) (_ exec.Result, err error) {
 	parent := r.appended.State()
 	defer func() { err = errors.Join(err, parent.Close()) }()
-	return r.executeOn(r.last, b, parent, exec.Machine{Engine: r.engine, Codes: r.appended})
+	return r.executeOn(r.last, b, r.reader(parent), exec.Machine{Engine: r.engine, Codes: r.appended})
 }
 
 // moveTip makes the block that was appended last the one that the next must follow.
@@ -112,7 +114,7 @@ func (r *run) moveTree() {
 	}
 	block := &r.blocks[len(r.blocks)-1]
 	now := time.Now()
-	r.setTree(r.change, block.Header.Header)
+	r.setTree(*r.change, block.Header.Header)
 	block.Timings.Tree += lap(&now)
 	r.change = nil
 }

@@ -58,6 +58,7 @@ func TestImportRun(t *testing.T) {
 		replica, db := open(fresh)
 		syncs := db.Metrics().Syncs
 		imported := must(replica.Import(blocks...))(t)
+		checkMemory(t, replica)
 		if len(imported) != len(blocks) || db.Metrics().Syncs != syncs+1 {
 			t.Errorf("%d of %d blocks are imported with %d syncs", len(imported), len(blocks), db.Metrics().Syncs-syncs)
 		}
@@ -113,6 +114,7 @@ func TestImportRunUpToABadBlock(t *testing.T) {
 			if invalid := new(InvalidBlock); !errors.As(err, &invalid) || len(imported) != bad || int(invalid.Claimed.Header.Height) != bad+1 {
 				t.Errorf("block %d is bad: %d are imported, %v", bad+1, len(imported), err)
 			}
+			checkMemory(t, replica)
 			left, leftDB := openStore(t, disk.Crash(0, 1))
 			defer closeStore(t, left, leftDB)
 			for _, head := range []types.SignedHeader{store.Head(), replica.Tip().Header, left.Head()} {
@@ -158,6 +160,7 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 		disk.OnWrite(look)
 		for blocks := received(t, primary); len(blocks) > 0; {
 			imported := must(replica.Import(blocks[:min(5, len(blocks))]...))(t)
+			checkMemory(t, replica)
 			blocks = blocks[len(imported):]
 			_ = must(0, look())(t)
 		}
@@ -166,6 +169,7 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 		for i, m := range moments {
 			left, leftDB := openStore(t, m.left)
 			again := must(Open(left, nil, nil, nil))(t) // which holds the tree to the head's root
+			checkMemory(t, again)
 			head := again.Tip().Header
 			if head.Header.Height < m.told || head != must(primary.Header(head.Header.Height))(t) {
 				t.Errorf("moment %d: the head is %d where %d was told", i, head.Header.Height, m.told)
@@ -203,6 +207,9 @@ func TestRunThatIsLost(t *testing.T) {
 		}
 		if _, err := replica.Import(received(t, primary)[1]); !errors.Is(err, kv.ErrFailed) {
 			t.Errorf("another block: %v", err)
+		}
+		if _, err := replica.Build(Batch{Time: before.Header.Header.Timestamp + 1}, nil); !errors.Is(err, kv.ErrFailed) {
+			t.Errorf("a block of its own: %v", err)
 		}
 		_ = must(0, store.Close())(t)
 		if db.Close() == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -384,10 +385,46 @@ func TestLeaves(t *testing.T) {
 	must(t, st.Close())
 }
 
+// TestValues walks over the values of the head's state, whole and cut.
+func TestValues(t *testing.T) {
+	s, c := newStore(t, Options{}, 4)
+	st, err := s.StateAt(4)
+	must(t, err)
+	for _, most := range []int{1, 20, types.MaxStorageValueBytes} {
+		rows, err := st.Values(most)
+		must(t, err)
+		left := maps.Clone(c.head().state)
+		for {
+			read, err := rows.NextRows()
+			must(t, err)
+			if len(read) == 0 {
+				break
+			}
+			for _, row := range read {
+				value, found := left[string(row.Key)]
+				if want := value[:min(most, len(value))]; !found || !bytes.Equal(row.New, want) {
+					t.Errorf("at most %d bytes: key %x has %x, want %x", most, row.Key, row.New, want)
+				}
+				delete(left, string(row.Key))
+			}
+		}
+		if len(left) > 0 {
+			t.Errorf("%d keys are missing", len(left))
+		}
+		must(t, rows.Close())
+	}
+	must(t, st.Close())
+	st, err = s.StateAt(3)
+	must(t, err)
+	_, err = st.Values(1)
+	requireIs(t, "values below the head", err, ErrPruned)
+	must(t, st.Close())
+}
+
 // TestLeavesOfMany walks over more leaves than are read at once: to the end, not to the end, and into damage.
 func TestLeavesOfMany(t *testing.T) {
 	s, _ := newStore(t, Options{}, 1)
-	const many = 9*leavesAtOnce + 5 // more than is read ahead
+	const many = 9*rowsAtOnce + 5 // more than is read ahead
 	b := s.db.NewBatch(0)
 	lower, upper := tableLeaves.bounds()
 	b.DeleteRange(lower, upper)
@@ -416,7 +453,7 @@ func TestLeavesOfMany(t *testing.T) {
 		must(t, st.Close())
 		return got, err
 	}
-	for _, limit := range []int{0, 1, leavesAtOnce, many, many + 1} {
+	for _, limit := range []int{0, 1, rowsAtOnce, many, many + 1} {
 		got, err := walk(limit)
 		if err != nil || len(got) != min(limit, many) {
 			t.Fatalf("at most %d of %d leaves: %d, %v", limit, many, len(got), err)

@@ -1,0 +1,114 @@
+package flat
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+func newTable(tb testing.TB) *Table {
+	t, err := New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// lengths are those of values at the bounds of classes, and of none.
+var lengths = []int{0, 0, 0, 1, 16, 17, 40, 41, Short, Short + 1}
+
+// TestModel applies random writes to a table and a map: keys that come and go, and values that change their class.
+func TestModel(t *testing.T) {
+	table, model := newTable(t), map[string][]byte{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 200 {
+		writes := map[string][]byte{}
+		for range r.IntN(2_000) {
+			key := make([]byte, r.IntN(3)*16) // within and beyond the first block of the cipher
+			key = binary.LittleEndian.AppendUint16(key, uint16(r.IntN(1<<11)))
+			value := make([]byte, lengths[r.IntN(len(lengths))])
+			for i := range value {
+				value[i] = byte(r.Uint32())
+			}
+			writes[string(key)] = value
+		}
+		var accesses []types.Access
+		for key, value := range writes {
+			accesses = append(accesses, types.Access{Key: []byte(key), New: value})
+			if model[key] = value; len(value) == 0 {
+				delete(model, key)
+			}
+		}
+		table.Apply(accesses)
+		if table.Len() != len(model) {
+			t.Fatalf("round %d: %d keys, want %d", round, table.Len(), len(model))
+		}
+		for _, key := range slices.AppendSeq(slices.Collect(maps.Keys(model)), maps.Keys(writes)) {
+			value, known := table.Get([]byte(key))
+			switch want := model[key]; {
+			case len(want) > Short:
+				if known {
+					t.Fatalf("round %d: key %x is known to be %x, and long", round, key, value)
+				}
+			case !known || !bytes.Equal(value, want) || (value == nil) != (len(want) == 0):
+				t.Fatalf("round %d: key %x: %x, known: %t, want %x", round, key, value, known, want)
+			}
+		}
+	}
+	var none []types.Access
+	for key := range model {
+		none = append(none, types.Access{Key: []byte(key)})
+	}
+	if table.Apply(none); table.Len() != 0 {
+		t.Errorf("%d keys are left", table.Len())
+	}
+	for i := range table.shards {
+		for c := range table.shards[i].entries {
+			if e := &table.shards[i].entries[c]; int(e.last) != len(e.released) {
+				t.Errorf("shard %d: %d entries of class %d, %d of them released", i, e.last, c, len(e.released))
+			}
+		}
+	}
+}
+
+// TestGetCopies changes what Get returned, and then what is kept.
+func TestGetCopies(t *testing.T) {
+	table, key := newTable(t), []byte("key")
+	table.Apply([]types.Access{{Key: key, New: []byte{1}}})
+	first, _ := table.Get(key)
+	table.Apply([]types.Access{{Key: key, New: []byte{2}}})
+	if first[0] != 1 {
+		t.Error("a write changed what was read before")
+	}
+	first[0] = 3
+	if second, _ := table.Get(key); second[0] != 2 {
+		t.Error("what was read is what is kept")
+	}
+}
+
+// TestNames holds names to be different for keys that begin or end alike, and the same in every table of a key.
+func TestNames(t *testing.T) {
+	table, other := newTable(t), newTable(t)
+	seen := map[name]int{}
+	for _, fill := range []byte{0, 1} {
+		for length := 1; length <= 300; length++ {
+			key := bytes.Repeat([]byte{fill}, length)
+			n := table.names.name(key)
+			if at, twice := seen[n]; twice {
+				t.Errorf("keys of %d and %d bytes have one name", at, length)
+			}
+			seen[n] = length
+			if again := (&namer{block: table.block}).name(key); again != n {
+				t.Errorf("the key of %d bytes has another name again", length)
+			}
+			if other.names.name(key) == n {
+				t.Errorf("the key of %d bytes has the same name in another table", length)
+			}
+		}
+	}
+}

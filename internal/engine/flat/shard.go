@@ -1,0 +1,173 @@
+package flat
+
+// sizes are those of the values in an entry of each class, in bytes at most: none where it is long, an account's, a short value of
+// a contract, any that is kept.
+var sizes = [...]int{0, 16, 40, Short}
+
+const classes = len(sizes)
+
+// class is the one that a value, not empty, belongs to.
+func class(value []byte) uint32 {
+	for c := 1; c < classes; c++ {
+		if len(value) <= sizes[c] {
+			return uint32(c)
+		}
+	}
+	return 0
+}
+
+// shard is a hash table with open addressing: a key is in the first slot that was free, from that on which its tag names.
+type shard struct {
+	slots   []slot // a power of two of them, at most 7 of 8 in use
+	used    int
+	entries [classes]slab
+}
+
+// slot is the entry of a key: its class, and its number in the class. The zero slot is free.
+type slot uint32
+
+const numberBits = 30
+
+func (s *shard) entry(at slot) []byte {
+	c := at >> numberBits
+	return s.entries[c].at(int(c), uint32(at&(1<<numberBits-1)))
+}
+
+// find returns the place of the slot that has the tag, or where it would be.
+func (s *shard) find(t *tag) (at uint32, found bool) {
+	if len(s.slots) == 0 {
+		return 0, false
+	}
+	mask := uint32(len(s.slots) - 1)
+	for at = t.home() & mask; s.slots[at] != 0; at = (at + 1) & mask {
+		if *(*tag)(s.entry(s.slots[at])) == *t {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// value is that of an entry; it is not known where it is long.
+func (s *shard) value(at slot) (value []byte, known bool) {
+	e := s.entry(at)[len(tag{}):]
+	if len(e) == 0 {
+		return nil, false
+	}
+	return e[1 : 1+e[0]], true
+}
+
+// set gives the key with the tag a value; an empty one deletes it.
+func (s *shard) set(t *tag, value []byte) {
+	at, found := s.find(t)
+	switch {
+	case len(value) == 0:
+		if found {
+			s.remove(at)
+		}
+		return
+	case !found:
+		if (s.used+1)*8 > len(s.slots)*7 {
+			s.grow()
+			at, _ = s.find(t)
+		}
+		s.used++
+		s.slots[at] = s.add(t, value)
+	case uint32(s.slots[at]>>numberBits) != class(value):
+		s.release(s.slots[at])
+		s.slots[at] = s.add(t, value)
+	default:
+		write(s.entry(s.slots[at]), value)
+	}
+}
+
+// add makes an entry.
+func (s *shard) add(t *tag, value []byte) slot {
+	c := class(value)
+	at := slot(c<<numberBits | s.entries[c].allocate(int(c)))
+	e := s.entry(at)
+	copy(e, t[:])
+	write(e, value)
+	return at
+}
+
+// write writes the value of an entry, unless it is a long one's.
+func write(entry, value []byte) {
+	if e := entry[len(tag{}):]; len(e) > 0 {
+		e[0] = byte(len(value))
+		copy(e[1:], value)
+	}
+}
+
+func (s *shard) release(at slot) {
+	free := &s.entries[at>>numberBits].released
+	*free = append(*free, uint32(at&(1<<numberBits-1)))
+}
+
+// remove frees a slot, and moves those after it that are found only past it.
+func (s *shard) remove(at uint32) {
+	s.release(s.slots[at])
+	s.used--
+	mask := uint32(len(s.slots) - 1)
+	for next := (at + 1) & mask; s.slots[next] != 0; next = (next + 1) & mask {
+		home := (*tag)(s.entry(s.slots[next])).home() & mask
+		if (next-home)&mask >= (next-at)&mask {
+			s.slots[at] = s.slots[next]
+			at = next
+		}
+	}
+	s.slots[at] = 0
+}
+
+// grow doubles the slots.
+func (s *shard) grow() {
+	before := s.slots
+	s.slots = make([]slot, max(8, 2*len(before)))
+	for _, moved := range before {
+		if moved != 0 {
+			at, _ := s.find((*tag)(s.entry(moved)))
+			s.slots[at] = moved
+		}
+	}
+}
+
+// chunkBytes is how many bytes of entries are allocated at once: what the allocator gives without waste.
+const chunkBytes = 4 << 10
+
+// entryBytes is how long an entry of each class is: the tag, then, unless the value is long, its length and bytes.
+var entryBytes = func() (bytes [classes]int) {
+	for c, size := range sizes {
+		bytes[c] = len(tag{}) + size
+		if size > 0 {
+			bytes[c]++
+		}
+	}
+	return bytes
+}()
+
+// slab holds the entries of a class under numbers from 1 on, in memory that the garbage collector does not scan.
+type slab struct {
+	chunks   [][]byte
+	released []uint32
+	last     uint32 // the highest number given out so far
+}
+
+func (s *slab) at(class int, number uint32) []byte {
+	size := uint32(entryBytes[class])
+	perChunk := chunkBytes / size
+	begin := number % perChunk * size
+	return s.chunks[number/perChunk][begin : begin+size : begin+size]
+}
+
+// allocate gives the number of an entry, whose contents are undefined.
+func (s *slab) allocate(class int) uint32 {
+	if n := len(s.released); n > 0 {
+		number := s.released[n-1]
+		s.released = s.released[:n-1]
+		return number
+	}
+	s.last++
+	if int(s.last)/(chunkBytes/entryBytes[class]) == len(s.chunks) {
+		s.chunks = append(s.chunks, make([]byte, chunkBytes))
+	}
+	return s.last
+}

@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/engine/flat"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+)
+
+// memory is what is kept in memory of the state after a block: the tree, and the short values, which execution reads.
+type memory struct {
+	tree   *tree.Tree
+	values *flat.Table
+}
+
+// load builds the memory of a store's head, both parts side by side: [ErrRoot] where they do not belong to it.
+func load(store *chain.Store) (m memory, err error) {
+	var treeErr, valuesErr error
+	parallel.Run(2, func(i int) {
+		if i == 0 {
+			m.tree, treeErr = LoadTree(store)
+		} else {
+			m.values, valuesErr = loadValues(store)
+		}
+	})
+	if err := errors.Join(treeErr, valuesErr); err != nil {
+		return memory{}, err
+	}
+	if keys, leaves := m.values.Len(), m.tree.Len(); keys != leaves {
+		return memory{}, fmt.Errorf("%w: the state has %d keys, its tree %d leaves", ErrRoot, keys, leaves)
+	}
+	return m, nil
+}
+
+// loadValues reads the state of a store's head.
+func loadValues(store *chain.Store) (values *flat.Table, err error) {
+	view, err := store.HeadState()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	rows, err := view.Values(flat.Short + 1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	if values, err = flat.New(); err != nil {
+		return nil, err
+	}
+	for {
+		read, err := rows.NextRows()
+		if err != nil || len(read) == 0 {
+			return values, err
+		}
+		values.Apply(read)
+	}
+}
+
+// commit makes a change, which was prepared from the tree, and its values the memory's.
+func (m memory) commit(c change) {
+	m.values.Apply(c.writes)
+	m.tree.Commit(c.Change, parallel.Run)
+}
+
+// reader reads the state that the memory is of; long values are in the store.
+func (m memory) reader(stored state.Reader) state.Reader { return reader{m.values, stored} }
+
+type reader struct {
+	values *flat.Table
+	stored state.Reader
+}
+
+// Get implements [state.Reader].
+func (r reader) Get(key []byte) ([]byte, error) {
+	value, known := r.values.Get(key)
+	if known {
+		return value, nil
+	}
+	value, err := r.stored.Get(key)
+	if err == nil && len(value) <= flat.Short {
+		err = fmt.Errorf("state key %x has a value of %d bytes on disk, and a longer one in memory", key, len(value))
+	}
+	return value, err
+}

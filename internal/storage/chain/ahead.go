@@ -1,0 +1,103 @@
+package chain
+
+import (
+	"errors"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+)
+
+// Rows walks over what rows hold, in the order of their keys. It reads ahead on a goroutine of its own, so that reading and
+// what is done with the rows share a start's time.
+type Rows[T any] struct {
+	ready  []T
+	ahead  chan rowsRead[T] // closed after the last
+	stop   chan struct{}
+	closed chan error // what closing the iterator gave
+}
+
+// rowsRead are the next rows, or why there are none.
+type rowsRead[T any] struct {
+	rows []T
+	err  error
+}
+
+// rowsAtOnce is how many rows the reader hands over at once.
+const rowsAtOnce = 4096
+
+// readAhead begins a walk over a table of the state, which must be that of the head at the time it was made. The caller
+// closes it before the state.
+func readAhead[T any](st *State, of table, decode func(key, row []byte) (T, error)) (*Rows[T], error) {
+	if err := st.atHead(); err != nil {
+		return nil, err
+	}
+	it, err := st.view.snapshot.NewIter(of.bounds())
+	if err != nil {
+		return nil, err
+	}
+	r := &Rows[T]{ahead: make(chan rowsRead[T], 4), stop: make(chan struct{}), closed: make(chan error, 1)}
+	go func() {
+		r.readAll(it, decode)
+		r.closed <- it.Close()
+	}()
+	return r, nil
+}
+
+// readAll reads until the end, an error or Close.
+func (r *Rows[T]) readAll(it *kv.Iter, decode func(key, row []byte) (T, error)) {
+	defer close(r.ahead)
+	for more := it.First(); more; {
+		read := rowsRead[T]{rows: make([]T, 0, rowsAtOnce)}
+		for ; more && len(read.rows) < rowsAtOnce && read.err == nil; more = it.Next() {
+			var row T
+			if row, read.err = decode(it.Key(), it.Value()); read.err == nil {
+				read.rows = append(read.rows, row)
+			}
+		}
+		more = more && read.err == nil
+		read.err = errors.Join(it.Err(), read.err) // a value that could not be read is not one that is damaged
+		select {
+		case r.ahead <- read:
+		case <-r.stop:
+			return
+		}
+	}
+	if err := it.Err(); err != nil {
+		select {
+		case r.ahead <- rowsRead[T]{err: err}:
+		case <-r.stop:
+		}
+	}
+}
+
+// NextRows returns some of the next rows, none after the last one. After an error it is not called again.
+func (r *Rows[T]) NextRows() ([]T, error) {
+	if len(r.ready) > 0 {
+		rows := r.ready
+		r.ready = nil
+		return rows, nil
+	}
+	read, more := <-r.ahead
+	if !more || read.err != nil {
+		return nil, read.err
+	}
+	return read.rows, nil
+}
+
+// Next returns the next row, and false after the last one: of leaves, what tree.Load takes. After an error it is not called
+// again.
+func (r *Rows[T]) Next() (row T, ok bool, err error) {
+	if len(r.ready) == 0 {
+		if r.ready, err = r.NextRows(); err != nil || len(r.ready) == 0 {
+			return row, false, err
+		}
+	}
+	row = r.ready[0]
+	r.ready = r.ready[1:]
+	return row, true, nil
+}
+
+// Close ends the walk.
+func (r *Rows[T]) Close() error {
+	close(r.stop)
+	return <-r.closed
+}
