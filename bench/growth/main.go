@@ -1,7 +1,6 @@
 // Command growth measures what a block costs against the size of the state and against its transactions, a start
-// against the size of the state, a node's memory at rest, queries of a token against its transfers, and a block's proof
-// against its writes. It writes tables
-// in Markdown to the standard output, and the curves as SVG.
+// against the size of the state, a node's memory at rest, queries of a token against its transfers, full blocks of look-ups
+// in a large state, and a block's proof against its writes. It writes tables in Markdown to the standard output, and the curves as SVG.
 package main
 
 import (
@@ -35,6 +34,7 @@ type settings struct {
 	transfers                []int // of a token, at which it is asked about, ascending
 	queries                  int   // of each kind
 	writes                   []int // of proven blocks
+	lookups                  int   // leaves of the state in which full blocks of look-ups are made; 0: none
 }
 
 func main() {
@@ -48,6 +48,7 @@ func main() {
 	transfers := flag.String("transfers", "100000,1000000,10000000", "transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
 	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about it")
 	writes := flag.String("writes", "", "writes of blocks that are proven, as in 100,1000,10000,40000")
+	flag.IntVar(&s.lookups, "lookups", 0, "leaves of a state in which full blocks of look-ups are made and imported, as in 8400000")
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
@@ -73,6 +74,11 @@ func (s settings) run(ctx context.Context) error {
 	}
 	if len(s.transfers) > 0 {
 		if err := measureQueries(ctx, s); err != nil {
+			return err
+		}
+	}
+	if s.lookups > 0 {
+		if err := measureLookups(ctx, s); err != nil {
 			return err
 		}
 	}
