@@ -22,6 +22,9 @@ type Options struct {
 	// must pay for as much, and 1 MiB of it costs 100 M gas at least.
 	Dir      string
 	DirBytes int64 // DefaultDirBytes
+	// Build says what made the machine code: that of another build does not count. Programs say it by themselves, but for
+	// those of tests.
+	Build string
 
 	// What is kept in memory beside running instances. What falls out was not used for longest.
 	Codes       int // modules: 65,536
@@ -112,7 +115,10 @@ var errClosed = errors.New("the contract engine is closed")
 var _ vm.Engine = (*Engine)(nil)
 
 // New makes an engine. It fails if the directory cannot be used or if wazero does not behave as it must.
-func New(opts Options) (*Engine, error) { return open(opts, engineBuild()) }
+func New(opts Options) (*Engine, error) {
+	setDefault(&opts.Build, engineBuild())
+	return open(opts, opts.Build)
+}
 
 // Beside makes an engine that shares nothing with this one but the files of machine code: neither instances nor memory
 // nor locks. Of the options Dir and DirBytes count for nothing.
