@@ -65,6 +65,9 @@ bench: ## measure against geth and anvil and as the state grows, into bench/resu
 gas: ## measure what a gas of each operation takes (needs Unix; ten minutes)
 	go run ./bench/gas
 
+hunt: ## search for contracts that cost more than they pay, HOURS long, into bench/hunt/worst.md (on one core; Unix)
+	GOMAXPROCS=1 nice -n 19 go run ./bench/hunt -hours $(or $(HOURS),8)
+
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
 	go run ./bench/flood -cairn bin/cairn
 
@@ -72,4 +75,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build verifier test race lint fuzz batches soundness alerts provoke crash sim bench gas flood generate
+.PHONY: help build verifier test race lint fuzz batches soundness alerts provoke crash sim bench gas hunt flood generate

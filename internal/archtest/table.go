@@ -99,6 +99,7 @@ var rows = map[string][]string{
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
+	"bench/hunt":     {"internal/testkit/hunt"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
 	"bench/proving":  {"client", "internal/bench", "internal/testkit/program", "types"},
@@ -115,13 +116,14 @@ var rows = map[string][]string{
 	"contracts/rust":           {}, // likewise
 
 	"internal/testkit":               {"..."},
-	"internal/testkit/bip":           {},                                                                                                       // official test vectors of signatures, addresses and wallets
-	"internal/testkit/cputime":       {},                                                                                                       // what benchmarks take of the processor
-	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                   // proofs a second time, as docs/proofs.md has it
-	"internal/testkit/program":       {"internal/bench"},                                                                                       // runs the real binary
-	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."}, // a chain with its proofs
-	"internal/testkit/naivemeter":    {},                                                                                                       // the rule of metering a second time, as docs/protocol.md has it
-	"internal/testkit/wasmgen":       {},                                                                                                       // writes modules for the tests of who checks and who runs them
+	"internal/testkit/bip":           {},                                                                                                                                                  // official test vectors of signatures, addresses and wallets
+	"internal/testkit/cputime":       {},                                                                                                                                                  // what benchmarks take of the processor
+	"internal/testkit/hunt":          {"crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"}, // contracts that cost more than they pay
+	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                                                              // proofs a second time, as docs/proofs.md has it
+	"internal/testkit/program":       {"internal/bench"},                                                                                                                                  // runs the real binary
+	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."},                                            // a chain with its proofs
+	"internal/testkit/naivemeter":    {},                                                                                                                                                  // the rule of metering a second time, as docs/protocol.md has it
+	"internal/testkit/wasmgen":       {},                                                                                                                                                  // writes modules for the tests of who checks and who runs them
 	"internal/e2e":                   {"..."},
 	"internal/archtest":              {},
 	"internal/testkit/sim":           {"api", "client", "contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},

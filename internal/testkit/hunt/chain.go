@@ -1,0 +1,220 @@
+package hunt
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/cputime"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const chainID = 4242
+
+// ChainNode is a node in memory, of a chain with one user.
+type ChainNode struct {
+	Engine         *wasm.Engine
+	Ledger         *ledger.Ledger
+	store          *chain.Store
+	db             *kv.DB
+	user, producer crypto.PrivateKey
+	nonce          uint64
+	dir            string // to be removed; empty: none
+}
+
+// NewChain makes a node with an engine of these options. onDisk gives the engine a directory of its own for machine code.
+func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
+	n = &ChainNode{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if onDisk {
+		if n.dir, err = os.MkdirTemp("", "cairn-hunt-"); err != nil {
+			return n, err
+		}
+		options.Dir, options.Build = n.dir, build
+	}
+	for name, key := range map[string]*crypto.PrivateKey{"user": &n.user, "producer": &n.producer} {
+		if *key, err = crypto.NewPrivateKey(sha256.Sum256([]byte(name))); err != nil {
+			return n, err
+		}
+	}
+	if n.Engine, err = wasm.New(options); err != nil {
+		return n, err
+	}
+	if n.db, err = kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}); err != nil {
+		return n, err
+	}
+	if n.store, err = chain.Open(n.db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 64 << 20}); err != nil {
+		return n, err
+	}
+	g := n.Genesis()
+	n.Ledger, err = ledger.Open(n.store, &g, nil, n.Engine)
+	return n, err
+}
+
+// Genesis is the chain's, the same for all nodes.
+func (n *ChainNode) Genesis() types.Genesis {
+	return types.Genesis{
+		ChainID: chainID, Network: types.Regtest, Time: 1, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
+		Allocations: []types.Allocation{{Account: n.user.PublicKey(), Balance: 1_000_000_000 * types.CoinUnits}},
+	}
+}
+
+// Close gives all back.
+func (n *ChainNode) Close() (err error) {
+	if n.store != nil {
+		err = n.store.Close()
+	}
+	if n.db != nil {
+		err = errors.Join(err, n.db.Close())
+	}
+	if n.Engine != nil {
+		err = errors.Join(err, n.Engine.Close())
+	}
+	if n.dir != "" {
+		err = errors.Join(err, os.RemoveAll(n.dir))
+	}
+	return err
+}
+
+// Made is a block with what making it took.
+type Made struct {
+	ledger.Block
+	Receipts  []types.Receipt
+	Gas       types.Gas
+	Took      time.Duration // of the processor, all threads
+	Allocated uint64        // bytes, ever, as Go counts them
+}
+
+// End is how long the block took by the clock, behind its execution.
+func (m *Made) End() time.Duration { return m.Timings.Tree + m.Timings.Append }
+
+// Block makes a block of n transactions with so much gas each, whose payloads come in turn. All must be included.
+func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (made Made, err error) {
+	signed := make([]types.SignedTransaction, count)
+	for i := range signed {
+		if signed[i], err = types.Sign(types.Transaction{
+			Version: types.TransactionVersion, ChainID: chainID, Sender: n.user.PublicKey(), Nonce: n.nonce, GasLimit: gas,
+			MaxFeePerGas: params.DefaultMaxBaseFee, Payload: payloads[i%len(payloads)],
+		}, n.user, [32]byte{}); err != nil {
+			return made, err
+		}
+		n.nonce++
+	}
+	waiting := batch(types.VerifySignatures(signed))
+	var memory, memoryAfter runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	before, err := cputime.Used()
+	if err != nil {
+		return made, err
+	}
+	made.Block, err = n.Ledger.Build(ledger.Batch{Time: n.Ledger.Tip().Header.Header.Timestamp + 1, Transactions: &waiting},
+		func(h types.BlockHash) (types.Signature, error) { return n.producer.Sign(h[:], [32]byte{}) })
+	after, used := cputime.Used()
+	if err := errors.Join(err, used); err != nil {
+		return made, err
+	}
+	runtime.ReadMemStats(&memoryAfter)
+	made.Took, made.Allocated = after-before, memoryAfter.TotalAlloc-memory.TotalAlloc
+	if made.Receipts, err = n.store.Receipts(made.Header.Header.Height); err != nil {
+		return made, err
+	}
+	if len(made.Receipts) != count {
+		return made, fmt.Errorf("%d of %d transactions were included", len(made.Receipts), count)
+	}
+	for _, r := range made.Receipts {
+		made.Gas += r.GasUsed
+	}
+	return made, nil
+}
+
+// batch is the transactions of a block.
+type batch []*types.VerifiedTx
+
+func (b *batch) Next() *types.VerifiedTx {
+	if len(*b) == 0 {
+		return nil
+	}
+	tx := (*b)[0]
+	*b = (*b)[1:]
+	return tx
+}
+
+func (*batch) SkipSender() {}
+
+// ErrDear is the error of a candidate whose deploy no block has room for.
+var ErrDear = errors.New("the deploy costs more gas than a block has")
+
+// Deploy deploys a candidate's contracts, which differ by a custom section, and gives a call of each. [IsRefusal] tells the
+// errors of a candidate that cannot be deployed.
+func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
+	if _, err := c.check(); err != nil {
+		return nil, err
+	}
+	var ids []types.ContractID
+	var all []byte
+	for i := range c.Copies {
+		code := slices.Concat(c.Code, []byte{0, 4, 3, byte(i), byte(i >> 8), 'h'})
+		made, err := n.Block(params.DefaultGasLimit, 1, types.Deploy{Code: code, Amount: types.CoinUnits})
+		if err != nil {
+			return nil, err
+		}
+		r := made.Receipts[0]
+		if r.Contract == nil {
+			return nil, fmt.Errorf("the contract is not deployed: %+v", r)
+		}
+		ids = append(ids, *r.Contract)
+		all = append(all, r.Contract[:]...)
+	}
+	calls := make([]types.Payload, len(ids))
+	for i, id := range ids {
+		rotated := slices.Concat(all[32*i:], all[:32*i])
+		calls[i] = types.Call{Contract: id, Function: "run", Args: bytes.Join([][]byte{c.Args, rotated}, nil)}
+	}
+	return calls, nil
+}
+
+// follows has another node import all blocks of a chain, and compares what it made of them.
+func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
+	n, err := NewChain(options, onDisk)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	for h := types.Height(1); h <= maker.Ledger.Tip().Header.Header.Height; h++ {
+		block, err := maker.store.Block(h)
+		if err != nil {
+			return err
+		}
+		received, err := ledger.Receive(block.Encode())
+		if err != nil {
+			return err
+		}
+		if _, err := n.Ledger.Import(received); err != nil {
+			return fmt.Errorf("block %d: %w", h, err)
+		}
+		want, err := maker.store.Receipts(h)
+		if err != nil {
+			return err
+		}
+		if got, err := n.store.Receipts(h); err != nil || !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("block %d: other receipts (%v)", h, err)
+		}
+	}
+	return nil
+}

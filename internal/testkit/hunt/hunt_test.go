@@ -1,0 +1,129 @@
+package hunt
+
+import (
+	"errors"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+)
+
+// sample is genes by chance, the same in every run.
+func sample(n int, kinds ...Kind) (all []Genes) {
+	r := rand.New(rand.NewPCG(14, 9))
+	for i := range n {
+		g := Fresh(r, kinds[i%len(kinds)])
+		if i%3 == 2 {
+			g = g.Mutate(r)
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// Genes print in a line that builds the same module, and what they build is always valid: nobody searches among modules
+// that no chain would take.
+func TestGenes(t *testing.T) {
+	tooLarge := 0
+	for _, g := range append(sample(400, Code, Chain), Corpus()...) {
+		again, err := Parse(g.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := g.Build().Code
+		if string(again.Build().Code) != string(code) {
+			t.Errorf("%s: its line builds another module", g)
+		}
+		if _, err := vm.Check(code); err != nil {
+			var refused *vm.Refused
+			if tooLarge++; !errors.As(err, &refused) || !isLimit(refused.Reason) {
+				t.Errorf("%s: %v", g, err)
+			}
+		}
+	}
+	if tooLarge > 100 {
+		t.Errorf("%d of 400 modules are larger than the rules allow", tooLarge)
+	}
+}
+
+// isLimit tells the rules of size, which a candidate may break, from those of what is valid.
+func isLimit(r vm.Reason) bool { return regexp.MustCompile(`than [0-9]`).MatchString(string(r)) }
+
+func TestParseRefuses(t *testing.T) {
+	for _, line := range []string{
+		"", "spiral width=1", "ladder", "ladder width=98 depth=120", "ladder width=99 depth=120 ladders=1", "ladder width=98 depth=120 ladders=x",
+		"ladder depth=120 width=98 ladders=1", "ladder width=98 depth=120 ladders=1 more=1", "ladder width=98 depth=1 ladders=1",
+	} {
+		if g, err := Parse(line); err == nil {
+			t.Errorf("%q: %s", line, g)
+		}
+	}
+}
+
+// No function takes more of the machine's stack than 8 bytes for each slot that it pays: a call of all slots fits.
+func TestFramesAreCounted(t *testing.T) {
+	worst := 0.0
+	for _, g := range append(sample(24, Code), Corpus()...) {
+		module, err := vm.Check(g.Build().Code)
+		if err != nil {
+			continue
+		}
+		frames, err := Frames(module)
+		if errors.Is(err, ErrOtherProcessor) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", g, err)
+		}
+		for i, f := range frames {
+			worst = max(worst, float64(f.Native)/float64(8*f.Slots))
+			if f.Native > 8*f.Slots {
+				t.Errorf("function %d has %d slots and takes %d bytes: %s", i, f.Slots, f.Native, g)
+			}
+		}
+	}
+	t.Logf("at most %.2f", worst)
+}
+
+// What compiling a module allocates, its deploy pays: a block of deploys is at most some hundred MiB at a time.
+func TestCompilingIsPaid(t *testing.T) {
+	const most = 2 // bytes a gas
+	for _, g := range append(sample(6, Code), someOf(Corpus(), 4)...) {
+		score, err := compileMemory(g, 1)
+		if err != nil && !IsRefusal(err) {
+			t.Fatalf("%s: %v", g, err)
+		}
+		if score.Value > most {
+			t.Errorf("compiling allocates %.2f bytes a gas: %s", score.Value, g)
+		}
+	}
+}
+
+// Nodes that differ in their engines import the same chain: results, gas, receipts and roots.
+func TestNodesAgree(t *testing.T) {
+	var all []Candidate
+	for _, g := range append(sample(8, Code, Chain), someOf(Corpus(), 9)...) {
+		c := g.Build()
+		if _, err := c.check(); err != nil {
+			continue
+		}
+		c.Copies = min(c.Copies, 2) // of a graph as many as a test has time for
+		all = append(all, c)
+	}
+	problems, err := Disagreements(all, differGas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+// someOf takes every n-th.
+func someOf(all []Genes, n int) (some []Genes) {
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	return some
+}

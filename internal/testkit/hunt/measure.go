@@ -1,0 +1,357 @@
+package hunt
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/cputime"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Objective is something that a candidate may have too much of.
+type Objective struct {
+	Name string
+	Unit string
+	// Kinds are those whose candidates are measured.
+	Kinds []Kind
+	// Timed says that the value is a time, the least of some runs.
+	Timed   bool
+	Measure func(g Genes, runs int) (Score, error)
+}
+
+// Score is what one measure found.
+type Score struct {
+	Value float64 // in the objective's unit
+	Gas   types.Gas
+	Took  time.Duration // 0 for what is not timed
+}
+
+// Objectives are all there are.
+var Objectives = []Objective{
+	{"execute", "ns a gas of execution", []Kind{Code}, true, execute},
+	{"frame", "bytes of machine stack for each 8 of a slot", []Kind{Code}, false, frame},
+	{"compile", "ns a gas of the deploy", []Kind{Code, Chain}, true, compile},
+	{"memory", "bytes allocated a gas of the deploy", []Kind{Code, Chain}, false, compileMemory},
+	{"block", "processor ns a gas of a whole block", []Kind{Chain, Code}, true, onChain(wasm.Options{}, false, (*Made).processor)},
+	{"fresh", "the same, every call in a new instance", []Kind{Chain}, true, onChain(wasm.Options{Fresh: true}, false, (*Made).processor)},
+	{"cold", "the same, every contract's machine code from disk", []Kind{Chain}, true, onChain(wasm.Options{Codes: 1}, true, (*Made).processor)},
+	{"end", "ns by the clock of the block's end a gas", []Kind{Chain}, true, onChain(wasm.Options{}, false, (*Made).End)},
+	{"allocate", "bytes allocated a gas of a whole block", []Kind{Chain, Code}, false, onChain(wasm.Options{}, false, (*Made).allocated)},
+	{"differ", "nodes that see another outcome", []Kind{Chain, Code}, false, differ},
+}
+
+// ObjectiveOf finds an objective by its name.
+func ObjectiveOf(name string) (Objective, error) {
+	i := slices.IndexFunc(Objectives, func(o Objective) bool { return o.Name == name })
+	if i < 0 {
+		return Objective{}, fmt.Errorf("there is no objective %q", name)
+	}
+	return Objectives[i], nil
+}
+
+// IsRefusal tells the errors of candidates that nobody can run, or that end before anything is measured, from faults.
+func IsRefusal(err error) bool {
+	var refused *vm.Refused
+	return errors.As(err, &refused) || errors.Is(err, ErrDear) || errors.Is(err, errEarly)
+}
+
+// Unit is what 1 ns of the reference machine takes here, in ns: there a multiplication with an addition that waits for it
+// takes 1.54 ns.
+func Unit() (float64, error) {
+	const times = 20_000_000
+	best := math.Inf(1)
+	for run := range 5 {
+		took, err := measuring(func() error {
+			x := uint64(run)
+			for range times {
+				x = x*6364136223846793005 + 1442695040888963407
+			}
+			if x == 0 {
+				return errors.New("an odd chance")
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, float64(took)/times/1.54)
+	}
+	return best, nil
+}
+
+func (m *Made) processor() time.Duration { return m.Took }
+
+// allocated is a count in the clothes of a time: one byte is a nanosecond.
+func (m *Made) allocated() time.Duration { return time.Duration(m.Allocated) }
+
+// check is a candidate's module, if the rules let it through and a block has room for its deploy.
+func (c Candidate) check() (*vm.Module, error) {
+	module, err := vm.Check(c.Code)
+	if err == nil && DeployGas(c.Code, module) > params.DefaultGasLimit-1_000_000 {
+		err = ErrDear
+	}
+	return module, err
+}
+
+// DeployGas is what the deploy of a module takes.
+func DeployGas(code []byte, module *vm.Module) types.Gas {
+	return fees.IntrinsicGas(types.Deploy{Code: code}) + module.DeployGas()
+}
+
+// measuring runs f with the garbage collector off, so that it does not take of the time.
+func measuring(f func() error) (time.Duration, error) {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	before, err := cputime.Used()
+	if err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	after, err := cputime.Used()
+	return after - before, err
+}
+
+// quiet is a host that answers 0, for code that is measured without a chain.
+type quiet struct{}
+
+func (quiet) Invoke(function vm.Function, _ vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
+	if !gas.Take(uint64(vm.Functions[function].Price)) {
+		return vm.OutOfGas, nil
+	}
+	if vm.Functions[function].Result != 0 {
+		stack[0] = 0
+	}
+	return vm.Returned, nil
+}
+
+func (quiet) Grow(vm.Memory, uint32) bool { return true }
+func (quiet) Continue() error             { return nil }
+
+// A call that is measured for its execution is given probeGas first, and then executionGas, unless it took long already.
+const (
+	probeGas     = 100_000
+	executionGas = 8_000_000
+	long         = 4 * time.Millisecond
+)
+
+// execute measures code by itself.
+func execute(g Genes, runs int) (best Score, err error) {
+	c := g.Build()
+	module, err := c.check()
+	if err != nil {
+		return best, err
+	}
+	engine, err := wasm.New(wasm.Options{})
+	if err != nil {
+		return best, err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	hash := types.CodeHash(sha256.Sum256(c.Code))
+	run := func(gas uint64) (exit vm.Exit, left uint64, err error) {
+		lent := vm.Gas{Left: gas}
+		exit, err = engine.Run(hash, module, "run", quiet{}, &lent)
+		return exit, lent.Left, err
+	}
+	gas := uint64(probeGas)
+	if took, err := measuring(func() error { _, _, err := run(gas); return err }); err != nil {
+		return best, err
+	} else if took < long {
+		gas = executionGas
+	}
+	best.Value = math.Inf(1)
+	for range runs {
+		var exit vm.Exit
+		var left uint64
+		took, err := measuring(func() (err error) { exit, left, err = run(gas); return err })
+		if err != nil {
+			return best, err
+		}
+		if exit == vm.Trapped || exit == vm.StackOverflow {
+			return best, errEarly // its gas is gone, not used
+		}
+		used := gas - left
+		if value := float64(took) / float64(used); value < best.Value {
+			best = Score{value, types.Gas(used), took}
+		}
+	}
+	return best, nil
+}
+
+// errEarly is the error of code that traps.
+var errEarly = errors.New("the call did not come to its end")
+
+// frame is the worst function's.
+func frame(g Genes, _ int) (s Score, err error) {
+	module, err := vm.Check(g.Build().Code)
+	if err != nil {
+		return s, err
+	}
+	frames, err := Frames(module)
+	for _, f := range frames {
+		s.Value = max(s.Value, float64(f.Native)/float64(8*f.Slots))
+	}
+	return s, err
+}
+
+// compileOnce compiles in a new engine.
+func compileOnce(code []byte) (gas types.Gas, took time.Duration, allocated uint64, err error) {
+	engine, err := wasm.New(wasm.Options{})
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	var before, after runtime.MemStats
+	took, err = measuring(func() error {
+		runtime.ReadMemStats(&before)
+		module, err := engine.Module(types.CodeHash{}, func() ([]byte, error) { return code, nil })
+		if err != nil {
+			return err
+		}
+		if gas = DeployGas(code, module); gas > params.DefaultGasLimit {
+			return ErrDear
+		}
+		return engine.Compile(types.CodeHash{}, module)
+	})
+	runtime.ReadMemStats(&after)
+	return gas, took, after.TotalAlloc - before.TotalAlloc, err
+}
+
+func compile(g Genes, runs int) (best Score, err error) {
+	code := g.Build().Code
+	best.Value = math.Inf(1)
+	for range runs {
+		gas, took, _, err := compileOnce(code)
+		if err != nil {
+			return best, err
+		}
+		if value := float64(took) / float64(gas); value < best.Value {
+			best = Score{value, gas, took}
+		}
+	}
+	return best, nil
+}
+
+func compileMemory(g Genes, _ int) (Score, error) {
+	gas, _, allocated, err := compileOnce(g.Build().Code)
+	if err != nil {
+		return Score{}, err
+	}
+	return Score{Value: float64(allocated) / float64(gas), Gas: gas}, nil
+}
+
+// blockGas is about what a measured block has.
+const blockGas = 20_000_000
+
+// onChain measures blocks full of calls of a candidate, on a node with an engine of these options.
+func onChain(options wasm.Options, onDisk bool, value func(*Made) time.Duration) func(Genes, int) (Score, error) {
+	return func(g Genes, runs int) (best Score, err error) {
+		c := g.Build()
+		if onDisk {
+			c.Copies = max(c.Copies, 2)
+		}
+		n, err := NewChain(options, onDisk)
+		if err != nil {
+			return best, err
+		}
+		defer func() { err = errors.Join(err, n.Close()) }()
+		calls, err := n.Deploy(c)
+		if err != nil {
+			return best, err
+		}
+		best.Value = math.Inf(1)
+		made, err := n.Measure(calls, blockGas, runs, value)
+		if err != nil {
+			return best, err
+		}
+		return Score{float64(value(&made)) / float64(made.Gas), made.Gas, value(&made)}, nil
+	}
+}
+
+// Measure makes blocks of as many calls, in turn, as have about so much gas together, behind one that makes all ready. It
+// gives the one with the least of a value.
+func (n *ChainNode) Measure(calls []types.Payload, gas types.Gas, runs int, value func(*Made) time.Duration) (best Made, err error) {
+	probe, err := n.Block(min(gas, 1_000_000), 1, calls[0])
+	if err != nil {
+		return best, err
+	}
+	if probe.Took > 20*time.Millisecond { // dear enough as it is
+		return n.Block(min(gas, 1_000_000), 1, calls[0])
+	}
+	first, err := n.Block(gas, 1, calls[0])
+	if err != nil {
+		return best, err
+	}
+	const most = 3_000 // transactions of a block
+	used := first.Receipts[0].GasUsed
+	count := max(1, min(most, int(gas/used)))
+	for i := range runs {
+		runtime.GC()
+		made, err := n.Block(min(gas, used+used/4+100_000), count, calls...)
+		if err != nil {
+			return best, err
+		}
+		if i == 0 || value(&made) < value(&best) {
+			best = made
+		}
+	}
+	return best, nil
+}
+
+// Nodes are engines that differ in all that an engine may differ in.
+var Nodes = []struct {
+	Name    string
+	Options wasm.Options
+	OnDisk  bool
+}{
+	{"fresh instances", wasm.Options{Fresh: true}, false},
+	{"machine code from disk", wasm.Options{Codes: 1, Bytes: 1}, true},
+	{"interpreter", wasm.Options{Interpreter: true}, false},
+}
+
+// differ counts the nodes that do not come to the same blocks as the one that made them.
+func differ(g Genes, _ int) (Score, error) {
+	problems, err := Disagreements([]Candidate{g.Build()}, differGas)
+	return Score{Value: float64(len(problems))}, err
+}
+
+// differGas is what a call has of which all nodes must see the same: the interpreter is slow.
+const differGas = 300_000
+
+// Disagreements makes a chain that deploys candidates and calls each twice, and tells which other nodes do not import it.
+func Disagreements(all []Candidate, gas types.Gas) (problems []string, err error) {
+	maker, err := NewChain(wasm.Options{}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, maker.Close()) }()
+	for _, c := range all {
+		calls, err := maker.Deploy(c)
+		if err != nil {
+			return nil, err
+		}
+		for range 2 { // the second in instances that were used
+			if _, err := maker.Block(gas, min(len(calls), 4), calls...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, other := range Nodes {
+		err := follows(maker, other.Options, other.OnDisk)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", other.Name, err))
+		}
+	}
+	return problems, nil
+}
