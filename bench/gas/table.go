@@ -46,7 +46,7 @@ func (t *table) skip(string) { t.skipped++ }
 func (t *table) end() {
 	fmt.Fprintf(t.out, "\nMost time for its gas: %s, %.2f ns.", t.dearest.name, t.dearest.rate)
 	if t.skipped > 0 {
-		fmt.Fprintf(t.out, " Of %d modules the deploy costs more gas than a block has.", t.skipped)
+		fmt.Fprintf(t.out, " Of %d more the rules refuse the code, or its deploy costs more gas than a block has.", t.skipped)
 	}
 	fmt.Fprintln(t.out)
 }

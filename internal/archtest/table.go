@@ -98,7 +98,7 @@ var rows = map[string][]string{
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
-	"bench/gas":      {"types", "crypto", "internal/engine/ledger", "internal/engine/wasm", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
+	"bench/gas":      {"types", "internal/engine/wasm", "internal/protocol/...", "internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
 	"bench/hunt":     {"internal/testkit/hunt"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
