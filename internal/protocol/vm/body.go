@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// frameSlots is what a function's frame has beside what is counted; ownVariables the same of its variables.
+// What is counted in addition to a function's variables: in its frame, and for the price of its deploy.
 const (
 	frameSlots   = 16
 	ownVariables = 4
@@ -85,13 +85,16 @@ func (b *body) read(t functionType) {
 	if b.frame() > b.bounds.slots {
 		b.refuse(reasonSlots)
 	}
-	branches, variables := types.Gas(b.branches), types.Gas(len(b.locals)+b.highest+ownVariables)
-	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*variables
+	branches := types.Gas(b.branches)
+	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*types.Gas(b.variables()+ownVariables)
 	b.finish(groups, locals)
 }
 
+// variables is how many params, locals and operands the function has at a time.
+func (b *body) variables() int { return len(b.locals) + b.highest }
+
 // frame is how many slots the function takes while it is active.
-func (b *body) frame() int { return frameSlots + len(b.locals) + b.highest + b.merges + b.values }
+func (b *body) frame() int { return frameSlots + b.variables() + b.merges + b.values }
 
 // readLocals reads the declarations of locals and returns how many groups they are, and them as they were written.
 func (b *body) readLocals() (groups int, declared []byte) {

@@ -88,11 +88,11 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 	}
 }
 
-// Behind a block that cannot be paid, only one activation of one function runs on, and no turn of a loop: what counts
-// itself in memory counts at most once more than it can pay.
+// Behind a block that cannot be paid, only one activation of one function runs on, no turn of a loop, and not for more than
+// 1,000 gas: what counts itself in memory counts at most so many more than it can pay.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
-	const each = 28 // the price of count and its call or branch, at least
+	const each = 28 // the price of count
 	down := Contract(1, 1)
 	down.AddType(nil, 0)
 	for i := range uint32(40) {
@@ -104,14 +104,34 @@ func TestUnpaidWork(t *testing.T) {
 	loop.AddType(nil, 0)
 	loop.AddFunction(0, nil, Concat(Op(LoopOp), nextBlock[1:2], nextBlock, count, Op(BrOp, 0), Op(End))...)
 	loop.Export("run", FunctionKind, 0)
-	for name, m := range map[string]*Module{"calls": down, "loop": loop} {
+	straight := Contract(1, 1)
+	straight.AddType(nil, 0)
+	straight.AddFunction(0, nil, repeat(200, Concat(count, nextBlock)...)...)
+	straight.Export("run", FunctionKind, 0)
+	// Where most of the text is stepped over by branches, each way has its own sum.
+	arm := Concat(Const(I32, 0), Op(IfOp), []byte{Empty}, repeat(600, Nop), Op(End))
+	over := Contract(1, 1)
+	over.AddType(nil, 0)
+	over.AddFunction(0, nil, repeat(30, Concat(repeat(15, count...), arm)...)...)
+	over.Export("run", FunctionKind, 0)
+	// Each end is reached from the table alone, with what was taken before it.
+	table := Contract(1, 1)
+	table.AddType(nil, 0)
+	labels := make([]uint32, 20)
+	for i := range labels {
+		labels[i] = uint32(i)
+	}
+	fall := Concat(repeat(35, count...), repeat(20, BlockOp, Empty), Const(I32, 0), BrTable(0, labels...), repeat(20, Concat(Op(End), count)...))
+	table.AddFunction(0, nil, Concat(fall, fall, fall)...)
+	table.Export("run", FunctionKind, 0)
+	for name, m := range map[string]*Module{"calls": down, "loop": loop, "straight": straight, "over": over, "table": table} {
 		machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
 		for gas := uint64(0); gas < 1_200; gas += 97 {
 			got := machine.call(module, "run", gas)
 			if got.exit != vm.OutOfGas {
 				t.Fatalf("%s: exit %d with %d gas", name, got.exit, gas)
 			}
-			if n := uint64(binary.LittleEndian.Uint32([]byte(got.memory[:4]))); n > gas/each+1 {
+			if n := uint64(binary.LittleEndian.Uint32([]byte(got.memory[:4]))); n > (gas+1_000)/each {
 				t.Errorf("%s: counts to %d with %d gas", name, n, gas)
 			}
 		}

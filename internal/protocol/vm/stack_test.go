@@ -219,3 +219,53 @@ func TestGas(t *testing.T) {
 		t.Errorf("taking leaves %d", g.Left)
 	}
 }
+
+// What a call takes is the sum of the metered blocks that it enters, merges included: by falling in, by a branch, past an if,
+// at each branch back.
+func TestMerges(t *testing.T) {
+	block, loop, end := []byte{BlockOp, Empty}, []byte{LoopOp, Empty}, []byte{End}
+	branch := func(taken int64, label uint32) []byte { return Concat(Const(I32, taken), Op(BrIfOp, label)) } // 4 gas
+	iff := func(taken int64) []byte { return Concat(Const(I32, taken), Op(IfOp), []byte{Empty}) }            // 4 gas
+	set := func(locals ...uint32) (b []byte) {                                                               // 2 gas each
+		for _, l := range locals {
+			b = Concat(b, Const(I32, 5), Op(LocalSet, l))
+		}
+		return b
+	}
+	turns := Concat(Op(LocalGet, 9), Const(I32, 1), Op(I32Add), Op(LocalTee, 9), Const(I32, 3), Op(I32LtU), Op(BrIfOp, 0)) // 9 gas
+	for name, test := range map[string]struct {
+		body []byte
+		want uint64
+	}{
+		"block that nothing names":        {Concat(block, set(1), end), 2},
+		"block, fallen through":           {Concat(block, branch(0, 0), set(1, 2), end), 4 + 4 + 2 + 2},
+		"block, branched out of":          {Concat(block, branch(1, 0), set(1, 2), end), 4 + 2 + 2},
+		"block named in dead code":        {Concat(block, block, Op(BrOp, 1), branch(0, 0), end, end), 3 + 2},
+		"block with a result":             {Concat(Op(BlockOp), []byte{I32}, Const(I32, 1), branch(1, 0), end, Op(Drop)), 1 + 4 + 3 + 1},
+		"named over an inner block":       {Concat(block, block, set(1), branch(1, 1), end, end), 2 + 4 + 3},
+		"the same local twice":            {Concat(block, branch(0, 0), set(1, 1), end), 4 + 4 + 3},
+		"if taken":                        {Concat(iff(1), set(1), end), 4 + 2 + 3},
+		"if not taken":                    {Concat(iff(0), set(1), end), 4 + 3},
+		"else":                            {Concat(iff(0), set(1), Op(Else), set(2), end), 4 + 2 + 4},
+		"then":                            {Concat(iff(1), set(1), Op(Else), set(2), end), 4 + 2 + 4},
+		"if with a result":                {Concat(Const(I32, 1), Op(IfOp), []byte{I32}, Const(I32, 1), Op(Else), Const(I32, 1), end, Op(Drop)), 1 + 3 + 1 + 3 + 1},
+		"loop that nothing names":         {Concat(loop, set(1), end), 1 + 2},
+		"loop entered once":               {Concat(loop, set(1), branch(0, 0), end), 1 + 3 + 2 + 4},
+		"three turns":                     {Concat(loop, turns, end), 1 + 3*(3+9)},
+		"loop of two blocks, three turns": {Concat(loop, iff(0), end, turns, end), 1 + 3*(3+4+2+9)},
+		"br_table out of three":           {Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 5 + 3 + 2},
+		"the function's own label":        {Concat(set(1, 2), branch(1, 0)), 4 + 4},
+		"return":                          {Concat(block, set(1), Op(Return), end), 2 + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Contract(1, 1)
+			m.AddFunction(m.AddType(nil, 0), repeat(10, I32), test.body...)
+			m.Export("run", FunctionKind, 0)
+			const gas = 1_000
+			machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
+			if got := machine.call(module, "run", gas); got.exit != vm.Returned || gas-got.left != test.want {
+				t.Errorf("exit %d for %d gas, want %d", got.exit, gas-got.left, test.want)
+			}
+		})
+	}
+}

@@ -38,16 +38,15 @@ type construct struct {
 }
 
 const (
-	block, loop, ifs, otherwise, end      = 0x02, 0x03, 0x04, 0x05, 0x0B
-	br, brIf, brTable, returns            = 0x0C, 0x0D, 0x0E, 0x0F
-	call, callIndirect, drop, selects     = 0x10, 0x11, 0x1A, 0x1B
-	localGet, localSet, localTee          = 0x20, 0x21, 0x22
-	globalGet, globalSet                  = 0x23, 0x24
-	firstLoad, firstStore, lastStore      = 0x28, 0x36, 0x3E
-	memorySize, memoryGrow                = 0x3F, 0x40
-	i32Const, i64Const, empty             = 0x41, 0x42, 0x40
-	unreachable, nop                      = 0x00, 0x01
-	slotsOfFrame, variablesOfEachFunction = 16, 4
+	block, loop, ifs, otherwise, end  = 0x02, 0x03, 0x04, 0x05, 0x0B
+	br, brIf, brTable, returns        = 0x0C, 0x0D, 0x0E, 0x0F
+	call, callIndirect, drop, selects = 0x10, 0x11, 0x1A, 0x1B
+	localGet, localSet, localTee      = 0x20, 0x21, 0x22
+	globalGet, globalSet              = 0x23, 0x24
+	firstLoad, firstStore, lastStore  = 0x28, 0x36, 0x3E
+	memorySize, memoryGrow            = 0x3F, 0x40
+	i32Const, i64Const, empty         = 0x41, 0x42, 0x40
+	unreachable, nop                  = 0x00, 0x01
 )
 
 // price is the table of "Gas schedule".
@@ -110,7 +109,7 @@ func Measure(code []byte) (m Module) {
 	for i, body := range s.bodies {
 		f := s.measure(s.types[s.functions[len(s.functions)-len(s.bodies)+i]], body)
 		m.Functions = append(m.Functions, f)
-		m.DeployGas += 30_000 + 1_500*uint64(len(body)) + 10*f.Branches*f.Branches*f.Variables + 600*f.Calls*mutable
+		m.DeployGas += 30_000 + 1_500*uint64(len(body)) + 10*f.Branches*f.Branches*(f.Variables+4) + 600*f.Calls*mutable
 	}
 	m.Load = uint64(len(code)) + 40*uint64(len(s.bodies)) + 500*uint64(len(s.types))
 	m.InstanceItems = uint64(len(s.globals)+s.segments) + s.indices
@@ -127,8 +126,8 @@ func (s *module) measure(t signature, body []byte) (f Function) {
 	text := read(body[r.at:])
 	constructs := match(text)
 	height := s.height(text, t)
-	f.Variables = locals + height + variablesOfEachFunction
-	f.Frame = slotsOfFrame + locals + height
+	f.Variables = locals + height
+	f.Frame = 16 + f.Variables
 	begin := 0
 	for i, in := range text {
 		f.Frame += values(in.opcode)
