@@ -41,6 +41,7 @@ type vectors struct {
 	StateRoots   []stateRootVector  `json:"state_roots"`
 	StateProofs  []proofVector      `json:"state_proofs"`
 	GasSchedule  scheduleVector     `json:"gas_schedule"`
+	Metering     []meteringVector   `json:"metering"`
 	Chain        chainVectors       `json:"chain"`
 }
 
@@ -70,7 +71,7 @@ func buildVectors(t *testing.T) vectors {
 		Transactions: transactions(t, keys), ContractIDs: contractIDs(keys), IntrinsicGas: intrinsicGas(keys),
 		BaseFees: baseFees(), MerkleRoots: merkleRoots(), Receipts: receipts(), Accesses: accesses(),
 		Poseidon: poseidonSection(t), StateRoots: stateRoots(), StateProofs: stateProofs(t),
-		GasSchedule: gasSchedule(), Chain: exampleChain(t, keys),
+		GasSchedule: gasSchedule(), Metering: meteringSection(t), Chain: exampleChain(t, keys),
 	}
 }
 

@@ -3,6 +3,7 @@
 import execution
 import keys
 import messages
+import metering
 import tree
 from wire import decode
 
@@ -211,6 +212,12 @@ def gas_schedule(report, m):
     report.equal("gas_schedule", m["digest"], execution.SCHEDULE_DIGEST, "the one of the page")
 
 
+def metered(report, members):
+    for m in members:
+        want = {name: value for name, value in m.items() if name not in ("about", "code")}
+        report.equal("metering", metering.measure(unhex(m["code"])), want, m["about"])
+
+
 def chain(report, m):
     """Executes the example chain from its genesis; every field of every header follows."""
     equal, genesis = report.equal, genesis_from(m["genesis"])
@@ -270,4 +277,5 @@ MEMBERS = {
     "tagged_hashes": tagged_hashes, "wallet": wallet, "parameters": parameters, "transactions": transactions,
     "contract_ids": contract_ids, "intrinsic_gas": intrinsic_gas, "base_fees": base_fees, "merkle_roots": merkle_roots,
     "receipts": receipts, "accesses": accesses, "poseidon": poseidon, "state_roots": state_roots,
-    "state_proofs": state_proofs, "gas_schedule": gas_schedule, "chain": chain}
+    "state_proofs": state_proofs, "gas_schedule": gas_schedule, "metering": metered,
+    "chain": chain}
