@@ -14,7 +14,7 @@ SUPPLY = Struct(supply=U64, burned=U64)
 ACCOUNT = Struct(balance=U64, nonce=U64)
 
 NEW_ACCOUNT = 25000
-SCHEDULE_DIGEST = "27d8b098350fa6af132acf31cdf90e1ca3756fe0cf8fc278c914577fabcfdc3e"  # of these prices
+SCHEDULE_DIGEST = "f02dd8899b927436596e80aa7290a357f6335bab749f8516843395217d10f736"  # of these prices
 
 MAX_TRANSACTION, MAX_TRANSACTIONS = 512 * 1024, 8 * 1024 * 1024  # encoded bytes of one, and of a block's together
 

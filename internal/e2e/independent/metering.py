@@ -14,8 +14,8 @@ PRICES = {BLOCK: 0, ELSE: 0, END: 0, IF: 3, BR: 3, BR_IF: 3, CALL: 7, CALL_INDIR
 PRICES.update({op: 10 for op in LOADS})
 PRICES.update({op: 5 if op in STORES_OF_8 else 14 for op in STORES})
 PRICES.update({op: 2 for op in UNARY})
-PRICES.update({op: 5 for op in range(0x6D, 0x71)})
-PRICES.update({op: 8 for op in range(0x7F, 0x83)})
+PRICES.update({op: 12 for op in range(0x6D, 0x71)})
+PRICES.update({op: 20 for op in range(0x7F, 0x83)})
 VALUES = {op: 0 for op in (BLOCK, NOP, DROP, LOCAL_GET, LOCAL_SET, LOCAL_TEE, GLOBAL_SET)}
 VALUES.update({op: 3 for op in CALLS})
 VALUES.update({op: 2 for op in (*LOADS, *STORES)})

@@ -84,7 +84,7 @@ var Schedule1 = Schedule{
 	NewAccount: 25_000,
 	Deploy:     800_000, DeployFunction: 30_000, DeployBodyByte: 1_500, DeployBranches: 10, DeployCallGlobal: 600,
 	ContractCall: 6_000, ContractCallArgByte: 1, ContractModuleByte: 4, MemoryPage: 4_000,
-	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 5, DivRem64: 8,
+	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 12, DivRem64: 20,
 	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 1,
 	HostFunction: 110, CopyBytesPerGas: 4,
 	StorageRead: 4_000, StorageReadKeyByte: 8, StorageReadValueByte: 16,

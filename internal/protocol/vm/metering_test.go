@@ -67,7 +67,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 	}{
 		"unreachable": {Op(Unreachable), 1},
 		"load":        {Concat(Const(I32, -1), Op(I32Load, 2, 0), Op(Drop)), 12},
-		"division":    {Concat(Const(I32, 1), Const(I32, 0), Op(I32DivU), Op(Drop)), 8},
+		"division":    {Concat(Const(I32, 1), Const(I32, 0), Op(I32DivU), Op(Drop)), 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			price := 1 + test.price

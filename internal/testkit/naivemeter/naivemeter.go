@@ -69,9 +69,9 @@ func price(opcode byte) uint64 {
 	case opcode >= firstLoad && opcode < firstStore:
 		return 10
 	case opcode >= 0x6D && opcode <= 0x70:
-		return 5
+		return 12
 	case opcode >= 0x7F && opcode <= 0x82:
-		return 8
+		return 20
 	case opcode == 0x45, opcode == 0x50, opcode >= 0x67 && opcode <= 0x69, opcode >= 0x79 && opcode <= 0x7B:
 		return 2
 	}

@@ -65,6 +65,7 @@ func (b bombs) branching() []Bomb {
 	all := []Bomb{
 		b.bodies("empty ifs", 1, b.upTo(27_000).repeated(1, 0, emptyIf...)),
 		b.bodies("empty loops", 0, b.upTo(24_000).repeated(0, 0, emptyLoop...)),
+		b.bodies("empty loops in loops", 0, b.upTo(24_000).repeated(0, 0, Concat(bytes.Repeat([]byte{LoopOp, Empty}, most), ends)...)),
 		b.bodies("br_ifs", 1, b.repeated(1, 0, branchOut...)),
 		b.bodies("br_ifs that set a local", most, b.repeated(most, 0, Concat(Op(GlobalGet, 0), Op(LocalSet, 7), branchOut)...)),
 		b.bodies("br_tables", 1, b.repeated(1, 0, table...)),
