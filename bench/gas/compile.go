@@ -54,7 +54,7 @@ func compileBomb(t *table, bomb wasmgen.Bomb, name string) error {
 	}
 	t.row("deploy: "+bomb.Name+name, deploy, compile)
 	s := &params.Schedule1
-	t.row("load: "+bomb.Name+name, s.IntrinsicCall+s.ContractCall+s.MemoryPage+s.ContractModuleByte*types.Gas(len(bomb.Code)), load)
+	t.row("load: "+bomb.Name+name, s.IntrinsicCall+s.ContractCall+s.MemoryPage, load)
 	return nil
 }
 

@@ -55,9 +55,6 @@ func (w world) Get(key []byte) ([]byte, error) { return w[string(key)], nil }
 // codes are the codes of the contracts.
 type codes map[types.CodeHash][]byte
 
-// CodeSize is [exec.Codes].CodeSize.
-func (c codes) CodeSize(hash types.CodeHash) (int, error) { return len(c[hash]), nil }
-
 // Code is [exec.Codes].Code.
 func (c codes) Code(hash types.CodeHash) ([]byte, error) { return c[hash], nil }
 

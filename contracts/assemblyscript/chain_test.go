@@ -31,8 +31,7 @@ func (m mapState) commit(accesses []types.Access) {
 // codes are the codes of the contracts by hash.
 type codes map[types.CodeHash][]byte
 
-func (c codes) CodeSize(hash types.CodeHash) (int, error) { return len(c[hash]), nil }
-func (c codes) Code(hash types.CodeHash) ([]byte, error)  { return c[hash], nil }
+func (c codes) Code(hash types.CodeHash) ([]byte, error) { return c[hash], nil }
 
 // chain executes blocks of one transaction, without disk and tree.
 type chain struct {

@@ -242,7 +242,8 @@ def measure(code):
         return {"refused": True, "instance_items": 0}
     deploy = 800000 + 600 * sum(calls for _, calls in measured) * mutable
     for f, body in zip(functions, module.bodies):
-        deploy += 30000 + 1500 * len(body) + 10 * f["branches"] ** 2 * (f["variables"] + 4)
+        deploy += 45000 + 2000 * len(body) + 10 * f["branches"] ** 2 * (f["variables"] + 4)
+    items = len(module.mutable) + module.indices + module.segments
     return {"functions": functions, "deploy_gas": deploy,
-            "load": module.size + 40 * len(module.bodies) + 500 * len(module.types),
-            "instance_items": len(module.mutable) + module.indices + module.segments}
+            "load": 12000 + module.size + 40 * len(module.bodies) + 100 * items,
+            "instance_items": items}

@@ -89,12 +89,6 @@ type usedCodes struct {
 	err   error // the first, whatever becomes of it on its way through the execution
 }
 
-// CodeSize implements exec.Codes: it is asked whenever a contract is called.
-func (c *usedCodes) CodeSize(hash types.CodeHash) (int, error) {
-	code, err := c.Code(hash)
-	return len(code), err
-}
-
 // Code implements exec.Codes.
 func (c *usedCodes) Code(hash types.CodeHash) ([]byte, error) {
 	if code, ok := c.used[hash]; ok {
@@ -193,6 +187,14 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 	}
 	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
 		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.block.Header.Height)
+	}
+	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
+		if _, made := result.Codes[hash]; made {
+			continue
+		}
+		if _, err := codes.Code(hash); err != nil {
+			return e, err
+		}
 	}
 	e = entry(result, r.block.Signature, r.block.Transactions, nil)
 	e.Proof = p.proof

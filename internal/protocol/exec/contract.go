@@ -24,6 +24,7 @@ type execution struct {
 	sender   types.Account
 	logs     []types.Log
 	logBytes int
+	loaded   loads
 	frames   []*frame // of the calls that are active, the outermost first
 	pages    uint32   // of their memories together
 }
@@ -85,10 +86,10 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 	}
 	outcome := Outcome{Contract: &id}
 	if module.HasInit() {
-		price := callPrice(len(p.InitArgs)) + modulePrice(module.CodeSize()) + memoryPrice(module)
-		if !gas.Take(price) {
+		if !gas.Take(callPrice(len(p.InitArgs)) + instancePrice(module)) {
 			return Outcome{Reason: OutOfGas}, nil
 		}
+		x.loaded.add(made.hash, params.Load(module.Load()))
 		f := &frame{execution: x, id: id, caller: tx.Sender, value: p.Amount, args: p.InitArgs}
 		outcome.Reason, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
 	}
@@ -112,21 +113,19 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 	if err != nil || !ok {
 		return Outcome{Reason: NoSuchContract}, err
 	}
-	module, ok, err := r.load(callee, gas)
-	switch {
-	case err != nil:
+	module, _, err := x.load(callee) // the first that the transaction loads
+	if err != nil {
 		return Outcome{}, err
-	case !ok:
-		return Outcome{Reason: OutOfGas}, nil
-	case !module.Callable(p.Function):
+	}
+	if !module.Callable(p.Function) {
 		return Outcome{Reason: NoSuchFunction}, nil
 	}
-	if p.Amount > 0 { // listed whether or not the pages can be paid
+	if p.Amount > 0 { // listed whether or not the instance can be paid
 		if _, err := r.state.Get(state.AccountKey(types.Account(p.Contract))); err != nil {
 			return Outcome{}, err
 		}
 	}
-	if !gas.Take(memoryPrice(module)) {
+	if !gas.Take(instancePrice(module)) {
 		return Outcome{Reason: OutOfGas}, nil
 	}
 	if reason, err := r.endow(gas, sender, types.Account(p.Contract), p.Amount); reason != Success || err != nil {
@@ -138,29 +137,14 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 	return outcome, err
 }
 
-// load takes the price of a contract's code and loads it; ok is false where the gas does not suffice.
-func (r *Run) load(c contract, gas *vm.Gas) (_ *vm.Module, ok bool, err error) {
-	if r.machine.Engine == nil {
-		return nil, false, errNoMachine
-	}
-	size, err := r.codeSize(c.hash)
-	if err != nil || !gas.Take(modulePrice(size)) {
-		return nil, false, err
-	}
-	if err := r.mayContinue(); err != nil { // loading may take far longer than its price says
-		return nil, false, err
-	}
-	module, err := r.module(c.hash)
-	return module, err == nil, err
-}
-
 func callPrice(args int) uint64 {
 	return uint64(schedule.ContractCall) + uint64(schedule.ContractCallArgByte)*uint64(args)
 }
 
-func modulePrice(size int) uint64 { return uint64(schedule.ContractModuleByte) * uint64(size) }
-
-func memoryPrice(m *vm.Module) uint64 { return uint64(schedule.MemoryPage) * uint64(m.Pages()) }
+// instancePrice is what a new instance of a module takes.
+func instancePrice(m *vm.Module) uint64 {
+	return uint64(schedule.MemoryPage)*uint64(m.Pages()) + uint64(schedule.InstanceItem)*m.InstanceItems()
+}
 
 // enter runs a function of a contract whose price is paid, with all the gas, and says how it ended.
 func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, []byte, error) {

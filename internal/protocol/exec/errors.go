@@ -22,12 +22,13 @@ var (
 	ErrSenderIsContract = errors.New("the sender is a contract")
 	ErrCannotPay        = errors.New("balance is under value + gas limit × max fee")
 	ErrBlockFull        = errors.New("the block has no room left for it")
+	ErrLoadFull         = errors.New("the block has no room left for the codes that it loads")
 )
 
 var invalid = []error{
 	ErrBadVersion, ErrWrongChain, ErrFieldTooLong, ErrCodeTooLong, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
 	ErrFeeTooLow, ErrNotProducer, ErrBadParameters, ErrNonceExhausted, ErrNonceTooLow, ErrNonceTooHigh,
-	ErrSenderIsContract, ErrCannotPay, ErrBlockFull,
+	ErrSenderIsContract, ErrCannotPay, ErrBlockFull, ErrLoadFull,
 }
 
 // IsInvalid reports whether err says that a transaction is not valid for inclusion.

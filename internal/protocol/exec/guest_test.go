@@ -120,8 +120,6 @@ type scripted struct {
 	compiled []types.CodeHash
 }
 
-func (e *scripted) CodeSize(hash types.CodeHash) (int, error) { return len(e.codes[hash]), nil }
-
 func (e *scripted) Code(hash types.CodeHash) ([]byte, error) { return e.codes[hash], nil }
 
 func (e *scripted) Module(hash types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
@@ -192,7 +190,7 @@ func (e *scripted) code(label string, pages uint32, scripts map[string]script) [
 func (c *testChain) deploy(e *scripted, label string, value types.Amount, scripts map[string]script) types.ContractID {
 	c.t.Helper()
 	code := e.code(label, 2, scripts)
-	result := c.block(c.payload(alice, 400_000_000, types.Deploy{Amount: value, Name: label, Code: code}))
+	result := c.block(c.payload(alice, 400_000_000, types.Deploy{Amount: value, Name: label[:min(len(label), types.MaxNameBytes)], Code: code}))
 	r := result.Receipts[0]
 	if r.Contract == nil {
 		c.t.Fatalf("deploy of %s: %s", label, result.Reasons[0])

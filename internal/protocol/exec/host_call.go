@@ -50,12 +50,12 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 	if !ok { // 3
 		return i.code(codeNoContract)
 	}
-	module, ok, err := i.run.load(found, i.gas)
+	module, ok, err := i.load(found)
 	switch {
 	case err != nil:
 		return vm.Trapped, err
 	case !ok: // 4
-		return vm.OutOfGas, nil
+		return i.code(codeLimits)
 	case !module.Callable(function): // 5
 		return i.code(codeNoFunction)
 	case !module.Reentrant() && i.active(callee.id): // 6
@@ -75,7 +75,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 			return vm.Trapped, err
 		}
 	}
-	if !i.gas.Take(memoryPrice(module)) { // 9
+	if !i.gas.Take(instancePrice(module)) { // 9
 		return vm.OutOfGas, nil
 	}
 	start := i.checkpoint()

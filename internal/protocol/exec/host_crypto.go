@@ -41,7 +41,7 @@ func (i *invocation) hash(price, perByte uint64, sum func([]byte) [32]byte) (vm.
 
 func (i *invocation) schnorrVerify(price uint64) (vm.Exit, error) {
 	keyPointer, pointer, n, signaturePointer := i.u32(0), i.u32(1), i.u32(2), i.u32(3)
-	if !i.gas.Take(price + copies(32+uint64(n)+64)) {
+	if !i.gas.Take(price + uint64(schedule.SchnorrVerifyByte)*uint64(n) + copies(32+uint64(n)+64)) {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.memory.Range(keyPointer, 32)

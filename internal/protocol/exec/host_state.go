@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
@@ -17,7 +18,7 @@ const (
 	codeNoFunction     = 4
 	codeBalanceTooLow  = 5
 	codeReentryRefused = 6
-	codeLimits         = 7 // depth, memory
+	codeLimits         = 7 // depth, load, memory
 )
 
 // storageKey is the state key of a name in the guest's memory.
@@ -44,7 +45,7 @@ func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 		return vm.Trapped, err
 	}
 	copied := min(len(value), len(target))
-	if !i.gas.Take(uint64(schedule.StorageReadValueByte)*uint64(len(value)) + copies(uint64(copied))) {
+	if !i.gas.Take(lookedUp(schedule.StorageReadValueByte, value) + copies(uint64(copied))) {
 		return vm.OutOfGas, nil
 	}
 	copy(target, value)
@@ -75,7 +76,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	if err != nil {
 		return vm.Trapped, err
 	}
-	further := uint64(schedule.StorageOldByte) * uint64(len(old))
+	further := lookedUp(schedule.StorageOldByte, old)
 	if len(old) == 0 {
 		further = uint64(schedule.StorageNewKey)
 	}
@@ -107,10 +108,19 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 	if err != nil {
 		return vm.Trapped, err
 	}
-	if !i.gas.Take(uint64(schedule.StorageOldByte) * uint64(len(old))) {
+	if !i.gas.Take(lookedUp(schedule.StorageOldByte, old)) {
 		return vm.OutOfGas, nil
 	}
 	return i.store(key, old, nil)
+}
+
+// lookedUp is what a stored value takes that was looked up.
+func lookedUp(perByte types.Gas, value []byte) uint64 {
+	price := uint64(perByte) * uint64(len(value))
+	if len(value) > params.LongValue {
+		price += uint64(schedule.StorageLongValue)
+	}
+	return price
 }
 
 func (i *invocation) balance(price uint64) (vm.Exit, error) {

@@ -12,7 +12,6 @@ import (
 
 // Codes are the codes of the contracts in the parent's state, by hash. An error is a fault of the node.
 type Codes interface {
-	CodeSize(types.CodeHash) (int, error)
 	Code(types.CodeHash) ([]byte, error)
 }
 
@@ -64,24 +63,6 @@ func (r *Run) lookUp(id types.ContractID) (c contract, ok bool, err error) {
 	}
 	decoded, err := state.DecodeContract(record)
 	return contract{id: id, hash: decoded.CodeHash}, err == nil, err
-}
-
-// codeSize is the length of a contract's code, which is paid for before the code is loaded.
-func (r *Run) codeSize(hash types.CodeHash) (int, error) {
-	if code, ok := r.codes[hash]; ok {
-		return len(code), nil
-	}
-	if size, ok := r.sizes[hash]; ok {
-		return size, nil
-	}
-	size, err := r.machine.Codes.CodeSize(hash)
-	if err == nil {
-		if r.sizes == nil {
-			r.sizes = make(map[types.CodeHash]int)
-		}
-		r.sizes[hash] = size
-	}
-	return size, err
 }
 
 // module loads a contract's code. The code was checked when it was deployed: a refusal is a fault.

@@ -19,6 +19,8 @@ type Outcome struct {
 	Contract *types.ContractID
 	// Detail says more about why a module was refused.
 	Detail string
+
+	loaded loads // the codes that it loaded
 }
 
 func (o Outcome) receipt(id types.TxID) types.Receipt {
@@ -58,7 +60,7 @@ func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	outcome.GasUsed = tx.GasLimit - types.Gas(gas.Left)
+	outcome.GasUsed, outcome.loaded = tx.GasLimit-types.Gas(gas.Left), x.loaded
 	if outcome.Reason == Success {
 		outcome.Logs = x.logs
 		return outcome, nil

@@ -22,10 +22,12 @@ type Run struct {
 	burned   types.Amount
 	machine  Machine
 	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
-	sizes    map[types.CodeHash]int    // of stored codes that were asked: asking takes a fifth of a token transfer
+	loaded   loads                     // by the transactions that were applied
 	tracer   Tracer                    // nil but in simulations
 	stop     func() error              // nil for nobody; see [Run.StopWith]
 	view     bool                      // a simulation's call is in view context
+
+	spareLoad bool // see [Run.SpareLoad]
 }
 
 // Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
@@ -37,6 +39,7 @@ type Result struct {
 	Reasons  []Reason                  // of failed transactions; Success for the others
 	Accesses []types.Access            // every key that was read or written, ascending
 	Codes    map[types.CodeHash][]byte // of the contracts that the block made; nil where it made none
+	Loaded   []types.CodeHash          // the codes that its transactions loaded, in that order
 }
 
 // Seed is the part of the header after parent that is known before execution. p are the parameters in the state after
@@ -132,6 +135,9 @@ func (r *Run) execute(tx *types.Transaction) (Outcome, error) {
 	}
 	outcome, err := r.runPayload(tx)
 	if err != nil {
+		return Outcome{}, err
+	}
+	if err := r.takeLoad(outcome); err != nil {
 		return Outcome{}, err
 	}
 	return outcome, r.settle(tx, price, outcome.GasUsed)
@@ -256,7 +262,7 @@ func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
 	r.header.TransactionsRoot = root
 	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
 	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
-	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes}, nil
+	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes, Loaded: r.loaded.hashes()}, nil
 }
 
 func (r *Run) burn() error {

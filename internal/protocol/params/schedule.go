@@ -32,7 +32,7 @@ type Schedule struct {
 	DeployCallGlobal    types.Gas // of each pair of a call in a body and a mutable global of the module
 	ContractCall        types.Gas
 	ContractCallArgByte types.Gas
-	ContractModuleByte  types.Gas
+	InstanceItem        types.Gas // of each global, element index and data segment of a new instance
 	MemoryPage          types.Gas // of initial memory, and of memory.grow
 
 	// Instructions.
@@ -62,6 +62,7 @@ type Schedule struct {
 	StorageWriteValueByte types.Gas
 	StorageNewKey         types.Gas
 	StorageOldByte        types.Gas // of the value that a write replaces or deletes
+	StorageLongValue      types.Gas // of a value over LongValue bytes that is read, replaced or deleted
 	NativeTransfer        types.Gas
 	CallValue             types.Gas // of a nested call that moves value
 	AccountLookup         types.Gas // balance, code_hash
@@ -74,6 +75,7 @@ type Schedule struct {
 	Blake3                types.Gas
 	Blake3Byte            types.Gas
 	SchnorrVerify         types.Gas
+	SchnorrVerifyByte     types.Gas // of the message
 	ECDSARecover          types.Gas
 }
 
@@ -82,17 +84,17 @@ var Schedule1 = Schedule{
 	IntrinsicTransfer: 21_000, IntrinsicCall: 21_000, IntrinsicCallByte: 16,
 	IntrinsicDeploy: 71_000, IntrinsicDeployByte: 16, IntrinsicDeployCodeByte: 1_000, IntrinsicConfigure: 71_000,
 	NewAccount: 25_000,
-	Deploy:     800_000, DeployFunction: 30_000, DeployBodyByte: 1_500, DeployBranches: 10, DeployCallGlobal: 600,
-	ContractCall: 6_000, ContractCallArgByte: 1, ContractModuleByte: 4, MemoryPage: 4_000,
+	Deploy:     800_000, DeployFunction: 45_000, DeployBodyByte: 2_000, DeployBranches: 10, DeployCallGlobal: 600,
+	ContractCall: 12_000, ContractCallArgByte: 1, InstanceItem: 200, MemoryPage: 3_000,
 	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 12, DivRem64: 20,
 	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 1,
-	HostFunction: 110, CopyBytesPerGas: 4,
+	HostFunction: 130, CopyBytesPerGas: 4,
 	StorageRead: 4_000, StorageReadKeyByte: 8, StorageReadValueByte: 16,
-	StorageWrite: 15_000, StorageWriteKeyByte: 8, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16,
+	StorageWrite: 12_000, StorageWriteKeyByte: 8, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16, StorageLongValue: 25_000,
 	NativeTransfer: 9_000, CallValue: 9_000, AccountLookup: 4_000,
 	Emit: 1_000, EmitByte: 16,
-	SHA256: 300, SHA256Byte: 2, Keccak256: 1_000, Keccak256Byte: 6, Blake3: 350, Blake3Byte: 2,
-	SchnorrVerify: 130_000, ECDSARecover: 320_000,
+	SHA256: 350, SHA256Byte: 2, Keccak256: 1_100, Keccak256Byte: 6, Blake3: 400, Blake3Byte: 2,
+	SchnorrVerify: 130_000, SchnorrVerifyByte: 2, ECDSARecover: 350_000,
 }
 
 // Text is the schedule's canonical text: a line "Name price" for each field, in order.

@@ -19,10 +19,11 @@ var contractBounds = bounds{
 	body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256, slots: 16_384,
 }
 
-// What a defined function and a type take to load, in bytes of code that take as long.
+// What a code, a defined function and an item of the instance take to load, in bytes of code that take as long.
 const (
+	codeLoad     = 12_000
 	functionLoad = 40
-	typeLoad     = 500
+	itemLoad     = 100
 )
 
 // Exports that mean something by their name.
@@ -66,8 +67,8 @@ func Check(code []byte) (*Module, error) {
 	m := &Module{
 		size: len(code), instrumented: p.assemble(),
 		deployGas: schedule.Deploy + p.deployGas + schedule.DeployCallGlobal*types.Gas(p.calls)*types.Gas(p.mutable),
-		load:      uint64(len(code)) + functionLoad*uint64(p.bodyCount) + typeLoad*uint64(len(p.types)),
-		items:     uint64(len(p.globals) + p.indices + p.dataCount),
+		load:      codeLoad + uint64(len(code)) + functionLoad*uint64(p.bodyCount) + itemLoad*p.items(),
+		items:     p.items(),
 		pages:     memory.least, maxPages: memory.most,
 		callable: make(map[string]struct{}),
 	}
@@ -81,6 +82,9 @@ func Check(code []byte) (*Module, error) {
 	m.skeleton = p.skeleton(func(name string) bool { return m.Callable(name) || name == InitFunction })
 	return m, nil
 }
+
+// items is how many things a fresh instance sets beside its memory.
+func (p *parsed) items() uint64 { return uint64(len(p.globals) + p.indices + p.dataCount) }
 
 // checkContract applies the rules of contracts that parsing has not, and says which is broken and where.
 func (p *parsed) checkContract() (Reason, int) {

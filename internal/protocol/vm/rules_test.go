@@ -53,11 +53,11 @@ func TestCheck(t *testing.T) {
 	}
 	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4 variables and
 	// 3 calls beside one mutable global.
-	if got := m.DeployGas(); got != 800_000+2*30_000+1_500*(6+30)+10*(1*5+16*9)+600*3*1 {
+	if got := m.DeployGas(); got != 800_000+2*45_000+2_000*(6+30)+10*(1*5+16*9)+600*3*1 {
 		t.Errorf("deploy gas %d", got)
 	}
-	// 2 functions and 2 types; 2 globals, 2 indices of elements and 1 data segment.
-	if m.Load() != uint64(len(contract().Encode()))+2*40+2*500 || m.InstanceItems() != 2+2+1 {
+	// 2 functions; 2 globals, 2 indices of elements and 1 data segment.
+	if m.Load() != 12_000+uint64(len(contract().Encode()))+2*40+100*(2+2+1) || m.InstanceItems() != 2+2+1 {
 		t.Errorf("load %d, %d items", m.Load(), m.InstanceItems())
 	}
 	requireRule(t, contract().Encode(), m)

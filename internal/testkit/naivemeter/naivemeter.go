@@ -109,10 +109,10 @@ func Measure(code []byte) (m Module) {
 	for i, body := range s.bodies {
 		f := s.measure(s.types[s.functions[len(s.functions)-len(s.bodies)+i]], body)
 		m.Functions = append(m.Functions, f)
-		m.DeployGas += 30_000 + 1_500*uint64(len(body)) + 10*f.Branches*f.Branches*(f.Variables+4) + 600*f.Calls*mutable
+		m.DeployGas += 45_000 + 2_000*uint64(len(body)) + 10*f.Branches*f.Branches*(f.Variables+4) + 600*f.Calls*mutable
 	}
-	m.Load = uint64(len(code)) + 40*uint64(len(s.bodies)) + 500*uint64(len(s.types))
 	m.InstanceItems = uint64(len(s.globals)+s.segments) + s.indices
+	m.Load = 12_000 + uint64(len(code)) + 40*uint64(len(s.bodies)) + 100*m.InstanceItems
 	return m
 }
 

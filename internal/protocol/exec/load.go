@@ -1,0 +1,103 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// loads are codes that were loaded, each counted once. What loading costs beyond a call's price depends on what a node has
+// in memory, so it is bounded instead of priced: for a transaction while it runs, for a block as a rule of validity.
+type loads struct {
+	codes []loadedCode // in the order of loading; a block has a thousand of an ordinary token's size
+	known map[types.CodeHash]struct{}
+	sum   params.Load
+}
+
+type loadedCode struct {
+	hash types.CodeHash
+	load params.Load
+}
+
+func (l *loads) has(hash types.CodeHash) bool {
+	if l.known != nil {
+		_, ok := l.known[hash]
+		return ok
+	}
+	return slices.ContainsFunc(l.codes, func(c loadedCode) bool { return c.hash == hash })
+}
+
+// fewCodes is how many codes are searched one by one: nearly every transaction loads one or two.
+const fewCodes = 8
+
+func (l *loads) add(hash types.CodeHash, load params.Load) {
+	if l.has(hash) {
+		return
+	}
+	l.codes = append(l.codes, loadedCode{hash, load})
+	l.sum += load
+	if l.known == nil && len(l.codes) > fewCodes {
+		l.known = make(map[types.CodeHash]struct{})
+		for _, c := range l.codes {
+			l.known[c.hash] = struct{}{}
+		}
+	}
+	if l.known != nil {
+		l.known[hash] = struct{}{}
+	}
+}
+
+func (l *loads) hashes() (hashes []types.CodeHash) {
+	for _, c := range l.codes {
+		hashes = append(hashes, c.hash)
+	}
+	return hashes
+}
+
+// load loads a contract's code; ok is false where the transaction may load no further one.
+func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
+	if x.run.machine.Engine == nil {
+		return nil, false, errNoMachine
+	}
+	if x.loaded.sum > params.LoadToStop && !x.loaded.has(c.hash) {
+		return nil, false, nil
+	}
+	if err := x.run.mayContinue(); err != nil { // code that is not in memory takes time beyond the price
+		return nil, false, err
+	}
+	module, err := x.run.module(c.hash)
+	if err != nil {
+		return nil, false, err
+	}
+	x.loaded.add(c.hash, params.Load(module.Load()))
+	return module, true, nil
+}
+
+// SpareLoad makes [Run.Apply] keep half of the block's load for transactions that use at least a gas for each unit of
+// load that they add; others find no room there. It is for a builder: loading is not paid by the unit, so little gas could
+// fill it and leave no room for calls that pay.
+func (r *Run) SpareLoad() { r.spareLoad = true }
+
+// takeLoad counts what a transaction loaded. The error is [ErrLoadFull].
+func (r *Run) takeLoad(o Outcome) error {
+	var added params.Load
+	for _, c := range o.loaded.codes {
+		if !r.loaded.has(c.hash) {
+			added += c.load
+		}
+	}
+	most := params.BlockLoad(r.header.GasLimit)
+	if r.spareLoad && added > params.Load(o.GasUsed) {
+		most /= 2
+	}
+	if added > 0 && r.loaded.sum+added > most {
+		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, r.loaded.sum, most, added)
+	}
+	for _, c := range o.loaded.codes {
+		r.loaded.add(c.hash, c.load)
+	}
+	return nil
+}
