@@ -110,7 +110,7 @@ type Stats struct {
 	Deeper       uint64 // calls that used more machine stack than metering allows: a fault of the engine, without effect
 }
 
-var errClosed = errors.New("the contract engine is closed")
+var errClosed = vm.ErrClosed
 
 var _ vm.Engine = (*Engine)(nil)
 

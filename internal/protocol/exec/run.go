@@ -89,8 +89,8 @@ func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed 
 func (r *Run) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
 // Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
-// transaction, an importer rejects the block. So does an error of [Run.StopWith]: the transaction was never there. Any
-// other error is a fault, and the run is of no use any more.
+// transaction, an importer rejects the block. So do an error of [Run.StopWith] and a [*vm.Fault]: the transaction was never
+// there. Any other error is a fault of the node, and the run is of no use any more.
 func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
 	if err := CheckStatic(r.env, signed); err != nil {

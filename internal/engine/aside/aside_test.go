@@ -1,0 +1,346 @@
+package aside
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var errInjected = errors.New("injected")
+
+// faulty is an engine that does what the test says.
+type faulty struct {
+	module, compile func() error
+	run             func(vm.Host) error
+}
+
+func (f faulty) Module(_ types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
+	if f.module != nil {
+		return nil, f.module()
+	}
+	_, err := code()
+	return nil, err
+}
+func (f faulty) Compile(types.CodeHash, *vm.Module) error { return f.compile() }
+func (f faulty) Run(_ types.CodeHash, _ *vm.Module, _ string, host vm.Host, _ *vm.Gas) (vm.Exit, error) {
+	return vm.Returned, f.run(host)
+}
+
+type host struct{ err error }
+
+func (h host) Invoke(vm.Function, vm.Memory, []uint64, *vm.Gas) (vm.Exit, error) {
+	return vm.Returned, h.err
+}
+func (host) Grow(vm.Memory, uint32) bool { return true }
+func (h host) Continue() error           { return h.err }
+
+func failing() error   { return errInjected }
+func panicking() error { panic("injected") }
+
+func open(t *testing.T, opts Options) *Book {
+	t.Helper()
+	b, err := Open(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What the engine does wrong is its fault, whatever way; what its host or the store do wrong is not, and a nested fault is
+// that of the code which it happened in.
+func TestWhoseFault(t *testing.T) {
+	nested := &vm.Fault{Code: types.CodeHash{9}, Err: errInjected}
+	for name, test := range map[string]struct {
+		engine faulty
+		call   func(vm.Engine) error
+		fault  bool
+	}{
+		"an error of running":   {faulty{run: func(vm.Host) error { return errInjected }}, run(nil), true},
+		"a panic of running":    {faulty{run: func(vm.Host) error { return panicking() }}, run(nil), true},
+		"an error of loading":   {faulty{module: failing}, load(nil), true},
+		"a panic of loading":    {faulty{module: panicking}, load(nil), true},
+		"an error of compiling": {faulty{compile: failing}, compile, true},
+		"a panic of compiling":  {faulty{compile: panicking}, compile, true},
+		"the store":             {faulty{}, load(errInjected), false},
+		"the host": {faulty{run: func(h vm.Host) error {
+			_, err := h.Invoke(0, nil, nil, nil)
+			return errors.Join(errors.New("call"), err)
+		}}, run(errInjected), false},
+		"who waits": {faulty{run: vm.Host.Continue}, run(errInjected), false},
+		"a nested call": {faulty{run: func(h vm.Host) error {
+			_, err := h.Invoke(0, nil, nil, nil)
+			return err
+		}}, run(nested), false},
+		"a closed engine": {faulty{run: func(vm.Host) error { return vm.ErrClosed }}, run(nil), false},
+	} {
+		b := open(t, Options{})
+		err := test.call(b.Watch(test.engine))
+		var fault *vm.Fault
+		if is := errors.As(err, &fault) && fault.Code == hash; err == nil || is != test.fault {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if s := b.Stats(); s.Faults != count(test.fault) || b.Quarantined(hash) != test.fault {
+			t.Errorf("%s: the book has %+v", name, s)
+		}
+	}
+}
+
+var hash = types.CodeHash{1}
+
+func count(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func run(err error) func(vm.Engine) error {
+	return func(e vm.Engine) error {
+		_, err := e.Run(hash, nil, "f", host{err}, new(vm.Gas))
+		return err
+	}
+}
+
+func load(err error) func(vm.Engine) error {
+	return func(e vm.Engine) error {
+		_, err := e.Module(hash, func() ([]byte, error) { return nil, err })
+		return err
+	}
+}
+
+func compile(e vm.Engine) error { return e.Compile(hash, nil) }
+
+// A code in quarantine is refused where the node may refuse it, and runs in blocks that are there.
+func TestRefuse(t *testing.T) {
+	b := open(t, Options{})
+	broken := faulty{run: func(vm.Host) error { return errInjected }}
+	if err := run(nil)(b.Refuse(broken)); err == nil {
+		t.Fatal("no fault")
+	}
+	sound := faulty{module: func() error { return nil }, compile: func() error { return nil }, run: func(vm.Host) error { return nil }}
+	for name, call := range map[string]func(vm.Engine) error{"load": load(nil), "compile": compile} {
+		if err := call(b.Refuse(sound)); !errors.Is(err, ErrQuarantined) || !errors.As(err, new(*vm.Fault)) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if err := call(b.Watch(sound)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s := b.Stats(); s.Faults != 1 {
+		t.Errorf("the book has %+v", s)
+	}
+}
+
+// clock is set by the test.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func code(h types.CodeHash) func() (types.CodeHash, error) {
+	return func() (types.CodeHash, error) { return h, nil }
+}
+
+// Waits double up to a day, are over at their time, and begin anew after a day without one.
+func TestWaits(t *testing.T) {
+	c := &clock{time.Unix(1_700_000_000, 0)}
+	b := open(t, Options{Now: c.Now})
+	alice, bob := types.Account{1}, types.Account{2}
+	want := time.Minute
+	for range 14 {
+		if got := b.Overran(alice, hash); got != want {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		for who, party := range map[types.Account]types.CodeHash{alice: {}, bob: hash} {
+			var waits *WaitError
+			if err := b.Check(who, code(party)); !errors.As(err, &waits) || waits.Left != want {
+				t.Fatalf("%v: got %v", who, err)
+			}
+		}
+		if err := b.Check(bob, code(types.CodeHash{2})); err != nil {
+			t.Fatal(err)
+		}
+		c.now = c.now.Add(want)
+		if err := b.Check(alice, code(hash)); err != nil {
+			t.Fatalf("after %v: %v", want, err)
+		}
+		want = min(2*want, 24*time.Hour)
+	}
+	c.now = c.now.Add(24 * time.Hour)
+	b.Overran(bob, types.CodeHash{}) // forgets
+	if got := b.Overran(alice, hash); got != time.Minute {
+		t.Errorf("after a quiet day: %v", got)
+	}
+	if s := b.Stats(); s.Overruns != 16 || s.Waiting != 3 {
+		t.Errorf("the book has %+v", s)
+	}
+	if err := b.Check(alice, func() (types.CodeHash, error) { return hash, errInjected }); !errors.Is(err, errInjected) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The book does not grow without bound.
+func TestBounds(t *testing.T) {
+	c := &clock{time.Unix(1_700_000_000, 0)}
+	b := open(t, Options{Now: c.Now})
+	id := func(i int) [32]byte { return [32]byte{byte(i), byte(i >> 8), byte(i >> 16), 1} }
+	for i := range maxQuarantined {
+		b.kept.Quarantined[id(i)] = Quarantined{Time: c.now.Add(time.Duration(i))}
+	}
+	for i := range maxWaits {
+		x := wait{c.now.Add(time.Duration(i)), 1}
+		b.kept.Senders[id(i)], b.kept.Codes[id(i)] = x, x
+	}
+	for i := range 10 {
+		b.failed(&vm.Fault{Code: id(maxWaits + i), Err: errInjected})
+		b.Overran(id(maxWaits+i), id(maxWaits+i))
+	}
+	if len(b.kept.Quarantined) != maxQuarantined || len(b.kept.Senders) != maxWaits || len(b.kept.Codes) != maxWaits {
+		t.Errorf("%d, %d, %d", len(b.kept.Quarantined), len(b.kept.Senders), len(b.kept.Codes))
+	}
+	if b.Quarantined([32]byte{0, 0, 0, 1}) || b.kept.Senders[[32]byte{0, 0, 0, 1}].Times != 0 {
+		t.Error("the oldest did not make room")
+	}
+}
+
+// cutFS fails at one operation and from then on: what a process leaves that is killed there.
+type cutFS struct {
+	journal.OS
+	left *int
+}
+
+func (f cutFS) cut() error {
+	if *f.left--; *f.left < 0 {
+		return errInjected
+	}
+	return nil
+}
+
+func (f cutFS) Create(name string) (journal.File, error) {
+	if err := f.cut(); err != nil {
+		return nil, err
+	}
+	file, err := f.OS.Create(name)
+	return cutFile{file, f}, err
+}
+
+func (f cutFS) Rename(from, to string) error {
+	if err := f.cut(); err != nil {
+		return err
+	}
+	return f.OS.Rename(from, to)
+}
+
+func (f cutFS) SyncDir(dir string) error { return errors.Join(f.cut(), f.OS.SyncDir(dir)) }
+
+type cutFile struct {
+	journal.File
+	fs cutFS
+}
+
+func (f cutFile) Write(b []byte) (int, error) {
+	if err := f.fs.cut(); err != nil {
+		n, _ := f.File.Write(b[:len(b)/2])
+		return n, err
+	}
+	return f.File.Write(b)
+}
+
+func (f cutFile) Sync() error { return errors.Join(f.fs.cut(), f.File.Sync()) }
+
+// Cut at each operation of the disk, the file is what it was before or after the change; that it failed is logged.
+func TestCrash(t *testing.T) {
+	c := &clock{time.Unix(1_700_000_000, 0)}
+	for operations := 0; ; operations++ {
+		path := filepath.Join(t.TempDir(), "aside.json")
+		before := open(t, Options{Path: path, Now: c.Now})
+		before.failed(&vm.Fault{Code: hash, Function: "f", Err: errInjected})
+		before.Overran(types.Account{1}, hash)
+		var log bytes.Buffer
+		left := operations
+		cut := open(t, Options{Path: path, Now: c.Now, FS: cutFS{left: &left}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		cut.Overran(types.Account{2}, types.CodeHash{2})
+		after := open(t, Options{Path: path, Now: c.Now})
+		if !after.Quarantined(hash) || len(after.kept.Senders) < 1 || after.List()[hash].Function != "f" {
+			t.Fatalf("cut at %d: %+v", operations, after.kept)
+		}
+		failed := strings.Contains(log.String(), "could not be written")
+		if written := len(after.kept.Senders) == 2; failed != (left < 0) || !failed && !written {
+			t.Fatalf("cut at %d: written %v, logged %s", operations, written, &log)
+		}
+		if left >= 0 {
+			if !maps.Equal(after.kept.Codes, cut.kept.Codes) || !maps.Equal(after.kept.Senders, cut.kept.Senders) {
+				t.Fatalf("got %+v, want %+v", after.kept, cut.kept)
+			}
+			return
+		}
+	}
+}
+
+func TestClear(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "aside.json")
+	b := open(t, Options{Path: path})
+	for i := range 3 {
+		b.failed(&vm.Fault{Code: types.CodeHash{byte(i)}, Err: errInjected})
+	}
+	for _, want := range []struct {
+		codes   []types.CodeHash
+		cleared int
+	}{{[]types.CodeHash{{1}, {7}}, 1}, {nil, 2}, {nil, 0}} {
+		if cleared, err := b.Clear(want.codes...); err != nil || cleared != want.cleared {
+			t.Errorf("%v: %d, %v", want.codes, cleared, err)
+		}
+	}
+	if again := open(t, Options{Path: path}); len(again.List()) != 0 {
+		t.Errorf("left are %v", again.List())
+	}
+}
+
+func TestDamagedFile(t *testing.T) {
+	full := `{"quarantined":{},"senders":{},"codes":{}}`
+	if _, err := decode([]byte(full)); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"empty": "", "another type": "[]", "a member is missing": `{"quarantined":{},"senders":{}}`, "an unknown member": `{"more":1,` + full[1:],
+		"something follows": full + "{}", "no hash": `{"quarantined":{"0x01":{}},"senders":{},"codes":{}}`, "cut": full[:20],
+		"too long": full + strings.Repeat(" ", maxFile),
+	} {
+		path := filepath.Join(t.TempDir(), "aside.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(Options{Path: path}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// FuzzDecode: what decodes can be written and decodes the same.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"quarantined":{},"senders":{},"codes":{}}`))
+	f.Fuzz(func(t *testing.T, encoded []byte) {
+		c, err := decode(encoded)
+		if err != nil {
+			return
+		}
+		b := open(t, Options{Path: filepath.Join(t.TempDir(), "aside.json")})
+		b.kept = c
+		if err := b.write(); err != nil {
+			t.Skip(err) // a time that JSON cannot have
+		}
+		again := open(t, b.opts)
+		if len(again.kept.Quarantined) != len(c.Quarantined) || len(again.kept.Senders) != len(c.Senders) || len(again.kept.Codes) != len(c.Codes) {
+			t.Fatalf("got %+v, want %+v", again.kept, c)
+		}
+	})
+}
