@@ -2,8 +2,6 @@ package mempool
 
 import (
 	"context"
-	"encoding/binary"
-	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
@@ -40,6 +38,7 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 	}
 	b := &batch{candidates: candidates}
 	p.screen(b)
+	p.admit(b)
 	if waiting := b.pending(); len(waiting) > 0 {
 		p.verifier.verify(ctx, waiting, source)
 	}
@@ -56,6 +55,18 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 		}
 	}
 	return results
+}
+
+// admit refuses the candidates that this node sets aside.
+func (p *Pool) admit(b *batch) {
+	if p.opts.Admit == nil {
+		return
+	}
+	for _, c := range b.pending() {
+		if err := p.opts.Admit(&c.tx.Transaction); err != nil {
+			c.err = err
+		}
+	}
 }
 
 // batch is candidates that go into the pool together.
@@ -110,13 +121,10 @@ func (p *Pool) commit(b *batch) {
 		room, records := make([]byte, 0, size), make([][]byte, len(waiting))
 		for i, c := range waiting {
 			start := len(room)
-			room = appendRecord(room, c.added, c.verified)
+			room = appendTaken(room, c.added, c.verified)
 			records[i] = room[start:]
 		}
-		err := p.journal.Append(records...)
-		p.requestRewrite()
-		p.tellOfJournal(err)
-		if err != nil {
+		if err := p.appendToJournal(records...); err != nil {
 			for _, c := range waiting {
 				c.err = closedAs(err)
 			}
@@ -191,21 +199,4 @@ func (b *batch) readAccount(head Head, c *candidate) {
 	if account, c.err = head.Account(a); c.err == nil {
 		b.read[a] = newSender(a, account)
 	}
-}
-
-// A journal's payload is the time of arrival, in nanoseconds since 1970 as a little-endian i64, and the encoded
-// transaction.
-const recordPrefix = 8
-
-func appendRecord(b []byte, added time.Time, tx *types.VerifiedTx) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(added.UnixNano()))
-	return append(b, tx.Encoded()...)
-}
-
-// decodeRecord also returns false for a payload that is too short for a record.
-func decodeRecord(payload []byte) (added time.Time, encoded []byte, ok bool) {
-	if len(payload) < recordPrefix {
-		return time.Time{}, nil, false
-	}
-	return time.Unix(0, int64(binary.LittleEndian.Uint64(payload))), payload[recordPrefix:], true
 }

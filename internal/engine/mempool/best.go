@@ -15,6 +15,8 @@ type Best struct {
 	baseFee types.Amount
 	cursors cursors // a heap; once Next was called, its top is what Next returned
 	started bool
+	later   [Rounds - 1][]cursor // see [Best.Later]
+	round   int
 }
 
 // cursor is what is left of a sender's run.
@@ -56,10 +58,30 @@ func (b *Best) Next() *types.VerifiedTx {
 		b.advance()
 	}
 	b.started = true
-	if len(b.cursors) == 0 {
-		return nil
+	for len(b.cursors) == 0 {
+		if b.round == len(b.later) {
+			return nil
+		}
+		b.cursors = b.later[b.round]
+		heap.Init(&b.cursors)
+		b.round++
 	}
 	return b.cursors[0].run[0].tx
+}
+
+// Rounds is how many rounds there are; see [Best.Later].
+const Rounds = 4
+
+// Round says which senders Next goes through: 0 at first, then those that Later put off to round 1, and so on.
+func (b *Best) Round() int { return b.round }
+
+// Later puts off the rest of the sender whose transaction Next returned last, that one included, to a later round than the
+// present, under [Rounds].
+func (b *Best) Later(round int) {
+	if b.started && len(b.cursors) > 0 && round > b.round {
+		b.later[round-1] = append(b.later[round-1], b.cursors[0])
+		b.SkipSender()
+	}
 }
 
 // SkipSender leaves out the rest of the sender whose transaction Next returned last: the builder could not include

@@ -18,6 +18,7 @@ var refusals = []struct {
 	{"known", ErrKnown},
 	{"replacement_underpriced", ErrReplacementUnderpriced},
 	{"full", ErrFull},
+	{"set_aside", ErrSetAside},
 	{"journal", ErrJournal},
 	{"closed", ErrClosed},
 	{"wrong_chain", exec.ErrWrongChain},

@@ -19,6 +19,8 @@ var (
 	ErrReplacementUnderpriced = errors.New("replacement does not raise both fees by 10 %")
 	// ErrFull says that the pool has no room for the transaction; the error is a [FullError].
 	ErrFull = errors.New("mempool is full")
+	// ErrSetAside says that this node does not run the transaction at present; see [Options].Admit.
+	ErrSetAside = errors.New("this node sets the transaction aside")
 	// ErrJournal says that the transaction could not be made durable, which is the node's fault.
 	ErrJournal = errors.New("mempool journal failed")
 	// ErrClosed says that the pool was closed.

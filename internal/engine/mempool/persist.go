@@ -53,12 +53,17 @@ type replay struct {
 
 // take takes up a payload, at the latest when flush is called.
 func (r *replay) take(payload []byte) {
-	added, encoded, ok := decodeRecord(payload)
+	record, ok := decodeRecord(payload)
 	if !ok {
 		r.refused++
 		return
 	}
-	now := r.pool.opts.Now()
+	if record.dropped != nil {
+		r.flush() // it may be waiting
+		r.pool.remove(*record.dropped)
+		return
+	}
+	added, encoded, now := record.added, record.encoded, r.pool.opts.Now()
 	if added.After(now) {
 		added = now // in the future it would never expire
 	}
@@ -75,6 +80,9 @@ func (r *replay) take(payload []byte) {
 
 // flush puts what waits into the pool.
 func (r *replay) flush() {
+	if len(r.waiting) == 0 {
+		return
+	}
 	b := &batch{candidates: r.waiting}
 	r.pool.screen(b)
 	if waiting := b.pending(); len(waiting) > 0 {
@@ -103,6 +111,14 @@ func (p *Pool) sortArrivals() {
 	for _, s := range p.senders {
 		p.order.update(s)
 	}
+}
+
+// appendToJournal appends records, all or none.
+func (p *Pool) appendToJournal(records ...[]byte) error {
+	err := p.journal.Append(records...)
+	p.requestRewrite()
+	p.tellOfJournal(err)
+	return err
 }
 
 // needsRewrite reports whether the journal is too long for what is alive, or has failed.
@@ -164,23 +180,23 @@ func (p *Pool) rewriteJournal() error {
 // payloads is the journal's payloads of what is in the pool now: each sender's by nonce, so that reading them back
 // fills its run without holding any.
 func (p *Pool) payloads() iter.Seq[[]byte] {
-	type record struct {
+	type pending struct {
 		tx    *types.VerifiedTx
 		added time.Time
 	}
 	p.mu.Lock()
-	records := make([]record, 0, len(p.byID))
+	records := make([]pending, 0, len(p.byID))
 	for _, s := range p.senders {
 		for _, part := range [][]*entry{s.run, s.held} {
 			for _, e := range part {
-				records = append(records, record{e.tx, e.added})
+				records = append(records, pending{e.tx, e.added})
 			}
 		}
 	}
 	p.mu.Unlock()
 	return func(yield func([]byte) bool) {
 		for _, r := range records {
-			if !yield(appendRecord(nil, r.added, r.tx)) {
+			if !yield(appendTaken(nil, r.added, r.tx)) {
 				return
 			}
 		}

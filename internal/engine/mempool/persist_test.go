@@ -173,7 +173,7 @@ func TestTornJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for size := len("cairn journal 1\n"); size <= len(whole); size += 37 {
+	for size := len("cairn journal 2\n"); size <= len(whole); size += 37 {
 		got := best(openImage(t, c, whole[:size], Options{}), testBaseFee)
 		if !slices.Equal(got, ids[:len(got)]) || len(got) < size*len(ids)/len(whole)-1 {
 			t.Fatalf("cut at %d: got %v", size, got)
@@ -212,7 +212,7 @@ func TestReplayJudgesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		verified := types.VerifySignatures([]types.SignedTransaction{tx})[0]
-		return appendRecord(nil, c.now().Add(-age), verified)
+		return appendTaken(nil, c.now().Add(-age), verified)
 	}
 	forged := record(transfer(1, 0, 100, 5), 0)
 	forged[len(forged)-1] ^= 1
@@ -373,7 +373,7 @@ func TestJournalIsRewritten(t *testing.T) {
 }
 
 func recordTime(nanoseconds int64) []byte {
-	return binary.LittleEndian.AppendUint64(nil, uint64(nanoseconds))
+	return binary.LittleEndian.AppendUint64([]byte{recordTaken}, uint64(nanoseconds))
 }
 
 // FuzzReplay takes up an arbitrary payload and a good one: whatever is pending then is signed.
@@ -382,10 +382,14 @@ func FuzzReplay(f *testing.F) {
 	f.Add(append(make([]byte, recordPrefix), transfer(1, 0, 100, 5)...))
 	f.Add(append(make([]byte, recordPrefix), withBadSignature(transfer(1, 0, 100, 5))...))
 	f.Add(append(recordTime(1<<60), transfer(1, 1, 100, 5)...))
+	f.Add(encodeDropped(types.TransactionID(transfer(2, 0, 100, 5))))
+	f.Add(append(encodeDropped(types.TxID{}), 0))
 	good := append(recordTime(newChain().now().UnixNano()), transfer(2, 0, 100, 5)...)
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		p := openPool(t, newChain(), Options{})
 		r := &replay{pool: p}
+		r.take(good)
+		r.take(encodeDropped(types.TransactionID(transfer(2, 0, 100, 5))))
 		r.take(payload)
 		r.take(good)
 		r.flush()

@@ -27,6 +27,10 @@ type Options struct {
 	// SyncJournal makes Add wait until its transaction is durable, not only written.
 	SyncJournal bool
 
+	// Admit, unless nil, is asked of each transaction that Add is given and that the other rules allow: its error, which wraps
+	// [ErrSetAside] or is the node's fault, refuses it. It may read a state, and is called concurrently.
+	Admit func(*types.Transaction) error
+
 	// OnAccepted, unless nil, is told of each transaction that Add takes, once it is in the pool. It must not wait.
 	OnAccepted func(types.TxID)
 

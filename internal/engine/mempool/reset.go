@@ -114,9 +114,25 @@ func (p *Pool) expire() {
 	}
 }
 
-// Drop takes a transaction out of the pool, if it is there: no block could be made with it. Its sender's later ones are held
-// for another with its nonce.
-func (p *Pool) Drop(id types.TxID) {
+// Drop takes a transaction out of the pool and out of the journal, if it is there: no block could be made with it. Its
+// sender's later ones are held for another with its nonce. An error is the journal's: a restart may bring the transaction
+// back; it has left the pool all the same.
+func (p *Pool) Drop(id types.TxID) (err error) {
+	if _, pending := p.Get(id); !pending {
+		return nil
+	}
+	// While it is written it is known still, so that its next arrival is written after it.
+	p.writing.RLock()
+	defer p.writing.RUnlock()
+	if p.journal != nil {
+		err = p.appendToJournal(encodeDropped(id))
+	}
+	p.remove(id)
+	return err
+}
+
+// remove is [Pool.Drop] without the journal.
+func (p *Pool) remove(id types.TxID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e, ok := p.byID[id]

@@ -191,7 +191,7 @@ func TestHugeLength(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	for _, b := range []string{"", "cairn journal 1", "cairn journal 2\n", "something else that is longer"} {
+	for _, b := range []string{"", "cairn journal 2", "cairn journal 1\n", "something else that is longer"} {
 		_, err := Read(newMemoryFS().with(path, []byte(b)), path, func([]byte) error { return nil })
 		if !errors.Is(err, ErrFormat) {
 			t.Errorf("%q: got error %v", b, err)

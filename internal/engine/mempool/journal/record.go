@@ -14,7 +14,7 @@ import (
 // payload's CRC-32C, the CRC-32C of those first 8 bytes), then the payload. The header's own checksum tells a damaged
 // payload, which can be skipped, from a damaged length, after which nothing can be found again.
 const (
-	magic       = "cairn journal 1\n"
+	magic       = "cairn journal 2\n"
 	headerBytes = 12
 )
 
