@@ -50,8 +50,11 @@ type Batch struct {
 	Time         uint64 // Unix seconds
 	Transactions Transactions
 	// Overdue, unless nil, is asked while contracts run: true takes the transaction that was given last out of the block,
-	// without a trace, and closes the block with those before it.
+	// without a trace.
 	Overdue func() bool
+	// Tried, unless nil, is told what became of each transaction that was given, before the next is asked for: its receipt,
+	// or why it is not in the block. That is an error for which exec.IsInvalid holds, [ErrOverdue], or a *vm.Fault.
+	Tried func(tx *types.VerifiedTx, receipt types.Receipt, err error)
 	// Debug, unless nil, is told what contracts say.
 	Debug Debug
 }
@@ -103,8 +106,8 @@ func lap(from *time.Time) time.Duration {
 	return took
 }
 
-// errOverdue ends a transaction; see [Batch].
-var errOverdue = errors.New("the transaction takes too long")
+// ErrOverdue is why a transaction is not in a block whose [Batch].Overdue took it out.
+var ErrOverdue = errors.New("the transaction takes too long")
 
 // ErrRoot is the fault of a state tree whose root is not the head's.
 var ErrRoot = errors.New("the state tree's root is not the head's state root")
@@ -152,8 +155,8 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	return loaded, nil
 }
 
-// Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, or find
-// no room, are left out. An error is a fault after which no block may be built until the node was started anew: the block may or may
+// Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, find no
+// room, are overdue, or that the engine fails on, are left out. An error is a fault after which no block may be built until the node was started anew: the block may or may
 // not be on disk, and a second one must not be signed at its height.
 func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.producing.Lock()
@@ -249,7 +252,7 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 	}
 	run.StopWith(func() error {
 		if batch.Overdue != nil && batch.Overdue() {
-			return errOverdue
+			return ErrOverdue
 		}
 		return nil
 	})
@@ -258,7 +261,7 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		listening = &listener{debug: batch.Debug}
 		run.Trace(listening)
 	}
-	for overdue := false; !overdue && !run.Full(); {
+	for !run.Full() {
 		tx := batch.Transactions.Next()
 		if tx == nil {
 			break
@@ -266,15 +269,17 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		if listening != nil {
 			listening.begin(tx.ID())
 		}
-		switch _, err := run.Apply(tx); {
+		receipt, err := run.Apply(tx)
+		switch {
 		case err == nil:
 			included = append(included, tx)
-		case exec.IsInvalid(err):
+		case exec.IsInvalid(err), errors.Is(err, ErrOverdue), errors.As(err, new(*vm.Fault)):
 			batch.Transactions.SkipSender()
-		case errors.Is(err, errOverdue):
-			overdue = true
 		default:
 			return exec.Result{}, nil, fmt.Errorf("execute %s: %w", tx.ID(), err)
+		}
+		if batch.Tried != nil {
+			batch.Tried(tx, receipt, err)
 		}
 	}
 	l.expected = len(included)

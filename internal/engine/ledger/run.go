@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -16,7 +17,7 @@ const runTime = 100 * time.Millisecond
 // state root included. It puts them on disk with one sync, and returns them: all, or the first of them where they take long
 // or other writes wait. Nobody is told of a block before it is on disk. An error is that of the block after those that are
 // returned: one of [core.CheckNext], or an [*InvalidBlock], after either of which the chain is what it was before that
-// block. Any other is a fault of this node, as those of [Ledger.Build].
+// block; so it is after an [*EngineFailure]. Any other is a fault of this node, as those of [Ledger.Build].
 func (l *Ledger) Import(blocks ...*Received) (imported []Block, err error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -89,7 +90,9 @@ func (r *run) add(b *Received, sync bool) error {
 func (r *run) execute(b *Received) (_ exec.Result, err error) {
 	parent := r.appended.State()
 	defer func() { err = errors.Join(err, parent.Close()) }()
-	return r.executeOn(r.last, b, r.reader(parent), exec.Machine{Engine: r.engine, Codes: r.appended})
+	return r.executeByAny(b, func(engine vm.Engine) (exec.Result, error) {
+		return r.executeOn(r.last, b, r.reader(parent), exec.Machine{Engine: engine, Codes: r.appended})
+	})
 }
 
 // moveTip makes the block that was appended last the one that the next must follow.

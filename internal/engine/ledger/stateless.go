@@ -139,8 +139,8 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 
 // Import executes a block on its access list, compares what it gives with the header and the list, and puts the block on
 // disk with its proof and the codes that it used; those that the store lacks are fetched. Errors: those of
-// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; those of fetch. Any other
-// is a fault of this node. After an error the tip is what it was; that the block is on disk all the same shows once the store is
+// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure]; those of
+// fetch. Any other is a fault of this node. After an error the tip is what it was; that the block is on disk all the same shows once the store is
 // opened anew.
 func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
 	l.producing.Lock()
@@ -166,10 +166,16 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 	if err := l.CheckNext(r); err != nil {
 		return e, err
 	}
-	before := &provenState{accesses: p.accesses}
-	codes := &usedCodes{store: l.store, fetch: fetch, used: make(map[types.CodeHash][]byte)}
-	result, err := l.executeOn(l.Tip(), r, before, exec.Machine{Engine: l.engine, Codes: codes})
+	var before *provenState
+	var codes *usedCodes
+	result, err := l.executeByAny(r, func(engine vm.Engine) (exec.Result, error) {
+		before = &provenState{accesses: p.accesses}
+		codes = &usedCodes{store: l.store, fetch: fetch, used: make(map[types.CodeHash][]byte)}
+		return l.executeOn(l.Tip(), r, before, exec.Machine{Engine: engine, Codes: codes})
+	})
 	switch {
+	case before == nil: // no engine could be had
+		return e, err
 	case before.missed != nil:
 		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)
 	case codes.err != nil:

@@ -2,11 +2,13 @@ package replica
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -143,4 +145,31 @@ func TestFirstWrite(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+// TestEngineFailureHalts has a block that no engine of the replica can execute: it halts before it, with the block as
+// evidence, and stays halted when it is started anew.
+func TestEngineFailureHalts(t *testing.T) {
+	in(t, 30, 1, func(f *fixture) {
+		block, err := f.primary.Store().Block(20)
+		check(f.t, err)
+		f.gate = func(_ Source, h types.Height) error {
+			if h == 20 {
+				return &ledger.EngineFailure{Claimed: block.Signed(), Err: errors.New("every engine failed")}
+			}
+			return nil
+		}
+		f.start()
+		f.pass(time.Minute)
+		halt := f.Halt()
+		if f.height() != 19 || halt == nil || halt.Reason != EngineFailure || halt.Height != 20 || !bytes.Equal(halt.Block, block.Encode()) {
+			f.t.Fatalf("at height %d the halt is %+v", f.height(), halt)
+		}
+		f.gate = nil
+		f.start()
+		f.pass(time.Minute)
+		if again := f.Halt(); f.height() != 19 || again == nil || again.Reason != EngineFailure {
+			f.t.Errorf("started anew: height %d, halt %+v", f.height(), again)
+		}
+	})
 }

@@ -23,6 +23,8 @@ const (
 	Diverged = "diverged"
 	// Equivocation: the producer signed two blocks of one height.
 	Equivocation = "equivocation"
+	// EngineFailure: every engine of this node failed on the block. It may be valid: another version of the program may tell.
+	EngineFailure = "engine_failure"
 	// UnknownVersion: the next block needs rules that this version of the program does not know. No file is written.
 	UnknownVersion = "unknown_version"
 )

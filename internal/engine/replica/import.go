@@ -123,7 +123,14 @@ func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, h types.H
 // refused says what an error of a block means for the session.
 func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, err error) error {
 	var invalid *ledger.InvalidBlock
+	var failure *ledger.EngineFailure
 	switch {
+	case errors.As(err, &failure):
+		return r.halted(&Halt{
+			Reason: EngineFailure, Message: failure.Error() + ": keep the evidence, and look for a newer version of the program",
+			Height: b.Header().Header.Height, Time: time.Now().UTC(), Upstream: u.Name(), Headers: []signedHeader{newSignedHeader(b.Header())},
+			Block: b.Encoded(),
+		})
 	case errors.As(err, &invalid):
 		return r.halted(r.divergence(ctx, u, b, invalid))
 	case errors.Is(err, exec.ErrUnknownVersion):
