@@ -20,6 +20,7 @@ const (
 	CodeExecutionFailed = -32010
 	CodeNoContract      = -32011
 	CodeModuleRefused   = -32012
+	CodeSetAside        = -32013
 	CodeProofNotReady   = -32020
 	CodePruned          = -32021
 	CodeReadOnly        = -32030
@@ -130,6 +131,13 @@ var (
 	ErrNoCode = reason(CodeNoContract, "no_such_code", "there is no such code here")
 	// ErrModuleRefused: the code of a deploy breaks a rule, which data.detail names.
 	ErrModuleRefused = reason(CodeModuleRefused, "module_refused", "the contract's code is refused")
+	// ErrQuarantined: this node does not run the contract's code, because its engine failed on it. Others may.
+	ErrQuarantined = reason(CodeSetAside, "quarantined", "this node does not run the contract's code: its engine failed on it")
+	// ErrOverran: a transaction of the sender, or to the code that is called, took far longer than its gas says;
+	// data.retryAfterSeconds says when others are taken.
+	ErrOverran = reason(CodeSetAside, "overran", "a transaction of this sender or to this code took far too long: others are taken later")
+	// ErrEngineFailed: the node's engine failed while it ran a contract, which is a fault of the node.
+	ErrEngineFailed = reason(CodeSetAside, "engine_failed", "the node's engine failed while it ran the contract")
 	// ErrNoToken: the contract does not answer as a NEP-20 token does; data.function is what it was asked.
 	ErrNoToken = reason(CodeExecutionFailed, "no_token", "the contract does not answer as a NEP-20 token")
 	// ErrViewCalls: more calls in one than data.limit.
@@ -146,7 +154,7 @@ var admissionErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrCannotPay, ErrFeeTooLow,
 	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
 	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
-	ErrNoPrimary, ErrBusy,
+	ErrNoPrimary, ErrBusy, ErrQuarantined, ErrOverran,
 }
 
 // with returns errors and one more in a slice of their own.
@@ -159,6 +167,7 @@ var callErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrSenderIsContract,
 	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
 	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp, ErrHalted, ErrNoState,
+	ErrQuarantined, ErrEngineFailed,
 }
 
 // proofErrors are those of a proof.
@@ -167,4 +176,5 @@ var proofErrors = []*jsonrpc.Error{ErrAboveHead, ErrPruned, ErrProofWindow, ErrT
 // viewErrors are those of a view call.
 var viewErrors = []*jsonrpc.Error{
 	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState,
+	ErrQuarantined, ErrEngineFailed,
 }

@@ -28,7 +28,7 @@ func execute() int {
 // newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it should.
 func newRoot(testKernels func() error) *cobra.Command {
 	root := cli.NewRoot(cli.Build{Version: version, ProtocolVersion: params.Version})
-	root.AddCommand(newDev(), newNode(), newDoctor()) // which choose their kernels themselves, or report on them
+	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine()) // which choose their kernels themselves, or report on them
 	for _, command := range []*cobra.Command{newInit(), newProve(), newDB(), newSnapshot()} {
 		testFirst(command, testKernels)
 		root.AddCommand(command)

@@ -28,6 +28,34 @@ type cause struct {
 	bring func(context.Context, *stage) error
 }
 
+// causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
+var causeless = map[string]string{
+	"CairnOverrun": "prices are there to make it impossible; the sequencer's tests have engines that take any time",
+}
+
+// quarantine starts the node with a code in quarantine.
+func quarantine(ctx context.Context, st *stage) error {
+	if err := st.stop(os.Kill); err != nil {
+		return err
+	}
+	book := fmt.Sprintf(`{"quarantined":{"0x%064d":{"function":"f","error":"provoked","height":1,"time":"2026-01-01T00:00:00Z"}},"senders":{},"codes":{}}`, 1)
+	if err := os.WriteFile(filepath.Join(st.data, "aside.json"), []byte(book), 0o600); err != nil {
+		return err
+	}
+	if err := st.start(ctx); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		if err := st.stop(os.Kill); err != nil {
+			return err
+		}
+		if err := st.cairn(ctx, "quarantine", "clear", "--data-dir", st.data); err != nil {
+			return err
+		}
+		return st.start(ctx)
+	})
+}
+
 // healed is how long what takes a cause away may take.
 const healed = time.Minute
 
@@ -50,6 +78,7 @@ var causes = []cause{
 	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
 	{alert: "CairnHalted", text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
 		prepare: backup, bring: restore},
+	{alert: "CairnEngineFault", text: "a start with a code in quarantine, until it is cleared", bring: quarantine},
 	{alert: "CairnBehind", text: "the disk of a replica hangs: fsfreeze", follows: true, diskMiB: 400, bring: hang},
 	{alert: "CairnNoUpstream", text: "kill -9 of the primary of a replica", follows: true, bring: noUpstream},
 	{alert: "CairnUpstreamLied", text: "a proxy between primary and replica that changes a digit of every block", follows: true, bring: lie},

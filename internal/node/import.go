@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -53,10 +54,15 @@ func ImportBlocks(ctx context.Context, config Config, file io.Reader, progress f
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	book, err := aside.Open(aside.Options{Log: config.Log}) // of what the node sets aside nothing matters here
+	if err != nil {
+		return 0, err
+	}
 	l, err := ledger.Open(store, config.Genesis, config.Override, engine)
 	if err != nil {
 		return 0, err
 	}
+	l.Opinions = opinions(book, engine)
 	i := &blockImport{ledger: l, from: bufio.NewReaderSize(file, 1<<20), progress: progress}
 	for err == nil {
 		err = i.some(ctx)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
@@ -83,6 +84,8 @@ type Node struct {
 	db        *kv.DB
 	store     *chain.Store
 	mark      *mark.File // nil of a development chain
+	book      *aside.Book
+	note      *sequencer.Note // nil in memory and without a key
 	engine    *wasm.Engine
 	views     *wasm.Engine // of calls that are not sent, and traces
 	trials    *wasm.Engine // of simulated deploys
@@ -110,6 +113,8 @@ const (
 	databaseDir = "db"
 	codeDir     = "code" // machine code of contracts: may be deleted while the node is stopped
 	journalFile = "mempool.journal"
+	asideFile   = "aside.json"
+	noteFile    = "trying.note"
 )
 
 // New opens the database and the listeners. [Node.Run] does the rest; a node that is not run must be closed.
@@ -136,6 +141,9 @@ func New(config Config) (_ *Node, err error) {
 	if err := n.openMark(); err != nil {
 		return nil, err
 	}
+	if n.book, err = n.openBook(); err != nil {
+		return nil, err
+	}
 	if err := n.openEngines(); err != nil {
 		return nil, err
 	}
@@ -144,8 +152,14 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.pending = push.NewPending()
 	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log, OnAccepted: n.pending.Add}
+	if n.maker != nil && config.Key != nil {
+		options.Admit = n.admit
+	}
 	if config.DataDir != "" && config.Key != nil {
 		options.Journal = filepath.Join(config.DataDir, journalFile)
+		if n.note, err = sequencer.OpenNote(filepath.Join(config.DataDir, noteFile), config.Log); err != nil {
+			return nil, err
+		}
 	}
 	if n.pool, err = mempool.New(options, sequencer.Head(n.ledger)); err != nil {
 		return nil, err
@@ -195,14 +209,16 @@ type tipLedger interface {
 // openLedger opens the chain that the configuration asks for.
 func (n *Node) openLedger() error {
 	if n.config.Follow.Stateless {
-		l, err := ledger.OpenStateless(n.store, n.config.Genesis, n.config.Override, n.engine, n.config.Proofs.Bits)
+		l, err := ledger.OpenStateless(n.store, n.config.Genesis, n.config.Override, n.book.Refuse(n.engine), n.config.Proofs.Bits)
 		if err == nil {
+			l.Opinions = opinions(n.book, n.engine)
 			n.ledger, n.importer = l, replica.Stateless(l)
 		}
 		return n.otherGenesis(err)
 	}
-	l, err := ledger.Open(n.store, n.config.Genesis, n.config.Override, n.engine)
+	l, err := ledger.Open(n.store, n.config.Genesis, n.config.Override, n.book.Refuse(n.engine))
 	if err == nil {
+		l.Opinions = opinions(n.book, n.engine)
 		n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
 	}
 	return n.otherGenesis(err)
@@ -423,6 +439,9 @@ func (n *Node) Close() error {
 	}
 	if n.pool != nil {
 		errs = append(errs, n.pool.Close())
+	}
+	if n.note != nil {
+		errs = append(errs, n.note.Close())
 	}
 	for _, engine := range []*wasm.Engine{n.engine, n.views, n.trials} {
 		if engine != nil {

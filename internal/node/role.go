@@ -36,9 +36,9 @@ func (n *Node) newEngine() (err error) {
 		telemetry.Register(n.telemetry, n.replica.Status, followMetrics()...)
 	}
 	if n.config.Key != nil {
-		n.sequencer = sequencer.New(n.maker, n.pool, *n.config.Key, systemClock{}, n.config.BlockTime)
+		n.sequencer = sequencer.New(n.maker, n.pool, n.book, *n.config.Key, systemClock{}, n.config.BlockTime)
 		n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
-		n.sequencer.OnOverdue, n.sequencer.OnDebug = n.observeOverdue, n.config.OnDebug
+		n.sequencer.OnLeftOut, n.sequencer.OnDebug, n.sequencer.Note = n.observeLeftOut, n.config.OnDebug, n.note
 		if n.config.Development != nil {
 			n.sequencer.ContinueTime()
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
@@ -91,15 +92,23 @@ func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(
 // overdueCounts are the transactions that were stopped while a block was made with them.
 type overdueCounts struct{ dropped, deferred atomic.Uint64 }
 
-// observeOverdue is a sequencer.Solo's OnOverdue.
-func (n *Node) observeOverdue(id types.TxID, dropped bool) {
-	if dropped {
-		n.overdue.dropped.Add(1)
-		n.config.Log.Warn("a transaction was dropped: it alone took longer than a block may", "transaction", id)
-		return
+// observeLeftOut is a sequencer.Solo's OnLeftOut.
+func (n *Node) observeLeftOut(l sequencer.LeftOut) {
+	signed := l.Tx.Signed()
+	log := n.config.Log.With("transaction", l.Tx.ID(), "sender", signed.Sender, "height", n.ledger.Tip().Header.Header.Height)
+	if call, ok := signed.Payload.(types.Call); ok {
+		log = log.With("contract", call.Contract, "function", call.Function)
 	}
-	n.overdue.deferred.Add(1)
-	n.config.Log.Info("a transaction was stopped at the end of its block's time and is the first of the next block", "transaction", id)
+	switch l.Fate {
+	case sequencer.Overran:
+		n.overdue.dropped.Add(1)
+		log.Warn("a transaction was dropped: it took far longer than its gas says; its sender and the code that it calls wait")
+	case sequencer.Faulty:
+		log.Error("a transaction was dropped: the engine failed on it", "error", l.Err)
+	default:
+		n.overdue.deferred.Add(1)
+		log.Info("a transaction was stopped when its time was over, and comes again with more")
+	}
 }
 
 func tipMetrics() []telemetry.Metric[*ledger.Tip] {
@@ -133,6 +142,9 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 		telemetry.Counters("block_overdue_total", "Transactions that were stopped because their block's time was over, by what became of them.", "fate", func(n *Node) map[string]uint64 {
 			return map[string]uint64{"dropped": n.overdue.dropped.Load(), "deferred": n.overdue.deferred.Load()}
 		}),
+		telemetry.Counter("engine_faults_total", "Calls of contracts that the engine failed on, in blocks and in views.", func(n *Node) uint64 { return n.book.Stats().Faults }),
+		telemetry.Gauge("quarantined_codes", "Codes that this node does not run, because its engine failed on them.", func(n *Node) int { return n.book.Stats().Quarantined }),
+		telemetry.Gauge("waiting_parties", "Senders and codes whose transactions wait, because one overran its time.", func(n *Node) int { return n.book.Stats().Waiting }),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -24,7 +25,9 @@ func (c *handClock) Now() time.Time {
 }
 
 func (*handClock) After(time.Duration) <-chan time.Time { return nil }
-func (c *handClock) Wall() time.Time                    { return time.Unix(1_700_000_000, 0) }
+func (c *handClock) Wall() time.Time {
+	return time.Unix(1_700_000_000, 0).Add(c.now.Sub(time.Time{}))
+}
 
 // contractFixture is an engine over a chain with a contract that runs until its gas is used up. Blocks are made by hand.
 type contractFixture struct {
@@ -35,10 +38,10 @@ type contractFixture struct {
 	told    []told
 }
 
-// told is what OnOverdue was told.
+// told is what OnLeftOut was told.
 type told struct {
-	id      types.TxID
-	dropped bool
+	id   types.TxID
+	fate Fate
 }
 
 func withContract(t *testing.T, blockTime time.Duration) *contractFixture {
@@ -47,21 +50,28 @@ func withContract(t *testing.T, blockTime time.Duration) *contractFixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := new(handClock)
+	f := withMachine(t, machine, new(handClock), blockTime)
+	t.Cleanup(func() {
+		if err := machine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.send(alice, 0, 1, types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()})
+	f.block(f.sent(alice))
+	f.endless = types.Call{Contract: types.NewContractID(types.Account(alice.PublicKey()), 0), Function: "loop"}
+	return f
+}
+
+func withMachine(t *testing.T, machine vm.Engine, clock *handClock, blockTime time.Duration) *contractFixture {
+	t.Helper()
 	s, end := open(t, machine, clock, blockTime)
 	f := &contractFixture{Solo: s, t: t, clock: clock}
 	t.Cleanup(func() {
 		if err := end(); err != nil {
 			t.Error(err)
 		}
-		if err := machine.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-	f.OnOverdue = func(id types.TxID, dropped bool) { f.told = append(f.told, told{id, dropped}) }
-	f.send(alice, 0, 1, types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()})
-	f.block(f.sent(alice))
-	f.endless = types.Call{Contract: types.NewContractID(types.Account(alice.PublicKey()), 0), Function: "loop"}
+	f.OnLeftOut = func(l LeftOut) { f.told = append(f.told, told{l.Tx.ID(), l.Fate}) }
 	return f
 }
 
@@ -107,20 +117,22 @@ func (f *contractFixture) tell(want ...told) {
 	f.told = nil
 }
 
-// A transaction that takes too long alone is dropped: it stalls one block, what it did is nowhere, and its sender's later
-// ones wait for another with its nonce.
+// A transaction that takes too long though it has all its time is dropped: what it did is nowhere, its sender and its code
+// wait, and its sender's later ones too. The block goes on with others.
 func TestSlowTransactionIsDropped(t *testing.T) {
-	for _, blockTime := range []time.Duration{Instant, Manual, time.Second, 8 * time.Second} {
+	for _, blockTime := range []time.Duration{Manual, time.Second, 8 * time.Second} {
 		f := withContract(t, blockTime)
 		slow := f.send(alice, 1, 5, f.endless)
 		later := f.send(alice, 2, 5, payment)
 		other := f.send(producerKey, 0, 1, payment)
 		before := f.ledger.Tip().Header.Header
 
-		f.clock.step = time.Second
+		f.clock.step = f.newBatch(f.best()).time / 16
+		f.block(other)
+		f.tell(told{slow, Deferred})
 		stalled := f.block().Header.Header
-		f.tell(told{slow, true})
-		if stalled.StateRoot != before.StateRoot || stalled.GasUsed != 0 {
+		f.tell(told{slow, Overran})
+		if stalled.GasUsed != 0 || stalled.Height != before.Height+2 {
 			t.Errorf("%v: the block without transactions has the header %+v", blockTime, stalled)
 		}
 		if _, pending := f.pool.Get(slow); pending {
@@ -128,13 +140,30 @@ func TestSlowTransactionIsDropped(t *testing.T) {
 		}
 
 		f.clock.step = 0
-		f.block(other)
 		instead := f.send(alice, 1, 1, payment)
+		f.block() // alice waits
+		f.clock.now = f.clock.now.Add(time.Minute)
 		f.block(instead, later)
 		f.tell()
 		if count := f.pool.Stats().Count; count != 0 {
 			t.Errorf("%v: %d transactions are pending", blockTime, count)
 		}
+	}
+}
+
+// Where blocks are made at once for each transaction, each has all its time.
+func TestSlowTransactionIsDroppedAtOnce(t *testing.T) {
+	f := withContract(t, Instant)
+	slow := f.send(alice, 1, 5, f.endless)
+	f.clock.step = time.Second
+	if made, err := f.instant(); err != nil || !made {
+		t.Fatal(made, err)
+	}
+	f.tell(told{slow, Overran})
+	f.clock.step = 0
+	f.send(alice, 1, 5, payment)
+	if made, err := f.instant(); err != nil || made {
+		t.Fatalf("a block of a transaction whose sender waits: %v, %v", made, err)
 	}
 }
 
@@ -144,9 +173,10 @@ func TestTransactionThatWasLateComesFirst(t *testing.T) {
 	early := f.send(producerKey, 0, 9, payment)
 	late := f.send(alice, 1, 5, f.endless)
 	after := f.send(alice, 2, 5, payment)
-	f.clock.step = 2 * time.Second
-	f.block(early)
-	f.tell(told{late, false})
+	cheap := f.send(others[0], 0, 1, payment)
+	f.clock.step = time.Second
+	f.block(early, cheap)
+	f.tell(told{late, Deferred})
 
 	dearer := f.send(producerKey, 1, 9, payment)
 	f.clock.step = 0
@@ -154,16 +184,22 @@ func TestTransactionThatWasLateComesFirst(t *testing.T) {
 	f.tell()
 }
 
-// What was late and is slow too is dropped by the block that it is the first of.
-func TestTransactionThatWasLateAndIsSlowIsDropped(t *testing.T) {
-	f := withContract(t, 8*time.Second)
-	early := f.send(producerKey, 0, 9, payment)
-	slow := f.send(alice, 1, 5, f.endless)
-	f.clock.step = time.Second
-	f.block(early)
-	dearer := f.send(producerKey, 1, 9, payment)
-	f.block()
-	f.tell(told{slow, false}, told{slow, true})
-	f.block(dearer)
-	f.tell()
+// The others have the block's time beside a transaction that had all its time, included or not.
+func TestBlockGoesOnAfterATransactionWithAllItsTime(t *testing.T) {
+	for name, step := range map[string]time.Duration{"included": 300 * time.Millisecond, "dropped": time.Second} {
+		f, engine, calls := withFakes(t, time.Second, 1)
+		engine.steps = 4
+		engine.step[codeHash(variant(0))] = step
+		slow := f.send(others[0], 0, 9, calls[0])
+		first := f.send(others[1], 0, 1, payment)
+		f.block(first)
+		second := f.send(others[1], 1, 1, payment)
+		if name == "included" {
+			f.block(slow, second)
+			f.tell(told{slow, Deferred})
+		} else {
+			f.block(second)
+			f.tell(told{slow, Deferred}, told{slow, Overran})
+		}
+	}
 }

@@ -4,16 +4,19 @@ package sequencer
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -38,19 +41,24 @@ type Solo struct {
 	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the engine's
 	// loop, so it must not wait, and is set before Run.
 	OnBlock func(ledger.Block)
-	// OnOverdue, unless nil, is told of every transaction that was stopped because the time for its block was over, before
-	// OnBlock of that: dropped, because it took too long alone, or to be tried first in the next block. As for OnBlock.
-	OnOverdue func(id types.TxID, dropped bool)
+	// OnLeftOut, unless nil, is told of every transaction that was tried in a block and is not in it though it is valid,
+	// before OnBlock of that. As for OnBlock.
+	OnLeftOut func(LeftOut)
+	// Note, unless nil, remembers what is being tried. It is set before Run.
+	Note *Note
 	// OnDebug, unless nil, is told what contracts say with the host function debug while a block is made. As for OnBlock.
 	OnDebug ledger.Debug
 
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
+	book   *aside.Book
 	key    crypto.PrivateKey
 	clock  Clock
 
 	requests chan request
-	overdue  *types.VerifiedTx // stopped in the last block, to be tried first in the next; the loop's
+	// The loop's.
+	deferred *types.VerifiedTx // in the last block, to be tried first in the next
+	paces    paces
 
 	mu        sync.Mutex // guards what follows, for reading beside the loop
 	blockTime time.Duration
@@ -68,10 +76,10 @@ type request struct {
 	done chan error
 }
 
-// New returns an engine that signs with key. Run starts it.
-func New(l *ledger.Ledger, pool *mempool.Pool, key crypto.PrivateKey, clock Clock, blockTime time.Duration) *Solo {
+// New returns an engine that signs with key, and tries nothing that book sets aside. Run starts it.
+func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.PrivateKey, clock Clock, blockTime time.Duration) *Solo {
 	return &Solo{
-		ledger: l, pool: pool, key: key, clock: clock, blockTime: blockTime,
+		paces: paces{}, book: book, ledger: l, pool: pool, key: key, clock: clock, blockTime: blockTime,
 		requests: make(chan request), changed: make(chan struct{}, 1),
 	}
 }
@@ -79,6 +87,9 @@ func New(l *ledger.Ledger, pool *mempool.Pool, key crypto.PrivateKey, clock Cloc
 // Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
 // the block is on disk, and only a new start tells.
 func (s *Solo) Run(ctx context.Context) error {
+	if err := s.dropSuspect(); err != nil {
+		return err
+	}
 	last, blockTime := s.clock.Now(), s.BlockTime()
 	for {
 		if changed := s.BlockTime(); changed != blockTime { // an interval begins when it is set, not at the last block
@@ -139,7 +150,12 @@ func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
 // instant makes a block of the best executable transaction, if there is one. What cannot be included even alone leaves the
 // pool: it would be the best for the next block, too, and so on without end.
 func (s *Solo) instant() (made bool, err error) {
-	tx := s.best().Next()
+	best := s.best()
+	tx := best.Next()
+	for tx != nil && s.refuse(tx) != nil {
+		best.SkipSender()
+		tx = best.Next()
+	}
 	if tx == nil {
 		return false, nil
 	}
@@ -148,7 +164,7 @@ func (s *Solo) instant() (made bool, err error) {
 		return false, err
 	}
 	if len(block.Included) == 0 {
-		s.pool.Drop(tx.ID())
+		s.drop(tx)
 	}
 	return true, nil
 }
@@ -156,7 +172,7 @@ func (s *Solo) instant() (made bool, err error) {
 // best are the pool's transactions for the next block.
 func (s *Solo) best() *mempool.Best {
 	best := s.pool.Best(s.ledger.Tip().Env.BaseFee)
-	best.Prefer(s.overdue)
+	best.Prefer(s.deferred)
 	return best
 }
 
@@ -169,18 +185,27 @@ func (s *single) Next() (tx *types.VerifiedTx) {
 }
 
 func (*single) SkipSender() {}
+func (*single) Round() int  { return 0 }
+func (*single) Later(int)   {}
 
 // produce makes one block and tells the pool.
-func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
+func (s *Solo) produce(txs source) (ledger.Block, error) {
 	if status := s.Status(); status.State != Producing {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
 	}
-	batch := &punctual{Transactions: txs, clock: s.clock, interval: s.BlockTime()}
-	block, err := s.ledger.Build(ledger.Batch{Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue, Debug: s.OnDebug}, s.sign)
+	batch := s.newBatch(txs)
+	block, err := s.ledger.Build(ledger.Batch{
+		Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue, Tried: batch.Tried, Debug: s.OnDebug,
+	}, func(hash types.BlockHash) (types.Signature, error) {
+		s.Note.rest() // what contracts there are has run
+		return s.sign(hash)
+	})
 	if err != nil {
 		return ledger.Block{}, fatal{err}
 	}
-	s.judge(batch)
+	if err := s.judge(batch.left); err != nil {
+		return ledger.Block{}, fatal{err}
+	}
 	if err := s.pool.Reset(Head(s.ledger), block.Accesses); err != nil {
 		return ledger.Block{}, fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
 	}
@@ -190,21 +215,72 @@ func (s *Solo) produce(txs ledger.Transactions) (ledger.Block, error) {
 	return block, nil
 }
 
-// judge decides on a batch's transaction that was stopped, if one was: no block is tried with it again if it had all the time.
-func (s *Solo) judge(batch *punctual) {
-	s.overdue = nil
-	if batch.overdue == nil {
-		return
+func (s *Solo) newBatch(txs source) *batch {
+	b := &batch{
+		source: txs, clock: s.clock, paces: s.paces, time: s.BlockTime(), retried: s.deferred, refuse: s.refuse, trying: s.Note.try,
+		faulty: make(map[types.CodeHash]bool),
 	}
-	dropped := batch.alone()
-	if dropped {
-		s.pool.Drop(batch.overdue.ID())
-	} else {
-		s.overdue = batch.overdue
+	b.alone = b.time == Instant
+	if b.time <= 0 {
+		b.time = onDemandTime
 	}
-	if s.OnOverdue != nil {
-		s.OnOverdue(batch.overdue.ID(), dropped)
+	return b
+}
+
+// refuse is why a transaction is not to be tried at present. A state that cannot be read is the next block's fault, not its.
+func (s *Solo) refuse(tx *types.VerifiedTx) error {
+	signed := tx.Signed()
+	return s.book.Check(signed.Sender, func() (types.CodeHash, error) { return CodeOf(s.ledger, signed.Payload) })
+}
+
+// judge carries out what a batch decided.
+func (s *Solo) judge(left []LeftOut) error {
+	s.deferred = nil
+	for _, l := range left {
+		switch {
+		case l.Fate == Deferred && s.deferred == nil:
+			s.deferred = l.Tx
+		case l.Fate == Overran:
+			if err := s.penalise(l.Tx); err != nil {
+				return err
+			}
+		case l.Fate == Faulty:
+			s.drop(l.Tx)
+		}
+		if s.OnLeftOut != nil {
+			s.OnLeftOut(l)
+		}
 	}
+	return nil
+}
+
+// penalise drops a transaction, and has its sender and the code that it called wait.
+func (s *Solo) penalise(tx *types.VerifiedTx) error {
+	signed := tx.Signed()
+	code, err := CodeOf(s.ledger, signed.Payload)
+	if err != nil {
+		return err
+	}
+	s.book.Overran(signed.Sender, code)
+	s.drop(tx)
+	return nil
+}
+
+// drop takes a transaction out of the pool. That the journal cannot be written is the pool's to tell: what is lost is that
+// a restart does not try the transaction again.
+func (s *Solo) drop(tx *types.VerifiedTx) { _ = s.pool.Drop(tx.ID()) }
+
+// dropSuspect drops the transaction that the process ran when it ended twice, if it did.
+func (s *Solo) dropSuspect() error {
+	id, there := s.Note.suspect()
+	if !there {
+		return nil
+	}
+	tx, pending := s.pool.Get(id)
+	if !pending {
+		return nil
+	}
+	return s.penalise(tx)
 }
 
 // State says what the engine does.
@@ -286,6 +362,27 @@ func (s *Solo) between(ctx context.Context, do func() error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// CodeOf is the code that a transaction's payload runs first, in the newest state: that of the contract which it calls, or
+// the one that it deploys; zero where there is none. An error is one of reading.
+func CodeOf(l Chain, payload types.Payload) (types.CodeHash, error) {
+	switch p := payload.(type) {
+	case types.Deploy:
+		return sha256.Sum256(p.Code), nil
+	case types.Call:
+		view, err := l.Store().StateAt(l.Tip().Header.Header.Height)
+		if err != nil {
+			return types.CodeHash{}, err
+		}
+		record, err := view.Get(state.ContractKey(p.Contract))
+		if err = errors.Join(err, view.Close()); err != nil || len(record) == 0 {
+			return types.CodeHash{}, err
+		}
+		contract, err := state.DecodeContract(record)
+		return contract.CodeHash, err
+	}
+	return types.CodeHash{}, nil
 }
 
 // Chain is a chain with a head: a *ledger.Ledger or a *ledger.Stateless, whose accounts cannot be read.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -41,6 +44,14 @@ func key(name string) crypto.PrivateKey {
 
 var alice, producerKey = key("alice"), key("producer")
 
+// others are accounts that the genesis funds too.
+var others = func() (keys []crypto.PrivateKey) {
+	for i := range 24 {
+		keys = append(keys, key(fmt.Sprint("other ", i)))
+	}
+	return keys
+}()
+
 // fixture is a running engine over a chain in memory.
 type fixture struct {
 	*Solo
@@ -65,11 +76,16 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 		ChainID: 7, Network: types.Regtest, Time: uint64(clock.Wall().Unix()), BaseFee: 10,
 		Parameters: params.Default(producerKey.PublicKey()),
 	}
-	for _, k := range []crypto.PrivateKey{alice, producerKey} {
+	for _, k := range append([]crypto.PrivateKey{alice, producerKey}, others...) {
 		g.Allocations = append(g.Allocations, types.Allocation{Account: k.PublicKey(), Balance: 1_000 * types.CoinUnits})
 	}
-	if g.Allocations[0].Account.Compare(g.Allocations[1].Account) > 0 {
-		g.Allocations[0], g.Allocations[1] = g.Allocations[1], g.Allocations[0]
+	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
+	book, err := aside.Open(aside.Options{Now: clock.Wall})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if machine != nil {
+		machine = book.Refuse(machine)
 	}
 	l, err := ledger.Open(store, &g, nil, machine)
 	if err != nil {
@@ -79,7 +95,7 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(l, pool, producerKey, clock, blockTime), func() error { return errors.Join(pool.Close(), store.Close(), db.Close()) }
+	return New(l, pool, book, producerKey, clock, blockTime), func() error { return errors.Join(pool.Close(), store.Close(), db.Close()) }
 }
 
 // start runs an engine in the present bubble; its time begins at the bubble's.

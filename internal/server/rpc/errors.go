@@ -6,9 +6,11 @@ import (
 	"maps"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
@@ -40,6 +42,7 @@ var translations = []struct {
 	{exec.ErrBadParameters, api.ErrBadParameters},
 	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
+	{aside.ErrQuarantined, api.ErrQuarantined},
 	{chain.ErrNoState, api.ErrNoState},
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
 	{sequencer.ErrTimeTooFar, api.ErrOutOfRange},
@@ -55,6 +58,10 @@ func (s *Server) public(err error) error {
 		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
 		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds)
 	}
+	var waits *aside.WaitError
+	if errors.As(err, &waits) {
+		return withData(api.ErrOverran, "retryAfterSeconds", (waits.Left.Milliseconds()+999)/1000)
+	}
 	var tooFar *chain.UndoError
 	if errors.As(err, &tooFar) {
 		return withData(api.ErrProofWindow, "oldestHeight", tooFar.Oldest)
@@ -66,6 +73,9 @@ func (s *Server) public(err error) error {
 		if errors.Is(err, t.from) {
 			return t.to
 		}
+	}
+	if errors.As(err, new(*vm.Fault)) { // the log has it already
+		return api.ErrEngineFailed
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
@@ -120,7 +121,11 @@ func (n *node) start() (err error) {
 	}
 	var run func(context.Context) error
 	if n.index == 0 {
-		p.solo = sequencer.New(p.ledger, p.pool, n.world.producer, clock{}, blockTime)
+		book, err := aside.Open(aside.Options{})
+		if err != nil {
+			return err
+		}
+		p.solo = sequencer.New(p.ledger, p.pool, book, n.world.producer, clock{}, blockTime)
 		p.solo.OnBlock = p.built
 		p.sends, run = p.pool, p.solo.Run
 	} else if run, err = p.newReplica(slog.New(logHandler{p})); err != nil {

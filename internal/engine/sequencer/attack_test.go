@@ -1,0 +1,186 @@
+package sequencer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// The engine's fault takes the transaction out of the block and the code out of service; others of the same block, before
+// and after it, are included, and a transaction to the code is not tried from then on.
+func TestEngineFaultIsNoExit(t *testing.T) {
+	f, engine, calls := withFakes(t, time.Second, 2)
+	bad := codeHash(variant(0))
+	engine.faulty[bad] = true
+	before := f.send(others[0], 0, 9, payment)
+	faulty := f.send(others[1], 0, 8, calls[0])
+	later := f.send(others[1], 1, 8, payment)
+	again := f.send(others[2], 0, 7, calls[0])
+	good := f.send(others[3], 0, 6, calls[1])
+	block := f.block(before, good)
+	f.tell(told{faulty, Faulty})
+	if engine.calls[bad] != 1 {
+		t.Errorf("the code ran %d times, want once", engine.calls[bad])
+	}
+	for id, want := range map[types.TxID]bool{faulty: false, again: true, later: true} {
+		if _, pending := f.pool.Get(id); pending != want {
+			t.Errorf("%s is pending: %v", id, pending)
+		}
+	}
+	if stats := f.book.Stats(); stats.Faults != 1 || stats.Quarantined != 1 || !f.book.Quarantined(bad) {
+		t.Errorf("the book has %+v", stats)
+	}
+	without, withoutEngine, _ := withFakes(t, time.Second, 2)
+	without.send(others[0], 0, 9, payment)
+	without.send(others[3], 0, 6, calls[1])
+	if want := without.block(before, good); want.Header.Header.StateRoot != block.Header.Header.StateRoot ||
+		want.Header.Header.WritesDigest != block.Header.Header.WritesDigest || withoutEngine.calls[bad] != 0 {
+		t.Errorf("the block has the header %+v, without the faulty ones %+v", block.Header.Header, want.Header.Header)
+	}
+	instead := f.send(others[1], 0, 8, payment)
+	f.block(instead, later)
+}
+
+// After faults of three codes the block is closed with what it has; the next one goes on.
+func TestThreeFaultyCodesCloseTheBlock(t *testing.T) {
+	f, engine, calls := withFakes(t, time.Second, 4)
+	first := f.send(others[10], 0, 9, payment)
+	for i, call := range calls {
+		engine.faulty[codeHash(variant(i))] = true
+		f.send(others[i], 0, types.Amount(8-i), call)
+	}
+	last := f.send(others[11], 0, 1, payment)
+	f.block(first)
+	f.block(last)
+	if stats := f.book.Stats(); stats.Quarantined != 4 || len(f.told) != 4 {
+		t.Errorf("the book has %+v, told %v", stats, f.told)
+	}
+}
+
+// Who has overrun waits longer each time, with the sender's other transactions and whoever calls the code.
+func TestOverrunIsPenalised(t *testing.T) {
+	f, engine, calls := withFakes(t, time.Second, 2)
+	engine.steps = 10
+	engine.step[codeHash(variant(0))] = time.Second
+	wait := time.Minute
+	for nonce := range uint64(3) {
+		slow := f.send(others[nonce], 0, 9, calls[0])
+		f.block()
+		f.block()
+		f.tell(told{slow, Deferred}, told{slow, Overran})
+		other := f.send(others[nonce+10], 0, 9, calls[0]) // another sender, the same code
+		own := f.send(others[nonce], 0, 9, payment)       // another code, the same sender
+		f.clock.now = f.clock.now.Add(time.Minute - time.Second)
+		f.block()
+		f.clock.now = f.clock.now.Add(time.Second)
+		if wait == time.Minute {
+			f.clock.step, engine.steps = 0, 0
+			f.block(other, own)
+		} else {
+			f.block(own) // the sender's first
+			f.clock.now = f.clock.now.Add(wait - time.Minute)
+			engine.steps = 0
+			f.block(other)
+		}
+		engine.steps = 10
+		f.told = nil
+		wait *= 2
+	}
+}
+
+// attacker resends one call that takes far too long, whenever it is gone, and pays more than anybody.
+type attacker struct {
+	key   crypto.PrivateKey
+	nonce uint64
+	call  types.Payload
+	sent  types.TxID
+}
+
+// Honest transfers are included within three blocks and honest calls of a code that keeps pace within a few, whatever
+// attackers send: a seeded simulation of calls that take any time for their gas, of codes that the engine fails on, and of
+// transactions that come as they can. No block is without transactions, and time is not the attackers'.
+func TestNobodyIsStarved(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { starve(t, rand.New(rand.NewPCG(seed, 0))) })
+	}
+}
+
+func starve(t *testing.T, random *rand.Rand) {
+	const codes, attackers, blocks = 8, 16, 60
+	f, engine, calls := withFakes(t, time.Second, codes+1)
+	const slowest = 8192 * 50 * time.Microsecond
+	engine.steps = 20
+	engine.step[codeHash(variant(codes))] = 5 * time.Microsecond // the honest one's
+	for i := range codes {
+		// From a little slow to endless: a call asks twenty times whether to go on.
+		engine.step[codeHash(variant(i))] = time.Duration(1+random.IntN(1<<random.IntN(13))) * time.Microsecond * 50
+	}
+	engine.faulty[codeHash(variant(random.IntN(codes)))] = random.IntN(2) == 0
+	attack := make([]*attacker, attackers)
+	for i := range attack {
+		attack[i] = &attacker{key: others[i], call: calls[random.IntN(codes)]}
+	}
+	transfers, tokens := &honest{key: others[20], payload: payment, within: 3}, &honest{key: others[21], payload: calls[codes], within: 8}
+	for n := range blocks {
+		for _, a := range attack {
+			if _, pending := f.pool.Get(a.sent); !pending {
+				a.sent = f.send(a.key, a.nonce, 9, a.call)
+			}
+		}
+		transfers.send(f, n)
+		tokens.send(f, n)
+		begun := f.clock.now
+		block, err := f.produce(f.best())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(block.Included) == 0 {
+			t.Fatalf("block %d is empty", n)
+		}
+		// One that has all its time, 2 s, then the block's, and what the engine takes before it asks.
+		if took := f.clock.now.Sub(begun); took > 2*time.Second+time.Second+4*slowest {
+			t.Fatalf("block %d took %v", n, took)
+		}
+		for _, a := range attack {
+			if slices.Contains(block.Included, a.sent) {
+				a.nonce++
+			}
+		}
+		transfers.included(t, block, n)
+		tokens.included(t, block, n)
+		f.clock.now = begun.Add(max(time.Second, f.clock.now.Sub(begun)))
+	}
+}
+
+// honest sends one transaction after the other, and pays the least.
+type honest struct {
+	key     crypto.PrivateKey
+	payload types.Payload
+	within  int // blocks
+	nonce   uint64
+	sent    types.TxID
+	since   int
+	waits   bool
+}
+
+func (h *honest) send(f *contractFixture, block int) {
+	if !h.waits {
+		h.sent, h.since, h.waits = f.send(h.key, h.nonce, 1, h.payload), block, true
+	}
+}
+
+func (h *honest) included(t *testing.T, block ledger.Block, n int) {
+	t.Helper()
+	if slices.Contains(block.Included, h.sent) {
+		h.waits = false
+		h.nonce++
+	} else if n-h.since+1 >= h.within {
+		t.Fatalf("%T waits since block %d, now %d", h.payload, h.since, n)
+	}
+}
