@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestDeadlyTransaction has a process end whenever it runs a certain call, as if the call had brought it down. The journal
+// brings the call back at each start; the third life drops it, and goes on with the transactions of others.
+func TestDeadlyTransaction(t *testing.T) {
+	s := newSurvivor(t, 7, 1)
+	command := []string{"node", "--data-dir", s.dir, "--block-time", "2s"}
+	alice, bob := s.load.senders[0], s.load.senders[1]
+	sign := func(from *sender, nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
+		t.Helper()
+		tx, err := types.Sign(types.Transaction{
+			Version: types.TransactionVersion, ChainID: s.load.chainID, Sender: from.account, Nonce: nonce, GasLimit: gas,
+			MaxFeePerGas: loadMaxFee, MaxPriorityFeePerGas: 1, Payload: payload,
+		}, from.key, [32]byte{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
+	defer cancel()
+	connect := func(node *process) *client.Client {
+		t.Helper()
+		c, err := client.New(node.RPC)
+		if err == nil {
+			s.load.chainID, err = c.ChainID(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+
+	node := start(t, command...)
+	c := connect(node)
+	deploy := sign(alice, 0, 100_000_000, types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode()})
+	if receipt, err := c.SendAndWait(ctx, deploy); err != nil || receipt.Status != 1 {
+		t.Fatalf("%+v, %v", receipt, err)
+	}
+	call := types.Call{Contract: types.NewContractID(alice.account, 0), Function: "loop"}
+	deadly, err := c.Send(ctx, sign(alice, 1, 900_000_000, call))
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := filepath.Join(s.dir, "trying.note")
+	for _, says := range []string{"building", "trying"} {
+		if err := node.Await(ctx, func(context.Context) (bool, error) {
+			content, err := os.ReadFile(note)
+			return strings.HasPrefix(string(content), says), err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		node.Kill()
+		node = start(t, command...)
+	}
+	c = connect(node)
+	if receipt, err := c.SendAndWait(ctx, sign(bob, 0, 100_000, types.Transfer{To: alice.account, Amount: 1})); err != nil || receipt.Status != 1 {
+		t.Fatalf("%+v, %v", receipt, err)
+	}
+	if status, err := c.TransactionStatus(ctx, deadly); err != nil || status.Status != api.StatusUnknown {
+		t.Fatalf("the deadly transaction is %+v, %v", status, err)
+	}
+	if _, err := c.Send(ctx, sign(bob, 1, 900_000_000, call)); err == nil || !strings.Contains(err.Error(), "took far too long") {
+		t.Errorf("a call of the code is answered with %v", err)
+	}
+}
