@@ -15,7 +15,9 @@ import (
 func (m *Module) Encode() []byte {
 	out := make([]byte, 0, 256+len(m.skeleton.Module))
 	out = appendU32(appendU32(appendU32(out, uint32(m.size)), m.pages), m.maxPages)
-	out = binary.LittleEndian.AppendUint64(out, uint64(m.deployGas))
+	for _, n := range []uint64{uint64(m.deployGas), m.load, m.items} {
+		out = binary.LittleEndian.AppendUint64(out, n)
+	}
 	out = append(out, flag(m.hasInit), flag(m.reentrant))
 	out = appendU32(out, uint32(len(m.callable)))
 	for _, name := range slices.Sorted(maps.Keys(m.callable)) {
@@ -56,7 +58,8 @@ func DecodeModule(encoded []byte) (m *Module, err error) {
 	}()
 	r := &reader{code: encoded, end: len(encoded)}
 	m = &Module{size: int(r.u32()), pages: r.u32(), maxPages: r.u32()}
-	m.deployGas = types.Gas(binary.LittleEndian.Uint64(r.bytes(8)))
+	number := func() uint64 { return binary.LittleEndian.Uint64(r.bytes(8)) }
+	m.deployGas, m.load, m.items = types.Gas(number()), number(), number()
 	m.hasInit, m.reentrant = r.byte() == 1, r.byte() == 1
 	names := r.count()
 	m.callable = make(map[string]struct{}, names)
