@@ -1,0 +1,115 @@
+import { CairnError } from "./errors.js";
+import { concat } from "./hex.js";
+import { MAX_U64 } from "./amounts.js";
+
+/** CodecError: bytes are not the canonical encoding of what they should be, or a value has none. */
+export class CodecError extends CairnError {
+  override name = "CodecError";
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Writer writes the canonical encoding (docs/protocol.md, "Encoding"). */
+export class Writer {
+  #parts: Uint8Array[] = [];
+
+  u8(value: number): this {
+    return this.#integer(BigInt(value), 1);
+  }
+  u16(value: number): this {
+    return this.#integer(BigInt(value), 2);
+  }
+  u32(value: number): this {
+    return this.#integer(BigInt(value), 4);
+  }
+  u64(value: bigint): this {
+    return this.#integer(value, 8);
+  }
+  /** fixed writes bytes of a length that the reader knows. */
+  fixed(bytes: Uint8Array, length: number): this {
+    if (bytes.length !== length) throw new CodecError(`${length} bytes expected, not ${bytes.length}`);
+    this.#parts.push(bytes);
+    return this;
+  }
+  /** bytes writes a length and the bytes. */
+  bytes(bytes: Uint8Array): this {
+    this.u64(BigInt(bytes.length));
+    this.#parts.push(bytes);
+    return this;
+  }
+  /** string writes a length in bytes and UTF-8. A text with half of a surrogate pair has no encoding. */
+  string(text: string): this {
+    const bytes = new TextEncoder().encode(text);
+    if (utf8.decode(bytes) !== text) throw new CodecError("the text has half of a surrogate pair");
+    return this.bytes(bytes);
+  }
+  done(): Uint8Array {
+    return concat(...this.#parts);
+  }
+
+  #integer(value: bigint, size: number): this {
+    if (value < 0n || value > MAX_U64 >> BigInt(64 - 8 * size)) throw new CodecError(`${value} does not fit in ${size} bytes`);
+    const bytes = new Uint8Array(size);
+    for (let i = 0; i < size; i++) bytes[i] = Number((value >> BigInt(8 * i)) & 0xffn);
+    this.#parts.push(bytes);
+    return this;
+  }
+}
+
+/** Reader reads what {@link Writer} writes, strictly: it throws a {@link CodecError} for anything else. */
+export class Reader {
+  #at = 0;
+  readonly #view: DataView;
+  constructor(readonly source: Uint8Array) {
+    this.#view = new DataView(source.buffer, source.byteOffset, source.byteLength);
+  }
+
+  get offset(): number {
+    return this.#at;
+  }
+  u8(): number {
+    return this.#view.getUint8(this.#advance(1));
+  }
+  u16(): number {
+    return this.#view.getUint16(this.#advance(2), true);
+  }
+  u32(): number {
+    return this.#view.getUint32(this.#advance(4), true);
+  }
+  u64(): bigint {
+    return this.#view.getBigUint64(this.#advance(8), true);
+  }
+  fixed(length: number): Uint8Array {
+    const at = this.#advance(length);
+    return this.source.slice(at, at + length);
+  }
+  /** count reads a number of elements, at most limit, that is bounded before anything is allocated. */
+  count(limit: number): number {
+    const length = this.u64();
+    if (length > BigInt(limit)) throw new CodecError(`a length of ${length} is over ${limit}`);
+    return Number(length);
+  }
+  bytes(limit: number): Uint8Array {
+    return this.fixed(this.count(limit));
+  }
+  string(limit: number): string {
+    const bytes = this.bytes(limit);
+    try {
+      return utf8.decode(bytes);
+    } catch {
+      throw new CodecError("a text is not UTF-8");
+    }
+  }
+  /** end throws where bytes are left over. */
+  end(): void {
+    if (this.#at !== this.source.length) throw new CodecError(`${this.source.length - this.#at} bytes are left over`);
+  }
+
+  #advance(length: number): number {
+    const at = this.#at;
+    if (length > this.source.length - at) throw new CodecError("the bytes end early");
+    this.#at += length;
+    return at;
+  }
+}
+
