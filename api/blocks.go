@@ -21,6 +21,9 @@ var (
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
 		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
 		ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
+	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
+		"The included transaction in which an account used a nonce; null where none that this node keeps did.",
+		ErrWrongNetwork, ErrOutOfRange)
 	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
@@ -34,6 +37,7 @@ const (
 	DefaultRecentTransactions = 50
 	MaxRecentTransactions     = 1000
 	MaxPageBytes              = 8 << 20
+	MaxNonceSearch            = 10_000 // of an account's newest transactions
 	MaxBlocks                 = 256
 	MaxBlocksBytes            = 16 << 20
 )
@@ -65,6 +69,12 @@ type GetTransactionsByAddressParams struct {
 type TransactionPage struct {
 	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
 	Before string  `json:"before,omitempty" doc:"the cursor of the last item seen"`
+}
+
+// TransactionByNonceParams are the parameters of [GetTransactionByNonce].
+type TransactionByNonceParams struct {
+	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
+	Nonce   Quantity `json:"nonce" doc:"the nonce; the search ends with an error after the 10,000 newest transactions of the account"`
 }
 
 // ListRecentTransactionsParams are the parameters of [ListRecentTransactions].

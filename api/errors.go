@@ -57,7 +57,8 @@ var (
 	ErrNonceTooLow = reason(CodeNonce, "nonce_too_low", "the nonce is used already")
 	// ErrNonceTooHigh: the nonce is further ahead than the pool holds transactions for.
 	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "the nonce is too far ahead")
-	// ErrCannotPay: the balance is under value + gas limit × max fee.
+	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions leave of it
+	// is. data.balance is the balance after the latest block, data.needed what this transaction may take.
 	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
 	// ErrFeeTooLow: the max fee is under the lowest base fee that the parameters allow, data.minBaseFee.
 	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the lowest base fee")

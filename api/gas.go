@@ -14,7 +14,9 @@ var (
 		callErrors...)
 	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",
 		"The gas limit that a transaction needs on the latest state, with a reserve of 5 %.", callErrors...)
-	GasPrice        = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
+	GasPrice               = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
+	GetPendingTransactions = define[PendingTransactionsParams, []PendingTransaction]("svc_getPendingTransactions",
+		"What is in the mempool: of one sender ascending by nonce, else the newest first.", ErrWrongNetwork, ErrOutOfRange)
 	GetMempoolStats = define[NoParams, MempoolStats]("svc_getMempoolStats", "How full the mempool is.")
 	GetFeeMarket    = define[NoParams, FeeMarket]("svc_getFeeMarket", "The base fee of the next block and its rule's bounds.")
 	GetFeeHistory   = define[GetFeeHistoryParams, FeeHistory]("svc_getFeeHistory",
@@ -26,6 +28,12 @@ const (
 	DefaultFeeBlocks = 10
 	MaxFeeBlocks     = 1024
 	MaxPercentiles   = 100
+)
+
+// Bounds of [GetPendingTransactions].
+const (
+	DefaultPending = 100
+	MaxPending     = 2000 // over what the pool takes of one sender
 )
 
 // DefaultPercentiles are those of [GetFeeHistory] when none are asked.
@@ -41,6 +49,31 @@ type GasPriceInfo struct {
 	BaseFee              Quantity `json:"base_fee" doc:"the next block's base fee"`
 	SuggestedPriorityFee Quantity `json:"suggested_priority_fee" doc:"the median priority fee of the last 20 blocks, at least 1"`
 	SuggestedMaxFee      Quantity `json:"suggested_max_fee" doc:"twice the base fee and the suggested priority fee"`
+}
+
+// PendingTransactionsParams are the parameters of [GetPendingTransactions].
+type PendingTransactionsParams struct {
+	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"which transactions; by default of all senders"`
+}
+
+// PendingFilter says which pending transactions are asked.
+type PendingFilter struct {
+	Sender string  `json:"sender,omitempty" doc:"only of this account: a taproot address, or a public key in hex"`
+	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 2,000; 100 by default"`
+}
+
+// PendingTransaction is an item of the result of [GetPendingTransactions]: what a list shows. [GetTransactionByHash] has the rest.
+type PendingTransaction struct {
+	Hash                 types.TxID    `json:"hash" doc:"the transaction's hash"`
+	From                 types.Account `json:"from" doc:"the sender"`
+	To                   types.Account `json:"to" doc:"as of the transaction"`
+	Nonce                Quantity      `json:"nonce" doc:"the sender's count of transactions before it"`
+	Type                 string        `json:"type" doc:"transfer, deploy, call or configure"`
+	Value                Quantity      `json:"value" doc:"the native amount moved"`
+	GasLimit             Quantity      `json:"gasLimit" doc:"the most gas that it may use"`
+	MaxFeePerGas         Quantity      `json:"maxFeePerGas" doc:"the most it pays per gas"`
+	MaxPriorityFeePerGas Quantity      `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
+	Executable           bool          `json:"executable" doc:"whether a block may take it; else it is held for an earlier nonce or for balance"`
 }
 
 // MempoolStats is the result of [GetMempoolStats].

@@ -32,6 +32,8 @@ var encoded = map[reflect.Type]encoding{
 		"properties": map[string]Schema{
 			"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object", "additionalProperties": true},
 		}}},
+	reflect.TypeFor[types.Amount]():     {"", amount()},
+	reflect.TypeFor[types.Gas]():        {"", amount()},
 	reflect.TypeFor[BlockRef]():         {"BlockRef", reference(`^(latest|earliest|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
 	reflect.TypeFor[NonceRef]():         {"NonceRef", reference(`^(latest|earliest|pending|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
 	reflect.TypeFor[types.Account]():    hash,
@@ -80,6 +82,13 @@ func reference(pattern string) Schema {
 
 func integer(bits int) Schema {
 	return Schema{"type": "integer", "minimum": 0, "maximum": ^uint64(0) >> (64 - bits)}
+}
+
+// amount is the schema of an integer that may be over 2^53, beyond which many readers of JSON are not exact: by format they know.
+func amount() Schema {
+	schema := integer(64)
+	schema["format"] = "amount"
+	return schema
 }
 
 func choice[T ~string](values ...T) encoding {

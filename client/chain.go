@@ -90,6 +90,16 @@ func (c *Client) FeeHistory(ctx context.Context, blocks uint64, percentiles ...f
 	return Invoke(ctx, c, api.GetFeeHistory, api.GetFeeHistoryParams{Blocks: &blocks, Percentiles: percentiles})
 }
 
+// PendingTransactions lists what is in the mempool of the node: of one sender ascending by nonce, else the newest first.
+func (c *Client) PendingTransactions(ctx context.Context, filter api.PendingFilter) ([]api.PendingTransaction, error) {
+	return Invoke(ctx, c, api.GetPendingTransactions, api.PendingTransactionsParams{Filter: filter})
+}
+
+// TransactionByNonce is the included transaction in which an account used a nonce; nil where none that the node keeps did.
+func (c *Client) TransactionByNonce(ctx context.Context, account types.Account, nonce uint64) (*api.Transaction, error) {
+	return Invoke(ctx, c, api.GetTransactionByNonce, api.TransactionByNonceParams{Account: account.String(), Nonce: api.Quantity(nonce)})
+}
+
 // MempoolStats says how full the mempool is.
 func (c *Client) MempoolStats(ctx context.Context) (api.MempoolStats, error) {
 	return Invoke(ctx, c, api.GetMempoolStats, api.NoParams{})

@@ -61,6 +61,12 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"FeeHistory with percentiles", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5, 50) },
 			"svc_getFeeHistory", `[5,[50]]`, `{}`, ""},
 		{"MempoolStats", func(c *Client) (any, error) { return c.MempoolStats(t.Context()) }, "svc_getMempoolStats", `[]`, `{}`, ""},
+		{"PendingTransactions", func(c *Client) (any, error) {
+			return c.PendingTransactions(t.Context(), api.PendingFilter{Sender: types.Account{}.String()})
+		},
+			"svc_getPendingTransactions", `[{"sender":` + zero + `}]`, `[]`, ""},
+		{"TransactionByNonce", func(c *Client) (any, error) { return c.TransactionByNonce(t.Context(), types.Account{}, 5) },
+			"svc_getTransactionByNonce", `[` + zero + `,"0x5"]`, `null`, "<nil>"},
 		{"BlockByNumber", func(c *Client) (any, error) { return c.BlockByNumber(t.Context(), api.Latest(), true) },
 			"svc_getBlockByNumber", `["latest",true]`, `null`, "<nil>"},
 		{"BlockByHash", func(c *Client) (any, error) { return c.BlockByHash(t.Context(), types.BlockHash{}, false) },

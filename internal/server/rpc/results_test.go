@@ -94,6 +94,8 @@ func (s *scenario) examples() []example {
 		{name: "call", method: "svc_call", params: []any{unsigned}},
 		{name: "estimateGas", method: "svc_estimateGas", params: []any{unsigned}},
 		{name: "gasPrice", method: "svc_gasPrice", params: nil},
+		{name: "getPendingTransactions", method: "svc_getPendingTransactions", params: []any{map[string]any{"sender": account(alice)}}},
+		{name: "getTransactionByNonce", method: "svc_getTransactionByNonce", params: []any{account(alice), "0x2"}},
 		{name: "getMempoolStats", method: "svc_getMempoolStats", params: nil},
 		{name: "getFeeMarket", method: "svc_getFeeMarket", params: nil},
 		{name: "getFeeHistory", method: "svc_getFeeHistory", params: []any{3}},

@@ -176,7 +176,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 	good := map[string]any{
 		"account": account(alice), "address": types.Regtest.Address(account(alice)), "amount": "0x1", "args": "", "block": "latest",
 		"blocks": 1, "calls": []any{}, "code_hash": types.CodeHash{}, "contract": s.token, "count": 1, "cursor": "", "filter": map[string]any{},
-		"full": false, "function": "name", "hash": types.TxID{}, "key": "0x", "limit": 1, "page": map[string]any{}, "percentiles": []any{},
+		"full": false, "function": "name", "hash": types.TxID{}, "key": "0x", "limit": 1, "nonce": "0x0", "page": map[string]any{}, "percentiles": []any{},
 		"proof": "0x", "range": map[string]any{"from_height": 0, "to_height": 0}, "token": s.token, "transaction": "0x",
 	}
 	// On /ws, or with lasting effects: their parameters are of the types of others.

@@ -60,6 +60,8 @@ type Pool interface {
 	AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 	Get(types.TxID) (*types.VerifiedTx, bool)
 	NextNonce(types.Account) (uint64, error)
+	Pending(limit int) []mempool.Pending
+	BySender(types.Account) []mempool.Pending
 	Stats() mempool.Stats
 }
 
@@ -284,6 +286,7 @@ func (s *Server) methods() []method {
 		bind(s, api.GetTransactionReceipt, s.getTransactionReceipt),
 		bind(s, api.GetTransactionStatus, s.getTransactionStatus),
 		bind(s, api.GetTransactionsByAddress, s.getTransactionsByAddress),
+		bind(s, api.GetTransactionByNonce, s.getTransactionByNonce),
 		bind(s, api.ListRecentTransactions, s.listRecentTransactions),
 
 		bindGroup(s, api.SendRawTransaction, s.sendRawTransaction),
@@ -291,6 +294,7 @@ func (s *Server) methods() []method {
 		bind(s, api.Call, s.call),
 		bind(s, api.EstimateGas, s.estimateGas),
 		bind(s, api.GasPrice, s.gasPrice),
+		bind(s, api.GetPendingTransactions, s.getPendingTransactions),
 		bind(s, api.GetMempoolStats, s.getMempoolStats),
 		bind(s, api.GetFeeMarket, s.getFeeMarket),
 		bind(s, api.GetFeeHistory, s.getFeeHistory),

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -74,6 +75,19 @@ func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.Tx
 		return withData(e, "chainId", api.Quantity(s.chainID))
 	case errors.Is(e, api.ErrAlreadyKnown):
 		return withData(e, "hash", id)
+	case errors.Is(e, api.ErrCannotPay):
+		record, err := s.chain.Account(s.chain.Head().Header.Height, tx.Sender)
+		if errors.Is(err, chain.ErrNoState) {
+			return e
+		}
+		if err != nil {
+			return err
+		}
+		needed, err := tx.Cost()
+		if err != nil {
+			needed = math.MaxUint64 // over every balance
+		}
+		return withData(e, "balance", api.Quantity(record.Balance), "needed", api.Quantity(needed))
 	case errors.Is(e, api.ErrFeeTooLow):
 		return withData(e, "baseFee", api.Quantity(env.BaseFee), "minBaseFee", api.Quantity(env.Parameters.MinBaseFee))
 	case errors.Is(e, api.ErrIntrinsicGas):

@@ -98,6 +98,10 @@ func TestRefusalsNameTheValues(t *testing.T) {
 		"chain": {send(api.ErrWrongChain, bob, func(tx *types.Transaction) { tx.ChainID = 1 }), map[string]any{"chainId": "0x7a69"}},
 		"fee": {send(api.ErrFeeTooLow, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = 5 }),
 			map[string]any{"baseFee": "0xa", "minBaseFee": "0xa"}},
+		"balance": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.GasLimit, tx.MaxFeePerGas = 1<<20, 1<<40 }), map[string]any{
+			"balance": call[string](c, "svc_getBalance", account(bob)), "needed": "0x1000000000000002"}},
+		"cost over 64 bits": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }),
+			map[string]any{"needed": "0xffffffffffffffff"}},
 		"least gas": {send(api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 1 }), map[string]any{"min": "0x5208"}},
 		"most gas": {send(api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1 << 40 }),
 			map[string]any{"max": "0x3b9aca00"}},

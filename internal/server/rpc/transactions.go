@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -257,6 +258,73 @@ func (s *Server) getTransactionsByAddress(ctx context.Context, p api.GetTransact
 		txs[i].Cursor = cursor(positions[i])
 	}
 	return txs, err
+}
+
+// noncePage is how many rows of an account are read at a time in search of a nonce.
+const noncePage = 500
+
+// getTransactionByNonce looks through an account's transactions, newest first: its own have descending nonces.
+func (s *Server) getTransactionByNonce(ctx context.Context, p api.TransactionByNonceParams) (*api.Transaction, error) {
+	account, err := s.account(p.Account)
+	if err != nil {
+		return nil, err
+	}
+	var before chain.Position
+	var last *foundTransaction
+	for range api.MaxNonceSearch / noncePage {
+		positions, err := s.chain.ByAccount(account, before, noncePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, position := range positions {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if last, err = s.at(position, last); err != nil {
+				return nil, absent(err)
+			}
+			if nonce := api.Quantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
+				if nonce < p.Nonce {
+					return nil, nil
+				}
+				tx := included(&last.tx, last.receipt, last.reason, last.place)
+				return &tx, nil
+			}
+		}
+		if len(positions) < noncePage {
+			return nil, nil
+		}
+		before = positions[len(positions)-1]
+	}
+	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
+}
+
+func (s *Server) getPendingTransactions(_ context.Context, p api.PendingTransactionsParams) ([]api.PendingTransaction, error) {
+	count, err := memberLimit("filter", p.Filter.Limit, api.DefaultPending, api.MaxPending)
+	if err != nil {
+		return nil, err
+	}
+	var pending []mempool.Pending
+	if p.Filter.Sender == "" {
+		pending = s.pool.Pending(count)
+	} else {
+		sender, err := s.account(p.Filter.Sender)
+		if err != nil {
+			return nil, err
+		}
+		pending = s.pool.BySender(sender)
+	}
+	list := make([]api.PendingTransaction, min(count, len(pending)))
+	for i := range list {
+		tx := pending[i].Tx.Signed()
+		to, _ := recipient(&tx.Transaction)
+		list[i] = api.PendingTransaction{
+			Hash: pending[i].Tx.ID(), From: tx.Sender, To: to, Nonce: api.Quantity(tx.Nonce), Type: tx.Payload.Kind().String(),
+			Value: api.Quantity(tx.Payload.Value()), GasLimit: api.Quantity(tx.GasLimit), MaxFeePerGas: api.Quantity(tx.MaxFeePerGas),
+			MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas), Executable: pending[i].Executable,
+		}
+	}
+	return list, nil
 }
 
 func (s *Server) listRecentTransactions(ctx context.Context, p api.ListRecentTransactionsParams) ([]api.Transaction, error) {

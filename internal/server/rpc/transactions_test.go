@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -396,4 +397,57 @@ func TestBlocksRawOnly(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An account that others pay has rows between those of its own transactions.
+func TestTransactionByNonce(t *testing.T) {
+	c := newTestChain(t)
+	find := func(nonce uint64) *api.Transaction {
+		return call[*api.Transaction](c, "svc_getTransactionByNonce", account(alice), api.Quantity(nonce))
+	}
+	var own []types.SignedTransaction
+	for i := range uint64(3) {
+		own = append(own, c.sign(alice, i, types.Transfer{To: account(bob), Amount: 1}))
+		c.include(own[i], c.sign(bob, i, types.Transfer{To: account(alice), Amount: 1}))
+	}
+	for i, tx := range own {
+		if got := find(uint64(i)); got == nil || got.Hash != tx.ID() || *got.BlockHeight != types.Height(i+1) {
+			t.Errorf("nonce %d: %+v", i, got)
+		}
+	}
+	if got := find(3); got != nil {
+		t.Errorf("an unused nonce: %+v", got)
+	}
+	if got := call[*api.Transaction](c, "svc_getTransactionByNonce", types.Account{9}, "0x0"); got != nil {
+		t.Errorf("an unused account: %+v", got)
+	}
+}
+
+func TestPendingTransactions(t *testing.T) {
+	c := newTestChain(t)
+	send := func(key crypto.PrivateKey, nonce uint64) types.TxID {
+		tx := c.sign(key, nonce, types.Transfer{To: account(bob), Amount: 1})
+		return call[types.TxID](c, "svc_sendRawTransaction", encoded(tx))
+	}
+	held, first, other := send(alice, 2), send(alice, 0), send(bob, 0)
+	list := func(filter map[string]any) (hashes []types.TxID, executable []bool) {
+		for _, p := range call[[]api.PendingTransaction](c, "svc_getPendingTransactions", filter) {
+			hashes, executable = append(hashes, p.Hash), append(executable, p.Executable)
+		}
+		return hashes, executable
+	}
+	hashes, executable := list(map[string]any{"sender": account(alice)})
+	if !slices.Equal(hashes, []types.TxID{first, held}) || !slices.Equal(executable, []bool{true, false}) {
+		t.Errorf("of a sender: %v, executable %v", hashes, executable)
+	}
+	if hashes, _ := list(map[string]any{}); !slices.Equal(hashes, []types.TxID{other, first, held}) {
+		t.Errorf("of all: %v", hashes)
+	}
+	if hashes, _ := list(map[string]any{"sender": account(alice), "limit": 1}); !slices.Equal(hashes, []types.TxID{first}) {
+		t.Errorf("a page: %v", hashes)
+	}
+	for _, limit := range []int{0, api.MaxPending + 1} {
+		c.refused(api.ErrOutOfRange, "svc_getPendingTransactions", map[string]any{"limit": limit})
+	}
+	c.refused(api.ErrWrongNetwork, "svc_getPendingTransactions", map[string]any{"sender": types.Mainnet.Address(account(alice))})
 }
