@@ -116,6 +116,9 @@ var rows = map[string][]string{
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
 	"contracts/rust":           {}, // likewise
 
+	// Writes the methods and types of the TypeScript SDK from the OpenRPC document.
+	"internal/tsgen": {"api"},
+
 	"internal/testkit":               {"..."},
 	"internal/testkit/bip":           {},                                                                                                                                                  // official test vectors of signatures, addresses and wallets
 	"internal/testkit/cputime":       {},                                                                                                                                                  // what benchmarks take of the processor

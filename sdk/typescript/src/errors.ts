@@ -1,4 +1,102 @@
+import type { Reasons } from "./generated.js";
+import type { Hash, Hex } from "./hex.js";
+
 /** CairnError is what every error of this package extends that a caller may want to tell apart. */
 export class CairnError extends Error {
   override name = "CairnError";
+}
+
+/** What `data` of an error holds beside `reason`, where a program may want it. Amounts are in smallest units. */
+export interface ReasonData {
+  already_known: { hash: Hash };
+  cannot_pay: { balance: bigint; needed: bigint };
+  fee_too_low: { baseFee: bigint; minBaseFee: bigint };
+  gas_over_block: { max: bigint };
+  intrinsic_gas: { min: bigint };
+  mempool_full: { retryAfterSeconds: number };
+  nonce_too_low: { nonce: bigint; expected: bigint };
+  nonce_too_high: { nonce: bigint; expected: bigint };
+  out_of_gas: { gasUsed: bigint; revertData: Hex };
+  pruned: { oldestHeight: number };
+  rate: { retryAfterSeconds: number };
+  reverted: { gasUsed: bigint; revertData: Hex };
+  storage: { retryAfterSeconds: number };
+  trap: { gasUsed: bigint; revertData: Hex };
+  wrong_chain: { chainId: bigint };
+}
+
+/** The words that programs decide by. A node may know more than this version of the package. */
+export type Reason = keyof Reasons | keyof ReasonData;
+
+/** RpcError: the node answered with an error. Decide by {@link RpcError.is}; the message is for people and may change. */
+export class RpcError extends CairnError {
+  override name = "RpcError";
+  readonly reason: Reason | undefined;
+  readonly data: Record<string, unknown>;
+  constructor(
+    readonly method: string,
+    readonly code: number,
+    message: string,
+    data: Record<string, unknown>,
+  ) {
+    super(message);
+    this.data = typed(data);
+    this.reason = typeof data["reason"] === "string" ? (data["reason"] as Reason) : undefined;
+  }
+
+  /** is reports whether the error has that reason, and tells the type of its data. */
+  is<R extends Reason>(reason: R): this is this & { reason: R; data: R extends keyof ReasonData ? ReasonData[R] : object } {
+    return this.reason === reason;
+  }
+}
+
+const amounts = ["balance", "needed", "baseFee", "minBaseFee", "nonce", "expected", "gasUsed", "chainId"];
+const gasBounds = ["intrinsic_gas", "gas_over_block"]; // min and max of other reasons are plain numbers
+
+/** typed gives data with its quantities as bigint. */
+function typed(data: Record<string, unknown>): Record<string, unknown> {
+  const quantities = gasBounds.includes(String(data["reason"])) ? [...amounts, "min", "max"] : amounts;
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => {
+    return [name, quantities.includes(name) && typeof value === "string" && /^0x[0-9a-f]{1,16}$/.test(value) ? BigInt(value) : value];
+  }));
+}
+
+/** HttpError: the server answered with another status than 200; `retryAfter` is in seconds where it says so. */
+export class HttpError extends CairnError {
+  override name = "HttpError";
+  constructor(
+    readonly status: number,
+    readonly retryAfter: number | undefined,
+  ) {
+    super(`the node answers with HTTP status ${status}`);
+  }
+}
+
+/** UnreachableError: no answer came. What was sent may have arrived. */
+export class UnreachableError extends CairnError {
+  override name = "UnreachableError";
+}
+
+/** ProtocolError: the answer is not what the protocol says. */
+export class ProtocolError extends CairnError {
+  override name = "ProtocolError";
+  constructor(
+    readonly reason: "bad_answer" | "unsafe_integer" | "too_large",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** RevertError: a transaction is in its block and failed. */
+export class RevertError extends CairnError {
+  override name = "RevertError";
+  constructor(
+    readonly reason: string,
+    message: string,
+    readonly data: Hex,
+    readonly gasUsed: bigint,
+  ) {
+    super(message);
+  }
 }

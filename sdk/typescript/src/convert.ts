@@ -1,0 +1,48 @@
+import { ProtocolError } from "./errors.js";
+import { shapes } from "./generated.js";
+
+/** convert gives the JSON of a result with its quantities as bigint, by a shape of generated.ts. It throws a ProtocolError. */
+export function convert(shape: string | undefined, value: unknown): unknown {
+  if (shape === undefined || value === null || value === undefined) return value;
+  switch (shape[0]) {
+    case "q":
+      if (typeof value !== "string" || !/^0x(0|[1-9a-f][0-9a-f]{0,15})$/.test(value)) throw bad("a quantity", value);
+      return BigInt(value);
+    case "b":
+      if (typeof value === "bigint") return value;
+      return BigInt(integer(value));
+    case "n":
+      return integer(value);
+    case "f":
+      if (typeof value !== "number" && typeof value !== "bigint") throw bad("a number", value);
+      return Number(value);
+    case "[":
+      if (!Array.isArray(value)) throw bad("an array", value);
+      return value.map((item) => convert(shape.slice(1), item));
+    case "{":
+      return members(value, () => shape.slice(1));
+  }
+  if (typeof value === "string") return value; // the hash of an object that was not asked for
+  const known = shapes[shape];
+  return members(value, (name) => (known && Object.hasOwn(known, name) ? known[name] : undefined));
+}
+
+function members(value: unknown, shape: (name: string) => string | undefined): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bad("an object", value);
+  for (const [name, member] of Object.entries(value)) {
+    const of = shape(name);
+    if (of !== undefined) (value as Record<string, unknown>)[name] = convert(of, member);
+  }
+  return value;
+}
+
+function integer(value: unknown): number {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  if (typeof value !== "bigint") throw bad("an integer", value);
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new ProtocolError("unsafe_integer", `${value} is over 2^53 - 1`);
+  return Number(value);
+}
+
+function bad(what: string, value: unknown): ProtocolError {
+  return new ProtocolError("bad_answer", `the node's answer has ${typeof value} where ${what} should be`);
+}

@@ -1,0 +1,55 @@
+/**
+ * parseJSON is JSON.parse with integers of 16 digits and more as bigint: as numbers they would be rounded beyond 2^53. It throws a
+ * SyntaxError.
+ */
+export function parseJSON(text: string): unknown {
+  // Such integers are quoted behind a mark that the text's author could not know, and read back by it.
+  const mark = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16)).join("-") + ":";
+  const marked = outsideStrings(text, (part) => part.replace(/-?\d{16,}(?![\d.eE])/g, (digits, at: number) => {
+    return isInteger(part, at, digits) ? `"${mark}${digits}"` : digits;
+  }));
+  if (marked === text) return JSON.parse(text);
+  return JSON.parse(marked, (_, value: unknown) => {
+    return typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value;
+  });
+}
+
+/** isInteger reports whether digits at a place are a number of their own, not the decimals or the exponent of one, nor beginning with 0. */
+function isInteger(part: string, at: number, digits: string): boolean {
+  return !/[\d.eE+-]/.test(part[at - 1] ?? "") && !/^-?0/.test(digits);
+}
+
+/** outsideStrings changes what lies between the strings of a JSON text. */
+function outsideStrings(text: string, change: (part: string) => string): string {
+  const parts: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const open = text.indexOf('"', at);
+    if (open < 0) break;
+    let close = text.indexOf('"', open + 1);
+    while (close > 0 && isEscaped(text, close)) close = text.indexOf('"', close + 1);
+    if (close < 0) return text; // no JSON: JSON.parse says so
+    parts.push(change(text.slice(at, open)), text.slice(open, close + 1));
+    at = close + 1;
+  }
+  parts.push(change(text.slice(at)));
+  return parts.join("");
+}
+
+/** isEscaped reports whether an odd number of backslashes stands before a place. */
+function isEscaped(text: string, place: number): boolean {
+  let before = place;
+  while (text[before - 1] === "\\") before--;
+  return (place - before) % 2 === 1;
+}
+
+/** stringifyJSON is JSON.stringify with bigint as a quantity: 0x and hex digits. */
+export function stringifyJSON(value: unknown): string {
+  return JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? quantity(v) : v));
+}
+
+/** quantity writes an integer from 0 to 2^64 - 1 as 0x and hex digits. */
+export function quantity(value: bigint): string {
+  if (value < 0n || value >= 1n << 64n) throw new RangeError(`${value} is no integer of 64 bits`);
+  return `0x${value.toString(16)}`;
+}
