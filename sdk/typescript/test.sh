@@ -1,10 +1,16 @@
 #!/bin/sh
-# Installs what the lock file names, compiles the SDK and its tests, and runs them.
+# Installs what the lock file names, compiles the SDK and its tests, and runs them against the node of this repository.
+# CAIRN=PATH takes a node that is built already; KILLS=50 kills the pay-out program more often.
 set -eu
 cd "$(dirname "$0")"
 
-[ -d node_modules ] && [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts --no-audit --no-fund --silent
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts --no-audit --no-fund --silent
 rm -rf dist build
 npx tsc -p tsconfig.json
 npx tsc -p test/tsconfig.json
+if [ -z "${CAIRN:-}" ]; then
+	CAIRN=$PWD/build/cairn
+	CGO_ENABLED=0 go build -o "$CAIRN" ../../cmd/cairn
+fi
+export CAIRN
 node --test build/

@@ -1,4 +1,3 @@
-import { schnorr } from "@noble/curves/secp256k1.js";
 import { Reader, Writer } from "./codec.js";
 import { tagged } from "./hash.js";
 import { from32, toHex, type Account, type Hash } from "./hex.js";
@@ -80,9 +79,3 @@ export function parseBlock(bytes: Uint8Array): Block {
 export function blockHash(header: Header): Hash {
   return toHex(tagged("cairn/block/v1", encodeHeader(header)));
 }
-
-/** verifyProducer reports whether the header's signature is that of the producer that it names. */
-export function verifyProducer(header: SignedHeader): boolean {
-  return schnorr.verify(header.signature, from32(blockHash(header)), from32(header.producer));
-}
-

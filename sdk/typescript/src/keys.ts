@@ -3,8 +3,9 @@ import { HDKey } from "@scure/bip32";
 import * as bip39 from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Network } from "./address.js";
+import { blockHash, type SignedHeader } from "./block.js";
 import { CairnError } from "./errors.js";
-import { toHex, type Account } from "./hex.js";
+import { from32, toHex, type Account } from "./hex.js";
 import type { Signer } from "./transaction.js";
 
 /** KeyError: a mnemonic or private key is not one. Its message repeats nothing of it. */
@@ -71,4 +72,9 @@ export class Key implements Signer {
   async sign(hash: Uint8Array): Promise<Uint8Array> {
     return schnorr.sign(hash, this.#secret, this.#auxiliary);
   }
+}
+
+/** verifyProducer reports whether the header's signature is that of the producer that it names. */
+export function verifyProducer(header: SignedHeader): boolean {
+  return schnorr.verify(header.signature, from32(blockHash(header)), from32(header.producer));
 }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   CodecError, GAS, blockHash, contractId, decodeTransaction, encodeParameters, encodeTransaction, formatCoins, fromHex, intrinsicGas,
-  parseBlock, parseHeader, signTransaction, signingHash, toHex, transactionHash, verifyProducer, SIGNED_HEADER_BYTES,
+  parseBlock, parseHeader, signTransaction, signingHash, toHex, transactionHash, SIGNED_HEADER_BYTES,
   type Account, type Parameters, type Payload, type SignedTransaction, type Transaction,
 } from "cairn-sdk";
-import { Key } from "cairn-sdk/keys";
+import { Key, verifyProducer } from "cairn-sdk/keys";
 import { random, vectors } from "./vectors.js";
 
 const hex = (digits: string): Account => `0x${digits.replace(/^0x/, "")}`;

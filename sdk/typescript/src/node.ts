@@ -1,0 +1,159 @@
+import { open, link, readFile, rename, unlink, writeFile, type FileHandle } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { sha256 } from "./hash.js";
+import { toHex } from "./hex.js";
+import { SenderError } from "./sender/job.js";
+import type { Entry, Scope, Store } from "./sender/store.js";
+
+/**
+ * FileStore keeps a sender's journal in a file: a line for each append, its checksum first, synced to the disk before the append
+ * resolves. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is a SenderError. A lock
+ * file beside it, PATH.lock, keeps other processes out while this one lives.
+ */
+export class FileStore implements Store {
+  #file: FileHandle | undefined;
+  #lock: string | undefined;
+
+  constructor(readonly path: string) {}
+
+  async open(scope: Scope): Promise<Entry[]> {
+    if (this.#file) throw new SenderError("locked", `${this.path} is open already`);
+    this.#lock = await lock(`${this.path}.lock`);
+    try {
+      this.#file = await open(this.path, "a+", 0o600);
+      const { entries, end } = parse(await this.#file.readFile(), scope, this.path);
+      await this.#file.truncate(end);
+      if (end === 0) {
+        await this.#write({ journal: FORMAT, ...scope });
+        await syncDirectory(dirname(this.path));
+      }
+      return entries;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async append(entries: Entry[]): Promise<void> {
+    await this.#write(entries);
+  }
+
+  async close(): Promise<void> {
+    const [file, held] = [this.#file, this.#lock];
+    this.#file = this.#lock = undefined;
+    await file?.close();
+    if (held) await unlink(held);
+  }
+
+  async #write(value: unknown): Promise<void> {
+    if (!this.#file) throw new SenderError("closed", `${this.path} is not open`);
+    const line = Buffer.from(encodeLine(value));
+    let written = 0;
+    while (written < line.length) written += (await this.#file.write(line, written)).bytesWritten;
+    await this.#file.datasync();
+  }
+}
+
+const FORMAT = "cairn-sender/1";
+
+/** encodeLine is the JSON of a value behind the first 8 bytes of its SHA-256 in hex. */
+function encodeLine(value: unknown): string {
+  const text = JSON.stringify(value);
+  return `${checksum(text)} ${text}\n`;
+}
+
+function checksum(text: string): string {
+  return toHex(sha256(new TextEncoder().encode(text)).subarray(0, 8)).slice(2);
+}
+
+/** parse reads a journal, and says where its whole lines end. */
+function parse(content: Buffer, scope: Scope, path: string): { entries: Entry[]; end: number } {
+  const entries: Entry[] = [];
+  let end = 0;
+  for (let line = 1; end < content.length; line++) {
+    const newline = content.indexOf("\n", end);
+    const text = content.subarray(end, newline < 0 ? content.length : newline).toString();
+    if (newline < 0 || text.slice(0, 17) !== `${checksum(text.slice(17))} `) {
+      if (newline < 0 || newline === content.length - 1) break; // torn: nothing was done on its account
+      throw new SenderError("bad_journal", `line ${line} of ${path} is damaged`);
+    }
+    const value = JSON.parse(text.slice(17)) as unknown;
+    if (line === 1) checkScope(value, scope, path);
+    else entries.push(...(value as Entry[]));
+    end = newline + 1;
+  }
+  return { entries, end };
+}
+
+function checkScope(value: unknown, scope: Scope, path: string): void {
+  const { journal, genesis, account } = value as Scope & { journal: string };
+  if (journal !== FORMAT) throw new SenderError("bad_journal", `${path} is no journal of this format`);
+  if (genesis !== scope.genesis || account !== scope.account) {
+    throw new SenderError("other_scope", `${path} belongs to account ${account} of the chain ${genesis}`);
+  }
+}
+
+/** lock makes a lock file, and gives its path. One that a process left which is no more is taken over. */
+async function lock(path: string): Promise<string> {
+  const mine = `${path}.${process.pid}.${crypto.randomUUID()}`;
+  await writeFile(mine, `${process.pid} ${startOf(process.pid)}\n`, { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        await link(mine, path);
+        return path;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      const holder = await readFile(path, "utf8").catch(ifMissing);
+      if (holder === undefined) continue;
+      const [pid, start] = holder.trim().split(" ");
+      if (isAlive(Number(pid), start)) throw new SenderError("locked", `${path}: process ${pid} has the journal`);
+      await takeAway(path, holder, `${mine}.stale`);
+    }
+  } finally {
+    await unlink(mine);
+  }
+}
+
+/** takeAway removes a stale lock, unless another process has put its own in the place meanwhile: that is put back. */
+async function takeAway(path: string, stale: string, aside: string): Promise<void> {
+  if ((await rename(path, aside).catch(ifMissing)) === undefined && (await readFile(aside, "utf8").catch(ifMissing)) === undefined) return;
+  if ((await readFile(aside, "utf8")) !== stale) await link(aside, path);
+  await unlink(aside);
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+  return undefined;
+}
+
+function isAlive(pid: number, start: string | undefined): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  return startOf(pid) === start;
+}
+
+/** startOf is when a process began, in the system's own count, so that a number that is used again is not taken for it; else a dash. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "-"; // field 22; the name in brackets may have spaces
+  } catch {
+    return "-"; // no Linux, or the process is just gone
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,142 @@
+import type { Receipt } from "../generated.js";
+import { sha256 } from "../hash.js";
+import { concat, fromHex, toHex, type Account, type Hash, type Hex } from "../hex.js";
+import { decodeTransaction, encodePayload, type Payload, type SignedTransaction } from "../transaction.js";
+import { CairnError } from "../errors.js";
+import type { Entry } from "./store.js";
+
+/** SenderError: the sender refuses a job, or gave it up. */
+export class SenderError extends CairnError {
+  override name = "SenderError";
+  constructor(
+    readonly reason: "idempotency_conflict" | "bad_id" | "closed" | "failed" | "displaced" | "insufficient_for_fee" | "locked" | "bad_journal" | "other_scope",
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** InsufficientForFee: a sweep has less than its fee, both in smallest units. */
+export class InsufficientForFee extends SenderError {
+  constructor(
+    readonly balance: bigint,
+    readonly needed: bigint,
+  ) {
+    super("insufficient_for_fee", `the balance of ${balance} units does not pay the fee of ${needed}`);
+  }
+}
+
+/** Settled is a promise that its owner resolves; nobody has to wait for it. */
+export class Settled<T> {
+  resolve!: (value: T) => void;
+  reject!: (error: unknown) => void;
+  readonly promise = new Promise<T>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+  constructor() {
+    this.promise.catch(() => {}); // whoever waits for it is told too
+  }
+}
+
+/** What a caller may say of one job. */
+export interface SendOptions {
+  /** the caller's name of the job, such as the number of a withdrawal: the same job is never done twice */
+  id?: string;
+  /** instead of what the node estimates */
+  gasLimit?: bigint;
+  /** the most that it may pay per gas, replacements included */
+  maxFee?: bigint;
+}
+
+/** Version is the job's transaction as it was signed: the first, or a replacement with higher fees. */
+export interface Version {
+  raw: Uint8Array;
+  hash: Hash;
+  tx: SignedTransaction;
+}
+
+/** Job is something to send: queued without a nonce, then open at one, until a block has used that. */
+export class Job {
+  readonly accepted = new Settled<Hash>();
+  readonly receipt = new Settled<Receipt>();
+  nonce: bigint | undefined;
+  versions: Version[] = [];
+  /** whether the bytes may be with somebody: they were accepted once, or an attempt had no answer */
+  out = false;
+  /** whether the pool has it, as far as is known */
+  pooled = false;
+  /** when to post it (again), in milliseconds; Infinity while there is no need */
+  due = Infinity;
+  /** the height at which it was posted, or replaced, last */
+  since = 0n;
+  undecided = false;
+  tooCheap = false;
+
+  constructor(
+    readonly id: string,
+    readonly digest: Hex,
+    /** undefined of a sweep until its value is known */
+    public payload: Payload | undefined,
+    readonly options: SendOptions,
+    /** of a sweep: who gets everything */
+    readonly sweepTo?: Account,
+  ) {}
+
+  get latest(): Version {
+    return this.versions[this.versions.length - 1]!;
+  }
+
+  /** release takes the job from its nonce: no bytes of it are with anybody. */
+  release(): void {
+    this.nonce = undefined;
+    this.versions = [];
+    this.out = this.pooled = false;
+    this.due = Infinity;
+  }
+}
+
+/** What remains of a job that is in a block. */
+export type Done = Extract<Entry, { type: "done" }>;
+
+/** digestOf tells whether two jobs of an id are the same: SHA-256 of the payload, or of a sweep's recipient. */
+export function digestOf(what: { payload: Payload } | { sweepTo: Account }): Hex {
+  if ("payload" in what) return toHex(sha256(encodePayload(what.payload)));
+  return toHex(sha256(concat(new TextEncoder().encode("sweep"), fromHex(what.sweepTo))));
+}
+
+/** restore reads a journal: the jobs that are open, and those that are done. */
+export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done> } {
+  const open = new Map<string, Job>();
+  const done = new Map<string, Done>();
+  for (const entry of entries) {
+    switch (entry.type) {
+      case "signed":
+      case "version": {
+        const version = { raw: fromHex(entry.raw), hash: entry.hash, tx: decodeTransaction(fromHex(entry.raw)) };
+        let job = open.get(entry.id);
+        if (entry.type === "signed") {
+          job = new Job(entry.id, entry.digest, version.tx.payload, {}, sweepOf(entry.digest, version.tx));
+          open.set(entry.id, job);
+        }
+        if (!job) throw new SenderError("bad_journal", `the journal has a version of ${entry.id}, which was not signed`);
+        job.versions.push(version);
+        job.nonce = version.tx.nonce;
+        job.out = true; // what was answered is not in the journal
+        break;
+      }
+      case "refused":
+        open.delete(entry.id);
+        break;
+      case "done":
+        open.delete(entry.id);
+        done.set(entry.id, entry);
+    }
+  }
+  return { open: [...open.values()], done };
+}
+
+function sweepOf(digest: Hex, tx: SignedTransaction): Account | undefined {
+  return tx.payload.type === "transfer" && digest === digestOf({ sweepTo: tx.payload.to }) ? tx.payload.to : undefined;
+}

@@ -1,0 +1,113 @@
+import { RpcError } from "../errors.js";
+import type { Call, Client } from "../client.js";
+import { GAS, intrinsicGas } from "../gas.js";
+import type { rpc } from "../index.js";
+import { toHex, type Account } from "../hex.js";
+import { encodeTransaction, type Payload } from "../transaction.js";
+import { InsufficientForFee, type Job } from "./job.js";
+
+/** Terms are what a transaction is signed with beside its nonce. */
+export interface Terms {
+  payload: Payload;
+  gasLimit: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/** transient are the reasons to ask again later: nothing is wrong with what was asked. */
+export const transient = ["mempool_full", "storage", "rate", "busy", "time"];
+
+/** prepare finds fees and gas of jobs with one request: for each its terms, or the error that it cannot be sent for. */
+export async function prepare(client: Client, chainId: bigint, sender: Account, jobs: Job[]): Promise<(Terms | RpcError)[]> {
+  const calls: Call[] = [{ method: "svc_gasPrice", params: [] }];
+  const asked = jobs.map((job) => {
+    const call = question(job.payload!, chainId, sender);
+    return job.options.gasLimit === undefined && call ? calls.push(call) - 1 : undefined;
+  });
+  const answers = await client.post(calls);
+  const prices = answers[0];
+  if (prices instanceof Error) throw prices;
+  return jobs.map((job, i) => {
+    const index = asked[i];
+    const answer = index === undefined ? job.options.gasLimit : answers[index];
+    if (answer instanceof RpcError) return answer;
+    if (answer instanceof Error) throw answer;
+    const gasLimit = job.payload!.type === "transfer" && index !== undefined ? transferGas(answer as bigint) : (answer as bigint | undefined);
+    return { payload: job.payload!, gasLimit: gasLimit ?? intrinsicGas(job.payload!), ...fees(prices as rpc.GasPriceInfo, job.options.maxFee) };
+  });
+}
+
+/** question is what to ask the node for a payload's gas; undefined where it is known. */
+function question(payload: Payload, chainId: bigint, sender: Account): Call | undefined {
+  if (payload.type === "transfer") {
+    return payload.value === 0n ? undefined : { method: "svc_getTransactionCount", params: [payload.to, "latest"] };
+  }
+  if (payload.type === "configure") return undefined;
+  const tx = { version: 1 as const, chainId, sender, nonce: 0n, gasLimit: 0n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n, payload };
+  return { method: "svc_estimateGas", params: [toHex(encodeTransaction(tx))] };
+}
+
+/**
+ * transferGas is the gas limit of a transfer to an account of this nonce. An account that has sent has an entry for ever; a balance
+ * alone may be gone until the transfer's block. What is not needed is given back.
+ */
+function transferGas(nonce: bigint): bigint {
+  return nonce > 0n ? GAS.IntrinsicTransfer : GAS.IntrinsicTransfer + GAS.NewAccount;
+}
+
+/** fees are what the node suggests, at most a cap. */
+export function fees(prices: rpc.GasPriceInfo, cap: bigint | undefined): { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint } {
+  const maxFeePerGas = least(prices.suggested_max_fee, cap);
+  return { maxFeePerGas, maxPriorityFeePerGas: least(prices.suggested_priority_fee, maxFeePerGas) };
+}
+
+/** raised are the fees of a replacement: each a tenth more, or what is suggested now; undefined where that is over the cap. */
+export function raised(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
+  const more = (fee: bigint, suggested: bigint): bigint => greatest(fee + (fee + 9n) / 10n, suggested);
+  const maxFeePerGas = more(old.maxFeePerGas, prices.suggested_max_fee);
+  if (cap !== undefined && maxFeePerGas > cap) return undefined;
+  const maxPriorityFeePerGas = least(more(old.maxPriorityFeePerGas, prices.suggested_priority_fee), maxFeePerGas);
+  return { ...old, maxFeePerGas, maxPriorityFeePerGas };
+}
+
+/**
+ * sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base fee is, and the
+ * value is the balance without gas × price. It throws {@link InsufficientForFee}.
+ */
+export async function sweep(client: Client, sender: Account, to: Account): Promise<Terms> {
+  const [height] = values<[bigint]>(await client.post([{ method: "svc_blockNumber", params: [] }]));
+  const [balance, nonce, had, prices] = values<[bigint, bigint, bigint, rpc.GasPriceInfo]>(await client.post([
+    { method: "svc_getBalance", params: [sender, height] }, { method: "svc_getTransactionCount", params: [to, height] },
+    { method: "svc_getBalance", params: [to, height] }, { method: "svc_gasPrice", params: [] },
+  ]));
+  const gasLimit = nonce > 0n || had > 0n ? GAS.IntrinsicTransfer : GAS.IntrinsicTransfer + GAS.NewAccount;
+  const price = (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
+  if (balance <= gasLimit * price) throw new InsufficientForFee(balance, gasLimit * price);
+  return {
+    payload: { type: "transfer", to, value: balance - gasLimit * price }, gasLimit, maxFeePerGas: price, maxPriorityFeePerGas: price,
+  };
+}
+
+/** sweepAgain pays more of the same balance for gas; undefined where it has no more. */
+export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo): Terms | undefined {
+  if (old.payload.type !== "transfer") return undefined;
+  const wanted = (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
+  const price = greatest(old.maxFeePerGas + (old.maxFeePerGas + 9n) / 10n, wanted);
+  const value = old.payload.value - old.gasLimit * (price - old.maxFeePerGas);
+  if (value <= 0n) return undefined;
+  return { ...old, payload: { ...old.payload, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };
+}
+
+/** values are the results of a request of which none may fail. */
+export function values<T extends unknown[]>(answers: unknown[]): T {
+  for (const answer of answers) if (answer instanceof Error) throw answer;
+  return answers as T;
+}
+
+function least(a: bigint, b: bigint | undefined): bigint {
+  return b !== undefined && b < a ? b : a;
+}
+
+function greatest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -1,0 +1,39 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createClient, fromHex, type Client } from "cairn-sdk";
+import { Key } from "cairn-sdk/keys";
+import { vectors } from "./vectors.js";
+
+const program = process.env["CAIRN"];
+
+/** devKey is the key of a development chain's account. */
+export const devKey = (index: number): Key => {
+  return new Key(fromHex(`0x${vectors.wallet.accounts_of_testnet_and_regtest[index].private_key}`));
+};
+
+/** directory makes a directory that the test's end removes. */
+export function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "cairn-sdk-"));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** startNode runs a development chain until the test ends. */
+export async function startNode(t: TestContext, ...flags: string[]): Promise<{ client: Client; url: string; process: ChildProcess }> {
+  if (!program) throw new Error("CAIRN names no program: run test.sh");
+  const ready = join(directory(t), "ready.json");
+  const args = ["dev", "--ephemeral", "--prove", "off", "--rate-limit", "0", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"];
+  const node = spawn(program, [...args, "--ready-file", ready, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  node.stderr!.on("data", (data) => (said += data));
+  t.after(() => new Promise((resolve) => (node.exitCode !== null ? resolve(0) : node.once("exit", resolve).kill("SIGKILL"))));
+  while (!existsSync(ready)) {
+    if (node.exitCode !== null) throw new Error(`the node ended: ${said}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const url = JSON.parse(readFileSync(ready, "utf8")).rpc_url ?? JSON.parse(readFileSync(ready, "utf8")).rpc;
+  return { client: createClient(url), url, process: node };
+}
