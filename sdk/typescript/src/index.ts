@@ -11,3 +11,4 @@ export * from "./client.js";
 export { Signal } from "./signal.js";
 export type * as rpc from "./generated.js";
 export type { BlockRef, Methods, NonceRef, Receipt } from "./generated.js";
+export * from "./contract.js";
