@@ -8,7 +8,7 @@ import { transformSync } from "esbuild";
 import { directory, startNode } from "./node.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-const said = [/^paid in block \d+; they have 10001\.5 coins\n$/, /^(100[12] paid 0x[0-9a-f]{64}\n){3}$/, /^true true\nthere is no such block yet\n$/, /^call\n$/];
+const said = [/^paid in block \d+; they have 10001\.5 coins\n$/, /^(100[12] paid 0x[0-9a-f]{64}\n){3}$/, /^true true\nthere is no such block yet\n$/, /^call\n$/, /^block 1\nblock 2\n$/];
 
 test("the README's programs run", async (t) => {
   const { url } = await startNode(t, "--block-time", "100ms");

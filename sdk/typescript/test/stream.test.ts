@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RpcError, createClient, watchBlocks, watchEvents, type StreamStatus } from "cairn-sdk";
+
+/** node is a chain in memory behind fetch, whose next requests can fail. */
+class FakeNode {
+  head = -1;
+  events: { cursor: string; block_height: number }[] = [];
+  failures: (Response | Error)[] = [];
+  branch = "a";
+  readonly client = createClient("http://node", { fetch: (async (_: unknown, init: RequestInit) => {
+    const failure = this.failures.shift();
+    if (failure instanceof Error) throw failure;
+    if (failure) return failure;
+    const body = JSON.parse(init.body as string);
+    const answers = (Array.isArray(body) ? body : [body]).map((call) => ({ id: call.id, ...this.answer(call) }));
+    return new Response(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
+  }) as typeof fetch });
+
+  answer({ method, params: [filter] }: any): object {
+    if (method === "svc_blockNumber") return { result: `0x${this.head.toString(16)}` };
+    if (method === "svc_getBlocks") {
+      const to = Math.min(filter.to_height, this.head);
+      return { result: Array.from({ length: Math.max(to - filter.from_height + 1, 0) }, (_, i) => ({ block: { height: filter.from_height + i, hash: this.branch } })) };
+    }
+    if (filter.cursor === "gone") return { error: { code: -32602, message: "", data: { reason: "bad_cursor" } } };
+    const after = filter.cursor === undefined ? 0 : this.events.findIndex((e) => e.cursor === filter.cursor) + 1;
+    return { result: this.events.filter((e, i) => i >= after && e.block_height >= (filter.from_block ?? 0)).slice(0, 2) };
+  }
+}
+
+test("blocks come once and in order, through failures and a chain that is taken back", async () => {
+  const node = new FakeNode();
+  node.head = 300;
+  const stop = new AbortController();
+  const stream = watchBlocks(node.client, 3, { signal: stop.signal, poll: 1 });
+  const states: StreamStatus["state"][] = [];
+  stream.status.subscribe(({ state }) => states.push(state));
+  const heights: number[] = [];
+  for await (const block of stream) {
+    heights.push(block.height);
+    if (heights.length === 298) { // 3 to 300: then two requests fail, and the chain goes back
+      node.failures = [new TypeError("fetch failed"), new Response("", { status: 429, headers: { "Retry-After": "0" } })];
+      [node.head, node.branch] = [298, "b"];
+      stream.status.subscribe(({ state }) => state === "live" && (node.head = 301));
+    }
+    if (block.height === 301) stop.abort();
+  }
+  assert.deepEqual(heights, [...Array.from({ length: 298 }, (_, i) => 3 + i), 299, 300, 301]);
+  assert.deepEqual(states, ["reconnecting", "reconnecting", "live", "catching-up", "ended"]);
+});
+
+test("events go on from the last cursor", async () => {
+  const node = new FakeNode();
+  node.events = Array.from({ length: 5 }, (_, i) => ({ cursor: `c${i}`, block_height: i }));
+  const stop = new AbortController();
+  const got: string[] = [];
+  const stream = watchEvents(node.client, { from_block: 1 }, { signal: stop.signal, poll: 1 });
+  stream.status.subscribe(({ state }) => state === "live" && got.length === 4 && node.events.push({ cursor: "c5", block_height: 5 }));
+  for await (const event of stream) {
+    got.push(event.cursor);
+    if (event.cursor === "c2") node.failures = [new TypeError("fetch failed")];
+    if (event.cursor === "c5") stop.abort();
+  }
+  assert.deepEqual(got, ["c1", "c2", "c3", "c4", "c5"]);
+});
+
+test("a cursor that is not the chain's ends the stream with the error", async () => {
+  const stream = watchEvents(new FakeNode().client, { cursor: "gone" });
+  await assert.rejects(stream[Symbol.asyncIterator]().next(), (e) => e instanceof RpcError && e.is("bad_cursor"));
+  assert.equal(stream.status.value.state, "ended");
+});
+
+test("an abort ends a stream that waits", async () => {
+  const node = new FakeNode();
+  node.head = 0;
+  const stop = new AbortController();
+  const stream = watchBlocks(node.client, 1, { signal: stop.signal, poll: 60_000 });
+  stream.status.subscribe(({ state }) => state === "live" && setImmediate(() => stop.abort()));
+  assert.deepEqual(await stream[Symbol.asyncIterator]().next(), { done: true, value: undefined });
+});
