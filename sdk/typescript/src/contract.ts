@@ -139,7 +139,8 @@ function encodeValue(type: string, value: unknown, at: string): unknown {
 function decodeArguments(parameters: readonly Parameter[], value: unknown, at: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new AbiError(`${at} has no object of arguments`);
   const given = value as Record<string, unknown>;
-  return Object.fromEntries(parameters.map((p) => [p.name, decodeValue(p.type, Object.hasOwn(given, p.name) ? given[p.name] : undefined, p.name)]));
+  const member = (name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
+  return Object.fromEntries(parameters.map((p) => [p.name, decodeValue(p.type, member(p.name), p.name)]));
 }
 
 function decodeValue(type: string, value: unknown, at: string): unknown {

@@ -59,7 +59,13 @@ interface Script {
 async function run(script: Script): Promise<{ posts: unknown[]; journal: unknown[]; outcomes: Record<string, string> }> {
   const names = new Names();
   const [posts, outcomes]: [unknown[], Record<string, string>] = [[], {}];
-  const store = new MemoryStore();
+  const store = new (class extends MemoryStore {
+    override async append(entries: Entry[]): Promise<void> {
+      await new Promise(setImmediate);
+      for (const entry of entries) if (entry.type === "refused") assert.equal(outcomes[entry.id], "open", "nobody is told before it is written");
+      await super.append(entries);
+    }
+  })();
   let now = 1_000_000;
   let over!: () => void;
   const finished = new Promise<void>((resolve) => (over = resolve));

@@ -1,3 +1,4 @@
-export { createSender, Sender, type Sent, type SenderOptions, type Time } from "./sender.js";
+export type { Sent, SenderOptions, Time } from "./options.js";
+export { createSender, Sender } from "./sender.js";
 export { InsufficientForFee, SenderError, type SendOptions } from "./job.js";
 export { MemoryStore, type Entry, type Scope, type Store } from "./store.js";

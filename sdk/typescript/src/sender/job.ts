@@ -9,7 +9,9 @@ import type { Entry } from "./store.js";
 export class SenderError extends CairnError {
   override name = "SenderError";
   constructor(
-    readonly reason: "idempotency_conflict" | "bad_id" | "closed" | "failed" | "displaced" | "insufficient_for_fee" | "locked" | "bad_journal" | "other_scope",
+    readonly reason:
+      | "idempotency_conflict" | "bad_id" | "closed" | "failed" | "displaced" | "insufficient_for_fee"
+      | "locked" | "bad_journal" | "other_scope",
     message: string,
     options?: ErrorOptions,
   ) {
@@ -79,7 +81,7 @@ export class Job {
     readonly digest: Hex,
     /** undefined of a sweep until its value is known */
     public payload: Payload | undefined,
-    readonly options: SendOptions,
+    public options: SendOptions,
     /** of a sweep: who gets everything */
     readonly sweepTo?: Account,
   ) {}

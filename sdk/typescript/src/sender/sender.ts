@@ -6,41 +6,8 @@ import { Signal } from "../signal.js";
 import { decodeTransaction, encodePayload, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
 import { Job, SenderError, Settled, digestOf, restore, type Done, type SendOptions } from "./job.js";
 import { prepare, raised, sweep, sweepAgain, transient, values, type Terms } from "./prepare.js";
+import { realTime, type Sent, type SenderOptions, type Time } from "./options.js";
 import { MemoryStore, type Entry, type Store } from "./store.js";
-
-/** Sent is one job on its way. */
-export interface Sent {
-  readonly id: string;
-  /** the transaction's hash, once a node has taken it; a replacement has another */
-  readonly accepted: Promise<Hash>;
-  /** the receipt, once it is in a block; whether it succeeded is in its status */
-  readonly receipt: Promise<Receipt>;
-  /** final waits for the receipt, or until its block is proven too */
-  final(level?: "included" | "proven"): Promise<Receipt>;
-}
-
-/** Time is the clock of a sender; tests have their own. */
-export interface Time {
-  now(): number;
-  /** sleep resolves after milliseconds, or when woken resolves */
-  sleep(milliseconds: number, woken: Promise<void>): Promise<void>;
-}
-
-export interface SenderOptions {
-  /** where the journal is: within the process unless given, and then ids are good until it ends */
-  store?: Store;
-  /** how often to look for inclusion while something is open, in milliseconds: 500 unless given */
-  poll?: number;
-  /** the most that any transaction may pay per gas, replacements included */
-  maxFeeCap?: bigint;
-  /** what to do with a job whose nonce was used by a transaction that is not the sender's: send it at a new one unless given */
-  onDisplaced?: "resend" | "reject";
-  /** told of the transfers of nothing to oneself that fill nonces which would stop others */
-  onFiller?: (hash: Hash) => void;
-  /** told of a job whose nonce is used, without a receipt or a proof that something else used it: it waits */
-  onUndecided?: (id: string) => void;
-  time?: Time;
-}
 
 /** Bounds of what is sent: how many go in one request, their bytes, and how far nonces go beyond those in blocks. */
 const MAX_BATCH = 256;
@@ -51,17 +18,8 @@ const FILL_AFTER = 500;
 const HOLD = 100;
 const REPLACE_AFTER = 3n;
 const OWN_IDS = "cairn:";
-
-const realTime: Time = {
-  now: () => Date.now(),
-  sleep: (milliseconds, woken) => new Promise((resolve) => {
-    const timer = milliseconds === Infinity ? undefined : setTimeout(resolve, milliseconds);
-    void woken.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  }),
-};
+/** refusals that say that a nonce is not what it was taken for */
+const PLACES = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
 
 /**
  * createSender makes the sender of a signer's account; there must be one only of an account. It takes up what the store's journal has
@@ -143,11 +101,17 @@ export class Sender {
 
   #enqueue(options: SendOptions, digest: `0x${string}`, make: (id: string, digest: `0x${string}`) => Job): Sent {
     if (this.#closed) throw this.#closed;
-    if (options.id === "" || options.id?.startsWith(OWN_IDS)) throw new SenderError("bad_id", `an id is not empty and does not begin with ${OWN_IDS}`);
+    if (options.id === "" || options.id?.startsWith(OWN_IDS)) {
+      throw new SenderError("bad_id", `an id is not empty and does not begin with ${OWN_IDS}`);
+    }
     const id = options.id ?? OWN_IDS + crypto.randomUUID();
     const known = this.#jobs.get(id) ?? this.#done.get(id);
     if (known && known.digest !== digest) throw new SenderError("idempotency_conflict", `${id} was sent with something else`);
-    if (known) return known instanceof Job ? this.#sent(known) : this.#wasSent(known);
+    if (known instanceof Job) {
+      known.options = options; // those of a job from the journal are not in it
+      return this.#sent(known);
+    }
+    if (known) return this.#wasSent(known);
     const job = make(id, digest);
     this.#jobs.set(id, job);
     this.#queue.push(job);
@@ -156,7 +120,8 @@ export class Sender {
   }
 
   #sent(job: Job): Sent {
-    return { id: job.id, accepted: job.accepted.promise, receipt: job.receipt.promise, final: (level) => this.#final(job.receipt.promise, level) };
+    const [accepted, receipt] = [job.accepted.promise, job.receipt.promise];
+    return { id: job.id, accepted, receipt, final: (level) => this.#final(receipt, level) };
   }
 
   #wasSent(done: Done): Sent {
@@ -214,8 +179,8 @@ export class Sender {
       this.#failures = 0;
       if (this.status.value.state !== "open") this.status.set({ state: "open" });
     } catch (error) {
-      const known = error instanceof UnreachableError || error instanceof HttpError || error instanceof RpcError || error instanceof ProtocolError;
-      if (!known) throw error;
+      const ofNode = [UnreachableError, HttpError, RpcError, ProtocolError];
+      if (!ofNode.some((kind) => error instanceof kind)) throw error;
       this.#failures++;
       this.#resyncAt = now + this.#backoff(error);
       if (this.status.value.state === "open") this.status.set({ state: "reconnecting", since: now, cause: error });
@@ -257,7 +222,7 @@ export class Sender {
       const hash = pool.get(nonce);
       job.pooled = hash !== undefined && job.versions.some((v) => v.hash === hash);
       if (job.pooled) this.#accept(job, hash!);
-      else if (nonce >= base) job.due = Math.min(job.due, now);
+      else if (nonce >= base && job.due === Infinity) job.due = now;
     }
     for (const [nonce, hash] of pool) if (!this.#slots.has(nonce)) this.#foreign.set(nonce, hash);
     this.#pollAt = now;
@@ -284,20 +249,19 @@ export class Sender {
     try {
       answers = await this.client.post(batch.map((job): Call => ({ method: "svc_sendRawTransaction", params: [toHex(job.latest.raw)] })));
     } catch (error) {
-      const untaken = error instanceof HttpError && [401, 403, 413, 415, 429, 503].includes(error.status);
+      const untaken = error instanceof HttpError && [401, 403, 413, 415, 429].includes(error.status);
       if (!untaken) for (const job of batch) job.out = true;
       throw error;
     }
-    const refused: Entry[] = [];
-    for (const [i, job] of batch.entries()) {
-      const why = this.#answered(job, answers[i]);
-      if (why) refused.push({ type: "refused", id: job.id, reason: why });
-    }
-    if (refused.length > 0) await this.store.append(refused);
+    const refused = batch.map((job, i) => ({ job, error: this.#answered(job, answers[i]) })).filter(({ error }) => error !== undefined);
+    if (refused.length === 0) return;
+    // On disk before anybody is told: else a restart could send what its caller takes for refused.
+    await this.store.append(refused.map(({ job, error }) => ({ type: "refused", id: job.id, reason: error!.reason! })));
+    for (const { job, error } of refused.reverse()) this.#refuse(job, error!); // the first comes first again
   }
 
-  /** answered takes in what the node said of a job's bytes. It gives the reason where they are with nobody and leave their nonce. */
-  #answered(job: Job, answer: unknown): string | undefined {
+  /** answered takes in what the node said of a job's bytes. It gives the error where they are with nobody and leave their nonce. */
+  #answered(job: Job, answer: unknown): RpcError | undefined {
     const now = this.#time.now();
     job.due = Infinity;
     if (!(answer instanceof Error)) {
@@ -309,33 +273,36 @@ export class Sender {
       this.#accept(job, job.latest.hash);
       return undefined;
     }
-    if (answer instanceof RpcError && reason !== undefined && transient.includes(reason)) {
+    if (answer instanceof RpcError && reason !== undefined && reason !== "time" && transient.includes(reason)) {
       const seconds = answer.data["retryAfterSeconds"];
       job.due = now + (typeof seconds === "number" ? seconds * 1000 : 1000);
       return undefined;
     }
-    if (reason === undefined || reason === "primary_unreachable") { // no word on whether it has the bytes
+    if (reason === undefined || reason === "primary_unreachable" || reason === "time") { // no word on whether it has the bytes
       job.out = true;
       job.due = now + 1000;
       return undefined;
     }
-    const places = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
-    if (places.includes(reason)) this.#resyncAt = now;
+    if (PLACES.includes(reason)) this.#resyncAt = now;
     if (job.out) { // its bytes may be with somebody: it stays until a block uses the nonce
       if (reason === "nonce_too_high") job.due = now + 1000;
       return undefined;
     }
+    return answer as RpcError;
+  }
+
+  /** refuse takes a job from its nonce: back to the queue where another nonce or fee may help. */
+  #refuse(job: Job, error: RpcError): void {
     this.#slots.delete(job.nonce!);
     job.release();
-    const dearer = reason === "fee_too_low" && !job.tooCheap; // once: where a cap is too low it stays so
-    if (places.includes(reason) || dearer) {
-      job.tooCheap = dearer;
-      this.#holdUntil = now + HOLD;
-      this.#queue.unshift(job);
-    } else {
-      this.#reject(job, answer);
+    const dearer = error.is("fee_too_low") && !job.tooCheap; // once: where a cap is too low it stays so
+    if (!PLACES.includes(String(error.reason)) && !dearer) {
+      this.#reject(job, error);
+      return;
     }
-    return reason;
+    job.tooCheap = dearer;
+    this.#holdUntil = this.#time.now() + HOLD;
+    this.#queue.unshift(job);
   }
 
   #accept(job: Job, hash: Hash): void {
@@ -388,7 +355,9 @@ export class Sender {
     const ready: [Job, Terms][] = [];
     try {
       const first = jobs[0]!;
-      const terms = first.sweepTo ? [await sweep(this.client, this.account, first.sweepTo)] : await prepare(this.client, this.chainId, this.account, jobs);
+      const terms = first.sweepTo
+        ? [await sweep(this.client, this.account, first.sweepTo)]
+        : await prepare(this.client, this.chainId, this.account, jobs);
       for (const [i, job] of jobs.entries()) {
         const found = terms[i]!;
         if (!(found instanceof RpcError)) ready.push([job, this.#capped(found)]);
@@ -482,7 +451,8 @@ export class Sender {
       if (receipt?.transactionHash === versions[i]!.version.hash) found.push([versions[i]!.job, receipt]);
     });
     const entries = found.map(([job, receipt]): Done => ({
-      type: "done", id: job.id, digest: job.digest, hash: receipt.transactionHash, height: receipt.blockHeight, status: receipt.status === 1n ? 1 : 0,
+      type: "done", id: job.id, digest: job.digest, hash: receipt.transactionHash, height: receipt.blockHeight,
+      status: receipt.status === 1n ? 1 : 0,
     }));
     if (entries.length > 0) await this.store.append(entries);
     for (const [i, [job, receipt]] of found.entries()) {
@@ -512,13 +482,18 @@ export class Sender {
     await this.store.append([{ type: "refused", id: job.id, reason: "displaced" }]);
     this.#slots.delete(job.nonce!);
     job.release();
-    if (this.options.onDisplaced === "reject") this.#reject(job, new SenderError("displaced", `${other.hash} used the nonce of ${job.id}`));
-    else this.#queue.unshift(job);
+    if (this.options.onDisplaced === "reject") {
+      this.#reject(job, new SenderError("displaced", `${other.hash} used the nonce of ${job.id}`));
+    } else {
+      this.#queue.unshift(job);
+    }
   }
 
   /** replace raises the fees of what blocks have left out: the lowest nonce, and what pays less than the next base fee. */
   async #replace(): Promise<void> {
-    const waiting = [...this.#slots.values()].filter((job) => job.pooled && job.nonce! >= this.#base && this.#height - job.since >= REPLACE_AFTER);
+    const waiting = [...this.#slots.values()].filter((job) => {
+      return job.pooled && job.nonce! >= this.#base && this.#height - job.since >= REPLACE_AFTER;
+    });
     if (waiting.length === 0) return;
     const [prices] = values<[rpc.GasPriceInfo]>(await this.client.post([{ method: "svc_gasPrice", params: [] }]));
     const entries: Entry[] = [];

@@ -1,0 +1,49 @@
+import type { Receipt } from "../generated.js";
+import type { Hash } from "../hex.js";
+import type { Store } from "./store.js";
+
+/** Sent is one job on its way. */
+export interface Sent {
+  readonly id: string;
+  /** the transaction's hash, once a node has taken it; a replacement has another */
+  readonly accepted: Promise<Hash>;
+  /** the receipt, once it is in a block; whether it succeeded is in its status */
+  readonly receipt: Promise<Receipt>;
+  /** final waits for the receipt, or until its block is proven too */
+  final(level?: "included" | "proven"): Promise<Receipt>;
+}
+
+/** Time is the clock of a sender; tests have their own. */
+export interface Time {
+  now(): number;
+  /** sleep resolves after milliseconds, or when woken resolves */
+  sleep(milliseconds: number, woken: Promise<void>): Promise<void>;
+}
+
+export interface SenderOptions {
+  /** where the journal is: within the process unless given, and then ids are good until it ends */
+  store?: Store;
+  /** how often to look for inclusion while something is open, in milliseconds: 500 unless given */
+  poll?: number;
+  /** the most that any transaction may pay per gas, replacements included */
+  maxFeeCap?: bigint;
+  /** what to do with a job whose nonce was used by a transaction that is not the sender's: send it at a new one unless given */
+  onDisplaced?: "resend" | "reject";
+  /** told of the transfers of nothing to oneself that fill nonces which would stop others */
+  onFiller?: (hash: Hash) => void;
+  /** told of a job whose nonce is used, without a receipt or a proof that something else used it: it waits */
+  onUndecided?: (id: string) => void;
+  time?: Time;
+}
+
+/** realTime is the clock of a sender that has none given. */
+export const realTime: Time = {
+  now: () => Date.now(),
+  sleep: (milliseconds, woken) => new Promise((resolve) => {
+    const timer = milliseconds === Infinity ? undefined : setTimeout(resolve, milliseconds);
+    void woken.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  }),
+};
