@@ -24,6 +24,7 @@ export class Call {
   private readonly args: Writer = new Writer();
   private coins: u64 = 0;
   private limit: u64 = u64.MAX_VALUE;
+  private whole: bool = false;
 
   constructor(
     private readonly contract: Account,
@@ -79,6 +80,13 @@ export class Call {
     return this;
   }
 
+  /** All arguments as they are, instead of such by name. */
+  raw(args: Bytes): Call {
+    this.args.raw(changetype<usize>(args), args.length);
+    this.whole = true;
+    return this;
+  }
+
   private member(name: string): Writer {
     this.args.byte(this.args.length == 0 ? 0x7b : 0x2c);
     this.args.string(name);
@@ -114,7 +122,7 @@ export class Call {
   }
 
   private close(): void {
-    if (this.args.length) this.args.byte(0x7d);
+    if (this.args.length && !this.whole) this.args.byte(0x7d);
   }
 }
 

@@ -41,6 +41,12 @@ export function contractFunctions(source) {
   return found;
 }
 
+/** Whether an entry file exports _reentrant, which lets the contract be called while it is on the call stack. */
+export function isReentrant(source) {
+  const named = (node) => node.kind === NodeKind.FunctionDeclaration && node.name.text === "_reentrant";
+  return source.statements.some((node) => named(node) && Boolean(node.flags & CommonFlags.Export));
+}
+
 function contractFunction(node, modes, payable) {
   const name = node.name.text;
   if (modes.length > 1) throw new ContractError(node, `${name} is @${modes.join(" and @")}`);

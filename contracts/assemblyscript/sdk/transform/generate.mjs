@@ -5,7 +5,7 @@ import { Codec, data } from "./types.mjs";
 const MAX_TOPICS = 3;
 
 /** The file of the contract's exports: each reads its arguments, calls the function and writes the result. */
-export function exportsFile(sdk, entry, functions) {
+export function exportsFile(sdk, entry, functions, reentrant) {
   const codec = new Codec({ Reader: "Reader", Writer: "Writer", Option: "Option" });
   const bodies = functions.map((f) => exported(f, codec));
   return [
@@ -18,6 +18,7 @@ export function exportsFile(sdk, entry, functions) {
     ...codec.functions,
     ...bodies,
     `export { ${functions.map((f) => `__call_${f.name} as ${f.name}`).join(", ")} };`,
+    ...(reentrant ? [`export { _reentrant } from "${entry}";`] : []),
     "",
   ].join("\n");
 }

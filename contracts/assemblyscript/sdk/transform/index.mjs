@@ -1,7 +1,7 @@
 // An asc transform: makes a contract of a module whose functions and classes have decorators.
 import { SourceKind } from "assemblyscript";
 import { Transform } from "assemblyscript/transform";
-import { ContractError, contractFunctions, events, records } from "./declarations.mjs";
+import { ContractError, contractFunctions, events, isReentrant, records } from "./declarations.mjs";
 import { abi, completed, exportsFile } from "./generate.mjs";
 
 /** Where the SDK's library is found by asc. */
@@ -28,7 +28,7 @@ export default class ContractTransform extends Transform {
     const twice = declared.find((e, i) => declared.findIndex((other) => other.name === e.name) !== i);
     if (twice) throw new Error(`two events are called ${twice.name}`);
     this.exports = `${entry.internalPath}~exports`;
-    parser.parseFile(exportsFile(SDK, `./${entry.simplePath}`, functions), `${this.exports}.ts`, true);
+    parser.parseFile(exportsFile(SDK, `./${entry.simplePath}`, functions, isReentrant(entry)), `${this.exports}.ts`, true);
     this.abi = abi(functions, declared);
   }
 
