@@ -3,6 +3,7 @@ package rust
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -161,34 +162,83 @@ func TestCollectible(t *testing.T) {
 	k.Call(bob, "approve", args{"id": 1}).Must(t)
 }
 
+// codeHash is that of a module, as the router's init takes it.
+func codeHash(t *testing.T, name string) string {
+	t.Helper()
+	code, err := os.ReadFile("../wasm/" + name + ".wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types.CodeHash(sha256.Sum256(code)).String()
+}
+
+// late is a deadline that is never over.
+const late = "18446744073709551615"
+
 func TestPoolAndRouterCallEachOther(t *testing.T) {
 	c := contracttest.New(t)
 	alice, bob := c.Account("alice"), c.Account("bob")
 	tokens := []*contracttest.Contract{token(c, t, "A"), token(c, t, "B"), token(c, t, "C")}
+	path := []types.Account{tokens[0].Account(), tokens[1].Account(), tokens[2].Account()}
 	var pools []types.Account
 	for i := range 2 {
-		k := deploy(c, t, "pool", args{"tokenA": tokens[i].Account(), "tokenB": tokens[i+1].Account()})
+		k := deploy(c, t, "pool", args{"tokenA": path[i], "tokenB": path[i+1]})
 		for _, token := range tokens[i : i+2] {
 			token.Call(alice, "approve", args{"spender": k.Account(), "amount": 100_000}).Must(t)
 		}
-		k.Call(alice, "add", args{"amountA": 50_000, "maxB": 100_000}).Must(t)
+		k.Call(alice, "add", args{"maxA": 50_000, "maxB": 100_000, "minShares": 69_710, "deadline": late}).Must(t)
 		pools = append(pools, k.Account())
 	}
-	router := deploy(c, t, "router", nil)
+	router := deploy(c, t, "router", args{"poolCode": codeHash(t, "pool")})
 	tokens[0].Call(alice, "transfer", args{"to": bob, "amount": 1_000}).Must(t)
 	tokens[0].Call(bob, "approve", args{"spender": router.Account(), "amount": 1_000}).Must(t)
-	swap := func(minimum uint64) contracttest.Result {
-		return router.Call(bob, "swap", args{"pools": pools, "token": tokens[0].Account(), "amount": 1_000, "minimum": minimum})
+	swap := func(pools []types.Account, minimum uint64) contracttest.Result {
+		given := args{"pools": pools, "path": path[:len(pools)+1], "amount": 1_000, "minimum": minimum, "deadline": late}
+		return router.Call(bob, "swap", given)
 	}
-	swap(1<<40).Reverts(t, "less than the minimum")
-	first := uint64(997_000 * 100_000 / (50_000_000 + 997_000))
-	second := first * 997 * 100_000 / (50_000_000 + first*997)
-	if r := swap(1).Must(t); string(r.Output) != fmt.Sprint(second) {
+	swap(pools, 1<<40).Reverts(t, "less than the minimum")
+	swap([]types.Account{path[0]}, 0).Reverts(t, "not a pool")
+	first := uint64(997 * 100_000 / (50_000 + 997))
+	paid := first * 997 / 1000
+	second := paid * 100_000 / (50_000 + paid)
+	if r := swap(pools, second).Must(t); string(r.Output) != fmt.Sprint(second) {
 		t.Errorf("swap gives %s, want %d", r.Output, second)
 	}
 	shows(t, tokens[2], "balanceOf", args{"address": bob}, fmt.Sprint(second))
-	router.Call(bob, "pay", args{"token": tokens[0].Account(), "amount": 1}).Reverts(t, "nothing is to be paid")
+	shows(t, tokens[1], "balanceOf", args{"address": router.Account()}, "0")
+	router.Call(bob, "pay", args{"token": path[0], "amount": 1}).Reverts(t, "nothing is to be paid")
 	t.Logf("\n%s", c.GasReport())
+}
+
+// TestPoolWithstandsInflation: who holds the first shares cannot make them so dear that the next deposit rounds down to few.
+func TestPoolWithstandsInflation(t *testing.T) {
+	c := contracttest.New(t)
+	alice, bob := c.Account("alice"), c.Account("bob")
+	a, b := token(c, t, "A"), token(c, t, "B")
+	pool := deploy(c, t, "pool", args{"tokenA": a.Account(), "tokenB": b.Account()})
+	router := deploy(c, t, "router", args{"poolCode": codeHash(t, "pool")})
+	for _, token := range []*contracttest.Contract{a, b} {
+		token.Call(alice, "transfer", args{"to": bob, "amount": 100_000}).Must(t)
+		for _, spender := range []types.Account{pool.Account(), router.Account()} {
+			token.Call(alice, "approve", args{"spender": spender, "amount": 1_000_000}).Must(t)
+			token.Call(bob, "approve", args{"spender": spender, "amount": 1_000_000}).Must(t)
+		}
+	}
+	add := func(amount uint64) args {
+		return args{"maxA": amount, "maxB": amount, "minShares": 0, "deadline": late}
+	}
+	pool.Call(alice, "add", add(2)).Reverts(t, "too little for a first deposit")
+	pool.Call(alice, "add", add(1_001)).Must(t)
+	path := []types.Account{a.Account(), b.Account()}
+	swap := args{"pools": []types.Account{pool.Account()}, "path": path, "amount": 100_000, "minimum": 0, "deadline": late}
+	router.Call(alice, "swap", swap).Must(t)
+	var shares uint64
+	pool.Call(bob, "add", add(50_000)).Must(t).Decode(t, &shares)
+	pool.Call(bob, "remove", args{"shares": shares, "minA": 49_500, "minB": 0, "deadline": late}).Must(t)
+	var left uint64
+	if a.View("balanceOf", args{"address": bob}).Must(t).Decode(t, &left); left < 99_800 {
+		t.Errorf("bob has %d of 100,000 left", left)
+	}
 }
 
 // TestAmountsOfEventsAreNumbers: NEP-20 has them as numbers, also where results are strings.

@@ -1,12 +1,18 @@
 //! A market of two tokens that prices by what it holds: the product of both reserves never falls (as Uniswap v2's).
 //!
 //! A swap pays out first and then calls `pay` of whoever called it, a contract like the router, which must have brought
-//! the other token when it returns.
+//! the other token when it returns. Users swap through a router: it is what holds their minimum and their deadline.
+//!
+//! What it defends against is in docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::nep20::Token;
 use cairn::*;
+
+/// Shares of the first deposit that nobody ever gets. Who wants to make one share dear, so that those who come later
+/// round down to none, pays a thousand times for what one share gains.
+const LOCKED: u64 = 1_000;
 
 record! {
     pub struct Market { token_a: Account, token_b: Account, reserve_a: u64, reserve_b: u64, shares: u64 }
@@ -24,7 +30,10 @@ interface! {
 
 contract! {
     events {
-        Liquidity { by: Account, shares: u64, reserveA: u64, reserveB: u64 }
+        /// Shares were made.
+        Added { by: Account, shares: u64, amountA: u64, amountB: u64 }
+        /// Shares were given back.
+        Removed { by: Account, shares: u64, amountA: u64, amountB: u64 }
         Swap { by: Account, to: Account, amountIn: u64, amountOut: u64, tokenIn: Account }
     }
 
@@ -33,58 +42,81 @@ contract! {
         MARKET.set(&Market { token_a: tokenA, token_b: tokenB, reserve_a: 0, reserve_b: 0, shares: 0 });
     }
 
+    /// The two tokens.
+    read fn tokens() -> &'static [Account] {
+        let m = market();
+        list(2, |i| if i == 0 { m.token_a } else { m.token_b })
+    }
+
+    /// What counts for prices: what came with deposits and swaps. Tokens that were just sent here are not in it.
     read fn reserves() -> &'static [u64] {
         let m = market();
         list(2, |i| if i == 0 { m.reserve_a } else { m.reserve_b })
+    }
+
+    read fn totalShares() -> u64 {
+        market().shares
     }
 
     read fn sharesOf(address: Account) -> u64 {
         SHARES.get(&address)
     }
 
-    /// The other token of the market.
-    read fn other(token: Account) -> Account {
-        let m = market();
-        if token == m.token_a { m.token_b } else { m.token_a }
-    }
-
-    /// What a swap would give, after the fee of 0.3 %.
+    /// What a swap would give now, after the fee of 0.3 %. Anyone can move it within a transaction: it is no price to
+    /// lend on or to settle by.
     read fn quote(tokenIn: Account, amountIn: u64) -> u64 {
         quote_in(&market(), tokenIn, amountIn)
     }
 
-    /// Adds to the reserves, in their ratio, what the caller has approved to the pool; gives the shares that it gets.
-    write fn add(amountA: u64, maxB: u64) -> u64 {
+    /// Adds to the reserves, in their ratio, at most what is said of what the caller has approved to the pool; gives the
+    /// shares that it gets. The first deposit decides the ratio.
+    write fn add(maxA: u64, maxB: u64, minShares: u64, deadline: u64) -> u64 {
+        in_time(deadline);
         let mut m = market();
-        let (amount_b, shares) = match m.shares {
-            0 => (maxB, amountA),
-            all => (part_up(amountA, m.reserve_b, m.reserve_a), part(amountA, all, m.reserve_a)),
-        };
-        require(amount_b <= maxB, "it takes more of token B");
-        require(shares > 0 && amount_b > 0, "too little");
         let by = caller();
-        Token::at(m.token_a).transferFrom(by, this(), amountA).or_fail();
-        Token::at(m.token_b).transferFrom(by, this(), amount_b).or_fail();
-        SHARES.set(&by, &(SHARES.get(&by) + shares));
-        m.reserve_a += amountA;
-        m.reserve_b += amount_b;
-        m.shares += shares;
-        store(&m, by, shares);
+        let (shares, amountA, amountB) = if m.shares == 0 {
+            let all = root(maxA as u128 * maxB as u128);
+            SHARES.set(&Account::ZERO, &LOCKED);
+            m.shares = LOCKED;
+            (all.checked_sub(LOCKED).or_revert("too little for a first deposit"), maxA, maxB)
+        } else {
+            let shares = fits(part(maxA, m.shares, m.reserve_a).min(part(maxB, m.shares, m.reserve_b)));
+            (shares, part_up(shares, m.reserve_a, m.shares), part_up(shares, m.reserve_b, m.shares))
+        };
+        require(shares > 0, "too little");
+        require(shares >= minShares, "fewer shares than the minimum");
+        m.reserve_a = sum(m.reserve_a, amountA);
+        m.reserve_b = sum(m.reserve_b, amountB);
+        m.shares = sum(m.shares, shares);
+        MARKET.set(&m);
+        SHARES.set(&by, &(SHARES.get(&by) + shares)); // at most all shares
+        take(m.token_a, by, amountA);
+        take(m.token_b, by, amountB);
+        Added { by, shares, amountA, amountB }.emit();
         shares
     }
 
-    /// Gives back the caller's part of the reserves for shares.
-    write fn remove(shares: u64) {
+    /// Gives back the caller's part of the reserves for shares, at least what is said of each token.
+    write fn remove(shares: u64, minA: u64, minB: u64, deadline: u64) {
+        in_time(deadline);
         let mut m = market();
         let by = caller();
-        SHARES.set(&by, &SHARES.get(&by).checked_sub(shares).or_revert("too few shares"));
-        let (a, b) = (part(shares, m.reserve_a, m.shares), part(shares, m.reserve_b, m.shares));
-        m.reserve_a -= a;
-        m.reserve_b -= b;
+        require(shares > 0, "no shares");
+        let left = SHARES.get(&by).checked_sub(shares).or_revert("too few shares");
+        let (amountA, amountB) = (fits(part(shares, m.reserve_a, m.shares)), fits(part(shares, m.reserve_b, m.shares)));
+        require(amountA >= minA && amountB >= minB, "less than the minimum");
+        if left == 0 {
+            SHARES.remove(&by)
+        } else {
+            SHARES.set(&by, &left)
+        }
+        m.reserve_a -= amountA;
+        m.reserve_b -= amountB;
         m.shares -= shares;
-        store(&m, by, shares);
-        Token::at(m.token_a).transfer(by, a).or_fail();
-        Token::at(m.token_b).transfer(by, b).or_fail();
+        MARKET.set(&m);
+        give(m.token_a, by, amountA);
+        give(m.token_b, by, amountB);
+        Removed { by, shares, amountA, amountB }.emit();
     }
 
     /// Pays out to an account, then has the caller pay.
@@ -92,21 +124,19 @@ contract! {
         let mut m = market();
         let amountOut = quote_in(&m, tokenIn, amountIn);
         require(amountOut > 0, "too little");
-        let is_a = tokenIn == m.token_a;
-        let (token_out, before) = if is_a { (m.token_b, m.reserve_a) } else { (m.token_a, m.reserve_b) };
-        Token::at(token_out).transfer(to, amountOut).or_fail();
-        let by = caller();
-        Payer::at(by).pay(tokenIn, amountIn).or_fail();
-        let paid = before.checked_add(amountIn).or_revert("too much");
-        require(Token::at(tokenIn).balanceOf(this()).or_fail() >= paid, "it was not paid");
-        if is_a {
-            m.reserve_a = paid;
+        let token_out = if tokenIn == m.token_a {
+            m.reserve_a = sum(m.reserve_a, amountIn);
             m.reserve_b -= amountOut;
+            m.token_b
         } else {
-            m.reserve_b = paid;
+            m.reserve_b = sum(m.reserve_b, amountIn);
             m.reserve_a -= amountOut;
-        }
+            m.token_a
+        };
         MARKET.set(&m);
+        give(token_out, to, amountOut);
+        let by = caller();
+        brings(tokenIn, amountIn, || Payer::at(by).pay(tokenIn, amountIn).or_fail());
         Swap { by, to, amountIn, amountOut, tokenIn }.emit();
         amountOut
     }
@@ -116,11 +146,28 @@ fn market() -> Market {
     MARKET.find().or_revert("no market")
 }
 
-fn store(m: &Market, by: Account, shares: u64) {
-    MARKET.set(m);
-    Liquidity { by, shares, reserveA: m.reserve_a, reserveB: m.reserve_b }.emit();
+fn in_time(deadline: u64) {
+    require(block_time() <= deadline, "the deadline is over")
 }
 
+fn give(token: Account, to: Account, amount: u64) {
+    require(Token::at(token).transfer(to, amount).or_fail(), "the token refused");
+}
+
+fn take(token: Account, from: Account, amount: u64) {
+    brings(token, amount, || require(Token::at(token).transferFrom(from, this(), amount).or_fail(), "the token refused"))
+}
+
+/// Does what must bring an amount of a token. What counts is what came: a token that keeps a part of what it moves
+/// cannot be traded here.
+fn brings(token: Account, amount: u64, pay: impl FnOnce()) {
+    let held = || Token::at(token).balanceOf(this()).or_fail();
+    let before = held();
+    pay();
+    require(held() >= sum(before, amount), "it was not paid");
+}
+
+/// What is paid out is rounded down, also the part of the payment that counts.
 fn quote_in(m: &Market, token_in: Account, amount_in: u64) -> u64 {
     let (reserve_in, reserve_out) = if token_in == m.token_a {
         (m.reserve_a, m.reserve_b)
@@ -128,18 +175,43 @@ fn quote_in(m: &Market, token_in: Account, amount_in: u64) -> u64 {
         require(token_in == m.token_b, "not a token of this market");
         (m.reserve_b, m.reserve_a)
     };
-    require(reserve_in > 0, "no reserves");
-    let after_fee = amount_in as u128 * 997;
-    (after_fee * reserve_out as u128 / (reserve_in as u128 * 1000 + after_fee)) as u64
+    require(m.shares > 0, "no reserves");
+    let after_fee = amount_in as u128 * 997 / 1000;
+    (after_fee * reserve_out as u128 / (reserve_in as u128 + after_fee)) as u64 // less than the reserve
+}
+
+fn sum(a: u64, b: u64) -> u64 {
+    a.checked_add(b).or_revert("too much")
+}
+
+fn fits(amount: u128) -> u64 {
+    u64::try_from(amount).ok().or_revert("too much")
 }
 
 /// a · b / c, rounded down.
-fn part(a: u64, b: u64, c: u64) -> u64 {
-    require(c > 0, "no shares");
-    u64::try_from(a as u128 * b as u128 / c as u128).ok().or_revert("too much")
+fn part(a: u64, b: u64, c: u64) -> u128 {
+    a as u128 * b as u128 / c as u128
 }
 
 /// a · b / c, rounded up.
 fn part_up(a: u64, b: u64, c: u64) -> u64 {
-    u64::try_from((a as u128 * b as u128 + c as u128 - 1) / c as u128).ok().or_revert("too much")
+    fits((a as u128 * b as u128 + (c as u128 - 1)) / c as u128)
 }
+
+/// The square root, rounded down, bit by bit.
+fn root(n: u128) -> u64 {
+    let mut root = 0_u64;
+    for bit in (0..64).rev() {
+        let more = root | 1 << bit;
+        if more as u128 * more as u128 <= n {
+            root = more
+        }
+    }
+    root
+}
+
+#[cfg(test)]
+#[path = "../../nep20/src/lib.rs"]
+mod nep20;
+#[cfg(test)]
+mod tests;

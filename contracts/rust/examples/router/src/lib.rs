@@ -1,5 +1,7 @@
 //! Swaps through one pool after the other. Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]:
-//! that is why this contract is reentrant, and why it remembers which pool it waits for.
+//! that is why this contract is reentrant, and why it remembers what it owes and to whom.
+//!
+//! What it defends against is in docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
@@ -7,14 +9,15 @@ use cairn::nep20::Token;
 use cairn::*;
 
 record! {
-    pub struct Waiting { pool: Account, payer: Account }
+    /// What the pool that is being called gets, once.
+    pub struct Debt { pool: Account, payer: Account, token: Account, amount: u64, paid: bool }
 }
 
-static WAITING: Cell<Waiting> = Cell::new("waiting");
+static POOL_CODE: Cell<Hash> = Cell::new("pool code");
+static DEBT: Cell<Debt> = Cell::new("debt"); // there from the beginning of a swap to its end
 
 interface! {
     Pool {
-        read fn other(token: Account) -> Account;
         write fn swap(tokenIn: Account, amountIn: u64, to: Account) -> u64;
     }
 }
@@ -22,34 +25,50 @@ interface! {
 contract! {
     reentrant;
 
-    /// Swaps what the caller has approved to the router; reverts if the last pool gives less than the minimum.
-    write fn swap(pools: &'static [Account], token: Account, amount: u64, minimum: u64) -> u64 {
-        require(WAITING.find().is_none(), "a swap is under way");
-        let (mut token, mut amount, mut payer) = (token, amount, caller());
-        for (i, pool) in pools.iter().enumerate() {
+    /// Only pools of this code are called. Code never changes, so its hash stands for what it does.
+    init fn init(poolCode: Hash) {
+        POOL_CODE.set(&poolCode);
+    }
+
+    read fn poolCode() -> Hash {
+        POOL_CODE.get()
+    }
+
+    /// Swaps an amount of the path's first token, which the caller has approved to the router, to its last one. There is
+    /// a pool from each token to the next. Gives what the caller got; reverts where that is less than the minimum.
+    write fn swap(pools: &'static [Account], path: &'static [Account], amount: u64, minimum: u64, deadline: u64) -> u64 {
+        require(DEBT.find().is_none(), "a swap is under way");
+        require(block_time() <= deadline, "the deadline is over");
+        require(!pools.is_empty() && path.len() == pools.len() + 1, "a path has one token more than pools");
+        let (mut amount, mut payer) = (amount, caller());
+        for (i, &pool) in pools.iter().enumerate() {
+            require(code_hash(&pool) == Some(POOL_CODE.get()), "not a pool");
+            DEBT.set(&Debt { pool, payer, token: path[i], amount, paid: false });
             let to = if i + 1 == pools.len() { caller() } else { this() };
-            WAITING.set(&Waiting { pool: *pool, payer });
-            let next = Pool::at(*pool).other(token).or_fail();
-            amount = Pool::at(*pool).swap(token, amount, to).or_fail();
-            WAITING.remove();
-            token = next;
+            let held = || Token::at(path[i + 1]).balanceOf(to).or_fail();
+            let before = held();
+            Pool::at(pool).swap(path[i], amount, to).or_fail();
+            amount = held().checked_sub(before).or_revert("the pool took what it was to give"); // not the pool's word
             payer = this();
         }
+        DEBT.remove();
         require(amount >= minimum, "less than the minimum");
         amount
     }
 
-    /// Pays a pool for what it gave; only the pool that is waited for may ask, and only once.
+    /// Pays a pool for what it gave: only the pool that is being called, only what it was promised, and only once.
     write fn pay(token: Account, amount: u64) {
-        let waiting = WAITING.find().or_revert("nothing is to be paid");
-        require(caller() == waiting.pool, "another pool is waited for");
-        WAITING.set(&Waiting { pool: Account::ZERO, ..waiting });
+        let debt = DEBT.find().or_revert("nothing is to be paid");
+        require(caller() == debt.pool && !debt.paid, "nothing is to be paid to this pool");
+        require(token == debt.token && amount == debt.amount, "not what was promised");
+        DEBT.set(&Debt { paid: true, ..debt });
         let token = Token::at(token);
-        if waiting.payer == this() {
-            token.transfer(waiting.pool, amount).or_fail();
+        let moved = if debt.payer == this() {
+            token.transfer(debt.pool, amount)
         } else {
-            token.transferFrom(waiting.payer, waiting.pool, amount).or_fail();
-        }
+            token.transferFrom(debt.payer, debt.pool, amount)
+        };
+        require(moved.or_fail(), "the token refused");
     }
 }
 
@@ -59,57 +78,5 @@ mod nep20;
 #[cfg(test)]
 #[path = "../../pool/src/lib.rs"]
 mod pool;
-
 #[cfg(test)]
-mod tests {
-    use super::{nep20, pool, CONTRACT};
-    use cairn::testing::{account, Chain};
-    use cairn::{args, Account};
-
-    fn token(chain: &Chain, name: cairn::Str) -> Account {
-        let init = args! { name: name, symbol: name, decimals: 0u32, initialSupply: 1_000_000u64 };
-        chain.deploy(account("alice"), nep20::CONTRACT, &init, 0).unwrap()
-    }
-
-    fn market(chain: &Chain, a: Account, b: Account) -> Account {
-        let alice = account("alice");
-        let id = chain.deploy(alice, pool::CONTRACT, &args! { tokenA: a, tokenB: b }, 0).unwrap();
-        for token in [a, b] {
-            chain.call(alice, token, "approve", &args! { spender: id, amount: 100_000u64 }, 0).unwrap();
-        }
-        let added = chain.call(alice, id, "add", &args! { amountA: 50_000u64, maxB: 100_000u64 }, 0).unwrap();
-        assert_eq!(added, "50000");
-        id
-    }
-
-    #[test]
-    fn swaps_through_two_pools() {
-        let chain = Chain::new();
-        let (alice, bob) = (account("alice"), account("bob"));
-        let (a, b, c) = (token(&chain, "A"), token(&chain, "B"), token(&chain, "C"));
-        let markets = [market(&chain, a, b), market(&chain, b, c)];
-        let pools = cairn::list(2, |i| markets[i]);
-        let router = chain.deploy(alice, CONTRACT, "", 0).unwrap();
-        chain.call(alice, a, "transfer", &args! { to: bob, amount: 1_000u64 }, 0).unwrap();
-        chain.call(bob, a, "approve", &args! { spender: router, amount: 1_000u64 }, 0).unwrap();
-
-        let want = |minimum: u64| args! { pools: pools, token: a, amount: 1_000u64, minimum: minimum };
-        let refused = chain.call(bob, router, "swap", &want(4_000), 0).unwrap_err();
-        assert_eq!(refused, "less than the minimum");
-        // 1000 -> 997 * 100000 / 50997 = 1955 (rounded down: 1955.01) -> 1949.135 * 100000 / 51949.135 = 3752
-        let first = 997_000u64 * 100_000 / (50_000_000 + 997_000);
-        let second = first * 997 * 100_000 / (50_000_000 + first * 997);
-        assert_eq!(chain.call(bob, router, "swap", &want(3_000), 0).unwrap(), second.to_string());
-        assert_eq!(chain.view(c, "balanceOf", &args! { address: bob }).unwrap(), second.to_string());
-        assert_eq!(chain.view(a, "balanceOf", &args! { address: bob }).unwrap(), "0");
-        assert_eq!(chain.view(pools[0], "reserves", "").unwrap(), format!("[51000,{}]", 100_000 - first));
-    }
-
-    #[test]
-    fn pays_only_the_pool_it_waits_for() {
-        let chain = Chain::new();
-        let router = chain.deploy(account("alice"), CONTRACT, "", 0).unwrap();
-        let pay = args! { token: router, amount: 1u64 };
-        assert_eq!(chain.call(account("eve"), router, "pay", &pay, 0).unwrap_err(), "nothing is to be paid");
-    }
-}
+mod tests;
