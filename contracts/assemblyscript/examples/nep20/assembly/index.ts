@@ -94,6 +94,8 @@ export function approve(spender: Account, amount: u64): bool {
 /** Needs an allowance also of the owner's own. */
 @write
 export function transferFrom(from: Account, to: Account, amount: u64): bool {
+  // Of nothing, anyone could fill an owner's history with transfers that the owner never made.
+  require(amount > 0, "nothing to move");
   const pair = new Pair(from, caller());
   const allowed = allowances.get(pair);
   require(allowed >= amount, "allowance is too low");

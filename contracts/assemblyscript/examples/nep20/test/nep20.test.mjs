@@ -55,3 +55,8 @@ test("mints and burns within 64 bits", () => {
   assert.throws(() => token.call("burn", { amount: 1 }, { from: bob }), { reason: "balance is too low" });
   assert.equal(token.view("totalSupply"), String(MAX - 1n));
 });
+
+test("nobody makes transfers of others appear", () => {
+  const nothing = () => deployed().call("transferFrom", { from: alice, to: bob, amount: 0 }, { from: bob });
+  assert.throws(nothing, { reason: "nothing to move" });
+});

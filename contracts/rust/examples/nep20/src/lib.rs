@@ -71,6 +71,8 @@ contract! {
 
     /// Moves what the caller is allowed to move, which also the owner must have allowed itself.
     write fn transferFrom(from: Account, to: Account, amount: u64) -> bool {
+        // Of nothing, anyone could fill an owner's history with transfers that the owner never made.
+        require(amount > 0, "nothing to move");
         let key = (from, caller());
         let left = ALLOWANCES.get(&key).checked_sub(amount).or_revert("allowance is too low");
         put(&ALLOWANCES, &key, left);
@@ -192,6 +194,15 @@ mod tests {
         let left = args! { owner: account("alice"), spender: account("bob") };
         assert_eq!(token.view("allowance", &left), "40");
         assert_eq!(token.balances(), ["940", "0", "60"]);
+    }
+
+    #[test]
+    fn nobody_makes_transfers_of_others_appear() {
+        let token = Token::new(1_000);
+        token.0.events();
+        let nothing = args! { from: account("alice"), to: account("eve"), amount: 0u64 };
+        assert_eq!(token.call("eve", "transferFrom", &nothing).unwrap_err(), "nothing to move");
+        assert_eq!(token.0.events(), []);
     }
 
     #[test]
