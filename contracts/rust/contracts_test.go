@@ -124,26 +124,46 @@ func TestCounter(t *testing.T) {
 	k.Call(c.Account("bob"), "add", args{"amount": "18446744073709551615"}).Reverts(t, "the count overflows")
 }
 
+// both are an example's modules of the two SDKs, which must behave alike.
+func both(t *testing.T, name string, run func(t *testing.T, module string)) {
+	for _, module := range []string{name, "as-" + name} {
+		t.Run(module, func(t *testing.T) { run(t, module) })
+	}
+}
+
 func TestEscrow(t *testing.T) {
-	c := contracttest.New(t)
-	alice, seller, arbiter := c.Account("alice"), c.Account("seller"), c.Account("arbiter")
-	k := deploy(c, t, "escrow", args{"seller": seller, "arbiter": arbiter, "deadline": c.Time() + 3600})
-	k.Call(alice, "fund", nil, contracttest.Options{Value: 500}).Must(t)
-	shows(t, k, "held", nil, "500")
-	k.Call(alice, "refund", nil).Reverts(t, "the deadline is not over")
-	before := c.Snapshot()
-	had := c.Balance(seller.Account)
-	k.Call(alice, "release", nil).Must(t)
-	if got := c.Balance(seller.Account) - had; got != 500 {
-		t.Errorf("the seller got %d", got)
-	}
-	c.Revert(before)
-	c.Advance(time.Hour)
-	k.Call(seller, "release", nil).Reverts(t, "only the buyer and the arbiter may release")
-	k.Call(alice, "refund", nil).Must(t)
-	if left := c.Balance(k.Account()); left != 0 {
-		t.Errorf("%d coins are left", left)
-	}
+	both(t, "escrow", func(t *testing.T, module string) {
+		c := contracttest.New(t)
+		buyer, seller, arbiter := c.Account("bob"), c.Account("seller"), c.Account("arbiter")
+		k := deploy(c, t, module, nil)
+		terms := args{"seller": seller, "arbiter": arbiter, "deadline": c.Time() + 3600}
+		for deal := range 3 {
+			r := k.Call(buyer, "open", terms, contracttest.Options{Value: 500}).Must(t)
+			if string(r.Output) != fmt.Sprint(deal) {
+				t.Errorf("open gives %s", r.Output)
+			}
+		}
+		c.Fund(k.Account(), 7) // sent here by no deal
+		k.Call(seller, "release", args{"deal": 0}).Reverts(t, "only the buyer and the arbiter may release")
+		had := c.Balance(seller.Account)
+		k.Call(buyer, "release", args{"deal": 0}).Must(t)
+		k.Call(arbiter, "refund", args{"deal": 0}).Reverts(t, "the deal is closed")
+		if got := c.Balance(seller.Account) - had; got != 500 {
+			t.Errorf("the seller got %d", got)
+		}
+		k.Call(arbiter, "refund", args{"deal": 1}).Must(t)
+		k.Call(buyer, "refund", args{"deal": 2}).Reverts(t, "only the seller and the arbiter may refund before the deadline")
+		c.Advance(time.Hour)
+		k.Call(buyer, "refund", args{"deal": 2}).Must(t)
+		shows(t, k, "held", args{"deal": 2}, "0")
+		if left := c.Balance(k.Account()); left != 7 {
+			t.Errorf("%d coins are left", left)
+		}
+		terms["arbiter"] = buyer
+		k.Call(buyer, "open", terms, contracttest.Options{Value: 1}).Reverts(t, "the deadline is in the past")
+		terms["deadline"] = c.Time() + 3600
+		k.Call(buyer, "open", terms, contracttest.Options{Value: 1}).Reverts(t, "a deal is between three")
+	})
 }
 
 func TestCollectible(t *testing.T) {

@@ -1,5 +1,6 @@
 // Coins held between a buyer and a seller: the buyer releases them, the seller gives them back, or an arbiter decides;
-// after the deadline the buyer may take them back.
+// from the deadline on the buyer may take them back.
+// What it defends against is in docs/contracts.md, "What the examples defend against".
 import { Account, blockTime, caller, emit, List, pay, require, value } from "@cairn-chain/contract";
 
 const deals = new List<Deal>("deals");
@@ -40,10 +41,13 @@ class Closed {
 @write
 @payable
 export function open(seller: Account, arbiter: Account, deadline: u64): u32 {
+  const buyer = caller();
   require(value() > 0, "a deal needs coins");
   require(deadline > blockTime(), "the deadline is in the past");
-  const number = deals.push(new Deal(caller(), seller, arbiter, value(), deadline));
-  emit(new Opened(number, caller(), seller, value()));
+  require(!seller.isZero() && !arbiter.isZero(), "nobody has the zero account");
+  require(buyer != seller && buyer != arbiter && seller != arbiter, "a deal is between three");
+  const number = deals.push(new Deal(buyer, seller, arbiter, value(), deadline));
+  emit(new Opened(number, buyer, seller, value()));
   return number;
 }
 
@@ -60,6 +64,12 @@ export function parties(deal: u32): Account[] {
   return [d.buyer, d.seller, d.arbiter];
 }
 
+/** From when on the buyer may take the coins back. */
+@read
+export function deadline(deal: u32): u64 {
+  return deals.get(deal).deadline;
+}
+
 /** Pays the seller: by the buyer or the arbiter. */
 @write
 export function release(deal: u32): void {
@@ -68,15 +78,16 @@ export function release(deal: u32): void {
   close(deal, d, d.seller);
 }
 
-/** Pays the buyer back: by the seller or the arbiter, after the deadline by the buyer too. */
+/** Pays the buyer back: by the seller or the arbiter, from the deadline on by the buyer too. */
 @write
 export function refund(deal: u32): void {
   const d = deals.get(deal);
-  const late = caller() == d.buyer && blockTime() > d.deadline;
+  const late = caller() == d.buyer && blockTime() >= d.deadline;
   require(late || caller() == d.seller || caller() == d.arbiter, "only the seller and the arbiter may refund before the deadline");
   close(deal, d, d.buyer);
 }
 
+/** A deal is paid out once, and out of its own coins: what is held for others, or was just sent here, is not touched. */
 function close(number: u32, deal: Deal, to: Account): void {
   const amount = deal.amount;
   require(amount > 0, "the deal is closed");

@@ -1,76 +1,83 @@
-//! Coins that wait for a buyer and a seller to agree, or for an arbiter to decide.
+//! Coins held between a buyer and a seller: the buyer releases them, the seller gives them back, or an arbiter decides;
+//! from the deadline on the buyer may take them back.
 //!
-//! The buyer deploys and funds it. The seller gets the coins when the buyer or the arbiter releases them; the buyer gets
-//! them back when the seller or the arbiter says so, or after the deadline.
+//! What it defends against is in docs/contracts.md, "What the examples defend against".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
 use cairn::*;
 
 record! {
-    pub struct Terms { buyer: Account, seller: Account, arbiter: Account, deadline: u64 }
+    /// The amount is in smallest units, 0 once it is paid out; the deadline in Unix seconds.
+    pub struct Deal { buyer: Account, seller: Account, arbiter: Account, amount: u64, deadline: u64 }
 }
 
-static TERMS: Cell<Terms> = Cell::new("terms");
+static DEALS: List<Deal> = List::new("deals");
 
 contract! {
     events {
-        Funded { by: Account, amount: u64 }
-        Released { to: Account, amount: u64 }
-        Refunded { to: Account, amount: u64 }
+        Opened { deal: u32, buyer: Account, seller: Account, amount: u64 }
+        Closed { deal: u32, to: Account, amount: u64 }
     }
 
-    /// Sets the terms; the deadline is in Unix seconds.
-    init fn init(seller: Account, arbiter: Account, deadline: u64) {
-        require(deadline > block_time(), "the deadline is over");
-        TERMS.set(&Terms { buyer: caller(), seller, arbiter, deadline });
+    /// Holds the coins that come with the call; gives the deal's number.
+    payable fn open(seller: Account, arbiter: Account, deadline: u64) -> u32 {
+        let (buyer, amount) = (caller(), value());
+        require(amount > 0, "a deal needs coins");
+        require(deadline > block_time(), "the deadline is in the past");
+        require(seller != Account::ZERO && arbiter != Account::ZERO, "nobody has the zero account");
+        require(buyer != seller && buyer != arbiter && seller != arbiter, "a deal is between three");
+        let deal = DEALS.push(&Deal { buyer, seller, arbiter, amount, deadline });
+        Opened { deal, buyer, seller, amount }.emit();
+        deal
     }
 
-    read fn seller() -> Account {
-        terms().seller
+    /// What a deal holds; 0 once it is closed.
+    read fn held(deal: u32) -> u64 {
+        find(deal).amount
     }
 
-    read fn deadline() -> u64 {
-        terms().deadline
+    /// The accounts of a deal: buyer, seller, arbiter.
+    read fn parties(deal: u32) -> &'static [Account] {
+        let d = find(deal);
+        list(3, |i| [d.buyer, d.seller, d.arbiter][i])
     }
 
-    /// The coins that wait.
-    read fn held() -> u64 {
-        balance(&this())
+    /// From when on the buyer may take the coins back.
+    read fn deadline(deal: u32) -> u64 {
+        find(deal).deadline
     }
 
-    payable fn fund() {
-        require(value() > 0, "no coins");
-        Funded { by: caller(), amount: value() }.emit();
-    }
-
-    write fn release() {
-        let terms = terms();
+    /// Pays the seller: by the buyer or the arbiter.
+    write fn release(deal: u32) {
+        let d = find(deal);
         let by = caller();
-        require(by == terms.buyer || by == terms.arbiter, "only the buyer and the arbiter may release");
-        let (to, amount) = (terms.seller, pay_all(&terms.seller));
-        Released { to, amount }.emit();
+        require(by == d.buyer || by == d.arbiter, "only the buyer and the arbiter may release");
+        close(deal, d, d.seller);
     }
 
-    write fn refund() {
-        let terms = terms();
+    /// Pays the buyer back: by the seller or the arbiter, from the deadline on by the buyer too.
+    write fn refund(deal: u32) {
+        let d = find(deal);
         let by = caller();
-        let late = by == terms.buyer && block_time() >= terms.deadline;
-        require(late || by == terms.seller || by == terms.arbiter, "the deadline is not over");
-        let (to, amount) = (terms.buyer, pay_all(&terms.buyer));
-        Refunded { to, amount }.emit();
+        let late = by == d.buyer && block_time() >= d.deadline;
+        let may = late || by == d.seller || by == d.arbiter;
+        require(may, "only the seller and the arbiter may refund before the deadline");
+        close(deal, d, d.buyer);
     }
 }
 
-fn terms() -> Terms {
-    TERMS.find().or_revert("no terms")
+fn find(deal: u32) -> Deal {
+    DEALS.get(deal).or_revert("the list has no such item")
 }
 
-fn pay_all(to: &Account) -> u64 {
-    let amount = balance(&this());
-    require(amount > 0, "no coins");
-    pay(to, amount);
-    amount
+/// A deal is paid out once, and out of its own coins: what is held for others, or was just sent here, is not touched.
+fn close(deal: u32, d: Deal, to: Account) {
+    let amount = d.amount;
+    require(amount > 0, "the deal is closed");
+    DEALS.set(deal, &Deal { amount: 0, ..d });
+    pay(&to, amount);
+    Closed { deal, to, amount }.emit();
 }
 
 #[cfg(test)]
@@ -80,41 +87,90 @@ mod tests {
     use cairn::testing::{account, Chain};
     use cairn::Account;
 
-    fn funded() -> (Chain, Account) {
-        let chain = Chain::new();
-        let buyer = account("buyer");
-        chain.fund(buyer, 100);
-        let terms = args! { seller: account("seller"), arbiter: account("arbiter"), deadline: 1_700_000_060u64 };
-        let escrow = chain.deploy(buyer, CONTRACT, &terms, 0).unwrap();
-        chain.call(buyer, escrow, "fund", "", 70).unwrap();
-        assert_eq!(chain.view(escrow, "held", "").unwrap(), "70");
-        (chain, escrow)
+    const NOW: u64 = 1_700_000_000;
+
+    struct Escrow(Chain, Account);
+
+    impl Escrow {
+        /// Two deals of 70 and 30 that end in a minute; the buyer has nothing left.
+        fn new() -> Self {
+            let chain = Chain::new();
+            chain.fund(account("buyer"), 100);
+            let id = chain.deploy(account("anyone"), CONTRACT, "", 0).unwrap();
+            let escrow = Escrow(chain, id);
+            assert_eq!(escrow.open("seller", "arbiter", NOW + 60, 70).unwrap(), "0");
+            assert_eq!(escrow.open("seller", "arbiter", NOW + 60, 30).unwrap(), "1");
+            escrow
+        }
+        fn open(&self, seller: &str, arbiter: &str, deadline: u64, coins: u64) -> Result<String, String> {
+            let of = |name| if name == "zero" { Account::ZERO } else { account(name) };
+            let terms = args! { seller: of(seller), arbiter: of(arbiter), deadline: deadline };
+            self.0.call(account("buyer"), self.1, "open", &terms, coins)
+        }
+        fn call(&self, from: &str, function: &str, deal: u32) -> Result<String, String> {
+            self.0.call(account(from), self.1, function, &args! { deal: deal }, 0)
+        }
+        fn coins(&self) -> [u64; 3] {
+            [account("buyer"), account("seller"), self.1].map(|of| self.0.balance(of))
+        }
     }
 
     #[test]
-    fn releases() {
-        let (chain, escrow) = funded();
-        let refused = chain.call(account("seller"), escrow, "release", "", 0).unwrap_err();
-        assert_eq!(refused, "only the buyer and the arbiter may release");
-        chain.call(account("buyer"), escrow, "release", "", 0).unwrap();
-        assert_eq!((chain.balance(account("seller")), chain.balance(escrow)), (70, 0));
-        assert_eq!(chain.call(account("buyer"), escrow, "release", "", 0).unwrap_err(), "no coins");
+    fn the_buyer_and_the_arbiter_release() {
+        let e = Escrow::new();
+        for by in ["seller", "anyone"] {
+            assert_eq!(e.call(by, "release", 0).unwrap_err(), "only the buyer and the arbiter may release");
+        }
+        e.call("buyer", "release", 0).unwrap();
+        assert_eq!(e.coins(), [0, 70, 30]);
+        e.call("arbiter", "release", 1).unwrap();
+        assert_eq!(e.coins(), [0, 100, 0]);
     }
 
     #[test]
-    fn refunds_after_the_deadline() {
-        let (chain, escrow) = funded();
-        let buyer = account("buyer");
-        assert_eq!(chain.call(buyer, escrow, "refund", "", 0).unwrap_err(), "the deadline is not over");
-        chain.advance(1, 60);
-        chain.call(buyer, escrow, "refund", "", 0).unwrap();
-        assert_eq!(chain.balance(buyer), 100);
+    fn a_deal_is_paid_once_and_of_its_own_coins() {
+        let e = Escrow::new();
+        e.0.fund(e.1, 1_000); // sent here by no deal
+        e.call("seller", "refund", 0).unwrap();
+        assert_eq!(e.coins(), [70, 0, 1_030]);
+        for function in ["refund", "release"] {
+            assert_eq!(e.call("arbiter", function, 0).unwrap_err(), "the deal is closed");
+        }
+        assert_eq!(e.0.view(e.1, "held", &args! { deal: 0u32 }).unwrap(), "0");
+        assert_eq!(e.0.view(e.1, "held", &args! { deal: 1u32 }).unwrap(), "30");
     }
 
     #[test]
-    fn takes_coins_only_where_it_says_so() {
-        let (chain, escrow) = funded();
-        let refused = chain.call(account("buyer"), escrow, "release", "", 1).unwrap_err();
-        assert_eq!(refused, "the function takes no coins");
+    fn the_buyer_takes_them_back_from_the_deadline_on() {
+        let e = Escrow::new();
+        assert_eq!(e.0.view(e.1, "deadline", &args! { deal: 0u32 }).unwrap(), (NOW + 60).to_string());
+        let early = "only the seller and the arbiter may refund before the deadline";
+        e.0.advance(1, 59);
+        assert_eq!(e.call("buyer", "refund", 0).unwrap_err(), early);
+        e.0.advance(1, 1);
+        assert_eq!(e.call("anyone", "refund", 0).unwrap_err(), early);
+        e.call("buyer", "refund", 0).unwrap();
+        assert_eq!(e.coins(), [70, 0, 30]);
+    }
+
+    #[test]
+    fn refuses_what_is_no_deal() {
+        let e = Escrow::new();
+        e.0.fund(account("buyer"), 10);
+        for (seller, arbiter, deadline, coins, reason) in [
+            ("seller", "arbiter", NOW + 1, 0, "a deal needs coins"),
+            ("seller", "arbiter", NOW, 1, "the deadline is in the past"),
+            ("zero", "arbiter", NOW + 1, 1, "nobody has the zero account"),
+            ("seller", "zero", NOW + 1, 1, "nobody has the zero account"),
+            ("seller", "buyer", NOW + 1, 1, "a deal is between three"),
+            ("seller", "seller", NOW + 1, 1, "a deal is between three"),
+            ("buyer", "arbiter", NOW + 1, 1, "a deal is between three"),
+        ] {
+            assert_eq!(e.open(seller, arbiter, deadline, coins).unwrap_err(), reason);
+        }
+        assert_eq!(e.call("buyer", "release", 2).unwrap_err(), "the list has no such item");
+        let paid = e.0.call(account("buyer"), e.1, "release", &args! { deal: 0u32 }, 1);
+        assert_eq!(paid.unwrap_err(), "the function takes no coins");
+        assert_eq!(e.coins(), [10, 0, 100]);
     }
 }
