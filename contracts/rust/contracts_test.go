@@ -166,20 +166,31 @@ func TestEscrow(t *testing.T) {
 	})
 }
 
-func TestCollectible(t *testing.T) {
-	c := contracttest.New(t)
-	alice, bob := c.Account("alice"), c.Account("bob")
-	k := deploy(c, t, "collectible", nil)
-	if r := k.Call(alice, "mint", args{"to": bob, "uris": []string{"ä\n\"", ""}}).Must(t); string(r.Output) != "[0,1]" {
-		t.Errorf("mint gives %s", r.Output)
-	}
-	shows(t, k, "uri", args{"id": 0}, `"ä\u000a\""`)
-	shows(t, k, "approved", args{"id": 0}, "null")
-	k.Call(alice, "transfer", args{"to": alice.Account, "id": 0}).Reverts(t, "not the owner's, nor approved")
-	k.Call(bob, "approve", args{"id": 0, "to": alice.Account}).Must(t)
-	k.Call(alice, "transfer", args{"to": alice.Account, "id": 0}).Must(t)
-	shows(t, k, "balanceOf", args{"address": alice.Account}, "1")
-	k.Call(bob, "approve", args{"id": 1}).Must(t)
+func TestNFT(t *testing.T) {
+	both(t, "nft", func(t *testing.T, module string) {
+		c := contracttest.New(t)
+		alice, bob, eve := c.Account("alice"), c.Account("bob"), c.Account("eve")
+		k := deploy(c, t, module, args{"symbol": "ART"})
+		for _, id := range []string{"0x01", "0x02", "0x03"} {
+			k.Call(alice, "mint", args{"to": bob, "tokenId": id, "properties": `{"name":"ä"}`}).Must(t)
+		}
+		k.Call(alice, "mint", args{"to": bob, "tokenId": "0x01", "properties": ""}).Reverts(t, "there is such a token")
+		shows(t, k, "properties", args{"tokenId": "0x01"}, `"{\"name\":\"ä\"}"`)
+		k.Call(eve, "transfer", args{"to": eve, "tokenId": "0x01"}).Reverts(t, "not the owner's, nor approved")
+		k.Call(bob, "approve", args{"to": eve, "tokenId": "0x01"}).Must(t)
+		moved := k.Call(eve, "transfer", args{"to": eve, "tokenId": "0x01", "data": "0x"}).Must(t)
+		want := fmt.Sprintf(`{"from":"%s","to":"%s","amount":1,"tokenId":"0x01"}`, bob.Account, eve.Account)
+		if e := moved.Events[0]; string(moved.Output) != "true" || e.Name != "Transfer" || string(e.Data) != want || len(e.Topics) != 3 {
+			t.Errorf("transfer gives %s and %s %s, want %s", moved.Output, e.Name, e.Data, want)
+		}
+		k.Call(bob, "transfer", args{"to": eve, "tokenId": "0x01"}).Reverts(t, "not the owner's, nor approved")
+		// A contract gets it too, which does not ask to be told.
+		k.Call(bob, "transfer", args{"to": k.Account(), "tokenId": "0x02"}).Must(t)
+		k.Call(eve, "burn", args{"tokenId": "0x01"}).Must(t)
+		shows(t, k, "tokens", args{"start": 0, "count": 9}, `["0x03","0x02"]`)
+		shows(t, k, "tokensOf", args{"owner": bob, "start": 0, "count": 9}, `["0x03"]`)
+		shows(t, k, "totalSupply", nil, "2")
+	})
 }
 
 // codeHash is that of a module, as the router's init takes it.

@@ -1,0 +1,179 @@
+//! A token of which there is one each, after NEP-11 (indivisible; docs/contracts.md, "Tokens of one each").
+//!
+//! Who deploys the contract mints; who owns a token may move it, burn it, or approve another to move it once.
+
+#![cfg_attr(target_arch = "wasm32", no_std)]
+
+use cairn::*;
+
+record! {
+    /// Where a token is in the list of all tokens and in its owner's, so that it can be taken out of both.
+    pub struct Item { owner: Account, approved: Option<Account>, properties: Str, among_all: u32, among_own: u32 }
+}
+
+static SYMBOL: Cell<Str> = Cell::new("symbol");
+static MINTER: Cell<Account> = Cell::new("minter");
+static ITEMS: Map<Bytes, Item> = Map::new("item");
+static ALL: List<Bytes> = List::new("all");
+static COUNTS: Map<Account, u32> = Map::new("count"); // of an owner's tokens
+static OWN: Map<(Account, u32), Bytes> = Map::new("own"); // an owner's tokens, from 0 to below the count
+
+const MAX_ID: usize = 64; // bytes
+const MAX_LISTED: u32 = 100;
+
+interface! {
+    /// A contract that wants to know what it gets.
+    Receiver {
+        write fn onNEP11Payment(from: Account, amount: u64, tokenId: Bytes, data: Option<Bytes>);
+    }
+}
+
+contract! {
+    events {
+        /// A token moved; a minted one from the zero account, a burned one to it. The amount is 1.
+        Transfer { from: Account, to: Account, amount: u64, tokenId: Bytes }
+        /// Another than the owner may move a token once, or nobody.
+        Approval { owner: Account, approved: Option<Account>, tokenId: Bytes }
+    }
+
+    init fn init(symbol: Str) {
+        SYMBOL.set(&symbol);
+        MINTER.set(&caller());
+    }
+
+    read fn symbol() -> Str {
+        SYMBOL.get()
+    }
+
+    /// 0: a token cannot be divided.
+    read fn decimals() -> u32 {
+        0
+    }
+
+    read fn totalSupply() -> u64 {
+        ALL.len() as u64
+    }
+
+    read fn balanceOf(owner: Account) -> u64 {
+        COUNTS.get(&owner) as u64
+    }
+
+    read fn ownerOf(tokenId: Bytes) -> Account {
+        item(&tokenId).owner
+    }
+
+    /// What the minter said of a token: the JSON of an object with the member name, as NEP-11 has it.
+    read fn properties(tokenId: Bytes) -> Str {
+        item(&tokenId).properties
+    }
+
+    /// Who else may move a token.
+    read fn approved(tokenId: Bytes) -> Option<Account> {
+        item(&tokenId).approved
+    }
+
+    /// Tokens from a position on, at most 100.
+    read fn tokens(start: u32, count: u32) -> &'static [Bytes] {
+        listed(start, count, ALL.len(), |i| ALL.get(i))
+    }
+
+    /// An owner's tokens from a position on, at most 100.
+    read fn tokensOf(owner: Account, start: u32, count: u32) -> &'static [Bytes] {
+        listed(start, count, COUNTS.get(&owner), |i| OWN.find(&(owner, i)))
+    }
+
+    /// Makes a token; the minter's right.
+    write fn mint(to: Account, tokenId: Bytes, properties: Str) {
+        require(caller() == MINTER.get(), "only the minter may mint");
+        require(!tokenId.0.is_empty() && tokenId.0.len() <= MAX_ID, "a token's ID has 1 to 64 bytes");
+        require(ITEMS.find(&tokenId).is_none(), "there is such a token");
+        require(to != Account::ZERO, "the zero account cannot receive");
+        let item = Item { owner: to, approved: None, properties, among_all: ALL.push(&tokenId), among_own: 0 };
+        put(to, tokenId, item);
+        moved(Account::ZERO, to, tokenId, None);
+    }
+
+    /// Destroys a token of the caller's.
+    write fn burn(tokenId: Bytes) {
+        let item = item(&tokenId);
+        require(caller() == item.owner, "only the owner may burn");
+        take(&item);
+        ALL.swap_remove(item.among_all);
+        if let Some(last) = ALL.get(item.among_all) {
+            ITEMS.set(&last, &Item { among_all: item.among_all, ..self::item(&last) });
+        }
+        ITEMS.remove(&tokenId);
+        Transfer { from: item.owner, to: Account::ZERO, amount: 1, tokenId }.emit();
+    }
+
+    /// Lets an account move a token once, or nobody.
+    write fn approve(to: Option<Account>, tokenId: Bytes) {
+        let item = item(&tokenId);
+        require(caller() == item.owner, "only the owner may approve");
+        ITEMS.set(&tokenId, &Item { approved: to, ..item });
+        Approval { owner: item.owner, approved: to, tokenId }.emit();
+    }
+
+    /// Moves a token of the caller's, or one that the caller is approved for. A contract that gets it is told, with the
+    /// data, and can refuse it.
+    write fn transfer(to: Account, tokenId: Bytes, data: Option<Bytes>) -> bool {
+        let item = item(&tokenId);
+        let by = caller();
+        require(by == item.owner || Some(by) == item.approved, "not the owner's, nor approved");
+        require(to != Account::ZERO, "the zero account cannot receive");
+        take(&item);
+        put(to, tokenId, self::item(&tokenId)); // taking may have changed where it is
+        moved(item.owner, to, tokenId, data);
+        true
+    }
+}
+
+fn item(id: &Bytes) -> Item {
+    require(id.0.len() <= MAX_ID, "no such token");
+    ITEMS.find(id).or_revert("no such token")
+}
+
+/// Takes a token out of its owner's, whose last one takes its place.
+fn take(item: &Item) {
+    let last = COUNTS.get(&item.owner) - 1;
+    if item.among_own != last {
+        let id = OWN.find(&(item.owner, last)).or_revert("no such token");
+        OWN.set(&(item.owner, item.among_own), &id);
+        ITEMS.set(&id, &Item { among_own: item.among_own, ..self::item(&id) });
+    }
+    OWN.remove(&(item.owner, last));
+    if last == 0 {
+        COUNTS.remove(&item.owner)
+    } else {
+        COUNTS.set(&item.owner, &last)
+    }
+}
+
+/// Puts a token behind an account's others; nobody is approved for it any more.
+fn put(to: Account, id: Bytes, item: Item) {
+    let count = COUNTS.get(&to);
+    OWN.set(&(to, count), &id);
+    COUNTS.set(&to, &(count + 1));
+    ITEMS.set(&id, &Item { owner: to, approved: None, among_own: count, ..item });
+}
+
+/// Says that a token moved: in an event, and to a contract that gets it from another and wants to know. That is the last
+/// thing a call does, and the receiver cannot call this contract back meanwhile.
+fn moved(from: Account, to: Account, id: Bytes, data: Option<Bytes>) {
+    Transfer { from, to, amount: 1, tokenId: id }.emit();
+    if to == caller() {
+        return;
+    }
+    match Receiver::at(to).onNEP11Payment(from, 1, id, data) {
+        Err(Failure { code: 3 | 4, .. }) => {} // a user, or a contract that does not ask
+        told => told.or_fail(),
+    }
+}
+
+fn listed(start: u32, count: u32, len: u32, at: impl Fn(u32) -> Option<Bytes>) -> &'static [Bytes] {
+    let n = count.min(MAX_LISTED).min(len.saturating_sub(start));
+    list(n as usize, |i| at(start + i as u32).or_revert("no such token"))
+}
+
+#[cfg(test)]
+mod tests;
