@@ -193,6 +193,40 @@ func TestNFT(t *testing.T) {
 	})
 }
 
+func TestMultisig(t *testing.T) {
+	both(t, "multisig", func(t *testing.T, module string) {
+		c := contracttest.New(t)
+		alice, bob, eve := c.Account("alice"), c.Account("bob"), c.Account("eve")
+		k := deploy(c, t, module, args{"owners": []any{alice, bob}, "threshold": 2})
+		gold := token(c, t, "Gold")
+		gold.Call(alice, "transfer", args{"to": k.Account(), "amount": 50}).Must(t)
+		give := fmt.Sprintf(`{"to":"%s","amount":50}`, eve.Account)
+		k.Call(eve, "propose", args{"to": gold.Account(), "method": "transfer", "args": "0x", "value": 0}).Reverts(t, "only an owner may")
+		proposal := args{"to": gold.Account(), "method": "transfer", "args": fmt.Sprintf("0x%x", give), "value": 0}
+		k.Call(alice, "propose", proposal).Must(t)
+		k.Call(alice, "execute", args{"id": 0}).Reverts(t, "too few confirmations")
+		k.Call(bob, "confirm", args{"id": 0}).Must(t)
+		k.Call(alice, "execute", args{"id": 0}).Must(t)
+		k.Call(alice, "execute", args{"id": 0}).Reverts(t, "executed already")
+		shows(t, gold, "balanceOf", args{"address": eve}, "50")
+
+		k.Call(eve, "deposit", nil, contracttest.Options{Value: 9}).Must(t)
+		pay := args{"to": bob, "method": "", "args": "0x", "value": 9}
+		k.Call(alice, "propose", pay).Must(t)
+		owners := fmt.Sprintf(`{"owners":["%s"],"threshold":1}`, bob.Account)
+		k.Call(bob, "propose", args{"to": k.Account(), "method": "setOwners", "args": fmt.Sprintf("0x%x", owners), "value": 0}).Must(t)
+		k.Call(alice, "confirm", args{"id": 2}).Must(t)
+		k.Call(alice, "execute", args{"id": 2}).Must(t) // a call of itself
+		k.Call(bob, "execute", args{"id": 1}).Reverts(t, "the owners have changed since")
+		k.Call(bob, "propose", pay).Must(t)
+		had := c.Balance(k.Account())
+		k.Call(bob, "execute", args{"id": 3}).Must(t)
+		if left := c.Balance(k.Account()); had != 9 || left != 0 {
+			t.Errorf("%d coins, then %d", had, left)
+		}
+	})
+}
+
 // codeHash is that of a module, as the router's init takes it.
 func codeHash(t *testing.T, name string) string {
 	t.Helper()

@@ -1,0 +1,234 @@
+// An account of several owners: what so many of them confirm, it calls or pays.
+// It is reentrant because it changes its own owners by calling itself. Each function is whole before it calls, so that
+// others may run in the middle of `execute`.
+import { Account, Bytes, Call, caller, Cell, emit, List, Map, pay, require, self, value as coins } from "@cairn-chain/contract";
+
+const ownerList = new List<Account>("owners");
+const needed = new Cell<u32>("threshold");
+/** How often the owners changed. */
+const era = new Cell<u32>("era");
+const made = new List<Proposal>("proposals");
+const confirmed = new Map<Confirmation, bool>("confirmed");
+
+const MAX_OWNERS = 16;
+const MAX_METHOD = 64; // characters
+const MAX_ARGS = 8192; // bytes
+
+@record
+class Proposal {
+  constructor(
+    public to: Account,
+    public method: string,
+    public args: Bytes,
+    public value: u64,
+    public era: u32,
+    public executed: bool,
+  ) {}
+}
+
+@record
+class Confirmation {
+  constructor(
+    public id: u32,
+    public owner: Account,
+  ) {}
+}
+
+@event
+class Deposited {
+  constructor(
+    public from: Account,
+    public amount: u64,
+  ) {}
+}
+
+@event
+class Proposed {
+  constructor(
+    public id: u32,
+    public by: Account,
+    public to: Account,
+    public method: string,
+    public args: Bytes,
+    public value: u64,
+  ) {}
+}
+
+@event
+class Confirmed {
+  constructor(
+    public id: u32,
+    public by: Account,
+  ) {}
+}
+
+@event
+class Revoked {
+  constructor(
+    public id: u32,
+    public by: Account,
+  ) {}
+}
+
+@event
+class Executed {
+  constructor(
+    public id: u32,
+    public by: Account,
+  ) {}
+}
+
+@event
+class OwnersSet {
+  constructor(
+    public era: u32,
+    public threshold: u32,
+    public owners: Account[],
+  ) {}
+}
+
+/** Lets the contract be called while it is on the call stack. */
+export function _reentrant(): void {}
+
+/** Takes as many confirmations as the threshold says. */
+@init
+export function init(owners: Account[], threshold: u32): void {
+  change(owners, threshold);
+}
+
+@read
+export function owners(): Account[] {
+  const all: Account[] = [];
+  for (let i: u32 = 0; i < ownerList.length; i++) all.push(ownerList.get(i));
+  return all;
+}
+
+@read
+export function threshold(): u32 {
+  return needed.get();
+}
+
+@read
+export function proposals(): u32 {
+  return made.length;
+}
+
+/** How many owners have confirmed a proposal. */
+@read
+export function confirmations(id: u32): u32 {
+  find(id);
+  return count(id);
+}
+
+@read
+export function isConfirmed(id: u32, owner: Account): bool {
+  return confirmed.get(new Confirmation(id, owner));
+}
+
+@read
+export function isExecuted(id: u32): bool {
+  return find(id).executed;
+}
+
+/** Takes coins. Such as are just sent to the account can be spent too. */
+@write
+@payable
+export function deposit(): void {
+  emit(new Deposited(caller(), coins()));
+}
+
+/** Proposes a call with arguments as they are, and coins that go with it; without a method it is a payment. The caller
+ * confirms it by this. */
+@write
+export function propose(to: Account, method: string, args: Bytes, value: u64): u32 {
+  const by = owner();
+  require(method.length <= MAX_METHOD && args.length <= MAX_ARGS, "too long");
+  require(method.length > 0 || (args.length == 0 && value > 0), "a payment has coins and no arguments");
+  const id = made.push(new Proposal(to, method, args, value, era.get(), false));
+  emit(new Proposed(id, by, to, method, args, value));
+  confirmed.set(new Confirmation(id, by), true);
+  emit(new Confirmed(id, by));
+  return id;
+}
+
+@write
+export function confirm(id: u32): void {
+  const by = owner();
+  open(id);
+  require(!isConfirmed(id, by), "confirmed already");
+  confirmed.set(new Confirmation(id, by), true);
+  emit(new Confirmed(id, by));
+}
+
+/** Takes the caller's confirmation back. */
+@write
+export function revoke(id: u32): void {
+  const by = owner();
+  open(id);
+  require(isConfirmed(id, by), "not confirmed");
+  confirmed.delete(new Confirmation(id, by));
+  emit(new Revoked(id, by));
+}
+
+/** Does what enough owners have confirmed. Where that fails nothing has happened, and it can be tried again. */
+@write
+export function execute(id: u32): void {
+  const by = owner();
+  const p = open(id);
+  require(count(id) >= needed.get(), "too few confirmations");
+  p.executed = true;
+  made.set(id, p); // before the call, which may come back
+  emit(new Executed(id, by));
+  if (p.method.length == 0) pay(p.to, p.value);
+  else new Call(p.to, p.method).raw(p.args).value(p.value).send();
+}
+
+/** Changes the owners: by a proposal of theirs only. What was proposed before is void. */
+@write
+export function setOwners(owners: Account[], threshold: u32): void {
+  require(caller() == self(), "only by a proposal");
+  change(owners, threshold);
+}
+
+function change(owners: Account[], threshold: u32): void {
+  require(owners.length > 0 && owners.length <= MAX_OWNERS, "1 to 16 owners");
+  require(threshold > 0 && threshold <= <u32>owners.length, "a threshold is from 1 to the number of owners");
+  while (ownerList.length > 0) ownerList.pop();
+  for (let i = 0; i < owners.length; i++) {
+    require(!owners[i].isZero() && owners[i] != self(), "not an owner");
+    for (let j = 0; j < i; j++) require(owners[i] != owners[j], "an owner is given twice");
+    ownerList.push(owners[i]);
+  }
+  needed.set(threshold);
+  era.set(era.get() + 1);
+  emit(new OwnersSet(era.get(), threshold, owners));
+}
+
+/** The caller, who must be an owner. */
+function owner(): Account {
+  const by = caller();
+  const length = ownerList.length;
+  for (let i: u32 = 0; i < length; i++) if (ownerList.get(i) == by) return by;
+  require(false, "only an owner may");
+  return by;
+}
+
+function find(id: u32): Proposal {
+  require(id < made.length, "no such proposal");
+  return made.get(id);
+}
+
+/** A proposal that still counts. */
+function open(id: u32): Proposal {
+  const p = find(id);
+  require(!p.executed, "executed already");
+  require(p.era == era.get(), "the owners have changed since");
+  return p;
+}
+
+function count(id: u32): u32 {
+  let n: u32 = 0;
+  const length = ownerList.length;
+  for (let i: u32 = 0; i < length; i++) if (isConfirmed(id, ownerList.get(i))) n++;
+  return n;
+}

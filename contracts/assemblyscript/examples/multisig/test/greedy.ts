@@ -1,0 +1,19 @@
+// An owner that is a contract: when it is paid, it tries to have the same proposal executed again.
+import { Account, Call, caller, Cell } from "@cairn-chain/contract";
+
+const proposal = new Cell<u32>("proposal");
+
+/** Lets the contract be called while it is on the call stack. */
+export function _reentrant(): void {}
+
+@write
+export function confirm(multisig: Account, id: u32): void {
+  proposal.set(id);
+  new Call(multisig, "confirm").u64("id", id).send();
+}
+
+@write
+@payable
+export function take(): void {
+  new Call(caller(), "execute").u64("id", proposal.get()).send();
+}
