@@ -244,6 +244,7 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 	defer view.Close()
 	run := exec.Begin(tip.Parameters, l.reader(view), seed, l.Machine())
 	run.Reserve(l.expected)
+	run.SpareLoad()
 	included := make([]*types.VerifiedTx, 0, l.expected)
 	if tip.Override {
 		if err := run.Override(); err != nil {

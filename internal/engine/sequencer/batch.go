@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -31,6 +32,7 @@ const (
 	Deferred Fate = "deferred" // the time that it had was over: it comes again, where it is the first so in the next block and with more time
 	Overran  Fate = "dropped"  // it had all the time that one may have: dropped, its sender and the code that it calls wait
 	Faulty   Fate = "faulty"   // the engine failed on it: dropped, and the code is in quarantine
+	NoRoom   Fate = "no room"  // the block can load no further code: it comes again, the first so before all others in the next block
 )
 
 // LeftOut is a transaction that was tried in a block and is not in it, though it is valid.
@@ -165,6 +167,9 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 			b.faulty[fault.Code] = true
 		}
 		b.left = append(b.left, LeftOut{tx, Faulty, err})
+	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as time that contracts took
+		b.paces.ran(tx, 0, took, b.start)
+		b.left = append(b.left, LeftOut{tx, NoRoom, err})
 	case errors.Is(err, ledger.ErrOverdue):
 		b.paces.ran(tx, 0, took, b.start)
 		fate := Deferred

@@ -238,7 +238,7 @@ func (s *Solo) judge(left []LeftOut) error {
 	s.deferred = nil
 	for _, l := range left {
 		switch {
-		case l.Fate == Deferred && s.deferred == nil:
+		case (l.Fate == Deferred || l.Fate == NoRoom) && s.deferred == nil:
 			s.deferred = l.Tx
 		case l.Fate == Overran:
 			if err := s.penalise(l.Tx); err != nil {

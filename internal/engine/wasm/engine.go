@@ -28,7 +28,7 @@ type Options struct {
 
 	// What is kept in memory beside running instances. What falls out was not used for longest.
 	Codes       int // modules: 65,536
-	Idle        int // instances: 1,024
+	Idle        int // instances: 4,096, more than a block of the default gas limit can load codes
 	IdlePerCode int // instances of one module: 64
 	Bytes       int // of modules, machine code and instances together, about: DefaultBytes
 
@@ -50,7 +50,7 @@ const (
 func (o Options) withDefaults() Options {
 	setDefault(&o.DirBytes, DefaultDirBytes)
 	setDefault(&o.Codes, 65_536)
-	setDefault(&o.Idle, 1024)
+	setDefault(&o.Idle, 4096)
 	setDefault(&o.IdlePerCode, 64)
 	setDefault(&o.Bytes, DefaultBytes)
 	o.Fresh = o.Fresh || o.Interpreter

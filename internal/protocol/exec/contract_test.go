@@ -101,7 +101,7 @@ func TestDeploy(t *testing.T) {
 	c.outcome(result, Success, "made with 5")
 	r := result.Receipts[0]
 	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and what init itself takes.
-	inside := types.Gas(130+1) + 130 + (12_000 + 8*4 + 64*4 + 2 + 50_000) + 130 + (130 + 3)
+	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 50_000) + 130 + (130 + 8*11 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
 		t.Errorf("contract %s, used %d, want %d; stored %q, %d coins", r.Contract, r.GasUsed, price+inside, c.stored(id, "args"), c.coins(id))
 	}

@@ -179,7 +179,7 @@ func (i *invocation) name(pointer, n, limit uint32) (string, bool) {
 // setOutput is return_data and revert.
 func (i *invocation) setOutput(price uint64, exit vm.Exit) (vm.Exit, error) {
 	pointer, n := i.u32(0), i.u32(1)
-	if !i.gas.Take(price + copies(uint64(n))) {
+	if !i.gas.Take(price + uint64(schedule.OutputByte)*uint64(n) + copies(uint64(n))) {
 		return vm.OutOfGas, nil
 	}
 	data, ok := i.bounded(pointer, n, types.MaxArgsBytes)

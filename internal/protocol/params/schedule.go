@@ -66,6 +66,7 @@ type Schedule struct {
 	NativeTransfer        types.Gas
 	CallValue             types.Gas // of a nested call that moves value
 	AccountLookup         types.Gas // balance, code_hash
+	OutputByte            types.Gas // of return_data and revert
 	Emit                  types.Gas
 	EmitByte              types.Gas // of name, topics and data
 	SHA256                types.Gas
@@ -89,12 +90,12 @@ var Schedule1 = Schedule{
 	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 12, DivRem64: 20,
 	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 1,
 	HostFunction: 130, CopyBytesPerGas: 4,
-	StorageRead: 4_000, StorageReadKeyByte: 8, StorageReadValueByte: 16,
-	StorageWrite: 12_000, StorageWriteKeyByte: 8, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16, StorageLongValue: 25_000,
-	NativeTransfer: 9_000, CallValue: 9_000, AccountLookup: 4_000,
-	Emit: 1_000, EmitByte: 16,
-	SHA256: 350, SHA256Byte: 2, Keccak256: 1_100, Keccak256Byte: 6, Blake3: 400, Blake3Byte: 2,
-	SchnorrVerify: 130_000, SchnorrVerifyByte: 2, ECDSARecover: 350_000,
+	StorageRead: 4_000, StorageReadKeyByte: 12, StorageReadValueByte: 16,
+	StorageWrite: 12_000, StorageWriteKeyByte: 12, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16, StorageLongValue: 25_000,
+	NativeTransfer: 9_000, CallValue: 9_000, AccountLookup: 5_000,
+	OutputByte: 8, Emit: 2_000, EmitByte: 16,
+	SHA256: 350, SHA256Byte: 4, Keccak256: 1_100, Keccak256Byte: 6, Blake3: 400, Blake3Byte: 2,
+	SchnorrVerify: 170_000, SchnorrVerifyByte: 6, ECDSARecover: 350_000,
 }
 
 // Text is the schedule's canonical text: a line "Name price" for each field, in order.

@@ -50,27 +50,28 @@ var prices = []struct {
 	{"HostFunction", 130},
 	{"CopyBytesPerGas", 4},
 	{"StorageRead", 4_000},
-	{"StorageReadKeyByte", 8},
+	{"StorageReadKeyByte", 12},
 	{"StorageReadValueByte", 16},
 	{"StorageWrite", 12_000},
-	{"StorageWriteKeyByte", 8},
+	{"StorageWriteKeyByte", 12},
 	{"StorageWriteValueByte", 64},
 	{"StorageNewKey", 50_000},
 	{"StorageOldByte", 16},
 	{"StorageLongValue", 25_000},
 	{"NativeTransfer", 9_000},
 	{"CallValue", 9_000},
-	{"AccountLookup", 4_000},
-	{"Emit", 1_000},
+	{"AccountLookup", 5_000},
+	{"OutputByte", 8},
+	{"Emit", 2_000},
 	{"EmitByte", 16},
 	{"SHA256", 350},
-	{"SHA256Byte", 2},
+	{"SHA256Byte", 4},
 	{"Keccak256", 1_100},
 	{"Keccak256Byte", 6},
 	{"Blake3", 400},
 	{"Blake3Byte", 2},
-	{"SchnorrVerify", 130_000},
-	{"SchnorrVerifyByte", 2},
+	{"SchnorrVerify", 170_000},
+	{"SchnorrVerifyByte", 6},
 	{"ECDSARecover", 350_000},
 }
 
@@ -98,7 +99,7 @@ func TestSchedule1(t *testing.T) {
 
 // schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const schedule1Digest = "4f77d4ed6ac479e2e5e4b9a9077958ccffb4c194f305ce4990ff1d3163f8a4e2"
+const schedule1Digest = "be5428071c79400450f4eab7e5477fb38458a8809a73947dd1ecf50605eb57b1"
 
 func TestSchedule1Digest(t *testing.T) {
 	digest := params.Schedule1.Digest()

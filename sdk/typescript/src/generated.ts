@@ -844,6 +844,7 @@ export interface Reasons {
   busy: -32040;
   cannot_pay: -32004;
   code_too_long: -32012;
+  engine_failed: -32013;
   fee_too_low: -32005;
   field_too_long: -32009;
   gas_over_block: -32008;
@@ -860,12 +861,14 @@ export interface Reasons {
   nonce_too_low: -32003;
   not_producer: -32009;
   out_of_range: -32602;
+  overran: -32013;
   primary_unreachable: -32030;
   priority_over_max: -32009;
   proof_not_ready: -32020;
   proof_not_stored: -32020;
   proof_window: -32021;
   pruned: -32021;
+  quarantined: -32013;
   read_only: -32030;
   replacement_underpriced: -32005;
   sender_is_contract: -32009;
