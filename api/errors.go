@@ -91,7 +91,8 @@ var (
 	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "a field of the transaction is too long")
 	// ErrCodeTooLong: a deploy's code is over its limit.
 	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "the contract's code is too long")
-	// ErrReadOnly: this node does not take transactions; data.primary is where one may be sent to.
+	// ErrReadOnly: this node does not take transactions; data.primary is where one may be sent to. A producer that has handed
+	// over and follows no other does not know where.
 	ErrReadOnly = reason(CodeReadOnly, "read_only", "this node is read-only")
 	// ErrNoPrimary: this node hands transactions to data.primary, which does not answer. The transaction may have arrived
 	// there: sending it again is safe.
@@ -116,7 +117,8 @@ var (
 	// blocks that it has proofs of, if any.
 	ErrProofNotStored = jsonrpc.NewError(CodeProofNotReady, "the proof is not stored here", "reason", "proof_not_stored", "status", "not_stored")
 	// ErrHalted: the node takes no more blocks, because of what data.cause names; data.height is the last verified block's.
-	// State at that height and those before is served where the call names the height.
+	// State at that height and those before is served where the call names the height. A producer that has halted refuses
+	// transactions with it.
 	ErrHalted = reason(CodeHalted, "halted", "the node has halted: its latest state is not the chain's any more")
 	// ErrProofWindow: too much was written since that height to prove it; data.oldestHeight is the oldest that can be proved.
 	ErrProofWindow = reason(CodePruned, "proof_window", "too much was written since that height to prove its state")
@@ -155,7 +157,7 @@ var admissionErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrCannotPay, ErrFeeTooLow,
 	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
 	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
-	ErrNoPrimary, ErrBusy, ErrQuarantined, ErrOverran,
+	ErrNoPrimary, ErrHalted, ErrBusy, ErrQuarantined, ErrOverran,
 }
 
 // with returns errors and one more in a slice of their own.

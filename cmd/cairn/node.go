@@ -27,6 +27,7 @@ type nodeSettings struct {
 	Genesis     string        `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
 	Mode        string        `setting:"mode" usage:"what the node is: primary, which makes the blocks; replica, which follows another node; archive, a replica that keeps the whole history"`
 	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
+	LockDir     string        `setting:"lock-dir" usage:"directory of the record of what the producer's key signed (default the key's)"`
 	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
 	AdminAddr   string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
@@ -227,7 +228,7 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 	}
 	return node.Config{
 		Mode: api.Mode(s.Mode), Follow: follow, Log: log,
-		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
+		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
 		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Contracts: contracts,
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
@@ -283,7 +284,7 @@ func (s nodeSettings) key() (*crypto.PrivateKey, error) {
 	if s.ProtocolKey == "" && s.Mode != string(api.ModePrimary) {
 		return nil, nil
 	}
-	path := orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile)
+	path := s.keyPath()
 	key, err := node.ReadProtocolKey(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -293,6 +294,8 @@ func (s nodeSettings) key() (*crypto.PrivateKey, error) {
 	}
 	return &key, nil
 }
+
+func (s nodeSettings) keyPath() string { return orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile) }
 
 // orIn is the path that was given, or the file of that name in dir.
 func orIn(dir, path, name string) string {

@@ -82,6 +82,8 @@ var causes = []cause{
 	{alert: "CairnBehind", text: "the disk of a replica hangs: fsfreeze", follows: true, diskMiB: 400, bring: hang},
 	{alert: "CairnNoUpstream", text: "kill -9 of the primary of a replica", follows: true, bring: noUpstream},
 	{alert: "CairnUpstreamLied", text: "a proxy between primary and replica that changes a digit of every block", follows: true, bring: lie},
+	{alert: "CairnOldKeySigns", text: "a copy of a primary's directory, started in its place after it handed over to another key", follows: true,
+		prepare: retire, bring: comeBack},
 	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 25, 100, 0) }},
 	{alert: "CairnWriteStalls", text: "ten blocks a second for a database that makes a file of each and may have two unmerged",
@@ -185,17 +187,22 @@ func asAsked(ctx context.Context, err error) error {
 	return err
 }
 
-func handOver(ctx context.Context, st *stage) error {
+// nextKey makes a key for the next producer, and returns its file and account.
+func (st *stage) nextKey() (file, account string, err error) {
 	next, err := crypto.GenerateKey(rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	file = filepath.Join(st.dir, "next.key")
+	return file, types.Account(next.PublicKey()).String(), os.WriteFile(file, fmt.Appendf(nil, "%x\n", next.Bytes()), 0o600)
+}
+
+func handOver(ctx context.Context, st *stage) error {
+	file, next, err := st.nextKey()
 	if err != nil {
 		return err
 	}
-	secret := next.Bytes()
-	file := filepath.Join(st.dir, "next.key")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "%x\n", secret), 0o600); err != nil {
-		return err
-	}
-	if err := st.configure(ctx, "--producer", types.Account(next.PublicKey()).String()); err != nil {
+	if err := st.node.configure(ctx, st, "--producer", next); err != nil {
 		return err
 	}
 	return until(ctx, func(ctx context.Context) error {
@@ -203,9 +210,9 @@ func handOver(ctx context.Context, st *stage) error {
 	})
 }
 
-// configure changes the chain's parameters.
-func (st *stage) configure(ctx context.Context, args ...string) error {
-	return st.cairn(ctx, append([]string{"configure", "--rpc-url", st.url(), "--protocol-key", filepath.Join(st.data, "protocol.key")}, args...)...)
+// configure changes the parameters of the chain of the node, which is the stage's or its upstream.
+func (n *node) configure(ctx context.Context, st *stage, args ...string) error {
+	return st.cairn(ctx, append([]string{"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key")}, args...)...)
 }
 
 // fillMempool sends what the pool holds while blocks take next to nothing of it.
@@ -214,14 +221,14 @@ func fillMempool(ctx context.Context, st *stage) error {
 	if err != nil {
 		return asAsked(ctx, err)
 	}
-	if err := st.configure(ctx, "--gas-limit", "1000000"); err != nil {
+	if err := st.node.configure(ctx, st, "--gas-limit", "1000000"); err != nil {
 		return err
 	}
 	if err := send(ctx); err != nil {
 		return asAsked(ctx, err)
 	}
 	return until(ctx, func(ctx context.Context) error {
-		return st.configure(ctx, "--gas-limit", "1000000000", "--max-fee", "1000000")
+		return st.node.configure(ctx, st, "--gas-limit", "1000000000", "--max-fee", "1000000")
 	})
 }
 

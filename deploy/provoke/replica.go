@@ -12,9 +12,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // upstreamPort is where a primary's JSON-RPC is, after the port of the replica that follows it.
@@ -158,23 +160,67 @@ func backup(ctx context.Context, st *stage) error {
 // restore puts the copy in the place of the primary's directory: the primary signs other blocks where the replica has
 // some. What is right again is what docs/operators.md says: the chain that the replica has, and its evidence moved away.
 func restore(ctx context.Context, st *stage) error {
-	live, kept := st.upstream.data, filepath.Join(st.dir, "kept")
-	if err := errors.Join(st.upstream.stop(os.Kill), os.Rename(live, kept), os.Rename(filepath.Join(st.dir, "copy"), live)); err != nil {
-		return err
-	}
-	if err := st.upstream.start(ctx, produce...); err != nil {
+	if err := st.runCopy(ctx); err != nil {
 		return err
 	}
 	return until(ctx, func(ctx context.Context) error {
 		const evidence = "halted.json"
-		err := errors.Join(st.stop(os.Interrupt), st.upstream.stop(os.Interrupt), os.RemoveAll(live), os.Rename(kept, live),
-			os.Rename(filepath.Join(st.data, evidence), filepath.Join(st.dir, evidence)))
+		err := errors.Join(st.stop(os.Interrupt), st.runLive(ctx), os.Rename(filepath.Join(st.data, evidence), filepath.Join(st.dir, evidence)))
 		if err != nil {
 			return fmt.Errorf("make the chain whole again: %w", err)
 		}
-		if err := st.upstream.start(ctx, produce...); err != nil {
-			return err
-		}
 		return st.start(ctx, st.starts...)
+	})
+}
+
+// runCopy runs the primary on the copy of its directory; runLive runs it on its own again.
+func (st *stage) runCopy(ctx context.Context) error {
+	live := st.upstream.data
+	if err := errors.Join(st.upstream.stop(os.Kill), os.Rename(live, st.kept()), os.Rename(filepath.Join(st.dir, "copy"), live)); err != nil {
+		return err
+	}
+	return st.upstream.start(ctx, produce...)
+}
+
+func (st *stage) runLive(ctx context.Context, args ...string) error {
+	live := st.upstream.data
+	if err := errors.Join(st.upstream.stop(os.Interrupt), os.RemoveAll(live), os.Rename(st.kept(), live)); err != nil {
+		return err
+	}
+	return st.upstream.start(ctx, append(slices.Clone(produce), args...)...)
+}
+
+// kept is where the primary's directory is while it runs on the copy.
+func (st *stage) kept() string { return filepath.Join(st.dir, "kept") }
+
+// retire copies the primary's directory and then has it hand over to another key, until the replica has blocks of that.
+func retire(ctx context.Context, st *stage) error {
+	if err := backup(ctx, st); err != nil {
+		return err
+	}
+	file, next, err := st.nextKey()
+	if err != nil {
+		return err
+	}
+	if err := st.upstream.configure(ctx, st, "--producer", next); err != nil {
+		return err
+	}
+	err = errors.Join(st.upstream.stop(os.Interrupt), st.upstream.start(ctx, append(slices.Clone(produce), "--protocol-key", file)...))
+	if err != nil {
+		return err
+	}
+	return every(ctx, scrape/2, func() (bool, error) {
+		p, err := st.client.Parameters(ctx)
+		return err == nil && types.Account(p.Producer).String() == next, err
+	})
+}
+
+// comeBack runs the primary on the copy, with the key that has handed over, until it has its own directory again.
+func comeBack(ctx context.Context, st *stage) error {
+	if err := st.runCopy(ctx); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		return st.runLive(ctx, "--protocol-key", filepath.Join(st.dir, "next.key"))
 	})
 }

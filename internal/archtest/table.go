@@ -60,13 +60,13 @@ var rows = map[string][]string{
 	"internal/protocol/exec":               {"types", "codec", "crypto/bip340", "crypto/foreign", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
-	"internal/storage/kv":    {},
-	"internal/storage/chain": {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/storage/mark":  {"types"},
+	"internal/storage/kv":         {},
+	"internal/storage/chain":      {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/storage/heightlock": {"types", "internal/storage/kv"},
 
 	// What runs.
 	"internal/engine/flat":            {"types", "internal/engine/parallel"},
-	"internal/engine/ledger":          {"types", "internal/engine/flat", "internal/engine/parallel", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/ledger":          {"types", "internal/engine/flat", "internal/engine/parallel", "internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool":         {"types", "codec", "crypto/bip340", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
 	"internal/engine/aside":           {"types", "internal/engine/mempool/journal", "internal/protocol/vm"},
@@ -75,7 +75,7 @@ var rows = map[string][]string{
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
 	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
 	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/engine/pause", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/aside", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/chain"},
+	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/aside", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/chain", "internal/storage/heightlock"},
 
 	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon", "internal/storage/chain"},
 

@@ -10,7 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/storage/mark"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -174,50 +175,53 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 }
 
 // TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not go on behind
-// an earlier block before someone says so.
+// an earlier block before someone says so, not even where one block is missing that was made a moment before.
 func TestLostBlocksAreNoticed(t *testing.T) {
 	dir := initialize(t, "--block-time", "100ms")
-	guard := filepath.Join(dir, "head.mark")
-	marked := func() types.Height {
-		f, err := mark.Open(guard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return f.Last().Height
-	}
 	node := start(t, "node", "--data-dir", dir)
-	for block, err := range connect(t, node).SubscribeBlocks(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
+	// seen waits for some blocks and returns the last.
+	seen := func() (last types.Height) {
+		t.Helper()
+		count := 0
+		for block, err := range connect(t, node).SubscribeBlocks(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last = block.Height; count == 3 {
+				break
+			}
+			count++
 		}
-		if height := marked(); height > 1 && height <= block.Height {
-			break
-		}
+		return last
 	}
+	seen()
 	node.Kill()
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
 		t.Fatalf("it does not go on after being killed: %v", err)
 	}
 	node = start(t, "node", "--data-dir", dir)
-	stopped := marked()
-	for _, err := range connect(t, node).SubscribeBlocks(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if marked() > stopped {
-			break
-		}
-	}
+	last := seen()
 	node.Kill()
+	locks, err := filepath.Glob(filepath.Join(dir, "signed-*"))
+	if err != nil || len(locks) != 1 {
+		t.Fatalf("locks %v, %v", locks, err)
+	}
+	lock, err := heightlock.Open(kv.FS{}, locks[0], types.BlockHash{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signed := lock.Last().Height; signed < last {
+		t.Errorf("block %d was told of, and %d is the last that is held", last, signed)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
 	damage(t, filepath.Join(dir, "db"), "*.log", func([]byte) []byte { return nil })
 	refused := newUser(t).fails(exitFailed, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
-	if !strings.Contains(refused.Message, "blocks are lost") || !strings.Contains(refused.Message, guard) {
+	if !strings.Contains(refused.Message, "blocks are lost") || !strings.Contains(refused.Message, locks[0]) {
 		t.Errorf("it says %q", refused.Message)
 	}
-	if err := os.Remove(guard); err != nil {
+	if err := os.Remove(locks[0]); err != nil {
 		t.Fatal(err)
 	}
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -69,7 +70,8 @@ func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 			return types.Genesis{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	files := kv.FS{}
+	if err := files.MakeDir(dir, 0o700); err != nil {
 		return types.Genesis{}, err
 	}
 	rendering, err := json.MarshalIndent(g, "", "  ")
@@ -77,20 +79,14 @@ func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 		return types.Genesis{}, err
 	}
 	key := n.Key.Bytes()
-	for _, file := range []struct {
-		name    string
-		content []byte
-		mode    os.FileMode
-	}{
-		{ProtocolKeyFile, []byte(hex.EncodeToString(key[:]) + "\n"), 0o600},
-		{SettingsFile, []byte(n.Settings), 0o644},
-		{GenesisFile, append(rendering, '\n'), 0o644}, // last: a directory with a genesis is whole
-	} {
-		if err := writeNew(filepath.Join(dir, file.name), file.content, file.mode); err != nil {
-			return types.Genesis{}, err
-		}
+	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(key[:])+"\n"), 0o600)
+	if err == nil {
+		err = files.WriteFile(filepath.Join(dir, SettingsFile), []byte(n.Settings))
 	}
-	return g, nil
+	if err == nil { // last: a directory with a genesis is whole, and on disk
+		err = files.WriteFile(filepath.Join(dir, GenesisFile), append(rendering, '\n'))
+	}
+	return g, err
 }
 
 // writeNew writes a file that must not exist, and syncs it.

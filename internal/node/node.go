@@ -36,8 +36,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
-	"github.com/cairn-chain/cairn/internal/storage/mark"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -49,6 +49,7 @@ type Config struct {
 	DataDir     string   // empty: everything in memory
 	Genesis     *types.Genesis
 	Key         *crypto.PrivateKey // of a node that makes blocks, now or once production is handed to it
+	LockDir     string             // where what Key signed is remembered; empty: DataDir
 	BlockTime   time.Duration      // of its blocks: sequencer.Instant, sequencer.Manual, or the interval
 	RPCAddr     string
 	HTTP        front.Config  // limits and protection of the public server; the node sets what it serves
@@ -83,7 +84,7 @@ type Node struct {
 	lock      io.Closer // of the data directory; nil in memory
 	db        *kv.DB
 	store     *chain.Store
-	mark      *mark.File // nil of a development chain
+	lockOfKey *heightlock.Lock // nil where there is no key, and of a development chain
 	book      *aside.Book
 	note      *sequencer.Note // nil in memory and without a key
 	engine    *wasm.Engine
@@ -138,9 +139,6 @@ func New(config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
-	if err := n.openMark(); err != nil {
-		return nil, err
-	}
 	if n.book, err = n.openBook(); err != nil {
 		return nil, err
 	}
@@ -148,6 +146,9 @@ func New(config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.openLedger(); err != nil {
+		return nil, err
+	}
+	if err := n.openLock(); err != nil {
 		return nil, err
 	}
 	n.pending = push.NewPending()
@@ -268,7 +269,7 @@ func openDatabase(dir string, options kv.Options) (*kv.DB, error) {
 		options.FS = kv.Memory()
 		return kv.Open(databaseDir, options)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := (kv.FS{}).MakeDir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	return kv.Open(filepath.Join(dir, databaseDir), options)
@@ -321,7 +322,6 @@ func (n *Node) Run(ctx context.Context) error {
 	defer stopProducing()
 	group.Go(func() error { return n.runEngine(producing) })
 	group.Go(func() error { return n.prune(producing) })
-	group.Go(func() error { return n.keepMark(producing) })
 	group.Go(func() error { return n.keepSnapshots(producing) })
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error { return n.prove(running) })
@@ -448,8 +448,8 @@ func (n *Node) Close() error {
 			errs = append(errs, engine.Close())
 		}
 	}
-	if n.mark != nil {
-		errs = append(errs, n.mark.Close())
+	if n.lockOfKey != nil {
+		errs = append(errs, n.lockOfKey.Close())
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -42,6 +43,9 @@ func (n *Node) newEngine() (err error) {
 		if n.config.Development != nil {
 			n.sequencer.ContinueTime()
 		}
+		if n.lockOfKey != nil {
+			n.sequencer.LockWith(n.lockOfKey)
+		}
 	}
 	n.produces.Store(n.replica == nil) // with an upstream it first hears from that what there is
 	if n.replica == nil {
@@ -67,6 +71,11 @@ func (n *Node) runEngine(ctx context.Context) error {
 			return err
 		}
 		produces := !n.produces.Load()
+		if produces {
+			if err := n.raiseLock(); err != nil {
+				return err
+			}
+		}
 		n.produces.Store(produces)
 		n.config.Log.Warn("the producer has changed", "height", n.store.Head().Header.Height, "this node produces", produces)
 	}
@@ -179,29 +188,52 @@ func (n *Node) handOnOnce(ctx context.Context, sent map[types.TxID]bool) bool {
 
 // sends is where the transactions go that clients send.
 func (n *Node) sends() rpc.Pool {
+	s := sender{Pool: n.pool, node: n}
 	switch {
 	case n.replica == nil:
-		return n.pool
 	case n.config.Follow.Refuse:
-		return sender{n.pool, n, replica.NewRefuser(n.replica, n.pool)}
+		s.following = replica.NewRefuser(n.replica, n.pool)
 	default:
-		return sender{n.pool, n, n.forwarder}
+		s.following = n.forwarder
 	}
+	return s
 }
 
-// sender is the pool of a node that follows another at times.
+// sender is the pool as clients may send to it.
 type sender struct {
 	*mempool.Pool
 	node      *Node
-	following rpc.Pool
+	following rpc.Pool // of a node that follows another at times; else nil
 }
 
-// AddMany takes transactions where the node makes blocks, or is about to.
+// AddMany takes transactions where the node makes blocks, or is about to. Where no block can have them they are refused: what
+// is acknowledged would wait in vain.
 func (s sender) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
-	if s.node.produces.Load() || s.node.sequencer != nil && s.node.sequencer.Status().State == sequencer.Producing {
-		return s.Pool.AddMany(ctx, encoded, source)
+	if s.node.sequencer == nil {
+		return s.following.AddMany(ctx, encoded, source)
 	}
-	return s.following.AddMany(ctx, encoded, source)
+	produces, state := s.node.produces.Load(), s.node.sequencer.Status().State
+	switch {
+	case state == sequencer.Producing:
+	case !produces:
+		return s.following.AddMany(ctx, encoded, source)
+	case state == sequencer.Halted:
+		return refused(encoded, jsonrpc.NewError(api.CodeHalted, api.ErrHalted.Message, "reason", api.ErrHalted.Data["reason"],
+			"cause", replica.UnknownVersion, "height", s.node.store.Head().Header.Height))
+	case s.following == nil: // another node produces, and which is not known here
+		return refused(encoded, api.ErrReadOnly)
+	}
+	// With an upstream a producer that has handed over just now hands on what it takes.
+	return s.Pool.AddMany(ctx, encoded, source)
+}
+
+// refused refuses all transactions.
+func refused(encoded [][]byte, err error) []mempool.Result {
+	results := make([]mempool.Result, len(encoded))
+	for i := range results {
+		results[i].Err = err
+	}
+	return results
 }
 
 // self is what the node knows of itself.

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -57,6 +58,9 @@ type Batch struct {
 	Tried func(tx *types.VerifiedTx, receipt types.Receipt, err error)
 	// Debug, unless nil, is told what contracts say.
 	Debug Debug
+	// Lock, unless nil, is the lock of the key that signs: a header that it refuses is not signed, and nobody is told of a block
+	// that it does not hold.
+	Lock *heightlock.Lock
 }
 
 // Transactions gives the transactions of a batch.
@@ -95,7 +99,7 @@ type Timings struct {
 	Execute time.Duration // ordering and executing transactions, with the roots of the header
 	Tree    time.Duration // the state tree: preparing the change and making it the current version
 	Seal    time.Duration // signing
-	Append  time.Duration // storing, until the block is on disk
+	Append  time.Duration // storing, until the block and its height's lock are on disk
 }
 
 // lap returns the time since *from and moves *from to now.
@@ -176,6 +180,11 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, err
 	}
 	timings.Tree = lap(&now)
+	if batch.Lock != nil {
+		if err := batch.Lock.Check(result.Header); err != nil {
+			return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
+		}
+	}
 	hash := result.Header.Hash()
 	signature, err := seal(hash)
 	if err != nil {
@@ -187,6 +196,12 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, err
 	}
 	err = appendTo(run, entry(result, signature, txs, change.Leaves()), change.Change, true)
+	if err == nil && batch.Lock != nil {
+		// After the block is on disk, or a crash between the two would leave a lock that holds a block which is nowhere.
+		if err = batch.Lock.Hold(result.Header); err != nil {
+			run.Fail(err)
+		}
+	}
 	if ended := run.End(); err == nil {
 		err = ended
 	}

@@ -171,6 +171,8 @@ func (p *Pool) rewriteLoop() {
 }
 
 func (p *Pool) rewriteJournal() error {
+	p.rewriting.Lock()
+	defer p.rewriting.Unlock()
 	p.writing.Lock()
 	mark := p.journal.Size()
 	p.writing.Unlock()

@@ -90,12 +90,13 @@ type Pool struct {
 	journalFails atomic.Bool      // whether the last append failed
 	// writing is held for reading from the write of a transaction to the journal until it is in the pool, and for
 	// writing while a rewrite of the journal takes its mark: what lies before the mark is then in the pool, or was.
-	writing sync.RWMutex
-	rewrite chan struct{}
-	judging chan struct{} // wakes judgeLoop
-	done    chan struct{}
-	ended   sync.WaitGroup
-	closing sync.Once
+	writing   sync.RWMutex
+	rewriting sync.Mutex // held while the journal is rewritten
+	rewrite   chan struct{}
+	judging   chan struct{} // wakes judgeLoop
+	done      chan struct{}
+	ended     sync.WaitGroup
+	closing   sync.Once
 
 	mu           sync.Mutex // guards what follows
 	head         Head

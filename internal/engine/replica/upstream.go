@@ -28,11 +28,12 @@ const (
 	Stalled     Cause = "stalled"     // does not give the blocks that it says it has
 	Behind      Cause = "behind"      // another has much newer blocks, or a proof that this one says is to come
 	Lied        Cause = "lied"        // gave blocks that the producer did not sign, or not for this height, or a proof that does not hold
+	Forked      Cause = "forked"      // has another block where a producer that has handed over since signed the one here, signed by that too
 	OtherChain  Cause = "other_chain" // its genesis is another one
 )
 
 // causes are all of them.
-var causes = []Cause{Unreachable, Stalled, Behind, Lied, OtherChain}
+var causes = []Cause{Unreachable, Stalled, Behind, Lied, Forked, OtherChain}
 
 // faultError is a failure that an upstream is to blame for.
 type faultError struct {
@@ -124,7 +125,7 @@ func (u *upstream) failed(err error) Cause {
 	pause := min(longestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
 	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most the pause
-	if cause == Lied || cause == OtherChain || cause == Stalled {
+	if cause == Lied || cause == Forked || cause == OtherChain || cause == Stalled {
 		u.liedAt = now
 	}
 	u.fault = cause

@@ -21,9 +21,10 @@ var (
 const maxTimeShift = 100 * 365 * 24 * 3600
 
 type snapshot struct {
-	id     uint64
-	height types.Height
-	offset time.Duration
+	id       uint64
+	height   types.Height
+	offset   time.Duration
+	arrivals uint64 // of the pool
 }
 
 // Mine makes count blocks now, whatever the block time is.
@@ -86,14 +87,14 @@ func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
 		defer s.mu.Unlock()
 		s.lastSnapshot++
 		id = s.lastSnapshot
-		s.snapshots = append(s.snapshots, snapshot{id, s.ledger.Tip().Header.Header.Height, s.offset})
+		s.snapshots = append(s.snapshots, snapshot{id, s.ledger.Tip().Header.Header.Height, s.offset, s.pool.Arrivals()})
 		return nil
 	})
 	return id, err
 }
 
-// Revert takes the chain and its time back to a snapshot. The snapshot and later ones are gone; what the undone
-// blocks included is not put back into the pool.
+// Revert takes the chain, its time and the pool back to a snapshot. The snapshot and later ones are gone, and so are the
+// transactions that came after it; what the undone blocks included is not put back into the pool.
 func (s *Solo) Revert(ctx context.Context, id uint64) error {
 	return s.between(ctx, func() error {
 		s.mu.Lock()
@@ -103,6 +104,10 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 			return fmt.Errorf("%w: %d", ErrUnknownSnapshot, id)
 		}
 		target := s.snapshots[at]
+		// First: if the node ends before the chain is taken back, nothing comes back by itself.
+		if err := s.pool.Forget(target.arrivals); err != nil {
+			return err
+		}
 		if err := s.ledger.Rewind(target.height); err != nil {
 			return fatal{err}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -53,6 +54,8 @@ type Solo struct {
 	pool   *mempool.Pool
 	book   *aside.Book
 	key    crypto.PrivateKey
+	lock   *heightlock.Lock // of key; may be nil
+	signed heightlock.Block // that the lock held when it was given: the chain must have it before the next block is made
 	clock  Clock
 
 	requests chan request
@@ -83,6 +86,9 @@ func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.Priv
 		requests: make(chan request), changed: make(chan struct{}, 1),
 	}
 }
+
+// LockWith keeps the key from signing two blocks of one height. It is called before Run.
+func (s *Solo) LockWith(l *heightlock.Lock) { s.lock, s.signed = l, l.Last() }
 
 // Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
 // the block is on disk, and only a new start tells.
@@ -195,7 +201,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	}
 	batch := s.newBatch(txs)
 	block, err := s.ledger.Build(ledger.Batch{
-		Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue, Tried: batch.Tried, Debug: s.OnDebug,
+		Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue, Tried: batch.Tried, Debug: s.OnDebug, Lock: s.lock,
 	}, func(hash types.BlockHash) (types.Signature, error) {
 		s.Note.rest() // what contracts there are has run
 		return s.sign(hash)
@@ -289,7 +295,7 @@ type State string
 // The states of an engine that produces, or would.
 const (
 	Producing State = "producing"
-	Holding   State = "holding" // another producer is in force
+	Holding   State = "holding" // another producer is in force, or blocks are missing that this key signed
 	Halted    State = "halted"  // the next block needs rules that this node does not know
 )
 
@@ -302,13 +308,17 @@ type Status struct {
 // ErrNotProducing is the error of asking an engine for a block that it may not make.
 var ErrNotProducing = errors.New("this node does not produce blocks")
 
-// Status tells whether the engine may make the next block: the parameters of the head's state decide.
+// Status tells whether the engine may make the next block: the parameters of the head's state decide, and what was signed.
 func (s *Solo) Status() Status {
-	switch p := s.ledger.Tip().Parameters; {
+	tip := s.ledger.Tip()
+	switch p := tip.Parameters; {
 	case !params.Known(p.Version):
 		return Status{Halted, fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)}
 	case p.Producer != s.key.PublicKey():
 		return Status{Holding, fmt.Sprintf("the chain's producer is %s, and the key of this node is that of %s", types.Account(p.Producer), types.Account(s.key.PublicKey()))}
+	case s.signed.Height > tip.Header.Header.Height:
+		return Status{Holding, fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: the missing blocks are needed first",
+			s.signed.Height, s.signed.Hash, tip.Header.Header.Height)}
 	default:
 		return Status{State: Producing}
 	}

@@ -289,6 +289,29 @@ func TestSnapshotAndRevert(t *testing.T) {
 	})
 }
 
+// What was pending at a snapshot is pending after going back to it; what came later is not.
+func TestRevertTakesLaterTransactionsBack(t *testing.T) {
+	in(t, Manual, func(f *fixture) {
+		f.send(alice, payment)
+		before := f.pool.Pending(10)[0].Tx.ID()
+		id, err := f.Snapshot(f.t.Context())
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.send(alice, payment)
+		f.nonce[types.Account(alice.PublicKey())] += 2
+		f.send(alice, payment) // held
+		f.send(producerKey, types.Configure{Parameters: params.Default(producerKey.PublicKey())})
+		if err := f.Revert(f.t.Context(), id); err != nil {
+			f.t.Fatal(err)
+		}
+		pending := f.pool.Pending(10)
+		if len(pending) != 1 || pending[0].Tx.ID() != before {
+			f.t.Errorf("%d are pending", len(pending))
+		}
+	})
+}
+
 func TestProductionEndsWithHandover(t *testing.T) {
 	in(t, Instant, func(f *fixture) {
 		next := params.Default(alice.PublicKey())

@@ -82,6 +82,10 @@ func (r *Run) Append(e Entry, sync bool) error {
 	return before.release()
 }
 
+// Fail has the run end without its blocks, which may be on disk: nobody is told of them, and every further write fails with err
+// until the store is opened anew.
+func (r *Run) Fail(err error) { r.store.failed = err }
+
 // lock keeps other writers away until the run ends: what they wrote would show its blocks. It is not held before there is
 // one, which may take long to be made.
 func (r *Run) lock() error {

@@ -72,7 +72,7 @@ type DB struct {
 // directory is in use.
 func Open(dir string, options Options) (*DB, error) {
 	files := options.FS.orDisk()
-	if err := files.MkdirAll(dir, 0o750); err != nil {
+	if err := options.FS.MakeDir(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("database directory: %w", err)
 	}
 	lock, err := lockDirectory(dir, files)
@@ -144,7 +144,7 @@ func readError(err error) error {
 // Lock keeps others from a directory, which it makes where there is none, until it is closed: other processes, and other
 // parts of this one. It returns [ErrLocked] when the directory is in use, and leaves a file LOCK there.
 func Lock(dir string) (io.Closer, error) {
-	if err := vfs.Default.MkdirAll(dir, 0o700); err != nil {
+	if err := (FS{}).MakeDir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	lock, err := lockDirectory(dir, vfs.Default)

@@ -537,3 +537,27 @@ func TestCrashBesideReuse(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What is acknowledged in a new database is there after a power cut, with the directories that were made for it.
+func TestNewDatabaseSurvivesAPowerCut(t *testing.T) {
+	disk := NewCrashDisk()
+	db, err := Open("new/data/db", Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch(64)
+	b.Set([]byte("key"), []byte("value"))
+	if err := db.Commit(b, true); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Open("new/data/db", Options{FS: disk.Crash(0, 1).FS(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, err := after.Get([]byte("key")); err != nil || string(value) != "value" {
+		t.Errorf("after the power cut: %q, %v", value, err)
+	}
+	if err := errors.Join(db.Close(), after.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,36 @@
+package mempool
+
+import "fmt"
+
+// Arrivals tells how many transactions have come so far; see [Pool.Forget].
+func (p *Pool) Arrivals() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sequence
+}
+
+// Forget removes the transactions that came after so many arrivals, and lets the journal hold what is pending only: of what
+// was taken before, nothing else comes back at the next start, though the chain may be taken back to before a block that
+// included it. An error is one of writing the journal.
+func (p *Pool) Forget(arrivals uint64) error {
+	p.mu.Lock()
+	var late []*entry
+	for e := p.arrivals.Back(); e != nil && e.Value.(*entry).sequence > arrivals; e = e.Prev() {
+		late = append(late, e.Value.(*entry))
+	}
+	for _, e := range late {
+		p.forget(e)
+	}
+	for _, e := range late {
+		p.settle(e.sender)
+	}
+	p.updatePressure()
+	p.mu.Unlock()
+	if p.journal == nil {
+		return nil
+	}
+	if err := p.rewriteJournal(); err != nil {
+		return fmt.Errorf("rewrite the mempool's journal: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package replica
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// sealedBy signs with a key.
+func sealedBy(key crypto.PrivateKey) ledger.Seal {
+	return func(hash types.BlockHash) (types.Signature, error) { return key.Sign(hash[:], [32]byte{}) }
+}
+
+// handedOver is a chain of 30 blocks that alice makes up to block 15, which makes producerKey the producer.
+func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
+	t.Helper()
+	l := openChain(t, g)
+	for h := range uint64(15) {
+		signed := payment(h, 1)
+		if h == 14 {
+			p := g.Parameters
+			p.Producer = producerKey.PublicKey()
+			var err error
+			signed, err = types.Sign(types.Transaction{
+				Version: 1, ChainID: 7, Sender: alice.PublicKey(), Nonce: h, GasLimit: 100_000, MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1,
+				Payload: types.Configure{Parameters: p},
+			}, alice, [32]byte{})
+			check(t, err)
+		}
+		verified := types.VerifySignatures([]types.SignedTransaction{signed})
+		_, err := l.Build(ledger.Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &one{verified[0]}}, sealedBy(alice))
+		check(t, err)
+	}
+	extend(t, l, 15)
+	return l
+}
+
+// TestWhoSignsWhat has the preferred upstream give a block that is not the chain's, by each who could have signed it and at
+// each height that matters: 15 is the last block of the first producer, 30 this node's head, 31 the next. Only the producer
+// in force halts the replica; whatever else comes it follows the other upstream.
+func TestWhoSignsWhat(t *testing.T) {
+	stranger := newKey("stranger")
+	for _, c := range []struct {
+		who    string
+		key    crypto.PrivateKey
+		height types.Height
+		halts  string
+		cause  Cause
+	}{
+		{"the producer of then", alice, 1, "", Forked},
+		{"the producer of then", alice, 10, "", Forked},
+		{"the producer of then", alice, 15, "", Forked},
+		{"the one who has handed over", alice, 16, "", Lied},
+		{"the one who has handed over", alice, 30, "", Lied},
+		{"the one who has handed over", alice, 31, "", Lied},
+		{"the producer in force", producerKey, 10, "", Lied},
+		{"the producer in force", producerKey, 16, Equivocation, ""},
+		{"the producer in force", producerKey, 30, Equivocation, ""},
+		{"the producer in force", producerKey, 31, Diverged, ""},
+		{"a stranger", stranger, 10, "", Lied},
+		{"a stranger", stranger, 30, "", Lied},
+		{"a stranger", stranger, 31, "", Lied},
+	} {
+		t.Run(fmt.Sprintf("block %d by %s", c.height, c.who), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, 0, 2)
+				g := testGenesis()
+				g.Parameters.Producer = alice.PublicKey()
+				f.primary, f.chain = handedOver(t, g), openChain(t, g)
+				for _, s := range f.sources {
+					s.set(func(s *faultySource) { s.chain = f.primary })
+				}
+				f.start()
+				f.pass(5 * time.Second)
+				f.synced()
+				other := func(h types.Header) types.SignedHeader {
+					h.Producer, h.StateRoot[7] = c.key.PublicKey(), h.StateRoot[7]+1
+					signature, err := sealedBy(c.key)(h.Hash())
+					check(t, err)
+					return types.SignedHeader{Header: h, Signature: signature}
+				}
+				f.sources[0].set(func(s *faultySource) {
+					s.header = func(h types.Height, header *types.SignedHeader) *types.SignedHeader {
+						if header != nil && h >= c.height {
+							*header = other(header.Header)
+						}
+						return header
+					}
+					s.blocks = at(c.height, func(encoded []byte) []byte {
+						block, err := types.DecodeBlock(encoded)
+						check(t, err)
+						changed := other(block.Header)
+						block.Header, block.Signature = changed.Header, changed.Signature
+						return block.Encode()
+					})
+				})
+				extend(t, f.primary, 1)
+				f.pass(20 * time.Second)
+				if c.halts != "" {
+					if h := f.Halt(); h == nil || h.Reason != c.halts || h.Height != c.height {
+						t.Fatalf("at %d, halted with %+v", f.height(), h)
+					}
+					if c.halts == Diverged && f.height() != 30 {
+						t.Errorf("the head is %d", f.height())
+					}
+					return
+				}
+				if h := f.Halt(); h != nil {
+					t.Fatalf("halted: %s", h.Message)
+				}
+				f.synced()
+				if f.faults(0, c.cause) == 0 {
+					t.Errorf("%+v", f.Status().Upstreams[0])
+				}
+			})
+		})
+	}
+}

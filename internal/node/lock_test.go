@@ -1,0 +1,222 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// newNetwork is the configuration of a new network's producer, which makes blocks when asked to.
+func newNetwork(t *testing.T) Config {
+	t.Helper()
+	key, err := crypto.GenerateKey(rand.Reader)
+	check(t, err)
+	dir := filepath.Join(t.TempDir(), "chain")
+	genesis, err := InitNetwork(dir, NewNetwork{Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key})
+	check(t, err)
+	return Config{
+		DataDir: dir, Genesis: &genesis, Key: &key, BlockTime: sequencer.Manual, RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0",
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// run runs a node until end is called.
+func (c Config) run(t *testing.T) (n *Node, end func()) {
+	t.Helper()
+	n, err := New(c)
+	check(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	return n, sync.OnceFunc(func() {
+		t.Helper()
+		stop()
+		check(t, <-ended)
+	})
+}
+
+// made makes so many blocks and returns the newest.
+func (c Config) made(t *testing.T, blocks uint64) types.SignedHeader {
+	t.Helper()
+	n, end := c.run(t)
+	defer end()
+	check(t, n.sequencer.Mine(t.Context(), blocks))
+	return n.store.Head()
+}
+
+// copyOf copies a directory.
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	check(t, os.CopyFS(to, os.DirFS(dir)))
+	return to
+}
+
+// replace puts a copy in the place of a directory.
+func replace(t *testing.T, dir, by string) {
+	t.Helper()
+	check(t, os.RemoveAll(dir))
+	check(t, os.CopyFS(dir, os.DirFS(by)))
+}
+
+func (c Config) lockPath(t *testing.T, in string) string {
+	t.Helper()
+	hash, err := GenesisHash(*c.Genesis)
+	check(t, err)
+	return filepath.Join(in, lockName(c.Key.PublicKey(), hash))
+}
+
+// refused is what a node says that does not start because blocks are lost.
+func (c Config) refused(t *testing.T) string {
+	t.Helper()
+	n, err := New(c)
+	if err == nil {
+		check(t, n.Close())
+	}
+	if !errors.Is(err, ErrBlocksLost) {
+		t.Fatalf("it starts, or says %v", err)
+	}
+	return err.Error()
+}
+
+// A database that lacks the last block signed, an older copy or one that lost its end, is not gone on with before someone says
+// so; nor is the whole directory where the lock is elsewhere.
+func TestOlderCopyIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ elsewhere, whole bool }{
+		"the database, the lock in the data directory": {false, false},
+		"the database, the lock elsewhere":             {true, false},
+		"the whole directory, the lock elsewhere":      {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := newNetwork(t)
+			in := config.DataDir
+			if c.elsewhere {
+				config.LockDir = t.TempDir()
+				in = config.LockDir
+			}
+			config.made(t, 3)
+			copied, older := config.DataDir, copyOf(t, config.DataDir)
+			if !c.whole {
+				copied, older = filepath.Join(copied, databaseDir), filepath.Join(older, databaseDir)
+			}
+			signed := config.made(t, 1)
+			config.made(t, 0) // started anew
+			replace(t, copied, older)
+			said := config.refused(t)
+			for _, part := range []string{"block 4, " + signed.Header.Hash().String(), "ends at block 3", "--upstream", config.lockPath(t, in)} {
+				if !strings.Contains(said, part) {
+					t.Errorf("it says %q, without %q", said, part)
+				}
+			}
+			check(t, os.Remove(config.lockPath(t, in)))
+			if head := config.made(t, 1); head.Header.Height != 4 {
+				t.Errorf("told to go on it has block %d", head.Header.Height)
+			}
+		})
+	}
+}
+
+// A chain with another block where the key signed one is refused, with an upstream too.
+func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
+	config := newNetwork(t)
+	config.LockDir = t.TempDir()
+	empty := copyOf(t, config.DataDir)
+	config.made(t, 2)
+	replace(t, config.DataDir, empty)
+	other := config
+	other.LockDir = t.TempDir()
+	n, end := other.run(t)
+	check(t, n.sequencer.SetNextBlockTime(1_800_000_000))
+	check(t, n.sequencer.Mine(t.Context(), 3))
+	end()
+	for _, upstreams := range [][]string{nil, {"http://127.0.0.1:1"}} {
+		config.Follow.Upstreams = upstreams
+		if said := config.refused(t); !strings.Contains(said, "block 2, ") || !strings.Contains(said, "another one") {
+			t.Errorf("it says %q", said)
+		}
+	}
+}
+
+// A producer whose database lost blocks takes them from a replica, and makes the next one after them; where the replica has
+// not all of them, it makes none.
+func TestLostBlocksComeFromAReplica(t *testing.T) {
+	for name, had := range map[string]types.Height{"all": 5, "not the last": 4} {
+		t.Run(name, func(t *testing.T) {
+			config := newNetwork(t)
+			db := filepath.Join(config.DataDir, databaseDir)
+			config.made(t, 3)
+			older := copyOf(t, db)
+			primary, end := config.run(t)
+			following := config
+			following.DataDir, following.Key, following.Mode = t.TempDir(), nil, "replica"
+			following.Follow.Upstreams = []string{primary.RPCURL()}
+			replica, endReplica := following.run(t)
+			defer func() { endReplica() }()
+			check(t, primary.sequencer.Mine(t.Context(), uint64(had)-3))
+			check(t, replica.store.WaitHeight(t.Context(), had))
+			if had < 5 {
+				endReplica() // what comes now it does not hear of
+			}
+			check(t, primary.sequencer.Mine(t.Context(), 5-uint64(had)))
+			signed := primary.store.Head()
+			end()
+			replace(t, db, older)
+			if had < 5 {
+				following.Follow.Upstreams = []string{"http://127.0.0.1:1"}
+				replica, endReplica = following.run(t)
+			}
+			config.Follow.Upstreams = []string{replica.RPCURL()}
+			again, end := config.run(t)
+			defer end()
+			check(t, again.store.WaitHeight(t.Context(), had))
+			if had < 5 {
+				if status := again.sequencer.Status(); status.State != sequencer.Holding || !strings.Contains(status.Reason, signed.Header.Hash().String()) {
+					t.Errorf("%+v", status)
+				}
+				return
+			}
+			check(t, again.sequencer.Mine(t.Context(), 1)) // which waits for its turn
+			header, err := again.store.Header(5)
+			if err != nil || header != signed || again.store.Head().Header.Height != 6 {
+				t.Errorf("block 5 is %s (%v), the head %d", header.Header.Hash(), err, again.store.Head().Header.Height)
+			}
+		})
+	}
+}
+
+// The lock of a chain that goes on is that of its head from the start on, also where the last block was not held any more.
+func TestLockIsRaisedAtTheStart(t *testing.T) {
+	config := newNetwork(t)
+	config.made(t, 2)
+	lock := config.lockPath(t, config.DataDir)
+	before, err := os.ReadFile(lock)
+	check(t, err)
+	head := config.made(t, 1)
+	check(t, os.WriteFile(lock, before, 0o600)) // as a crash between block and lock leaves it
+	n, err := New(config)
+	check(t, err)
+	if last := n.lockOfKey.Last(); last.Height != 3 || last.Hash != head.Header.Hash() {
+		t.Errorf("it holds %+v", last)
+	}
+	check(t, n.Close())
+}
+
+// A development chain is taken back at will: nothing is locked.
+func TestDevelopmentChainHasNoLock(t *testing.T) {
+	dir := t.TempDir()
+	_, end := runDevelopment(t, dir)
+	end()
+	if found, err := filepath.Glob(filepath.Join(dir, "signed-*")); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+}

@@ -1,0 +1,218 @@
+package heightlock
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var genesis = types.BlockHash{0xee}
+
+// chain is headers of which each follows the one before; the first, of height 1, follows the genesis.
+func chain(count int) []types.Header {
+	headers := make([]types.Header, count)
+	parent := genesis
+	for i := range headers {
+		headers[i] = types.Header{Height: types.Height(i + 1), Parent: parent, Timestamp: 7}
+		parent = headers[i].Hash()
+	}
+	return headers
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, files kv.FS, path string) *Lock {
+	t.Helper()
+	l, err := Open(files, path, genesis)
+	check(t, err)
+	t.Cleanup(func() { check(t, l.Close()) })
+	return l
+}
+
+func TestLockSurvives(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "signed")
+	l := open(t, kv.FS{}, path)
+	if l.Last() != (Block{0, genesis}) || l.Path() != path {
+		t.Fatalf("a new one holds %+v", l.Last())
+	}
+	for _, h := range chain(5) {
+		check(t, l.Hold(h))
+		if again := open(t, kv.FS{}, path); again.Last() != BlockOf(h) || l.Last() != BlockOf(h) {
+			t.Fatalf("block %d: %+v, and read again %+v", h.Height, l.Last(), again.Last())
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != int64(fileSize) {
+			t.Fatalf("%v, %v", info, err)
+		}
+	}
+	again := open(t, kv.FS{}, path)
+	check(t, again.Hold(chain(6)[5]))
+}
+
+// What may be signed after block 3, and what not. What is refused is not held either.
+func TestOneBlockOfAHeight(t *testing.T) {
+	c := chain(5)
+	change := func(h types.Header, to func(*types.Header)) types.Header {
+		to(&h)
+		return h
+	}
+	other := func(h types.Header) types.Header {
+		return change(h, func(h *types.Header) { h.StateRoot[5]++ })
+	}
+	for name, tc := range map[string]struct {
+		header types.Header
+		want   error
+	}{
+		"the next":                                 {c[3], nil},
+		"a later one, after another producer's":    {c[4], nil},
+		"the same once more":                       {c[2], nil},
+		"another of its height":                    {other(c[2]), ErrSigned},
+		"one before":                               {c[1], ErrSigned},
+		"another before":                           {other(c[1]), ErrSigned},
+		"another genesis block":                    {types.Header{}, ErrSigned},
+		"the next after another of its height":     {change(c[3], func(h *types.Header) { h.Parent = other(c[2]).Hash() }), ErrSigned},
+		"another of its height, after the genesis": {change(c[2], func(h *types.Header) { h.Parent = genesis }), ErrSigned},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, kv.Memory(), "signed")
+			for _, h := range c[:3] {
+				check(t, l.Hold(h))
+			}
+			if err := l.Check(tc.header); !errors.Is(err, tc.want) {
+				t.Errorf("checked: %v", err)
+			}
+			if err := l.Hold(tc.header); !errors.Is(err, tc.want) {
+				t.Errorf("held: %v", err)
+			}
+			want := BlockOf(c[2])
+			if tc.want == nil {
+				want = BlockOf(tc.header)
+			}
+			if l.Last() != want {
+				t.Errorf("holds %+v", l.Last())
+			}
+		})
+	}
+}
+
+// A power cut before any operation on the disk, from the first on, leaves what was held last, or what was about to be.
+func TestPowerCut(t *testing.T) {
+	type picture struct {
+		disk  *kv.CrashDisk
+		least types.Height // that must be held
+		most  types.Height // that may be
+	}
+	disk := kv.NewCrashDisk()
+	var pictures []picture
+	var held, wanted types.Height
+	take := func() error {
+		for i, percent := range []int{0, 50, 100} {
+			pictures = append(pictures, picture{disk.Crash(percent, uint64(len(pictures)+i)), held, wanted})
+		}
+		return nil
+	}
+	disk.OnWrite(take)
+	l := open(t, disk.FS(), "signed")
+	for _, h := range chain(4) {
+		wanted = h.Height
+		check(t, l.Hold(h))
+		held = h.Height
+	}
+	check(t, take())
+	if len(pictures) < 3*12 {
+		t.Errorf("only %d pictures", len(pictures))
+	}
+	for i, p := range pictures {
+		l := open(t, p.disk.FS(), "signed")
+		if last := l.Last(); last.Height < p.least || last.Height > p.most {
+			t.Errorf("picture %d holds block %d, want %d to %d", i, last.Height, p.least, p.most)
+		}
+		for _, h := range chain(int(l.Last().Height) + 1)[l.Last().Height:] {
+			check(t, l.Hold(h))
+		}
+	}
+}
+
+// A write that is cut short, wherever, leaves the block before it.
+func TestTornWrites(t *testing.T) {
+	for count := 1; count < 4; count++ { // either slot comes last
+		path := filepath.Join(t.TempDir(), "signed")
+		l := open(t, kv.FS{}, path)
+		headers := chain(count)
+		for _, h := range headers[:count-1] {
+			check(t, l.Hold(h))
+		}
+		want := l.Last()
+		before, err := os.ReadFile(path)
+		check(t, err)
+		from := l.next * slotDistance
+		check(t, l.Hold(headers[count-1]))
+		after, err := os.ReadFile(path)
+		check(t, err)
+		for n := range slotSize {
+			torn := append([]byte(nil), after[:from+n]...)
+			if torn = append(torn, before[len(torn):]...); bytes.Equal(torn, after) {
+				continue // what is missing is what was there
+			}
+			check(t, os.WriteFile(path, torn, 0o600))
+			if last := open(t, kv.FS{}, path).Last(); last != want {
+				t.Fatalf("%d bytes of block %d: %+v", n, count, last)
+			}
+		}
+	}
+}
+
+// A disk that fails is an error, and leaves no file that could not be opened.
+func TestFailingDisk(t *testing.T) {
+	broken := errors.New("broken disk")
+	for n := 0; ; n++ {
+		disk := kv.NewCrashDisk()
+		left := n
+		disk.OnWrite(func() error {
+			if left--; left < 0 {
+				return broken
+			}
+			return nil
+		})
+		l, err := Open(disk.FS(), "signed", genesis)
+		if err == nil {
+			err = errors.Join(l.Hold(chain(1)[0]), l.Close())
+		}
+		if err != nil && !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+		disk.OnWrite(nil)
+		if last := open(t, disk.FS(), "signed").Last(); err == nil && last.Height != 1 {
+			t.Errorf("holds %+v", last)
+		}
+		if err == nil {
+			if n < 6 {
+				t.Errorf("only %d operations", n)
+			}
+			return
+		}
+	}
+}
+
+func TestDamagedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "signed")
+	for name, content := range map[string][]byte{"empty": {}, "short": {1}, "zeros": make([]byte, fileSize)} {
+		check(t, os.WriteFile(path, content, 0o600))
+		if l, err := Open(kv.FS{}, path, genesis); !errors.Is(err, ErrDamaged) || l != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Open(kv.FS{}, filepath.Join(t.TempDir(), "none", "signed"), genesis); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("in a directory that is not there: %v", err)
+	}
+}
