@@ -64,8 +64,11 @@ type work struct {
 
 var works = sync.Pool{New: func() any { return new(work) }}
 
-// Decide decides the equations.
+// Decide decides the equations; where the lanes are not [Available] it leaves all unsettled.
 func Decide(equations *[Count]Equation) (v Verdict) {
+	if !Available() {
+		return Verdict{Unsettled: 0xff}
+	}
 	w := works.Get().(*work)
 	defer works.Put(w)
 	valid := w.liftKeys(equations)

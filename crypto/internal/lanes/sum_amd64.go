@@ -85,7 +85,11 @@ func addresses(buckets *[Count]bucket) *[Count]*bucket {
 // If these are random, and chosen after the equations, it is true with a probability of 2^-128 at most where one does not
 // hold: the group's order is prime, so that whatever the others are, one value at most of that one's coefficient makes
 // the sum zero. It may be false though all hold: where points meet in a bucket that are equal or inverse.
+// Where the lanes are not [Available] it is false.
 func AllHold(equations []Equation, coefficients []Coefficient) bool {
+	if !Available() {
+		return false
+	}
 	s := sums.Get().(*sum)
 	defer sums.Put(s)
 	s.begin()

@@ -1,0 +1,22 @@
+//go:build amd64 && !purego
+
+package lanes
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain runs the tests where the processor has the instructions. Where it has not, all that can be asked is that nothing
+// is decided and nothing is said to hold.
+func TestMain(m *testing.M) {
+	if Available() {
+		os.Exit(m.Run())
+	}
+	if v := Decide(new([Count]Equation)); v != (Verdict{Unsettled: 0xff}) || AllHold(nil, nil) {
+		fmt.Println("FAIL: without the instructions something is decided:", v)
+		os.Exit(1)
+	}
+	fmt.Println("the lanes are not tested further: this processor has no AVX-512 IFMA")
+}
