@@ -77,8 +77,13 @@ func withMachine(t *testing.T, machine vm.Engine, clock *handClock, blockTime ti
 
 func (f *contractFixture) send(k crypto.PrivateKey, nonce uint64, tip types.Amount, payload types.Payload) types.TxID {
 	f.t.Helper()
+	return f.sendGas(k, nonce, tip, 100_000_000, payload)
+}
+
+func (f *contractFixture) sendGas(k crypto.PrivateKey, nonce uint64, tip types.Amount, gas types.Gas, payload types.Payload) types.TxID {
+	f.t.Helper()
 	signed, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: 7, Sender: k.PublicKey(), Nonce: nonce, GasLimit: 100_000_000, MaxFeePerGas: 100,
+		Version: 1, ChainID: 7, Sender: k.PublicKey(), Nonce: nonce, GasLimit: gas, MaxFeePerGas: 100,
 		MaxPriorityFeePerGas: tip, Payload: payload,
 	}, k, [32]byte{})
 	if err != nil {
