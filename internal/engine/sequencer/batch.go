@@ -29,10 +29,10 @@ type Fate string
 
 // The fates.
 const (
-	Deferred Fate = "deferred" // the time that it had was over: it comes again, where it is the first so in the next block and with more time
+	Deferred Fate = "deferred" // the time that it had was over: it comes again, first in a block and with more time when its turn is
 	Overran  Fate = "dropped"  // it had all the time that one may have: dropped, its sender and the code that it calls wait
 	Faulty   Fate = "faulty"   // the engine failed on it: dropped, and the code is in quarantine
-	NoRoom   Fate = "no room"  // the block can load no further code: it comes again, the first so before all others in the next block
+	NoRoom   Fate = "no room"  // the block can load no further code: it comes again, before all others of a block when its turn is
 )
 
 // LeftOut is a transaction that was tried in a block and is not in it, though it is valid.
@@ -62,6 +62,7 @@ type batch struct {
 	time    time.Duration                 // that the batch may take
 	alone   bool                          // each transaction has all the time that one may have
 	retried *types.VerifiedTx             // has it too, and comes first
+	turns   *turns                        // of those that were left out before
 	refuse  func(*types.VerifiedTx) error // why one is not to be tried; nil for none
 	trying  func(*types.VerifiedTx)       // is told before a contract runs; nil for none
 
@@ -90,7 +91,7 @@ func (b *batch) Next() *types.VerifiedTx {
 			b.Later(b.round(tx))
 			continue
 		}
-		if b.refuse != nil && b.refuse(tx) != nil {
+		if b.turns.holds(tx) && tx != b.retried || b.refuse != nil && b.refuse(tx) != nil {
 			b.SkipSender()
 			continue
 		}
@@ -170,11 +171,14 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as time that contracts took
 		b.paces.ran(tx, 0, took, b.start)
 		b.left = append(b.left, LeftOut{tx, NoRoom, err})
+		b.turns.wait(tx, took > paceTime)
 	case errors.Is(err, ledger.ErrOverdue):
 		b.paces.ran(tx, 0, took, b.start)
 		fate := Deferred
 		if b.hasAll() {
 			fate = Overran
+		} else {
+			b.turns.wait(tx, false)
 		}
 		b.left = append(b.left, LeftOut{tx, fate, err})
 	}

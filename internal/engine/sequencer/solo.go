@@ -60,8 +60,9 @@ type Solo struct {
 
 	requests chan request
 	// The loop's.
-	deferred *types.VerifiedTx // in the last block, to be tried first in the next
-	paces    paces
+	turns turns
+	first *types.VerifiedTx // of the next block, whose turn it is; may be nil
+	paces paces
 
 	mu        sync.Mutex // guards what follows, for reading beside the loop
 	blockTime time.Duration
@@ -178,7 +179,11 @@ func (s *Solo) instant() (made bool, err error) {
 // best are the pool's transactions for the next block.
 func (s *Solo) best() *mempool.Best {
 	best := s.pool.Best(s.ledger.Tip().Env.BaseFee)
-	best.Prefer(s.deferred)
+	s.first = s.turns.next(func(tx *types.VerifiedTx) bool {
+		_, pending := s.pool.Get(tx.ID())
+		return pending
+	})
+	best.Prefer(s.first)
 	return best
 }
 
@@ -223,7 +228,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 
 func (s *Solo) newBatch(txs source) *batch {
 	b := &batch{
-		source: txs, clock: s.clock, paces: s.paces, time: s.BlockTime(), retried: s.deferred, refuse: s.refuse, trying: s.Note.try,
+		source: txs, clock: s.clock, paces: s.paces, time: s.BlockTime(), retried: s.first, turns: &s.turns, refuse: s.refuse, trying: s.Note.try,
 		faulty: make(map[types.CodeHash]bool),
 	}
 	b.alone = b.time == Instant
@@ -241,11 +246,8 @@ func (s *Solo) refuse(tx *types.VerifiedTx) error {
 
 // judge carries out what a batch decided.
 func (s *Solo) judge(left []LeftOut) error {
-	s.deferred = nil
 	for _, l := range left {
 		switch {
-		case (l.Fate == Deferred || l.Fate == NoRoom) && s.deferred == nil:
-			s.deferred = l.Tx
 		case l.Fate == Overran:
 			if err := s.penalise(l.Tx); err != nil {
 				return err
