@@ -169,7 +169,6 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 		}
 		b.left = append(b.left, LeftOut{tx, Faulty, err})
 	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as time that contracts took
-		b.paces.ran(tx, 0, took, b.start)
 		b.left = append(b.left, LeftOut{tx, NoRoom, err})
 		b.turns.wait(tx, took > paceTime)
 	case errors.Is(err, ledger.ErrOverdue):

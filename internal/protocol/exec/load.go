@@ -76,9 +76,12 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 	return module, true, nil
 }
 
-// SpareLoad makes [Run.Apply] keep half of the block's load for transactions that use at least a gas for each unit of
-// load that they add; others find no room there. It is for a builder: loading is not paid by the unit, so little gas could
-// fill it and leave no room for calls that pay.
+// leastCheapLoad is room for any one transaction.
+const leastCheapLoad params.Load = 1 << 21
+
+// SpareLoad makes [Run.Apply] keep all but an eighth of the block's load for transactions that use at least two gas for each
+// unit of load that they add; others find no room there. It is for a builder: loading is not paid by the unit, so little gas
+// could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
 func (r *Run) SpareLoad() { r.spareLoad = true }
 
 // takeLoad counts what a transaction loaded. The error is [ErrLoadFull].
@@ -90,8 +93,8 @@ func (r *Run) takeLoad(o Outcome) error {
 		}
 	}
 	most := params.BlockLoad(r.header.GasLimit)
-	if r.spareLoad && added > params.Load(o.GasUsed) {
-		most /= 2
+	if r.spareLoad && 2*added > params.Load(o.GasUsed) {
+		most = max(most/8, leastCheapLoad)
 	}
 	if added > 0 && r.loaded.sum+added > most {
 		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, r.loaded.sum, most, added)

@@ -56,7 +56,7 @@ func TestLoadOfBlock(t *testing.T) {
 	c, e := withMachine(t)
 	ids := largeContracts(c, e, n, bytes, map[string]script{
 		"f":     func(*guest) {},
-		"works": func(g *guest) { g.gas.Take(bytes + 20_000) },
+		"works": func(g *guest) { g.gas.Take(2 * (bytes + 20_000)) },
 		"fails": func(g *guest) { g.trap() },
 	})
 	c.params.GasLimit = smallestBlockLoad
@@ -101,7 +101,7 @@ func TestLoadOfBlock(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a builder spares half for those that pay", func(t *testing.T) {
+	t.Run("a builder spares room for those that pay", func(t *testing.T) {
 		run := c.begin()
 		run.SpareLoad()
 		half := fits / 2
@@ -127,8 +127,8 @@ func TestLoadOfBlock(t *testing.T) {
 // The least that a block may load holds the most that a transaction can, twice: so what found no room is first in the next.
 func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
 	const largest = 12_000 + types.MaxCodeBytes + 40*5_000 + 100*(1_024+2_500+1_024) // by the limits of a module
-	if most := params.LoadToStop + largest; 2*most > params.BlockLoad(params.MinGasLimit) {
-		t.Errorf("a transaction may load %d, half a block %d", most, params.BlockLoad(params.MinGasLimit)/2)
+	if most := params.LoadToStop + largest; most > leastCheapLoad || 2*leastCheapLoad > params.BlockLoad(params.MinGasLimit) {
+		t.Errorf("a transaction may load %d, the least block %d", most, params.BlockLoad(params.MinGasLimit))
 	}
 	if got := params.BlockLoad(params.DefaultGasLimit); got != 31_250_000 {
 		t.Errorf("a block of the default gas limit may load %d", got)
