@@ -195,9 +195,6 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.block.Header.Height)
 	}
 	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
-		if _, made := result.Codes[hash]; made {
-			continue
-		}
 		if _, err := codes.Code(hash); err != nil {
 			return e, err
 		}

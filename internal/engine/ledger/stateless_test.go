@@ -508,3 +508,15 @@ func TestStatelessKeepsCodes(t *testing.T) {
 		t.Errorf("the store: %+v", report)
 	}
 }
+
+// A deploy that fails in its init loads a code that no contract has, and that nobody could give: followers do not ask for it.
+func TestStatelessFollowsDeploysThatFail(t *testing.T) {
+	c := newProvenChain(t)
+	code, _ := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)
+	build(t, c.primary, signedBy(t, "alice", 0, types.Deploy{Code: code, InitArgs: []byte("no arguments of init")}))
+	receipts := must(c.primary.Store().Receipts(1))(t)
+	if len(receipts) != 1 || receipts[0].Status != types.StatusFailed {
+		t.Fatalf("the deploy gave %+v", receipts)
+	}
+	c.follow()
+}

@@ -50,9 +50,12 @@ func (l *loads) add(hash types.CodeHash, load params.Load) {
 	}
 }
 
-func (l *loads) hashes() (hashes []types.CodeHash) {
-	for _, c := range l.codes {
-		hashes = append(hashes, c.hash)
+// loadedBefore are the codes that were loaded and that the block itself does not bring, in a deploy that failed neither.
+func (r *Run) loadedBefore() (hashes []types.CodeHash) {
+	for _, c := range r.loaded.codes {
+		if _, brought := r.codes[c.hash]; !brought {
+			hashes = append(hashes, c.hash)
+		}
 	}
 	return hashes
 }

@@ -39,7 +39,7 @@ type Result struct {
 	Reasons  []Reason                  // of failed transactions; Success for the others
 	Accesses []types.Access            // every key that was read or written, ascending
 	Codes    map[types.CodeHash][]byte // of the contracts that the block made; nil where it made none
-	Loaded   []types.CodeHash          // the codes that its transactions loaded, in that order
+	Loaded   []types.CodeHash          // the codes from before it that its transactions loaded, in that order
 }
 
 // Seed is the part of the header after parent that is known before execution. p are the parameters in the state after
@@ -262,7 +262,7 @@ func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
 	r.header.TransactionsRoot = root
 	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
 	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
-	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes, Loaded: r.loaded.hashes()}, nil
+	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes, Loaded: r.loadedBefore()}, nil
 }
 
 func (r *Run) burn() error {
