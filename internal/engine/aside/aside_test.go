@@ -336,7 +336,7 @@ func FuzzDecode(f *testing.F) {
 		b := open(t, Options{Path: filepath.Join(t.TempDir(), "aside.json")})
 		b.kept = c
 		if err := b.write(); err != nil {
-			t.Skip(err) // a time that JSON cannot have
+			return // a time that JSON cannot have
 		}
 		again := open(t, b.opts)
 		if len(again.kept.Quarantined) != len(c.Quarantined) || len(again.kept.Senders) != len(c.Senders) || len(again.kept.Codes) != len(c.Codes) {
