@@ -1,0 +1,23 @@
+package vm
+
+import (
+	"os"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+)
+
+// A block of the default gas limit can load a thousand different codes like the reference token's.
+func TestBlockLoadsAThousandTokens(t *testing.T) {
+	code, err := os.ReadFile("../../../contracts/wasm/nep20.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := Check(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := params.BlockLoad(params.DefaultGasLimit); 1_000*params.Load(token.Load()) > most {
+		t.Errorf("a token is a load of %d, a block holds %d", token.Load(), most)
+	}
+}
