@@ -70,6 +70,7 @@ type NodeInfo struct {
 	BlockHeight       types.Height    `json:"block_height" doc:"the height of the latest block"`
 	ProtocolPublicKey string          `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x"`
 	PeerCount         uint64          `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
+	Build             Build           `json:"build" doc:"what the program was built of"`
 	ChainID           uint64          `json:"chainId" doc:"the chain id"`
 	GenesisHash       types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
 	ProtocolVersion   uint32          `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
@@ -80,6 +81,16 @@ type NodeInfo struct {
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
 	ProducerKey       *string         `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's, hex without 0x; null where it has none"`
 	Override          *Override       `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
+}
+
+// Build says what a program was built of.
+type Build struct {
+	Commit   string `json:"commit" doc:"the commit in hex; empty if it is not known"`
+	Date     string `json:"date" doc:"the commit's time after RFC 3339; empty if it is not known"`
+	Modified bool   `json:"modified" doc:"whether the sources had changes that were not committed"`
+	Go       string `json:"go" doc:"the compiler's version"`
+	OS       string `json:"os" doc:"the operating system that it is for"`
+	Arch     string `json:"arch" doc:"the processors that it is for"`
 }
 
 // Override is a replacement of the chain's parameters that the node was started with: a hard fork.

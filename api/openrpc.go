@@ -10,7 +10,7 @@ import (
 
 // ContractVersion is the version of this contract, as semantic versioning counts: what is added raises the minor
 // number. A method's meaning never changes and a field never disappears.
-const ContractVersion = "1.4.0"
+const ContractVersion = "1.5.0"
 
 // Discover is the method that gives the document of the methods a node serves (OpenRPC 1.x, "Service Discovery").
 var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")

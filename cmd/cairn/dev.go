@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/node"
@@ -89,7 +90,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	}
 	n, err := node.New(node.Config{
 		Proofs: proofs,
-		HTTP:   http, SlowReader: settings.SlowReader, Version: version, DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
+		HTTP:   http, SlowReader: settings.SlowReader, Build: build.Read(), DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
 		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
 		Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()), OnDebug: debugLines(command.ErrOrStderr()),
 	})
@@ -153,7 +154,7 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 		Accounts []developmentAccount `json:"accounts"`
 	}{n.RPCURL(), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
-		t.Line("Cairn %s, development chain\n", version)
+		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		for i, a := range accounts {
 			t.Line("dev%-4d %s  10000 coins\n        public key  %s\n        private key %s", i, a.Address, a.PublicKey, a.PrivateKey)
 		}

@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
-
-// version is the software's version; a release sets it with -ldflags "-X main.version=…".
-var version = "0.1.0"
 
 func main() { os.Exit(execute()) }
 
@@ -27,7 +25,11 @@ func execute() int {
 
 // newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it should.
 func newRoot(testKernels func() error) *cobra.Command {
-	root := cli.NewRoot(cli.Build{Version: version, ProtocolVersion: params.Version})
+	root := cli.NewRoot(cli.Build{
+		Info:            build.Read(),
+		ProtocolVersion: params.Version,
+		ScheduleDigest:  params.Schedule1.Digest(),
+	})
 	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine()) // which choose their kernels themselves, or report on them
 	for _, command := range []*cobra.Command{newInit(), newProve(), newDB(), newSnapshot()} {
 		testFirst(command, testKernels)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/node"
@@ -228,7 +229,7 @@ func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config
 	}
 	return node.Config{
 		Mode: api.Mode(s.Mode), Follow: follow, Log: log,
-		HTTP: http, SlowReader: s.SlowReader, Version: version, Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
+		HTTP: http, SlowReader: s.SlowReader, Build: build.Read(), Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
 		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
 		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Contracts: contracts,
 		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,

@@ -81,21 +81,22 @@ var rows = map[string][]string{
 
 	// What the world talks to.
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc":       {"internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/rpc":       {"internal/build", "internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin":     {},
 	"internal/server/front":     {},
-	"internal/server/telemetry": {},
+	"internal/server/telemetry": {"internal/build"},
 
 	// The wiring and the commands.
+	"internal/build":        {},
 	"internal/config":       {},
 	"internal/node":         {"..."},
 	"internal/bench":        {"jsonrpc", "contracts", "client", "api", "types", "crypto", "crypto/bip340"},
-	"internal/cli":          {"abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
+	"internal/cli":          {"internal/build", "abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/build", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},

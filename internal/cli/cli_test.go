@@ -30,7 +30,8 @@ func TestSuccess(t *testing.T) {
 		json    string // a part of the document
 		people  string // a part of the text
 	}{
-		{"--version", `"version":"1.2.3"`, "cairn 1.2.3 (protocol version 1)\n"},
+		{"--version", `"version":"1.2.3"`, "cairn 1.2.3, go"},
+		{"version", `"protocolVersion":1,"scheduleDigest":"0x`, "\nprotocol version 1, gas schedule 0x00"},
 		{"--help", `"help":"A blockchain node`, "Available Commands:"},
 		{"help send", `"help":"Send coins`, "Usage:\n  cairn send TO AMOUNT [flags]"},
 		{"keys list --help", `"help":"List keys`, "Usage:"},

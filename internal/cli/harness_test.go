@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/terminal"
@@ -260,7 +261,7 @@ func (d *desk) run(t *testing.T, args ...string) outcome {
 }
 
 func (d *desk) runContext(ctx context.Context, args ...string) outcome {
-	a := newApp(Build{Version: "1.2.3", ProtocolVersion: 1})
+	a := newApp(Build{Info: build.Info{Version: "1.2.3", Go: "go1.26"}, ProtocolVersion: 1})
 	a.environ = func() []string { return d.env }
 	a.asker = d
 	a.workFactor = 1

@@ -2,17 +2,7 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/cairn-chain/cairn/internal/cli/output"
 )
-
-// Build says what the program is.
-type Build struct {
-	// Version is the software's version.
-	Version string
-	// ProtocolVersion is the newest version of the protocol that the program knows.
-	ProtocolVersion uint32
-}
 
 // NewRoot returns the command cairn with the client commands below it.
 func NewRoot(build Build) *cobra.Command { return newApp(build).root() }
@@ -26,16 +16,13 @@ func (a *app) root() *cobra.Command {
   cairn account alice`,
 	})
 	var version bool
-	root.Flags().BoolVar(&version, "version", false, "print the version")
+	root.Flags().BoolVar(&version, "version", false, "print the version, as the command version does")
 	needsCommand := root.RunE
 	root.RunE = func(command *cobra.Command, args []string) error {
 		printer := PrinterOf(command)
 		switch {
 		case version:
-			return printer.Result(map[string]any{"version": a.build.Version, "protocolVersion": a.build.ProtocolVersion},
-				func(t *output.Text) {
-					t.Line("cairn %s (protocol version %d)", a.build.Version, a.build.ProtocolVersion)
-				})
+			return a.build.print(printer)
 		case len(args) == 0 && !printer.JSON():
 			return printHelp(printer, command)
 		}
@@ -53,7 +40,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.newKeys(), a.newSend(), a.newDeploy(), a.newCall(), a.newToken(), a.newContract(), a.newConfigure(), a.newPromote(),
 		a.newAccount(), a.newTx(), a.newBlock(), a.newEvents(), a.newProof(), a.newFees(), a.newMempool(), a.newStatus(), a.newWatch(), a.newRPC(), a.newBench(),
-		newCompletion(),
+		a.newVersion(), newCompletion(),
 	)
 	return root
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
@@ -43,7 +44,7 @@ import (
 
 // Config is what a node is made of.
 type Config struct {
-	Version     string   // of the program
+	Build       build.Info
 	Mode        api.Mode // empty: a primary
 	Follow      Follow   // of a replica or an archive, and of a primary that follows once it has handed over
 	DataDir     string   // empty: everything in memory

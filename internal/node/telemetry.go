@@ -29,9 +29,9 @@ const (
 // newTelemetry makes what observes the node. Its parts are there already; the RPC server is not.
 func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	config := telemetry.Config{
-		Version: n.config.Version,
-		Codes:   []int{jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInternal},
-		Phases:  []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
+		Build:  n.config.Build,
+		Codes:  []int{jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInternal},
+		Phases: []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
 		Traces: telemetry.Traces{Endpoint: n.config.TraceEndpoint, Every: n.config.TraceEvery, ChainID: n.store.Genesis().ChainID},
 	}
 	for _, d := range api.Declarations() {

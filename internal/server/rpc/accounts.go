@@ -162,7 +162,8 @@ func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error
 		return api.NodeInfo{}, err
 	}
 	info := api.NodeInfo{
-		Version: s.version, Network: s.network, Mode: s.node.Mode(), BlockHeight: s.chain.Head().Header.Height,
+		Version: s.build.Version, Build: api.Build{Commit: s.build.Commit, Date: s.build.Date, Modified: s.build.Modified, Go: s.build.Go, OS: s.build.OS, Arch: s.build.Arch},
+		Network: s.network, Mode: s.node.Mode(), BlockHeight: s.chain.Head().Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount() + s.followers.count(time.Now()),
 		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
 		ScheduleDigest: params.Schedule1.Digest(), Verification: s.verification, OldestHeight: s.chain.OldestHeight(),

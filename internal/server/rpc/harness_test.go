@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
@@ -101,7 +102,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	c := &testChain{t: t, store: store, ledger: l, engine: engine, views: views, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing, mode: api.ModePrimary}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Views: views, Trials: trials, Proofs: proving.NewQueue(store, 100), Version: "0.0.1-test", Limits: limits, Snapshots: offered{}}
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Views: views, Trials: trials, Proofs: proving.NewQueue(store, 100), Build: build.Info{Version: "0.0.1-test", Commit: "c0ffee", Date: "2026-01-02T03:04:05Z", Go: "go1.26", OS: "plan9", Arch: "mips"}, Limits: limits, Snapshots: offered{}}
 	if chainID == api.DevelopmentChainID {
 		config.Developer = c
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
@@ -121,7 +122,7 @@ type Config struct {
 
 	Verification string // api.VerificationStateless, or empty: every transaction is executed on the node's state
 
-	Version  string          // of the software
+	Build    build.Info
 	Override *api.Override   // what the node was started with, or nil
 	Limits   jsonrpc.Options // of the transport; zero values are the defaults
 	ViewGas  types.Gas       // execution gas of a call that is not sent; 0: [DefaultViewGas]
@@ -140,7 +141,7 @@ type Server struct {
 	followers    followers
 	developer    Developer
 	snapshots    Snapshots
-	version      string
+	build        build.Info
 	verification string
 	override     *api.Override
 	viewGas      types.Gas
@@ -168,7 +169,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, views: c.Views, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, version: c.Version, verification: cmp.Or(c.Verification, api.VerificationExecuted),
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, views: c.Views, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, build: c.Build, verification: cmp.Or(c.Verification, api.VerificationExecuted),
 		override: c.Override, viewGas: cmp.Or(c.ViewGas, DefaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, simulations: simulations{slots: newSlots()}, tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,

@@ -7,13 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
-	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/cairn-chain/cairn/internal/build"
 )
 
 // namespace begins the name of every metric of this program.
@@ -24,7 +25,7 @@ const UnknownMethod = "unknown"
 
 // Config says what to observe.
 type Config struct {
-	Version string
+	Build   build.Info
 	Methods []string // names of the RPC methods, the values of the label method
 	Codes   []int    // JSON-RPC codes that calls may fail with: they are counted from 0, so that a rate sees the first
 	Phases  []string // of making a block, the values of the label phase
@@ -63,8 +64,8 @@ func New(config Config) (*Telemetry, error) {
 	t.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(live)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels say which program runs.",
-	}, []string{"version", "goversion"})
-	info.WithLabelValues(config.Version, runtime.Version()).Set(1)
+	}, []string{"version", "commit", "goversion"})
+	info.WithLabelValues(config.Build.Version, config.Build.Commit, config.Build.Go).Set(1)
 	t.registry.MustRegister(info)
 	t.registerCalls(config.Methods, config.Codes)
 	t.registerBlocks(config.Phases)

@@ -15,11 +15,13 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/cairn-chain/cairn/internal/build"
 )
 
 func testConfig() Config {
 	return Config{
-		Version: "1.2.3", Methods: []string{"svc_chainId"}, Codes: []int{-32603}, Phases: []string{"execute", "append"}, Log: slog.New(slog.DiscardHandler),
+		Build: build.Info{Version: "1.2.3", Commit: "c0ffee", Go: "go1.26"}, Methods: []string{"svc_chainId"}, Codes: []int{-32603}, Phases: []string{"execute", "append"}, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -118,7 +120,7 @@ func TestProcessAndBuild(t *testing.T) {
 	made := newTelemetry(t, testConfig())
 	w := httptest.NewRecorder()
 	made.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for _, name := range []string{"go_goroutines", "go_gc_gomemlimit_bytes", "go_gc_heap_live_bytes", `cairn_build_info{goversion="go`} {
+	for _, name := range []string{"go_goroutines", "go_gc_gomemlimit_bytes", "go_gc_heap_live_bytes", `cairn_build_info{commit="c0ffee",goversion="go1.26",version="1.2.3"}`} {
 		if !strings.Contains(w.Body.String(), "\n"+name) {
 			t.Errorf("there is no %s", name)
 		}

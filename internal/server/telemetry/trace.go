@@ -58,7 +58,7 @@ func newTracer(config Config) (*tracer, error) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { config.Log.Warn("traces were not sent", "error", err) }))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "cairn"),
-			attribute.String("service.version", config.Version), attribute.Int64("cairn.chain_id", int64(config.Traces.ChainID)))))
+			attribute.String("service.version", config.Build.Version), attribute.Int64("cairn.chain_id", int64(config.Traces.ChainID)))))
 	return &tracer{provider: provider, tracer: provider.Tracer("github.com/cairn-chain/cairn"), every: config.Traces.Every}, nil
 }
 

@@ -151,6 +151,21 @@ export interface BlockRange {
   to_height: number;
 }
 
+export interface Build {
+  /** the processors that it is for */
+  arch: string;
+  /** the commit in hex; empty if it is not known */
+  commit: string;
+  /** the commit's time after RFC 3339; empty if it is not known */
+  date: string;
+  /** the compiler's version */
+  go: string;
+  /** whether the sources had changes that were not committed */
+  modified: boolean;
+  /** the operating system that it is for */
+  os: string;
+}
+
 export interface Contract {
   /** the SHA-256 of its code */
   code_hash: Hash;
@@ -308,6 +323,8 @@ export interface MempoolStats {
 export interface NodeInfo {
   /** the height of the latest block */
   block_height: number;
+  /** what the program was built of */
+  build: Build;
   /** the chain id */
   chainId: number;
   /** the hash of block 0, which names the chain */
