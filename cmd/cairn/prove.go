@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -137,7 +138,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 			_, _ = io.Copy(io.Discard, command.InOrStdin()) // an error ends it as well
 		}()
 	}
-	worker := proving.Worker{URL: settings.Admin, Prover: prover, Client: new(http.Client), Log: log}
+	worker := provers.Worker{URL: settings.Admin, Prover: prover, Client: new(http.Client), Log: log}
 	if !settings.Quiet {
 		printer := cli.PrinterOf(command)
 		worker.OnProof = func(height types.Height, accesses, size int, took time.Duration) {

@@ -83,6 +83,7 @@ var rows = map[string][]string{
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
 	"internal/server/rpc":       {"internal/build", "internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin":     {},
+	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/front":     {},
 	"internal/server/telemetry": {"internal/build"},
 
@@ -96,7 +97,7 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/build", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/build", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
@@ -163,6 +164,7 @@ var testRows = map[string][]string{
 	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry":    {"api", "internal/node", "types"},
+	"internal/server/provers":      {"crypto", "internal/engine/ledger", "internal/protocol/params", "internal/storage/..."},
 	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},
 }
 

@@ -33,6 +33,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
@@ -318,7 +319,7 @@ const shutdownTime = 10 * time.Second
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), n.queue.Handler(), front.NewHosts(n.config.AdminHosts, true).Allow))
+	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), provers.Handler(n.queue), front.NewHosts(n.config.AdminHosts, true).Allow))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.runEngine(producing) })

@@ -5,9 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -121,49 +118,14 @@ func requireStatus(t *testing.T, q *Queue, height types.Height, want State, want
 	}
 }
 
-// TestWorkerProvesBlocks has a worker prove a chain over HTTP: empty blocks, too, and one that comes later.
-func TestWorkerProvesBlocks(t *testing.T) {
-	n := newNode(t)
-	for _, transfers := range []int{0, 1, 5} {
-		n.build(t, transfers)
-	}
-	q := NewQueue(n.Store(), testBits)
-	requireStatus(t, q, 3, Queued, 2)
-	server := httptest.NewServer(q.Handler())
-	defer server.Close()
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	proven := make(chan types.Height)
-	w := Worker{URL: server.URL, Prover: newTestProver(t), Client: server.Client(), Log: slog.New(slog.DiscardHandler)}
-	w.OnProof = func(height types.Height, _, _ int, _ time.Duration) { proven <- height }
-	ended := make(chan error)
-	go func() { ended <- w.Run(ctx) }()
-	for want := types.Height(1); want <= 4; want++ {
-		if want == 4 {
-			n.build(t, 2)
-		}
-		if got := <-proven; got != want {
-			t.Fatalf("block %d was proven, want %d", got, want)
-		}
-		requireStatus(t, q, want, Proven, 0)
-		bundle, err := q.Bundle(want)
-		must(t, err)
-		again, err := blockproof.DecodeBundle(bundle.Encode())
-		must(t, err)
-		if bits, err := again.Verify(testBits, blockproof.InOrder); err != nil || bits < testBits {
-			t.Errorf("block %d: the bundle proves %d bits, %v", want, bits, err)
-		}
-	}
-	stop()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the worker ended with %v", err)
-	}
-	if bytes, err := n.Store().WitnessBytes(); err != nil || bytes != 0 {
-		t.Errorf("%d bytes of witnesses are left, %v", bytes, err)
-	}
-	if q.Proven() != 4 {
-		t.Errorf("%d proofs are counted", q.Proven())
-	}
+// taskOf is what the proof of a block is made of.
+func taskOf(t *testing.T, q *Queue, height types.Height) *Task {
+	t.Helper()
+	encoded, err := q.task(height)
+	must(t, err)
+	task, err := DecodeTask(encoded)
+	must(t, err)
+	return task
 }
 
 func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
@@ -171,9 +133,7 @@ func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 	n.build(t, 1)
 	n.build(t, 2)
 	q := NewQueue(n.Store(), testBits)
-	task, err := q.task(1)
-	must(t, err)
-	proof, err := newTestProver(t).Prove(task)
+	proof, err := newTestProver(t).Prove(taskOf(t, q, 1))
 	must(t, err)
 	flipped := slices.Clone(proof)
 	flipped[len(flipped)/2] ^= 1
@@ -217,10 +177,12 @@ func TestLeases(t *testing.T) {
 	q.now = func() time.Time { return now }
 	next := func(want types.Height) {
 		t.Helper()
-		task, err := q.Next(context.Background())
+		got, encoded, err := q.Next(context.Background())
 		must(t, err)
-		if got := task.Header.Header.Height; got != want {
-			t.Errorf("block %d is next, want %d", got, want)
+		task, err := DecodeTask(encoded)
+		must(t, err)
+		if got != want || task.Header.Header.Height != want {
+			t.Errorf("block %d is next, with the task of block %d, want %d", got, task.Header.Header.Height, want)
 		}
 	}
 	next(1)
@@ -236,7 +198,7 @@ func TestLeases(t *testing.T) {
 	next(2)
 	ended, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := q.Next(ended); !errors.Is(err, context.Canceled) {
+	if _, _, err := q.Next(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("a queue of taken blocks: %v", err)
 	}
 }
@@ -245,12 +207,14 @@ func TestTaskEncoding(t *testing.T) {
 	n := newNode(t)
 	n.build(t, 3)
 	n.build(t, 1)
-	task, err := NewQueue(n.Store(), testBits).task(2)
+	encoded, err := NewQueue(n.Store(), testBits).task(2)
 	must(t, err)
-	encoded := task.Encode()
-	again, err := DecodeTask(encoded)
+	if row, err := n.Store().Witness(2); err != nil || !bytes.HasSuffix(encoded, row) {
+		t.Errorf("the witness of a task is not the stored one, %v", err)
+	}
+	task, err := DecodeTask(encoded)
 	must(t, err)
-	if !bytes.Equal(again.Encode(), encoded) {
+	if !bytes.Equal(task.Encode(), encoded) {
 		t.Error("a task comes back as another")
 	}
 	for length := range encoded {
@@ -262,30 +226,6 @@ func TestTaskEncoding(t *testing.T) {
 	if _, err := newTestProver(t).Prove(task); err == nil {
 		t.Error("a false witness is proven")
 	}
-}
-
-func TestHandlerErrors(t *testing.T) {
-	n := newNode(t)
-	n.build(t, 1)
-	q := NewQueue(n.Store(), testBits)
-	for _, c := range []struct {
-		method, path string
-		code         int
-	}{
-		{http.MethodPut, heightPath + "1", http.StatusUnprocessableEntity},
-		{http.MethodPut, heightPath + "9", http.StatusConflict},
-		{http.MethodPut, heightPath + "x", http.StatusBadRequest},
-		{http.MethodDelete, heightPath + "x", http.StatusBadRequest},
-		{http.MethodDelete, heightPath + "1?refuse=1", http.StatusNoContent},
-		{http.MethodGet, heightPath + "1", http.StatusMethodNotAllowed},
-	} {
-		w := httptest.NewRecorder()
-		q.Handler().ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
-		if w.Code != c.code {
-			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, w.Code, w.Body, c.code)
-		}
-	}
-	requireStatus(t, q, 1, NotStored, 0)
 }
 
 func FuzzDecodeTask(f *testing.F) {

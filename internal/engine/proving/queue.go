@@ -55,23 +55,24 @@ func NewQueue(store *chain.Store, bits int) *Queue {
 	}
 }
 
-// Next takes the oldest block that nobody has taken, and waits for one until ctx ends, with its error.
-func (q *Queue) Next(ctx context.Context) (*Task, error) {
+// Next takes the oldest block that nobody has taken, and waits for one until ctx ends, with its error. The task is encoded:
+// [DecodeTask] reads it.
+func (q *Queue) Next(ctx context.Context) (height types.Height, task []byte, err error) {
 	for {
 		seen := q.store.HeadHash()
 		height, err := q.lease()
 		if err == nil {
 			task, err := q.task(height)
-			if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
+			if isGone(err) {
 				continue // proven, pruned or taken back meanwhile
 			}
-			return task, err
+			return height, task, err
 		}
 		if !errors.Is(err, chain.ErrNotFound) {
-			return nil, err
+			return 0, nil, err
 		}
 		if err := q.store.WaitHead(ctx, seen); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
 }
@@ -93,21 +94,22 @@ func (q *Queue) lease() (types.Height, error) {
 	}
 }
 
-// task reads what the proof of a block is made of.
-func (q *Queue) task(height types.Height) (*Task, error) {
-	t, err := q.bundle(height)
+// isGone tells that a block, or what is asked of it, is not in the store (any more).
+func isGone(err error) bool {
+	return errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned)
+}
+
+// task is the encoded task of a block. The witness, which is most of it, goes as it is stored: who proves checks it.
+func (q *Queue) task(height types.Height) ([]byte, error) {
+	b, err := q.bundle(height)
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := q.store.Witness(height)
+	witness, err := q.store.Witness(height)
 	if err != nil {
 		return nil, err
 	}
-	witness, err := tree.DecodeWitness(encoded)
-	if err != nil {
-		return nil, fmt.Errorf("%w: block %d: %w", chain.ErrCorrupt, height, err)
-	}
-	return &Task{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses, Witness: witness}, nil
+	return encodeTask(b, witness), nil
 }
 
 // bundle is a block's bundle without the proof.
@@ -137,13 +139,16 @@ func (q *Queue) Bundle(height types.Height) (blockproof.Bundle, error) {
 // Accept verifies a proof of a block that waits for one, and keeps it. ErrUnwanted says that the block waits for none;
 // other errors are the verifier's, or the store's.
 func (q *Queue) Accept(height types.Height, proof []byte) error {
-	if _, err := q.store.Witness(height); err != nil {
-		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
-			return fmt.Errorf("block %d: %w", height, ErrUnwanted)
-		}
-		return err
+	first, err := q.store.Unproven(height)
+	if err == nil && first == height {
+		err = q.keep(height, proof)
+	} else if err == nil {
+		err = chain.ErrNotFound
 	}
-	return q.keep(height, proof)
+	if isGone(err) {
+		return fmt.Errorf("block %d: %w", height, ErrUnwanted)
+	}
+	return err
 }
 
 // keep verifies a proof and keeps it.

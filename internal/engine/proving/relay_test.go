@@ -16,8 +16,7 @@ func (n *node) prove(t *testing.T, from, to types.Height) map[types.Height][]byt
 	prover, maker := newTestProver(t), NewQueue(n.Store(), testBits)
 	bundles := make(map[types.Height][]byte)
 	for h := from; h <= to; h++ {
-		task, err := maker.task(h)
-		must(t, err)
+		task := taskOf(t, maker, h)
 		proof, err := prover.Prove(task)
 		must(t, err)
 		bundles[h] = blockproof.Bundle{Parent: task.Parent, Header: task.Header, Accesses: task.Accesses, Proof: proof}.Encode()

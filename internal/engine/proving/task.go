@@ -1,5 +1,5 @@
 // Package proving makes the proofs of blocks, beside the chain and never in its way: blocks queue with their witnesses,
-// processes of their own take tasks from the queue over HTTP, and each proof is verified before it is kept.
+// processes of their own take tasks from the queue, and each proof is verified before it is kept.
 package proving
 
 import (
@@ -26,8 +26,12 @@ const MaxTaskBytes = 1 << 30
 
 // Encode is bincode { bundle: Vec<u8>, witness: Vec<u8> } of the block's bundle without a proof, and the witness.
 func (t *Task) Encode() []byte {
-	bundle := blockproof.Bundle{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses}.Encode()
-	witness := t.Witness.Encode()
+	return encodeTask(blockproof.Bundle{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses}, t.Witness.Encode())
+}
+
+// encodeTask is [Task.Encode] of a witness that is encoded already.
+func encodeTask(b blockproof.Bundle, witness []byte) []byte {
+	bundle := b.Encode()
 	e := codec.NewEncoder(16 + len(bundle) + len(witness))
 	e.Bytes(bundle)
 	e.Bytes(witness)

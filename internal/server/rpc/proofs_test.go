@@ -30,8 +30,9 @@ func newProvenChain(t testing.TB) (*testChain, *proving.Queue, func() types.Heig
 	}
 	prover := must(proving.NewProver(100, parallel.Run))(t)
 	return c, queue, func() types.Height {
-		task := must(queue.Next(context.Background()))(t)
-		height := task.Header.Header.Height
+		height, encoded, err := queue.Next(context.Background())
+		check(t, err)
+		task := must(proving.DecodeTask(encoded))(t)
 		check(t, queue.Accept(height, must(prover.Prove(task))(t)))
 		return height
 	}
@@ -68,9 +69,10 @@ func TestGetProof(t *testing.T) {
 	}
 	notReady("0x1", "queued", 0)
 	notReady("0x3", "queued", 2)
-	task := must(queue.Next(context.Background()))(t)
+	taken, _, err := queue.Next(context.Background())
+	check(t, err)
 	notReady("0x1", "proving", 0)
-	queue.Release(task.Header.Header.Height)
+	queue.Release(taken)
 	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x0"); data["status"] != "not_stored" || data["oldest"] != nil {
 		t.Errorf("genesis: %v", data)
 	}

@@ -1,0 +1,102 @@
+// Package provers is how a node's queue of blocks without a proof and the processes that prove them speak to each other: over HTTP,
+// below /proving/ of the node's admin address. [Handler] is the node's end, [Worker] the prover's.
+package provers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// The paths under which a queue is served, on the node's admin address.
+const (
+	nextPath   = "/proving/next"
+	heightPath = "/proving/block/"
+)
+
+// waitForTask is how long a request for a task waits for one.
+const waitForTask = 20 * time.Second
+
+// handler serves a queue.
+type handler struct{ queue *proving.Queue }
+
+// Handler serves a queue to provers: GET /proving/next answers with the next task, 204 where none comes in time;
+// PUT /proving/block/HEIGHT takes its proof, and answers 422 with the reason where it does not hold; DELETE gives the
+// block back, or with ?refuse=1 up.
+func Handler(q *proving.Queue) http.Handler {
+	h := handler{q}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+nextPath, h.serveNext)
+	mux.HandleFunc("PUT "+heightPath+"{height}", h.serveProof)
+	mux.HandleFunc("DELETE "+heightPath+"{height}", h.serveReturn)
+	return mux
+}
+
+func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), waitForTask)
+	defer cancel()
+	height, task, err := h.queue.Next(ctx)
+	switch {
+	case ctx.Err() != nil:
+		if err == nil {
+			h.queue.Release(height)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	default:
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Length", strconv.Itoa(len(task)))
+		if _, err := w.Write(task); err != nil {
+			h.queue.Release(height) // the prover has gone
+		}
+	}
+}
+
+// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys; with paths
+// ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
+const maxProofBytes = 64 << 20
+
+func (h handler) serveProof(w http.ResponseWriter, r *http.Request) {
+	height, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
+	if err != nil {
+		http.Error(w, "not a height", http.StatusBadRequest)
+		return
+	}
+	proof, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxProofBytes))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	switch err := h.queue.Accept(types.Height(height), proof); {
+	case err == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, proving.ErrUnwanted):
+		http.Error(w, err.Error(), http.StatusConflict)
+	case errors.Is(err, blockproof.ErrProof):
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+	default:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func (h handler) serveReturn(w http.ResponseWriter, r *http.Request) {
+	height, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
+	if err != nil {
+		http.Error(w, "not a height", http.StatusBadRequest)
+		return
+	}
+	if r.URL.Query().Get("refuse") == "1" {
+		h.queue.Refuse(types.Height(height))
+	} else {
+		h.queue.Release(types.Height(height))
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

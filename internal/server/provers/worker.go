@@ -1,0 +1,95 @@
+package provers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Worker proves blocks of a node's queue.
+type Worker struct {
+	URL    string // of the node's admin address
+	Prover *proving.Prover
+	Client *http.Client
+	Log    *slog.Logger
+
+	// OnProof, unless nil, is told of each proof that the node has taken.
+	OnProof func(height types.Height, accesses, proofBytes int, took time.Duration)
+}
+
+// retryAfter is how long a worker waits for a node that does not answer.
+const retryAfter = time.Second
+
+// Run proves until ctx ends, with its error; where the node cannot be reached it tries again.
+func (w *Worker) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := w.proveNext(ctx); err != nil && ctx.Err() == nil {
+			w.Log.Warn("proving failed", "node", w.URL, "error", err)
+			select {
+			case <-time.After(retryAfter):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// proveNext waits for a task and hands its proof in.
+func (w *Worker) proveNext(ctx context.Context) error {
+	encoded, err := w.do(ctx, http.MethodGet, nextPath, nil)
+	if err != nil || len(encoded) == 0 {
+		return err
+	}
+	task, err := proving.DecodeTask(encoded)
+	if err != nil {
+		return err
+	}
+	height, start := task.Header.Header.Height, time.Now()
+	path := heightPath + strconv.FormatUint(uint64(height), 10)
+	proof, err := w.Prover.Prove(task)
+	if err != nil {
+		_, refusal := w.do(ctx, http.MethodDelete, path+"?refuse=1", nil)
+		return errors.Join(fmt.Errorf("block %d cannot be proven: %w", height, err), refusal)
+	}
+	took := time.Since(start)
+	if _, err := w.do(ctx, http.MethodPut, path, proof); err != nil {
+		return fmt.Errorf("hand in the proof of block %d: %w", height, err)
+	}
+	if w.OnProof != nil {
+		w.OnProof(height, len(task.Accesses), len(proof), took)
+	}
+	return nil
+}
+
+// do sends a request and returns what answers it; an answer that is no success is an error with its text.
+func (w *Worker) do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(w.URL, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	response, err := w.Client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	size := max(0, min(response.ContentLength, proving.MaxTaskBytes)) // −1 where it is not known
+	read := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := read.ReadFrom(io.LimitReader(response.Body, proving.MaxTaskBytes)); err != nil {
+		return nil, err
+	}
+	answer = read.Bytes()
+	if response.StatusCode >= 300 {
+		return nil, fmt.Errorf("%s: %.300s", response.Status, strings.TrimSpace(string(answer)))
+	}
+	return answer, nil
+}
