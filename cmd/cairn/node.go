@@ -55,7 +55,7 @@ type nodeSettings struct {
 
 // kernelSettings choose code for the processor.
 type kernelSettings struct {
-	HashKernel      string `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx2 or scalar, all with the same result (default the fastest)"`
+	HashKernel      string `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx512bw, avx2 or scalar, all with the same result (default the fastest)"`
 	SignatureKernel string `setting:"signature-kernel" usage:"code that verifies signatures: avx512 or portable, both with the same result (default the fastest)"`
 }
 

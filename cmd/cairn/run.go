@@ -68,7 +68,7 @@ var choices = map[string][]string{
 	"journal":          {"async", "sync"},
 	"log-level":        {"debug", "info", "warn", "error"},
 	"log-format":       {"text", "json"},
-	"hash-kernel":      {"avx512", "avx2", "scalar"},
+	"hash-kernel":      {"avx512", "avx512bw", "avx2", "scalar"},
 	"signature-kernel": {"avx512", "portable"},
 }
 

@@ -10,7 +10,7 @@ import (
 // Kernels choose the process's code of the two costliest computations, each empty for the fastest that the processor has.
 // All choices give the same results.
 type Kernels struct {
-	Hash      string // of the state: avx512, avx2 or scalar
+	Hash      string // of the state: avx512, avx512bw, avx2 or scalar
 	Signature string // verification: avx512 or portable
 }
 

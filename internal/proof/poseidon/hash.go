@@ -2,11 +2,14 @@ package poseidon
 
 import "encoding/binary"
 
-// lanes is how many states the vector kernels permute at once.
-const lanes = 16
+// lanes is how many states are hashed side by side.
+const lanes = 32
 
-// block is what the kernels work on: states side by side, elements below P.
-type block [lanes][width]uint32
+// block is what the kernels work on: states side by side, elements below P. Some work on one half after the other.
+type (
+	block [lanes][width]uint32
+	half  [lanes / 2][width]uint32
+)
 
 // Permute applies the permutation to one state, whose elements must be below P.
 func Permute(s *[16]uint32) { permuteScalar(s) }

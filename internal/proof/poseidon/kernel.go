@@ -10,9 +10,10 @@ type Kernel string
 
 // The kernels, fastest first.
 const (
-	AVX512 Kernel = "avx512" // amd64 assembly with AVX-512 F and IFMA
-	AVX2   Kernel = "avx2"   // amd64 assembly with AVX2
-	Scalar Kernel = "scalar" // Go; the only one on other architectures and with the build tag purego
+	AVX512   Kernel = "avx512"   // amd64 assembly with AVX-512 F and IFMA
+	AVX512BW Kernel = "avx512bw" // amd64 assembly with AVX-512 F and BW
+	AVX2     Kernel = "avx2"     // amd64 assembly with AVX2
+	Scalar   Kernel = "scalar"   // Go; the only one on other architectures and with the build tag purego
 )
 
 var active = Available()[0]
@@ -33,9 +34,9 @@ func Use(k Kernel) error {
 	return nil
 }
 
-// permuteScalars permutes the first n states of b one after the other.
-func permuteScalars(b *block, n int) {
-	for i := range n {
+// permuteScalars permutes states one after the other.
+func permuteScalars(b [][width]uint32) {
+	for i := range b {
 		permuteScalar(&b[i])
 	}
 }

@@ -5,4 +5,4 @@ package poseidon
 func vectorKernels() []Kernel { return nil }
 
 // permuteLanes permutes the first n states of b.
-func permuteLanes(b *block, n int) { permuteScalars(b, n) }
+func permuteLanes(b *block, n int) { permuteScalars(b[:n]) }

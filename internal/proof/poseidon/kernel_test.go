@@ -112,7 +112,7 @@ func TestKernelsEqualScalar(t *testing.T) {
 				}
 			}
 			want := b
-			permuteScalars(&want, lanes)
+			permuteScalars(want[:])
 			got := b
 			permuteLanes(&got, lanes)
 			if got != want {
@@ -163,7 +163,7 @@ func benchmarkKernels(b *testing.B, name string, n int, f func()) {
 }
 
 func BenchmarkNodes(b *testing.B) {
-	for _, n := range []int{1, 2, 3, 16, 1024} {
+	for _, n := range []int{1, 2, 3, 16, 32, 1024} {
 		dst, src := make([]Digest, n), make([][2]Digest, n)
 		benchmarkKernels(b, fmt.Sprint(n), n, func() { Nodes(dst, src) })
 	}

@@ -76,7 +76,7 @@ func TestEigenvalues(t *testing.T) {
 
 // The bounds that the kernels' comments claim, from the matrix: random inputs do not come near them.
 func TestBounds(t *testing.T) {
-	var sums, differences int64 // sizes of the coefficients of the AVX2 kernel's convolutions
+	var sums, differences int64 // sizes of the coefficients of the convolutions on 32-bit lanes
 	for i := range width / 2 {
 		sums += mdsColumn[i] + mdsColumn[i+8]
 		differences += max(mdsColumn[i]-mdsColumn[i+8], mdsColumn[i+8]-mdsColumn[i])
@@ -103,15 +103,15 @@ func TestBounds(t *testing.T) {
 	below("AVX-512: s-box difference", (p+127*(1<<24))*float64(1<<20)+2*p+2*p, 1<<52)
 
 	signedCube := func(x float64) float64 { return product(product(x, x, p/2.), x, p/2.) }
-	below("AVX2: first square", product(p, p, p/2.), p)
-	below("AVX2: first cube", signedCube(p), p)
+	below("32-bit lanes: first square", product(p, p, p/2.), p)
+	below("32-bit lanes: first cube", signedCube(p), p)
 	folded := inverse16*float64(1<<15) + p/float64(1<<16) + 1
-	below("AVX2: sum of two, to be split", 2*folded+1<<15, 1<<31)
+	below("32-bit lanes: sum of two, to be split", 2*folded+1<<15, 1<<31)
 	high := 2*folded/(1<<16) + 1
 	result := inverse16*float64(1<<15) + float64(sums+differences)*(high+0.5) + 2 + inverse16
-	below("AVX2: low accumulator", float64(sums+differences)*(1<<15)+1<<17, 1<<31)
-	below("AVX2: matrix", result, 1.02*(1<<30))
-	below("AVX2: cube", signedCube(result)+1<<15, 1<<31)
+	below("32-bit lanes: low accumulator", float64(sums+differences)*(1<<15)+1<<17, 1<<31)
+	below("32-bit lanes: matrix", result, 1.02*(1<<30))
+	below("32-bit lanes: cube", signedCube(result)+1<<15, 1<<31)
 }
 
 func TestField(t *testing.T) {

@@ -28,10 +28,11 @@ func main() {
 func files() map[string][]byte {
 	pm := derive()
 	return map[string][]byte{
-		"constants_gen.go":       constantsFile(&pm),
-		"permute_scalar_gen.go":  scalarFile(&pm),
-		"permute_avx512_amd64.s": avx512File(&pm),
-		"permute_avx2_amd64.s":   avx2File(&pm),
+		"constants_gen.go":         constantsFile(&pm),
+		"permute_scalar_gen.go":    scalarFile(&pm),
+		"permute_avx512_amd64.s":   avx512File(&pm),
+		"permute_avx512bw_amd64.s": avx512bwFile(&pm),
+		"permute_avx2_amd64.s":     avx2File(&pm),
 	}
 }
 

@@ -1,12 +1,12 @@
 package main
 
 // fullRounds writes n rounds of s-boxes, matrix, and the constants that start at the offset.
-func (k *avx2) fullRounds(label string, constants, n int) {
+func (k *packed) fullRounds(label string, constants, n int) {
 	k.op("LEAQ %d(SI), R8", constants)
 	k.loop(label, "CX", n, func() {
 		k.matrixInput()
 		k.matrix()
-		k.op("ADDQ $%d, R8", 2*32*width)
+		k.op("ADDQ $%d, R8", 2*k.stride*width)
 	})
 }
 
@@ -14,12 +14,12 @@ func (k *avx2) fullRounds(label string, constants, n int) {
 // and of the 8 differences, it stores the low halves, two neighbours to a register, then the high halves.
 //
 // Reduction leaves at most 32512·2^15 + 2^15 < p/2 + 2^16 in size, so sums and differences stay within 32 bits.
-func (k *avx2) matrixInput() {
+func (k *packed) matrixInput() {
 	for pair := range 4 {
 		var sums, differences [2]reg
 		for i := range 2 {
-			at := 32 * (2*pair + i)
-			a, b := k.load("R13", at), k.load("R13", at+32*8)
+			at := k.size * (2*pair + i)
+			a, b := k.fetch("R13", at), k.fetch("R13", at+8*k.size)
 			for _, x := range []reg{a, b} {
 				k.cube(x)
 				k.halves(x)
@@ -35,14 +35,14 @@ func (k *avx2) matrixInput() {
 		for _, v := range []struct {
 			of [2]reg
 			at int
-		}{{sums, avx2Sums}, {differences, avx2Differences}} {
+		}{{sums, k.sums()}, {differences, k.differences()}} {
 			low, high := k.alloc(), k.alloc()
 			k.op("VPSLLD $16, %s, %s", v.of[1], low)
-			k.op("VPBLENDW $0xaa, %s, %s, %s", low, v.of[0], low)
+			k.op(k.word, low, v.of[0], low)
 			k.op("VPSRLD $16, %s, %s", v.of[0], high)
-			k.op("VPBLENDW $0xaa, %s, %s, %s", v.of[1], high, high)
-			k.save(low, "DX", v.at+32*pair)
-			k.save(high, "DX", v.at+32*(pair+4))
+			k.op(k.word, v.of[1], high, high)
+			k.save(low, "DX", v.at+k.size*pair)
+			k.save(high, "DX", v.at+k.size*(pair+4))
 			k.release(v.of[:]...)
 		}
 	}
@@ -50,10 +50,10 @@ func (k *avx2) matrixInput() {
 
 // convolve calls each with the low and the high accumulator of each of the 8 results of a convolution of the pairs at
 // the offset; the coefficients for result j and pair i are coefficient(j − 2i).
-func (k *avx2) convolve(pairs int, coefficient func(m int) int, each func(j int, low, high reg)) {
+func (k *packed) convolve(pairs int, coefficient func(m int) int, each func(j int, low, high reg)) {
 	var in [8]reg
 	for i := range in {
-		in[i] = k.load("DX", pairs+32*i)
+		in[i] = k.fetch("DX", pairs+k.size*i)
 	}
 	for j := range 8 {
 		var acc [2]reg
@@ -74,13 +74,13 @@ func (k *avx2) convolve(pairs int, coefficient func(m int) int, each func(j int,
 
 // matrix is 2·M·x, reduced by 2^16, plus the constants at R8. The coefficients' sizes sum up to 371 in the cyclic half
 // and 273 in the other, so accumulators stay below 644·2^15 < 1.3·2^24, and results below 1.02·2^30.
-func (k *avx2) matrix() {
-	negacyclic := func(j, half int) int { return avx2Negacyclic + 32*(2*j+half) }
-	k.convolve(avx2Differences, func(m int) int { return k.negacyclic + 32*(m+6) }, func(j int, low, high reg) {
+func (k *packed) matrix() {
+	negacyclic := func(j, half int) int { return k.negacyclics() + k.size*(2*j+half) }
+	k.convolve(k.differences(), func(m int) int { return k.negacyclic + k.size*(m+6) }, func(j int, low, high reg) {
 		k.save(low, "DX", negacyclic(j, 0))
 		k.save(high, "DX", negacyclic(j, 1))
 	})
-	k.convolve(avx2Sums, func(m int) int { return k.cyclic + 32*(m&7) }, func(j int, low, high reg) {
+	k.convolve(k.sums(), func(m int) int { return k.cyclic + k.size*(m&7) }, func(j int, low, high reg) {
 		lowDifference, highDifference := k.alloc(), k.alloc()
 		for half, v := range [][2]reg{{low, lowDifference}, {high, highDifference}} {
 			k.op("VPSUBD %d(DX), %s, %s", negacyclic(j, half), v[0], v[1])
@@ -92,18 +92,18 @@ func (k *avx2) matrix() {
 }
 
 // reduce makes an element of its accumulators and stores it; the constant for low has the bias of halves in it.
-func (k *avx2) reduce(element int, low, high reg) {
-	k.op("VPADDD %d(R8), %s, %s", 64*element, low, low)
-	k.op("VPADDD %d(R8), %s, %s", 64*element+32, high, high)
+func (k *packed) reduce(element int, low, high reg) {
+	k.by("VPADDD", "R8", 2*k.stride*element, low, low)
+	k.by("VPADDD", "R8", (2*element+1)*k.stride, high, high)
 	k.xorC(low, k.bias, low)
 	k.maddC(low, k.fold, low)
 	k.add(low, high, low)
 	k.release(high)
-	k.save(low, "R13", 32*element)
+	k.save(low, "R13", k.size*element)
 }
 
 // butterfly is (a, b) ← (a + b, a − b) in [0, p), with b multiplied by a constant of the table if there is one.
-func (k *avx2) butterfly(a, b reg, multiplier int) {
+func (k *packed) butterfly(a, b reg, multiplier int) {
 	d := k.alloc()
 	k.sub(a, b, d)
 	k.add(a, b, a)
@@ -118,40 +118,40 @@ func (k *avx2) butterfly(a, b reg, multiplier int) {
 }
 
 // eights runs body for both halves of the batch, 8 elements in registers.
-func (k *avx2) eights(body func(x []reg, first int)) {
+func (k *packed) eights(body func(x []reg, first int)) {
 	for first := 0; first < width; first += 8 {
 		x := make([]reg, 8)
 		for i := range x {
-			x[i] = k.load("R13", 32*(first+i))
+			x[i] = k.fetch("R13", k.size*(first+i))
 		}
 		body(x, first)
 		for i := range x {
-			k.save(x[i], "R13", 32*(first+i))
+			k.save(x[i], "R13", k.size*(first+i))
 		}
 	}
 }
 
 // toEigenbasis is the s-boxes, the Fourier transform, and the matrix as multipliers. The first stage of the transform
 // goes over the whole batch, the others stay in its halves.
-func (k *avx2) toEigenbasis() {
+func (k *packed) toEigenbasis() {
 	multiplier := func(twiddle int) int {
 		if twiddle == 0 {
 			return -1
 		}
-		return k.forward + 64*twiddle
+		return k.forward + 2*k.stride*twiddle
 	}
 	butterflies(true, func(a, b, twiddle int) {
 		if b-a != 8 {
 			return
 		}
-		x, y := k.load("R13", 32*a), k.load("R13", 32*b)
+		x, y := k.fetch("R13", k.size*a), k.fetch("R13", k.size*b)
 		for _, r := range []reg{x, y} {
 			k.cube(r)
 			k.lift(r)
 		}
 		k.butterfly(x, y, multiplier(twiddle))
-		k.save(x, "R13", 32*a)
-		k.save(y, "R13", 32*b)
+		k.save(x, "R13", k.size*a)
+		k.save(y, "R13", k.size*b)
 	})
 	k.eights(func(x []reg, first int) {
 		butterflies(true, func(a, b, twiddle int) {
@@ -160,16 +160,16 @@ func (k *avx2) toEigenbasis() {
 			}
 		})
 		for i := range x {
-			k.times(x[i], "SI", k.entry+64*(first+i))
+			k.times(x[i], "SI", k.entry+2*k.stride*(first+i))
 		}
 	})
 }
 
 // fromEigenbasis is the inverse transform, and the constants of the first full round after it.
-func (k *avx2) fromEigenbasis() {
+func (k *packed) fromEigenbasis() {
 	twiddled := func(x reg, twiddle int) {
 		if twiddle > 0 {
-			k.times(x, "SI", k.backward+64*twiddle)
+			k.times(x, "SI", k.backward+2*k.stride*twiddle)
 		}
 	}
 	k.eights(func(x []reg, first int) {
@@ -184,35 +184,36 @@ func (k *avx2) fromEigenbasis() {
 		if b-a != 8 {
 			return
 		}
-		x, y := k.load("R13", 32*a), k.load("R13", 32*b)
+		x, y := k.fetch("R13", k.size*a), k.fetch("R13", k.size*b)
 		twiddled(y, twiddle)
 		k.butterfly(x, y, -1)
-		k.addC(x, k.after+32*a, x)
-		k.addC(y, k.after+32*b, y)
-		k.save(x, "R13", 32*a)
-		k.save(y, "R13", 32*b)
+		k.addC(x, k.after+k.stride*a, x)
+		k.addC(y, k.after+k.stride*b, y)
+		k.save(x, "R13", k.size*a)
+		k.save(y, "R13", k.size*b)
 	})
 }
 
 // partialRounds runs both batches. The s-box of one, a chain of dependent instructions, is interleaved with the
 // multiplications of the other.
-func (k *avx2) partialRounds() {
+func (k *packed) partialRounds() {
 	k.op("LEAQ %d(SI), R8", k.lane0)
 	k.op("LEAQ %d(SI), R9", k.loopBy)
 	k.op("LEAQ %d(SI), R10", k.exitBy)
-	sums, differences := []reg{"Y12", "Y13"}, []reg{"Y14", "Y15"}
+	free, r := k.free, registers(k.class, 0, 15)
+	sums, differences := r[12:14], r[14:]
 	chain := func(batch int) []string {
-		return k.capture(registers("Y", 0, 5), func() { k.sboxDifference(sums[batch], differences[batch]) })
+		return k.capture(r[:6], func() { k.sboxDifference(sums[batch], differences[batch]) })
 	}
 	work := func(batch int) []string {
-		return k.capture(registers("Y", 6, 11), func() {
+		return k.capture(r[6:12], func() {
 			for i := range width {
-				at := avx2Batch*batch + 32*i
+				at := k.batch()*batch + k.size*i
 				x := k.alloc()
 				k.op("VPADDD %d(DX), %s, %s", at, differences[batch], x)
-				k.times(x, "R9", 64*i)
+				k.times(x, "R9", 2*k.stride*i)
 				if i == 0 {
-					k.op("VMOVDQA %s, %s", x, sums[batch])
+					k.op("%s %s, %s", k.copy, x, sums[batch])
 				} else {
 					k.add(x, sums[batch], sums[batch])
 					k.lower(sums[batch])
@@ -221,11 +222,11 @@ func (k *avx2) partialRounds() {
 			}
 		})
 	}
-	k.free = registers("Y", 0, 11)
+	k.free = r[:12:12]
 	for batch, sum := range sums {
-		k.op("VMOVDQU %d(DX), %s", avx2Batch*batch, sum)
+		k.op("%s %d(DX), %s", k.load, k.batch()*batch, sum)
 		for i := 1; i < width; i++ {
-			k.op("VPADDD %d(DX), %s, %s", avx2Batch*batch+32*i, sum, sum)
+			k.op("VPADDD %d(DX), %s, %s", k.batch()*batch+k.size*i, sum, sum)
 			k.lower(sum)
 		}
 	}
@@ -234,17 +235,17 @@ func (k *avx2) partialRounds() {
 		k.op("CMPQ CX, $1")
 		k.op("CMOVQEQ R10, R9")
 		k.interleave(chain(1), work(0))
-		k.op("ADDQ $32, R8")
+		k.op("ADDQ $%d, R8", k.stride)
 		k.interleave(chain(0), work(1))
 	})
-	k.free = registers("Y", 0, 15)
+	k.free = free
 }
 
 // sboxDifference takes the sum of a batch, 16 times lane 0, and makes by how much the s-box changes lane 0, in [0, p):
 // (sum + constant)³ − sum/16. With sum = 16·h + l, sum/16 is h − 127·2^20·l, as 2^−24 = −127.
-func (k *avx2) sboxDifference(sum, to reg) {
+func (k *packed) sboxDifference(sum, to reg) {
 	low := k.alloc()
-	k.op("VPAND %d(SI), %s, %s", k.low4, sum, low)
+	k.by(k.and, "SI", k.low4, sum, low)
 	k.op("VPSLLD $27, %s, %s", low, to)
 	k.op("VPSLLD $20, %s, %s", low, low)
 	k.sub(to, low, to)
@@ -253,7 +254,7 @@ func (k *avx2) sboxDifference(sum, to reg) {
 	k.release(low)
 	k.lift(to)
 	cube := k.alloc()
-	k.op("VPADDD (R8), %s, %s", sum, cube)
+	k.by("VPADDD", "R8", 0, sum, cube)
 	k.cube(cube)
 	k.lift(cube)
 	k.add(to, cube, to)
