@@ -186,7 +186,7 @@ func TestSigner(t *testing.T) {
 	if signed.Sender != signer(t).Account() {
 		t.Error("the sender is another account")
 	}
-	if types.VerifySignatures([]types.SignedTransaction{signed})[0] == nil {
+	if types.VerifySignatures(types.NewTxs(signed))[0] == nil {
 		t.Error("the signature is not valid")
 	}
 }

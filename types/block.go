@@ -150,22 +150,37 @@ func JoinBlock(header SignedHeader, encoded [][]byte) []byte {
 	return e.Data()
 }
 
+// EncodeBlock is bincode(Block) of a header and its transactions.
+func EncodeBlock(header SignedHeader, txs []*Tx) []byte {
+	encoded := make([][]byte, len(txs))
+	for i, tx := range txs {
+		encoded[i] = tx.encoded
+	}
+	return JoinBlock(header, encoded)
+}
+
 // DecodeBlock decodes what [Block.Encode] gives, of at most [MaxBlockBytes] of transactions. Byte fields of
 // transactions alias b.
 func DecodeBlock(b []byte) (Block, error) {
+	header, txs, err := decodeBlock(b, decodeSignedTransaction)
+	return Block{Header: header.Header, Signature: header.Signature, Transactions: txs}, err
+}
+
+// decodeBlock decodes bincode(Block), whose transactions decode reads.
+func decodeBlock[T any](b []byte, decode func(*codec.Decoder) T) (header SignedHeader, txs []T, err error) {
 	if limit := MaxBlockBytes + SignedHeaderBytes + 8; len(b) > limit {
-		return Block{}, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), limit)
+		return header, nil, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), limit)
 	}
 	d := codec.NewDecoder(b)
-	block := Block{Header: decodeHeader(d)}
-	d.Fixed(block.Signature[:])
+	header.Header = decodeHeader(d)
+	d.Fixed(header.Signature[:])
 	n := d.Length(maxBlockTxs, minTransactionBytes)
-	block.Transactions = make([]SignedTransaction, 0, n)
+	txs = make([]T, 0, n)
 	for range n {
 		if d.Err() != nil {
 			break
 		}
-		block.Transactions = append(block.Transactions, decodeSignedTransaction(d))
+		txs = append(txs, decode(d))
 	}
-	return block, d.Finish()
+	return header, txs, d.Finish()
 }

@@ -142,7 +142,7 @@ func TestVerifySignatures(t *testing.T) {
 		c.corrupt(&signed)
 		transactions = append(transactions, signed)
 	}
-	verified := types.VerifySignatures(transactions)
+	verified := types.VerifySignatures(types.NewTxs(transactions...))
 	if len(verified) != len(transactions) {
 		t.Fatalf("%d results for %d transactions", len(verified), len(transactions))
 	}

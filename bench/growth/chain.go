@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -126,20 +127,21 @@ func (p phases) all() time.Duration { return p.root + p.store + p.commit }
 
 // appendWrites makes a block of writes, ascending by key.
 func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) (phases, error) {
-	return o.append(t, chain.Entry{Accesses: accesses})
+	return o.append(t, exec.Result{Accesses: accesses})
 }
 
-// append makes a block of an entry that lacks its header and its leaves.
-func (o *opened) append(t *tree.Tree, e chain.Entry) (took phases, err error) {
+// append makes a block of a result that lacks its header.
+func (o *opened) append(t *tree.Tree, result exec.Result) (took phases, err error) {
 	begun := time.Now()
-	change, err := t.Prepare(e.Accesses, parallel.Run)
+	change, err := t.Prepare(result.Accesses, parallel.Run)
 	if err != nil {
 		return took, err
 	}
 	header := o.store.Head().Header
 	header.Parent, header.Height, header.Timestamp = o.store.HeadHash(), header.Height+1, header.Timestamp+1
 	header.StateRoot = change.Root()
-	e.Block.Header, e.Leaves = header, change.Leaves()
+	result.Header = header
+	e := chain.Entry{Result: result, Leaves: change.Leaves()}
 	rooted := time.Now()
 	if err := o.store.Append(e); err != nil {
 		return took, err
@@ -218,7 +220,7 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	}
 	b := &batch{}
 	for part := range slices.Chunk(txs, 512) {
-		b.txs = append(b.txs, types.VerifySignatures(part)...)
+		b.txs = append(b.txs, types.VerifySignatures(types.NewTxs(part...))...)
 	}
 	return b, nil
 }

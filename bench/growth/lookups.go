@@ -372,7 +372,7 @@ func (c *lookupChain) sign(payloads []types.Payload, gas types.Gas) (*batch, err
 	})
 	b := &batch{}
 	for part := range slices.Chunk(txs, 512) {
-		b.txs = append(b.txs, types.VerifySignatures(part)...)
+		b.txs = append(b.txs, types.VerifySignatures(types.NewTxs(part...))...)
 	}
 	return b, errors.Join(errs...)
 }

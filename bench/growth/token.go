@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
-	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -63,7 +62,7 @@ func newTokens(dir string) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.deploy(o, &batch{types.VerifySignatures([]types.SignedTransaction{signed})})
+	err = c.deploy(o, &batch{types.VerifySignatures(types.NewTxs(signed))})
 	return c, errors.Join(err, o.close())
 }
 
@@ -130,10 +129,9 @@ func (c *tokens) transferUntil(ctx context.Context, count int) (disk uint64, err
 // calls would leave, but for the senders' fees and nonces.
 func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 	calls := (count + eventsPerCall - 1) / eventsPerCall
-	e := chain.Entry{
-		IDs: make([]types.TxID, calls), Receipts: make([]types.Receipt, calls), Reasons: make([]exec.Reason, calls),
+	result := exec.Result{
+		Transactions: make([]*types.Tx, calls), Receipts: make([]types.Receipt, calls), Reasons: make([]exec.Reason, calls),
 	}
-	e.Block.Transactions = make([]types.SignedTransaction, calls)
 	height := uint64(o.store.Head().Header.Height) + 1
 	before := map[types.Account]uint64{}
 	for i := range calls {
@@ -145,13 +143,13 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 		if i == 0 && height%rareShare == 2 { // the first block of transfers is one of them
 			logs = append(logs, types.Log{Contract: c.rare, Name: "Rare", Data: []byte("{}")})
 		}
-		tx := types.SignedTransaction{Transaction: types.Transaction{
+		tx := types.NewTx(types.SignedTransaction{Transaction: types.Transaction{
 			Version: types.TransactionVersion, ChainID: 4242, Sender: account(first), Nonce: height, GasLimit: 1_000_000, MaxFeePerGas: 10,
 			Payload: types.Call{Contract: c.token, Function: "transfer", Args: logs[0].Data},
-		}}
-		e.Block.Transactions[i], e.IDs[i] = tx, tx.ID()
-		e.Receipts[i] = types.Receipt{
-			Transaction: e.IDs[i], Status: types.StatusSuccess, GasUsed: 500_000, Output: []byte("true"), Logs: logs,
+		}})
+		result.Transactions[i] = tx
+		result.Receipts[i] = types.Receipt{
+			Transaction: tx.ID(), Status: types.StatusSuccess, GasUsed: 500_000, Output: []byte("true"), Logs: logs,
 		}
 	}
 	c.made += count
@@ -160,13 +158,13 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 		if old > 0 {
 			access.Old = binary.LittleEndian.AppendUint64(nil, old)
 		}
-		e.Accesses = append(e.Accesses, access)
+		result.Accesses = append(result.Accesses, access)
 		if a != c.exchange && a != sink {
 			delete(c.sum, a) // it gets nothing more
 		}
 	}
-	sortByKey(e.Accesses)
-	_, err := o.append(t, e)
+	sortByKey(result.Accesses)
+	_, err := o.append(t, result)
 	return err
 }
 

@@ -203,7 +203,7 @@ func (h *history) block(l *ledger.Ledger, steps []step) error {
 		}
 		txs[i] = s.tx
 	}
-	made, err := l.Build(ledger.Batch{Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifySignatures(txs)}},
+	made, err := l.Build(ledger.Batch{Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifySignatures(types.NewTxs(txs...))}},
 		func(hash types.BlockHash) (types.Signature, error) { return h.producer.Sign(hash[:], [32]byte{}) })
 	if err != nil {
 		return err

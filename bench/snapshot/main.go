@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -220,7 +221,8 @@ func (b *builder) append(from, to, accounts int) error {
 	if err != nil {
 		return err
 	}
-	if err := b.store.Append(chain.Entry{Block: types.Block{Header: h, Signature: signature}, Accesses: accesses, Leaves: change.Leaves()}); err != nil {
+	result := exec.Result{Header: h, Accesses: accesses}
+	if err := b.store.Append(chain.Entry{Result: result, Signature: signature, Leaves: change.Leaves()}); err != nil {
 		return err
 	}
 	b.tree.Commit(change, parallel.Run)

@@ -170,7 +170,7 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 	traced := c.simulate(tx, false)
 	signed, err := types.Sign(tx, from.key, [32]byte{})
 	c.must(err)
-	verified := types.VerifySignatures([]types.SignedTransaction{signed})
+	verified := types.VerifySignatures(types.NewTxs(signed))
 	if verified[0] == nil {
 		c.t.Fatal("the signature of a test account is not valid")
 	}

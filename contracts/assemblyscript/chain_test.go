@@ -107,7 +107,7 @@ func (c *chain) apply(from crypto.PrivateKey, payload types.Payload, later uint6
 		c.t.Fatal(err)
 	}
 	run := exec.Begin(c.params, c.state, seed, exec.Machine{Engine: c.engine, Codes: c.codes})
-	if _, err := run.Apply(types.VerifySignatures([]types.SignedTransaction{signed})[0]); err != nil {
+	if _, err := run.Apply(types.VerifySignatures(types.NewTxs(signed))[0]); err != nil {
 		c.t.Fatal(err)
 	}
 	result, err := run.Finish()

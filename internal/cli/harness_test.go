@@ -175,7 +175,7 @@ func (n *fakeNode) take(encoded []byte) (types.SignedTransaction, error) {
 	if n.refuse != nil {
 		return tx, n.refuse
 	}
-	if types.VerifySignatures([]types.SignedTransaction{tx})[0] == nil {
+	if types.VerifySignatures(types.NewTxs(tx))[0] == nil {
 		return tx, api.ErrBadSignature
 	}
 	n.mu.Lock()

@@ -176,7 +176,7 @@ func (n *Node) handOnOnce(ctx context.Context, sent map[types.TxID]bool) bool {
 		if sent[p.Tx.ID()] {
 			continue
 		}
-		if batch, ids = append(batch, p.Tx.Signed().Encode()), append(ids, p.Tx.ID()); len(batch) == handOnItems {
+		if batch, ids = append(batch, p.Tx.Encoded()), append(ids, p.Tx.ID()); len(batch) == handOnItems {
 			flush()
 		}
 	}
@@ -187,23 +187,22 @@ func (n *Node) handOnOnce(ctx context.Context, sent map[types.TxID]bool) bool {
 }
 
 // sends is where the transactions go that clients send.
-func (n *Node) sends() rpc.Pool {
-	s := sender{Pool: n.pool, node: n}
+func (n *Node) sends() rpc.Sender {
+	s := sender{node: n}
 	switch {
 	case n.replica == nil:
 	case n.config.Follow.Refuse:
-		s.following = replica.NewRefuser(n.replica, n.pool)
+		s.following = replica.NewRefuser(n.replica)
 	default:
 		s.following = n.forwarder
 	}
 	return s
 }
 
-// sender is the pool as clients may send to it.
+// sender takes what clients send: where it goes depends on whether the node makes the blocks at the moment.
 type sender struct {
-	*mempool.Pool
 	node      *Node
-	following rpc.Pool // of a node that follows another at times; else nil
+	following rpc.Sender // of a node that follows another at times; else nil
 }
 
 // AddMany takes transactions where the node makes blocks, or is about to. Where no block can have them they are refused: what
@@ -224,7 +223,7 @@ func (s sender) AddMany(ctx context.Context, encoded [][]byte, source string) []
 		return refused(encoded, api.ErrReadOnly)
 	}
 	// With an upstream a producer that has handed over just now hands on what it takes.
-	return s.Pool.AddMany(ctx, encoded, source)
+	return s.node.pool.AddMany(ctx, encoded, source)
 }
 
 // refused refuses all transactions.

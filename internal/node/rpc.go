@@ -29,7 +29,7 @@ const callsPerCore = 2
 
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
-		Chain: n.store, Ledger: n.ledger, Pool: n.sends(), Node: self{n}, Proofs: n.queue, Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Build: n.config.Build, ViewGas: n.config.Contracts.ViewGas,
+		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Sender: n.sends(), Node: self{n}, Proofs: n.queue, Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Build: n.config.Build, ViewGas: n.config.Contracts.ViewGas,
 		Limits: jsonrpc.Options{
 			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
 			Incident:   logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,

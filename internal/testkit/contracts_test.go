@@ -111,7 +111,7 @@ func (c *contractChain) sign(actions []action) []*types.VerifiedTx {
 		}
 		signed[i] = tx
 	}
-	return types.VerifySignatures(signed)
+	return types.VerifySignatures(types.NewTxs(signed...))
 }
 
 // block builds a block of the user's transactions. All of them must fit and must be billed.

@@ -170,7 +170,7 @@ func exampleBlock(t *testing.T, committed memoryState, parent types.Header, prod
 		if err != nil {
 			t.Fatal(err)
 		}
-		verified := types.VerifySignatures([]types.SignedTransaction{tx})
+		verified := types.VerifySignatures(types.NewTxs(tx))
 		if verified[0] == nil {
 			t.Fatalf("%s: the signature is not valid", v.Name)
 		}

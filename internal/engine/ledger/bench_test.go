@@ -60,7 +60,7 @@ func benchmarkTransfers(b *testing.B, n, accounts int) []*types.VerifiedTx {
 	})
 	var verified []*types.VerifiedTx
 	for part := range slices.Chunk(signed, 512) {
-		verified = append(verified, types.VerifySignatures(part)...)
+		verified = append(verified, types.VerifySignatures(types.NewTxs(part...))...)
 	}
 	return verified
 }

@@ -78,7 +78,7 @@ func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Paylo
 	}
 	var verified []*types.VerifiedTx
 	for part := range slices.Chunk(signed, 512) {
-		verified = append(verified, types.VerifySignatures(part)...)
+		verified = append(verified, types.VerifySignatures(types.NewTxs(part...))...)
 	}
 	return verified
 }

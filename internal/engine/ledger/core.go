@@ -40,7 +40,7 @@ func (c *core) begin(g *types.Genesis) error {
 		if err != nil {
 			return err
 		}
-		if err := c.store.Init(*g, entry(result, types.Signature{}, nil, change.Leaves())); err != nil {
+		if err := c.store.Init(*g, chain.Entry{Result: result, Leaves: change.Leaves()}); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (c *core) CheckNext(r *Received) error { return r.checkNext(c.Tip()) }
 
 // checkNext is [core.CheckNext] after a tip.
 func (r *Received) checkNext(tip *Tip) error {
-	h := r.block.Header
+	h := r.header.Header
 	switch {
 	case !params.Known(tip.Parameters.Version):
 		return fmt.Errorf("%w: version %d from block %d on", exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)

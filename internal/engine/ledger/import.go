@@ -16,11 +16,11 @@ import (
 // signature of the producer that the header names, and its transactions are those that the header commits to. Only
 // [Receive] and [ReceiveAll] make one. Whether it is valid, and whether that producer may make it, is for [Ledger.Import].
 type Received struct {
-	encoded []byte
-	block   types.Block
-	hash    types.BlockHash
-	txs     []*types.VerifiedTx // nil where a signature is not valid
-	ids     []types.TxID
+	encoded  []byte
+	header   types.SignedHeader
+	hash     types.BlockHash
+	txs      []*types.Tx
+	verified []*types.VerifiedTx // of txs; nil if a signature is not valid
 }
 
 // ErrAltered is the error of bytes that are not a block as a producer signed it: who sent them is to blame, and nobody
@@ -65,11 +65,11 @@ func firstError(errs []error) int {
 
 // open decodes a block.
 func open(encoded []byte) (*Received, error) {
-	block, err := types.DecodeBlock(encoded)
+	header, txs, err := types.DecodeBlockTxs(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAltered, err)
 	}
-	return &Received{encoded: encoded, block: block, hash: block.Header.Hash()}, nil
+	return &Received{encoded: encoded, header: header, hash: header.Header.Hash(), txs: txs}, nil
 }
 
 // verifyHeaders sets the error of blocks whose header's signature is not valid.
@@ -85,49 +85,51 @@ func verifyHeaders(blocks []*Received, errs []error) {
 	}
 }
 
-// verifySignatures sets the transactions of blocks, verified, and their IDs.
+// verifySignatures verifies the transactions of blocks.
 func verifySignatures(blocks []*Received) {
-	parts := make([][]types.SignedTransaction, len(blocks))
+	parts := make([][]*types.Tx, len(blocks))
 	for i, b := range blocks {
-		parts[i] = b.block.Transactions
+		parts[i] = b.txs
 	}
-	signed := slices.Concat(parts...)
-	txs, ids := make([]*types.VerifiedTx, len(signed)), make([]types.TxID, len(signed))
-	batches := slices.Collect(slices.Chunk(signed, signatureBatch))
+	txs := slices.Concat(parts...)
+	verified := make([]*types.VerifiedTx, len(txs))
+	batches := slices.Collect(slices.Chunk(txs, signatureBatch))
 	parallel.Run(len(batches), func(i int) {
-		begin := i * signatureBatch
-		copy(txs[begin:], types.VerifySignatures(batches[i]))
-		for j, tx := range txs[begin : begin+len(batches[i])] {
-			if tx != nil {
-				ids[begin+j] = tx.ID()
-			} else {
-				ids[begin+j] = types.TransactionID(batches[i][j].Encode())
-			}
-		}
+		copy(verified[i*signatureBatch:], types.VerifySignatures(batches[i]))
 	})
 	for _, b := range blocks {
-		n := len(b.block.Transactions)
-		b.txs, txs = txs[:n:n], txs[n:]
-		b.ids, ids = ids[:n:n], ids[n:]
+		n := len(b.txs)
+		b.verified, verified = verified[:n:n], verified[n:]
 	}
 }
 
 // checkTransactions compares the transactions with what the header commits to.
 func (r *Received) checkTransactions() error {
-	if types.TransactionsRoot(r.ids) != r.block.Header.TransactionsRoot {
-		return fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, r.block.Header.Height)
+	if types.TransactionsRoot(r.IDs()) != r.header.Header.TransactionsRoot {
+		return fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, r.header.Header.Height)
 	}
 	return nil
 }
 
+// imported is the block once it was executed and is on disk.
+func (r *Received) imported(result exec.Result, timings Timings) Block {
+	return Block{
+		Header:   r.header,
+		Hash:     r.hash,
+		Included: result.Transactions,
+		Accesses: result.Accesses,
+		Timings:  timings,
+	}
+}
+
 // Header is the block's header with its signature.
-func (r *Received) Header() types.SignedHeader { return r.block.Signed() }
+func (r *Received) Header() types.SignedHeader { return r.header }
 
 // Encoded is bincode(Block); callers must not change it.
 func (r *Received) Encoded() []byte { return r.encoded }
 
-// IDs are those of the block's transactions; callers must not change them.
-func (r *Received) IDs() []types.TxID { return r.ids }
+// IDs are those of the block's transactions.
+func (r *Received) IDs() []types.TxID { return types.IDs(r.txs) }
 
 // Why a block is not the next one, though it may be valid on another chain.
 var (
@@ -198,7 +200,7 @@ var errBadSignature = errors.New("its signature is not valid")
 
 // executeOn executes all transactions of a block on the state of its parent, which is the tip.
 func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {
-	run, err := c.again(tip.Header.Header, r.block.Header, tip.Parameters, parent, machine)
+	run, err := c.again(tip.Header.Header, r.header.Header, tip.Parameters, parent, machine)
 	if errors.Is(err, exec.ErrTimestamp) {
 		return exec.Result{}, &InvalidBlock{Claimed: r.Header(), Err: err}
 	}
@@ -207,7 +209,7 @@ func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exe
 	}
 	run.Reserve(len(r.txs))
 	receipts := make([]types.Receipt, 0, len(r.txs))
-	for i, tx := range r.txs {
+	for i, tx := range r.verified {
 		invalid := errBadSignature
 		if tx != nil {
 			var receipt types.Receipt
@@ -223,5 +225,5 @@ func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exe
 			Claimed: r.Header(), Receipts: receipts, Err: fmt.Errorf("transaction %d is not valid: %w", i, invalid),
 		}
 	}
-	return run.FinishWith(r.block.Header.TransactionsRoot) // checkTransactions computed it from these IDs
+	return run.FinishWith(r.header.Header.TransactionsRoot) // checkTransactions computed it from these IDs
 }

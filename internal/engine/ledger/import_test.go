@@ -93,7 +93,7 @@ func TestReceiveAll(t *testing.T) {
 		}
 		block := build(t, primary, txs...)
 		encoded = append(encoded, encodedBlock(t, primary, types.Height(h+1)).Encode())
-		transactions = append(transactions, block.Included)
+		transactions = append(transactions, types.IDs(block.Included))
 	}
 	check := func(blocks []*Received, n int) {
 		t.Helper()
@@ -101,10 +101,10 @@ func TestReceiveAll(t *testing.T) {
 			t.Fatalf("%d blocks, want %d", len(blocks), n)
 		}
 		for i, b := range blocks {
-			if !bytes.Equal(b.Encoded(), encoded[i]) || !slices.Equal(b.IDs(), transactions[i]) || len(b.txs) != len(b.ids) {
+			if !bytes.Equal(b.Encoded(), encoded[i]) || !slices.Equal(b.IDs(), transactions[i]) || len(b.verified) != len(b.txs) {
 				t.Errorf("block %d is another one", i+1)
 			}
-			for j, tx := range b.txs {
+			for j, tx := range b.verified {
 				if tx == nil || tx.ID() != transactions[i][j] {
 					t.Errorf("transaction %d of block %d", j, i+1)
 				}
@@ -243,4 +243,35 @@ func FuzzReceive(f *testing.F) {
 			t.Fatal("a block without a signature was received")
 		}
 	})
+}
+
+// TestStoredBytesAreThoseThatCame changes the fields of transactions that execution does not look at, on the primary after they
+// were verified and on the replica after they were received: blocks have the bytes and the IDs that the transactions came with.
+func TestStoredBytesAreThoseThatCame(t *testing.T) {
+	g := testGenesis(t)
+	primary, replica := openLedger(t, g), openLedger(t, g)
+	txs := []*types.VerifiedTx{transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{10}, 8)}
+	var want []types.SignedTransaction
+	for _, tx := range txs {
+		want = append(want, *tx.Signed())
+		tx.Signed().Signature = types.Signature{}
+	}
+	built := build(t, primary, txs...)
+	encoded := encodedBlock(t, primary, 1)
+	if !slices.Equal(encoded.Transactions, want) {
+		t.Fatalf("the primary has %+v, was given %+v", encoded.Transactions, want)
+	}
+	received, err := Receive(encoded.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tx := range received.txs {
+		tx.Signed().Signature = types.Signature{}
+	}
+	if _, err := replica.Import(received); err != nil {
+		t.Fatal(err)
+	}
+	if imported := encodedBlock(t, replica, 1); !slices.Equal(imported.Transactions, want) || imported.Header != built.Header.Header {
+		t.Errorf("the replica has %+v, was given %+v", imported.Transactions, want)
+	}
 }

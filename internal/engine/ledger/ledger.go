@@ -79,7 +79,7 @@ type Seal func(types.BlockHash) (types.Signature, error)
 type Block struct {
 	Header   types.SignedHeader
 	Hash     types.BlockHash
-	Included []types.TxID
+	Included []*types.Tx
 	Accesses []types.Access // what its execution read and wrote
 	Timings  Timings
 }
@@ -170,7 +170,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	}
 	now := time.Now()
 	timings := Timings{Start: now}
-	result, txs, err := l.execute(batch)
+	result, err := l.execute(batch)
 	if err != nil {
 		return Block{}, err
 	}
@@ -195,7 +195,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	if err != nil {
 		return Block{}, err
 	}
-	err = appendTo(run, entry(result, signature, txs, change.Leaves()), change.Change, true)
+	err = appendTo(run, chain.Entry{Result: result, Signature: signature, Leaves: change.Leaves()}, change.Change, true)
 	if err == nil && batch.Lock != nil {
 		// After the block is on disk, or a crash between the two would leave a lock that holds a block which is nowhere.
 		if err = batch.Lock.Hold(result.Header); err != nil {
@@ -212,8 +212,11 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.commitTree(change, result.Header)
 	timings.Tree += lap(&now)
 	return Block{
-		Header: types.SignedHeader{Header: result.Header, Signature: signature}, Hash: hash,
-		Included: result.IDs, Accesses: result.Accesses, Timings: timings,
+		Header:   types.SignedHeader{Header: result.Header, Signature: signature},
+		Hash:     hash,
+		Included: result.Transactions,
+		Accesses: result.Accesses,
+		Timings:  timings,
 	}, l.publish()
 }
 
@@ -235,7 +238,7 @@ func prepare(before *tree.Tree, result *exec.Result) (change, error) {
 
 // appendTo appends a block that was executed to a run, with sync on disk when it returns.
 func appendTo(run *chain.Run, e chain.Entry, change *tree.Change, sync bool) (err error) {
-	height := e.Block.Header.Height
+	height := e.Header.Height
 	if e.Witness, err = witness(run, change); err != nil {
 		return fmt.Errorf("witness of block %d: %w", height, err)
 	}
@@ -246,24 +249,23 @@ func appendTo(run *chain.Run, e chain.Entry, change *tree.Change, sync bool) (er
 }
 
 // execute applies a batch's transactions while the block has room.
-func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTransaction, err error) {
+func (l *Ledger) execute(batch Batch) (exec.Result, error) {
 	tip := l.Tip()
 	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, batch.Time)
 	if err != nil {
-		return exec.Result{}, nil, err
+		return exec.Result{}, err
 	}
 	view, err := l.store.StateAt(tip.Header.Header.Height)
 	if err != nil {
-		return exec.Result{}, nil, err
+		return exec.Result{}, err
 	}
 	defer view.Close()
 	run := exec.Begin(tip.Parameters, l.reader(view), seed, l.Machine())
 	run.Reserve(l.expected)
 	run.SpareLoad()
-	included := make([]*types.VerifiedTx, 0, l.expected)
 	if tip.Override {
 		if err := run.Override(); err != nil {
-			return exec.Result{}, nil, err
+			return exec.Result{}, err
 		}
 	}
 	run.StopWith(func() error {
@@ -288,23 +290,18 @@ func (l *Ledger) execute(batch Batch) (result exec.Result, txs []types.SignedTra
 		receipt, err := run.Apply(tx)
 		switch {
 		case err == nil:
-			included = append(included, tx)
 		case exec.IsInvalid(err), errors.Is(err, ErrOverdue), errors.As(err, new(*vm.Fault)):
 			batch.Transactions.SkipSender()
 		default:
-			return exec.Result{}, nil, fmt.Errorf("execute %s: %w", tx.ID(), err)
+			return exec.Result{}, fmt.Errorf("execute %s: %w", tx.ID(), err)
 		}
 		if batch.Tried != nil {
 			batch.Tried(tx, receipt, err)
 		}
 	}
-	l.expected = len(included)
-	txs = make([]types.SignedTransaction, len(included))
-	for i, tx := range included {
-		txs[i] = *tx.Signed()
-	}
-	result, err = run.Finish()
-	return result, txs, err
+	result, err := run.Finish()
+	l.expected = len(result.Transactions)
+	return result, err
 }
 
 // Machine runs the contracts of the chain.
@@ -350,14 +347,6 @@ func (l *Ledger) Rewind(height types.Height) error {
 	}
 	l.commitTree(change{prepared, undone}, head)
 	return l.publish()
-}
-
-func entry(result exec.Result, signature types.Signature, txs []types.SignedTransaction, leaves []tree.LeafChange) chain.Entry {
-	return chain.Entry{
-		Block:    types.Block{Header: result.Header, Signature: signature, Transactions: txs},
-		IDs:      result.IDs,
-		Receipts: result.Receipts, Reasons: result.Reasons, Accesses: result.Accesses, Leaves: leaves, Codes: result.Codes,
-	}
 }
 
 // GenesisBlock is block 0 of a genesis, with its state root.

@@ -82,7 +82,7 @@ func transfer(t *testing.T, from string, nonce uint64, to types.Account, amount 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return types.VerifySignatures([]types.SignedTransaction{signed})[0]
+	return types.VerifySignatures(types.NewTxs(signed))[0]
 }
 
 func build(t *testing.T, l *Ledger, txs ...*types.VerifiedTx) Block {
@@ -150,7 +150,7 @@ func TestBuildReopenAndExecuteGiveTheSameRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := exec.Execute(g.Parameters, parent.Header, view, stored.Header, types.VerifySignatures(stored.Transactions), exec.Machine{})
+	result, err := exec.Execute(g.Parameters, parent.Header, view, stored.Header, types.VerifySignatures(types.NewTxs(stored.Transactions...)), exec.Machine{})
 	if err != nil || len(result.Receipts) != 2 {
 		t.Errorf("executing the stored block again: %v", err)
 	}

@@ -72,17 +72,18 @@ func (r *run) add(b *Received, sync bool) error {
 		return err
 	}
 	timings.Tree = lap(&now)
-	if err := exec.CheckHeader(b.block.Header, result.Header); err != nil {
+	if err := exec.CheckHeader(b.header.Header, result.Header); err != nil {
 		return &InvalidBlock{
 			Claimed: b.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
 		}
 	}
-	if err := appendTo(r.appended, entry(result, b.block.Signature, b.block.Transactions, change.Leaves()), change.Change, sync); err != nil {
+	e := chain.Entry{Result: result, Signature: b.header.Signature, Leaves: change.Leaves()}
+	if err := appendTo(r.appended, e, change.Change, sync); err != nil {
 		return err
 	}
 	timings.Append = lap(&now)
 	r.change = &change
-	r.blocks = append(r.blocks, Block{Header: b.Header(), Hash: b.hash, Included: result.IDs, Accesses: result.Accesses, Timings: timings})
+	r.blocks = append(r.blocks, b.imported(result, timings))
 	return r.moveTip(b.Header())
 }
 

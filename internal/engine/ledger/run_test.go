@@ -63,7 +63,7 @@ func TestImportRun(t *testing.T) {
 			t.Errorf("%d of %d blocks are imported with %d syncs", len(imported), len(blocks), db.Metrics().Syncs-syncs)
 		}
 		for i, b := range imported {
-			if b.Hash != blocks[i].hash || b.Header != blocks[i].Header() || len(b.Included) != len(blocks[i].ids) {
+			if b.Hash != blocks[i].hash || b.Header != blocks[i].Header() || len(b.Included) != len(blocks[i].txs) {
 				t.Errorf("block %d of the run is %+v", i, b)
 			}
 		}

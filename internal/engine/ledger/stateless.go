@@ -153,10 +153,10 @@ func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
 	}
 	timings.Execute = lap(&now)
 	if err := l.store.Append(e); err != nil {
-		return Block{}, fmt.Errorf("append block %d: %w", r.block.Header.Height, err)
+		return Block{}, fmt.Errorf("append block %d: %w", r.header.Header.Height, err)
 	}
 	timings.Append = lap(&now)
-	return Block{Header: r.Header(), Hash: r.hash, Included: e.IDs, Accesses: e.Accesses, Timings: timings}, l.publish()
+	return r.imported(e.Result, timings), l.publish()
 }
 
 // derive executes a block that follows the tip on its access list, and compares what it gives with the header and the
@@ -177,7 +177,7 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 	case before == nil: // no engine could be had
 		return e, err
 	case before.missed != nil:
-		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.block.Header.Height, errNotListed, before.missed)
+		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.missed)
 	case codes.err != nil:
 		return e, codes.err
 	}
@@ -185,22 +185,21 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 		return e, err
 	}
 	// The proof says that the root follows from the list's writes, and these are those that the header commits to.
-	result.Header.StateRoot = r.block.Header.StateRoot
-	if err := exec.CheckHeader(r.block.Header, result.Header); err != nil {
+	result.Header.StateRoot = r.header.Header.StateRoot
+	if err := exec.CheckHeader(r.header.Header, result.Header); err != nil {
 		return e, &InvalidBlock{
 			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
 		}
 	}
 	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
-		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.block.Header.Height)
+		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.header.Header.Height)
 	}
 	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
 		if _, err := codes.Code(hash); err != nil {
 			return e, err
 		}
 	}
-	e = entry(result, r.block.Signature, r.block.Transactions, nil)
-	e.Proof = p.proof
+	e = chain.Entry{Result: result, Signature: r.header.Signature, Proof: p.proof}
 	maps.Copy(codes.used, e.Codes)
 	e.Codes = codes.used
 	return e, nil

@@ -133,7 +133,7 @@ func signedBy(t *testing.T, from string, nonce uint64, payload types.Payload) *t
 		Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: nonce, GasLimit: 60_000_000, MaxFeePerGas: 100,
 		MaxPriorityFeePerGas: 1, Payload: payload,
 	}, key, [32]byte{}))(t)
-	return types.VerifySignatures([]types.SignedTransaction{tx})[0]
+	return types.VerifySignatures(types.NewTxs(tx))[0]
 }
 
 // token is the reference token's code, and the encoded arguments of a function of it.

@@ -14,11 +14,15 @@ import (
 // Errors are those of the store, among them chain.ErrPruned where that state is not kept. stop, asked between
 // transactions and while contracts run, ends it with its error. Contracts run in the engine that is given.
 func (l *Ledger) Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) (err error) {
-	block, err := l.store.Block(p.Height)
+	stored, err := l.store.EncodedBlock(p.Height)
 	if err != nil {
 		return err
 	}
-	if p.Height == 0 || int(p.Index) >= len(block.Transactions) {
+	block, included, err := types.DecodeBlockTxs(stored.Bytes)
+	if err != nil {
+		return fmt.Errorf("block %d as it is stored: %w", p.Height, err)
+	}
+	if p.Height == 0 || int(p.Index) >= len(included) {
 		return fmt.Errorf("transaction %d of block %d: %w", p.Index, p.Height, chain.ErrNotFound)
 	}
 	parent, err := l.store.Header(p.Height - 1)
@@ -39,7 +43,7 @@ func (l *Ledger) Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, s
 		return err
 	}
 	run.StopWith(stop)
-	txs := types.VerifySignatures(block.Transactions[:p.Index+1])
+	txs := types.VerifySignatures(included[:p.Index+1])
 	for i, tx := range txs {
 		if err := stop(); err != nil {
 			return err

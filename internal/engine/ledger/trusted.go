@@ -59,7 +59,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 		err = params.Check(p) // they may be anything yet
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.block.Header.Height, err)
+		return fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.header.Header.Height, err)
 	}
 	l.tip.Store(l.newTip(s.Parent, p))
 	proven, err := l.Verify(s.Block, s.Bundle)
@@ -86,7 +86,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 
 // check holds the block to the hash that is trusted, and its parent to the block.
 func (s *Start) check(trusted types.BlockHash, chainID uint64, genesis types.BlockHash) error {
-	h, parent := s.Block.block.Header, s.Parent.Header
+	h, parent := s.Block.header.Header, s.Parent.Header
 	switch {
 	case s.Block.hash != trusted:
 		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, trusted)
@@ -117,7 +117,7 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 	if errors.Is(err, chain.ErrNoState) {
 		if encoded, err = s.written(bits); err != nil {
 			err = fmt.Errorf("what shows the parameters before block %d, which is empty, is gone or false where no state is kept: "+
-				"name an upstream with state, or trust a block that has transactions: %w", s.Block.block.Header.Height, err)
+				"name an upstream with state, or trust a block that has transactions: %w", s.Block.header.Header.Height, err)
 		}
 		return encoded, err
 	}
@@ -125,7 +125,7 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 		return nil, err
 	}
 	if err := proof.Verify(root, state.ParametersKey(), encoded); err != nil {
-		return nil, fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.block.Header.Height, err)
+		return nil, fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.header.Header.Height, err)
 	}
 	return encoded, nil
 }

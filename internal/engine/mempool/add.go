@@ -9,11 +9,11 @@ import (
 
 // Result is what became of one transaction of [Pool.AddMany].
 type Result struct {
-	ID  types.TxID // also of a transaction that was refused, unless it is malformed
+	Tx  *types.Tx // also if it was refused; nil if it was not decoded
 	Err error
 }
 
-// Add takes an encoded signed transaction into the pool. When it returns nil the transaction is in the journal, if
+// Add takes an encoded signed transaction, whose bytes it keeps, into the pool. When it returns nil the transaction is in the journal, if
 // there is one. source names where it comes from, such as a remote address: one that sends bad signatures is served
 // more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of the node.
 //
@@ -21,7 +21,10 @@ type Result struct {
 // offer at least the present base fee. Into a full pool comes only what outbids another transaction, which is evicted.
 func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
 	r := p.AddMany(ctx, [][]byte{encoded}, source)[0]
-	return r.ID, r.Err
+	if r.Tx == nil {
+		return types.TxID{}, r.Err
+	}
+	return r.Tx.ID(), r.Err
 }
 
 // AddMany does as [Pool.Add] for each transaction in turn, with their signatures verified together.
@@ -49,9 +52,9 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 
 	results := make([]Result, len(candidates))
 	for i, c := range candidates {
-		results[i] = Result{ID: c.id, Err: c.err}
+		results[i] = Result{c.tx, c.err}
 		if c.err == nil && p.opts.OnAccepted != nil {
-			p.opts.OnAccepted(c.id)
+			p.opts.OnAccepted(c.tx.ID())
 		}
 	}
 	return results
@@ -63,7 +66,7 @@ func (p *Pool) admit(b *batch) {
 		return
 	}
 	for _, c := range b.pending() {
-		if err := p.opts.Admit(&c.tx.Transaction); err != nil {
+		if err := p.opts.Admit(&c.signed().Transaction); err != nil {
 			c.err = err
 		}
 	}
@@ -96,7 +99,7 @@ func (p *Pool) screen(b *batch) {
 		if err != nil {
 			return err
 		}
-		if c.tx.Nonce == s.next()+r.count {
+		if c.signed().Nonce == s.next()+r.count {
 			ahead[s] = reserve{r.count + 1, r.cost + c.cost}
 		}
 		_, err = p.makeRoom(s, c, at)
@@ -116,7 +119,7 @@ func (p *Pool) commit(b *batch) {
 	if p.journal != nil {
 		size := 0
 		for _, c := range waiting {
-			size += recordPrefix + c.size
+			size += recordPrefix + c.size()
 		}
 		room, records := make([]byte, 0, size), make([][]byte, len(waiting))
 		for i, c := range waiting {
@@ -159,7 +162,7 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 		if len(missing) == 0 {
 			for _, c := range b.candidates {
 				if c.err == nil {
-					c.err = f(p.find(b, c.tx.Sender), c)
+					c.err = f(p.find(b, c.signed().Sender), c)
 				}
 			}
 			p.mu.Unlock()
@@ -176,7 +179,7 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 func (p *Pool) missing(b *batch) []*candidate {
 	var missing []*candidate
 	for _, c := range b.candidates {
-		if c.err == nil && p.find(b, c.tx.Sender) == nil {
+		if c.err == nil && p.find(b, c.signed().Sender) == nil {
 			missing = append(missing, c)
 		}
 	}
@@ -191,7 +194,7 @@ func (p *Pool) find(b *batch, a types.Account) *sender {
 }
 
 func (b *batch) readAccount(head Head, c *candidate) {
-	a := c.tx.Sender
+	a := c.signed().Sender
 	if b.read[a] != nil {
 		return
 	}

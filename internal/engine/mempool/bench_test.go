@@ -73,13 +73,9 @@ func BenchmarkBest(b *testing.B) {
 
 // BenchmarkVerify is what of BenchmarkAdd the signatures alone take, in the largest batches.
 func BenchmarkVerify(b *testing.B) {
-	txs := make([]types.SignedTransaction, batchSize)
+	txs := make([]*types.Tx, batchSize)
 	for i, encoded := range signedTransfers(batchSize, 16) {
-		tx, err := types.DecodeSignedTransaction(encoded)
-		if err != nil {
-			b.Fatal(err)
-		}
-		txs[i] = tx
+		txs[i] = decoded(b, encoded)
 	}
 	for b.Loop() {
 		types.VerifySignatures(txs)
@@ -91,22 +87,18 @@ func BenchmarkVerify(b *testing.B) {
 func stubbedVerify(b *testing.B, encoded [][]byte) verifyFunc {
 	known := make(map[types.Signature]*types.VerifiedTx, len(encoded))
 	for part := range slices.Chunk(encoded, batchSize) {
-		txs := make([]types.SignedTransaction, len(part))
+		txs := make([]*types.Tx, len(part))
 		for i := range part {
-			tx, err := types.DecodeSignedTransaction(part[i])
-			if err != nil {
-				b.Fatal(err)
-			}
-			txs[i] = tx
+			txs[i] = decoded(b, part[i])
 		}
 		for _, tx := range types.VerifySignatures(txs) {
 			known[tx.Signed().Signature] = tx
 		}
 	}
-	return func(txs []types.SignedTransaction) []*types.VerifiedTx {
+	return func(txs []*types.Tx) []*types.VerifiedTx {
 		verified := make([]*types.VerifiedTx, len(txs))
 		for i := range txs {
-			verified[i] = known[txs[i].Signature]
+			verified[i] = known[txs[i].Signed().Signature]
 		}
 		return verified
 	}
@@ -185,7 +177,7 @@ func BenchmarkReplace(b *testing.B) {
 		return &e
 	}
 	alike, lower := []*entry{another(), another()}, []*entry{another(), another()}
-	lower[0].tx = types.VerifySignatures([]types.SignedTransaction{decoded(b, transfer(0, 0, 90, 4))})[0]
+	lower[0].tx = types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 90, 4))})[0]
 	for _, bench := range []struct {
 		name    string
 		entries []*entry
@@ -205,8 +197,8 @@ func BenchmarkReplace(b *testing.B) {
 	}
 }
 
-func decoded(b *testing.B, encoded []byte) types.SignedTransaction {
-	tx, err := types.DecodeSignedTransaction(encoded)
+func decoded(b *testing.B, encoded []byte) *types.Tx {
+	tx, err := types.DecodeTx(encoded)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -217,7 +209,7 @@ func decoded(b *testing.B, encoded []byte) types.SignedTransaction {
 // fee: what a lack of room after a block costs under the pool's lock beside the insertion.
 func BenchmarkEvictionOrder(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
-	verified := types.VerifySignatures([]types.SignedTransaction{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})
+	verified := types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})
 	for i := range uint64(200_000) {
 		var a types.Account
 		binary.LittleEndian.PutUint64(a[:], i)

@@ -84,7 +84,7 @@ type signatureCounts struct{ good, bad, batches atomic.Uint64 }
 
 // counting is verify, counted.
 func (c *signatureCounts) counting(verify verifyFunc) verifyFunc {
-	return func(txs []types.SignedTransaction) []*types.VerifiedTx {
+	return func(txs []*types.Tx) []*types.VerifiedTx {
 		verified := verify(txs)
 		bad := 0
 		for _, tx := range verified {

@@ -81,7 +81,10 @@ func (p *Pool) judge(s *sender) int {
 func (p *Pool) judgeSenders(b *batch) (done bool) {
 	work := 0
 	for _, c := range b.candidates {
-		if s, ok := p.senders[c.tx.Sender]; ok && c.err == nil {
+		if c.err != nil {
+			continue
+		}
+		if s, ok := p.senders[c.signed().Sender]; ok {
 			if work += p.judge(s); work >= judgeStep {
 				return false
 			}

@@ -150,7 +150,7 @@ func TestChangesWhileSendersWait(t *testing.T) {
 // BenchmarkParameters changes the parameters over 200,000 transactions of 250 senders, a quarter of which the new ones do
 // not allow: how long that takes in all, and how long the lock is held for at most.
 func BenchmarkParameters(b *testing.B) {
-	verified := types.VerifySignatures([]types.SignedTransaction{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
+	verified := types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
 	var whole time.Duration
 	longest, steps := time.Hour, 0
 	for b.Loop() {

@@ -211,7 +211,7 @@ func TestReplayJudgesAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		verified := types.VerifySignatures([]types.SignedTransaction{tx})[0]
+		verified := types.VerifySignatures(types.NewTxs(tx))[0]
 		return appendTaken(nil, c.now().Add(-age), verified)
 	}
 	forged := record(transfer(1, 0, 100, 5), 0)
@@ -398,7 +398,7 @@ func FuzzReplay(f *testing.F) {
 			t.Fatal("the good one is lost")
 		}
 		for _, e := range p.Pending(3) {
-			if types.VerifySignatures([]types.SignedTransaction{*e.Tx.Signed()})[0] == nil {
+			if types.VerifySignatures(types.NewTxs(*e.Tx.Signed()))[0] == nil {
 				t.Fatal("a transaction without a signature is pending")
 			}
 		}

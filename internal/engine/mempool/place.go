@@ -12,16 +12,18 @@ import (
 
 // candidate is a transaction on its way into the pool. Its first error stops it.
 type candidate struct {
-	tx         types.SignedTransaction
-	id         types.TxID
-	size       int
+	tx         *types.Tx // nil if it is malformed
 	cost       types.Amount
 	parameters types.Parameters // in force when exec.CheckStatic was passed
 	added      time.Time
-	restored   bool // from the journal: it was taken before
-	verified   *types.VerifiedTx
+	restored   bool              // from the journal: it was taken before
+	verified   *types.VerifiedTx // tx, once it is
 	err        error
 }
+
+func (c *candidate) signed() *types.SignedTransaction { return c.tx.Signed() }
+
+func (c *candidate) size() int { return len(c.tx.Encoded()) }
 
 // place is where a candidate goes.
 type place struct {
@@ -35,19 +37,13 @@ type reserve struct {
 	cost  types.Amount
 }
 
-// decode reads a candidate and checks what needs no account. It takes a copy of encoded.
+// decode reads a candidate, which keeps encoded, and checks what needs no account.
 func (c *candidate) decode(env exec.Env, encoded []byte, now time.Time) {
-	c.size, c.added = len(encoded), now
-	if len(encoded) > types.MaxTransactionBytes {
-		c.err = fmt.Errorf("%w: %d bytes, at most %d", ErrMalformed, len(encoded), types.MaxTransactionBytes)
+	c.added = now
+	if c.tx, c.err = types.DecodeTx(encoded); c.err != nil {
+		c.err = fmt.Errorf("%w: %w", ErrMalformed, c.err)
 		return
 	}
-	tx, err := types.DecodeSignedTransaction(slices.Clone(encoded))
-	if err != nil {
-		c.err = fmt.Errorf("%w: %w", ErrMalformed, err)
-		return
-	}
-	c.tx, c.id = tx, types.TransactionID(encoded)
 	c.err = c.checkStatic(env)
 }
 
@@ -55,7 +51,7 @@ func (c *candidate) decode(env exec.Env, encoded []byte, now time.Time) {
 // may wait for it to fall.
 func (c *candidate) checkStatic(env exec.Env) error {
 	c.parameters = env.Parameters
-	return checkStatic(env, &c.tx)
+	return checkStatic(env, c.signed())
 }
 
 func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
@@ -65,7 +61,7 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 
 // locate finds a candidate's place by the rules that ask the sender's account and transactions; room is not asked.
 func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err error) {
-	if _, known := p.byID[c.id]; known {
+	if _, known := p.byID[c.tx.ID()]; known {
 		return at, ErrKnown
 	}
 	if c.parameters != p.head.Env.Parameters {
@@ -73,7 +69,8 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 			return at, err
 		}
 	}
-	nonce, next := c.tx.Nonce, s.next()
+	signed := c.signed()
+	nonce, next := signed.Nonce, s.next()
 	switch {
 	case nonce < s.state.Nonce:
 		return at, fmt.Errorf("%w: %d, next is %d", exec.ErrNonceTooLow, nonce, s.state.Nonce)
@@ -101,13 +98,13 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 		return at, fmt.Errorf("%w: %d, next is %d, and %d transactions wait for it already",
 			exec.ErrNonceTooHigh, nonce, next, len(s.held))
 	}
-	if err := p.checkPayable(s, left, &c.tx); err != nil {
+	if err := p.checkPayable(s, left, signed); err != nil {
 		return at, err
 	}
-	if at.replaced != nil && !outbids(capsOf(&c.tx), at.replaced.fees()) {
+	if at.replaced != nil && !outbids(capsOf(signed), at.replaced.fees()) {
 		return at, ErrReplacementUnderpriced
 	}
-	c.cost, err = c.tx.Cost()
+	c.cost, err = signed.Cost()
 	return at, err
 }
 
@@ -160,8 +157,13 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 		p.forget(at.replaced)
 	}
 	e := &entry{
-		tx: c.verified, sender: s, nonce: c.tx.Nonce, cost: c.cost, added: c.added, held: !at.executable,
-		floor: capsOf(&c.tx),
+		tx:     c.verified,
+		sender: s,
+		nonce:  c.signed().Nonce,
+		cost:   c.cost,
+		added:  c.added,
+		held:   !at.executable,
+		floor:  capsOf(c.signed()),
 	}
 	p.remember(e)
 	i, inHeld := s.findHeld(e.nonce)

@@ -76,7 +76,7 @@ type Head struct {
 // Pool is the set of pending transactions. Its methods may be called concurrently.
 //
 // Its memory is bounded: about 1 KiB for each of MaxTransactions beside the MaxBytes of their encodings, which it holds
-// at most twice (code and arguments as received and as verified), queueBytes in each of the two lanes that wait for
+// once, queueBytes in each of the two lanes that wait for
 // signatures, and maxSuspects sources. Under the lock an operation costs O(log senders) for each transaction that it adds
 // or evicts, and a change of account at most one sender's NonceWindow + HeldPerSender; a replacement copies the pointers
 // of a run and follows its floors.

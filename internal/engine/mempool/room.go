@@ -61,18 +61,18 @@ func (p *Pool) full(reason string) error {
 // the evictions are found or none.
 func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
 	want := p.usage
-	want.addSize(c.size, !at.executable, 1)
+	want.addSize(c.size(), !at.executable, 1)
 	if at.replaced != nil {
 		want.add(at.replaced, -1)
-	} else if p.pressure && !c.restored && c.tx.MaxFeePerGas < p.head.Env.BaseFee {
+	} else if p.pressure && !c.restored && c.signed().MaxFeePerGas < p.head.Env.BaseFee {
 		return nil, p.full("while it is nearly full, the max fee must be at least the base fee")
 	}
 	if want.fits(&p.opts) {
 		return nil, nil
 	}
-	floor := capsOf(&c.tx)
+	floor := capsOf(c.signed())
 	if at.executable {
-		floor = s.runFloor(min(int(c.tx.Nonce-s.state.Nonce), len(s.run)), floor)
+		floor = s.runFloor(min(int(c.signed().Nonce-s.state.Nonce), len(s.run)), floor)
 	}
 	tip := floor.tip(p.head.Env.BaseFee)
 

@@ -30,7 +30,7 @@ const (
 )
 
 // verifyFunc is types.VerifySignatures.
-type verifyFunc func([]types.SignedTransaction) []*types.VerifiedTx
+type verifyFunc func([]*types.Tx) []*types.VerifiedTx
 
 // verifier checks signatures: those of honest sources in batches of whatever has queued up while the last batch was
 // verified, those of suspects one by one in a lane of their own, so that bad signatures do not spoil others' batches.
@@ -160,8 +160,7 @@ const (
 
 // item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given up.
 type item struct {
-	tx    *types.SignedTransaction
-	size  int
+	tx    *types.Tx
 	group *group
 	index int
 }
@@ -211,7 +210,7 @@ func (l *lane) verify(ctx context.Context, batch []*candidate) {
 func (l *lane) enqueue(batch []*candidate, g *group) error {
 	bytes := 0
 	for _, c := range batch {
-		bytes += c.size
+		bytes += c.size()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,7 +223,7 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 	}
 	wasEmpty := len(l.queue) == 0
 	for i, c := range batch {
-		l.queue = append(l.queue, item{tx: &c.tx, size: c.size, group: g, index: i})
+		l.queue = append(l.queue, item{tx: c.tx, group: g, index: i})
 	}
 	l.bytes += bytes
 	if wasEmpty || len(l.queue) >= l.gather { // between the two, workers wait for more
@@ -236,14 +235,14 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 // work verifies until the lane is closed and empty: who waits gets an answer.
 func (l *lane) work() {
 	var items []item
-	var txs []types.SignedTransaction
+	var txs []*types.Tx
 	for {
 		if items = l.take(items[:0]); len(items) == 0 {
 			return
 		}
 		txs = txs[:0]
 		for _, it := range items {
-			txs = append(txs, *it.tx)
+			txs = append(txs, it.tx)
 		}
 		for i, result := range l.verifyBatch(txs) {
 			g := items[i].group
@@ -270,7 +269,7 @@ func (l *lane) take(items []item) []item {
 	n := min(len(l.queue), l.size)
 	items = append(items, l.queue[:n]...)
 	for _, it := range items {
-		l.bytes -= it.size
+		l.bytes -= len(it.tx.Encoded())
 	}
 	clear(l.queue[:n])
 	l.queue = l.queue[n:]

@@ -22,7 +22,7 @@ type recorder struct {
 	gate    chan struct{}
 }
 
-func (r *recorder) verify(txs []types.SignedTransaction) []*types.VerifiedTx {
+func (r *recorder) verify(txs []*types.Tx) []*types.VerifiedTx {
 	if r.gate != nil {
 		r.entered <- struct{}{}
 		<-r.gate

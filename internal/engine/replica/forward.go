@@ -24,19 +24,19 @@ const (
 	forwardBytes = 1 << 20
 )
 
-// Forwarder is the pool of a node that makes no blocks: transactions go to an upstream, whose answer is passed on. Those
+// Forwarder takes transactions on a node that makes no blocks: they go to an upstream, whose answer is passed on. Those
 // that it took are in the node's own pool too, so that their senders find them here while they wait for a block; but not on
 // a node without state, whose pool knows no account.
 type Forwarder struct {
-	*mempool.Pool
+	pool    *mempool.Pool
 	replica *Replica
 	slots   chan struct{}
 	flying  sync.Map // types.TxID → struct{}: transactions whose answer is waited for
 }
 
-// NewForwarder returns a pool that hands transactions on.
+// NewForwarder returns what hands transactions on, and puts those that were taken into the pool.
 func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
-	return &Forwarder{Pool: pool, replica: r, slots: make(chan struct{}, maxForwards)}
+	return &Forwarder{pool: pool, replica: r, slots: make(chan struct{}, maxForwards)}
 }
 
 // AddMany sends transactions to the upstream in use, or to another where that does not answer: a transaction is taken
@@ -45,17 +45,18 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 	results := make([]mempool.Result, len(encoded))
 	sent := make([]int, 0, len(encoded)) // indices of what is sent
 	for i, b := range encoded {
-		if _, err := types.DecodeSignedTransaction(b); err != nil {
+		tx, err := types.DecodeTx(b)
+		if err != nil {
 			results[i].Err = fmt.Errorf("%w: %w", mempool.ErrMalformed, err)
 			continue
 		}
-		results[i].ID = types.TransactionID(b)
+		results[i].Tx = tx
 		// Two nodes may take each other for the one that makes blocks, for a moment: what comes back is not sent again.
-		if _, again := f.flying.LoadOrStore(results[i].ID, struct{}{}); again {
+		if _, again := f.flying.LoadOrStore(tx.ID(), struct{}{}); again {
 			results[i].Err = api.ErrBusy
 			continue
 		}
-		defer f.flying.Delete(results[i].ID)
+		defer f.flying.Delete(tx.ID())
 		sent = append(sent, i)
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
@@ -88,7 +89,7 @@ func (f *Forwarder) forward(ctx context.Context, encoded [][]byte, indices []int
 	}
 	if len(taken) > 0 {
 		// What this pool thinks of them decides nothing: the primary has taken them. Without state it takes none.
-		f.Pool.AddMany(ctx, taken, source)
+		f.pool.AddMany(ctx, taken, source)
 	}
 }
 
@@ -168,14 +169,11 @@ func (u *upstream) used() bool {
 // Primary is where transactions may be sent to: the upstream in use, or the first.
 func (r *Replica) Primary() string { return r.preferred()[0].Name() }
 
-// Refuser is the pool of a node that takes no transactions: it names where they may be sent to.
-type Refuser struct {
-	*mempool.Pool
-	replica *Replica
-}
+// Refuser takes no transactions: it names where they may be sent to.
+type Refuser struct{ replica *Replica }
 
-// NewRefuser returns a pool that refuses transactions.
-func NewRefuser(r *Replica, pool *mempool.Pool) *Refuser { return &Refuser{pool, r} }
+// NewRefuser returns what refuses transactions.
+func NewRefuser(r *Replica) *Refuser { return &Refuser{r} }
 
 // AddMany refuses all transactions.
 func (f *Refuser) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {

@@ -61,7 +61,7 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 		})
 		encoded := append(encodedPayments(3), []byte("no transaction"))
 		results := pool.AddMany(f.t.Context(), encoded, "somebody")
-		if results[0].Err != nil || results[0].ID != types.TransactionID(encoded[0]) || results[2].Err != nil {
+		if results[0].Err != nil || results[0].Tx.ID() != types.TransactionID(encoded[0]) || results[2].Err != nil {
 			f.t.Errorf("taken: %+v", results)
 		}
 		if results[1].Err != error(full) || !errors.Is(results[3].Err, mempool.ErrMalformed) {
@@ -71,10 +71,10 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 			f.t.Errorf("sent in batches of %v", batches)
 		}
 		// What was taken is found here until a block has it.
-		if _, pending := pool.Get(results[0].ID); !pending || pool.Stats().Count != 2 {
-			f.t.Errorf("%+v are pending", pool.Stats())
+		if _, pending := pool.pool.Get(results[0].Tx.ID()); !pending || pool.pool.Stats().Count != 2 {
+			f.t.Errorf("%+v are pending", pool.pool.Stats())
 		}
-		if next, err := pool.NextNonce(alice.PublicKey()); err != nil || next != 1 {
+		if next, err := pool.pool.NextNonce(alice.PublicKey()); err != nil || next != 1 {
 			f.t.Errorf("the next nonce is %d, %v", next, err)
 		}
 		batches = nil
@@ -177,7 +177,7 @@ func TestHandOn(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
-		for _, r := range NewRefuser(f.Replica, pool.Pool).AddMany(f.t.Context(), encodedPayments(2), "") {
+		for _, r := range NewRefuser(f.Replica).AddMany(f.t.Context(), encodedPayments(2), "") {
 			var refused *client.Error
 			if !errors.Is(r.Err, api.ErrReadOnly) || !errors.As(r.Err, &refused) || refused.Data["primary"] != "source 0" {
 				f.t.Errorf("%+v", r)

@@ -97,7 +97,7 @@ func extend(t *testing.T, l *ledger.Ledger, n int) {
 	t.Helper()
 	for range n {
 		head := l.Tip().Header.Header
-		verified := types.VerifySignatures([]types.SignedTransaction{payment(uint64(head.Height), 1)})
+		verified := types.VerifySignatures(types.NewTxs(payment(uint64(head.Height), 1)))
 		_, err := l.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: &one{verified[0]}}, sign)
 		check(t, err)
 	}

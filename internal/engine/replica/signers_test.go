@@ -32,7 +32,7 @@ func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 			}, alice, [32]byte{})
 			check(t, err)
 		}
-		verified := types.VerifySignatures([]types.SignedTransaction{signed})
+		verified := types.VerifySignatures(types.NewTxs(signed))
 		_, err := l.Build(ledger.Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &one{verified[0]}}, sealedBy(alice))
 		check(t, err)
 	}

@@ -148,7 +148,7 @@ func starve(t *testing.T, random *rand.Rand) {
 			t.Fatalf("block %d took %v", n, took)
 		}
 		for _, a := range attack {
-			if slices.Contains(block.Included, a.sent) {
+			if slices.Contains(types.IDs(block.Included), a.sent) {
 				a.nonce++
 			}
 		}
@@ -177,7 +177,7 @@ func (h *honest) send(f *contractFixture, block int) {
 
 func (h *honest) included(t *testing.T, block ledger.Block, n int) {
 	t.Helper()
-	if slices.Contains(block.Included, h.sent) {
+	if slices.Contains(types.IDs(block.Included), h.sent) {
 		h.waits = false
 		h.nonce++
 	} else if n-h.since+1 >= h.within {

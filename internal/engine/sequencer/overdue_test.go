@@ -108,8 +108,8 @@ func (f *contractFixture) block(want ...types.TxID) ledger.Block {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if !slices.Equal(block.Included, want) {
-		f.t.Fatalf("block %d has %v, want %v", block.Header.Header.Height, block.Included, want)
+	if !slices.Equal(types.IDs(block.Included), want) {
+		f.t.Fatalf("block %d has %v, want %v", block.Header.Header.Height, types.IDs(block.Included), want)
 	}
 	return block
 }

@@ -17,7 +17,7 @@ import (
 
 func encodeExecuted(b chain.Entry) []byte {
 	e := codec.NewEncoder(1 << 20)
-	e.Bytes(b.Block.Encode())
+	e.Bytes(types.EncodeBlock(b.Signed(), b.Transactions))
 	e.U64(uint64(len(b.Receipts)))
 	for _, r := range b.Receipts {
 		e.Bytes(r.Encode())
@@ -49,9 +49,11 @@ func decodeExecuted(data []byte, header types.SignedHeader) (b chain.Entry, err 
 	if err := d.Finish(); err != nil {
 		return b, err
 	}
-	if b.Block, err = types.DecodeBlock(block); err != nil {
+	signed, txs, err := types.DecodeBlockTxs(block)
+	if err != nil {
 		return b, err
 	}
+	b.Header, b.Signature, b.Transactions = signed.Header, signed.Signature, txs
 	if b.Accesses, err = types.DecodeAccesses(accesses); err != nil {
 		return b, err
 	}
@@ -61,7 +63,6 @@ func decodeExecuted(data []byte, header types.SignedHeader) (b chain.Entry, err 
 			return b, fmt.Errorf("receipt %d: %w", i, err)
 		}
 		b.Receipts = append(b.Receipts, receipt)
-		b.IDs = append(b.IDs, receipt.Transaction)
 	}
 	return b, checkExecuted(b, header)
 }
@@ -72,15 +73,14 @@ func checkExecuted(b chain.Entry, header types.SignedHeader) error {
 		return fmt.Errorf("%w: its block's "+text, append([]any{ErrFalse}, args...)...)
 	}
 	h := header.Header
-	if b.Block.Signed() != header {
+	if b.Signed() != header {
 		return refuse("header is another")
 	}
-	if len(b.Receipts) != len(b.Block.Transactions) || len(b.Reasons) != len(b.Receipts) {
-		return refuse("lists: %d transactions, %d receipts, %d reasons", len(b.Block.Transactions), len(b.Receipts), len(b.Reasons))
+	if len(b.Receipts) != len(b.Transactions) || len(b.Reasons) != len(b.Receipts) {
+		return refuse("lists: %d transactions, %d receipts, %d reasons", len(b.Transactions), len(b.Receipts), len(b.Reasons))
 	}
-	ids := make([]types.TxID, len(b.Block.Transactions))
-	for i, tx := range b.Block.Transactions {
-		ids[i] = tx.ID()
+	ids := types.IDs(b.Transactions)
+	for i := range ids {
 		if b.Receipts[i].Transaction != ids[i] {
 			return refuse("receipt %d is of another transaction", i)
 		}

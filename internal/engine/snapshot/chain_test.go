@@ -92,7 +92,7 @@ func newTestChain(t tester, seed uint64) *testChain {
 	must(t, err)
 	result.Header.StateRoot = change.Root()
 	c.tree.Commit(change, inOrder)
-	must(t, c.store.Init(c.genesis, chain.Entry{Block: types.Block{Header: result.Header}, Accesses: result.Accesses, Leaves: change.Leaves()}))
+	must(t, c.store.Init(c.genesis, chain.Entry{Result: result, Leaves: change.Leaves()}))
 	c.remember(result.Accesses)
 	return c
 }
@@ -138,7 +138,9 @@ func (c *testChain) grow(of blockOf) {
 // seal makes a block of what was built, and appends it.
 func (c *testChain) seal(b blockBuilder) {
 	before := c.store.Head()
-	e := chain.Entry{Accesses: b.overlay.Accesses(), Receipts: b.receipts, Codes: b.codes}
+	e := chain.Entry{Result: exec.Result{
+		Transactions: types.NewTxs(b.txs...), Accesses: b.overlay.Accesses(), Receipts: b.receipts, Codes: b.codes,
+	}}
 	change, err := c.tree.Prepare(e.Accesses, inOrder)
 	must(c.t, err)
 	e.Leaves = change.Leaves()
@@ -148,7 +150,6 @@ func (c *testChain) seal(b blockBuilder) {
 		StateRoot: change.Root(), WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)), ReceiptsRoot: types.ReceiptsRoot(b.receipts),
 	}
 	for _, receipt := range b.receipts {
-		e.IDs = append(e.IDs, receipt.Transaction)
 		reason := exec.Success
 		if receipt.Status == types.StatusFailed {
 			reason = exec.Reverted
@@ -156,11 +157,11 @@ func (c *testChain) seal(b blockBuilder) {
 		e.Reasons = append(e.Reasons, reason)
 		h.GasUsed += receipt.GasUsed
 	}
-	h.TransactionsRoot = types.TransactionsRoot(e.IDs)
+	h.TransactionsRoot = types.TransactionsRoot(types.IDs(e.Transactions))
 	hash := h.Hash()
 	signature, err := c.producer.Sign(hash[:], [32]byte{})
 	must(c.t, err)
-	e.Block = types.Block{Header: h, Signature: signature, Transactions: b.txs}
+	e.Header, e.Signature = h, signature
 	must(c.t, c.store.Append(e))
 	c.tree.Commit(change, inOrder)
 	c.remember(e.Accesses)

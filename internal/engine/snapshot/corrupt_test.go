@@ -243,7 +243,7 @@ func TestVerifyFinds(t *testing.T) {
 		}, "block"},
 		"a transaction left out": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) {
-				b.Block.Transactions, b.Receipts, b.Reasons = b.Block.Transactions[1:], b.Receipts[1:], b.Reasons[1:]
+				b.Transactions, b.Receipts, b.Reasons = b.Transactions[1:], b.Receipts[1:], b.Reasons[1:]
 			})
 		}, "transactions are others"},
 		"another receipt": {func(t *testing.T, l *loose) {

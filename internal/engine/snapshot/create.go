@@ -137,7 +137,7 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	header := block.Block.Signed()
+	header := block.Signed()
 	c.manifest = Manifest{
 		Height: header.Header.Height, BlockHash: header.Header.Hash(), StateRoot: header.Header.StateRoot, Format: format,
 		CreatedAt: now, ChainID: header.Header.ChainID, GenesisHash: zero.Header.Hash(), Header: header.Encode(),

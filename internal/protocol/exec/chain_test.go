@@ -108,7 +108,7 @@ func (c *testChain) sign(tx types.Transaction, key crypto.PrivateKey) *types.Ver
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	verified := types.VerifySignatures([]types.SignedTransaction{signed})
+	verified := types.VerifySignatures(types.NewTxs(signed))
 	if verified[0] == nil {
 		c.t.Fatal("signature is not valid")
 	}

@@ -15,7 +15,7 @@ type Run struct {
 	env      Env
 	header   types.Header
 	state    *state.Overlay
-	ids      []types.TxID
+	txs      []*types.Tx // that were applied
 	receipts []types.Receipt
 	reasons  []Reason
 	bytes    int
@@ -33,13 +33,13 @@ type Run struct {
 // Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
 // Accesses.
 type Result struct {
-	Header   types.Header
-	IDs      []types.TxID
-	Receipts []types.Receipt
-	Reasons  []Reason                  // of failed transactions; Success for the others
-	Accesses []types.Access            // every key that was read or written, ascending
-	Codes    map[types.CodeHash][]byte // of the contracts that the block made; nil where it made none
-	Loaded   []types.CodeHash          // the codes from before it that its transactions loaded, in that order
+	Header       types.Header
+	Transactions []*types.Tx // in their order; their signatures are valid
+	Receipts     []types.Receipt
+	Reasons      []Reason                  // of failed transactions; Success for the others
+	Accesses     []types.Access            // every key that was read or written, ascending
+	Codes        map[types.CodeHash][]byte // of the contracts that the block made; nil if it made none
+	Loaded       []types.CodeHash          // the codes from before it that its transactions loaded, in that order
 }
 
 // Seed is the part of the header after parent that is known before execution. p are the parameters in the state after
@@ -77,7 +77,7 @@ func (r *Run) Override() error { return r.state.Set(state.ParametersKey(), r.env
 
 // Reserve makes room for n transactions, about as many as are expected. The result does not depend on it.
 func (r *Run) Reserve(n int) {
-	r.ids = slices.Grow(r.ids, n)
+	r.txs = slices.Grow(r.txs, n)
 	r.receipts = slices.Grow(r.receipts, n)
 	r.reasons = slices.Grow(r.reasons, n)
 }
@@ -118,7 +118,7 @@ func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	receipt := outcome.receipt(tx.ID())
 	r.bytes += len(tx.Encoded())
 	r.header.GasUsed += receipt.GasUsed
-	r.ids = append(r.ids, tx.ID())
+	r.txs = append(r.txs, tx.Tx())
 	r.receipts = append(r.receipts, receipt)
 	r.reasons = append(r.reasons, outcome.Reason)
 	return receipt, nil
@@ -151,7 +151,7 @@ func (r *Run) listAccesses(tx *types.Transaction) error {
 			_, err = r.state.Get(key)
 		}
 	}
-	if len(r.ids) == 0 {
+	if len(r.txs) == 0 {
 		list(state.SupplyKey())
 		list(state.ParametersKey())
 		list(state.AccountKey(r.env.Parameters.FeeRecipient))
@@ -242,7 +242,7 @@ func (r *Run) debit(from types.Account, amount types.Amount) error {
 }
 
 // Finish completes the header but for its state root. The run is of no use afterwards.
-func (r *Run) Finish() (Result, error) { return r.FinishWith(types.TransactionsRoot(r.ids)) }
+func (r *Run) Finish() (Result, error) { return r.FinishWith(types.TransactionsRoot(types.IDs(r.txs))) }
 
 // FinishWith is Finish for who knows the root over the IDs of the applied transactions, in order.
 func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
@@ -262,7 +262,15 @@ func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
 	r.header.TransactionsRoot = root
 	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
 	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
-	return Result{Header: r.header, IDs: r.ids, Receipts: r.receipts, Reasons: r.reasons, Accesses: accesses, Codes: codes, Loaded: r.loadedBefore()}, nil
+	return Result{
+		Header:       r.header,
+		Transactions: r.txs,
+		Receipts:     r.receipts,
+		Reasons:      r.reasons,
+		Accesses:     accesses,
+		Codes:        codes,
+		Loaded:       r.loadedBefore(),
+	}, nil
 }
 
 func (r *Run) burn() error {

@@ -81,7 +81,7 @@ func (n *node) build(t *testing.T, transfers int) {
 		must(t, err)
 		n.nonce++
 	}
-	txs := batch(types.VerifySignatures(signed))
+	txs := batch(types.VerifySignatures(types.NewTxs(signed...)))
 	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp + 1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
 		return n.producer.Sign(h[:], [32]byte{})
 	})

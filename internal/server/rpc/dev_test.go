@@ -92,7 +92,7 @@ func TestNoDevelopmentMethodsElsewhere(t *testing.T) {
 			t.Errorf("%s is declared", m.Name)
 		}
 	}
-	if _, err := New(Config{Chain: c.store, Ledger: c.ledger, Pool: c.pool, Node: c, Developer: c}); err == nil {
+	if _, err := New(Config{Chain: c.store, Ledger: c.ledger, Pool: c.pool, Sender: c.pool, Node: c, Developer: c}); err == nil {
 		t.Error("a main chain takes the dev_ methods")
 	}
 }

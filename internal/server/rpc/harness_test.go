@@ -102,7 +102,7 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	c := &testChain{t: t, store: store, ledger: l, engine: engine, views: views, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing, mode: api.ModePrimary}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Node: c, Views: views, Trials: trials, Proofs: proving.NewQueue(store, 100), Build: build.Info{Version: "0.0.1-test", Commit: "c0ffee", Date: "2026-01-02T03:04:05Z", Go: "go1.26", OS: "plan9", Arch: "mips"}, Limits: limits, Snapshots: offered{}}
+	config := Config{Chain: store, Ledger: l, Pool: c.pool, Sender: c.pool, Node: c, Views: views, Trials: trials, Proofs: proving.NewQueue(store, 100), Build: build.Info{Version: "0.0.1-test", Commit: "c0ffee", Date: "2026-01-02T03:04:05Z", Go: "go1.26", OS: "plan9", Arch: "mips"}, Limits: limits, Snapshots: offered{}}
 	if chainID == api.DevelopmentChainID {
 		config.Developer = c
 	}
@@ -143,7 +143,7 @@ func (c *testChain) mine() types.SignedHeader {
 // include makes a block of the given transactions, whatever the pool thinks of them.
 func (c *testChain) include(txs ...types.SignedTransaction) types.SignedHeader {
 	c.t.Helper()
-	check(c.t, c.produce(&list{types.VerifySignatures(txs)}))
+	check(c.t, c.produce(&list{types.VerifySignatures(types.NewTxs(txs...))}))
 	if got := len(must(c.store.Block(c.store.Head().Header.Height))(c.t).Transactions); got != len(txs) {
 		c.t.Fatalf("%d of %d transactions were included", got, len(txs))
 	}

@@ -24,7 +24,7 @@ import (
 func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 	c.t.Helper()
 	head := c.store.Head().Header
-	e := chain.Entry{Block: types.Block{Header: types.Header{
+	e := chain.Entry{Result: exec.Result{Header: types.Header{
 		Height: head.Height + 1, Parent: c.store.HeadHash(), Timestamp: head.Timestamp + 1,
 	}}}
 	for i, list := range logs {
@@ -34,11 +34,10 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 		if list == nil {
 			receipt.Status, reason = types.StatusFailed, exec.OutOfGas
 		}
-		e.Block.Transactions = append(e.Block.Transactions, tx)
-		e.IDs, e.Receipts, e.Reasons = append(e.IDs, tx.ID()), append(e.Receipts, receipt), append(e.Reasons, reason)
+		e.Transactions, e.Receipts, e.Reasons = append(e.Transactions, types.NewTx(tx)), append(e.Receipts, receipt), append(e.Reasons, reason)
 	}
 	check(c.t, c.store.Append(e))
-	return e.Block.Header.Height
+	return e.Header.Height
 }
 
 var (

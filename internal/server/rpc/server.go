@@ -58,12 +58,17 @@ type Ledger interface {
 
 // Pool is what waits for a block: a *mempool.Pool.
 type Pool interface {
-	AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 	Get(types.TxID) (*types.VerifiedTx, bool)
 	NextNonce(types.Account) (uint64, error)
 	Pending(limit int) []mempool.Pending
 	BySender(types.Account) []mempool.Pending
 	Stats() mempool.Stats
+}
+
+// Sender takes the transactions that clients send: a *mempool.Pool, or what hands them on.
+type Sender interface {
+	// AddMany keeps encoded.
+	AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 }
 
 // Node is what a node knows of itself while it runs.
@@ -113,6 +118,7 @@ type Config struct {
 	Chain     Chain
 	Ledger    Ledger
 	Pool      Pool
+	Sender    Sender
 	Node      Node
 	Proofs    Proofs
 	Views     vm.Engine // runs what is not of a block, so that blocks find their own engine as they left it
@@ -134,6 +140,7 @@ type Server struct {
 	chain        Chain
 	ledger       Ledger
 	pool         Pool
+	sender       Sender
 	node         Node
 	proofs       Proofs
 	views        vm.Engine
@@ -169,7 +176,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
 	s := &Server{
-		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, node: c.Node, proofs: c.Proofs, views: c.Views, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, build: c.Build, verification: cmp.Or(c.Verification, api.VerificationExecuted),
+		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, sender: c.Sender, node: c.Node, proofs: c.Proofs, views: c.Views, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, build: c.Build, verification: cmp.Or(c.Verification, api.VerificationExecuted),
 		override: c.Override, viewGas: cmp.Or(c.ViewGas, DefaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
 		circuit:        blockproof.Circuit().Digest(),
 		requestContext: withBudget, simulations: simulations{slots: newSlots()}, tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,

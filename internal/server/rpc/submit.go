@@ -32,23 +32,23 @@ func (s *Server) sendRawTransaction(ctx context.Context, calls []api.RawTransact
 		encoded[i] = p.Transaction
 	}
 	outcomes := make([]jsonrpc.Outcome[types.TxID], len(calls))
-	for i, r := range s.pool.AddMany(ctx, encoded, sourceOf(ctx)) {
+	for i, r := range s.sender.AddMany(ctx, encoded, sourceOf(ctx)) {
 		if r.Err == nil {
-			outcomes[i].Result = r.ID
+			outcomes[i].Result = r.Tx.ID()
 		} else {
-			outcomes[i].Err = s.refusal(encoded[i], r.Err)
+			outcomes[i].Err = s.refusal(r)
 		}
 	}
 	return outcomes
 }
 
-// refusal is what a client is told of a transaction that the pool refused.
-func (s *Server) refusal(encoded []byte, err error) error {
-	tx, decodeErr := types.DecodeSignedTransaction(encoded)
-	if decodeErr != nil {
+// refusal is what a client is told of a transaction that was refused, nil if it was taken.
+func (s *Server) refusal(r mempool.Result) error {
+	err := r.Err
+	if err == nil || r.Tx == nil {
 		return err
 	}
-	id := types.TransactionID(encoded)
+	id := r.Tx.ID()
 	if errors.Is(err, exec.ErrNonceTooLow) {
 		switch _, findErr := s.chain.FindTransaction(id); {
 		case findErr == nil:
@@ -64,7 +64,7 @@ func (s *Server) refusal(encoded []byte, err error) error {
 	if err = s.public(err); !errors.As(err, &refused) {
 		return err
 	}
-	return s.withValues(refused, &tx.Transaction, id)
+	return s.withValues(refused, &r.Tx.Signed().Transaction, id)
 }
 
 // withValues adds to a refusal the values that the transaction should have had.
@@ -107,11 +107,11 @@ func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.Tx
 func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactionParams) (api.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, receiptWait)
 	defer cancel()
-	id := types.TransactionID(p.Transaction)
-	sent := s.sendRawTransaction(ctx, []api.RawTransactionParams{p})[0]
-	if sent.Err != nil && !errors.Is(sent.Err, api.ErrAlreadyKnown) {
-		return api.Receipt{}, sent.Err
+	sent := s.sender.AddMany(ctx, [][]byte{p.Transaction}, sourceOf(ctx))[0]
+	if err := s.refusal(sent); err != nil && (sent.Tx == nil || !errors.Is(err, api.ErrAlreadyKnown)) {
+		return api.Receipt{}, err
 	}
+	id := sent.Tx.ID()
 	for {
 		head := s.chain.Head().Header.Height
 		found, err := s.findIncluded(id)
@@ -174,14 +174,14 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 	if tx, err := types.DecodeTransaction(encoded); err == nil {
 		return tx, nil
 	}
-	signed, err := types.DecodeSignedTransaction(encoded)
+	tx, err := types.DecodeTx(encoded)
 	if err != nil {
 		return types.Transaction{}, api.ErrUndecodable
 	}
-	if types.VerifySignatures([]types.SignedTransaction{signed})[0] == nil {
+	if types.VerifySignatures([]*types.Tx{tx})[0] == nil {
 		return types.Transaction{}, api.ErrBadSignature
 	}
-	return signed.Transaction, nil
+	return tx.Signed().Transaction, nil
 }
 
 // run runs the transaction as long as the request has gas left; the last run may take more than that.

@@ -134,7 +134,8 @@ func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 		withData(api.ErrNonceTooLow, "nonce", "0x0", "expected", "0x5"), withData(api.ErrNonceTooHigh, "nonce", "0x0", "expected", "0x5"),
 		withData(api.ErrFeeTooLow, "baseFee", "0x77", "minBaseFee", "0x66"), withData(api.ErrAlreadyKnown, "hash", "the hash"),
 	} {
-		c.server.pool = handedOn{c.pool, fmt.Errorf("upstream: %w", want)}
+		handing := handedOn{c.pool, fmt.Errorf("upstream: %w", want)}
+		c.server.pool, c.server.sender = handing, handing
 		data := c.refused(want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})))
 		if !maps.Equal(data, want.Data) {
 			t.Errorf("%v: %v", want, data)
@@ -194,7 +195,7 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 }
 
 // brokenPool fails in a way that no client may be told.
-type brokenPool struct{ Pool }
+type brokenPool struct{}
 
 func (brokenPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
 	results := make([]mempool.Result, len(encoded))
@@ -210,7 +211,7 @@ func TestUnexpectedErrorsAreIncidents(t *testing.T) {
 		incidents[method] = err.Error()
 		return "incident-1"
 	}})
-	c.server.pool = brokenPool{c.pool}
+	c.server.sender = brokenPool{}
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
 	_, failure := c.post("svc_sendRawTransaction", encoded(tx))
 	if failure == nil || failure.Code != jsonrpc.CodeInternal || len(failure.Data) != 1 || failure.Data["incident"] != "incident-1" ||
@@ -256,12 +257,13 @@ func (stuckChain) WaitHeight(ctx context.Context, _ types.Height) error {
 }
 
 // acceptingPool takes every transaction.
-type acceptingPool struct{ Pool }
+type acceptingPool struct{}
 
 func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
 	results := make([]mempool.Result, len(encoded))
 	for i := range results {
-		results[i].ID = types.TransactionID(encoded[i])
+		tx, err := types.DecodeTx(encoded[i])
+		results[i] = mempool.Result{Tx: tx, Err: err}
 	}
 	return results
 }
@@ -269,7 +271,7 @@ func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []me
 func TestWaitingEnds(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
-	c.server.chain, c.server.pool = stuckChain{c.store}, acceptingPool{c.pool}
+	c.server.chain, c.server.sender = stuckChain{c.store}, acceptingPool{}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := c.server.sendRawTransactionSync(t.Context(), api.RawTransactionParams{Transaction: encoded(tx)})
@@ -397,20 +399,20 @@ func TestLeastGasIsFoundByBisection(t *testing.T) {
 
 // recordingPool remembers where transactions came from and how many at a time.
 type recordingPool struct {
-	Pool
+	Sender
 	source string
 	counts []int
 }
 
 func (p *recordingPool) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
 	p.source, p.counts = source, append(p.counts, len(encoded))
-	return p.Pool.AddMany(ctx, encoded, source)
+	return p.Sender.AddMany(ctx, encoded, source)
 }
 
 func TestPoolIsToldTheSource(t *testing.T) {
 	c := newTestChain(t)
-	pool := &recordingPool{Pool: c.pool}
-	c.server.pool = pool
+	pool := &recordingPool{Sender: c.pool}
+	c.server.sender = pool
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{})))
 	if pool.source != "192.0.2.1" { // httptest's client
 		t.Errorf("got %q", pool.source)
@@ -420,8 +422,8 @@ func TestPoolIsToldTheSource(t *testing.T) {
 // Transactions that follow each other in a batch reach the pool together; each is answered for itself.
 func TestBatchIsSentTogether(t *testing.T) {
 	c := newTestChain(t)
-	pool := &recordingPool{Pool: c.pool}
-	c.server.pool = pool
+	pool := &recordingPool{Sender: c.pool}
+	c.server.sender = pool
 	var want []string
 	body := []byte{'['}
 	send := func(tx types.SignedTransaction) {

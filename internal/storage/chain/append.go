@@ -11,17 +11,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Entry is a block with all that its execution gave.
+// Entry is a block: what its execution gave, and what the ledger made of that.
 type Entry struct {
-	Block    types.Block
-	IDs      []types.TxID              // of the transactions, in their order
-	Receipts []types.Receipt           // likewise
-	Reasons  []exec.Reason             // likewise: why they failed, empty for those that did not; not of consensus
-	Accesses []types.Access            // ascending by key
-	Leaves   []tree.LeafChange         // of the accesses that are writes, ascending by path
-	Codes    map[types.CodeHash][]byte // of the contracts that the block created, and in a stateless store called; known ones may be among them
-	Witness  []byte                    // of the accesses in the state before, for the block's proof; empty: none is kept
-	Proof    []byte                    // that the caller has verified, where the block came with one
+	// Result has the state root in its header. Codes of a stateless store are also those that the block called. Known codes
+	// may be among them.
+	exec.Result
+	Signature types.Signature   // the producer's, of the header; zero for block 0
+	Leaves    []tree.LeafChange // of the accesses that are writes, ascending by path
+	Witness   []byte            // of the accesses in the state before, for the block's proof; empty: none is kept
+	Proof     []byte            // that the caller has verified, if the block came with one
+}
+
+// Signed is the block's header with its signature.
+func (e Entry) Signed() types.SignedHeader {
+	return types.SignedHeader{Header: e.Header, Signature: e.Signature}
 }
 
 // Init begins the chain with block 0. For a store that already holds the chain of this genesis it does nothing; for
@@ -39,7 +42,7 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 		}
 		return nil
 	}
-	if e.Block.Header.Height != 0 || e.Block.Header.Parent != g.Digest() || len(e.Block.Transactions) > 0 {
+	if e.Header.Height != 0 || e.Header.Parent != g.Digest() || len(e.Transactions) > 0 {
 		return fmt.Errorf("%w: block 0 is not that of the genesis", ErrBadEntry)
 	}
 	b := s.db.NewBatch(1 << 20)
@@ -90,7 +93,7 @@ func (e *Entry) size() int {
 		transaction = 512
 		access      = 100 // without keys and values
 	)
-	size := head + transaction*len(e.Block.Transactions) + len(e.Witness) + len(e.Proof)
+	size := head + transaction*len(e.Transactions) + len(e.Witness) + len(e.Proof)
 	for i := range e.Accesses {
 		a := &e.Accesses[i]
 		size += access + 4*len(a.Key) + 2*(len(a.Old)+len(a.New))
@@ -110,8 +113,8 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	} else if err := checkLeaves(writes, e.Leaves); err != nil {
 		return err
 	}
-	h := e.Block.Header.Height
-	index := indexed{h, e.Block.Header.Hash(), e.Block.Transactions, e.Receipts}
+	h := e.Header.Height
+	index := indexed{h, e.Header.Hash(), e.Transactions, e.Receipts}
 	set := func(key, value []byte) error { b.Set(key, value); return nil }
 	if err := index.accounts(set); err != nil {
 		return err
@@ -137,7 +140,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 		return err
 	}
 	putFailures(b, h, e.Reasons)
-	b.Set(tableHeaders.atHeight(h), e.Block.Signed().Encode())
+	b.Set(tableHeaders.atHeight(h), e.Signed().Encode())
 	putAccesses(b, h, e.Accesses)
 	b.Set(keyHead, encodeHeight(h))
 	if err := index.ofHash(set); err != nil {
@@ -145,13 +148,13 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	}
 	putRanks(b, holders)
 	putLeaves(b, e.Leaves)
-	putItems(b, tableReceipts, h, e.Receipts)
+	putReceipts(b, h, e.Receipts)
 	var key []byte
 	for _, w := range writes {
 		key = tableState.appendKey(key[:0], w.Key)
 		setOrDelete(b, key, w.New)
 	}
-	putItems(b, tableTransactions, h, e.Block.Transactions)
+	putTransactions(b, h, e.Transactions)
 	if err := index.ids(set); err != nil {
 		return err
 	}
@@ -201,14 +204,13 @@ func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
 
 // checkLists refuses lists that do not belong together.
 func checkLists(e Entry) error {
-	n := len(e.Block.Transactions)
-	if len(e.IDs) != n || len(e.Receipts) != n || len(e.Reasons) != n {
-		return fmt.Errorf("%w: %d transactions, %d IDs, %d receipts, %d reasons", ErrBadEntry, n, len(e.IDs),
-			len(e.Receipts), len(e.Reasons))
+	n := len(e.Transactions)
+	if len(e.Receipts) != n || len(e.Reasons) != n {
+		return fmt.Errorf("%w: %d transactions, %d receipts, %d reasons", ErrBadEntry, n, len(e.Receipts), len(e.Reasons))
 	}
 	for i, r := range e.Receipts {
-		if r.Transaction != e.IDs[i] {
-			return fmt.Errorf("%w: receipt %d is of %s, not %s", ErrBadEntry, i, r.Transaction, e.IDs[i])
+		if id := e.Transactions[i].ID(); r.Transaction != id {
+			return fmt.Errorf("%w: receipt %d is of %s, not %s", ErrBadEntry, i, r.Transaction, id)
 		}
 		if reason := e.Reasons[i]; (reason == exec.Success) != (r.Status == types.StatusSuccess) {
 			return fmt.Errorf("%w: receipt %d has the status %d and the reason %q", ErrBadEntry, i, r.Status, reason)

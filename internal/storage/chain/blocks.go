@@ -50,7 +50,7 @@ func (s *Store) Block(h types.Height) (types.Block, error) {
 		if err != nil {
 			return types.Block{}, err
 		}
-		txs, err := readTransactions(r, h)
+		txs, err := readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeSignedTransaction))
 		return types.Block{Header: header.Header, Signature: header.Signature, Transactions: txs}, err
 	})
 }
@@ -185,8 +185,8 @@ func readHeader(r kv.Reader, h types.Height) (types.SignedHeader, error) {
 	return header, nil
 }
 
-func readTransactions(r kv.Reader, h types.Height) ([]types.SignedTransaction, error) {
-	return readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeSignedTransaction))
+func readTransactions(r kv.Reader, h types.Height) ([]*types.Tx, error) {
+	return readRuns(r, tableTransactions, h, itemsDecoder(types.DecodeTx))
 }
 
 func readReceipts(r kv.Reader, h types.Height) ([]types.Receipt, error) {

@@ -125,10 +125,9 @@ func (c *checker) body(h types.Height, header types.Header) error {
 // lists checks transactions and receipts against the header.
 func (c *checker) lists(h types.Height, header types.Header, index indexed) {
 	c.report.Transactions += uint64(len(index.txs))
-	ids := make([]types.TxID, len(index.txs))
+	ids := types.IDs(index.txs)
 	var gas types.Gas
-	for i, tx := range index.txs {
-		ids[i] = tx.ID()
+	for i := range index.txs {
 		gas += index.receipts[i].GasUsed
 		if receipt := index.receipts[i].Transaction; receipt != ids[i] {
 			c.add(fmt.Sprintf("block %d, transaction %d", h, i), "it is %s, its receipt says %s", ids[i], receipt)

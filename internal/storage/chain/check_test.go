@@ -146,7 +146,7 @@ func TestCheckNames(t *testing.T) {
 	account := toyAccount(0)
 	accountPath := tree.Path(state.AccountKey(account)).Bytes()
 	hash, code := firstCode(t, c)
-	header5 := c.blocks[5].Block.Signed()
+	header5 := c.blocks[5].Signed()
 	for name, c := range map[string]struct {
 		write func(b *kv.Batch)
 		says  string
@@ -291,7 +291,7 @@ func firstCode(t *testing.T, c *toyChain) (types.CodeHash, row) {
 	t.Helper()
 	for _, b := range c.blocks {
 		for hash, code := range b.Codes {
-			if b.Block.Header.Height != 7 {
+			if b.Header.Height != 7 {
 				return hash, row{tableCodes.key(hash[:]), code}
 			}
 		}
@@ -313,7 +313,7 @@ func TestCheckReport(t *testing.T) {
 	want := Report{Head: 8, Blocks: 9, StateKeys: uint64(len(c.head().state))}
 	codes := make(map[types.CodeHash]bool)
 	for _, b := range c.blocks {
-		want.Transactions += uint64(len(b.IDs))
+		want.Transactions += uint64(len(b.Transactions))
 		want.Accesses += uint64(len(b.Accesses))
 		for hash := range b.Codes {
 			codes[hash] = true

@@ -22,7 +22,7 @@ func naiveEvents(c *toyChain, oldest types.Height) (events []Event) {
 		for i, receipt := range b.Receipts {
 			for _, log := range receipt.Logs {
 				events = append(events, Event{
-					Log: log, Position: Position{b.Block.Header.Height, uint32(i)}, Transaction: receipt.Transaction, LogIndex: index,
+					Log: log, Position: Position{b.Header.Height, uint32(i)}, Transaction: receipt.Transaction, LogIndex: index,
 				})
 				index++
 			}
@@ -77,7 +77,7 @@ func randomFilter(r *rand.Rand, events []Event, oldest, head types.Height) Event
 // requireEvents compares what random filters find, whole and in pages, with a look at all events.
 func requireEvents(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
-	all, head := naiveEvents(c, oldest), c.head().Block.Header.Height
+	all, head := naiveEvents(c, oldest), c.head().Header.Height
 	for range 20 {
 		f := randomFilter(r, all, oldest, head)
 		want := slices.DeleteFunc(slices.Clone(all), func(e Event) bool { return !naiveMatch(f, e) })
@@ -114,7 +114,7 @@ func requireContracts(t tester, s *Store, c *toyChain, limit int) {
 	for _, b := range c.blocks {
 		for i, receipt := range b.Receipts {
 			if receipt.Contract != nil {
-				want = append(want, Deployment{Position{b.Block.Header.Height, uint32(i)}, *receipt.Contract})
+				want = append(want, Deployment{Position{b.Header.Height, uint32(i)}, *receipt.Contract})
 			}
 		}
 	}

@@ -161,7 +161,7 @@ func TestFailedDisk(t *testing.T) {
 		after := c.next(t, r, 5)
 		err = s.Append(after)
 		disk.OnWrite(nil)
-		want := after.Block.Signed()
+		want := after.Signed()
 		if err != nil {
 			failures++
 			want = before

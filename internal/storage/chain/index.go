@@ -142,7 +142,7 @@ func (p Position) Compare(other Position) int {
 type indexed struct {
 	height   types.Height
 	hash     types.BlockHash
-	txs      []types.SignedTransaction
+	txs      []*types.Tx
 	receipts []types.Receipt
 }
 
@@ -252,7 +252,7 @@ func sorted(c []concern) []concern {
 func (b indexed) concerned() []concern {
 	pairs := make([]concern, 0, 2*len(b.txs))
 	for i := range b.txs {
-		tx := &b.txs[i]
+		tx := b.txs[i].Signed()
 		add := func(a *[32]byte) { pairs = append(pairs, newConcern(a, uint32(i))) }
 		add((*[32]byte)(&tx.Sender))
 		switch p := tx.Payload.(type) {

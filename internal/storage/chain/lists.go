@@ -16,14 +16,27 @@ import (
 // runBytes is the size at which a run ends; it is about that of the store's blocks.
 const runBytes = 16 << 10
 
-// putItems writes a list of items.
-func putItems[T interface{ EncodeTo(*codec.Encoder) }](b *kv.Batch, t table, h types.Height, items []T) {
-	item, run, from := codec.NewEncoder(1<<10), codec.NewEncoder(runBytes+1<<10), 0
-	for i := range items {
+// putTransactions writes a block's transactions, whose encodings are there.
+func putTransactions(b *kv.Batch, h types.Height, txs []*types.Tx) {
+	putItems(b, tableTransactions, h, len(txs), func(i int) []byte { return txs[i].Encoded() })
+}
+
+// putReceipts writes a block's receipts.
+func putReceipts(b *kv.Batch, h types.Height, receipts []types.Receipt) {
+	item := codec.NewEncoder(1 << 10)
+	putItems(b, tableReceipts, h, len(receipts), func(i int) []byte {
 		item.Reset()
-		items[i].EncodeTo(item)
-		run.Bytes(item.Data())
-		if run.Len() >= runBytes || i == len(items)-1 {
+		receipts[i].EncodeTo(item)
+		return item.Data()
+	})
+}
+
+// putItems writes a list of n encoded items, each of which is valid until the next is asked for.
+func putItems(b *kv.Batch, t table, h types.Height, n int, item func(i int) []byte) {
+	run, from := codec.NewEncoder(runBytes+1<<10), 0
+	for i := range n {
+		run.Bytes(item(i))
+		if run.Len() >= runBytes || i == n-1 {
 			b.Set(t.at(h, uint32(from)), run.Data())
 			run.Reset()
 			from = i + 1

@@ -26,7 +26,7 @@ func TestModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		oldest := types.Height(0)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
-			head := c.head().Block.Header.Height
+			head := c.head().Header.Height
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0:
 				h := types.Height(rapid.Uint64Range(uint64(oldest), uint64(head)).Draw(t, "rewind to"))
@@ -55,7 +55,7 @@ func TestModel(t *testing.T) {
 // requireModel compares a store with the chain whose blocks from oldest on it keeps.
 func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
 	t.Helper()
-	head := c.head().Block
+	head := c.head()
 	if s.Head() != head.Signed() || s.HeadHash() != head.Header.Hash() || s.OldestHeight() != oldest {
 		t.Fatalf("head %d, oldest %d, want %d, %d", s.Head().Header.Height, s.OldestHeight(), head.Header.Height, oldest)
 	}
@@ -97,12 +97,12 @@ func requireAccounts(t tester, s *Store, h types.Height, want memory) {
 // requireBlock compares all that is asked for by a block's height or hash, or a transaction's ID or position.
 func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	t.Helper()
-	h := b.Block.Header.Height
+	h := b.Header.Height
 	header, err := s.Header(h)
 	if kept || h == 0 {
 		must(t, err)
-		if header != b.Block.Signed() {
-			t.Fatalf("header %d: %+v, want %+v", h, header, b.Block.Signed())
+		if header != b.Signed() {
+			t.Fatalf("header %d: %+v, want %+v", h, header, b.Signed())
 		}
 	}
 	if !kept {
@@ -114,7 +114,7 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	}
 	encoded, err := s.EncodedBlock(h)
 	must(t, err)
-	if encoded.Header != b.Block.Signed() || encoded.Count != len(b.Block.Transactions) || !bytes.Equal(encoded.Bytes, b.Block.Encode()) {
+	if encoded.Header != b.Signed() || encoded.Count != len(b.Transactions) || !bytes.Equal(encoded.Bytes, b.block().Encode()) {
 		t.Fatalf("block %d in its encoding: %+v, %d transactions, %d bytes", h, encoded.Header, encoded.Count, len(encoded.Bytes))
 	}
 	block, err := s.Block(h)
@@ -123,20 +123,20 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	must(t, err)
 	accesses, err := s.Accesses(h)
 	must(t, err)
-	if !reflect.DeepEqual(block, b.Block) || !reflect.DeepEqual(receipts, b.Receipts) {
-		t.Fatalf("block %d: %+v %+v, want %+v %+v", h, block, receipts, b.Block, b.Receipts)
+	if !reflect.DeepEqual(block, b.block()) || !reflect.DeepEqual(receipts, b.Receipts) {
+		t.Fatalf("block %d: %+v %+v, want %+v %+v", h, block, receipts, b.block(), b.Receipts)
 	}
 	if types.DigestAccesses(accesses) != types.DigestAccesses(b.Accesses) {
 		t.Fatalf("accesses of %d: %x, want %x", h, accesses, b.Accesses)
 	}
-	if found, err := s.HeightOf(b.Block.Header.Hash()); err != nil || found != h {
+	if found, err := s.HeightOf(b.Header.Hash()); err != nil || found != h {
 		t.Fatalf("height of block %d: %d, %v", h, found, err)
 	}
 	reasons, err := s.Reasons(h)
 	if err != nil || !slices.Equal(reasons, b.Reasons) {
 		t.Fatalf("reasons of %d: %q, %v, want %q", h, reasons, err, b.Reasons)
 	}
-	for i, id := range b.IDs {
+	for i, id := range types.IDs(b.Transactions) {
 		p, err := s.FindTransaction(id)
 		if err != nil || p != (Position{h, uint32(i)}) {
 			t.Fatalf("transaction %d of %d is at %v, %v", i, h, p, err)
@@ -165,8 +165,8 @@ func requireLists(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 		byAccount[toyAccount(i)] = nil
 	}
 	for _, b := range slices.Backward(c.blocks[oldest:]) {
-		for i, tx := range slices.Backward(b.Block.Transactions) {
-			p := Position{b.Block.Header.Height, uint32(i)}
+		for i, tx := range slices.Backward(b.block().Transactions) {
+			p := Position{b.Header.Height, uint32(i)}
 			recent = append(recent, p)
 			for account := range naiveAccounts(tx, b.Receipts[i]) {
 				byAccount[account] = append(byAccount[account], p)

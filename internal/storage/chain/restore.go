@@ -97,19 +97,19 @@ func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) erro
 
 // putHead writes the rows of the block, and those that make a store of the database; v is the empty view.
 func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e Entry) error {
-	b, h := r.batch, e.Block.Header.Height
+	b, h := r.batch, e.Header.Height
 	set := func(key, value []byte) error { b.Set(key, value); return nil }
 	zeroHash := zero.Header.Hash()
 	b.Set(tableHeaders.atHeight(0), zero.Encode())
 	b.Set(tableHashes.key(zeroHash[:]), encodeHeight(0))
-	b.Set(tableHeaders.atHeight(h), e.Block.Signed().Encode())
-	if err := (indexed{h, e.Block.Header.Hash(), e.Block.Transactions, e.Receipts}).rows(set); err != nil {
+	b.Set(tableHeaders.atHeight(h), e.Signed().Encode())
+	if err := (indexed{h, e.Header.Hash(), e.Transactions, e.Receipts}).rows(set); err != nil {
 		return err
 	}
 	putFailures(b, h, e.Reasons)
 	putAccesses(b, h, e.Accesses)
-	putItems(b, tableReceipts, h, e.Receipts)
-	putItems(b, tableTransactions, h, e.Block.Transactions)
+	putReceipts(b, h, e.Receipts)
+	putTransactions(b, h, e.Transactions)
 	of := &view{snapshot: v.snapshot, stateless: r.store.options.Stateless}
 	for _, w := range of.kept(types.Writes(e.Accesses)) {
 		b.Set(historyRow(w.Key, h), w.Old)

@@ -69,7 +69,7 @@ func (c copied) restore(s *Store, chain *toyChain) error {
 	if err != nil {
 		return errors.Join(err, r.Discard())
 	}
-	return r.Finish(chain.genesis, chain.blocks[0].Block.Signed(), c.block)
+	return r.Finish(chain.genesis, chain.blocks[0].Signed(), c.block)
 }
 
 // A store that is filled with a copy of another's state is sound, answers as that one does after pruning all blocks but
@@ -79,7 +79,7 @@ func TestRestore(t *testing.T) {
 	copy := openStore(t, kv.Memory(), Options{})
 	must(t, copyState(t, s).restore(copy, c))
 	r := rand.New(rand.NewPCG(3, 4))
-	head := c.head().Block.Header.Height
+	head := c.head().Header.Height
 	requireModel(t, copy, c, head, r)
 	requireSound(t, copy)
 	for range 10 {

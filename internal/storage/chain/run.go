@@ -56,7 +56,7 @@ func (r *Run) Append(e Entry, sync bool) error {
 	if err := r.lock(); err != nil {
 		return err
 	}
-	switch h := e.Block.Header; {
+	switch h := e.Header; {
 	case r.view.empty:
 		return fmt.Errorf("%w: the store is empty", ErrBadEntry)
 	case h.Height != r.view.head.Header.Height+1:
@@ -67,12 +67,12 @@ func (r *Run) Append(e Entry, sync bool) error {
 	b := s.db.NewBatch(e.size())
 	err := r.view.putBlock(b, e)
 	if err == nil {
-		err = s.putWitness(b, r.view, e.Block.Header.Height, e.Witness)
+		err = s.putWitness(b, r.view, e.Header.Height, e.Witness)
 	}
 	if err != nil {
 		return errors.Join(err, b.Discard())
 	}
-	s.putProof(b, e.Block.Header.Height, e.Proof)
+	s.putProof(b, e.Header.Height, e.Proof)
 	next, err := s.write(b, r.view, sync)
 	if err != nil {
 		return err

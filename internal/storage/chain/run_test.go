@@ -45,8 +45,8 @@ func TestRun(t *testing.T) {
 			}
 			must(t, r.Append(e, sync && i == 3))
 			st := r.State()
-			if st.Height() != e.Block.Header.Height {
-				t.Errorf("the state is of block %d, want %d", st.Height(), e.Block.Header.Height)
+			if st.Height() != e.Header.Height {
+				t.Errorf("the state is of block %d, want %d", st.Height(), e.Header.Height)
 			}
 			requireState(t, st, c.head().state, c)
 			must(t, st.Close())
@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 				}
 				codes++
 			}
-			if _, err := s.Block(e.Block.Header.Height); !errors.Is(err, ErrAboveHead) && !errors.Is(err, ErrNotFound) {
+			if _, err := s.Block(e.Header.Height); !errors.Is(err, ErrAboveHead) && !errors.Is(err, ErrNotFound) {
 				t.Errorf("the store has a block of a run under way: %v", err)
 			}
 			if s.Head() != before {
@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 			t.Error("no block of the run had a code")
 		}
 		must(t, r.End())
-		if s.Head() != c.head().Block.Signed() {
+		if s.Head() != c.head().Signed() {
 			t.Errorf("the head is %d after the run", s.Head().Header.Height)
 		}
 		requireSound(t, s)
@@ -93,16 +93,16 @@ func TestRunWithoutBlocks(t *testing.T) {
 	must(t, r.End())
 	good := c.next(t, rand.New(rand.NewPCG(3, 4)), 5)
 	bad := good
-	bad.IDs = bad.IDs[1:]
+	bad.Transactions = bad.Transactions[1:]
 	requireIs(t, "a run of a bad entry", addRun(s, []Entry{bad}, true), ErrBadEntry)
 	if s.Head() != head {
 		t.Errorf("the head is %d", s.Head().Header.Height)
 	}
 	next := c.next(t, rand.New(rand.NewPCG(5, 6)), 5)
 	bad = next
-	bad.Block.Header.Height++
+	bad.Header.Height++
 	requireIs(t, "a run of a good and a bad entry", addRun(s, []Entry{good, bad}, true), ErrBadEntry)
-	if s.Head() != good.Block.Signed() {
+	if s.Head() != good.Signed() {
 		t.Errorf("the head is %d, not that of the good entry", s.Head().Header.Height)
 	}
 	must(t, s.Append(next))
@@ -132,7 +132,7 @@ func TestRunBesideOtherWriters(t *testing.T) {
 	}
 	must(t, r.End())
 	must(t, <-done)
-	if _, err := s.Proof(5); err != nil || s.OldestHeight() != 3 || s.Head() != c.head().Block.Signed() {
+	if _, err := s.Proof(5); err != nil || s.OldestHeight() != 3 || s.Head() != c.head().Signed() {
 		t.Errorf("proof %v, oldest block %d, head %d", err, s.OldestHeight(), s.Head().Header.Height)
 	}
 	must(t, s.Prune(context.Background()))
@@ -210,7 +210,7 @@ func TestRunFails(t *testing.T) {
 // headsOf are the hashes of blocks.
 func headsOf(entries []Entry) (hashes []types.BlockHash) {
 	for _, e := range entries {
-		hashes = append(hashes, e.Block.Header.Hash())
+		hashes = append(hashes, e.Header.Hash())
 	}
 	return hashes
 }

@@ -26,7 +26,7 @@ func TestCodesOfKeptBlocks(t *testing.T) {
 		e := c.next(t, r, 3)
 		must(t, s.Append(e))
 		for hash := range e.Codes {
-			used[hash] = e.Block.Header.Height
+			used[hash] = e.Header.Height
 		}
 		must(t, s.Prune(context.Background()))
 		for hash, last := range used {
@@ -35,7 +35,7 @@ func TestCodesOfKeptBlocks(t *testing.T) {
 			if last >= s.OldestHeight() {
 				kept++
 				if err != nil || sizeErr != nil || size != len("code 0") {
-					t.Fatalf("at block %d, a code of block %d: %v, size %d, %v", e.Block.Header.Height, last, err, size, sizeErr)
+					t.Fatalf("at block %d, a code of block %d: %v, size %d, %v", e.Header.Height, last, err, size, sizeErr)
 				}
 			} else {
 				dropped++
@@ -80,7 +80,7 @@ func TestCheckFindsFalseCodes(t *testing.T) {
 			requireSound(t, s)
 			b := s.db.NewBatch(64)
 			for hash, code := range e.Codes {
-				test.corrupt(b, hash, code, e.Block.Header.Height)
+				test.corrupt(b, hash, code, e.Header.Height)
 			}
 			must(t, s.commit(b, false))
 			report, err := Check(t.Context(), s, nil)

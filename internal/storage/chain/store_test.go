@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -50,7 +51,7 @@ func TestInit(t *testing.T) {
 	other := newToyChain(t)
 	other.genesis.Time++
 	misfit := c.blocks[0].Entry
-	misfit.Block.Header.Parent[0] ^= 1
+	misfit.Header.Parent[0] ^= 1
 	s := openStore(t, kv.Memory(), Options{})
 	requireIs(t, "a header of another genesis", s.Init(c.genesis, misfit), ErrBadEntry)
 	if !s.Empty() {
@@ -59,7 +60,7 @@ func TestInit(t *testing.T) {
 	must(t, s.Init(c.genesis, c.blocks[0].Entry))
 	must(t, s.Init(c.genesis, c.blocks[0].Entry)) // once more changes nothing
 	requireIs(t, "another genesis", s.Init(other.genesis, other.blocks[0].Entry), ErrOtherGenesis)
-	if s.Empty() || !reflect.DeepEqual(s.Genesis(), c.genesis) || s.Head() != c.blocks[0].Block.Signed() {
+	if s.Empty() || !reflect.DeepEqual(s.Genesis(), c.genesis) || s.Head() != c.blocks[0].Signed() {
 		t.Errorf("after Init: empty %v, head %v", s.Empty(), s.Head())
 	}
 	requireSound(t, s)
@@ -113,12 +114,12 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Entry){
-		"a height too low":          func(e *Entry) { e.Block.Header.Height-- },
-		"a height too high":         func(e *Entry) { e.Block.Header.Height++ },
-		"another parent":            func(e *Entry) { e.Block.Header.Parent[0] ^= 1 },
-		"an ID too few":             func(e *Entry) { e.IDs = e.IDs[1:] },
+		"a height too low":          func(e *Entry) { e.Header.Height-- },
+		"a height too high":         func(e *Entry) { e.Header.Height++ },
+		"another parent":            func(e *Entry) { e.Header.Parent[0] ^= 1 },
+		"another transaction":       func(e *Entry) { e.Transactions = append(slices.Clone(e.Transactions[1:]), e.Transactions[0]) },
 		"a receipt too few":         func(e *Entry) { e.Receipts = e.Receipts[1:] },
-		"a transaction too few":     func(e *Entry) { e.Block.Transactions = e.Block.Transactions[1:] },
+		"a transaction too few":     func(e *Entry) { e.Transactions = e.Transactions[1:] },
 		"receipts in another order": func(e *Entry) { e.Receipts[0], e.Receipts[1] = e.Receipts[1], e.Receipts[0] },
 		"a leaf too few":            func(e *Entry) { e.Leaves = e.Leaves[1:] },
 		"a leaf not written":        func(e *Entry) { e.Leaves[0].Key = []byte("other") },
@@ -162,7 +163,7 @@ func TestNotFound(t *testing.T) {
 	_, err = s.Rewind(4)
 	requireIs(t, "Rewind", err, ErrAboveHead)
 	for h, b := range c.blocks {
-		_, err = s.Transaction(Position{types.Height(h), uint32(len(b.IDs))})
+		_, err = s.Transaction(Position{types.Height(h), uint32(len(b.Transactions))})
 		requireIs(t, "the transaction after the last", err, ErrNotFound)
 		_, err = s.Transaction(Position{types.Height(h), 1<<32 - 1})
 		requireIs(t, "a transaction far out", err, ErrNotFound)
@@ -196,14 +197,14 @@ func TestPruned(t *testing.T) {
 	requireIs(t, "Rewind", err, ErrPruned)
 	_, err = s.Transaction(Position{3, 0})
 	requireIs(t, "Transaction", err, ErrPruned)
-	_, err = s.FindTransaction(gone.IDs[0])
+	_, err = s.FindTransaction(gone.Transactions[0].ID())
 	requireIs(t, "FindTransaction", err, ErrNotFound)
-	_, err = s.HeightOf(gone.Block.Header.Hash())
+	_, err = s.HeightOf(gone.Header.Hash())
 	requireIs(t, "HeightOf", err, ErrNotFound)
-	if h, err := s.Header(0); err != nil || h != c.blocks[0].Block.Signed() {
+	if h, err := s.Header(0); err != nil || h != c.blocks[0].Signed() {
 		t.Errorf("the header of block 0: %v", err)
 	}
-	if h, err := s.HeightOf(c.blocks[0].Block.Header.Hash()); err != nil || h != 0 {
+	if h, err := s.HeightOf(c.blocks[0].Header.Hash()); err != nil || h != 0 {
 		t.Errorf("the height of block 0: %d, %v", h, err)
 	}
 	requireSound(t, s)
@@ -286,9 +287,9 @@ func TestHalfPruned(t *testing.T) {
 	requireModel(t, s, c, s.OldestHeight(), r)
 	requireSound(t, s)
 	gone := c.blocks[s.OldestHeight()-1]
-	_, err := s.HeightOf(gone.Block.Header.Hash())
+	_, err := s.HeightOf(gone.Header.Hash())
 	requireIs(t, "HeightOf the block", err, ErrNotFound)
-	for _, id := range gone.IDs {
+	for _, id := range types.IDs(gone.Transactions) {
 		_, err := s.FindTransaction(id)
 		requireIs(t, "FindTransaction", err, ErrNotFound)
 	}

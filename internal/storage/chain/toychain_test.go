@@ -91,13 +91,22 @@ func must(t tester, err error) {
 	}
 }
 
+// block is the block as the store returns it.
+func (b toyBlock) block() types.Block {
+	block := types.Block{Header: b.Header, Signature: b.Signature}
+	for _, tx := range b.Transactions {
+		block.Transactions = append(block.Transactions, *tx.Signed())
+	}
+	return block
+}
+
 func (c *toyChain) head() toyBlock { return c.blocks[len(c.blocks)-1] }
 
 // seal ends a block and makes it the chain's head.
 func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransaction, receipts []types.Receipt,
 	codes map[types.CodeHash][]byte) Entry {
 	t.Helper()
-	e := Entry{Accesses: o.Accesses(), Receipts: receipts, Codes: codes}
+	e := Entry{Result: exec.Result{Accesses: o.Accesses(), Receipts: receipts, Codes: codes}}
 	change, err := c.tree.Prepare(e.Accesses, serial)
 	must(t, err)
 	e.Leaves = change.Leaves()
@@ -110,12 +119,12 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 	c.tree.Commit(change, serial)
 	if len(c.blocks) > 0 {
 		before := c.head()
-		h.Height, h.Parent = before.Block.Header.Height+1, before.Block.Header.Hash()
-		h.Timestamp = before.Block.Header.Timestamp + 1
+		h.Height, h.Parent = before.Header.Height+1, before.Header.Hash()
+		h.Timestamp = before.Header.Timestamp + 1
 		maps.Copy(after, before.state)
 	}
 	for i, tx := range txs {
-		e.IDs = append(e.IDs, tx.ID())
+		e.Transactions = append(e.Transactions, types.NewTx(tx))
 		reason := exec.Success
 		if receipts[i].Status == types.StatusFailed {
 			reason = failureReasons[i%len(failureReasons)]
@@ -123,11 +132,11 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 		e.Reasons = append(e.Reasons, reason)
 		h.GasUsed += receipts[i].GasUsed
 	}
-	h.TransactionsRoot, h.ReceiptsRoot = types.TransactionsRoot(e.IDs), types.ReceiptsRoot(receipts)
-	e.Block = types.Block{Header: h, Transactions: txs}
+	h.TransactionsRoot, h.ReceiptsRoot = types.TransactionsRoot(types.IDs(e.Transactions)), types.ReceiptsRoot(receipts)
+	e.Header = h
 	if h.Height > 0 {
 		hash := h.Hash()
-		e.Block.Signature, err = c.key.Sign(hash[:], [32]byte{})
+		e.Signature, err = c.key.Sign(hash[:], [32]byte{})
 		must(t, err)
 	}
 	for _, w := range types.Writes(e.Accesses) {
@@ -145,7 +154,7 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 func (c *toyChain) next(t tester, r *rand.Rand, n int) Entry {
 	t.Helper()
 	b := toyBuilder{t: t, r: r, o: state.NewOverlay(c.head().state), codes: make(map[types.CodeHash][]byte)}
-	b.height = c.head().Block.Header.Height + 1
+	b.height = c.head().Header.Height + 1
 	for key := range c.head().state { // contracts to call
 		if state.Domain(key[0]) == state.DomainContract {
 			b.contracts = append(b.contracts, types.ContractID([]byte(key[1:])))
@@ -165,7 +174,7 @@ func (c *toyChain) rewind(t tester, h types.Height, undo []types.Access) {
 	must(t, err)
 	c.tree.Commit(change, serial)
 	c.blocks = c.blocks[:h+1]
-	if root := c.head().Block.Header.StateRoot; c.tree.Root() != root {
+	if root := c.head().Header.StateRoot; c.tree.Root() != root {
 		t.Fatalf("after rewinding to %d the tree has the root %s, want %s", h, c.tree.Root(), root)
 	}
 }

@@ -95,16 +95,14 @@ func (st *State) Entry() (e Entry, err error) {
 	if err := errors.Join(headerErr, accessesErr); err != nil {
 		return e, err
 	}
-	e = Entry{
-		Block:    types.Block{Header: header.Header, Signature: header.Signature, Transactions: index.txs},
-		Receipts: index.receipts, Accesses: accesses,
-	}
+	e.Header, e.Signature = header.Header, header.Signature
+	e.Transactions, e.Receipts, e.Accesses = index.txs, index.receipts, accesses
 	for i, receipt := range index.receipts {
 		reason, err := readReason(r, Position{h, uint32(i)}, receipt)
 		if err != nil {
 			return e, err
 		}
-		e.IDs, e.Reasons = append(e.IDs, receipt.Transaction), append(e.Reasons, reason)
+		e.Reasons = append(e.Reasons, reason)
 	}
 	return e, nil
 }

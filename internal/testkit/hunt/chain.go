@@ -116,7 +116,7 @@ func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (
 		}
 		n.nonce++
 	}
-	waiting := batch(types.VerifySignatures(signed))
+	waiting := batch(types.VerifySignatures(types.NewTxs(signed...)))
 	var memory, memoryAfter runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	before, err := cputime.Used()

@@ -170,7 +170,7 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 		m.nonces[sender]++
 	}
 	parent := m.ledger.Tip().Header
-	waiting := batch(types.VerifySignatures(signed))
+	waiting := batch(types.VerifySignatures(types.NewTxs(signed...)))
 	producer := Producer(m.tb)
 	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp + 1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
 		return producer.Sign(h[:], [32]byte{})

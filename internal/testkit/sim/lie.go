@@ -64,7 +64,7 @@ func (w *world) signSecond(p *process) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.second = &entry.Block
+	w.second = &types.Block{Header: entry.Header, Signature: entry.Signature}
 	return nil
 }
 
@@ -123,7 +123,5 @@ func (p *process) emptyBlock(timestamp uint64, change func(*chain.State, *exec.R
 	result.Header.StateRoot = changed.Root()
 	hash := result.Header.Hash()
 	signature, err := p.node.world.producer.Sign(hash[:], [32]byte{})
-	return chain.Entry{
-		Block: types.Block{Header: result.Header, Signature: signature}, Accesses: result.Accesses, Leaves: changed.Leaves(),
-	}, err
+	return chain.Entry{Result: result, Signature: signature, Leaves: changed.Leaves()}, err
 }
