@@ -11,6 +11,12 @@ help: ## list the targets
 build: ## build bin/cairn
 	go build -trimpath -o bin/cairn ./cmd/cairn
 
+release: ## make the files of release VERSION into dist/, signed with KEY if there is one (from a clone without changes; needs npm)
+	cd tools/release && go build -o ../../bin/release . && ../../bin/release -source ../.. -out ../../dist -version $(VERSION) $(if $(KEY),-key $(abspath $(KEY)))
+
+release-test: ## make a release twice, from two clones and with two compile caches, compare the bytes, install and use its files
+	CACHE=own sh tools/release/test.sh
+
 verifier: ## build the verifier of proofs for JavaScript into bin/proof
 	sh proof/wasm/build.sh
 
@@ -75,4 +81,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build verifier test race lint fuzz batches soundness alerts provoke crash sim bench gas hunt flood generate
+.PHONY: help build release release-test verifier test race lint fuzz batches soundness alerts provoke crash sim bench gas hunt flood generate

@@ -99,6 +99,9 @@ var rows = map[string][]string{
 	"internal/cli/terminal": {},
 	"cmd/cairn":             {"internal/build", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
+	// Makes the files of a release; a module of its own.
+	"tools/release": {},
+
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas":      {"types", "internal/engine/wasm", "internal/protocol/...", "internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},

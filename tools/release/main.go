@@ -1,0 +1,214 @@
+// Command release makes the files of a release from the sources in a directory: archives, packages for Debian and Fedora, an
+// image for containers, a list of what is inside, and the sums of all. The same commit gives the same bytes, whoever
+// makes them and wherever: times are the commit's, entries are in order, and nobody's name is in them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	syscall.Umask(0o022) // modes of files are in archives
+	if len(os.Args) > 2 && os.Args[1] == asTool {
+		os.Exit(runTool(os.Args[2], os.Args[3:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// release is what all files of a release share.
+type release struct {
+	version string
+	commit  string
+	time    time.Time // the commit's
+	source  string    // the directory of the sources
+	out     string    // where the files go
+	work    string    // a directory that is removed at the end
+}
+
+// target is a system that the program is built for.
+type target struct{ os, arch string }
+
+var targets = []target{
+	{"linux", "amd64"}, {"linux", "arm64"},
+	{"darwin", "amd64"}, {"darwin", "arm64"},
+	{"windows", "amd64"}, {"windows", "arm64"},
+}
+
+func (t target) String() string { return t.os + "/" + t.arch }
+
+func run(ctx context.Context, args []string) (err error) {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	version := flags.String("version", "", "version after Semantic Versioning, without v")
+	source := flags.String("source", ".", "directory of the sources: a clone at the commit of the release")
+	out := flags.String("out", "dist", "directory of the release's files, which must be empty or absent")
+	only := flags.String("targets", "all", "systems, as linux/amd64,darwin/arm64")
+	key := flags.String("key", "", "file of an Ed25519 key, PKCS #8 in PEM, that signs the sums")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	r := &release{version: *version}
+	if r.source, err = filepath.Abs(*source); err != nil {
+		return err
+	}
+	if r.out, err = filepath.Abs(*out); err != nil {
+		return err
+	}
+	if !versionPattern.MatchString(r.version) {
+		return fmt.Errorf("%q is no version, such as 0.2.0 or 0.2.0-rc.1", r.version)
+	}
+	if err := r.readCommit(ctx); err != nil {
+		return err
+	}
+	if err := emptyDirectory(r.out); err != nil {
+		return err
+	}
+	if r.work, err = os.MkdirTemp("", "cairn-release"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.work)) }()
+	return r.make(ctx, chosen, *key)
+}
+
+func choose(list string) ([]target, error) {
+	if list == "all" {
+		return targets, nil
+	}
+	var chosen []target
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no target %q: they are %v", name, targets)
+		}
+		chosen = append(chosen, targets[i])
+	}
+	return chosen, nil
+}
+
+// readCommit learns of which commit the release is made, and refuses sources that differ from it.
+func (r *release) readCommit(ctx context.Context) error {
+	changes, err := output(r.git(ctx, "status", "--porcelain"))
+	if err != nil {
+		return err
+	}
+	if changes != "" {
+		return fmt.Errorf("the sources in %s differ from their commit:\n%s", r.source, changes)
+	}
+	if r.commit, err = output(r.git(ctx, "rev-parse", "HEAD")); err != nil {
+		return err
+	}
+	stamp, err := output(r.git(ctx, "show", "-s", "--format=%cI", "HEAD"))
+	if err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	r.time = at.UTC()
+	return err
+}
+
+func (r *release) git(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "git", args...)
+	command.Dir = r.source
+	return command
+}
+
+// output runs a command and returns what it printed, without the last line's end. An error has what it printed as an error.
+func output(command *exec.Cmd) (string, error) {
+	var complaints strings.Builder
+	command.Stderr = &complaints
+	printed, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", command, err, complaints.String())
+	}
+	return strings.TrimRight(string(printed), "\n"), nil
+}
+
+// make makes the files, target by target.
+func (r *release) make(ctx context.Context, chosen []target, key string) error {
+	pages, err := r.pages(ctx)
+	if err != nil {
+		return err
+	}
+	var images []program
+	for _, t := range chosen {
+		fmt.Println("building for", t)
+		p, err := r.build(ctx, t)
+		if err != nil {
+			return err
+		}
+		if err := r.writeSBOM(p); err != nil {
+			return err
+		}
+		files, err := r.contents(ctx, p, pages)
+		if err != nil {
+			return err
+		}
+		if err := r.writeArchive(p, files); err != nil {
+			return err
+		}
+		if t.os != "linux" {
+			continue
+		}
+		if err := r.writePackages(p, files); err != nil {
+			return err
+		}
+		images = append(images, p)
+	}
+	if len(images) > 0 {
+		if err := r.writeImage(images); err != nil {
+			return err
+		}
+	}
+	fmt.Println("packing for npm")
+	if err := r.writeNPM(ctx); err != nil {
+		return err
+	}
+	installer, err := os.ReadFile(filepath.Join(r.source, "deploy", "install.sh"))
+	if err != nil {
+		return err
+	}
+	if err := r.writeFile("install.sh", installer, 0o755); err != nil {
+		return err
+	}
+	return r.writeSums(key)
+}
+
+// writeFile writes a file of the release.
+func (r *release) writeFile(name string, content []byte, mode os.FileMode) error {
+	path := filepath.Join(r.out, name)
+	if err := os.WriteFile(path, content, mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) // whatever the umask says
+}
+
+// emptyDirectory makes a directory, and refuses one that has something in it.
+func emptyDirectory(path string) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(path)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s is not empty", path)
+	}
+	return err
+}

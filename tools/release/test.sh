@@ -1,0 +1,155 @@
+#!/bin/sh
+# Makes a release twice, from two clones that differ in all that must not matter, compares the bytes, and uses each file as
+# its user would. As root it also installs the Debian package, in a copy of this system that is thrown away.
+# CACHE=own compiles everything anew the second time.
+set -eu
+cd "$(dirname "$0")"
+root=$(git rev-parse --show-toplevel)
+version=0.0.1-test
+
+missing=""
+for need in openssl:openssl rpm:rpm python3:python3 npm:npm; do
+	command -v "${need%:*}" >/dev/null || missing="$missing ${need#*:}"
+done
+if [ -n "$missing" ]; then
+	echo "the release's test needs$missing: installing" >&2
+	apt-get update -qq
+	# shellcheck disable=SC2086 # packages are words
+	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+t=$(mktemp -d)
+trap 'chmod -R u+w "$t"; rm -rf "$t"' EXIT
+fail() {
+	echo "release: $*" >&2
+	exit 1
+}
+
+go vet ./...
+go build -o "$t/release" .
+openssl genpkey -algorithm ed25519 -out "$t/key.pem" 2>/dev/null
+openssl pkey -in "$t/key.pem" -pubout -out "$t/public.pem"
+
+# make CLONE OUT makes the release of this system from a clone.
+system=linux/$(go env GOARCH)
+make() {
+	git clone -q "$root" "$1"
+	(cd "$1" && "$t/release" -version "$version" -out "$2" -targets "$system" -key "$t/key.pem" >/dev/null)
+}
+make "$t/a" "$t/first"
+mkdir -p "$t/another directory/with a longer name" "$t/scratch"
+(
+	umask 077
+	export TZ=Pacific/Chatham TMPDIR="$t/scratch" LC_ALL=C USER=somebody
+	[ "${CACHE:-}" != own ] || export GOCACHE="$t/cache"
+	make "$t/another directory/with a longer name/b" "$t/second"
+)
+(cd "$t/first" && sha256sum --quiet -c SHA256SUMS)
+diff -r "$t/first" "$t/second" || fail "the bytes are not the same"
+[ "$(find "$t/scratch" -mindepth 1 | wc -l)" = 0 ] || fail "something is left in the directory for temporary files"
+echo "$(ls "$t/first" | wc -l) files, the same bytes twice"
+
+# What the files hold must not name this machine.
+name=cairn-$version-linux-$(go env GOARCH)
+mkdir "$t/archive"
+tar -xzf "$t/first/$name.tar.gz" -C "$t/archive"
+program=$t/archive/$name/cairn
+for path in "$t" "$(go env GOMODCACHE)" "$(go env GOROOT)/src"; do
+	if grep -aqF "$path" "$program"; then
+		fail "the program has a path of this machine in it, below $path"
+	fi
+done
+"$program" version --json | python3 -c '
+import json, sys
+v = json.load(sys.stdin)["result"]
+assert v["version"] == sys.argv[1] and v["commit"] == sys.argv[2] and not v["modified"], v
+' "$version" "$(git -C "$root" rev-parse HEAD)"
+python3 - "$t/first/$name.cdx.json" "$(go version -m "$program" | grep -c '^	dep')" <<'PYTHON'
+import json, sys
+bom = json.load(open(sys.argv[1]))
+assert bom["bomFormat"] == "CycloneDX" and len(bom["components"]) == int(sys.argv[2]) + 1, len(bom["components"])
+PYTHON
+
+echo "install.sh"
+install() { sh "$1/install.sh" --version "$version" --prefix "$t/prefix" --base "file://$1" --key "$t/public.pem"; }
+PATH="$t/prefix/bin:$PATH" install "$t/first" >/dev/null
+"$t/prefix/bin/cairn" help >/dev/null
+[ -f "$t/prefix/share/man/man1/cairn-node.1" ] || fail "install.sh installed no manual page"
+refused() { # MESSAGE
+	rm -rf "$t/prefix"
+	if install "$t/second" >/dev/null 2>"$t/said"; then
+		fail "install.sh took $1"
+	fi
+	grep -q "$2" "$t/said" || fail "install.sh says of $1: $(cat "$t/said")"
+	[ ! -e "$t/prefix" ] || fail "install.sh installed $1"
+}
+cp "$t/second/$name.tar.gz" "$t/kept"
+printf 'x' >>"$t/second/$name.tar.gz"
+refused "an archive with another sum" "has the sum"
+mv "$t/kept" "$t/second/$name.tar.gz"
+sed -i 's/^./0/' "$t/second/SHA256SUMS"
+refused "sums that nobody signed" "signature"
+rm "$t/second/SHA256SUMS"
+refused "a release without sums" "cannot be had"
+
+echo "packages"
+rpm -qp --nosignature --qf '%{NAME} %{VERSION}~%{RELEASE} %{LICENSE}\n' "$t/first/$name.rpm" >/dev/null
+mkdir "$t/fedora" "$t/debian"
+(cd "$t/fedora" && rpm2archive -n "$t/first/$name.rpm" >/dev/null 2>&1 || rpm2archive "$t/first/$name.rpm" >/dev/null && mv "$t/first/$name.rpm.t"* . && tar -xf ./*.rpm.t*)
+cmp "$t/fedora/usr/bin/cairn" "$program"
+dpkg-deb -x "$t/first/$name.deb" "$t/debian"
+cmp "$t/debian/usr/bin/cairn" "$program"
+grep -q '^ExecStart=/usr/bin/cairn ' "$t/debian/usr/lib/systemd/system/cairn.service"
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$t/system"
+	unshare --mount sh -eu -c '
+		mount -t tmpfs tmpfs "$1"
+		mkdir "$1/upper" "$1/work" "$1/root"
+		mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
+		cp "$2" "$1/root/cairn.deb"
+		chroot "$1/root" dpkg -i /cairn.deb
+		chroot "$1/root" /usr/bin/cairn version
+		chroot "$1/root" dpkg -r cairn
+		[ ! -e "$1/root/usr/bin/cairn" ]
+	' sh "$t/system" "$t/first/$name.deb" >"$t/said" 2>&1 || fail "the package cannot be installed: $(cat "$t/said")"
+fi
+
+echo "image"
+mkdir "$t/image" "$t/rootfs"
+tar -xf "$t/first/cairn-$version-image.tar" -C "$t/image"
+python3 - "$t/image" "$t/rootfs" <<'PYTHON'
+import gzip, hashlib, io, json, pathlib, sys, tarfile
+layout = pathlib.Path(sys.argv[1])
+def blob(descriptor):
+    content = (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
+    assert "sha256:" + hashlib.sha256(content).hexdigest() == descriptor["digest"] and len(content) == descriptor["size"]
+    return content
+assert json.loads((layout / "oci-layout").read_text()) == {"imageLayoutVersion": "1.0.0"}
+images = json.loads(blob(json.loads((layout / "index.json").read_text())["manifests"][0]))
+manifest = json.loads(blob(images["manifests"][0]))
+config = json.loads(blob(manifest["config"]))
+for layer, diff in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
+    content = gzip.decompress(blob(layer))
+    assert "sha256:" + hashlib.sha256(content).hexdigest() == diff
+    tarfile.open(fileobj=io.BytesIO(content)).extractall(sys.argv[2], filter="data")
+assert config["config"]["Entrypoint"] == ["/cairn"] and config["config"]["User"] == "65532:65532"
+PYTHON
+cmp "$t/rootfs/cairn" "$program"
+[ "$(id -u)" != 0 ] || chroot "$t/rootfs" /cairn version >/dev/null
+
+echo "npm"
+mkdir "$t/project"
+(
+	cd "$t/project"
+	echo '{"type": "module"}' >package.json
+	npm install --silent --no-audit --no-fund "$t/first/"*.tgz
+	cat >use.js <<'JAVASCRIPT'
+import { formatCoins } from "cairn-sdk";
+import { readFile } from "node:fs/promises";
+if (formatCoins(150000000n) !== "1.5") throw new Error(formatCoins(150000000n));
+const verifier = JSON.parse(await readFile("node_modules/cairn-proof/package.json", "utf8"));
+if (!verifier.version) throw new Error("no version");
+JAVASCRIPT
+	node use.js
+)
+echo "1 passed, 0 failed"
