@@ -64,7 +64,13 @@ func BenchmarkBlock(b *testing.B) {
 				for b.Loop() {
 					b.StopTimer()
 					accesses := make([]types.Access, size)
-					for i, k := range r.Perm(n)[:size] {
+					drawn := map[int]bool{}
+					for i := range accesses {
+						k := r.IntN(n)
+						for drawn[k] {
+							k = r.IntN(n)
+						}
+						drawn[k] = true
 						accesses[i] = types.Access{Key: accountKey(k), Old: make([]byte, 16), New: make([]byte, 16)}
 						binary.LittleEndian.PutUint64(accesses[i].New, 1+r.Uint64N(1<<40))
 					}

@@ -127,8 +127,12 @@ func (s *share) allocate(n *nodes) {
 
 // write writes the inner nodes to their places, with their children's.
 func (s *share) write(n *nodes, storedRef func(ref) ref) {
+	const ahead = 8
 	for i := range s.inners[:s.innersTaken] {
 		draft := &s.inners[i]
+		if i+ahead < s.innersTaken {
+			prefetch(n.inner(s.inners[i+ahead].stored))
+		}
 		in := n.inner(draft.stored)
 		in.digest, in.depth = draft.digest, draft.depth
 		for side, child := range draft.child {

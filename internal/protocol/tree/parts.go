@@ -147,7 +147,10 @@ func (n *nodes) lookUp(r ref, items []item, deeper *[abreast]int, ways *ways) (p
 			if int(in.depth) > deeper[i] {
 				passed[i]++
 			}
-			at[i] = in.child[bit(&items[i].path, int(in.depth))]
+			next := in.child[bit(&items[i].path, int(in.depth))]
+			if at[i] = next; !next.isLeaf() {
+				prefetch(n.inner(next))
+			}
 			descending = true
 		}
 	}
