@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,6 +28,7 @@ import (
 )
 
 const (
+	chainID       = 4242
 	databaseDir   = "db" // where a node keeps the database of its data directory
 	senders       = 10_000
 	senderBalance = 1_000 * types.CoinUnits
@@ -38,17 +40,25 @@ func account(i int) (a types.Account) {
 	return sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("account"), uint64(i)))
 }
 
+// account is the i-th account of the state.
+func (g *grown) account(i int) types.Account {
+	if i < senders {
+		return g.keys[i].PublicKey()
+	}
+	return account(i)
+}
+
 // grown is a chain on disk whose state is made as large as is asked. It is measured between two openings of its store.
 type grown struct {
 	dir      string
 	producer crypto.PrivateKey
 	keys     []crypto.PrivateKey // of the senders
-	accounts int                 // made so far, besides the genesis's
+	accounts int                 // of the state, the senders first
 }
 
-// newGrown starts a network in a directory, whose genesis funds the senders.
+// newGrown starts a network, whose genesis funds the senders, in a directory unless it has one.
 func newGrown(dir string) (*grown, error) {
-	g := &grown{dir: dir}
+	g := &grown{dir: dir, accounts: senders}
 	var allocations []types.Allocation
 	for i := range senders + 1 {
 		key, err := crypto.NewPrivateKey(sha256.Sum256(fmt.Appendf(nil, "growth %d", i)))
@@ -62,8 +72,11 @@ func newGrown(dir string) (*grown, error) {
 		g.keys = append(g.keys, key)
 		allocations = append(allocations, types.Allocation{Account: key.PublicKey(), Balance: senderBalance})
 	}
+	if _, err := os.Stat(filepath.Join(dir, node.GenesisFile)); err == nil {
+		return g, nil
+	}
 	_, err := node.InitNetwork(dir, node.NewNetwork{
-		Network: types.Regtest, ChainID: 4242, Time: uint64(time.Now().Unix()), Key: g.producer, Allocations: allocations,
+		Network: types.Regtest, ChainID: chainID, Time: uint64(time.Now().Unix()), Key: g.producer, Allocations: allocations,
 	})
 	return g, err
 }
@@ -105,7 +118,7 @@ func (g *grown) grow(o *opened, t *tree.Tree, size int) error {
 		accesses := make([]types.Access, min(newAccounts, size-t.Len()))
 		for i := range accesses {
 			record := state.Account{Balance: 1 + types.Amount(g.accounts)}
-			accesses[i] = types.Access{Key: state.AccountKey(account(g.accounts)), New: record.Encode()}
+			accesses[i] = types.Access{Key: state.AccountKey(g.account(g.accounts)), New: record.Encode()}
 			g.accounts++
 		}
 		sortByKey(accesses)
@@ -170,12 +183,16 @@ func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, err
 			continue
 		}
 		chosen[i] = true
-		key := state.AccountKey(account(i))
+		key := state.AccountKey(g.account(i))
 		old, err := view.Get(key)
 		if err != nil {
 			return nil, err
 		}
-		record := state.Account{Balance: 1 + types.Amount(r.Uint64N(1<<40)), Nonce: 1}
+		record, err := state.DecodeAccount(old)
+		if err != nil {
+			return nil, err
+		}
+		record.Balance = senderBalance + types.Amount(r.Uint64N(1<<40))
 		accesses = append(accesses, types.Access{Key: key, Old: old, New: record.Encode()})
 	}
 	sortByKey(accesses)
@@ -204,15 +221,20 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	}
 	recipients := make([]types.Account, count)
 	for i := range recipients {
-		recipients[i] = account(r.IntN(max(g.accounts, 1)))
+		recipients[i] = g.account(r.IntN(g.accounts))
 	}
 	errs := make([]error, count)
 	parallel.Run(count, func(i int) {
 		key := g.keys[i%senders]
 		txs[i], errs[i] = types.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: 4242, Sender: key.PublicKey(), Nonce: nonces[i%senders] + uint64(i/senders),
-			GasLimit: params.Schedule1.IntrinsicTransfer + params.Schedule1.NewAccount, MaxFeePerGas: params.DefaultMaxBaseFee,
-			MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: recipients[i], Amount: 1},
+			Version:              types.TransactionVersion,
+			ChainID:              chainID,
+			Sender:               key.PublicKey(),
+			Nonce:                nonces[i%senders] + uint64(i/senders),
+			GasLimit:             params.Schedule1.IntrinsicTransfer + params.Schedule1.NewAccount,
+			MaxFeePerGas:         params.DefaultMaxBaseFee,
+			MaxPriorityFeePerGas: 1,
+			Payload:              types.Transfer{To: recipients[i], Amount: 1},
 		}, key, [32]byte{})
 	})
 	if err := errors.Join(errs...); err != nil {

@@ -13,7 +13,8 @@ const (
 	valueAt = 72
 )
 
-// lookup is the arguments of a call: so many keys are drawn, by a generator with this seed, from so many that follow on first.
+// lookup is the arguments of a call: so many keys are drawn, by a generator with this seed, from so many that follow on
+// first.
 type lookup struct{ seed, count, first, keys uint64 }
 
 func (l lookup) encode() (args []byte) {
@@ -34,18 +35,23 @@ func lookupContract() []byte {
 	procedure := m.AddType(nil, 0)
 	load := func(at int64) []byte { return g.Concat(g.Const(g.I32, at), g.Op(g.I64Load, 3, 0)) }
 	for name, operation := range map[string][]byte{
-		"read":  g.Concat(g.Const(g.I32, keyAt), g.Const(g.I32, 8), g.Const(g.I32, 0), g.Const(g.I32, 0), g.Call(get), []byte{g.Drop}),
+		"read": g.Concat(
+			g.Const(g.I32, keyAt), g.Const(g.I32, 8), g.Const(g.I32, 0), g.Const(g.I32, 0), g.Call(get), []byte{g.Drop},
+		),
 		"write": g.Concat(g.Const(g.I32, keyAt), g.Const(g.I32, 8), g.Const(g.I32, valueAt), g.Const(g.I32, 8), g.Call(set)),
 	} {
 		const state, left = 0, 1 // locals
 		body := g.Concat(
 			g.Const(g.I32, argsAt), g.Call(read), load(argsAt), g.Op(g.LocalSet, state), load(argsAt+8), g.Op(g.LocalSet, left),
 			[]byte{g.LoopOp, g.Empty},
-			g.Op(g.LocalGet, state), g.Const(g.I64, 6364136223846793005), []byte{g.I64Mul}, g.Const(g.I64, 1442695040888963407), []byte{g.I64Add}, g.Op(g.LocalSet, state),
+			g.Op(g.LocalGet, state), g.Const(g.I64, 6364136223846793005), []byte{g.I64Mul},
+			g.Const(g.I64, 1442695040888963407), []byte{g.I64Add}, g.Op(g.LocalSet, state),
 			g.Const(g.I32, valueAt), g.Op(g.LocalGet, state), g.Op(g.I64Store, 3, 0),
-			g.Const(g.I32, keyAt), g.Op(g.LocalGet, state), g.Const(g.I64, 33), []byte{g.I64ShrU}, load(argsAt+24), []byte{remU}, load(argsAt+16), []byte{g.I64Add}, g.Op(g.I64Store, 3, 0),
+			g.Const(g.I32, keyAt), g.Op(g.LocalGet, state), g.Const(g.I64, 33), []byte{g.I64ShrU},
+			load(argsAt+24), []byte{remU}, load(argsAt+16), []byte{g.I64Add}, g.Op(g.I64Store, 3, 0),
 			operation,
-			g.Op(g.LocalGet, left), g.Const(g.I64, 1), []byte{sub}, g.Op(g.LocalTee, left), []byte{g.I32WrapI64}, g.Op(g.BrIfOp, 0),
+			g.Op(g.LocalGet, left), g.Const(g.I64, 1), []byte{sub},
+			g.Op(g.LocalTee, left), []byte{g.I32WrapI64}, g.Op(g.BrIfOp, 0),
 			[]byte{g.End},
 		)
 		m.Export(name, g.FunctionKind, m.AddFunction(procedure, []byte{g.I64, g.I64}, body...))

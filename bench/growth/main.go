@@ -1,6 +1,7 @@
 // Command growth measures what a block costs against the size of the state and against its transactions, a start
-// against the size of the state, a node's memory at rest, queries of a token against its transfers, full blocks of look-ups
-// in a large state, and a block's proof against its writes. It writes tables in Markdown to the standard output, and the curves as SVG.
+// against the size of the state, a node's memory at rest, queries of a token against its transfers, full blocks of
+// look-ups in a large state, and a block's proof against its writes. It writes tables in Markdown to the standard
+// output, and the curves as SVG.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,36 +28,45 @@ import (
 type settings struct {
 	binary, directory, plots string
 	runs                     int
-	sizes                    []int // of the state, in leaves, ascending
-	rest                     int   // the size at which a node's memory is measured
-	perBlock                 []int // transactions in a block
-	blockSize                int   // transactions in the blocks of the curve over sizes
-	sustainedAt, sustained   int   // at this size, so many blocks of updates are made one right after the other
-	transfers                []int // of a token, at which it is asked about, ascending
-	queries                  int   // of each kind
-	writes                   []int // of proven blocks
-	lookups                  int   // leaves of the state in which full blocks of look-ups are made; 0: none
+	sizes                    []int  // of the state, in leaves, ascending
+	rest                     int    // the size at which a node's memory is measured
+	perBlock                 []int  // transactions in a block
+	blockSize                int    // transactions in the blocks of the curve over sizes
+	sustainedAt, sustained   int    // at this size, so many blocks of updates are made one right after the other
+	transfers                []int  // of a token, at which it is asked about, ascending
+	queries                  int    // of each kind
+	writes                   []int  // of proven blocks
+	lookups                  int    // leaves of the state in which full blocks of look-ups are made; 0: none
+	state                    string // the directory of that state; empty: made and removed
 }
 
 func main() {
 	s := settings{}
-	sizes := flag.String("sizes", "20000,31623,100000,316228,1000000,3162278,8400000,10000000,31622777", "sizes of the state, in leaves, ascending")
+	sizes := flag.String("sizes", "10010,31623,100000,316228,1000000,3162278,8400000,10000000,31622777",
+		"sizes of the state, in leaves, ascending; the least is that of the genesis")
 	perBlock := flag.String("transactions", "100,316,1000,3162,10000,31623", "transactions in a block")
-	flag.IntVar(&s.rest, "rest", 1_000_000, "the size, one of them, at which memory at rest and blocks of several lengths are measured")
+	flag.IntVar(&s.rest, "rest", 1_000_000,
+		"the size, one of them, at which memory at rest and blocks of several lengths are measured")
 	flag.IntVar(&s.blockSize, "block", 10_000, "transactions in the blocks that are measured at each size")
-	flag.IntVar(&s.sustainedAt, "sustained-at", 8_400_000, "the size, one of them, at which blocks of updates are made one right after the other")
+	flag.IntVar(&s.sustainedAt, "sustained-at", 8_400_000,
+		"the size, one of them, at which blocks of updates are made one right after the other")
 	flag.IntVar(&s.sustained, "sustained", 300, "how many of those")
-	transfers := flag.String("transfers", "100000,1000000,10000000", "transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
+	transfers := flag.String("transfers", "100000,1000000,10000000",
+		"transfers of a token that are asked about, ascending; 10^7 take about 15 GB")
 	flag.IntVar(&s.queries, "queries", 2_000, "queries of each kind about it")
 	writes := flag.String("writes", "", "writes of blocks that are proven, as in 100,1000,10000,40000")
-	flag.IntVar(&s.lookups, "lookups", 0, "leaves of a state in which full blocks of look-ups are made and imported, as in 8400000")
+	flag.IntVar(&s.lookups, "lookups", 0,
+		"leaves of a state in which full blocks of look-ups are made and imported, as in 8400000")
+	flag.StringVar(&s.state, "lookups-dir", "", "the directory of that state, for several runs; made if it is not there")
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
 	flag.StringVar(&s.plots, "plots", "docs", "directory of the plots")
 	flag.Parse()
 	program.Main("growth", func(ctx context.Context) error {
-		for list, values := range map[*string]*[]int{sizes: &s.sizes, perBlock: &s.perBlock, transfers: &s.transfers, writes: &s.writes} {
+		for list, values := range map[*string]*[]int{
+			sizes: &s.sizes, perBlock: &s.perBlock, transfers: &s.transfers, writes: &s.writes,
+		} {
 			var err error
 			if *values, err = numbers(*list); err != nil {
 				return err
@@ -110,6 +121,7 @@ type result struct {
 	update phases        // of 10,000 updates: the run of the median in all
 	block  time.Duration // of transfers: median
 	disk   uint64        // bytes of the database
+	memory float64       // bytes a leaf of the open ledger
 	steady *steady       // nil but at one size
 }
 
@@ -179,6 +191,7 @@ func (g *grown) at(s settings, size int) (result, error) {
 	if err = o.close(); err != nil {
 		return r, err
 	}
+	before := heap()
 	start := time.Now()
 	if o, err = g.open(); err != nil {
 		return r, err
@@ -188,6 +201,7 @@ func (g *grown) at(s settings, size int) (result, error) {
 		return r, errors.Join(err, o.close())
 	}
 	r.start = time.Since(start)
+	r.memory = float64(heap()-before) / float64(l.TreeSize())
 	var blocks []time.Duration
 	random := rand.New(rand.NewPCG(2, uint64(size)))
 	for range s.runs {
@@ -206,6 +220,14 @@ func (g *grown) at(s settings, size int) (result, error) {
 	}
 	r.block = quantile(blocks, 0.5, itself)
 	return r, nil
+}
+
+// heap is how many bytes of memory are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse)
 }
 
 // updatesAt grows the state to a size and measures updates of it, from the new values to the synced disk.
@@ -232,7 +254,9 @@ func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
 }
 
 // update makes blocks of updates, and calls before ahead of each.
-func (g *grown) update(o *opened, t *tree.Tree, random *rand.Rand, blocks int, before func()) (took []phases, err error) {
+func (g *grown) update(
+	o *opened, t *tree.Tree, random *rand.Rand, blocks int, before func(),
+) (took []phases, err error) {
 	for range blocks {
 		accesses, err := g.updates(o, random, updatesPerBlock)
 		if err != nil {

@@ -13,7 +13,8 @@ import (
 // startNode runs a node over a data directory, which makes no blocks, until it serves. It writes a file to dir.
 func startNode(ctx context.Context, binary, dataDir, dir string) (*program.Node, error) {
 	return program.Serve(ctx, program.Command{Args: []string{
-		binary, "node", "--data-dir", dataDir, "--block-time", "1h", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+		binary, "node", "--data-dir", dataDir, "--block-time", "1h",
+		"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 	}}, filepath.Join(dir, "ready.json"))
 }
 

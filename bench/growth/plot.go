@@ -38,8 +38,10 @@ func (p plot) svg() string {
 		return x, y
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">`+"\n", width, height)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/><text x="%d" y="22" font-size="16">%s</text>`+"\n", width, height, left, html.EscapeString(p.title))
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" `+
+		`font-family="sans-serif" font-size="13">`+"\n", width, height)
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+
+		`<text x="%d" y="22" font-size="16">%s</text>`+"\n", width, height, left, html.EscapeString(p.title))
 	for e := low.x; e <= high.x; e++ {
 		x, _ := at(point{math.Pow(10, e), math.Pow(10, low.y)})
 		fmt.Fprintf(&b, `<path d="M%.1f %dV%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
@@ -61,7 +63,8 @@ func (p plot) svg() string {
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`+"\n", x, y, colour)
 		}
 		fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"/>`, path.String(), colour)
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", left+10+i*250, top-14, colour, html.EscapeString(s.name))
+		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n",
+			left+10+i*250, top-14, colour, html.EscapeString(s.name))
 	}
 	return b.String() + "</svg>\n"
 }

@@ -30,7 +30,9 @@ type written struct {
 }
 
 // write gives keys a new value, and returns what a prover of the block gets.
-func (w *written) write(keys []int, value string) (s blockproof.Statement, accesses []types.Access, witness tree.Witness, err error) {
+func (w *written) write(keys []int, value string) (
+	s blockproof.Statement, accesses []types.Access, witness tree.Witness, err error,
+) {
 	for _, k := range keys {
 		key := binary.LittleEndian.AppendUint64([]byte{1}, uint64(k))
 		after := fmt.Appendf(nil, "%s, %d", value, k)
@@ -141,14 +143,17 @@ func middle(d []time.Duration) time.Duration {
 // writeProofs writes the table, and the plot if there is a directory for it.
 func writeProofs(s settings, blocks []provenBlock) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Blocks that write to so many of %d keys, %d bits, on all cores; medians of %d runs. A row of the table is a hash proven.\n\n"+
-		"| writes | rows | table, ms | proof, ms | together, ms | hashes proven a second | KB | verification and hashing the list, ms |\n"+
+	fmt.Fprintf(&text, "Blocks that write to so many of %d keys, %d bits, on all cores; "+
+		"medians of %d runs. A row of the table is a hash proven.\n\n"+
+		"| writes | rows | table, ms | proof, ms | together, ms | hashes proven a second "+
+		"| KB | verification and hashing the list, ms |\n"+
 		"|---|---|---|---|---|---|---|---|\n", provenKeys, stark.Levels[len(stark.Levels)-1].Bits, s.runs)
 	var table, proof, verification []point
 	for _, b := range blocks {
 		all := b.trace + b.prove
 		fmt.Fprintf(&text, "| %d | %d | %.1f | %.1f | %.1f | %.0f | %.0f | %.1f |\n", b.writes, b.rows, milliseconds(b.trace),
-			milliseconds(b.prove), milliseconds(all), float64(b.rows)/all.Seconds(), float64(b.size)/1000, milliseconds(b.verify))
+			milliseconds(b.prove), milliseconds(all), float64(b.rows)/all.Seconds(), float64(b.size)/1000,
+			milliseconds(b.verify))
 		x := float64(b.writes)
 		table, proof = append(table, point{x, milliseconds(b.trace)}), append(proof, point{x, milliseconds(all)})
 		verification = append(verification, point{x, milliseconds(b.verify)})

@@ -156,6 +156,7 @@ func (c *tokens) queries(head types.Height) []query {
 		return fmt.Sprintf("%016x%08x", 2+r.Uint64N(max(uint64(head)*9/10, 1)), r.IntN(eventsPerBlock))
 	}
 	name := "Transfer"
+	apart := "svc_getEvents of two accounts that are in every block and never meet"
 	nobody, zero := sink, types.Account{}
 	return []query{
 		{"svc_getEvents of the token, after a cursor", 1, events(func(r *rand.Rand, f *api.EventFilter) {
@@ -165,7 +166,9 @@ func (c *tokens) queries(head types.Height) []query {
 			from := types.Height(2 + r.Uint64N(uint64(head)-1))
 			f.ContractID, f.EventName, f.FromBlock = &c.token, &name, &from
 		})},
-		{"svc_getEvents of any contract, after a cursor", 1, events(func(r *rand.Rand, f *api.EventFilter) { f.Cursor = cursor(r) })},
+		{"svc_getEvents of any contract, after a cursor", 1, events(func(r *rand.Rand, f *api.EventFilter) {
+			f.Cursor = cursor(r)
+		})},
 		{"svc_getEvents to an account", 1, events(func(r *rand.Rand, f *api.EventFilter) {
 			to := c.holder(r.IntN(c.made))
 			f.ContractID, f.Topics = &c.token, ids(nil, &to)
@@ -177,12 +180,14 @@ func (c *tokens) queries(head types.Height) []query {
 			to := c.holder(r.IntN(c.made/exchangeShare) * exchangeShare)
 			f.ContractID, f.Topics = &c.token, ids(&c.exchange, &to)
 		})},
-		{"svc_getEvents of a contract with few", 1, events(func(_ *rand.Rand, f *api.EventFilter) { f.ContractID = &c.rare })},
+		{"svc_getEvents of a contract with few", 1, events(func(_ *rand.Rand, f *api.EventFilter) {
+			f.ContractID = &c.rare
+		})},
 		{"svc_getEvents of an account without any", 0, events(func(r *rand.Rand, f *api.EventFilter) {
 			to := account(c.made + r.IntN(1_000_000))
 			f.ContractID, f.Topics = &c.token, ids(nil, &to)
 		})},
-		{"svc_getEvents of two accounts that are in every block and never meet", 0, events(func(_ *rand.Rand, f *api.EventFilter) {
+		{apart, 0, events(func(_ *rand.Rand, f *api.EventFilter) {
 			f.ContractID, f.Topics = &c.token, ids(&c.exchange, &nobody)
 		})},
 		{"svc_getTokenHolders, the first page", pageSize, func(*rand.Rand) (string, []any) {
@@ -213,7 +218,8 @@ func (c *tokens) queries(head types.Height) []query {
 // holderCursor is a cursor of svc_getTokenHolders after holders of a larger sum than some of made transfers
 // (chain.Rank): a sum of 128 bits with its sign flipped, inverted, and the account.
 func holderCursor(r *rand.Rand, made int) string {
-	rank := binary.BigEndian.AppendUint64([]byte{0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, ^amount(pageSize+r.IntN(made-pageSize)))
+	rank := binary.BigEndian.AppendUint64(nil, 1<<63-1)
+	rank = binary.BigEndian.AppendUint64(rank, ^amount(pageSize+r.IntN(made-pageSize)))
 	to := account(r.IntN(made))
 	return hex.EncodeToString(append(rank, to[:]...))
 }
@@ -221,8 +227,10 @@ func holderCursor(r *rand.Rand, made int) string {
 // writeQueries writes the tables.
 func writeQueries(results []queriesAt) error {
 	var text strings.Builder
-	text.WriteString("\nQueries of a token by one client over HTTP, one after the other, pages of " + fmt.Sprint(pageSize) +
-		" items: the token has as many Transfer events, holders and entries in storage as there were transfers.\n\n| p50 / p99 in ms, items of an answer |")
+	text.WriteString("\nQueries of a token by one client over HTTP, one after the other, " +
+		"pages of " + fmt.Sprint(pageSize) + " items: the token has as many Transfer events, holders and entries in storage " +
+		"as there were transfers.\n\n" +
+		"| p50 / p99 in ms, items of an answer |")
 	for _, r := range results {
 		fmt.Fprintf(&text, " %d transfers, %d blocks, %d MiB |", r.transfers, r.blocks, r.disk>>20)
 	}
@@ -232,7 +240,8 @@ func writeQueries(results []queriesAt) error {
 		for _, r := range results {
 			t := r.times[i]
 			slices.Sort(t.took)
-			fmt.Fprintf(&text, " %.2f / %.2f, %.0f |", milliseconds(quantile(t.took, 0.5, itself)), milliseconds(quantile(t.took, 0.99, itself)), t.items)
+			fmt.Fprintf(&text, " %.2f / %.2f, %.0f |", milliseconds(quantile(t.took, 0.5, itself)),
+				milliseconds(quantile(t.took, 0.99, itself)), t.items)
 		}
 		text.WriteString("\n")
 	}

@@ -39,7 +39,8 @@ func (g *grown) steady(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (
 // table writes the figures in Markdown.
 func (s *steady) table(leaves int) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n%d blocks of %d updates one right after the other, %d leaves:\n\n", len(s.blocks), updatesPerBlock, leaves)
+	fmt.Fprintf(&text, "\n%d blocks of %d updates one right after the other, %d leaves:\n\n",
+		len(s.blocks), updatesPerBlock, leaves)
 	text.WriteString("| | median | p99 | longest |\n|---|---|---|---|\n")
 	for _, row := range []struct {
 		name string
@@ -56,7 +57,8 @@ func (s *steady) table(leaves int) string {
 		text.WriteString("\n")
 	}
 	per := float64(len(s.blocks)) * (1 << 20)
-	fmt.Fprintf(&text, "\nA block's rows take %.1f MiB in the log; %.1f MiB a block were written in all, compaction included. "+
+	fmt.Fprintf(&text, "\nA block's rows take %.1f MiB in the log; "+
+		"%.1f MiB a block were written in all, compaction included. "+
 		"At the end a read may ask %d levels; writing stalled %d times.\n",
 		float64(s.logged)/per, float64(s.written)/per, s.readAmplification, s.stalls)
 	return text.String()

@@ -48,12 +48,16 @@ func newTokens(dir string) (*tokens, error) {
 	key := g.keys[0]
 	args := fmt.Appendf(nil, `{"name":"Growth","symbol":"GRW","decimals":2,"initialSupply":"%d"}`, uint64(exchangeBalance))
 	c := &tokens{
-		grown: g, token: types.NewContractID(key.PublicKey(), 0), rare: types.ContractID(account(-2)), exchange: key.PublicKey(),
-		sum: map[types.Account]uint64{key.PublicKey(): exchangeBalance},
+		grown:    g,
+		token:    types.NewContractID(key.PublicKey(), 0),
+		rare:     types.ContractID(account(-2)),
+		exchange: key.PublicKey(),
+		sum:      map[types.Account]uint64{key.PublicKey(): exchangeBalance},
 	}
 	signed, err := client.NewSigner(key).Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: 4242, Sender: key.PublicKey(), GasLimit: 100_000_000,
-		MaxFeePerGas: types.CoinUnits / 1_000_000, Payload: types.Deploy{Name: "growth", Code: contracts.Token(), InitArgs: args},
+		Version: types.TransactionVersion, ChainID: chainID, Sender: key.PublicKey(), GasLimit: 100_000_000,
+		MaxFeePerGas: types.CoinUnits / 1_000_000,
+		Payload:      types.Deploy{Name: "growth", Code: contracts.Token(), InitArgs: args},
 	})
 	if err != nil {
 		return nil, err
@@ -125,8 +129,8 @@ func (c *tokens) transferUntil(ctx context.Context, count int) (disk uint64, err
 	return o.db.Metrics().DiskBytes, errors.Join(err, o.close())
 }
 
-// appendTransfers makes a block of the next count transfers: its receipts and its writes are those that an honest token's
-// calls would leave, but for the senders' fees and nonces.
+// appendTransfers makes a block of the next count transfers: its receipts and its writes are those that an honest
+// token's calls would leave, except the senders' fees and nonces.
 func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 	calls := (count + eventsPerCall - 1) / eventsPerCall
 	result := exec.Result{
@@ -144,8 +148,13 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 			logs = append(logs, types.Log{Contract: c.rare, Name: "Rare", Data: []byte("{}")})
 		}
 		tx := types.NewTx(types.SignedTransaction{Transaction: types.Transaction{
-			Version: types.TransactionVersion, ChainID: 4242, Sender: account(first), Nonce: height, GasLimit: 1_000_000, MaxFeePerGas: 10,
-			Payload: types.Call{Contract: c.token, Function: "transfer", Args: logs[0].Data},
+			Version:      types.TransactionVersion,
+			ChainID:      chainID,
+			Sender:       account(first),
+			Nonce:        height,
+			GasLimit:     1_000_000,
+			MaxFeePerGas: 10,
+			Payload:      types.Call{Contract: c.token, Function: "transfer", Args: logs[0].Data},
 		}})
 		result.Transactions[i] = tx
 		result.Receipts[i] = types.Receipt{
@@ -154,7 +163,10 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 	}
 	c.made += count
 	for a, old := range before {
-		access := types.Access{Key: state.StorageKey(c.token, balanceKey(a)), New: binary.LittleEndian.AppendUint64(nil, c.sum[a])}
+		access := types.Access{
+			Key: state.StorageKey(c.token, balanceKey(a)),
+			New: binary.LittleEndian.AppendUint64(nil, c.sum[a]),
+		}
 		if old > 0 {
 			access.Old = binary.LittleEndian.AppendUint64(nil, old)
 		}

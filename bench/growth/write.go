@@ -10,13 +10,16 @@ import (
 // write writes the tables, and the plots.
 func write(s settings, results []result, lengths []point, atRest string) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Medians of %d runs in one process, on disk; before each the database finished its compactions.\n\n"+
-		"| leaves of the state | %d updates: root and synced commit, ms | of it the root | of it the disk | a block of %d transfers, ms | start, s | database, MiB |\n"+
-		"|---|---|---|---|---|---|---|\n", s.runs, updatesPerBlock, s.blockSize)
+	fmt.Fprintf(&text, "Medians of %d runs in one process, on disk; "+
+		"before each the database finished its compactions.\n\n"+
+		"| leaves of the state | %d updates: root and synced commit, ms | of it the root | of it the disk "+
+		"| a block of %d transfers, ms | start, s | database, MiB | memory a leaf, B |\n"+
+		"|---|---|---|---|---|---|---|---|\n", s.runs, updatesPerBlock, s.blockSize)
 	var updates, blocks []point
 	for _, r := range results {
-		fmt.Fprintf(&text, "| %d | %.1f | %.1f | %.1f | %.1f | %.2f | %d |\n", r.leaves, milliseconds(r.update.all()),
-			milliseconds(r.update.root), milliseconds(r.update.store), milliseconds(r.block), r.start.Seconds(), r.disk>>20)
+		fmt.Fprintf(&text, "| %d | %.1f | %.1f | %.1f | %.1f | %.2f | %d | %.0f |\n", r.leaves,
+			milliseconds(r.update.all()), milliseconds(r.update.root), milliseconds(r.update.store),
+			milliseconds(r.block), r.start.Seconds(), r.disk>>20, r.memory)
 		updates = append(updates, point{float64(r.leaves), milliseconds(r.update.all())})
 		blocks = append(blocks, point{float64(r.leaves), milliseconds(r.block)})
 	}

@@ -39,8 +39,6 @@ type Source interface {
 	Append(ctx context.Context, source string, body, dst []byte) []byte
 	// Block renders a block with hashes; nil where there is none.
 	Block(types.Height) (*api.Block, error)
-	// BlockHeader renders a block without its transactions; nil where there is none.
-	BlockHeader(types.Height) (*api.Block, error)
 	// Events are all events of a block in their order; nil where there is none.
 	Events(types.Height) ([]api.Event, error)
 	// EventPosition is the block and the index in it that an event's cursor stands for.
@@ -126,10 +124,9 @@ type Stats struct {
 
 // Server is the http.Handler of the WebSocket endpoint.
 type Server struct {
-	config  Config
-	blocks  *cache[[]byte]
-	headers *cache[[]byte]
-	events  *cache[[]renderedEvent]
+	config Config
+	blocks *cache[[]byte]
+	events *cache[[]renderedEvent]
 
 	subscriptions, dropped, sent atomic.Uint64
 
@@ -142,8 +139,7 @@ type Server struct {
 // New returns a server.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), connections: make(map[*connection]struct{})}
-	s.blocks = newCache(config.Chain, rendered(config.Source.Block))
-	s.headers = newCache(config.Chain, rendered(config.Source.BlockHeader))
+	s.blocks = newCache(config.Chain, s.renderBlock)
 	s.events = newCache(config.Chain, s.renderEvents)
 	return s
 }

@@ -91,14 +91,8 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	}
 	switch p.Topic {
 	case api.TopicBlocks:
-		from := s.blocks
-		if p.Filter.HeadersOnly {
-			from = s.headers
-		}
 		sub.behind = sub.blocksBehind
-		sub.run = func(ctx context.Context) error {
-			return sub.follow(ctx, func(height types.Height) error { return sub.sendBlock(from, height) })
-		}
+		sub.run = func(ctx context.Context) error { return sub.follow(ctx, sub.sendBlock) }
 		return s.begin(sub, p.Filter.FromBlock)
 	case api.TopicEvents:
 		return s.prepareEvents(sub, p.Filter)
@@ -133,7 +127,6 @@ func checkMembers(p api.SubscribeParams) error {
 		given, has bool
 	}{
 		{"from_block", f.FromBlock != nil, chained && f.Cursor == ""},
-		{"headers_only", f.HeadersOnly, p.Topic == api.TopicBlocks},
 		{"contract_id", f.ContractID != nil, events},
 		{"event_name", f.EventName != nil, events},
 		{"topics", f.Topics != nil, events},
@@ -237,8 +230,8 @@ func (s *subscription) follow(ctx context.Context, send func(types.Height) error
 	return ctx.Err()
 }
 
-func (s *subscription) sendBlock(from *cache[[]byte], height types.Height) error {
-	block, err := from.get(height)
+func (s *subscription) sendBlock(height types.Height) error {
+	block, err := s.connection.server.blocks.get(height)
 	if err == nil && !s.notify(s.ctx, block) {
 		err = context.Canceled
 	}

@@ -40,7 +40,7 @@ func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	block := newBlock(encoded, receipts)
+	block := newBlock(encoded.Header, receipts, len(encoded.Bytes))
 	if full {
 		executed, err := types.DecodeBlock(encoded.Bytes)
 		if err != nil {
@@ -85,19 +85,19 @@ func (s *Server) receipts(height types.Height, transactions int) ([]types.Receip
 	return receipts, err
 }
 
-// newBlock renders a block with its transactions as hashes, which come from its receipts; without these there are none.
-func newBlock(encoded chain.EncodedBlock, receipts []types.Receipt) api.Block {
-	header := encoded.Header.Header
+// newBlock renders a block with its transactions as hashes; size is that of its encoding.
+func newBlock(signed types.SignedHeader, receipts []types.Receipt, size int) api.Block {
+	header := signed.Header
 	hashes := make([]types.TxID, len(receipts))
 	for i := range receipts {
 		hashes[i] = receipts[i].Transaction
 	}
 	return api.Block{
-		Height: header.Height, Hash: header.Hash(), Timestamp: header.Timestamp, TxCount: uint64(encoded.Count),
+		Height: header.Height, Hash: header.Hash(), Timestamp: header.Timestamp, TxCount: uint64(len(hashes)),
 		StateRoot: header.StateRoot, Transactions: api.BlockTransactions{Hashes: hashes},
 		ParentHash: header.Parent, TransactionsRoot: header.TransactionsRoot, ReceiptsRoot: header.ReceiptsRoot,
 		GasUsed: api.Quantity(header.GasUsed), GasLimit: api.Quantity(header.GasLimit), BaseFee: api.Quantity(header.BaseFee),
-		Producer: header.Producer, Signature: encoded.Header.Signature[:], Size: uint64(len(encoded.Bytes)),
+		Producer: header.Producer, Signature: signed.Signature[:], Size: uint64(size),
 	}
 }
 
@@ -150,13 +150,11 @@ func (s *Server) blockItem(height types.Height, wanted api.BlockRange) (api.Bloc
 	if err != nil || wanted.RawOnly {
 		return api.BlockItem{Raw: encoded.Bytes}, err
 	}
-	var receipts []types.Receipt
-	if !wanted.HeadersOnly {
-		if receipts, err = s.receipts(height, encoded.Count); err != nil {
-			return api.BlockItem{}, err
-		}
+	receipts, err := s.receipts(height, encoded.Count)
+	if err != nil {
+		return api.BlockItem{}, err
 	}
-	block := newBlock(encoded, receipts)
+	block := newBlock(encoded.Header, receipts, len(encoded.Bytes))
 	item := api.BlockItem{Block: &block, Raw: encoded.Bytes}
 	if !wanted.IncludeTransactions {
 		item.Raw = encoded.Header.Encode()
