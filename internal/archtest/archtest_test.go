@@ -36,6 +36,8 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 		{"a clock in the protocol", "internal/protocol/fees/x.go", "package fees\nimport _ \"time\"", "may not import time"},
 		{"randomness in the protocol", "types/x.go", "package types\nimport _ \"math/rand/v2\"", "may not import math/rand/v2"},
 		{"the network in the protocol", "codec/x.go", "package codec\nimport _ \"net/http\"", "may not import net/http"},
+		{"the wire in the engine", "internal/engine/replica/x.go", "package replica\nimport _ \"" + module + "/client\"", "is part of the engine"},
+		{"HTTP in the engine", "internal/engine/ledger/x_test.go", "package ledger\nimport _ \"net/http/httptest\"", "is part of the engine"},
 		{"a goroutine in the protocol", "internal/protocol/tree/x.go", "package tree\nfunc f() { go f() }", "no goroutine"},
 		{"a float in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f float64", "no floats"},
 		{"a float literal in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f = 0.5", "no floats"},

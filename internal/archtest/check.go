@@ -66,6 +66,8 @@ func checkFile(tree fs.FS, name string, importers map[string][]string) (problems
 		}
 		own, isOwn := strings.CutPrefix(imported, module)
 		switch own = strings.TrimPrefix(own, "/"); {
+		case strings.HasPrefix(pkg, "internal/engine/") && matches(wire, own):
+			report(spec.Pos(), "%s is part of the engine and may not import %s", pkg, own)
 		case isOwn && own == pkg, isOwn && matches(row, own), isOwn && isTest && (own == "internal/testkit" || matches(testRows[pkg], own)):
 		case isOwn:
 			report(spec.Pos(), "%s may not import %s", pkg, own)

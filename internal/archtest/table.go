@@ -74,15 +74,19 @@ var rows = map[string][]string{
 	"internal/engine/pause":           {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
 	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
-	"internal/engine/snapshot":        {"api", "client", "types", "codec", "internal/engine/ledger", "internal/engine/pause", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/snapshot":        {"types", "codec", "internal/engine/ledger", "internal/engine/pause", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/aside", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/chain", "internal/storage/heightlock"},
 
-	"internal/engine/replica": {"api", "client", "jsonrpc", "types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon", "internal/storage/chain"},
+	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/proof/poseidon", "internal/storage/chain"},
+
+	// The other end of a wire, as the engine asks it.
+	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot", "internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
 
 	// What the world talks to.
 	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
 	"internal/server/rpc":       {"internal/build", "internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin":     {},
+	"internal/server/snapshots": {"internal/engine/snapshot"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/front":     {},
 	"internal/server/telemetry": {"internal/build"},
@@ -167,6 +171,7 @@ var testRows = map[string][]string{
 	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry":    {"api", "internal/node", "types"},
+	"internal/server/snapshots":    {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params", "internal/storage/...", "internal/upstream"},
 	"internal/server/provers":      {"crypto", "internal/engine/ledger", "internal/protocol/params", "internal/storage/..."},
 	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},
 }
@@ -176,6 +181,10 @@ var deterministic = []string{"codec", "types", "internal/protocol/...", "interna
 
 // bannedImports are what would let the outside world into a deterministic package.
 var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "log/...", "math/rand", "math/rand/v2", "crypto/rand", "sync", "sync/...", "context", "io/fs", "runtime", "unsafe"}
+
+// wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through internal/upstream, and what
+// goes to them leaves through internal/server.
+var wire = []string{"api", "client", "jsonrpc", "net/http", "net/http/..."}
 
 // bannedNames are package names that say nothing about what is inside.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "sync", "context"}

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/upstream"
 )
 
 // Bootstrap fills a data directory that has no chain from the newest snapshot that upstreams, named by their URLs, offer.
@@ -33,12 +34,12 @@ func Bootstrap(ctx context.Context, dir string, upstreams []string, options []cl
 	}
 	download := snapshot.Download{Trust: trust, Parent: filepath.Join(dir, snapshotsDir), Log: log, Progress: progress}
 	for _, url := range upstreams {
-		c, err := client.New(url, options...)
+		source, err := upstream.New(url, options...)
 		if err != nil {
 			return m, err
 		}
-		defer c.Close()
-		download.Sources = append(download.Sources, snapshot.NewSource(url, c))
+		defer source.Close()
+		download.Sources = append(download.Sources, source)
 	}
 	path, err := download.Fetch(ctx)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/upstream"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -69,7 +70,7 @@ func (f Follow) sources() ([]replica.Source, error) {
 	}
 	var sources []replica.Source
 	for _, url := range f.Upstreams {
-		source, err := replica.NewSource(url, options...)
+		source, err := upstream.New(url, options...)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +194,15 @@ func (f follower) PeerCount() (count uint64) {
 
 func (f follower) State() (api.SyncState, string) {
 	status := f.Status()
-	return status.State, status.Reason
+	return syncStates[status.State], status.Reason
+}
+
+// syncStates are a replica's states in the words of the RPC interface.
+var syncStates = map[replica.State]api.SyncState{
+	replica.StateSyncing:   api.StateSyncing,
+	replica.StateFollowing: api.StateFollowing,
+	replica.StateHolding:   api.StateHolding,
+	replica.StateHalted:    api.StateHalted,
 }
 
 // Halted is the cause of a halt.
@@ -209,7 +218,7 @@ func (f follower) SyncStatus() api.SyncStatus {
 	s := f.Status()
 	status := api.SyncStatus{
 		Synced: s.Synced, LocalHeight: s.Local, PrimaryHeight: s.Primary, BlocksBehind: s.Behind(),
-		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000), State: s.State, Upstreams: make([]api.Upstream, len(s.Upstreams)),
+		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000), State: syncStates[s.State], Upstreams: make([]api.Upstream, len(s.Upstreams)),
 	}
 	if s.Reason != "" {
 		status.Reason = &s.Reason
@@ -219,7 +228,10 @@ func (f follower) SyncStatus() api.SyncStatus {
 		status.ETASecs = &seconds
 	}
 	for i, u := range s.Upstreams {
-		status.Upstreams[i] = u.Upstream
+		status.Upstreams[i] = api.Upstream{URL: u.URL, InUse: u.InUse, Height: u.Height}
+		if u.Fault != "" {
+			status.Upstreams[i].Fault = new(string(u.Fault))
+		}
 	}
 	return status
 }
@@ -227,7 +239,7 @@ func (f follower) SyncStatus() api.SyncStatus {
 // readyToServe tells whether a node that follows another is near enough to it to be asked.
 func readyToServe(s replica.Status, maxLag uint64) (bool, string) {
 	switch {
-	case s.State == api.StateHalted:
+	case s.State == replica.StateHalted:
 		return false, s.Reason
 	case s.Silence > maxSilence:
 		return false, s.Reason

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/server/snapshots"
 )
 
 // socketPercent is how many of all connections may be WebSockets. They make way for nobody, so some are kept from them.
@@ -26,7 +28,7 @@ func (n *Node) public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/ws", n.push)
 	if n.snapshots != nil {
-		mux.Handle("/snapshots/", n.snapshots)
+		mux.Handle(snapshot.PathPrefix, snapshots.Handler(n.snapshots))
 	}
 	mux.Handle("/", n.rpc)
 	return mux

@@ -3,12 +3,12 @@ package replica
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -21,10 +21,10 @@ const (
 
 // receiptDifference is the first transaction of a block whose receipt is another one elsewhere.
 type receiptDifference struct {
-	Index       int          `json:"index"`
-	Transaction types.TxID   `json:"transaction"`
-	Here        *receipt     `json:"here"`  // null where the transaction is not valid
-	There       *api.Receipt `json:"there"` // as the upstream tells it, which nothing proves; null where it knows of none
+	Index       int             `json:"index"`
+	Transaction types.TxID      `json:"transaction"`
+	Here        *receipt        `json:"here"`  // null where the transaction is not valid
+	There       json.RawMessage `json:"there"` // as the upstream tells it, which nothing proves; null where it knows of none
 }
 
 // receipt is a receipt as execution gives it here.
@@ -32,18 +32,18 @@ type receipt struct {
 	Status   types.ReceiptStatus `json:"status"`
 	GasUsed  types.Gas           `json:"gas_used"`
 	Contract *types.ContractID   `json:"contract,omitempty"`
-	Output   api.Data            `json:"output"`
+	Output   types.Hex           `json:"output"`
 	Logs     int                 `json:"logs"`
-	Raw      api.Data            `json:"raw"` // bincode(Receipt)
+	Raw      types.Hex           `json:"raw"` // bincode(Receipt)
 }
 
 // writeDifference is the first state key to which a block gives another value elsewhere. A value that is empty is none.
 type writeDifference struct {
-	Key    api.Data `json:"key"`
-	Before api.Data `json:"before"`
-	Here   api.Data `json:"here"`
-	There  api.Data `json:"there"`
-	Signed bool     `json:"signed"` // whether the writes that the upstream tells are those of the header's writes_digest
+	Key    types.Hex `json:"key"`
+	Before types.Hex `json:"before"`
+	Here   types.Hex `json:"here"`
+	There  types.Hex `json:"there"`
+	Signed bool      `json:"signed"` // whether the writes that the upstream tells are those of the header's writes_digest
 }
 
 // divergence is the halt for a block that the producer signed and that is not valid, with what can be found out about it.
@@ -78,7 +78,10 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 			return nil, fmt.Errorf("ask for receipts: %w", err)
 		}
 		for i, id := range asked {
-			d := &receiptDifference{Index: begin + i, Transaction: id, There: there[i]}
+			d := &receiptDifference{Index: begin + i, Transaction: id}
+			if there[i] != nil {
+				d.There = there[i].Said
+			}
 			if begin+i >= len(here) { // the transaction is not valid
 				return d, nil
 			}
@@ -92,24 +95,8 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 }
 
 // sameReceipt compares what consensus keeps of a receipt.
-func sameReceipt(here types.Receipt, there *api.Receipt) bool {
-	if there == nil || uint64(there.Status) != uint64(here.Status) || uint64(there.GasUsed) != uint64(here.GasUsed) ||
-		!bytes.Equal(there.ReturnData, here.Output) || len(there.Logs) != len(here.Logs) ||
-		(there.ContractAddress == nil) != (here.Contract == nil) || here.Contract != nil && *there.ContractAddress != *here.Contract {
-		return false
-	}
-	for i, log := range here.Logs {
-		other := there.Logs[i]
-		if other.Address != log.Contract || other.EventName != log.Name || !bytes.Equal(other.Data, log.Data) || len(other.Topics) != len(log.Topics)+1 {
-			return false
-		}
-		for j, topic := range log.Topics {
-			if !bytes.Equal(other.Topics[j+1], topic[:]) { // the first is the name's digest
-				return false
-			}
-		}
-	}
-	return true
+func sameReceipt(here types.Receipt, there *ToldReceipt) bool {
+	return there != nil && bytes.Equal(here.Encode(), there.Encode())
 }
 
 // firstWrite compares the writes here with those that the upstream tells.

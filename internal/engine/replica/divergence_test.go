@@ -2,32 +2,17 @@ package replica
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
-
-// told is a receipt as a node tells it.
-func told(r types.Receipt) *api.Receipt {
-	t := &api.Receipt{
-		TransactionHash: r.Transaction, Status: api.Quantity(r.Status), GasUsed: api.Quantity(r.GasUsed), ReturnData: r.Output,
-		ContractAddress: r.Contract, Logs: []api.Log{},
-	}
-	for _, log := range r.Logs {
-		l := api.Log{Address: log.Contract, EventName: log.Name, Data: log.Data, Topics: []api.Data{make([]byte, 32)}}
-		for _, topic := range log.Topics {
-			l.Topics = append(l.Topics, topic[:])
-		}
-		t.Logs = append(t.Logs, l)
-	}
-	return t
-}
 
 // TestEvidence has a producer whose execution credits the recipient with more, and charges more gas: the halt names the
 // receipt and the state key.
@@ -59,13 +44,13 @@ func TestEvidence(t *testing.T) {
 					})
 				})
 				s.accesses = forge
-				s.receipts = func(ids []types.TxID) ([]*api.Receipt, error) {
+				s.receipts = func(ids []types.TxID) ([]*ToldReceipt, error) {
 					if len(ids) != 1 || ids[0] != receipts[0].Transaction {
 						f.t.Errorf("asked for %v", ids)
 					}
-					other := told(receipts[0])
+					other := &ToldReceipt{Receipt: receipts[0], Said: json.RawMessage(`{"word": 7}`)}
 					other.GasUsed++
-					return []*api.Receipt{other}, nil
+					return []*ToldReceipt{other}, nil
 				}
 			})
 			f.start()
@@ -75,7 +60,7 @@ func TestEvidence(t *testing.T) {
 				f.t.Fatalf("%+v, %v", h, err)
 			}
 			r, w := h.FirstReceipt, h.FirstWrite
-			if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed || uint64(r.There.GasUsed) != uint64(receipts[0].GasUsed)+1 {
+			if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed || strings.Join(strings.Fields(string(r.There)), "") != `{"word":7}` {
 				f.t.Errorf("first receipt %+v", r)
 			}
 			if w == nil || !bytes.Equal(w.Key, recipient) || bytes.Equal(w.Here, w.There) || bytes.Equal(w.Before, w.Here) || w.Signed != signs {
@@ -93,29 +78,31 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestSameReceipt(t *testing.T) {
-	full := types.Receipt{
-		Status: types.StatusSuccess, GasUsed: 7, Contract: &types.ContractID{1}, Output: []byte{2},
-		Logs: []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
+	full := func() types.Receipt {
+		return types.Receipt{
+			Status: types.StatusSuccess, GasUsed: 7, Contract: &types.ContractID{1}, Output: []byte{2},
+			Logs: []types.Log{{Contract: types.ContractID{3}, Name: "n", Topics: [][32]byte{{4}}, Data: []byte{5}}},
+		}
 	}
-	if !sameReceipt(full, told(full)) || sameReceipt(full, nil) {
+	if !sameReceipt(full(), &ToldReceipt{Receipt: full()}) || sameReceipt(full(), nil) {
 		t.Error("a receipt is not itself")
 	}
-	for name, change := range map[string]func(*api.Receipt){
-		"status":   func(r *api.Receipt) { r.Status = 0 },
-		"gas":      func(r *api.Receipt) { r.GasUsed++ },
-		"contract": func(r *api.Receipt) { r.ContractAddress = nil },
-		"another":  func(r *api.Receipt) { r.ContractAddress = &types.ContractID{9} },
-		"output":   func(r *api.Receipt) { r.ReturnData = nil },
-		"no logs":  func(r *api.Receipt) { r.Logs = nil },
-		"emitter":  func(r *api.Receipt) { r.Logs[0].Address[0]++ },
-		"name":     func(r *api.Receipt) { r.Logs[0].EventName = "m" },
-		"data":     func(r *api.Receipt) { r.Logs[0].Data = nil },
-		"topics":   func(r *api.Receipt) { r.Logs[0].Topics = r.Logs[0].Topics[:1] },
-		"topic":    func(r *api.Receipt) { r.Logs[0].Topics[1] = make([]byte, 32) },
+	for name, change := range map[string]func(*types.Receipt){
+		"status":   func(r *types.Receipt) { r.Status = 0 },
+		"gas":      func(r *types.Receipt) { r.GasUsed++ },
+		"contract": func(r *types.Receipt) { r.Contract = nil },
+		"another":  func(r *types.Receipt) { r.Contract = &types.ContractID{9} },
+		"output":   func(r *types.Receipt) { r.Output = nil },
+		"no logs":  func(r *types.Receipt) { r.Logs = nil },
+		"emitter":  func(r *types.Receipt) { r.Logs[0].Contract[0]++ },
+		"name":     func(r *types.Receipt) { r.Logs[0].Name = "m" },
+		"data":     func(r *types.Receipt) { r.Logs[0].Data = nil },
+		"topics":   func(r *types.Receipt) { r.Logs[0].Topics = nil },
+		"topic":    func(r *types.Receipt) { r.Logs[0].Topics[0] = [32]byte{} },
 	} {
-		other := told(full)
-		change(other)
-		if sameReceipt(full, other) {
+		other := full()
+		change(&other)
+		if sameReceipt(full(), &ToldReceipt{Receipt: other}) {
 			t.Errorf("another %s is not seen", name)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/types"
@@ -137,7 +136,7 @@ func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<
 		}
 		if len(got) == 0 { // several nodes behind one address are not all as far
 			if empty++; empty == attempts {
-				return faulty(Stalled, "it says that it has block %d and does not give it", from)
+				return Faulty(Stalled, "it says that it has block %d and does not give it", from)
 			}
 			if err := pause.For(ctx, retryPause<<empty); err != nil {
 				return err
@@ -163,9 +162,8 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 		if blocks, err = f.request(ctx, from, to); err == nil {
 			break
 		}
-		var refused *client.Error
-		if errors.As(err, &refused) {
-			return nil, faulty(Stalled, "it refuses blocks from %d on: %w", from, err)
+		if refusal(err) != nil {
+			return nil, Faulty(Stalled, "it refuses blocks from %d on: %w", from, err)
 		}
 		if attempt == attempts || ctx.Err() != nil {
 			return nil, err
@@ -175,7 +173,7 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 		}
 	}
 	if uint64(len(blocks)) > uint64(to-from)+1 {
-		return nil, faulty(Lied, "it answers %d blocks where %d to %d were asked for", len(blocks), from, to)
+		return nil, Faulty(Lied, "it answers %d blocks where %d to %d were asked for", len(blocks), from, to)
 	}
 	if len(blocks) > 0 {
 		size := 0
@@ -229,14 +227,14 @@ func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 	blocks, failure := ledger.ReceiveAll(encoded)
 	for i, b := range blocks {
 		if h := b.Header().Header.Height; h != f.expected {
-			blocks, failure = blocks[:i], faulty(Lied, "it gives block %d for block %d", h, f.expected)
+			blocks, failure = blocks[:i], Faulty(Lied, "it gives block %d for block %d", h, f.expected)
 			break
 		}
 		f.upstream.saw(f.expected)
 		f.expected++
 	}
-	if failure != nil && !errors.As(failure, new(*faultError)) {
-		failure = faulty(Lied, "block %d: %w", f.expected, failure)
+	if failure != nil && !errors.As(failure, new(*FaultError)) {
+		failure = Faulty(Lied, "block %d: %w", f.expected, failure)
 	}
 	select {
 	case f.verified <- verified{blocks, failure}:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -47,24 +46,24 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		} else if header != nil {
 			differs, theirs = middle, header
 		} else {
-			return faulty(Lied, "it has block %d and not block %d", differs, middle)
+			return Faulty(Lied, "it has block %d and not block %d", differs, middle)
 		}
 	}
 	ours, err := r.ledger.Header(differs)
 	if errors.Is(err, chain.ErrPruned) { // just now
-		return faulty(Lied, "it has another block %d, which is not kept here any more", differs)
+		return Faulty(Lied, "it has another block %d, which is not kept here any more", differs)
 	}
 	if err != nil {
 		return &localFault{err}
 	}
 	// The parent's state, which is the same, says who signs: whoever signed ours, which was verified.
 	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent || theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySignature() {
-		return faulty(Lied, "it gives a block %d that the producer did not sign", differs)
+		return Faulty(Lied, "it gives a block %d that the producer did not sign", differs)
 	}
 	if inForce := tip.Parameters.Producer; ours.Header.Producer != inForce {
 		r.config.Log.Error("a producer that has handed over signed a second block of a height that it had signed before", "height", differs,
-			"producer", ours.Header.Producer, "upstream", u.Name(), "here", api.Data(ours.Encode()), "there", api.Data(theirs.Encode()))
-		return faulty(Forked, "it gives another block %d, signed by %s, which is not the producer any more", differs, ours.Header.Producer)
+			"producer", ours.Header.Producer, "upstream", u.Name(), "here", types.Hex(ours.Encode()), "there", types.Hex(theirs.Encode()))
+		return Faulty(Forked, "it gives another block %d, signed by %s, which is not the producer any more", differs, ours.Header.Producer)
 	}
 	return r.halted(&Halt{
 		Reason: Equivocation, Height: differs, Time: time.Now().UTC(), Upstream: u.Name(),

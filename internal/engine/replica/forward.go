@@ -8,10 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -23,6 +20,25 @@ const (
 	forwardItems = 500
 	forwardBytes = 1 << 20
 )
+
+// Why this node does not take a transaction that is to be handed on.
+var (
+	// ErrBusy: too many are being handed on at present, or this very one is.
+	ErrBusy = errors.New("too many transactions are being handed on")
+	// ErrReadOnly: this node hands none on.
+	ErrReadOnly = errors.New("this node takes no transactions")
+	// ErrNoPrimary: no upstream answers. The transaction may have arrived there.
+	ErrNoPrimary = errors.New("no upstream answers")
+)
+
+// ElsewhereError says where a transaction may be sent to that this node does not take.
+type ElsewhereError struct {
+	Err     error // [ErrReadOnly] or [ErrNoPrimary]
+	Primary string
+}
+
+func (e *ElsewhereError) Error() string { return fmt.Sprintf("%v: send it to %s", e.Err, e.Primary) }
+func (e *ElsewhereError) Unwrap() error { return e.Err }
 
 // Forwarder takes transactions on a node that makes no blocks: they go to an upstream, whose answer is passed on. Those
 // that it took are in the node's own pool too, so that their senders find them here while they wait for a block; but not on
@@ -53,7 +69,7 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 		results[i].Tx = tx
 		// Two nodes may take each other for the one that makes blocks, for a moment: what comes back is not sent again.
 		if _, again := f.flying.LoadOrStore(tx.ID(), struct{}{}); again {
-			results[i].Err = api.ErrBusy
+			results[i].Err = ErrBusy
 			continue
 		}
 		defer f.flying.Delete(tx.ID())
@@ -98,7 +114,7 @@ func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	default:
-		return repeated(api.ErrBusy, len(batch))
+		return repeated(ErrBusy, len(batch))
 	}
 	for _, u := range f.replica.preferred() {
 		errs := u.Send(ctx, batch)
@@ -109,8 +125,7 @@ func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
 			break
 		}
 	}
-	return repeated(jsonrpc.NewError(api.CodeReadOnly, api.ErrNoPrimary.Message, "reason", api.ErrNoPrimary.Data["reason"],
-		"primary", f.replica.Primary()), len(batch))
+	return repeated(&ElsewhereError{ErrNoPrimary, f.replica.Primary()}, len(batch))
 }
 
 // HandOn sends transactions that this node took itself, and returns each one's error; again tells that it is to be sent once
@@ -118,12 +133,12 @@ func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
 func (f *Forwarder) HandOn(ctx context.Context, batch [][]byte) (errs []error, again []bool) {
 	errs, again = f.send(ctx, batch), make([]bool, len(batch))
 	for i, err := range errs {
-		var refused *jsonrpc.Error
-		if err == nil || errors.As(err, &refused) && errors.Is(refused, api.ErrAlreadyKnown) {
+		refused := refusal(err)
+		if err == nil || refused != nil && refused.Why == RefusedKnown {
 			errs[i] = nil
 			continue
 		}
-		again[i] = refused == nil || slices.Contains([]int{api.CodeReadOnly, api.CodeMempoolFull, jsonrpc.CodeLimit}, refused.Code)
+		again[i] = refused == nil || slices.Contains([]RefusalKind{RefusedBusy, RefusedFull, RefusedReadOnly}, refused.Why)
 	}
 	return errs, again
 }
@@ -131,8 +146,7 @@ func (f *Forwarder) HandOn(ctx context.Context, batch [][]byte) (errs []error, a
 // unanswered reports whether a batch got no answer that says what became of it.
 func unanswered(errs []error) bool {
 	for _, err := range errs {
-		var refused *client.Error
-		if err != nil && !errors.As(err, &refused) {
+		if err != nil && refusal(err) == nil {
 			return true
 		}
 	}
@@ -177,11 +191,10 @@ func NewRefuser(r *Replica) *Refuser { return &Refuser{r} }
 
 // AddMany refuses all transactions.
 func (f *Refuser) AddMany(_ context.Context, encoded [][]byte, _ string) []mempool.Result {
-	refusal := jsonrpc.NewError(api.CodeReadOnly, api.ErrReadOnly.Message, "reason", api.ErrReadOnly.Data["reason"],
-		"primary", f.replica.Primary())
+	elsewhere := &ElsewhereError{ErrReadOnly, f.replica.Primary()}
 	results := make([]mempool.Result, len(encoded))
 	for i := range results {
-		results[i].Err = refusal
+		results[i].Err = elsewhere
 	}
 	return results
 }

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/types"
@@ -49,7 +47,7 @@ func answers(batches *[]int, accept func([]byte) error) func([][]byte) []error {
 func TestForwardPassesAnswersOn(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		var batches []int
-		full := &client.Error{Code: api.CodeMempoolFull, Message: "the primary's own words", Data: map[string]any{"retryAfterSeconds": 3}}
+		full := &Refusal{Why: RefusedFull, Err: errors.New("the primary's own words")}
 		taken := 0
 		f.sources[0].set(func(s *faultySource) {
 			s.sent = answers(&batches, func([]byte) error {
@@ -88,15 +86,15 @@ func TestForwardPassesAnswersOn(t *testing.T) {
 func TestForwardTriesAnotherUpstream(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		var first, second []int
-		f.sources[0].set(func(s *faultySource) { s.sent = answers(&first, func([]byte) error { return client.ErrUnreachable }) })
+		f.sources[0].set(func(s *faultySource) { s.sent = answers(&first, func([]byte) error { return errDropped }) })
 		f.sources[1].set(func(s *faultySource) { s.sent = answers(&second, func([]byte) error { return nil }) })
 		if r := pool.AddMany(f.t.Context(), encodedPayments(1), ""); r[0].Err != nil || len(first) != 1 || len(second) != 1 {
 			f.t.Errorf("%+v after %v and %v", r, first, second)
 		}
-		f.sources[1].set(func(s *faultySource) { s.sent = answers(&second, func([]byte) error { return client.ErrBadAnswer }) })
+		f.sources[1].set(func(s *faultySource) { s.sent = answers(&second, func([]byte) error { return errDropped }) })
 		r := pool.AddMany(f.t.Context(), encodedPayments(2), "")
-		var refused *client.Error
-		if !errors.Is(r[1].Err, api.ErrNoPrimary) || !errors.As(r[1].Err, &refused) || refused.Data["primary"] != "source 0" {
+		var elsewhere *ElsewhereError
+		if !errors.Is(r[1].Err, ErrNoPrimary) || !errors.As(r[1].Err, &elsewhere) || elsewhere.Primary != "source 0" {
 			f.t.Errorf("%+v", r)
 		}
 	})
@@ -117,7 +115,7 @@ func TestForwardIsBounded(t *testing.T) {
 			go func() { results <- pool.AddMany(f.t.Context(), payments[i:i+1], "")[0] }()
 		}
 		synctest.Wait()
-		if r := pool.AddMany(f.t.Context(), payments[maxForwards:], "")[0]; !errors.Is(r.Err, api.ErrBusy) {
+		if r := pool.AddMany(f.t.Context(), payments[maxForwards:], "")[0]; !errors.Is(r.Err, ErrBusy) {
 			f.t.Errorf("one too many: %v", r.Err)
 		}
 		close(release)
@@ -138,12 +136,12 @@ func TestForwardInACircle(t *testing.T) {
 			s.sent = func(encoded [][]byte) (errs []error) {
 				circles++
 				for _, r := range pool.AddMany(f.t.Context(), encoded, "upstream") {
-					errs = append(errs, r.Err)
+					errs = append(errs, &Refusal{Why: RefusedBusy, Err: r.Err}) // as over the wire
 				}
 				return errs
 			}
 		})
-		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, api.ErrBusy) || circles != 1 {
+		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, ErrBusy) || circles != 1 {
 			f.t.Errorf("after %d circles: %v", circles, r.Err)
 		}
 		f.sources[0].set(func(s *faultySource) { s.sent = func(encoded [][]byte) []error { return make([]error, len(encoded)) } })
@@ -156,13 +154,14 @@ func TestForwardInACircle(t *testing.T) {
 // TestHandOn tells what is to be sent again from what an upstream has decided about.
 func TestHandOn(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
+		refusal := func(why RefusalKind) error { return &Refusal{Why: why, Err: errors.New("the test")} }
 		for _, c := range []struct {
 			answer error
 			again  bool
 			failed bool
 		}{
-			{nil, false, false}, {api.ErrAlreadyKnown, false, false}, {api.ErrNonceTooLow, false, true}, {api.ErrFeeTooLow, false, true},
-			{api.ErrMempoolFull, true, true}, {api.ErrBusy, true, true}, {api.ErrReadOnly, true, true}, {client.ErrUnreachable, true, true},
+			{nil, false, false}, {refusal(RefusedKnown), false, false}, {refusal(RefusedForGood), false, true}, {refusal(RefusedFailed), false, true},
+			{refusal(RefusedFull), true, true}, {refusal(RefusedBusy), true, true}, {refusal(RefusedReadOnly), true, true}, {errDropped, true, true},
 		} {
 			for i := range f.sources {
 				f.sources[i].set(func(s *faultySource) { s.sent = func([][]byte) []error { return []error{c.answer} } })
@@ -178,8 +177,8 @@ func TestHandOn(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		for _, r := range NewRefuser(f.Replica).AddMany(f.t.Context(), encodedPayments(2), "") {
-			var refused *client.Error
-			if !errors.Is(r.Err, api.ErrReadOnly) || !errors.As(r.Err, &refused) || refused.Data["primary"] != "source 0" {
+			var elsewhere *ElsewhereError
+			if !errors.Is(r.Err, ErrReadOnly) || !errors.As(r.Err, &elsewhere) || elsewhere.Primary != "source 0" {
 				f.t.Errorf("%+v", r)
 			}
 		}

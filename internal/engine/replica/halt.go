@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -38,7 +37,7 @@ type Halt struct {
 	Upstream string         `json:"upstream"`
 	Headers  []signedHeader `json:"headers"`           // that the producer signed: one, or two of the same height
 	Derived  *header        `json:"derived,omitempty"` // what executing the block gives here; absent where a transaction is not valid
-	Block    api.Data       `json:"block,omitempty"`   // bincode(Block)
+	Block    types.Hex      `json:"block,omitempty"`   // bincode(Block)
 
 	FirstReceipt *receiptDifference `json:"first_receipt,omitempty"`
 	FirstWrite   *writeDifference   `json:"first_write,omitempty"`
@@ -59,7 +58,7 @@ type header struct {
 
 type signedHeader struct {
 	header
-	Raw api.Data `json:"raw"` // bincode(SignedHeader)
+	Raw types.Hex `json:"raw"` // bincode(SignedHeader)
 }
 
 func newHeader(h types.Header) header {

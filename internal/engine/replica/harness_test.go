@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -115,7 +114,7 @@ type faultySource struct {
 	probe    func(Probe) Probe
 	pushes   bool
 	calls    int
-	receipts func([]types.TxID) ([]*api.Receipt, error)
+	receipts func([]types.TxID) ([]*ToldReceipt, error)
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
 	bundle   func(context.Context, types.Height, int64) ([]byte, error)
@@ -219,7 +218,7 @@ func (s *faultySource) Headers(_ context.Context, to types.Height) ([]types.Sign
 	return s.copied().headers(to)
 }
 
-func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*api.Receipt, error) {
+func (s *faultySource) Receipts(_ context.Context, ids []types.TxID) ([]*ToldReceipt, error) {
 	f := s.copied()
 	if f.receipts == nil {
 		return nil, errors.New("there are no receipts")
@@ -370,7 +369,7 @@ func (f *fixture) height() types.Height { return f.chain.Store().Head().Header.H
 func (f *fixture) synced() {
 	f.t.Helper()
 	s := f.Status()
-	if f.chain.Tip().Hash != f.primary.Tip().Hash || !s.Synced || s.State != api.StateFollowing || s.Behind() != 0 {
+	if f.chain.Tip().Hash != f.primary.Tip().Hash || !s.Synced || s.State != StateFollowing || s.Behind() != 0 {
 		f.t.Fatalf("at %d of %d: %+v", f.height(), f.primary.Tip().Header.Header.Height, s)
 	}
 }

@@ -95,7 +95,7 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 		}
 		if time.Since(waits) > proofPatience {
 			if other := r.provenElsewhere(ctx, u, h); other != nil {
-				return nil, faulty(Behind, "block %d: %w, and %s has its proof", h, err, other.Name())
+				return nil, Faulty(Behind, "block %d: %w, and %s has its proof", h, err, other.Name())
 			}
 			waits = time.Now()
 		}
@@ -140,10 +140,10 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 		})
 	case errors.Is(err, ledger.ErrOtherParent):
 		return err
-	case errors.As(err, new(*faultError)), errors.Is(err, context.Canceled):
+	case errors.As(err, new(*FaultError)), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, ledger.ErrOtherSigner), errors.Is(err, ledger.ErrOtherHeight), errors.Is(err, ledger.ErrEvidence):
-		return faulty(Lied, "%w", err)
+		return Faulty(Lied, "%w", err)
 	}
 	return &localFault{err}
 }

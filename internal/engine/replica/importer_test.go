@@ -2,16 +2,12 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -37,7 +33,7 @@ func waitsForProofs(f *fixture) {
 	}
 	f.start()
 	f.pass(2 * time.Minute)
-	if s := f.Status(); s.State != api.StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") || !strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
+	if s := f.Status(); s.State != StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") || !strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
 		f.t.Errorf("while the proof is awaited: %+v", s)
 	}
 	for i := range f.sources {
@@ -59,8 +55,8 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 	}{
 		{"its proof does not come", ErrNotProven, Behind, proofPatience + 5*time.Second},
 		{"its proof does not hold", fmt.Errorf("%w: the test", ledger.ErrEvidence), Lied, 5 * time.Second},
-		{"it does not answer", faulty(Unreachable, "the test"), Unreachable, 20 * time.Second},
-		{"it makes no proofs", faulty(Stalled, "the test"), Stalled, 5 * time.Second},
+		{"it does not answer", Faulty(Unreachable, "the test"), Unreachable, 20 * time.Second},
+		{"it makes no proofs", Faulty(Stalled, "the test"), Stalled, 5 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in(t, 20, 2, func(f *fixture) {
@@ -98,42 +94,13 @@ func TestAsksForCodes(t *testing.T) {
 	}{
 		{name: "the code"},
 		{"no answer", context.DeadlineExceeded, Unreachable},
-		{"it does not have it", faulty(Stalled, "the test"), Stalled},
+		{"it does not have it", Faulty(Stalled, "the test"), Stalled},
 	} {
 		source := &faultySource{code: func(hash types.CodeHash) ([]byte, error) { return hash[:1], test.err }}
 		code, err := codesFrom(t.Context(), source)(types.CodeHash{7})
-		var fault *faultError
-		if test.cause == "" && (err != nil || string(code) != "\x07") || test.cause != "" && (!errors.As(err, &fault) || fault.cause != test.cause) {
+		var fault *FaultError
+		if test.cause == "" && (err != nil || string(code) != "\x07") || test.cause != "" && (!errors.As(err, &fault) || fault.Cause != test.cause) {
 			t.Errorf("%s: %x, %v", test.name, code, err)
 		}
-	}
-}
-
-// TestCodeThatANodeLacks is refused by the node, which is then left for another.
-func TestCodeThatANodeLacks(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var request struct {
-			ID     json.RawMessage `json:"id"`
-			Params []string        `json:"params"`
-		}
-		check(t, json.NewDecoder(r.Body).Decode(&request))
-		answer := fmt.Sprintf(`"result":"0x%s"`, "0a0b")
-		if request.Params[0] == (types.CodeHash{}).String() {
-			answer = fmt.Sprintf(`"error":{"code":%d,"message":"none","data":{"reason":"no_such_code"}}`, api.CodeNoContract)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answer)
-		check(t, err)
-	}))
-	defer server.Close()
-	source, err := NewSource(server.URL)
-	check(t, err)
-	defer source.Close()
-	if code, err := source.Code(t.Context(), types.CodeHash{1}); err != nil || string(code) != "\n\v" {
-		t.Errorf("a code is %x, %v", code, err)
-	}
-	var fault *faultError
-	if _, err := source.Code(t.Context(), types.CodeHash{}); !errors.As(err, &fault) || fault.cause != Stalled {
-		t.Errorf("a code that is not there: %v", err)
 	}
 }

@@ -2,13 +2,9 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/types"
@@ -64,10 +60,10 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (nex
 		bundle, err := requestBundle(ctx, u, h, maxBundleBytes)
 		if err == nil {
 			if err = proofs.Keep(h, bundle); errors.Is(err, blockproof.ErrProof) {
-				u.failed(faulty(Lied, "%w", err)) // it comes after the others for a time, not just for this block
+				u.failed(Faulty(Lied, "%w", err)) // it comes after the others for a time, not just for this block
 			}
 		}
-		var none *noProof
+		var none *NoProof
 		switch {
 		case err == nil:
 			next = h + 1
@@ -76,14 +72,14 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (nex
 		case errors.Is(err, ErrNotProven):
 			proofs.Await(&h)
 			return h, retry
-		case errors.As(err, &none) && none.stored && h < none.oldest:
-			proofs.Await(&none.oldest)
+		case errors.As(err, &none) && none.Stored && h < none.Oldest:
+			proofs.Await(&none.Oldest)
 			// It may be far beyond this node's head, which is still to come, or false: it is not waited for blindly.
-			if next = r.ledger.Tip().Header.Header.Height + 1; none.oldest > next {
+			if next = r.ledger.Tip().Header.Header.Height + 1; none.Oldest > next {
 				return next, relayPoll
 			}
-			return none.oldest, 0
-		case errors.As(err, &none) && none.stored && h <= none.newest: // it was too much to be proven, or is gone
+			return none.Oldest, 0
+		case errors.As(err, &none) && none.Stored && h <= none.Newest: // it was too much to be proven, or is gone
 			return h + 1, 0
 		case none == nil && ctx.Err() == nil:
 			r.config.Log.Warn("a proof is not taken from an upstream", "upstream", u.Name(), "height", h, "error", plain(err))
@@ -105,34 +101,4 @@ func (r *Replica) trusted() (list []*upstream) {
 		}
 	}
 	return append(list, liars...)
-}
-
-// noProof is the error of a block whose proof a node does not have, nor makes.
-type noProof struct {
-	height         types.Height
-	stored         bool         // whether it has proofs at all
-	oldest, newest types.Height // of those
-}
-
-func (e *noProof) Error() string {
-	if !e.stored {
-		return fmt.Sprintf("it has no proof of block %d and makes none", e.height)
-	}
-	return fmt.Sprintf("it has no proof of block %d, only of blocks %d to %d", e.height, e.oldest, e.newest)
-}
-
-// newNoProof reads what a node said.
-func newNoProof(h types.Height, refused *client.Error) *noProof {
-	oldest, ok := heightIn(refused.Data["oldest"])
-	newest, also := heightIn(refused.Data["newest"])
-	return &noProof{h, ok && also, oldest, newest}
-}
-
-func heightIn(value any) (types.Height, bool) {
-	number, ok := value.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	h, err := strconv.ParseUint(number.String(), 10, 64)
-	return types.Height(h), err == nil
 }

@@ -3,16 +3,15 @@ package replica
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -66,15 +65,13 @@ func (k *keeper) Keep(h types.Height, bundle []byte) error {
 	return nil
 }
 
-func said(data map[string]any) error {
-	return faulty(Stalled, "%w", newNoProof(0, &client.Error{Data: data}))
-}
+func said(none NoProof) error { return Faulty(Stalled, "%w", &none) }
 
 // TestRelaysProofs has an upstream that lost the proofs of old blocks, made none of one, gives a false one, and whose prover
 // lags.
 func TestRelaysProofs(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
-		stored := map[string]any{"oldest": json.Number("5"), "newest": json.Number("20")}
+		stored := NoProof{Stored: true, Oldest: 5, Newest: 20}
 		ready := time.Now().Add(time.Minute)
 		f.sources[0].bundle = func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
 			switch {
@@ -125,7 +122,7 @@ func TestRelaysFromAnother(t *testing.T) {
 	}{
 		{"the first gives false ones", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }, good, 20, 1, 21},
 		{"the first fails", func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, good, 20, 0, 21},
-		{"the first makes none", func(context.Context, types.Height, int64) ([]byte, error) { return nil, said(nil) }, good, 20, 0, 21},
+		{"the first makes none", func(context.Context, types.Height, int64) ([]byte, error) { return nil, said(NoProof{}) }, good, 20, 0, 21},
 		{"one gives false ones, one fails", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
 			func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, 0, 6, 0},
 		{"one gives false ones, one lags", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
@@ -192,10 +189,10 @@ func TestRelayComesBackToALiar(t *testing.T) {
 // where this node is behind: it is asked again, not often.
 func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
-		first, asked := json.Number("18446744073709551615"), 0
+		first, asked := types.Height(math.MaxUint64), 0
 		f.sources[0].bundle = func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
 			if asked++; h <= 24 {
-				return nil, said(map[string]any{"oldest": first, "newest": first})
+				return nil, said(NoProof{Stored: true, Oldest: first, Newest: first})
 			}
 			return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
 		}
@@ -224,7 +221,7 @@ func TestRelaysNothing(t *testing.T) {
 		var asked atomic.Int64
 		f.sources[0].bundle = func(context.Context, types.Height, int64) ([]byte, error) {
 			asked.Add(1)
-			return nil, said(map[string]any{"reason": "not_stored"})
+			return nil, said(NoProof{})
 		}
 		f.start()
 		k := &keeper{f: f}

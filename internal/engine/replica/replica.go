@@ -196,7 +196,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 		return err
 	}
 	if p.Genesis != r.genesis {
-		return faulty(OtherChain, "its chain has the genesis %s, this one %s", p.Genesis, r.genesis)
+		return Faulty(OtherChain, "its chain has the genesis %s, this one %s", p.Genesis, r.genesis)
 	}
 	u.told(p)
 	if p.Header != nil && p.Header.Header.Hash() != tip.Hash {
@@ -251,7 +251,7 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 		if fork := r.judgeFork(ctx, u); fork != nil {
 			err = fork
 		} else { // it has our head, and gives something else after it
-			err = faulty(Lied, "%w", err)
+			err = Faulty(Lied, "%w", err)
 		}
 	}
 	if ctx.Err() == nil && !isOwn(err) {
@@ -304,7 +304,7 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 			f.moved()
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case failed == attempts || isOwn(err) || errors.As(err, new(*faultError)):
+		case failed == attempts || isOwn(err) || errors.As(err, new(*FaultError)):
 			return err
 		}
 		good, err := r.probe(ctx, others)
@@ -314,7 +314,7 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 		for _, other := range good {
 			s := other.standing()
 			if head := r.ledger.Tip().Header.Header.Height; !s.lied && s.head > u.newest()+muchBehind && u.newest() <= head {
-				return faulty(Behind, "it has %d blocks and %s has %d", u.newest(), other.Name(), s.head)
+				return Faulty(Behind, "it has %d blocks and %s has %d", u.newest(), other.Name(), s.head)
 			}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -285,7 +284,7 @@ func TestLyingProducer(t *testing.T) {
 					if (h.Derived != nil) != c.derived || h.Derived != nil && h.Derived.Parent != h.Headers[0].Parent {
 						t.Errorf("derived %+v", h.Derived)
 					}
-					if s := f.Status(); s.State != api.StateHalted || s.Synced || s.Reason != h.Message || f.height() != 19 {
+					if s := f.Status(); s.State != StateHalted || s.Synced || s.Reason != h.Message || f.height() != 19 {
 						t.Errorf("%+v", s)
 					}
 					f.start() // again
@@ -373,7 +372,7 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 		check(t, err)
 		f.start()
 		f.pass(40 * time.Second)
-		if s := f.Status(); s.State != api.StateHolding || !strings.Contains(s.Reason, "future") || f.height() != 10 || s.Synced || s.Behind() != 1 {
+		if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") || f.height() != 10 || s.Synced || s.Behind() != 1 {
 			t.Errorf("%+v", s)
 		}
 		f.pass(10 * time.Second)
@@ -405,7 +404,7 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 			}
 			if jump >= -maxAhead {
 				f.synced()
-			} else if s := f.Status(); s.State != api.StateHolding || !strings.Contains(s.Reason, "future") || f.height() != before || s.Synced || s.Behind() != 5 {
+			} else if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") || f.height() != before || s.Synced || s.Behind() != 5 {
 				t.Errorf("after a jump of %v: at %d, %+v", jump, f.height(), s)
 			}
 			f.jumped.Store(0)
@@ -425,7 +424,7 @@ func TestStatusWithoutUpstreams(t *testing.T) {
 		f.synced()
 		f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })
 		f.pass(contactTime + probeInterval*2)
-		if s := f.Status(); s.Synced || s.State != api.StateSyncing || s.Reason == "" || s.ETAKnown || s.Silence < contactTime {
+		if s := f.Status(); s.Synced || s.State != StateSyncing || s.Reason == "" || s.ETAKnown || s.Silence < contactTime {
 			t.Errorf("%+v", s)
 		}
 		extend(t, f.primary, 5)
@@ -447,7 +446,7 @@ func TestProgress(t *testing.T) {
 		f.start()
 		f.pass(10 * time.Second) // four ranges at a time, of which the first is imported
 		s := f.Status()
-		if s.State != api.StateSyncing || s.Synced || s.Primary != 1000 || s.Rate < 4 || s.Rate > 6 {
+		if s.State != StateSyncing || s.Synced || s.Primary != 1000 || s.Rate < 4 || s.Rate > 6 {
 			t.Errorf("%+v", s)
 		}
 		if want := float64(s.Behind()) / s.Rate; !s.ETAKnown || s.ETA.Seconds() < want-1 || s.ETA.Seconds() > want+1 {

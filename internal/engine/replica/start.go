@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -58,15 +56,15 @@ func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.L
 // isFinal tells whether asking again is of no use: the source gave something else, or says that it will not give it. It may
 // yet where it is busy, failed, or has not come as far.
 func isFinal(err error) bool {
-	var fault *faultError
-	var refused *client.Error
+	var fault *FaultError
+	refused := refusal(err)
 	switch {
 	case errors.Is(err, ErrNotProven):
 		return false
-	case errors.As(err, &refused):
-		return refused.Code != jsonrpc.CodeLimit && refused.Code != jsonrpc.CodeInternal && !errors.Is(refused, api.ErrAboveHead)
+	case refused != nil:
+		return !slices.Contains([]RefusalKind{RefusedBusy, RefusedFailed, RefusedEarly}, refused.Why)
 	case errors.As(err, &fault):
-		return fault.cause != Unreachable
+		return fault.Cause != Unreachable
 	}
 	return true
 }
@@ -111,7 +109,7 @@ func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Sta
 		return asked(err, "a block")
 	}
 	if parent == nil || len(blocks) != 1 {
-		return faulty(Stalled, "it has no block %d", trusted.Height)
+		return Faulty(Stalled, "it has no block %d", trusted.Height)
 	}
 	s.Parent, s.Bundle = *parent, bundle
 	s.Block, err = ledger.Receive(blocks[0])
@@ -120,8 +118,8 @@ func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Sta
 
 // asked is the error of a question: whatever else comes than an answer is the source's fault.
 func asked(err error, what string) error {
-	if err == nil || errors.As(err, new(*faultError)) || errors.Is(err, ErrNotProven) {
+	if err == nil || errors.As(err, new(*FaultError)) || errors.Is(err, ErrNotProven) {
 		return err
 	}
-	return faulty(Unreachable, "%s: %w", what, err)
+	return Faulty(Unreachable, "%s: %w", what, err)
 }

@@ -10,11 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -28,7 +25,7 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 		return func(context.Context, types.Height, int64) ([]byte, error) { return []byte("bundle"), err }
 	}
 	good := bundle(nil)
-	pruned := &client.Error{Code: api.CodePruned, Message: "pruned"}
+	pruned := &Refusal{Err: errors.New("pruned")}
 	for _, test := range []struct {
 		name    string
 		bundles []bundleOf // of each source, after a minute good
@@ -38,15 +35,14 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 	}{
 		{name: "at once", bundles: []bundleOf{good}},
 		{name: "one has it not any more", bundles: []bundleOf{bundle(pruned), good}},
-		{name: "none has it any more", bundles: []bundleOf{bundle(pruned), bundle(faulty(Stalled, "gone"))}, fails: "source 1: gone"},
+		{name: "none has it any more", bundles: []bundleOf{bundle(pruned), bundle(Faulty(Stalled, "gone"))}, fails: "source 1: gone"},
 		{name: "it is not proven yet", bundles: []bundleOf{bundle(ErrNotProven)}, asked: true},
 		{name: "they refuse", bundles: []bundleOf{
-			bundle(&client.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no such method"}), bundle(&client.Error{Code: api.CodeNotAllowed, Message: "not allowed"}),
+			bundle(&Refusal{Err: errors.New("no such method")}), bundle(&Refusal{Err: errors.New("not allowed")}),
 		}, fails: "source 1: the proof of a block: "},
-		{name: "it is busy", bundles: []bundleOf{bundle(pruned), bundle(api.ErrBusy)}, asked: true},
-		{name: "it asks for patience", bundles: []bundleOf{bundle(&client.Error{Code: jsonrpc.CodeLimit, Data: map[string]any{"reason": "rate"}})}, asked: true},
-		{name: "it has an incident", bundles: []bundleOf{bundle(&client.Error{Code: jsonrpc.CodeInternal, Message: "incident"})}, asked: true},
-		{name: "it has not come as far", bundles: []bundleOf{bundle(&client.Error{Code: jsonrpc.CodeInvalidParams, Data: map[string]any{"reason": "above_head"}})}, asked: true},
+		{name: "it is busy", bundles: []bundleOf{bundle(pruned), bundle(&Refusal{Why: RefusedBusy, Err: errors.New("busy")})}, asked: true},
+		{name: "it has an incident", bundles: []bundleOf{bundle(&Refusal{Why: RefusedFailed, Err: errors.New("incident")})}, asked: true},
+		{name: "it has not come as far", bundles: []bundleOf{bundle(&Refusal{Why: RefusedEarly, Err: errors.New("above its head")})}, asked: true},
 		{name: "it does not answer", bundles: []bundleOf{bundle(pruned), bundle(errDropped)}, asked: true},
 		{name: "it is another block", bundles: []bundleOf{good}, begin: ledger.ErrUntrusted, fails: ledger.ErrUntrusted.Error()},
 	} {

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -18,9 +17,20 @@ const (
 	paceWindow = 20 * time.Second
 )
 
+// State is what a replica is doing about new blocks.
+type State string
+
+// What a replica does.
+const (
+	StateSyncing   State = "syncing"   // blocks are missing
+	StateFollowing State = "following" // it has all, or as good as all
+	StateHolding   State = "holding"   // a block is held back
+	StateHalted    State = "halted"    // it takes no more
+)
+
 // Status is what a replica knows of itself at one moment.
 type Status struct {
-	State     api.SyncState
+	State     State
 	Reason    string       // of holding and halting, and of having no upstream
 	Local     types.Height // of the newest block here, which is verified
 	Primary   types.Height // of the newest block that is known of, at least Local
@@ -87,16 +97,16 @@ func (r *Replica) Status() Status {
 	defer r.mu.Unlock()
 	switch {
 	case r.halt != nil:
-		s.State, s.Reason, s.Synced, s.Rate, s.ETAKnown = api.StateHalted, r.halt.Message, false, 0, false
+		s.State, s.Reason, s.Synced, s.Rate, s.ETAKnown = StateHalted, r.halt.Message, false, 0, false
 	case r.holding != "":
-		s.State, s.Reason, s.ETAKnown = api.StateHolding, r.holding, false
+		s.State, s.Reason, s.ETAKnown = StateHolding, r.holding, false
 	case !inContact:
-		s.State, s.ETAKnown = api.StateSyncing, false
+		s.State, s.ETAKnown = StateSyncing, false
 		s.Reason = "no upstream answers"
 	case r.pace.caughtUp(s.Behind()):
-		s.State = api.StateFollowing
+		s.State = StateFollowing
 	default:
-		s.State = api.StateSyncing
+		s.State = StateSyncing
 	}
 	return s
 }

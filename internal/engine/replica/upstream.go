@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -35,17 +34,18 @@ const (
 // causes are all of them.
 var causes = []Cause{Unreachable, Stalled, Behind, Lied, Forked, OtherChain}
 
-// faultError is a failure that an upstream is to blame for.
-type faultError struct {
-	cause Cause
-	err   error
+// FaultError is a failure that an upstream is to blame for.
+type FaultError struct {
+	Cause Cause
+	Err   error
 }
 
-func (e *faultError) Error() string { return e.err.Error() }
-func (e *faultError) Unwrap() error { return e.err }
+func (e *FaultError) Error() string { return e.Err.Error() }
+func (e *FaultError) Unwrap() error { return e.Err }
 
-func faulty(cause Cause, format string, args ...any) error {
-	return &faultError{cause, fmt.Errorf(format, args...)}
+// Faulty returns a [*FaultError] with a text as of fmt.Errorf.
+func Faulty(cause Cause, format string, args ...any) error {
+	return &FaultError{cause, fmt.Errorf(format, args...)}
 }
 
 // upstream is a source with what is known of it.
@@ -115,9 +115,9 @@ func (u *upstream) use(inUse bool) {
 // replicas do not come back at once.
 func (u *upstream) failed(err error) Cause {
 	cause := Unreachable
-	var fault *faultError
+	var fault *FaultError
 	if errors.As(err, &fault) {
-		cause = fault.cause
+		cause = fault.Cause
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -164,18 +164,17 @@ func (u *upstream) standing() standing {
 
 // UpstreamStatus is what is known of an upstream.
 type UpstreamStatus struct {
-	api.Upstream
-	Faults map[Cause]uint64
+	URL    string
+	InUse  bool
+	Height types.Height     // of its newest block that is known of
+	Fault  Cause            // of its last failure, empty after a success
+	Faults map[Cause]uint64 // how often each was seen
 }
 
 func (u *upstream) status() UpstreamStatus {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	s := UpstreamStatus{Upstream: api.Upstream{URL: u.Name(), InUse: u.inUse, Height: u.head}, Faults: make(map[Cause]uint64, len(causes))}
-	if u.fault != "" {
-		fault := string(u.fault)
-		s.Fault = &fault
-	}
+	s := UpstreamStatus{URL: u.Name(), InUse: u.inUse, Height: u.head, Fault: u.fault, Faults: make(map[Cause]uint64, len(causes))}
 	for _, cause := range causes {
 		s.Faults[cause] = u.counts[cause]
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -76,7 +75,7 @@ func (f *fetcher) chooseNewest(ctx context.Context) (Manifest, []Source, error) 
 	var faults []error
 	unreachable := false
 	for _, source := range f.Sources {
-		m, err := f.ask(ctx, source, api.Latest())
+		m, err := f.ask(ctx, source, AnyHeight)
 		switch {
 		case err != nil:
 			unreachable = true
@@ -105,10 +104,10 @@ func (f *fetcher) chooseNewest(ctx context.Context) (Manifest, []Source, error) 
 	}
 }
 
-func (f *fetcher) ask(ctx context.Context, source Source, block api.BlockRef) (*Manifest, error) {
+func (f *fetcher) ask(ctx context.Context, source Source, atMost types.Height) (*Manifest, error) {
 	ctx, cancel := context.WithTimeout(ctx, manifestTime)
 	defer cancel()
-	return source.Snapshot(ctx, block)
+	return source.Snapshot(ctx, atMost)
 }
 
 // wanted says why a snapshot is not to be fetched, as far as its manifest tells.
@@ -128,7 +127,7 @@ func (f *fetcher) wanted(m Manifest) error {
 // offering are the sources that offer a snapshot. The error is of those that did not answer.
 func (f *fetcher) offering(ctx context.Context, m Manifest) (sources []Source, err error) {
 	for _, source := range f.Sources {
-		got, fault := f.ask(ctx, source, api.AtHeight(m.Height))
+		got, fault := f.ask(ctx, source, m.Height)
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", source.Name(), fault))
 		} else if got != nil && identify(*got) == identify(m) {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -30,7 +29,7 @@ func compress(t tester, data []byte) []byte {
 // loose is a snapshot taken apart: what is in its chunks, decompressed.
 type loose struct {
 	manifest Manifest
-	kinds    []api.SnapshotKind
+	kinds    []Kind
 	plain    [][]byte
 }
 
@@ -59,7 +58,7 @@ func (l loose) files(t *testing.T) fstest.MapFS {
 		data := compress(t, plain)
 		files[fileName(uint64(i))] = &fstest.MapFile{Data: data}
 		m.SizeBytes += uint64(len(data))
-		m.Chunks = append(m.Chunks, api.SnapshotChunk{
+		m.Chunks = append(m.Chunks, Chunk{
 			Index: uint64(i), SHA256: sha256.Sum256(data), SizeBytes: uint64(len(data)), URL: chunkPath(m.Height, uint64(i)), Kind: l.kinds[i],
 		})
 	}
@@ -75,7 +74,7 @@ func manifestFile(t *testing.T, m Manifest) *fstest.MapFile {
 }
 
 // first is the index of the first chunk of a kind.
-func (l loose) first(kind api.SnapshotKind) int { return slices.Index(l.kinds, kind) }
+func (l loose) first(kind Kind) int { return slices.Index(l.kinds, kind) }
 
 // remove takes a chunk out.
 func (l *loose) remove(i int) {
@@ -85,7 +84,7 @@ func (l *loose) remove(i int) {
 // run changes a chunk of the state, the i-th.
 func (l *loose) run(t *testing.T, i int, change func(*stateChunk)) {
 	t.Helper()
-	i += l.first(api.SnapshotState)
+	i += l.first(KindState)
 	c, err := decodeState(l.plain[i])
 	must(t, err)
 	change(&c)
@@ -105,10 +104,10 @@ func (l *loose) executed(t *testing.T, change func(b *chain.Entry)) {
 	t.Helper()
 	header, err := types.DecodeSignedHeader(l.manifest.Header)
 	must(t, err)
-	b, err := decodeExecuted(l.plain[l.first(api.SnapshotBlock)], header)
+	b, err := decodeExecuted(l.plain[l.first(KindBlock)], header)
 	must(t, err)
 	change(&b)
-	l.plain[l.first(api.SnapshotBlock)] = encodeExecuted(b)
+	l.plain[l.first(KindBlock)] = encodeExecuted(b)
 }
 
 func sample(t *testing.T, seed uint64) fs.FS {
@@ -139,7 +138,7 @@ func TestVerifyFinds(t *testing.T) {
 			l.run(t, 2, func(c *stateChunk) { c.entries = c.entries[:len(c.entries)-1] })
 		}, ""},
 		"last entry of the state left out": {func(t *testing.T, l *loose) {
-			last := l.first(api.SnapshotCode) - 1 - l.first(api.SnapshotState)
+			last := l.first(KindCode) - 1 - l.first(KindState)
 			l.run(t, last, func(c *stateChunk) { c.entries = c.entries[:len(c.entries)-1] })
 		}, ""},
 		"an entry within a chunk left out": {func(t *testing.T, l *loose) {
@@ -178,60 +177,60 @@ func TestVerifyFinds(t *testing.T) {
 			l.run(t, 2, func(c *stateChunk) { c.left, c.right = c.right, c.left })
 		}, "cannot stand there"},
 		"a chunk of another state": {func(t *testing.T, l *loose) {
-			l.plain[l.first(api.SnapshotState)+1] = other.plain[other.first(api.SnapshotState)+1]
+			l.plain[l.first(KindState)+1] = other.plain[other.first(KindState)+1]
 		}, "state root"},
 		"two chunks in the wrong order": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotState)
+			i := l.first(KindState)
 			l.plain[i+1], l.plain[i+2] = l.plain[i+2], l.plain[i+1]
 		}, "does not begin where"},
 		"a chunk twice": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotState) + 1
-			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, api.SnapshotState)
+			i := l.first(KindState) + 1
+			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindState)
 		}, "does not begin where"},
-		"the first chunk left out": {func(_ *testing.T, l *loose) { l.remove(l.first(api.SnapshotState)) }, "not the first"},
-		"a chunk left out":         {func(_ *testing.T, l *loose) { l.remove(l.first(api.SnapshotState) + 1) }, "does not begin where"},
-		"the last chunk left out":  {func(_ *testing.T, l *loose) { l.remove(l.first(api.SnapshotCode) - 1) }, ""},
+		"the first chunk left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindState)) }, "not the first"},
+		"a chunk left out":         {func(_ *testing.T, l *loose) { l.remove(l.first(KindState) + 1) }, "does not begin where"},
+		"the last chunk left out":  {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode) - 1) }, ""},
 		"a chunk that ends early": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotState) + 1
+			i := l.first(KindState) + 1
 			l.plain[i] = l.plain[i][:len(l.plain[i])-1]
 		}, "input ends"},
 		"a chunk with more at its end": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotState) + 1
+			i := l.first(KindState) + 1
 			l.plain[i] = append(l.plain[i], 0)
 		}, "left over"},
 		"a chunk without entries": {func(t *testing.T, l *loose) {
 			l.run(t, 1, func(c *stateChunk) { c.entries = nil })
 		}, "no entries"},
 		"a bomb": {func(_ *testing.T, l *loose) {
-			l.plain[l.first(api.SnapshotState)] = make([]byte, 64<<20)
+			l.plain[l.first(KindState)] = make([]byte, 64<<20)
 		}, "more than 8388608 bytes"},
-		"a code left out":       {func(_ *testing.T, l *loose) { l.remove(l.first(api.SnapshotCode)) }, "is not there"},
-		"a code of no contract": {func(_ *testing.T, l *loose) { l.plain[l.first(api.SnapshotCode)] = codesOf("of none") }, "no contract has"},
+		"a code left out":       {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode)) }, "is not there"},
+		"a code of no contract": {func(_ *testing.T, l *loose) { l.plain[l.first(KindCode)] = codesOf("of none") }, "no contract has"},
 		"codes in the wrong order": {func(_ *testing.T, l *loose) {
-			l.plain[l.first(api.SnapshotCode)] = codesOf("code 1", "code 0", "code 1")
+			l.plain[l.first(KindCode)] = codesOf("code 1", "code 0", "code 1")
 		}, "does not ascend"},
 		"a code twice": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotCode)
-			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, api.SnapshotCode)
+			i := l.first(KindCode)
+			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindCode)
 		}, "twice"},
-		"contracts left out": {func(_ *testing.T, l *loose) { l.remove(l.first(api.SnapshotContracts)) }, "list of contracts"},
+		"contracts left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindContracts)) }, "list of contracts"},
 		"contracts twice": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotContracts)
-			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, api.SnapshotContracts)
+			i := l.first(KindContracts)
+			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindContracts)
 		}, "does not ascend"},
 		"another contract": {func(_ *testing.T, l *loose) {
-			plain := l.plain[l.first(api.SnapshotContracts)]
+			plain := l.plain[l.first(KindContracts)]
 			plain[len(plain)-1] ^= 1
 		}, "list of contracts"},
 		"a contract at another height": {func(_ *testing.T, l *loose) {
-			l.plain[l.first(api.SnapshotContracts)][8+deploymentBytes*11]++
+			l.plain[l.first(KindContracts)][8+deploymentBytes*11]++
 		}, "list of contracts"},
 		"holders twice": {func(_ *testing.T, l *loose) {
-			i := l.first(api.SnapshotHolders)
-			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, api.SnapshotHolders)
+			i := l.first(KindHolders)
+			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindHolders)
 		}, "does not ascend"},
 		"a holder of nothing": {func(_ *testing.T, l *loose) {
-			plain := l.plain[l.first(api.SnapshotHolders)]
+			plain := l.plain[l.first(KindHolders)]
 			clear(plain[8+64 : 8+holderBytes])
 		}, "holds nothing"},
 		"another genesis": {func(_ *testing.T, l *loose) {
@@ -239,7 +238,7 @@ func TestVerifyFinds(t *testing.T) {
 		}, "genesis"},
 		"no genesis": {func(_ *testing.T, l *loose) { l.plain[0] = []byte{1} }, "genesis"},
 		"another block": {func(_ *testing.T, l *loose) {
-			l.plain[l.first(api.SnapshotBlock)] = other.plain[other.first(api.SnapshotBlock)]
+			l.plain[l.first(KindBlock)] = other.plain[other.first(KindBlock)]
 		}, "block"},
 		"a transaction left out": {func(t *testing.T, l *loose) {
 			l.executed(t, func(b *chain.Entry) {
@@ -351,8 +350,8 @@ func TestManifestIsChecked(t *testing.T) {
 		"a chunk elsewhere":        func(m *Manifest) { m.Chunks[1].URL = "/snapshots/2/../3" },
 		"another index":            func(m *Manifest) { m.Chunks[1].Index = 2 },
 		"an unknown kind":          func(m *Manifest) { m.Chunks[1].Kind = "other" },
-		"kinds in another order":   func(m *Manifest) { m.Chunks[0].Kind = api.SnapshotState },
-		"no block":                 func(m *Manifest) { m.Chunks[1].Kind = api.SnapshotState },
+		"kinds in another order":   func(m *Manifest) { m.Chunks[0].Kind = KindState },
+		"no block":                 func(m *Manifest) { m.Chunks[1].Kind = KindState },
 	} {
 		m, _, err := readManifest(files)
 		must(t, err)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
@@ -143,8 +142,8 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 		CreatedAt: now, ChainID: header.Header.ChainID, GenesisHash: zero.Header.Hash(), Header: header.Encode(),
 	}
 	for _, part := range []func() error{
-		func() error { return c.pieces(api.SnapshotGenesis, g.Encode(), maxGenesis) },
-		func() error { return c.pieces(api.SnapshotBlock, encodeExecuted(block), maxBlock) },
+		func() error { return c.pieces(KindGenesis, g.Encode(), maxGenesis) },
+		func() error { return c.pieces(KindBlock, encodeExecuted(block), maxBlock) },
 		c.entries, c.sides, c.codes, c.contracts, c.holders, c.finish,
 	} {
 		if err := part(); err != nil {
@@ -155,7 +154,7 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 }
 
 // pieces writes data that may be longer than a chunk.
-func (c *creator) pieces(kind api.SnapshotKind, data []byte, limit int) error {
+func (c *creator) pieces(kind Kind, data []byte, limit int) error {
 	if len(data) > limit {
 		return fmt.Errorf("the %s has %d bytes, a snapshot holds at most %d", kind, len(data), limit)
 	}
@@ -170,13 +169,13 @@ func (c *creator) pieces(kind api.SnapshotKind, data []byte, limit int) error {
 }
 
 // whole writes a chunk of which all is known.
-func (c *creator) whole(kind api.SnapshotKind, data []byte) error {
+func (c *creator) whole(kind Kind, data []byte) error {
 	_, err := c.begin(kind, data)
 	return err
 }
 
 // begin writes a new chunk, to which more may be added.
-func (c *creator) begin(kind api.SnapshotKind, data []byte) (written, error) {
+func (c *creator) begin(kind Kind, data []byte) (written, error) {
 	if err := c.ctx.Err(); err != nil {
 		return written{}, err
 	}
@@ -189,7 +188,7 @@ func (c *creator) begin(kind api.SnapshotKind, data []byte) (written, error) {
 	if w.index == maxChunks {
 		return w, fmt.Errorf("the state needs more than %d chunks", maxChunks)
 	}
-	c.manifest.Chunks = append(c.manifest.Chunks, api.SnapshotChunk{
+	c.manifest.Chunks = append(c.manifest.Chunks, Chunk{
 		Index: w.index, URL: chunkPath(c.manifest.Height, w.index), Kind: kind,
 	})
 	return w, c.add(w, data)
@@ -249,7 +248,7 @@ func (c *creator) entry(e chain.StateEntry) error {
 
 // endRun writes the chunk of the run, and begins the next.
 func (c *creator) endRun() error {
-	w, err := c.begin(api.SnapshotState, encodeRun(c.run.before, len(c.run.leaves), c.run.entries.Data()))
+	w, err := c.begin(KindState, encodeRun(c.run.before, len(c.run.leaves), c.run.entries.Data()))
 	if err != nil {
 		return err
 	}
@@ -285,12 +284,12 @@ func (c *creator) sides() error {
 // itemList writes items that are added one by one in as many chunks as they need.
 type itemList struct {
 	*creator
-	kind  api.SnapshotKind
+	kind  Kind
 	items *codec.Encoder
 	count int
 }
 
-func (c *creator) list(kind api.SnapshotKind) *itemList {
+func (c *creator) list(kind Kind) *itemList {
 	return &itemList{creator: c, kind: kind, items: codec.NewEncoder(1 << 20)}
 }
 
@@ -320,7 +319,7 @@ func (l *itemList) end() error {
 }
 
 func (c *creator) codes() error {
-	l := c.list(api.SnapshotCode)
+	l := c.list(KindCode)
 	if err := c.state.Codes(func(code []byte) error {
 		return l.add(8+len(code), func(e *codec.Encoder) { e.Bytes(code) })
 	}); err != nil {
@@ -331,7 +330,7 @@ func (c *creator) codes() error {
 
 func (c *creator) contracts() error {
 	const atOnce = 4096
-	l := c.list(api.SnapshotContracts)
+	l := c.list(KindContracts)
 	var after chain.Position
 	for {
 		some, err := c.state.Contracts(after, atOnce)
@@ -351,7 +350,7 @@ func (c *creator) contracts() error {
 }
 
 func (c *creator) holders() error {
-	l := c.list(api.SnapshotHolders)
+	l := c.list(KindHolders)
 	if err := c.state.TokenSums(func(h chain.TokenSum) error {
 		return l.add(holderBytes, func(e *codec.Encoder) { encodeHolder(e, h) })
 	}); err != nil {

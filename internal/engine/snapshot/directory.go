@@ -9,17 +9,14 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -172,38 +169,31 @@ func (d *Directory) keepAt(ctx context.Context, store *chain.Store, height types
 	return d.Prune(keep)
 }
 
-// ServeHTTP serves GET /snapshots/HEIGHT/FILE with ranges (RFC 9110): the manifest and the chunks. A chunk's ETag is its
-// SHA-256.
-func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "a snapshot is read with GET", http.StatusMethodNotAllowed)
-		return
-	}
-	height, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
+// File is a file of a snapshot that is open.
+type File struct {
+	*os.File
+	Created uint64 // when the snapshot was made, in Unix seconds
+	Chunk   *Chunk // that it is; nil for the manifest
+}
+
+// Open opens a file by its snapshot's height and its own name, both as they stand in a chunk's URL. The error of one that is
+// not there, or not any more, is fs.ErrNotExist.
+func (d *Directory) Open(height, name string) (File, error) {
 	m, ok := d.at(height)
 	if !ok {
-		http.NotFound(w, r)
-		return
+		return File{}, fmt.Errorf("snapshot %q: %w", height, fs.ErrNotExist)
 	}
-	if name == ManifestFile {
-		w.Header().Set("Content-Type", "application/json")
-	} else {
-		i := slices.IndexFunc(m.Chunks, func(c api.SnapshotChunk) bool { return fileName(c.Index) == name })
+	f := File{Created: m.CreatedAt}
+	if name != ManifestFile {
+		i := slices.IndexFunc(m.Chunks, func(c Chunk) bool { return fileName(c.Index) == name })
 		if i < 0 {
-			http.NotFound(w, r)
-			return
+			return File{}, fmt.Errorf("file %q: %w", name, fs.ErrNotExist)
 		}
-		w.Header().Set("Content-Type", "application/zstd")
-		w.Header().Set("ETag", strconv.Quote(m.Chunks[i].SHA256.String()))
+		f.Chunk = &m.Chunks[i]
 	}
-	file, err := os.Open(filepath.Join(d.path, height, name)) // both are among the names above
-	if err != nil {
-		http.NotFound(w, r) // pruned just now
-		return
-	}
-	defer file.Close()
-	http.ServeContent(w, r, name, time.Unix(int64(m.CreatedAt), 0), file)
+	var err error
+	f.File, err = os.Open(filepath.Join(d.path, height, name)) // both are among the names above
+	return f, err
 }
 
 // at finds a snapshot by its height as it stands in a path.

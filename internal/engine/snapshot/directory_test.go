@@ -1,22 +1,17 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -182,100 +177,19 @@ func TestKeepEnds(t *testing.T) {
 	requireIs(t, "the store", c.store.WaitHeight(ctx, 1), context.Canceled)
 }
 
-func served(t *testing.T) (*testChain, *Directory, *httptest.Server) {
+// made is a directory with a snapshot of a chain.
+func made(t *testing.T) (*testChain, *Directory) {
 	t.Helper()
 	c := newTestChain(t, 5)
 	c.grow(blockOf{accounts: 50, contracts: 3})
 	d := openDirectory(t, t.TempDir())
 	_, err := d.Create(t.Context(), c.store, 1_700_000_000)
 	must(t, err)
-	server := httptest.NewServer(d)
-	t.Cleanup(server.Close)
-	return c, d, server
-}
-
-func get(t *testing.T, method, url string, header http.Header) (*http.Response, []byte) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	must(t, err)
-	request.Header = header
-	response, err := http.DefaultClient.Do(request)
-	must(t, err)
-	body, err := io.ReadAll(response.Body)
-	must(t, errors.Join(err, response.Body.Close()))
-	return response, body
-}
-
-func TestServe(t *testing.T) {
-	_, d, server := served(t)
-	m := d.List()[0]
-	response, body := get(t, http.MethodGet, server.URL+pathPrefix+"1/"+ManifestFile, nil)
-	var said Manifest
-	must(t, json.Unmarshal(body, &said))
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" || said.BlockHash != m.BlockHash {
-		t.Errorf("manifest: %s %s", response.Status, body)
-	}
-	for _, chunk := range m.Chunks {
-		response, body := get(t, http.MethodGet, server.URL+chunk.URL, nil)
-		if response.StatusCode != http.StatusOK || checkFile(body, chunk) != nil || response.Header.Get("ETag") != `"`+chunk.SHA256.String()+`"` {
-			t.Errorf("chunk %d: %s, %d bytes", chunk.Index, response.Status, len(body))
-		}
-		response, rest := get(t, http.MethodGet, server.URL+chunk.URL, http.Header{"Range": {"bytes=7-"}})
-		if response.StatusCode != http.StatusPartialContent || !bytes.Equal(rest, body[7:]) {
-			t.Errorf("chunk %d from 7 on: %s, %d bytes", chunk.Index, response.Status, len(rest))
-		}
-		response, _ = get(t, http.MethodGet, server.URL+chunk.URL, http.Header{"Range": {"bytes=99999999-"}})
-		if response.StatusCode != http.StatusRequestedRangeNotSatisfiable {
-			t.Errorf("beyond the end: %s", response.Status)
-		}
-	}
-	for _, path := range []string{"", "1", "1/", "2/" + ManifestFile, "01/" + ManifestFile, "1/other", "1/../1/" + ManifestFile + "x", "1/000099.zst", "1/000000.zst/", "%2e%2e/1/000000.zst"} {
-		if response, _ := get(t, http.MethodGet, server.URL+pathPrefix+path, nil); response.StatusCode != http.StatusNotFound {
-			t.Errorf("%q: %s", path, response.Status)
-		}
-	}
-	if response, _ := get(t, http.MethodPost, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") == "" {
-		t.Errorf("POST: %s", response.Status)
-	}
-	if response, body := get(t, http.MethodHead, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusOK || len(body) != 0 {
-		t.Errorf("HEAD: %s", response.Status)
-	}
-	must(t, d.Prune(0))
-	if response, _ := get(t, http.MethodGet, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusNotFound {
-		t.Errorf("a pruned one: %s", response.Status)
-	}
-}
-
-// The Go SDK reads what is served, from any byte on.
-func TestClientDownloads(t *testing.T) {
-	_, d, server := served(t)
-	chunk := d.List()[0].Chunks[0]
-	c, err := client.New(server.URL)
-	must(t, err)
-	source := NewSource(server.URL, c)
-	_, whole := get(t, http.MethodGet, server.URL+chunk.URL, nil)
-	for _, from := range []uint64{0, 1, chunk.SizeBytes - 1} {
-		body, start, err := source.Chunk(t.Context(), chunk.URL, from)
-		must(t, err)
-		data, err := io.ReadAll(body)
-		must(t, errors.Join(err, body.Close()))
-		if start != from || !bytes.Equal(data, whole[from:]) {
-			t.Errorf("from %d: start %d, %d bytes", from, start, len(data))
-		}
-	}
-	var refused *client.StatusError
-	_, _, err = source.Chunk(t.Context(), pathPrefix+"9/000000.zst", 0)
-	if !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
-		t.Errorf("what is not there: %v", err)
-	}
-	for _, path := range []string{"", "snapshots/1", "//elsewhere/x", "http://elsewhere/x"} {
-		_, _, err := source.Chunk(t.Context(), path, 0)
-		requireIs(t, path, err, client.ErrBadAnswer)
-	}
+	return c, d
 }
 
 func TestExport(t *testing.T) {
-	c, d, _ := served(t)
+	c, d := made(t)
 	path := filepath.Join(d.path, "1")
 	archive := filepath.Join(t.TempDir(), "snapshot.zip")
 	file, err := os.Create(archive)
@@ -302,7 +216,7 @@ func TestExport(t *testing.T) {
 
 // A store that has a chain is not filled.
 func TestImportRefuses(t *testing.T) {
-	c, d, _ := served(t)
+	c, d := made(t)
 	_, err := Import(t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{}, c.store, noProgress)
 	requireIs(t, "a store with a chain", err, chain.ErrBadEntry)
 	_, err = Import(t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{Genesis: types.BlockHash{1}}, openStore(t), noProgress)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,9 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // ErrNone: no node that answers offers a snapshot that is wanted.
@@ -28,29 +28,14 @@ var ErrNone = errors.New("no upstream offers a snapshot")
 type Source interface {
 	// Name says which node it is, in messages.
 	Name() string
-	// Snapshot is its newest one at or below a block, nil where there is none.
-	Snapshot(ctx context.Context, block api.BlockRef) (*Manifest, error)
+	// Snapshot is its newest one at or below a height, or below none for [AnyHeight]; nil where there is none.
+	Snapshot(ctx context.Context, atMost types.Height) (*Manifest, error)
 	// Chunk reads a chunk's file at its url from a byte on; start is the byte that body begins with, from or 0.
 	Chunk(ctx context.Context, url string, from uint64) (body io.ReadCloser, start uint64, err error)
 }
 
-// NewSource is the node that a client calls, which has a URL to be shown.
-func NewSource(url string, c *client.Client) Source { return node{url, c} }
-
-type node struct {
-	url    string
-	client *client.Client
-}
-
-func (n node) Name() string { return n.url }
-
-func (n node) Snapshot(ctx context.Context, block api.BlockRef) (*Manifest, error) {
-	return n.client.StateSnapshot(ctx, block)
-}
-
-func (n node) Chunk(ctx context.Context, url string, from uint64) (io.ReadCloser, uint64, error) {
-	return n.client.Download(ctx, url, from)
-}
+// AnyHeight asks a [Source] for its newest snapshot.
+const AnyHeight = types.Height(math.MaxUint64)
 
 // Download says how a snapshot is fetched.
 type Download struct {
@@ -169,7 +154,7 @@ func (f *fetcher) fetch(ctx context.Context, m Manifest, sources []Source, dir s
 	j := job{fetcher: f, manifest: m, sources: sources, dir: dir}
 	first := 0 // chunk after the genesis: with that it is known whether the chain is the one that is asked for
 	var genesis []byte
-	for ; m.Chunks[first].Kind == api.SnapshotGenesis; first++ {
+	for ; m.Chunks[first].Kind == KindGenesis; first++ {
 		piece, err := j.chunk(ctx, m.Chunks[first])
 		if err != nil {
 			return err
@@ -231,7 +216,7 @@ func (j *job) checkGenesis(encoded []byte) error {
 }
 
 // rest fetches chunks, some at a time.
-func (j *job) rest(ctx context.Context, chunks []api.SnapshotChunk) error {
+func (j *job) rest(ctx context.Context, chunks []Chunk) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
@@ -250,7 +235,7 @@ func (j *job) rest(ctx context.Context, chunks []api.SnapshotChunk) error {
 }
 
 // chunk fetches a chunk unless it is there, and checks it alone. It returns the piece that one of the genesis holds.
-func (j *job) chunk(ctx context.Context, c api.SnapshotChunk) ([]byte, error) {
+func (j *job) chunk(ctx context.Context, c Chunk) ([]byte, error) {
 	if data, err := readFile(os.DirFS(j.dir), c); err == nil {
 		return j.have(data, c)
 	}
@@ -274,7 +259,7 @@ func (j *job) chunk(ctx context.Context, c api.SnapshotChunk) ([]byte, error) {
 }
 
 // have checks a chunk of which the SHA-256 is the manifest's.
-func (j *job) have(data []byte, c api.SnapshotChunk) ([]byte, error) {
+func (j *job) have(data []byte, c Chunk) ([]byte, error) {
 	opened, err := openChunk(data, c.Kind, j.manifest.StateRoot)
 	if err != nil {
 		return nil, err
@@ -284,7 +269,7 @@ func (j *job) have(data []byte, c api.SnapshotChunk) ([]byte, error) {
 }
 
 // from gets what is missing of a chunk's file from a source, and the file its name once it is the manifest's.
-func (j *job) from(ctx context.Context, source Source, c api.SnapshotChunk) ([]byte, error) {
+func (j *job) from(ctx context.Context, source Source, c Chunk) ([]byte, error) {
 	final := filepath.Join(j.dir, fileName(c.Index))
 	part := final + partSuffix
 	if err := j.continueFile(ctx, source, c, part); err != nil {
@@ -301,7 +286,7 @@ func (j *job) from(ctx context.Context, source Source, c api.SnapshotChunk) ([]b
 }
 
 // continueFile appends to a chunk's file what a source gives from there on, until it has the manifest's size.
-func (j *job) continueFile(ctx context.Context, source Source, c api.SnapshotChunk, part string) (err error) {
+func (j *job) continueFile(ctx context.Context, source Source, c Chunk, part string) (err error) {
 	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err

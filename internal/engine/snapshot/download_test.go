@@ -17,7 +17,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -36,7 +35,7 @@ var errFault = errors.New("a planted fault")
 
 func (s *fakeSource) Name() string { return s.name }
 
-func (s *fakeSource) Snapshot(_ context.Context, block api.BlockRef) (*Manifest, error) {
+func (s *fakeSource) Snapshot(_ context.Context, atMost types.Height) (*Manifest, error) {
 	if s.files == nil {
 		return nil, nil
 	}
@@ -44,7 +43,7 @@ func (s *fakeSource) Snapshot(_ context.Context, block api.BlockRef) (*Manifest,
 	if err == nil && s.manifest != nil {
 		s.manifest(&m)
 	}
-	if block.Resolve(m.Height) < m.Height {
+	if atMost < m.Height {
 		return nil, err
 	}
 	return &m, err
@@ -252,7 +251,7 @@ func TestFetchForgets(t *testing.T) {
 // unanswering is a source that does not answer.
 type unanswering struct{ *fakeSource }
 
-func (unanswering) Snapshot(context.Context, api.BlockRef) (*Manifest, error) { return nil, errFault }
+func (unanswering) Snapshot(context.Context, types.Height) (*Manifest, error) { return nil, errFault }
 
 // What was fetched of a snapshot whose source does not answer any more is not mixed with another of the same block.
 func TestFetchOfAnotherOfTheBlock(t *testing.T) {

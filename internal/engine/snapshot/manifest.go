@@ -8,12 +8,48 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Manifest is what a snapshot says of itself.
-type Manifest = api.StateSnapshot
+// Manifest is what a snapshot says of itself (docs/protocol.md, "Snapshots"). Its JSON is the file [ManifestFile].
+type Manifest struct {
+	Height         types.Height    `json:"height"` // of the block after which the state is
+	BlockHash      types.BlockHash `json:"block_hash"`
+	StateRoot      types.StateRoot `json:"state_root"`
+	Format         string          `json:"format"` // of the chunks
+	Accounts       uint64          `json:"accounts"`
+	Contracts      uint64          `json:"contracts"`
+	StorageEntries uint64          `json:"storage_entries"` // keys of contracts' storage
+	SizeBytes      uint64          `json:"size_bytes"`      // of all chunks
+	ChunkCount     uint64          `json:"chunk_count"`
+	Chunks         []Chunk         `json:"chunks"`     // in the order in which they are read
+	CreatedAt      uint64          `json:"created_at"` // in Unix seconds
+	ChainID        uint64          `json:"chainId"`
+	GenesisHash    types.BlockHash `json:"genesisHash"` // of block 0
+	Header         types.Hex       `json:"header"`      // bincode(SignedHeader) of the block
+}
+
+// Chunk is a file of a snapshot.
+type Chunk struct {
+	Index     uint64       `json:"index"` // its place in the list
+	SHA256    types.Digest `json:"sha256"`
+	SizeBytes uint64       `json:"size_bytes"` // of the file, which is compressed with zstd
+	URL       string       `json:"url"`        // relative to a node's public address
+	Kind      Kind         `json:"kind"`
+}
+
+// Kind says what a chunk holds.
+type Kind string
+
+// The kinds of chunks, in the order in which they come.
+const (
+	KindGenesis   Kind = "genesis"   // the chain's genesis
+	KindBlock     Kind = "block"     // the block after which the state is, with what its execution gave
+	KindState     Kind = "state"     // state keys and values
+	KindCode      Kind = "code"      // contracts' codes
+	KindContracts Kind = "contracts" // the contracts in the order of their deployment
+	KindHolders   Kind = "holders"   // who holds tokens, as Transfer events say
+)
 
 // format names the encoding of chunks.
 const format = "cairn-snapshot-1"
@@ -52,17 +88,15 @@ func Unusable(err error) bool {
 }
 
 // kinds are those of chunks in their order.
-var kinds = []api.SnapshotKind{
-	api.SnapshotGenesis, api.SnapshotBlock, api.SnapshotState, api.SnapshotCode, api.SnapshotContracts, api.SnapshotHolders,
-}
+var kinds = []Kind{KindGenesis, KindBlock, KindState, KindCode, KindContracts, KindHolders}
 
 func fileName(index uint64) string { return fmt.Sprintf("%06d.zst", index) }
 
-// pathPrefix begins the paths under which a node serves its snapshots.
-const pathPrefix = "/snapshots/"
+// PathPrefix begins the paths under which a node serves its snapshots.
+const PathPrefix = "/snapshots/"
 
 func chunkPath(height types.Height, index uint64) string {
-	return fmt.Sprintf("%s%d/%s", pathPrefix, height, fileName(index))
+	return fmt.Sprintf("%s%d/%s", PathPrefix, height, fileName(index))
 }
 
 // readManifest reads the manifest of a snapshot and checks it against itself.
@@ -108,7 +142,7 @@ func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 		return refuse("it lists %d chunks and says %d, at most %d", len(m.Chunks), m.ChunkCount, maxChunks)
 	}
 	var size uint64
-	of := make(map[api.SnapshotKind]int)
+	of := make(map[Kind]int)
 	last := 0
 	for i, c := range m.Chunks {
 		kind := slices.Index(kinds, c.Kind)

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -36,7 +35,7 @@ type whole struct {
 }
 
 // readFile reads a chunk's file and holds it to the manifest.
-func readFile(fsys fs.FS, c api.SnapshotChunk) ([]byte, error) {
+func readFile(fsys fs.FS, c Chunk) ([]byte, error) {
 	file, err := fsys.Open(fileName(c.Index))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -49,7 +48,7 @@ func readFile(fsys fs.FS, c api.SnapshotChunk) ([]byte, error) {
 }
 
 // checkFile holds a chunk's file to the manifest.
-func checkFile(data []byte, c api.SnapshotChunk) error {
+func checkFile(data []byte, c Chunk) error {
 	switch {
 	case uint64(len(data)) != c.SizeBytes:
 		return fmt.Errorf("%w: it has %d bytes or more, the manifest says %d", ErrDamaged, len(data), c.SizeBytes)
@@ -61,7 +60,7 @@ func checkFile(data []byte, c api.SnapshotChunk) error {
 
 // content is a chunk, decoded and checked alone.
 type content struct {
-	kind      api.SnapshotKind
+	kind      Kind
 	piece     []byte // of the genesis or the block
 	run       provenRun
 	codes     [][]byte
@@ -71,25 +70,25 @@ type content struct {
 
 // openChunk decodes a chunk's file, which is the manifest's, and checks all that can be said of it alone: entries of the
 // state against the state root.
-func openChunk(data []byte, kind api.SnapshotKind, root types.StateRoot) (c content, err error) {
+func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err error) {
 	c.kind = kind
 	plain, err := decompress(data)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrFalse, err)
 	}
 	switch kind {
-	case api.SnapshotGenesis, api.SnapshotBlock:
+	case KindGenesis, KindBlock:
 		c.piece = plain
-	case api.SnapshotState:
+	case KindState:
 		var chunk stateChunk
 		if chunk, err = decodeState(plain); err == nil {
 			c.run, err = chunk.prove(root)
 		}
-	case api.SnapshotCode:
+	case KindCode:
 		c.codes, err = decodeCodes(plain)
-	case api.SnapshotContracts:
+	case KindContracts:
 		c.contracts, err = decodeDeployments(plain)
-	case api.SnapshotHolders:
+	case KindHolders:
 		c.holders, err = decodeHolders(plain)
 	}
 	if err != nil && !errors.Is(err, ErrFalse) {
@@ -132,7 +131,7 @@ func read(ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func
 
 // opened is a chunk that was opened, or why it was not.
 type opened struct {
-	api.SnapshotChunk
+	Chunk
 	content
 	err error
 }
@@ -149,7 +148,7 @@ func ahead(ctx context.Context, fsys fs.FS, m Manifest) func(yield func(opened) 
 				chunk, result := m.Chunks[next], make(chan opened, 1)
 				waiting = append(waiting, result)
 				group.Go(func() {
-					o := opened{SnapshotChunk: chunk}
+					o := opened{Chunk: chunk}
 					var data []byte
 					if data, o.err = readFile(fsys, chunk); o.err == nil {
 						o.content, o.err = openChunk(data, chunk.Kind, m.StateRoot)
@@ -200,15 +199,15 @@ type reader struct {
 
 func (r *reader) take(c content) error {
 	switch c.kind {
-	case api.SnapshotGenesis:
+	case KindGenesis:
 		return r.join(&r.genesisBytes, c.piece, maxGenesis)
-	case api.SnapshotBlock:
+	case KindBlock:
 		return r.join(&r.blockBytes, c.piece, maxBlock)
-	case api.SnapshotState:
+	case KindState:
 		return r.takeRun(c.run)
-	case api.SnapshotCode:
+	case KindCode:
 		return r.takeCodes(c.codes)
-	case api.SnapshotContracts:
+	case KindContracts:
 		return r.takeContracts(c.contracts)
 	default:
 		return r.takeHolders(c.holders)

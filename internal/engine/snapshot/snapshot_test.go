@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -78,8 +77,8 @@ func TestSizeOfChunks(t *testing.T) {
 		must(t, err)
 		plain, err := decompress(data)
 		must(t, err)
-		if chunk.Kind == api.SnapshotState {
-			if runs++; m.Chunks[i+1].Kind == api.SnapshotState && len(plain) < maxChunkBytes/2 {
+		if chunk.Kind == KindState {
+			if runs++; m.Chunks[i+1].Kind == KindState && len(plain) < maxChunkBytes/2 {
 				t.Errorf("chunk %d has %d bytes decompressed", i, len(plain))
 			}
 			decoded, err := decodeState(plain)

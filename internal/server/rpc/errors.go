@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -44,6 +45,9 @@ var translations = []struct {
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
 	{aside.ErrQuarantined, api.ErrQuarantined},
 	{chain.ErrNoState, api.ErrNoState},
+	{replica.ErrBusy, api.ErrBusy},
+	{replica.ErrReadOnly, api.ErrReadOnly},
+	{replica.ErrNoPrimary, api.ErrNoPrimary},
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
 	{sequencer.ErrTimeTooFar, api.ErrOutOfRange},
 }
@@ -70,9 +74,14 @@ func (s *Server) public(err error) error {
 		return withData(api.ErrPruned, "oldestHeight", s.chain.OldestHeight())
 	}
 	for _, t := range translations {
-		if errors.Is(err, t.from) {
-			return t.to
+		if !errors.Is(err, t.from) {
+			continue
 		}
+		var elsewhere *replica.ElsewhereError
+		if errors.As(err, &elsewhere) {
+			return withData(t.to, "primary", elsewhere.Primary)
+		}
+		return t.to
 	}
 	if errors.As(err, new(*vm.Fault)) { // the log has it already
 		return api.ErrEngineFailed

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
@@ -195,7 +193,7 @@ func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 
 var errNotTold = errors.New("this node does not tell it")
 
-func (l *link) Receipts(context.Context, []types.TxID) ([]*api.Receipt, error) {
+func (l *link) Receipts(context.Context, []types.TxID) ([]*replica.ToldReceipt, error) {
 	return nil, errNotTold // only for people who look into a halt
 }
 
@@ -235,7 +233,7 @@ func (l *link) Send(ctx context.Context, encoded [][]byte) []error {
 		var errs []error
 		for _, r := range p.sends.AddMany(ctx, encoded, l.from.node.name) {
 			if r.Err != nil { // as over JSON-RPC
-				r.Err = &client.Error{Code: api.CodeNotAllowed, Message: r.Err.Error()}
+				r.Err = &replica.Refusal{Why: replica.RefusedForGood, Err: r.Err}
 			}
 			errs = append(errs, r.Err)
 		}

@@ -1,8 +1,10 @@
-package replica
+package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,10 +12,18 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestBundleOfANode has a node not give a bundle: only what it says is to come is waited for.
 func TestBundleOfANode(t *testing.T) {
@@ -24,18 +34,22 @@ func TestBundleOfANode(t *testing.T) {
 		why    error
 		holds  func(error) bool
 	}{
-		{"to come", http.StatusNotFound, api.ErrProofNotReady, func(err error) bool { return errors.Is(err, ErrNotProven) }},
+		{"to come", http.StatusNotFound, api.ErrProofNotReady, func(err error) bool { return errors.Is(err, replica.ErrNotProven) }},
 		{"not stored", http.StatusNotFound, stored, func(err error) bool {
-			var none *noProof
-			var fault *faultError
-			return errors.As(err, &none) && *none == noProof{7, true, 3, 9} && errors.As(err, &fault) && fault.cause == Stalled
+			var none *replica.NoProof
+			var fault *replica.FaultError
+			return errors.As(err, &none) && *none == (replica.NoProof{Height: 7, Stored: true, Oldest: 3, Newest: 9}) && errors.As(err, &fault) && fault.Cause == replica.Stalled
 		}},
 		{"none at all", http.StatusNotFound, api.ErrProofNotStored, func(err error) bool {
-			var none *noProof
-			return errors.As(err, &none) && !none.stored
+			var none *replica.NoProof
+			return errors.As(err, &none) && !none.Stored
 		}},
-		{"busy", http.StatusServiceUnavailable, nil, func(err error) bool { return errors.As(err, new(*client.StatusError)) && !errors.Is(err, ErrNotProven) }},
-		{"too large", http.StatusOK, nil, func(err error) bool { return errors.Is(err, client.ErrTooLarge) && !errors.Is(err, ErrNotProven) }},
+		{"busy", http.StatusServiceUnavailable, nil, func(err error) bool {
+			return errors.As(err, new(*client.StatusError)) && !errors.Is(err, replica.ErrNotProven)
+		}},
+		{"too large", http.StatusOK, nil, func(err error) bool {
+			return errors.Is(err, client.ErrTooLarge) && !errors.Is(err, replica.ErrNotProven)
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetProof.Name, func(context.Context, api.GetProofParams) (api.BlockProof, error) {
@@ -52,7 +66,7 @@ func TestBundleOfANode(t *testing.T) {
 			})
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			source, err := NewSource(server.URL)
+			source, err := New(server.URL)
 			check(t, err)
 			defer source.Close()
 			if _, err := source.Bundle(t.Context(), 7, 5); !test.holds(err) {
@@ -82,7 +96,7 @@ func TestHeadersOfANode(t *testing.T) {
 	check(t, err)
 	server := httptest.NewServer(rpc)
 	defer server.Close()
-	source, err := NewSource(server.URL)
+	source, err := New(server.URL)
 	check(t, err)
 	defer source.Close()
 	for _, test := range []struct{ to, from types.Height }{{300, 300 - api.MaxBlocks + 1}, {280, oldest}, {oldest, oldest}} {
@@ -96,10 +110,39 @@ func TestHeadersOfANode(t *testing.T) {
 			}
 		}
 	}
-	if _, err := source.Headers(t.Context(), oldest-1); !errors.Is(err, api.ErrPruned) {
+	if _, err := source.Headers(t.Context(), oldest-1); !errors.Is(err, api.ErrPruned) || !errors.As(err, new(*replica.Refusal)) {
 		t.Errorf("headers that are gone: %v", err)
 	}
-	if _, _, err := source.Parameters(t.Context(), 7); !errors.Is(err, chain.ErrNoState) || !isFinal(err) {
+	if _, _, err := source.Parameters(t.Context(), 7); !errors.Is(err, chain.ErrNoState) || !errors.As(err, new(*replica.Refusal)) {
 		t.Errorf("the parameters of a node without state: %v", err)
+	}
+}
+
+// TestCodeThatANodeLacks is refused by the node, which is then left for another.
+func TestCodeThatANodeLacks(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			ID     json.RawMessage `json:"id"`
+			Params []string        `json:"params"`
+		}
+		check(t, json.NewDecoder(r.Body).Decode(&request))
+		answer := fmt.Sprintf(`"result":"0x%s"`, "0a0b")
+		if request.Params[0] == (types.CodeHash{}).String() {
+			answer = fmt.Sprintf(`"error":{"code":%d,"message":"none","data":{"reason":"no_such_code"}}`, api.CodeNoContract)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answer)
+		check(t, err)
+	}))
+	defer server.Close()
+	source, err := New(server.URL)
+	check(t, err)
+	defer source.Close()
+	if code, err := source.Code(t.Context(), types.CodeHash{1}); err != nil || string(code) != "\n\v" {
+		t.Errorf("a code is %x, %v", code, err)
+	}
+	var fault *replica.FaultError
+	if _, err := source.Code(t.Context(), types.CodeHash{}); !errors.As(err, &fault) || fault.Cause != replica.Stalled {
+		t.Errorf("a code that is not there: %v", err)
 	}
 }

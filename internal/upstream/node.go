@@ -1,0 +1,274 @@
+// Package upstream is the node on the other end of a wire, as the engine asks it: where a replica's blocks and a snapshot's chunks
+// come from. It turns answers of the RPC interface into the engine's own words, and refusals into its errors.
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Node is a node at a URL: a replica.Source and a snapshot.Source. It is safe for concurrent use.
+type Node struct {
+	name     string
+	client   *client.Client
+	follower string // names this process to the node, which counts its followers
+}
+
+// New is the node at an http or https URL.
+func New(address string, options ...client.Option) (*Node, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
+	}
+	c, err := client.New(address, options...)
+	if err != nil {
+		return nil, err
+	}
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+	return &Node{name: parsed.Redacted(), client: c, follower: hex.EncodeToString(id[:])}, nil
+}
+
+// Name is the URL, without secrets.
+func (n *Node) Name() string { return n.name }
+
+// Close ends the connections.
+func (n *Node) Close() { n.client.Close() }
+
+// Probe implements replica.Source.
+func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error) {
+	var batch client.Batch
+	info := client.Add(&batch, api.GetNodeInfo, api.NoParams{})
+	status := client.Add(&batch, api.GetSyncStatus, api.NoParams{})
+	blocks := client.Add(&batch, api.GetBlocks, n.blockRange(at, at, false))
+	if err := batch.Send(ctx, n.client); err != nil {
+		return replica.Probe{}, refused(err)
+	}
+	node, err := info.Result()
+	if err != nil {
+		return replica.Probe{}, refused(err)
+	}
+	progress, err := status.Result()
+	if err != nil {
+		return replica.Probe{}, refused(err)
+	}
+	p := replica.Probe{Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: max(progress.LocalHeight, progress.PrimaryHeight)}
+	items, err := blocks.Result()
+	if answerIn(err) != nil { // that block is pruned there
+		return p, nil
+	}
+	if err != nil {
+		return replica.Probe{}, err
+	}
+	p.Header, err = headerOf(items)
+	return p, err
+}
+
+func (n *Node) blockRange(from, to types.Height, transactions bool) api.GetBlocksParams {
+	return api.GetBlocksParams{Range: api.BlockRange{
+		From: from, To: to, IncludeTransactions: transactions, RawOnly: true, Follower: n.follower,
+	}}
+}
+
+func headerOf(items []api.BlockItem) (*types.SignedHeader, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	header, err := decodeHeader(items[0])
+	return &header, err
+}
+
+func decodeHeader(item api.BlockItem) (types.SignedHeader, error) {
+	header, err := types.DecodeSignedHeader(item.Raw)
+	if err != nil {
+		return header, fmt.Errorf("%w: a header: %w", client.ErrBadAnswer, err)
+	}
+	return header, nil
+}
+
+// Blocks implements replica.Source.
+func (n *Node) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
+	var answer json.RawMessage
+	if err := n.client.Raw(ctx, api.GetBlocks.Name, []any{n.blockRange(from, to, true).Range}, &answer); err != nil {
+		return nil, refused(err)
+	}
+	// An answer has megabytes of hex: encoding/json takes a few times as long, and so does a decoding of all members.
+	blocks, err := jsonrpc.StringMembers(answer, "raw")
+	for i, text := range blocks {
+		var raw api.Data
+		if err == nil {
+			err = raw.UnmarshalText(text)
+		}
+		blocks[i] = raw
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrBadAnswer, err)
+	}
+	return blocks, nil
+}
+
+// Header implements replica.Source.
+func (n *Node) Header(ctx context.Context, height types.Height) (*types.SignedHeader, error) {
+	items, err := client.Invoke(ctx, n.client, api.GetBlocks, n.blockRange(height, height, false))
+	if err != nil {
+		return nil, refused(err)
+	}
+	return headerOf(items)
+}
+
+// Headers implements replica.Source.
+func (n *Node) Headers(ctx context.Context, to types.Height) ([]types.SignedHeader, error) {
+	ask := func(from types.Height) ([]api.BlockItem, error) {
+		return client.Invoke(ctx, n.client, api.GetBlocks, n.blockRange(from, to, false))
+	}
+	from := to - min(to, api.MaxBlocks-1)
+	items, err := ask(from)
+	if answer := answerIn(err); errors.Is(err, api.ErrPruned) {
+		if oldest, ok := heightIn(answer.Data["oldestHeight"]); ok && from < oldest && oldest <= to {
+			items, err = ask(oldest)
+		}
+	}
+	headers := make([]types.SignedHeader, len(items))
+	for i := 0; i < len(items) && err == nil; i++ {
+		headers[i], err = decodeHeader(items[i])
+	}
+	return headers, refused(err)
+}
+
+// Receipts implements replica.Source.
+func (n *Node) Receipts(ctx context.Context, ids []types.TxID) ([]*replica.ToldReceipt, error) {
+	var batch client.Batch
+	asked := make([]client.Pending[*api.Receipt], len(ids))
+	for i, id := range ids {
+		asked[i] = client.Add(&batch, api.GetTransactionReceipt, api.TransactionParams{Hash: id})
+	}
+	if err := batch.Send(ctx, n.client); err != nil {
+		return nil, refused(err)
+	}
+	receipts := make([]*replica.ToldReceipt, len(ids))
+	for i, a := range asked {
+		said, err := a.Result()
+		if err == nil && said != nil {
+			receipts[i], err = toldReceipt(said)
+		}
+		if err != nil {
+			return nil, refused(err)
+		}
+	}
+	return receipts, nil
+}
+
+// maxAccessBytes bounds an access list.
+const maxAccessBytes = 256 << 20
+
+// Accesses implements replica.Source.
+func (n *Node) Accesses(ctx context.Context, height types.Height) ([]types.Access, error) {
+	var encoded []byte
+	cursor := ""
+	for {
+		page, err := n.client.AccessList(ctx, api.AtHeight(height), cursor)
+		if err != nil {
+			return nil, refused(err)
+		}
+		encoded = append(encoded, page.Data...)
+		if page.Cursor == nil {
+			return types.DecodeAccesses(encoded)
+		}
+		if len(page.Data) == 0 || len(encoded) > maxAccessBytes {
+			return nil, fmt.Errorf("%w: an access list without end", client.ErrBadAnswer)
+		}
+		cursor = *page.Cursor
+	}
+}
+
+// Bundle implements replica.Source.
+func (n *Node) Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
+	bundle, err := n.client.ProofBundle(ctx, height, limit)
+	switch {
+	case errors.Is(err, api.ErrProofNotReady):
+		return nil, replica.ErrNotProven
+	case errors.Is(err, api.ErrProofNotStored):
+		return nil, replica.Faulty(replica.Stalled, "%w: %w", newNoProof(height, answerIn(err)), err)
+	}
+	return bundle, refused(err)
+}
+
+// Parameters implements replica.Source.
+func (n *Node) Parameters(ctx context.Context, height types.Height) (encoded []byte, proof tree.Proof, err error) {
+	info, err := client.Invoke(ctx, n.client, api.GetParameters, api.ParametersParams{Block: api.AtHeight(height)})
+	if errors.Is(err, api.ErrNoState) {
+		return nil, proof, fmt.Errorf("%w: %w", chain.ErrNoState, refused(err))
+	}
+	if err != nil {
+		return nil, proof, refused(err)
+	}
+	if info.Proof == nil || info.Proof.Value == nil || info.Height != height {
+		return nil, proof, replica.Faulty(replica.Stalled, "it has no proof of the parameters after block %d any more", height)
+	}
+	proof.End.Kind = tree.EndLeaf // the key is always there
+	for _, sibling := range info.Proof.Siblings {
+		digest, err := poseidon.ParseDigest(sibling)
+		if err != nil {
+			return nil, proof, fmt.Errorf("%w: a Merkle proof: %w", client.ErrBadAnswer, err)
+		}
+		proof.Siblings = append(proof.Siblings, digest)
+	}
+	return *info.Proof.Value, proof, nil
+}
+
+// Code implements replica.Source.
+func (n *Node) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) {
+	code, err := n.client.Code(ctx, hash)
+	if answer := answerIn(err); answer != nil && answer.Code == api.CodeNoContract {
+		return nil, replica.Faulty(replica.Stalled, "it does not have the code %s: %w", hash, err)
+	}
+	return code, refused(err)
+}
+
+// Watch implements replica.Source.
+func (n *Node) Watch(ctx context.Context, head func(types.Height)) error {
+	for block, err := range n.client.SubscribeBlocks(ctx, nil) {
+		if err != nil {
+			return refused(err)
+		}
+		head(block.Height)
+	}
+	return ctx.Err()
+}
+
+// Send implements replica.Source.
+func (n *Node) Send(ctx context.Context, encoded [][]byte) []error {
+	errs := make([]error, len(encoded))
+	if len(encoded) == 1 {
+		_, err := client.Invoke(ctx, n.client, api.SendRawTransaction, api.RawTransactionParams{Transaction: encoded[0]})
+		errs[0] = refused(err)
+		return errs
+	}
+	var batch client.Batch
+	sent := make([]client.Pending[types.TxID], len(encoded))
+	for i, tx := range encoded {
+		sent[i] = client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx})
+	}
+	err := batch.Send(ctx, n.client)
+	for i := range sent {
+		if errs[i] = err; err == nil {
+			_, errs[i] = sent[i].Result()
+		}
+		errs[i] = refused(errs[i])
+	}
+	return errs
+}

@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// refused makes a [replica.Refusal] of an error that the node answered with; others are returned as they are.
+func refused(err error) error {
+	if answer := answerIn(err); answer != nil {
+		return &replica.Refusal{Why: kindOf(answer), Err: err}
+	}
+	return err
+}
+
+// answerIn is the error in err that the node answered with, nil where it did not.
+func answerIn(err error) *client.Error {
+	var answer *client.Error
+	_ = errors.As(err, &answer) // answer stays nil
+	return answer
+}
+
+func kindOf(answer *client.Error) replica.RefusalKind {
+	switch {
+	case errors.Is(answer, api.ErrAlreadyKnown):
+		return replica.RefusedKnown
+	case errors.Is(answer, api.ErrAboveHead):
+		return replica.RefusedEarly
+	case answer.Code == jsonrpc.CodeLimit:
+		return replica.RefusedBusy
+	case answer.Code == jsonrpc.CodeInternal:
+		return replica.RefusedFailed
+	case answer.Code == api.CodeMempoolFull:
+		return replica.RefusedFull
+	case answer.Code == api.CodeReadOnly:
+		return replica.RefusedReadOnly
+	}
+	return replica.RefusedForGood
+}
+
+// newNoProof reads what a node said of a proof that it does not have.
+func newNoProof(h types.Height, answer *client.Error) *replica.NoProof {
+	oldest, ok := heightIn(answer.Data["oldest"])
+	newest, also := heightIn(answer.Data["newest"])
+	return &replica.NoProof{Height: h, Stored: ok && also, Oldest: oldest, Newest: newest}
+}
+
+func heightIn(value any) (types.Height, bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	h, err := strconv.ParseUint(number.String(), 10, 64)
+	return types.Height(h), err == nil
+}
