@@ -27,7 +27,7 @@ var (
 	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
-		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one.", ErrPruned)
+		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO.", ErrPruned)
 )
 
 // Bounds of [GetTransactionsByAddress], [ListRecentTransactions] and [GetBlocks].
@@ -41,6 +41,11 @@ const (
 	MaxBlocks                 = 256
 	MaxBlocksBytes            = 16 << 20
 )
+
+// BlocksPath begins the path under which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal, is
+// bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks gives of it, [MaxBlocksBytes] being
+// those of the blocks. The parameter follower is [BlockRange]'s.
+const BlocksPath = "/blocks/"
 
 // GetBlockByNumberParams are the parameters of [GetBlockByNumber].
 type GetBlockByNumberParams struct {

@@ -2,8 +2,11 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -24,6 +27,38 @@ func (c *Client) Blocks(ctx context.Context, from, to types.Height, transactions
 	return Invoke(ctx, c, api.GetBlocks, api.GetBlocksParams{
 		Range: api.BlockRange{From: from, To: to, IncludeTransactions: transactions},
 	})
+}
+
+// maxBlocksFile is how long the answer of [Client.EncodedBlocks] may be: blocks of [api.MaxBlocksBytes], or one that is larger.
+const maxBlocksFile = max(api.MaxBlocksBytes, maxEncodedBlock) + 8 + 8*api.MaxBlocks
+
+const maxEncodedBlock = types.MaxBlockBytes + types.SignedHeaderBytes + 8
+
+// EncodedBlocks are bincode(Block) of the blocks from one height to another, both included, ascending: like [Client.Blocks], but
+// downloaded as bytes. follower, unless it is empty, names a node that follows this one, in at most [api.MaxFollowerBytes]. The
+// node answers with at most [api.MaxBlocks]. Errors are [ErrBadAnswer], [ErrTooLarge] and those of [Client.Download].
+func (c *Client) EncodedBlocks(ctx context.Context, from, to types.Height, follower string) ([][]byte, error) {
+	path := fmt.Sprintf("%s%d-%d", api.BlocksPath, from, to)
+	if follower != "" {
+		path += "?follower=" + url.QueryEscape(follower)
+	}
+	answer, err := c.file(ctx, path, maxBlocksFile)
+	if err != nil {
+		return nil, err
+	}
+	return decodeBlocks(answer)
+}
+
+func decodeBlocks(answer []byte) ([][]byte, error) {
+	d := codec.NewDecoder(answer)
+	blocks := make([][]byte, d.Length(api.MaxBlocks, 8))
+	for i := range blocks {
+		blocks[i] = d.Bytes(maxEncodedBlock)
+	}
+	if err := d.Finish(); err != nil {
+		return nil, fmt.Errorf("%w: blocks: %w", ErrBadAnswer, err)
+	}
+	return blocks, nil
 }
 
 // Transaction is a pending or included transaction, nil when it is neither.

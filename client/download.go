@@ -1,7 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +25,43 @@ const maxRefusal = 512
 // on (RFC 9110, section 14.2). start is the byte that body begins with: from, or 0 where the node knows no ranges. The
 // caller closes body. Nothing but ctx ends it. A status that says no is a [*StatusError].
 func (c *Client) Download(ctx context.Context, path string, from uint64) (body io.ReadCloser, start uint64, err error) {
+	response, start, err := c.get(ctx, path, from)
+	if err != nil {
+		return nil, 0, err
+	}
+	return response.Body, start, nil
+}
+
+// ErrTooLarge: what the node gives is larger than was asked for.
+var ErrTooLarge = errors.New("it is too large")
+
+// file downloads a whole file of at most limit bytes. Errors are [ErrTooLarge] and those of [Client.Download].
+func (c *Client) file(ctx context.Context, path string, limit int64) (content []byte, err error) {
+	response, _, err := c.get(ctx, path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.ContentLength > limit {
+		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrTooLarge, response.ContentLength, limit)
+	}
+	var read bytes.Buffer
+	// What is announced need not come: no more is set aside for it than a part.
+	read.Grow(int(min(max(0, response.ContentLength), maxAhead)) + bytes.MinRead)
+	if _, err := read.ReadFrom(io.LimitReader(response.Body, limit+1)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if int64(read.Len()) > limit {
+		return nil, fmt.Errorf("%s: %w: over %d bytes", path, ErrTooLarge, limit)
+	}
+	return read.Bytes(), nil
+}
+
+// maxAhead is how many bytes of an answer are set aside before they come.
+const maxAhead = 16 << 20
+
+// get asks for a file from a byte on. The caller closes the response's body.
+func (c *Client) get(ctx context.Context, path string, from uint64) (response *http.Response, start uint64, err error) {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
 		return nil, 0, fmt.Errorf("%w: %q is no path on the node's address", ErrBadAnswer, path)
 	}
@@ -37,15 +76,15 @@ func (c *Client) Download(ctx context.Context, path string, from uint64) (body i
 	if from > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
-	response, err := c.handshake.Do(request)
+	response, err = c.handshake.Do(request)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	switch {
 	case response.StatusCode == http.StatusOK:
-		return response.Body, 0, nil
+		return response, 0, nil
 	case response.StatusCode == http.StatusPartialContent && strings.HasPrefix(response.Header.Get("Content-Range"), "bytes "+strconv.FormatUint(from, 10)+"-"):
-		return response.Body, from, nil
+		return response, from, nil
 	}
 	defer response.Body.Close()
 	message, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))

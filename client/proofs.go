@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/cairn-chain/cairn/api"
@@ -26,8 +25,11 @@ func (c *Client) AccessList(ctx context.Context, block api.BlockRef, cursor stri
 	return Invoke(ctx, c, api.GetAccessList, api.GetAccessListParams{Block: block, Cursor: cursor})
 }
 
-// ErrTooLarge: what the node gives is larger than was asked for.
-var ErrTooLarge = errors.New("it is too large")
+// AccessListFile downloads a block's access list whole: bincode(Vec<Access>) of at most limit bytes. Errors are [ErrTooLarge] and
+// those of [Client.Download].
+func (c *Client) AccessListFile(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
+	return c.file(ctx, fmt.Sprintf("/accesses/%d", height), limit)
+}
 
 // ProofBundle downloads the bundle of a block's proof, of at most limit bytes, that package proof verifies. Where the node has
 // none, the error is the one of svc_getProof, api.ErrProofNotReady or api.ErrProofNotStored above all; others are
@@ -44,17 +46,6 @@ func (c *Client) ProofBundle(ctx context.Context, height types.Height, limit int
 	return c.bundle(ctx, height, limit) // it has come meanwhile
 }
 
-func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) (bundle []byte, err error) {
-	body, _, err := c.Download(ctx, fmt.Sprintf("/proof/%d", height), 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, body.Close()) }()
-	if bundle, err = io.ReadAll(io.LimitReader(body, limit+1)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	if int64(len(bundle)) > limit {
-		return nil, fmt.Errorf("the bundle of block %d: %w: over %d bytes", height, ErrTooLarge, limit)
-	}
-	return bundle, nil
+func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
+	return c.file(ctx, fmt.Sprintf("/proof/%d", height), limit)
 }

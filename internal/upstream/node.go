@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,7 +16,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -54,7 +52,7 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 	var batch client.Batch
 	info := client.Add(&batch, api.GetNodeInfo, api.NoParams{})
 	status := client.Add(&batch, api.GetSyncStatus, api.NoParams{})
-	blocks := client.Add(&batch, api.GetBlocks, n.blockRange(at, at, false))
+	blocks := client.Add(&batch, api.GetBlocks, n.headerRange(at, at))
 	if err := batch.Send(ctx, n.client); err != nil {
 		return replica.Probe{}, refused(err)
 	}
@@ -78,10 +76,9 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 	return p, err
 }
 
-func (n *Node) blockRange(from, to types.Height, transactions bool) api.GetBlocksParams {
-	return api.GetBlocksParams{Range: api.BlockRange{
-		From: from, To: to, IncludeTransactions: transactions, RawOnly: true, Follower: n.follower,
-	}}
+// headerRange asks for headers.
+func (n *Node) headerRange(from, to types.Height) api.GetBlocksParams {
+	return api.GetBlocksParams{Range: api.BlockRange{From: from, To: to, RawOnly: true, Follower: n.follower}}
 }
 
 func headerOf(items []api.BlockItem) (*types.SignedHeader, error) {
@@ -102,28 +99,13 @@ func decodeHeader(item api.BlockItem) (types.SignedHeader, error) {
 
 // Blocks implements replica.Source.
 func (n *Node) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
-	var answer json.RawMessage
-	if err := n.client.Raw(ctx, api.GetBlocks.Name, []any{n.blockRange(from, to, true).Range}, &answer); err != nil {
-		return nil, refused(err)
-	}
-	// An answer has megabytes of hex: encoding/json takes a few times as long, and so does a decoding of all members.
-	blocks, err := jsonrpc.StringMembers(answer, "raw")
-	for i, text := range blocks {
-		var raw api.Data
-		if err == nil {
-			err = raw.UnmarshalText(text)
-		}
-		blocks[i] = raw
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", client.ErrBadAnswer, err)
-	}
-	return blocks, nil
+	blocks, err := n.client.EncodedBlocks(ctx, from, to, n.follower)
+	return blocks, notServed(err)
 }
 
 // Header implements replica.Source.
 func (n *Node) Header(ctx context.Context, height types.Height) (*types.SignedHeader, error) {
-	items, err := client.Invoke(ctx, n.client, api.GetBlocks, n.blockRange(height, height, false))
+	items, err := client.Invoke(ctx, n.client, api.GetBlocks, n.headerRange(height, height))
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -133,7 +115,7 @@ func (n *Node) Header(ctx context.Context, height types.Height) (*types.SignedHe
 // Headers implements replica.Source.
 func (n *Node) Headers(ctx context.Context, to types.Height) ([]types.SignedHeader, error) {
 	ask := func(from types.Height) ([]api.BlockItem, error) {
-		return client.Invoke(ctx, n.client, api.GetBlocks, n.blockRange(from, to, false))
+		return client.Invoke(ctx, n.client, api.GetBlocks, n.headerRange(from, to))
 	}
 	from := to - min(to, api.MaxBlocks-1)
 	items, err := ask(from)
@@ -177,22 +159,15 @@ const maxAccessBytes = 256 << 20
 
 // Accesses implements replica.Source.
 func (n *Node) Accesses(ctx context.Context, height types.Height) ([]types.Access, error) {
-	var encoded []byte
-	cursor := ""
-	for {
-		page, err := n.client.AccessList(ctx, api.AtHeight(height), cursor)
-		if err != nil {
-			return nil, refused(err)
-		}
-		encoded = append(encoded, page.Data...)
-		if page.Cursor == nil {
-			return types.DecodeAccesses(encoded)
-		}
-		if len(page.Data) == 0 || len(encoded) > maxAccessBytes {
-			return nil, fmt.Errorf("%w: an access list without end", client.ErrBadAnswer)
-		}
-		cursor = *page.Cursor
+	encoded, err := n.client.AccessListFile(ctx, height, maxAccessBytes)
+	if err != nil {
+		return nil, notServed(err)
 	}
+	accesses, err := types.DecodeAccesses(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("%w: an access list: %w", client.ErrBadAnswer, err)
+	}
+	return accesses, nil
 }
 
 // Bundle implements replica.Source.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strconv"
 
 	"github.com/cairn-chain/cairn/api"
@@ -16,6 +17,15 @@ import (
 func refused(err error) error {
 	if answer := answerIn(err); answer != nil {
 		return &replica.Refusal{Why: kindOf(answer), Err: err}
+	}
+	return err
+}
+
+// notServed is refused of a download: 404 says that there is no such thing, any more or at all.
+func notServed(err error) error {
+	var status *client.StatusError
+	if errors.As(err, &status) && status.Status == http.StatusNotFound {
+		return &replica.Refusal{Why: replica.RefusedForGood, Err: err}
 	}
 	return err
 }

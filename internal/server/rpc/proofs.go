@@ -195,6 +195,11 @@ func (s *Server) serveBinary(w http.ResponseWriter, r *http.Request, read func(t
 	if err == nil {
 		content, err = read(height)
 	}
+	s.answerBinary(w, r, content, err)
+}
+
+// answerBinary answers with content, with ranges, or with why there is none: 404 with a reason that clients may know.
+func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, content []byte, err error) {
 	var why *jsonrpc.Error
 	switch err = s.public(err); {
 	case errors.As(err, &why):

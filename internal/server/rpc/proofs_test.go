@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
@@ -178,17 +180,42 @@ func TestBinaryDownloads(t *testing.T) {
 	if status, list := get("/accesses/1", ""); status != 200 || !bytes.Equal(list, types.EncodeAccesses(bundle.Accesses)) {
 		t.Errorf("the list: HTTP %d, %d bytes", status, len(list))
 	}
+	names := strings.Repeat("f", api.MaxFollowerBytes)
+	status, blocks := get("/blocks/0-1?follower="+names, "")
+	e := codec.NewEncoder(0)
+	e.U64(2)
+	for h := range types.Height(2) {
+		e.Bytes(must(c.store.EncodedBlock(h))(t).Bytes)
+	}
+	if status != 200 || !bytes.Equal(blocks, e.Data()) || c.server.followers.count(time.Now()) != 1 {
+		t.Errorf("blocks: HTTP %d, %d bytes, %d followers", status, len(blocks), c.server.followers.count(time.Now()))
+	}
+	if status, more := get("/blocks/0-99", ""); status != 200 || !bytes.Equal(more, blocks) {
+		t.Errorf("blocks to above the head: HTTP %d, %d bytes", status, len(more))
+	}
+	if status, none := get("/blocks/2-99", ""); status != 200 || !bytes.Equal(none, make([]byte, 8)) {
+		t.Errorf("blocks above the head: HTTP %d, %d bytes", status, len(none))
+	}
+	if status, part := get("/blocks/0-1", "bytes=10-19"); status != http.StatusPartialContent || !bytes.Equal(part, blocks[10:20]) {
+		t.Errorf("a range of blocks: HTTP %d, %d bytes", status, len(part))
+	}
 	c.pay(1)
+	const badRange = "The path ends with the heights of the first and the last block, in decimal, such as 1-256."
 	for path, want := range map[string]struct {
 		status int
 		body   string
 	}{
-		"/proof/0":     {404, "the proof is not stored here: this node has those of the blocks 1 to 1"},
-		"/proof/2":     {404, "the proof is not ready: the block is queued, 0 blocks come before it"},
-		"/proof/3":     {404, "the chain has no such block yet"},
-		"/accesses/3":  {404, "the chain has no such block yet"},
-		"/proof/x":     {400, "The path ends with a block's height, in decimal."},
-		"/accesses/-1": {400, "The path ends with a block's height, in decimal."},
+		"/proof/0":                       {404, "the proof is not stored here: this node has those of the blocks 1 to 1"},
+		"/proof/2":                       {404, "the proof is not ready: the block is queued, 0 blocks come before it"},
+		"/proof/3":                       {404, "the chain has no such block yet"},
+		"/accesses/3":                    {404, "the chain has no such block yet"},
+		"/proof/x":                       {400, "The path ends with a block's height, in decimal."},
+		"/blocks/1":                      {400, badRange},
+		"/blocks/1-":                     {400, badRange},
+		"/blocks/2-1":                    {400, badRange},
+		"/blocks/0x1-2":                  {400, badRange},
+		"/blocks/0-1?follower=f" + names: {400, "A follower's name has at most 64 bytes."},
+		"/accesses/-1":                   {400, "The path ends with a block's height, in decimal."},
 	} {
 		if status, body := get(path, ""); status != want.status || string(body) != want.body+"\n" {
 			t.Errorf("%s: HTTP %d %q, want %v", path, status, body, want)

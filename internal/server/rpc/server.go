@@ -135,7 +135,7 @@ type Config struct {
 }
 
 // Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json,
-// the bundle of a proof on GET /proof/HEIGHT and an access list on GET /accesses/HEIGHT.
+// blocks on GET /blocks/FROM-TO, the bundle of a proof on GET /proof/HEIGHT and an access list on GET /accesses/HEIGHT.
 type Server struct {
 	chain        Chain
 	ledger       Ledger
@@ -214,6 +214,7 @@ func (s *Server) route() error {
 	})
 	s.mux.HandleFunc("GET /proof/{height}", s.serveBundle)
 	s.mux.HandleFunc("GET /accesses/{height}", s.serveAccesses)
+	s.mux.HandleFunc("GET "+api.BlocksPath+"{range}", s.serveBlocks)
 	return nil
 }
 

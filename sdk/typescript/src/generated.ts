@@ -776,7 +776,7 @@ export interface Methods {
   svc_getBlockByHash: { params: [hash: Hash, full?: boolean | null]; result: Block | null };
   /** The block of a height; null above the head. */
   svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null]; result: Block | null };
-  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. */
+  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO. */
   svc_getBlocks: { params: [range: BlockRange]; result: (BlockItem)[] };
   /** The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called. */
   svc_getCode: { params: [code_hash: Hash]; result: Hex };

@@ -1,0 +1,140 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/codec"
+)
+
+// blocksFile is what a node answers: as many blocks as it says, or not.
+func blocksFile(count uint64, blocks ...string) []byte {
+	e := codec.NewEncoder(64)
+	e.U64(count)
+	for _, b := range blocks {
+		e.Bytes([]byte(b))
+	}
+	return e.Data()
+}
+
+// TestEncodedBlocks reads what honest and hostile nodes answer.
+func TestEncodedBlocks(t *testing.T) {
+	honest := blocksFile(2, "block 7", "block 8")
+	longest := blocksFile(1, strings.Repeat("b", maxEncodedBlock))
+	all := make([]string, api.MaxBlocks+1)
+	answers := func(content []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(content) // a client that has read enough ends the connection
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		handler http.HandlerFunc
+		want    error // nil: some blocks
+		blocks  int
+	}{
+		{"blocks", answers(honest), nil, 2},
+		{"none", answers(blocksFile(0)), nil, 0},
+		{"as many as there may be", answers(blocksFile(api.MaxBlocks, all[1:]...)), nil, api.MaxBlocks},
+		{"the largest", answers(longest), nil, 1},
+		{"one too many", answers(blocksFile(api.MaxBlocks+1, all...)), ErrBadAnswer, 0},
+		{"one that is too large", answers(blocksFile(1, strings.Repeat("b", maxEncodedBlock+1))), ErrBadAnswer, 0},
+		{"a count without blocks", answers(blocksFile(1<<60, "block 7")), ErrBadAnswer, 0},
+		{"a length without a block", answers(append(blocksFile(1), 255, 255, 255, 255, 255, 255, 255, 255, 1)), ErrBadAnswer, 0},
+		{"more than it counts", answers(blocksFile(1, "block 7", "block 8")), ErrBadAnswer, 0},
+		{"something behind", answers(append(bytes.Clone(honest), 0)), ErrBadAnswer, 0},
+		{"nothing at all", answers(nil), ErrBadAnswer, 0},
+		{"JSON", answers([]byte(`{"jsonrpc":"2.0"}`)), ErrBadAnswer, 0},
+		{"too much, as announced", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(maxBlocksFile+1))
+			_, _ = w.Write(honest)
+		}, ErrTooLarge, 0},
+		{"without end", func(w http.ResponseWriter, _ *http.Request) {
+			for {
+				if _, err := w.Write(longest[:1<<20]); err != nil {
+					return
+				}
+			}
+		}, ErrTooLarge, 0},
+		{"less than is announced", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(honest)))
+			_, _ = w.Write(honest[:len(honest)-1])
+		}, ErrUnreachable, 0},
+		{"a part of what was asked", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 8-22/30")
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write(honest[8:])
+		}, ErrUnreachable, 0},
+		{"they are pruned", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pruned", http.StatusNotFound) }, ErrUnreachable, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/blocks/7-9" || r.URL.Query().Get("follower") != "a&b" {
+					t.Errorf("asked for %s", r.URL)
+				}
+				test.handler(w, r)
+			}))
+			defer server.Close()
+			c, err := New(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			blocks, err := c.EncodedBlocks(t.Context(), 7, 9, "a&b")
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || len(blocks) != test.blocks {
+				t.Errorf("%d blocks, %v; want %d, %v", len(blocks), err, test.blocks, test.want)
+			}
+		})
+	}
+}
+
+// FuzzEncodedBlocks has no answer do harm, and what is read be what was written.
+func FuzzEncodedBlocks(f *testing.F) {
+	f.Add(blocksFile(2, "block 7", "block 8"))
+	f.Add(blocksFile(1 << 60))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		blocks, err := decodeBlocks(answer)
+		if err != nil {
+			if !errors.Is(err, ErrBadAnswer) {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		texts := make([]string, len(blocks))
+		for i, b := range blocks {
+			texts[i] = string(b)
+		}
+		if !bytes.Equal(blocksFile(uint64(len(texts)), texts...), answer) {
+			t.Error("blocks have two encodings")
+		}
+	})
+}
+
+// TestAccessListFile bounds what is read.
+func TestAccessListFile(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/accesses/7" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		_, _ = io.WriteString(w, "list")
+	}))
+	defer server.Close()
+	c, err := New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if list, err := c.AccessListFile(t.Context(), 7, 4); err != nil || string(list) != "list" {
+		t.Errorf("%q, %v", list, err)
+	}
+	if list, err := c.AccessListFile(t.Context(), 7, 3); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%q, %v", list, err)
+	}
+}
