@@ -16,7 +16,7 @@ npm ci --silent --no-audit --no-fund
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-for example in counter escrow multisig nep20 nft; do
+for example in counter escrow multisig nep20 nft vesting; do
 	(cd "examples/$example" && npx --no-install cairn-asc assembly/index.ts -o "$out/as-$example.wasm")
 done
 for file in "$out"/*.wasm; do

@@ -36,7 +36,7 @@ func abiOf(t *testing.T, code []byte) (abi struct{ Functions []struct{ Name, Mod
 }
 
 func TestModulesAreContracts(t *testing.T) {
-	for name, functions := range map[string]int{"counter": 2, "escrow": 6, "multisig": 12, "nep20": 11, "nft": 13} {
+	for name, functions := range map[string]int{"counter": 2, "escrow": 6, "multisig": 12, "nep20": 11, "nft": 13, "vesting": 7} {
 		code := code(t, name)
 		module, err := vm.Check(code)
 		if err != nil {

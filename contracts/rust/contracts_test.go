@@ -166,6 +166,33 @@ func TestEscrow(t *testing.T) {
 	})
 }
 
+func TestVesting(t *testing.T) {
+	both(t, "vesting", func(t *testing.T, module string) {
+		c := contracttest.New(t)
+		boss, worker := c.Account("boss"), c.Account("worker")
+		k := deploy(c, t, module, nil)
+		now := c.Time()
+		terms := args{"to": worker, "start": now, "cliff": now + 1_000, "end": now + 10_000, "revocable": true}
+		k.Call(boss, "grant", terms, contracttest.Options{Value: 30_000}).Must(t)
+		k.Call(worker, "release", args{"id": 0}).Reverts(t, "nothing to release")
+		c.Advance(time.Duration(now+4_000-c.Time()) * time.Second)
+		had := c.Balance(worker.Account)
+		vested := 3 * (c.Time() - now)
+		paid := k.Call(boss, "release", args{"id": 0}).Must(t)
+		if got := uint64(c.Balance(worker.Account) - had); got < vested || got != uint64(30_000-c.Balance(k.Account())) {
+			t.Errorf("the worker got %d, at least %d is vested, the call gave %s", got, vested, paid.Output)
+		}
+		k.Call(worker, "revoke", args{"id": 0}).Reverts(t, "only who granted it may")
+		k.Call(boss, "revoke", args{"id": 0}).Must(t)
+		k.Call(boss, "revoke", args{"id": 0}).Reverts(t, "all of it is vested")
+		c.Advance(time.Hour * 24)
+		k.Call(worker, "release", args{"id": 0})
+		if left := c.Balance(k.Account()); left != 0 {
+			t.Errorf("%d coins are left", left)
+		}
+	})
+}
+
 func TestNFT(t *testing.T) {
 	both(t, "nft", func(t *testing.T, module string) {
 		c := contracttest.New(t)
