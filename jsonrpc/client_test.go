@@ -310,9 +310,11 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("closed, batch: %v, %v", err, calls[1].Err)
 	}
 
-	drained := newServer(t, jsonrpc.Options{})
-	drained.Drain()
-	err = newClient(t, drained).Call(ctx, "none", nil, nil)
+	draining := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "The server is shutting down.", http.StatusServiceUnavailable)
+	})
+	err = newClient(t, draining).Call(ctx, "none", nil, nil)
 	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 503 || status.RetryAfter != 5*time.Second {
 		t.Errorf("draining: %v", err)
 	}

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -17,24 +18,19 @@ import (
 
 const (
 	contentType = "application/json"
-	// minCompressed is the size in bytes from which an answer is worth compressing: smaller ones fit in one packet.
-	minCompressed = 1024
+	// minCompressed is the size in bytes from which an answer is worth compressing: to compress a smaller one would take
+	// longer than to make it.
+	minCompressed = 16 << 10
 	// maxWindow is the most memory in bytes that a zstd stream may ask for (RFC 9659).
 	maxWindow = 8 << 20
-	// drainSeconds is when a client that meets a closing server should try again.
-	drainSeconds = 5
 )
 
 // ServeHTTP answers a POST whose body Serve would answer, both optionally compressed with gzip or zstd. Every
 // well-formed exchange is a 200, errors of calls included, or a 204 when there is nothing to answer. Otherwise the
-// status is 400 (a body that breaks off or does not decompress), 405, 413, 415 or, while draining, 503, and the
-// body is one sentence of text.
+// status is 400 (a body that breaks off or does not decompress), 405, 413 or 415, and the body is one sentence of text.
 //
 // Slow clients are the business of the http.Server's timeouts.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
-
-// Drain makes ServeHTTP refuse new requests from now on, with 503 and Retry-After. Requests under way go on.
-func (s *Server) Drain() { s.draining.Store(true) }
 
 // compressed lets next answer compressed, as the client accepts it.
 func compressed(next http.Handler) (http.Handler, error) {
@@ -43,6 +39,32 @@ func compressed(next http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	return wrap(next), nil
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic("jsonrpc: gzip refuses its level: " + err.Error())
+	}
+	return w
+}}
+
+// Compress appends an answer in gzip to dst, when it is its turn among the calls that Options.Running bounds. It does
+// not, and reports false, if the answer is too small to gain by it or ctx ends first.
+func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool) {
+	if len(answer) < minCompressed || s.options.Running.take(ctx) != nil {
+		return dst, false
+	}
+	defer s.options.Running.give()
+	to := bytes.NewBuffer(dst)
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	w.Reset(to)
+	_, err := w.Write(answer)
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic("jsonrpc: a buffer refuses bytes: " + err.Error())
+	}
+	return to.Bytes(), true
 }
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -59,12 +81,12 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		refusal.write(w)
 		return
 	}
-	if r.Header.Get("Content-Encoding") != "" {
-		s.options.Decompressed(r.Context(), body.Bytes())
+	if quota := s.options.Quota(r.Context()); quota != nil && r.Header.Get("Content-Encoding") != "" {
+		quota.Charge(body.Bytes())
 	}
 	buffer := answerBuffers.Get().(*[]byte)
 	defer answerBuffers.Put(buffer)
-	answer := s.Append(s.options.RequestContext(r.Context()), body.Bytes(), (*buffer)[:0])
+	answer := s.Append(r.Context(), body.Bytes(), (*buffer)[:0])
 	if cap(answer) <= maxPooledBytes {
 		*buffer = answer
 	}
@@ -100,8 +122,6 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge,
 		"The request is larger than " + strconv.FormatInt(limit, 10) + " bytes.", "Connection", "close"}
 	switch {
-	case s.draining.Load():
-		return &refusal{http.StatusServiceUnavailable, "The server is shutting down.", "Retry-After", strconv.Itoa(drainSeconds)}
 	case r.Method != http.MethodPost:
 		return &refusal{http.StatusMethodNotAllowed, "JSON-RPC takes POST only.", "Allow", http.MethodPost}
 	case !isJSON(r.Header):

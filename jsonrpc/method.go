@@ -13,7 +13,8 @@ type Method struct {
 	params []param
 	result reflect.Type
 	err    error
-	waits  bool
+	slots  *Slots // in which its calls run
+	placed bool   // by In, or else in Options.Running
 	// One of these is set.
 	call  func(ctx context.Context, r *reply, c given) error
 	group func(ctx context.Context, calls []given) (answers, error)
@@ -152,9 +153,10 @@ func newMethod[P, R any](name string, hasFunction bool) Method {
 	return m
 }
 
-// Waiting returns the method as one whose calls mostly wait for something: Options.MaxRunning does not count them.
-func (m Method) Waiting() Method {
-	m.waits = true
+// In returns the method as one whose calls run in slots of s instead of those of Options.Running. With nil they are not
+// counted: they mostly wait for something.
+func (m Method) In(s *Slots) Method {
+	m.slots, m.placed = s, true
 	return m
 }
 

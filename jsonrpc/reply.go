@@ -9,7 +9,7 @@ import (
 // maxPooledBytes is the largest buffer that is kept for the next request.
 const maxPooledBytes = 1 << 20
 
-// unaskedBytes may answer a body before Options.Room is asked.
+// unaskedBytes may answer a body before its quota is asked.
 const unaskedBytes = 16 << 10
 
 // A reply collects what answers one body.
@@ -21,10 +21,9 @@ type reply struct {
 	// spent counts the bytes produced, the discarded ones too: they were work as well.
 	spent, limit int
 
-	room    int // bytes that may answer the body, as askRoom said last
-	busy    bool
-	askRoom func(ctx context.Context, bytes int) int
-	ctx     context.Context
+	quota Quota // nil where there is room for anything
+	room  int   // bytes that may answer the body, as the quota said last
+	busy  bool
 }
 
 // Write appends to the answer, for the encoder.
@@ -38,6 +37,7 @@ type exchange struct {
 	document
 	reply
 	clock clock
+	place *Slots // of which it holds a slot; nil where it holds none
 }
 
 var exchanges = sync.Pool{New: func() any {
@@ -56,9 +56,31 @@ func newExchange(dst []byte, limit int) *exchange {
 }
 
 func (x *exchange) free() {
+	x.leave()
 	x.forget()
-	x.out, x.ctx, x.askRoom = nil, nil, nil
+	x.out, x.quota = nil, nil
 	exchanges.Put(x)
+}
+
+// enter takes a slot of s, unless it is held already. What is held of others is given back first.
+func (x *exchange) enter(ctx context.Context, s *Slots) error {
+	if x.place == s {
+		return nil
+	}
+	x.leave()
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	x.place = s
+	return nil
+}
+
+// leave gives back the slot that is held, if any.
+func (x *exchange) leave() {
+	if x.place != nil {
+		x.place.give()
+		x.place = nil
+	}
 }
 
 func (r *reply) openBatch() {
@@ -116,11 +138,11 @@ func (r *reply) append(id []byte, member string, encode func(*reply) error) (err
 // fits reports whether there is memory for the answer as it is now.
 func (r *reply) fits() bool {
 	size := len(r.out) - r.start
-	if size > r.room && !r.busy {
-		room := r.askRoom(r.ctx, size)
+	if r.quota != nil && size > r.room && !r.busy {
+		room := r.quota.Room(size)
 		r.room, r.busy = max(r.room, room), room < size
 	}
-	return size <= r.room
+	return r.quota == nil || size <= r.room
 }
 
 // small answers the call id with an error of this package's own making, whatever has been spent. What it could fail

@@ -14,15 +14,29 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
+// quota is a jsonrpc.Quota of functions.
+type quota struct {
+	room   func(bytes int) int
+	charge func(body []byte)
+}
+
+func (q quota) Room(bytes int) int { return q.room(bytes) }
+func (q quota) Charge(body []byte) { q.charge(body) }
+
+// limited are the options of a server all of whose requests have the quota.
+func limited(q quota) jsonrpc.Options {
+	return jsonrpc.Options{Quota: func(context.Context) jsonrpc.Quota { return q }}
+}
+
 // Room is asked as the answer grows, and what it has no room for is answered with an error; no call is made after that.
 func TestRoom(t *testing.T) {
 	const none, some, much = 10 << 10, 20 << 10, 40 << 10
 	var asked []int
 	room := 0
-	s := newServer(t, jsonrpc.Options{Room: func(_ context.Context, bytes int) int {
+	s := newServer(t, limited(quota{room: func(bytes int) int {
 		asked = append(asked, bytes)
 		return room
-	}})
+	}}))
 	busy := func(id string) string {
 		return failure(id, -32040, "the server has no memory for a larger response at present", `{"reason":"busy"}`)
 	}
@@ -72,10 +86,10 @@ func TestCauseAnswersCalls(t *testing.T) {
 	}
 }
 
-// Decompressed is told of compressed bodies alone, before their calls are made.
-func TestDecompressed(t *testing.T) {
+// A quota is charged for compressed bodies alone, before their calls are made.
+func TestCompressedBodiesAreCharged(t *testing.T) {
 	var told []string
-	s := newServer(t, jsonrpc.Options{Decompressed: func(_ context.Context, body []byte) { told = append(told, string(body)) }})
+	s := newServer(t, limited(quota{charge: func(body []byte) { told = append(told, string(body)) }}))
 	call := `{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":7}`
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)

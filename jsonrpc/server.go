@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -24,23 +23,15 @@ type Options struct {
 	MaxResponseBytes int
 	// MaxBatch bounds the calls in one batch. Default 1,000.
 	MaxBatch int
-	// MaxRunning bounds how many calls compute at a time, of all bodies together; taking a body apart counts as one. Those
-	// beyond wait in the order in which they came, so that what else the process does finds processor time. Calls of a
-	// Waiting method or of a NewGroupMethod are not counted. Default: no bound.
-	MaxRunning int
+	// Running bounds how many calls compute at a time, of all bodies together; taking a body apart counts as one, and so
+	// does compressing an answer. Those beyond wait in the order in which they came, so that what else the process does
+	// finds processor time. Calls of a NewGroupMethod are not counted; see also Method.In. Default: no bound.
+	Running *Slots
 	// Incident logs an error that no client may see (a PanicError after a panic) once, and returns the id under
 	// which the log has it. The default logs to slog.Default under a random id.
 	Incident func(ctx context.Context, method string, err error) string
-	// RequestContext derives the context of all calls of one HTTP request, for what they share. The default changes
-	// nothing. Serve and Append do not call it.
-	RequestContext func(context.Context) context.Context
-	// Room is asked, before an answer goes beyond 16 KiB and again as it grows, how many bytes in all may answer this
-	// body: at least the given number or, where there is no memory for them, less. Then the call that needs them and
-	// those after it are answered with a limit error. It must not wait. The default has room for anything.
-	Room func(ctx context.Context, bytes int) int
-	// Decompressed is told of the body of an HTTP request that came compressed, before its calls are made. The default
-	// ignores it.
-	Decompressed func(ctx context.Context, body []byte)
+	// Quota finds what bounds the request whose calls have the context; nil where nothing does. The default finds nothing.
+	Quota func(ctx context.Context) Quota
 	// Observe is told of each call after it was answered or, a notification, made: its method, "" when there is no
 	// such method or the call is invalid; the code it failed with, 0 when it did not; and how long it took. The calls
 	// of a group take equal parts of the group's time. A body that is refused as a whole is told of once. The default
@@ -48,8 +39,18 @@ type Options struct {
 	Observe func(method string, code int, took time.Duration)
 }
 
+// A Quota bounds what one request or message may take of the process.
+type Quota interface {
+	// Room is asked, before an answer goes beyond 16 KiB and again as it grows, how many bytes in all may answer this
+	// body: at least the given number or, where there is no memory for them, less. Then the call that needs them and
+	// those after it are answered with a limit error. It must not wait.
+	Room(bytes int) int
+	// Charge is told of the body of an HTTP request that came compressed, before its calls are made.
+	Charge(body []byte)
+}
+
 func (o Options) withDefaults() (Options, error) {
-	if o.MaxRequestBytes < 0 || o.MaxResponseBytes < 0 || o.MaxBatch < 0 || o.MaxRunning < 0 {
+	if o.MaxRequestBytes < 0 || o.MaxResponseBytes < 0 || o.MaxBatch < 0 {
 		return o, errors.New("jsonrpc: a limit is negative")
 	}
 	if o.MaxRequestBytes == 0 {
@@ -64,14 +65,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Incident == nil {
 		o.Incident = logIncident
 	}
-	if o.Room == nil {
-		o.Room = func(_ context.Context, bytes int) int { return bytes }
-	}
-	if o.Decompressed == nil {
-		o.Decompressed = func(context.Context, []byte) {}
-	}
-	if o.RequestContext == nil {
-		o.RequestContext = func(ctx context.Context) context.Context { return ctx }
+	if o.Quota == nil {
+		o.Quota = func(context.Context) Quota { return nil }
 	}
 	return o, nil
 }
@@ -88,9 +83,7 @@ type Server struct {
 	methods map[string]*Method
 	// mostParams is how many parameters the method with the most has.
 	mostParams int
-	running    slots
 	http       http.Handler
-	draining   atomic.Bool
 }
 
 // NewServer returns a server of the given methods. A name given twice, a method whose parameters cannot be decoded and
@@ -100,7 +93,7 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, methods: make(map[string]*Method, len(methods)), running: newSlots(options.MaxRunning)}
+	s := &Server{options: options, methods: make(map[string]*Method, len(methods))}
 	for _, m := range methods {
 		if m.err == nil && m.call == nil && m.group == nil {
 			m.err = errors.New("a method is made by NewMethod")
@@ -110,6 +103,9 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 		}
 		if m.err != nil {
 			return nil, fmt.Errorf("jsonrpc: method %q: %w", m.name, m.err)
+		}
+		if !m.placed {
+			m.slots = options.Running
 		}
 		s.methods[m.name] = &m
 		s.mostParams = max(s.mostParams, len(m.params))
@@ -146,7 +142,7 @@ var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 // answered with that.
 func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	x := newExchange(dst, s.options.MaxResponseBytes)
-	x.ctx, x.askRoom = ctx, s.options.Room
+	x.quota = s.options.Quota(ctx)
 	defer x.free()
 	x.clock.begin(s.options.Observe)
 	if err := s.read(ctx, x, body); err != nil {
@@ -161,6 +157,7 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	case x.count == 0:
 		s.refuse(ctx, x, NewError(CodeInvalidRequest, "the batch is empty", "reason", "empty_batch"))
 	default:
+		x.leave()
 		x.openBatch()
 		s.calls(ctx, x)
 		x.closeBatch()
@@ -168,22 +165,9 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	return x.out
 }
 
-// Compute calls f, such as to compress an answer, when it is its turn among the calls that Options.MaxRunning bounds. It
-// does not where ctx ends first, whose error it returns.
-func (s *Server) Compute(ctx context.Context, f func()) error {
-	if err := s.running.take(ctx); err != nil {
-		return err
-	}
-	defer s.running.give()
-	f()
-	return nil
-}
-
 // read takes a body apart, when it is its turn. Where ctx ends first it does so too: each of its calls is told.
 func (s *Server) read(ctx context.Context, x *exchange, body []byte) *Error {
-	if s.running.take(ctx) == nil {
-		defer s.running.give()
-	}
+	_ = x.enter(ctx, s.options.Running)
 	// One argument more than any method takes is enough to see that there are too many.
 	return x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth)
 }
@@ -203,9 +187,11 @@ func (s *Server) calls(ctx context.Context, x *exchange) {
 		m := s.find(&rest[0])
 		if m == nil || m.group == nil {
 			s.call(ctx, x, m, &rest[0])
+			x.leave() // the next call comes after those that wait already
 			rest = rest[1:]
 			continue
 		}
+		x.leave()
 		count := 1
 		for count < len(rest) && s.find(&rest[count]) == m {
 			count++
@@ -242,11 +228,8 @@ func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) 
 
 // perform makes the call e of the method m, when it is its turn.
 func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelope) error {
-	if !m.waits {
-		if err := s.running.take(ctx); err != nil {
-			return err
-		}
-		defer s.running.give()
+	if err := x.enter(ctx, m.slots); err != nil {
+		return err
 	}
 	return m.callSafely(ctx, &x.reply, x.given(e))
 }

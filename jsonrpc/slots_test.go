@@ -12,27 +12,35 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// TestMaxRunning lets more calls come than may run at a time, in a bubble where each takes a second.
-func TestMaxRunning(t *testing.T) {
+// TestRunning lets more calls come than may run at a time, in a bubble where each takes a second.
+func TestRunning(t *testing.T) {
 	const atATime, bodies, perBody = 2, 6, 3
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		running, most := 0, 0
+		atWork, most := 0, 0
 		work := func(context.Context, struct{}) (bool, error) {
 			mu.Lock()
-			running++
-			most = max(most, running)
+			atWork++
+			most = max(most, atWork)
 			mu.Unlock()
 			<-time.After(time.Second) // of the bubble
 			mu.Lock()
-			running--
+			atWork--
 			mu.Unlock()
 			return true, nil
 		}
 		panics := func(context.Context, struct{}) (bool, error) { panic("at work") }
+		running, alone := jsonrpc.NewSlots(atATime), jsonrpc.NewSlots(1).Refusing(jsonrpc.NewError(7, "one at a time"))
+		once := func(context.Context, struct{}) (bool, error) { // its own kind: it holds no slot of the others
+			if running.Taken() != atATime || alone.Taken() != 1 {
+				t.Errorf("%d calls run, and %d alone", running.Taken(), alone.Taken())
+			}
+			return true, nil
+		}
 		waits := func(ctx context.Context, _ struct{}) (bool, error) { <-ctx.Done(); return true, nil }
-		s, err := jsonrpc.NewServer(jsonrpc.Options{MaxRunning: atATime, Incident: func(context.Context, string, error) string { return "" }},
-			jsonrpc.NewMethod("work", work), jsonrpc.NewMethod("panics", panics), jsonrpc.NewMethod("waits", waits).Waiting())
+		s, err := jsonrpc.NewServer(jsonrpc.Options{Running: running, Incident: func(context.Context, string, error) string { return "" }},
+			jsonrpc.NewMethod("work", work), jsonrpc.NewMethod("panics", panics), jsonrpc.NewMethod("waits", waits).In(nil),
+			jsonrpc.NewMethod("once", once).In(alone))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,22 +67,38 @@ func TestMaxRunning(t *testing.T) {
 		for range atATime { // other work waits for its turn too
 			answered.Go(func() {
 				var err error
-				if waited := s.Compute(t.Context(), func() { _, err = work(t.Context(), struct{}{}) }); waited != nil || err != nil {
+				if waited := running.Run(t.Context(), func() { _, err = work(t.Context(), struct{}{}) }); waited != nil || err != nil {
 					t.Errorf("%v, %v", waited, err)
 				}
 			})
 		}
 		<-time.After(time.Second / 2)
+		answered.Go(func() {
+			if got := string(s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"once"}`))); !strings.Contains(got, `"result":true`) {
+				t.Errorf("answer %s", got)
+			}
+		})
 		// Whoever's time ends while others run is told so.
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		short, cancel := context.WithTimeout(t.Context(), time.Second/3)
 		defer cancel()
 		if got := string(s.Serve(short, []byte(`{"jsonrpc":"2.0","id":1,"method":"work"}`))); !strings.Contains(got, `"reason":"time"`) {
 			t.Errorf("answer %s", got)
 		}
-		if err := s.Compute(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := running.Run(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
+		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed || running.TryRun(func() { t.Error("it was done") }) {
+			t.Error("work does not wait for its turn")
+		}
 		answered.Wait()
+		refused := func() {
+			if got := string(s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"once"}`))); !strings.Contains(got, `"code":7`) {
+				t.Errorf("answer %s", got)
+			}
+		}
+		if !alone.TryRun(refused) || running.Taken() != 0 || alone.Taken() != 0 {
+			t.Errorf("%d and %d slots are held when all is done", running.Taken(), alone.Taken())
+		}
 		if took := time.Since(start); most != atATime || took != (bodies*perBody+atATime)/atATime*time.Second {
 			t.Errorf("%d calls ran at a time, all of them took %s", most, took)
 		}

@@ -83,12 +83,13 @@ var rows = map[string][]string{
 	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot", "internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
 
 	// What the world talks to.
-	"internal/server/push":      {"api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc":       {"internal/build", "internal/server/push", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/server/request":   {"api", "jsonrpc", "types"},
+	"internal/server/push":      {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/rpc":       {"internal/build", "internal/server/request", "abi", "api", "jsonrpc", "types", "codec", "crypto", "internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/server/admin":     {},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
-	"internal/server/front":     {},
+	"internal/server/front":     {"internal/server/request"},
 	"internal/server/telemetry": {"internal/build"},
 
 	// The wiring and the commands.
@@ -169,7 +170,7 @@ var testRows = map[string][]string{
 	"proof/wasm":                   {"internal/testkit/provenchain"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
-	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/storage/kv"}, // the other end of a subscription
+	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv"}, // the other end of a subscription
 	"internal/server/telemetry":    {"api", "internal/node", "types"},
 	"internal/server/snapshots":    {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params", "internal/storage/...", "internal/upstream"},
 	"internal/server/provers":      {"crypto", "internal/engine/ledger", "internal/protocol/params", "internal/storage/..."},

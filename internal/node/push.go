@@ -1,12 +1,12 @@
 package node
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/server/snapshots"
 )
 
@@ -16,10 +16,15 @@ const socketPercent = 75
 // newPush makes the server of /ws. Front has checked the origin of what it hands over.
 func (n *Node) newPush() *push.Server {
 	return push.New(push.Config{
-		Chain: n.store, Source: n.rpc, Pending: n.pending, Log: n.config.Log, WriteTimeout: n.config.SlowReader,
+		Chain:          n.store,
+		Calls:          n.rpc.Calls(),
+		Source:         n.rpc,
+		Pending:        n.pending,
+		Log:            n.config.Log,
+		WriteTimeout:   n.config.SlowReader,
 		CheckOrigin:    func(*http.Request) bool { return true },
 		MaxConnections: n.config.HTTP.MaxConnections * socketPercent / 100,
-		Ticket:         func(ctx context.Context) push.Ticket { return front.NewTicket(ctx) },
+		Ticket:         func(of *request.Request) push.Ticket { return front.NewTicket(of) },
 	})
 }
 

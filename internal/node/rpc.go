@@ -31,8 +31,9 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Sender: n.sends(), Node: self{n}, Proofs: n.queue, Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Build: n.config.Build, ViewGas: n.config.Contracts.ViewGas,
 		Limits: jsonrpc.Options{
-			MaxRunning: callsPerCore * runtime.GOMAXPROCS(0),
-			Incident:   logIncidents(n.config.Log), Observe: n.telemetry.Observe, Room: front.Room, Decompressed: front.Decompressed,
+			Running:  jsonrpc.NewSlots(callsPerCore * runtime.GOMAXPROCS(0)),
+			Incident: logIncidents(n.config.Log),
+			Observe:  n.telemetry.Observe,
 		},
 	}
 	if o := n.config.Override; o != nil {
@@ -53,7 +54,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 // newFront makes the public server: JSON-RPC, and what else is reachable on its address.
 func (n *Node) newFront() (*front.Server, error) {
 	config := n.config.HTTP
-	config.RPC, config.Fallback, config.Log = n.rpc, n.public(), n.config.Log
+	config.RPC, config.Fallback, config.Log = n.rpc.Calls(), n.public(), n.config.Log
 	return front.New(config)
 }
 

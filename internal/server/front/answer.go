@@ -1,24 +1,29 @@
 package front
 
 import (
-	"bytes"
-	"compress/gzip"
-	"context"
 	"errors"
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-const (
-	// headRoom is what an answer's head may take: it is written into the same buffer before the body.
-	headRoom = 1 << 10
-	// minGzip is the size in bytes from which an answer is compressed for a client that takes it.
-	minGzip = 16 << 10
-)
+// headRoom is what an answer's head may take: it is written into the same buffer before the body.
+const headRoom = 1 << 10
+
+// simpleRequest is a request that the loop of this package answers, with its ticket.
+type simpleRequest struct {
+	request.Request
+	ticket Ticket
+}
+
+func (r *simpleRequest) end() {
+	r.End()
+	r.ticket.Release()
+}
 
 // answer reads the body of a simple request, whose head is the first size bytes of the buffer, and answers it. It
 // returns whether the connection goes on.
@@ -27,9 +32,10 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	now := s.now()
 	who, refused := s.admit(h, &c.peer, now)
 	length, last, compress := int(h.length), h.close, h.gzip
-	ctx := &budget{Context: s.context, ticket: Ticket{server: s, who: who}}
-	defer ctx.end()
-	if refused == nil && !ctx.ticket.Reserve(s.context, length) {
+	r := &simpleRequest{ticket: Ticket{server: s, who: who}}
+	r.Context, r.Source, r.Quota = s.context, who.source, &r.ticket
+	defer r.end()
+	if refused == nil && !r.ticket.Reserve(s.context, length) {
 		refused = &errBusy
 	}
 	if refused != nil {
@@ -48,19 +54,22 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 		now = s.now()
 	}
 	body := c.in[c.start+size : c.start+size+length]
-	ctx.ticket.chargeBody(body)
+	r.ticket.Charge(body)
 	s.counts.requests.Add(1)
 
 	out := *buffers.Get().(*[]byte)
 	if cap(out) < headRoom {
 		out = make([]byte, headRoom)
 	}
-	ctx.deadline = now.Add(s.config.Budget)
-	out = s.config.RPC.Append(ctx, who.source, body, out[:headRoom])
+	r.Begin(now, s.config.Budget)
+	out = s.config.RPC.Append(&r.Request, body, out[:headRoom])
 	c.start += size + length
 	coding := ""
-	if compress && len(out)-headRoom >= minGzip {
-		out, coding = s.compress(ctx, out)
+	if compress {
+		if zipped, ok := s.config.RPC.Compress(&r.Request, out[headRoom:], make([]byte, headRoom)); ok {
+			putBuffer(out)
+			out, coding = zipped, "gzip"
+		}
 	}
 	last = last || s.draining.Load()
 	ok := c.write(out, responseHead{status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last})
@@ -184,36 +193,4 @@ func httpDate(now time.Time) string {
 	d := &dateText{now.Unix(), now.UTC().Format(http.TimeFormat)}
 	lastDate.Store(d)
 	return d.text
-}
-
-var gzipWriters = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic("front: gzip refuses its level: " + err.Error())
-	}
-	return w
-}}
-
-// compress is compressed when it is its turn. Where there is no time left, the answer goes as it is.
-func (s *Server) compress(ctx context.Context, plain []byte) (out []byte, coding string) {
-	if s.config.RPC.Compute(ctx, func() { out = compressed(plain) }) != nil {
-		return plain, ""
-	}
-	return out, "gzip"
-}
-
-// compressed returns an answer with its body compressed, and gives the buffer of the plain one back.
-func compressed(out []byte) []byte {
-	var to bytes.Buffer
-	to.Grow(headRoom + len(out)/4)
-	to.Write(out[:headRoom])
-	w := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(w)
-	w.Reset(&to)
-	_, err := w.Write(out[headRoom:])
-	if err = errors.Join(err, w.Close()); err != nil {
-		panic("front: a buffer refuses bytes: " + err.Error())
-	}
-	putBuffer(out)
-	return to.Bytes()
 }

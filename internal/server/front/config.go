@@ -15,17 +15,16 @@ import (
 
 // RPC answers bodies of JSON-RPC.
 type RPC interface {
-	// Append appends to dst what answers the body, nothing for notifications. source says where it comes from: an
-	// IPv4 address or an IPv6 network.
-	Append(ctx context.Context, source string, body, dst []byte) []byte
-	// Compute calls f when it is its turn among the calls that compute, or returns ctx's error where that ends first.
-	Compute(ctx context.Context, f func()) error
+	// Append appends to dst what answers the body of a request, whose context ctx is; nothing for notifications.
+	Append(ctx context.Context, body, dst []byte) []byte
+	// Compress appends the answer to dst in gzip, if it gains by that and there is time for it.
+	Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool)
 }
 
 // Config is what a Server serves and what it protects itself with. The zero value of a limit is its default.
 type Config struct {
 	RPC      RPC          // answers the plain POST /
-	Fallback http.Handler // answers all else; RemoteAddr of its requests is the source without a port
+	Fallback http.Handler // answers all else
 	Log      *slog.Logger
 
 	MaxRequestBytes          int           // of a body; 5 MiB

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
 // handedListener hands connections to net/http as if they had just come in.
@@ -143,9 +145,6 @@ func (s *Server) newFallback() *http.Server {
 		Handler: http.HandlerFunc(s.serveFallback), ReadHeaderTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeadBytes, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return s.context },
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, peerKey{}, &c.(*checkedConn).peer)
-		},
 		// What is hijacked, such as a WebSocket, stays active.
 		ConnState: func(c net.Conn, state http.ConnState) {
 			switch state {
@@ -157,8 +156,6 @@ func (s *Server) newFallback() *http.Server {
 		},
 	}
 }
-
-type peerKey struct{}
 
 // headOf is what admit must know of a request that net/http read.
 func headOf(r *http.Request) head {
@@ -175,11 +172,18 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	if h.chunked || h.upgrade {
 		w.Header().Set("Connection", "close") // see checkedConn; an answer that upgrades says otherwise
 	}
-	peer, _ := r.Context().Value(peerKey{}).(*peer)
-	who, refused := s.admit(&h, peer, s.now())
+	peer := s.peerOf(r.RemoteAddr)
+	who, refused := s.admit(&h, &peer, s.now())
 	ticket := &Ticket{server: s, who: who}
 	defer ticket.Release()
-	body := &countedBody{ReadCloser: r.Body, control: http.NewResponseController(w), encoded: r.Header.Get("Content-Encoding") != ""}
+	ctx := &request.Request{Context: r.Context(), Source: who.source, Quota: ticket}
+	defer ctx.End()
+	body := &countedBody{
+		ReadCloser: r.Body,
+		control:    http.NewResponseController(w),
+		request:    ctx,
+		encoded:    r.Header.Get("Content-Encoding") != "",
+	}
 	if refused == nil {
 		if most, extra := s.mostBody(r.ContentLength, body.encoded); !ticket.reserve(r.Context(), most, extra) {
 			refused = &errBusy
@@ -211,14 +215,12 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, refused.sentence, refused.status)
 		return
 	}
-	ctx := ticket.Context(r.Context())
-	if !h.upgrade {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, s.now().Add(s.config.Budget))
-		defer cancel()
+	total := s.config.Budget
+	if h.upgrade {
+		total = 0 // what it becomes has no end; its messages have
 	}
+	ctx.Begin(s.now(), total)
 	r = r.WithContext(ctx)
-	r.RemoteAddr = who.source
 	if r.Method == http.MethodPost {
 		body.ticket = ticket
 	}
@@ -274,6 +276,7 @@ func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
 type countedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	request *request.Request
 	ticket  *Ticket       // nil where calls are not counted
 	begin   time.Time     // of reading; zero where there is no deadline
 	allowed time.Duration // for what is to come next
@@ -290,6 +293,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, b.setDeadline()
 	}
+	b.request.Begin(time.Now(), 0)
 	if !b.begin.IsZero() {
 		b.begin = time.Time{}
 		if failed := b.control.SetReadDeadline(time.Time{}); failed != nil && err == io.EOF {

@@ -2,6 +2,8 @@ package front
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
 // odd makes a request one for net/http and changes nothing else.
@@ -19,21 +23,28 @@ const odd = "Connection: keep-alive, odd"
 // echo answers each body with itself and its source; notifications with nothing.
 type echo struct{ hook func(context.Context) }
 
-func (e echo) Append(ctx context.Context, source string, body, dst []byte) []byte {
+func (e echo) Append(ctx context.Context, body, dst []byte) []byte {
 	if e.hook != nil {
 		e.hook(ctx)
 	}
 	if string(body) == "notify" {
 		return dst
 	}
-	return append(append(append(dst, source...), ' '), body...)
+	return append(append(append(dst, request.Of(ctx).Source...), ' '), body...)
 }
 
-func (e echo) Compute(ctx context.Context, f func()) error {
-	if ctx.Err() == nil {
-		f()
+// minZipped is the size in bytes from which echo compresses an answer.
+const minZipped = 16 << 10
+
+func (e echo) Compress(ctx context.Context, answer, dst []byte) ([]byte, bool) {
+	if ctx.Err() != nil || len(answer) < minZipped {
+		return dst, false
 	}
-	return ctx.Err()
+	zipped := bytes.NewBuffer(dst)
+	w := gzip.NewWriter(zipped)
+	_, err := w.Write(answer)
+	err = errors.Join(err, w.Close())
+	return zipped.Bytes(), err == nil
 }
 
 func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +56,7 @@ func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if answer := e.Append(r.Context(), r.RemoteAddr, body, nil); len(answer) > 0 {
+		if answer := e.Append(r.Context(), body, nil); len(answer) > 0 {
 			_, _ = w.Write(answer)
 		} else {
 			w.Header().Del("Content-Type")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
 const (
@@ -127,39 +129,10 @@ type Ticket struct {
 	place  *placeMemory // nil where the place has no limit, or before it is needed
 }
 
-type ticketKey struct{}
-
-// ticketOf is the ticket of a request's context.
-func ticketOf(ctx context.Context) *Ticket {
-	t, _ := ctx.Value(ticketKey{}).(*Ticket)
-	return t
-}
-
-// NewTicket returns a ticket of the client whose request has the context ctx, for a message on the connection that the
-// request became. ctx must be of a request that a Server handed to its fallback.
-func NewTicket(ctx context.Context) *Ticket {
-	of := ticketOf(ctx)
-	return &Ticket{server: of.server, who: of.who}
-}
-
-// Context returns ctx with the ticket, for [Room].
-func (t *Ticket) Context(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ticketKey{}, t)
-}
-
-// Room is jsonrpc.Options.Room: how large the answer of the request or message of ctx may become.
-func Room(ctx context.Context, bytes int) int {
-	if t := ticketOf(ctx); t != nil {
-		return t.room(bytes)
-	}
-	return bytes
-}
-
-// Decompressed is jsonrpc.Options.Decompressed: it charges a body by what is in it.
-func Decompressed(ctx context.Context, body []byte) {
-	if t := ticketOf(ctx); t != nil {
-		t.chargeBody(body)
-	}
+// NewTicket returns a ticket for a message on the connection that a request became: of the same client.
+func NewTicket(of *request.Request) *Ticket {
+	t := of.Quota.(*Ticket) // as every request that a Server hands to its fallback has
+	return &Ticket{server: t.server, who: t.who}
 }
 
 // Take takes the calls of a message from its client's rate. It takes none and returns how long to wait where there is
@@ -170,11 +143,12 @@ func (t *Ticket) Take(body []byte) time.Duration {
 		t.server.counts.rateLimited.Add(1)
 		return wait
 	}
-	t.chargeBody(body)
+	t.Charge(body)
 	return 0
 }
 
-func (t *Ticket) chargeBody(body []byte) {
+// Charge takes from the rate what a body costs by what is in it.
+func (t *Ticket) Charge(body []byte) {
 	var m meter
 	m.add(body)
 	t.charge(m.calls())
@@ -223,9 +197,9 @@ func (t *Ticket) joinPlace() {
 	}
 }
 
-// room makes room for an answer of so many bytes and returns how large it may become. It does not wait: what is made
+// Room makes room for an answer of so many bytes and returns how large it may become. It does not wait: what is made
 // already takes memory while it waits.
-func (t *Ticket) room(bytes int) int {
+func (t *Ticket) Room(bytes int) int {
 	have := max(FreeBytes, t.answer)
 	more := max(int64(bytes)-have, 0)
 	if more == 0 {

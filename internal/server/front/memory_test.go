@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
 // ticketFrom is a ticket of an address.
@@ -72,7 +74,7 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 				}
 				ticket := rapid.SampledFrom(tickets).Draw(t, "ticket")
 				had, size := max(FreeBytes, ticket.answer), rapid.IntRange(1, 3<<20).Draw(t, "size")
-				got := int64(ticket.room(size))
+				got := int64(ticket.Room(size))
 				if got < had {
 					t.Fatalf("room for %d, had %d", got, had)
 				}
@@ -207,17 +209,17 @@ func (c *counting) add(n int) func() {
 	return func() { c.now.Add(-int64(n)) }
 }
 
-func (c *counting) Append(ctx context.Context, _ string, body, dst []byte) []byte {
+func (c *counting) Append(ctx context.Context, body, dst []byte) []byte {
 	defer c.add(len(body))()
 	size := int(binary.LittleEndian.Uint32(body))
-	if Room(ctx, size) < size {
+	if request.Quota(ctx).Room(size) < size {
 		return append(dst, "busy"...)
 	}
 	defer c.add(size)()
 	return append(dst, make([]byte, size)...)
 }
 
-func (c *counting) Compute(_ context.Context, f func()) error { f(); return nil }
+func (c *counting) Compress(_ context.Context, _, dst []byte) ([]byte, bool) { return dst, false }
 
 func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -225,7 +227,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	_, _ = w.Write(c.Append(r.Context(), "", body, nil))
+	_, _ = w.Write(c.Append(r.Context(), body, nil))
 }
 
 // sized is a request of a body whose answer has the given size.
@@ -271,6 +273,9 @@ func TestRequestsStayWithinTheBound(t *testing.T) {
 					t.Errorf("%d bytes of %d", len(got), answer)
 				}
 			}
+			// Once a further request is answered, the last one holds nothing.
+			c.send(sized(4, 1, field))
+			c.read()
 		})
 	}
 	clients.Wait()
@@ -345,7 +350,7 @@ func TestCompressedBatchesCostTheirCalls(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		Decompressed(r.Context(), body)
+		request.Quota(r.Context()).Charge(body)
 	})
 	for _, test := range []struct {
 		body string
@@ -369,7 +374,8 @@ func TestTickets(t *testing.T) {
 	s := prepare(t, Config{Rate: Rate{1, 4}})
 	now := time.Now()
 	s.now = func() time.Time { return now }
-	of := ticketFrom(s, "192.0.2.1").Context(t.Context())
+	of := request.New(t.Context())
+	of.Quota = ticketFrom(s, "192.0.2.1")
 	for _, test := range []struct {
 		body string
 		wait time.Duration
@@ -381,7 +387,7 @@ func TestTickets(t *testing.T) {
 	if s.Stats().RateLimited != 1 {
 		t.Errorf("%+v", s.Stats())
 	}
-	if Room(t.Context(), 1<<30) != 1<<30 {
+	if request.Quota(t.Context()) != nil {
 		t.Error("what is no request of a server has a bound")
 	}
 }

@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
 // scripted is a connection whose client sends pieces and then stays silent: a further read times out. It records the
@@ -179,18 +181,32 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	parent, cancel := context.WithCancel(context.Background())
-	b := &budget{Context: parent, deadline: time.Now().Add(time.Hour)}
-	if b.Err() != nil {
-		t.Error(b.Err())
+}
+
+// The calls of a request find one value with whom it comes from and what it may use, on both ways, and no other request
+// has it.
+func TestOneRequest(t *testing.T) {
+	seen := map[*request.Request]bool{}
+	look := echo{func(ctx context.Context) {
+		r := request.Of(ctx)
+		if seen[r] || r != request.Of(ctx) || r.Source != "127.0.0.1" || r.Quota == nil || r.GasLeft() != int64(request.Gas) {
+			t.Errorf("%+v", r)
+		}
+		if left := time.Until(r.Until()); left <= 0 || left > request.Time {
+			t.Errorf("%v are left for executions", left)
+		}
+		seen[r] = true
+	}}
+	_, address := start(t, Config{RPC: look, Fallback: look})
+	c := dial(t, address)
+	for _, text := range []string{post("{}"), post("{}"), post("{}", odd), post("{}", odd)} {
+		c.send(text)
+		if got := c.read(); got.status != 200 {
+			t.Errorf("%+v", got)
+		}
 	}
-	cancel()
-	if !errors.Is(b.Err(), context.Canceled) {
-		t.Error(b.Err())
-	}
-	late := &budget{Context: context.Background(), deadline: time.Now()}
-	if !errors.Is(late.Err(), context.DeadlineExceeded) {
-		t.Error(late.Err())
+	if len(seen) != 4 {
+		t.Errorf("%d requests", len(seen))
 	}
 }
 

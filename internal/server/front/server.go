@@ -175,7 +175,7 @@ var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r
 // open registers a connection, or refuses it: where there are too many and none is idle enough to make way for it, or the
 // server drains.
 func (s *Server) open(netConn net.Conn) *conn {
-	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr())}
+	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr().String())}
 	displaced, ok := s.register(c)
 	if displaced != nil {
 		s.counts.displaced.Add(1)
@@ -246,10 +246,11 @@ func (s *Server) remove(c *conn) {
 	}
 }
 
-func (s *Server) peerOf(address net.Addr) peer {
-	at, err := netip.ParseAddrPort(address.String())
+// peerOf is who has an address with a port.
+func (s *Server) peerOf(address string) peer {
+	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return peer{source: address.String()} // a transport without addresses
+		return peer{source: address} // a transport without addresses
 	}
 	p := place(at.Addr())
 	return peer{place: p, source: sourceText(p), proxy: s.isProxy(at.Addr())}

@@ -188,7 +188,7 @@ func TestBytewise(t *testing.T) {
 func TestLargeAnswersAreCompressed(t *testing.T) {
 	_, address := start(t, Config{})
 	c := dial(t, address)
-	large := strings.Repeat("x", minGzip)
+	large := strings.Repeat("x", minZipped)
 	c.send(post(large, "Accept-Encoding: gzip") + post("{}", "Accept-Encoding: gzip") + post(large))
 	got := c.read()
 	unzipped, err := gzip.NewReader(strings.NewReader(got.body))
@@ -210,7 +210,7 @@ func TestLateAnswersAreNotCompressed(t *testing.T) {
 	late := echo{func(ctx context.Context) { <-ctx.Done() }}
 	_, address := start(t, Config{RPC: late, Fallback: late, Budget: time.Millisecond})
 	c := dial(t, address)
-	large := strings.Repeat("x", minGzip)
+	large := strings.Repeat("x", minZipped)
 	c.send(post(large, "Accept-Encoding: gzip"))
 	if got := c.read(); got.header.Get("Content-Encoding") != "" || got.body != "127.0.0.1 "+large {
 		t.Errorf("%+v", got.header)

@@ -13,14 +13,15 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
 // connection is one client.
 type connection struct {
-	server *Server
-	remote string
-	ws     *websocket.Conn // set before anything else runs
+	server  *Server
+	request *request.Request // that it began with
+	ws      *websocket.Conn  // set before anything else runs
 
 	// ctx ends when the connection has: reads and writes under way are cut. work ends before, when closing begins:
 	// nothing new is read from the chain or written.
@@ -42,9 +43,9 @@ type connection struct {
 	lastID        api.Quantity
 }
 
-func newConnection(ctx context.Context, s *Server, remote string) *connection {
+func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
 	c := &connection{
-		server: s, remote: remote, opened: make(chan struct{}), writing: make(chan struct{}, 1),
+		server: s, request: r, opened: make(chan struct{}), writing: make(chan struct{}, 1),
 		subscriptions: make(map[api.Quantity]*subscription),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -74,7 +75,7 @@ func (c *connection) serve(ws *websocket.Conn) {
 func (c *connection) read() {
 	slots := make(chan struct{}, c.server.config.MaxCalls)
 	for {
-		ticket := c.server.config.Ticket(c.ctx)
+		ticket := c.server.config.Ticket(c.request)
 		body, ok := c.receive(ticket)
 		if !ok {
 			ticket.Release()
@@ -157,28 +158,34 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	return all.Bytes(), true
 }
 
-// call is one message on its way. What it subscribes to begins after its answer, so that the client knows the id first.
-type call struct {
+// message is one on its way. What it subscribes to begins after its answer, so that the client knows the id first.
+type message struct {
+	request.Request
 	connection *connection
 	begun      []*subscription
 }
 
-type callKey struct{}
+func (c *connection) newMessage(ticket Ticket) *message {
+	m := &message{connection: c}
+	m.Context, m.Source, m.Quota, m.Subscriber = c.work, c.request.Source, ticket, m
+	m.Begin(time.Now(), 0)
+	return m
+}
 
 // answer answers a message, where there is something to wait for by refusing its calls.
 func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
-	call := &call{connection: c}
-	ctx := context.WithValue(ticket.Context(c.work), callKey{}, call)
+	message := c.newMessage(ticket)
+	var ctx context.Context = &message.Request
 	if wait > 0 {
 		refused, cancel := context.WithCancelCause(ctx)
 		cancel(jsonrpc.NewError(jsonrpc.CodeLimit, "too many calls", "reason", "rate", "retryAfterSeconds", math.Ceil(wait.Seconds())))
 		ctx = refused
 	}
-	answer := c.server.config.Source.Append(ctx, c.remote, body, nil)
+	answer := c.server.config.Calls.Append(ctx, body, nil)
 	if len(answer) > 0 && !c.send(answer) {
 		return
 	}
-	for _, s := range call.begun {
+	for _, s := range message.begun {
 		c.tasks.Go(func() { c.end(s.run(s.ctx)) })
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -40,7 +41,12 @@ func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 	m := &memory{headers: make([]types.SignedHeader, 1), events: map[types.Height][]api.Event{}, changed: make(chan struct{})}
 	var err error
 	m.rpc, err = jsonrpc.NewServer(jsonrpc.Options{}, append(methods,
-		jsonrpc.NewMethod(api.Subscribe.Name, Subscribe), jsonrpc.NewMethod(api.Unsubscribe.Name, Unsubscribe))...)
+		jsonrpc.NewMethod(api.Subscribe.Name, func(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
+			return request.Of(ctx).Subscriber.Subscribe(p)
+		}),
+		jsonrpc.NewMethod(api.Unsubscribe.Name, func(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
+			return request.Of(ctx).Subscriber.Unsubscribe(p.ID)
+		}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +155,6 @@ func (m *memory) prove(to types.Height) {
 	m.tell()
 }
 
-func (m *memory) Append(ctx context.Context, _ string, body, dst []byte) []byte {
-	return append(dst, m.rpc.Serve(ctx, body)...)
-}
-
 func (m *memory) Block(h types.Height) (*api.Block, error) {
 	header, err := m.Header(h)
 	if errors.Is(err, chain.ErrNotFound) {
@@ -225,7 +227,7 @@ type site struct {
 func serve(t *testing.T, config Config, test func(t *testing.T, s *site), methods ...jsonrpc.Method) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t, methods...)
-		config.Chain, config.Source, config.Pending = m, m, NewPending()
+		config.Chain, config.Calls, config.Source, config.Pending = m, m.rpc, m, NewPending()
 		network := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 		transport := &http.Transport{DialContext: network.dial}
 		s := &site{Server: New(config), chain: m, http: &http.Client{Transport: transport}}

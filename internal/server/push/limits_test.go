@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
@@ -26,7 +27,7 @@ type deskTicket struct {
 	held int
 }
 
-func (d *desk) ticket(context.Context) Ticket { return &deskTicket{desk: d} }
+func (d *desk) ticket(*request.Request) Ticket { return &deskTicket{desk: d} }
 
 func (t *deskTicket) Take(body []byte) time.Duration {
 	t.mu.Lock()
@@ -54,7 +55,9 @@ func (t *deskTicket) Shrink(bytes int) {
 	t.bytes, t.held = t.bytes+t.held-bytes, bytes
 }
 
-func (t *deskTicket) Context(ctx context.Context) context.Context { return ctx }
+func (t *deskTicket) Room(bytes int) int { return bytes }
+
+func (t *deskTicket) Charge([]byte) {}
 
 func (t *deskTicket) Release() {
 	t.mu.Lock()

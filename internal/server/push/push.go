@@ -20,6 +20,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,10 +35,14 @@ type Chain interface {
 	WaitHead(ctx context.Context, seen types.BlockHash) error
 }
 
-// Source answers calls and renders what is sent: a *rpc.Server.
+// Calls answers messages: a *jsonrpc.Server.
+type Calls interface {
+	// Append appends to dst what answers a body of JSON-RPC.
+	Append(ctx context.Context, body, dst []byte) []byte
+}
+
+// Source renders what is sent: a *rpc.Server.
 type Source interface {
-	// Append appends to dst what answers a body of JSON-RPC that came from a source: an address without its port.
-	Append(ctx context.Context, source string, body, dst []byte) []byte
 	// Block renders a block with hashes; nil where there is none.
 	Block(types.Height) (*api.Block, error)
 	// Events are all events of a block in their order; nil where there is none.
@@ -53,6 +59,7 @@ type Source interface {
 // Config is what a Server serves, and its limits; zero limits are the defaults.
 type Config struct {
 	Chain   Chain
+	Calls   Calls
 	Source  Source
 	Pending *Pending
 	Log     *slog.Logger
@@ -61,9 +68,9 @@ type Config struct {
 	// only; programs send no Origin.
 	CheckOrigin func(*http.Request) bool
 
-	// Ticket returns what a message may cost, where ctx is of the request that its connection began with. The default
-	// lets everything in.
-	Ticket func(ctx context.Context) Ticket
+	// Ticket returns what a message may cost, of the request that its connection began with. The default lets everything
+	// in.
+	Ticket func(of *request.Request) Ticket
 
 	MaxConnections  int           // 10,000
 	MaxRequestBytes int           // of one message: 5 MiB
@@ -83,7 +90,7 @@ func (c Config) withDefaults() Config {
 	c.PingInterval = cmp.Or(c.PingInterval, 30*time.Second)
 	c.PongTimeout = cmp.Or(c.PongTimeout, 20*time.Second)
 	if c.Ticket == nil {
-		c.Ticket = func(context.Context) Ticket { return free{} }
+		c.Ticket = func(*request.Request) Ticket { return free{} }
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -93,6 +100,7 @@ func (c Config) withDefaults() Config {
 
 // Ticket is what one message may cost: a *front.Ticket. It is released when the message is answered.
 type Ticket interface {
+	jsonrpc.Quota
 	// Take takes the calls of a message from its client's rate. It takes none and returns how long to wait where there is
 	// none left.
 	Take(body []byte) time.Duration
@@ -100,19 +108,18 @@ type Ticket interface {
 	Reserve(ctx context.Context, bytes int) bool
 	// Shrink gives back what a message takes less.
 	Shrink(bytes int)
-	// Context is ctx with the ticket.
-	Context(ctx context.Context) context.Context
 	Release()
 }
 
 // free is a ticket of a server without limits.
 type free struct{}
 
-func (free) Take([]byte) time.Duration                   { return 0 }
-func (free) Reserve(context.Context, int) bool           { return true }
-func (free) Shrink(int)                                  {}
-func (free) Context(ctx context.Context) context.Context { return ctx }
-func (free) Release()                                    {}
+func (free) Room(bytes int) int                { return bytes }
+func (free) Charge([]byte)                     {}
+func (free) Take([]byte) time.Duration         { return 0 }
+func (free) Reserve(context.Context, int) bool { return true }
+func (free) Shrink(int)                        {}
+func (free) Release()                          {}
 
 // Stats are a Server's numbers.
 type Stats struct {
@@ -161,8 +168,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The origin is not allowed.", http.StatusForbidden)
 		return
 	}
-	// The request's context ends with the handshake; its values go on.
-	c := newConnection(context.WithoutCancel(r.Context()), s, hostOf(r.RemoteAddr))
+	// The request's context ends with the handshake; whom it came from does not change.
+	c := newConnection(context.WithoutCancel(r.Context()), s, request.Of(r.Context()))
 	if !s.add(c) {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "The node takes no more connections at present.", http.StatusServiceUnavailable)
@@ -198,15 +205,6 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		inner = wrapper.NetConn()
 	}
 	return c, buffered, err
-}
-
-// hostOf is a remote address without its port.
-func hostOf(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return remote // no port: a transport without one, such as a Unix socket
-	}
-	return host
 }
 
 // add takes a connection in unless there are too many.

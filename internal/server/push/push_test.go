@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -292,16 +293,6 @@ func TestSubscriptionsOfAConnection(t *testing.T) {
 	})
 }
 
-func TestNotOverHTTP(t *testing.T) {
-	want := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}
-	if _, err := Subscribe(t.Context(), api.SubscribeParams{Topic: api.TopicBlocks}); !errors.Is(err, want) {
-		t.Error(err)
-	}
-	if _, err := Unsubscribe(t.Context(), api.UnsubscribeParams{ID: 1}); !errors.Is(err, want) {
-		t.Error(err)
-	}
-}
-
 // TestCalls makes more calls at once than are answered at once: the answers come as they are ready.
 func TestCalls(t *testing.T) {
 	// Made in the bubble, before the handlers are called.
@@ -446,12 +437,12 @@ func FuzzSubscribe(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, params string) {
 		m := newMemory(t)
-		s := New(Config{Chain: m, Source: m, Pending: NewPending()})
-		c := newConnection(t.Context(), s, "")
+		s := New(Config{Chain: m, Calls: m.rpc, Source: m, Pending: NewPending()})
+		c := newConnection(t.Context(), s, request.New(t.Context()))
 		defer c.cancel()
-		begun := &call{connection: c}
+		begun := c.newMessage(free{})
 		body := `{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":` + params + `}`
-		if answer := m.Append(context.WithValue(t.Context(), callKey{}, begun), "", []byte(body), nil); len(answer) == 0 && len(begun.begun) > 0 {
+		if answer := m.rpc.Append(&begun.Request, []byte(body), nil); len(answer) == 0 && len(begun.begun) > 0 {
 			t.Errorf("%s is not answered", params)
 		}
 		if len(begun.begun) != len(c.subscriptions) || s.Stats().Subscriptions != uint64(len(begun.begun)) {

@@ -36,14 +36,9 @@ type subscription struct {
 
 var suffix = []byte("}}")
 
-// Subscribe answers svc_subscribe. The context is that of a message on a connection of a [Server]; in another the method
-// does not exist.
-func Subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
-	call, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
-		return 0, onlyHere(api.Subscribe.Name)
-	}
-	c := call.connection
+// Subscribe implements [request.Subscriber].
+func (m *message) Subscribe(p api.SubscribeParams) (api.Quantity, error) {
+	c := m.connection
 	s := &subscription{connection: c}
 	if err := c.server.prepare(s, p); err != nil {
 		return 0, err
@@ -58,30 +53,22 @@ func Subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error)
 	s.prefix = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"subscription":%q,"result":`, api.Notification, c.lastID)
 	c.subscriptions[c.lastID] = s
 	c.server.subscriptions.Add(1)
-	call.begun = append(call.begun, s)
+	m.begun = append(m.begun, s)
 	return c.lastID, nil
 }
 
-// Unsubscribe answers svc_unsubscribe, as [Subscribe] does. A message that is on its way may still come.
-func Unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
-	call, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
-		return false, onlyHere(api.Unsubscribe.Name)
-	}
-	c := call.connection
+// Unsubscribe implements [request.Subscriber]. A message that is on its way may still come.
+func (m *message) Unsubscribe(id api.Quantity) (bool, error) {
+	c := m.connection
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, ok := c.subscriptions[p.ID]
+	s, ok := c.subscriptions[id]
 	if ok {
 		s.cancel()
-		delete(c.subscriptions, p.ID)
+		delete(c.subscriptions, id)
 		c.server.subscriptions.Add(^uint64(0))
 	}
 	return ok, nil
-}
-
-func onlyHere(method string) error {
-	return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "the method exists over WebSocket only", "method", method)
 }
 
 // prepare sets up what a subscription sends, and from where on.
@@ -337,7 +324,7 @@ func (c *connection) end(err error) {
 	case errors.Is(err, chain.ErrPruned):
 		c.close(websocket.StatusPolicyViolation, "slow reader: the next block is pruned")
 	default:
-		c.server.config.Log.Error("subscription failed", "remote", c.remote, "error", err)
+		c.server.config.Log.Error("subscription failed", "remote", c.request.Source, "error", err)
 		c.close(websocket.StatusInternalError, "the subscription failed")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -29,7 +30,7 @@ func (s *Server) serveBlocks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if follower != "" {
-		s.followers.saw(sourceOf(r.Context()), follower, time.Now())
+		s.followers.saw(request.Of(r.Context()).Source, follower, time.Now())
 	}
 	blocks, last, err := s.encodedBlocks(r.Context(), from, to)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -113,7 +114,7 @@ func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.Bloc
 			"member", "follower", "max", api.MaxFollowerBytes)
 	}
 	if p.Range.Follower != "" {
-		s.followers.saw(sourceOf(ctx), p.Range.Follower, time.Now())
+		s.followers.saw(request.Of(ctx).Source, p.Range.Follower, time.Now())
 	}
 	items, size := api.BlockItems{}, 0
 	last := min(p.Range.To, s.chain.Head().Header.Height)

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -24,7 +25,7 @@ func (s *Server) getEvents(ctx context.Context, p api.GetEventsParams) ([]api.Ev
 	if err != nil || !possible {
 		return events, err
 	}
-	ctx, cancel := context.WithDeadline(ctx, budgetOf(ctx).deadline)
+	ctx, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
 	size := 0
 	err = s.chain.Events(ctx, filter, func(e chain.Event) bool {

@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -37,7 +38,10 @@ var (
 	poor     = newKey(4) // has too little to pay any gas
 )
 
-const genesisTime = 1_700_000_000
+const (
+	genesisTime = 1_700_000_000
+	testSource  = "192.0.2.1" // of requests
+)
 
 func newKey(seed byte) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey([32]byte{31: seed})
@@ -268,10 +272,12 @@ func (c *testChain) post(method string, params ...any) (json.RawMessage, *jsonrp
 	}
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	check(c.t, err)
-	request := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
-	request.Header.Set("Content-Type", "application/json")
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	carries := request.New(r.Context()) // as package front has it
+	carries.Source = testSource
 	recorder := httptest.NewRecorder()
-	c.server.ServeHTTP(recorder, request)
+	c.server.ServeHTTP(recorder, r.WithContext(carries))
 	var response struct {
 		Result json.RawMessage
 		Error  *jsonrpc.Error

@@ -7,27 +7,25 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// prove proves a state key after a block: quickly after the latest one, and after an earlier one within the request's time.
+// prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is its
+// turn, within the request's time.
 func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.Proof, err error) {
 	if err := s.live(block); err != nil {
 		return proof, err
 	}
 	if block == api.Latest() {
-		return s.ledger.Prove(key)
+		over := s.limiter.reads.Run(ctx, func() { proof, err = s.ledger.Prove(key) })
+		return proof, errors.Join(over, err)
 	}
-	head, b := s.chain.Head().Header.Height, budgetOf(ctx)
-	busy := s.proving.run(ctx, b, func(func() error) {
-		limited, cancel := context.WithDeadline(ctx, b.deadline)
-		defer cancel()
-		proof, err = s.ledger.ProveAt(limited, block.Resolve(head), key)
-	})
-	if busy != nil {
-		return proof, busy
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	head := s.chain.Head().Header.Height
+	limited, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
+	defer cancel()
+	over := s.limiter.undoing.Run(limited, func() { proof, err = s.ledger.ProveAt(limited, block.Resolve(head), key) })
+	if err = errors.Join(over, err); errors.Is(err, context.DeadlineExceeded) {
 		err = api.ErrTimeUp
 	}
 	return proof, aboveHead(err, head)

@@ -5,18 +5,31 @@ import (
 	"errors"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// subscribe and unsubscribe exist on connections of package push only.
+// subscribe and unsubscribe exist for messages of WebSocket connections only.
 func (s *Server) subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
-	return push.Subscribe(ctx, p)
+	to := request.Of(ctx).Subscriber
+	if to == nil {
+		return 0, onlyOverWebSocket(api.Subscribe.Name)
+	}
+	return to.Subscribe(p)
 }
 
 func (s *Server) unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
-	return push.Unsubscribe(ctx, p)
+	to := request.Of(ctx).Subscriber
+	if to == nil {
+		return false, onlyOverWebSocket(api.Unsubscribe.Name)
+	}
+	return to.Unsubscribe(p.ID)
+}
+
+func onlyOverWebSocket(method string) error {
+	return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "the method exists over WebSocket only", "method", method)
 }
 
 // Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.

@@ -137,7 +137,7 @@ func TestSubscriptionToEvents(t *testing.T) {
 	for range 3 {
 		c.appendLogs(someLogs()...)
 	}
-	server := push.New(push.Config{Chain: c.store, Source: c.server, Pending: push.NewPending()})
+	server := push.New(push.Config{Chain: c.store, Calls: c.server.Calls(), Source: c.server, Pending: push.NewPending()})
 	web := httptest.NewServer(server)
 	defer web.Close()
 	for _, test := range []struct {
@@ -181,4 +181,11 @@ func TestSubscriptionToEvents(t *testing.T) {
 		})
 	}
 	check(t, server.Shutdown(t.Context()))
+}
+
+func TestNotOverHTTP(t *testing.T) {
+	c := newTestChain(t)
+	want := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}
+	c.refused(want, "svc_subscribe", api.TopicBlocks)
+	c.refused(want, "svc_unsubscribe", "0x1")
 }

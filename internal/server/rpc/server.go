@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -158,15 +159,35 @@ type Server struct {
 	circuit types.Digest // of the proofs
 	tips    tipCache
 
-	rpc            *jsonrpc.Server
-	requestContext func(context.Context) context.Context
-	simulations    simulations
-	tracing        chan struct{} // holds one token while a transaction is traced
-	verifying      chan struct{} // likewise while a proof is verified
-	report         func(ctx context.Context, method string, err error) (incident string)
-	proving        slots // one proof of a past state at a time: it may undo many blocks in memory
-	document       api.Document
-	mux            *http.ServeMux
+	rpc        *jsonrpc.Server
+	limiter    limiter
+	executions executions
+	report     func(ctx context.Context, method string, err error) (incident string)
+	document   api.Document
+	mux        *http.ServeMux
+}
+
+// limiter has a kind of slots for each kind of work. A call passes one of them; no slot is held while it waits for
+// another.
+type limiter struct {
+	reads      *jsonrpc.Slots // what has no other kind
+	executions *jsonrpc.Slots // of contracts, that are not of a block
+	undoing    *jsonrpc.Slots // proofs of a past state: many blocks may have to be undone in memory
+	traces     *jsonrpc.Slots // each executes as much as a block
+	verdicts   *jsonrpc.Slots // on proofs of blocks
+}
+
+// maxExecutions bounds what executions take together: 16 MiB of memory, 18 MiB of stacks each.
+const maxExecutions = 8
+
+func newLimiter(reads *jsonrpc.Slots) limiter {
+	return limiter{
+		reads:      reads,
+		executions: jsonrpc.NewSlots(min(runtime.GOMAXPROCS(0), maxExecutions)),
+		undoing:    jsonrpc.NewSlots(1),
+		traces:     jsonrpc.NewSlots(1).Refusing(api.ErrBusy),
+		verdicts:   jsonrpc.NewSlots(1).Refusing(api.ErrBusy),
+	}
 }
 
 // New returns a server. The chain must have its genesis.
@@ -178,13 +199,10 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		chain: c.Chain, ledger: c.Ledger, pool: c.Pool, sender: c.Sender, node: c.Node, proofs: c.Proofs, views: c.Views, trials: c.Trials, developer: c.Developer, snapshots: c.Snapshots, build: c.Build, verification: cmp.Or(c.Verification, api.VerificationExecuted),
 		override: c.Override, viewGas: cmp.Or(c.ViewGas, DefaultViewGas), network: genesis.Network, chainID: genesis.ChainID,
-		circuit:        blockproof.Circuit().Digest(),
-		requestContext: withBudget, simulations: simulations{slots: newSlots()}, tracing: make(chan struct{}, 1), verifying: make(chan struct{}, 1), proving: make(slots, 1), report: c.Limits.Incident,
+		circuit: blockproof.Circuit().Digest(),
+		limiter: newLimiter(c.Limits.Running), report: c.Limits.Incident,
 	}
-	if outer := c.Limits.RequestContext; outer != nil {
-		s.requestContext = func(ctx context.Context) context.Context { return withBudget(outer(ctx)) }
-	}
-	c.Limits.RequestContext = s.requestContext
+	c.Limits.Quota = request.Quota
 	s.tips.limit = maxCachedTips
 	methods := s.methods()
 	declarations := make([]api.Declaration, len(methods))
@@ -218,31 +236,11 @@ func (s *Server) route() error {
 	return nil
 }
 
-// Append appends to dst what answers a body of JSON-RPC that came from source, nothing for notifications. All calls of
-// the body share what Config.Limits.RequestContext makes.
-func (s *Server) Append(ctx context.Context, source string, body, dst []byte) []byte {
-	return s.rpc.Append(s.requestContext(context.WithValue(ctx, sourceKey{}, source)), body, dst)
-}
-
-// Compute is jsonrpc.Server.Compute.
-func (s *Server) Compute(ctx context.Context, f func()) error { return s.rpc.Compute(ctx, f) }
+// Calls answers bodies of JSON-RPC.
+func (s *Server) Calls() *jsonrpc.Server { return s.rpc }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	source, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		source = r.RemoteAddr // no port: a transport without one, such as a Unix socket
-	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sourceKey{}, source)))
-}
-
-type sourceKey struct{}
-
-// sourceOf is where a call comes from, for what the pool holds against a source; empty for the node's own calls.
-func sourceOf(ctx context.Context) string {
-	source, _ := ctx.Value(sourceKey{}).(string)
-	return source
-}
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // method is a declaration with its handler.
 type method struct {
@@ -257,9 +255,10 @@ func bind[P, R any](s *Server, m api.Method[P, R], handle func(context.Context, 
 	})}
 }
 
-// waiting is a method whose calls wait for blocks or signatures.
-func (m method) waiting() method {
-	m.handler = m.handler.Waiting()
+// in is a method whose calls run in slots of their own kind; nil: they wait for blocks or signatures, or their handler
+// takes a slot when it knows which.
+func (m method) in(slots *jsonrpc.Slots) method {
+	m.handler = m.handler.In(slots)
 	return m
 }
 
@@ -285,8 +284,8 @@ func (s *Server) methods() []method {
 		bind(s, api.GetSyncStatus, s.getSyncStatus),
 		bind(s, api.ChainID, s.getChainID),
 		bind(s, api.GetGenesis, s.getGenesis),
-		bind(s, api.GetParameters, s.getParameters),
-		bind(s, api.GetAccountProof, s.getAccountProof),
+		bind(s, api.GetParameters, s.getParameters).in(nil),
+		bind(s, api.GetAccountProof, s.getAccountProof).in(nil),
 
 		bind(s, api.GetBlockByNumber, s.getBlockByNumber),
 		bind(s, api.GetBlockByHash, s.getBlockByHash),
@@ -299,31 +298,31 @@ func (s *Server) methods() []method {
 		bind(s, api.ListRecentTransactions, s.listRecentTransactions),
 
 		bindGroup(s, api.SendRawTransaction, s.sendRawTransaction),
-		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync).waiting(),
-		bind(s, api.Call, s.call),
-		bind(s, api.EstimateGas, s.estimateGas),
+		bind(s, api.SendRawTransactionSync, s.sendRawTransactionSync).in(nil),
+		bind(s, api.Call, s.call).in(s.limiter.executions),
+		bind(s, api.EstimateGas, s.estimateGas).in(s.limiter.executions),
 		bind(s, api.GasPrice, s.gasPrice),
 		bind(s, api.GetPendingTransactions, s.getPendingTransactions),
 		bind(s, api.GetMempoolStats, s.getMempoolStats),
 		bind(s, api.GetFeeMarket, s.getFeeMarket),
 		bind(s, api.GetFeeHistory, s.getFeeHistory),
 
-		bind(s, api.ViewCall, s.viewCall),
-		bind(s, api.BatchViewCall, s.batchViewCall),
+		bind(s, api.ViewCall, s.viewCall).in(s.limiter.executions),
+		bind(s, api.BatchViewCall, s.batchViewCall).in(s.limiter.executions),
 		bind(s, api.GetStorageAt, s.getStorageAt),
-		bind(s, api.GetStorageProof, s.getStorageProof),
+		bind(s, api.GetStorageProof, s.getStorageProof).in(nil),
 		bind(s, api.ListContracts, s.listContracts),
 		bind(s, api.GetContract, s.getContract),
 		bind(s, api.GetContractABI, s.getContractAbi),
 		bind(s, api.GetContractCode, s.getContractCode),
 		bind(s, api.GetCode, s.getCode),
 		bind(s, api.GetEvents, s.getEvents),
-		bind(s, api.TraceTransaction, s.traceTransaction),
-		bind(s, api.GetTokenBalance, s.getTokenBalance),
-		bind(s, api.GetTokenHolders, s.getTokenHolders),
+		bind(s, api.TraceTransaction, s.traceTransaction).in(s.limiter.traces),
+		bind(s, api.GetTokenBalance, s.getTokenBalance).in(s.limiter.executions),
+		bind(s, api.GetTokenHolders, s.getTokenHolders).in(s.limiter.executions),
 
 		bind(s, api.GetProof, s.getProof),
-		bind(s, api.VerifyProof, s.verifyProof),
+		bind(s, api.VerifyProof, s.verifyProof).in(s.limiter.verdicts),
 		bind(s, api.GetAccessList, s.getAccessList),
 		bind(s, api.GetStateSnapshot, s.getStateSnapshot),
 
@@ -336,13 +335,13 @@ func (s *Server) methods() []method {
 		return methods
 	}
 	return append(methods,
-		bind(s, api.DevMine, s.devMine).waiting(),
+		bind(s, api.DevMine, s.devMine).in(nil),
 		bind(s, api.DevSetBlockTime, s.devSetBlockTime),
 		bind(s, api.DevIncreaseTime, s.devIncreaseTime),
 		bind(s, api.DevSetNextBlockTime, s.devSetNextBlockTime),
-		bind(s, api.DevSnapshot, s.devSnapshot).waiting(),
-		bind(s, api.DevRevert, s.devRevert).waiting(),
-		bind(s, api.DevFund, s.devFund).waiting(),
+		bind(s, api.DevSnapshot, s.devSnapshot).in(nil),
+		bind(s, api.DevRevert, s.devRevert).in(nil),
+		bind(s, api.DevFund, s.devFund).in(nil),
 	)
 }
 

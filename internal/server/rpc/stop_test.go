@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -56,8 +57,8 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.server.simulations.ended.Store(0)
-			c.server.simulations.stopped.Store(0)
+			c.server.executions.ended.Store(0)
+			c.server.executions.stopped.Store(0)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			gone := &leaving{Context: ctx, cancel: cancel, after: 4}
@@ -71,9 +72,9 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 			if slices := c.views.Stats().Refills - refills; slices > 4 {
 				t.Errorf("it goes on for %d slices", slices)
 			}
-			late := &budget{deadline: time.Now().Add(-time.Second)}
-			late.gas.Store(int64(requestGas))
-			if err := run(context.WithValue(t.Context(), budgetKey{}, late)); !errors.Is(err, error(api.ErrTimeUp)) {
+			late := request.New(t.Context())
+			late.Begin(time.Now().Add(-request.Time-time.Second), 0)
+			if err := run(late); !errors.Is(err, error(api.ErrTimeUp)) {
 				t.Errorf("a request without time ends with %v", err)
 			}
 			if err := run(t.Context()); err != nil && !errors.As(err, new(*jsonrpc.Error)) {

@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -32,7 +33,7 @@ func (s *Server) sendRawTransaction(ctx context.Context, calls []api.RawTransact
 		encoded[i] = p.Transaction
 	}
 	outcomes := make([]jsonrpc.Outcome[types.TxID], len(calls))
-	for i, r := range s.sender.AddMany(ctx, encoded, sourceOf(ctx)) {
+	for i, r := range s.sender.AddMany(ctx, encoded, request.Of(ctx).Source) {
 		if r.Err == nil {
 			outcomes[i].Result = r.Tx.ID()
 		} else {
@@ -107,7 +108,7 @@ func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.Tx
 func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactionParams) (api.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, receiptWait)
 	defer cancel()
-	sent := s.sender.AddMany(ctx, [][]byte{p.Transaction}, sourceOf(ctx))[0]
+	sent := s.sender.AddMany(ctx, [][]byte{p.Transaction}, request.Of(ctx).Source)[0]
 	if err := s.refusal(sent); err != nil && (sent.Tx == nil || !errors.Is(err, api.ErrAlreadyKnown)) {
 		return api.Receipt{}, err
 	}
@@ -143,8 +144,8 @@ type simulation struct {
 	seed       types.Header
 	tx         types.Transaction
 	how        exec.Simulation
-	runs       *simulations
-	budget     *budget
+	executions *executions
+	request    *request.Request
 }
 
 // simulate decodes a transaction, signed or not, and opens the state that it runs on. The caller closes it.
@@ -165,7 +166,7 @@ func (s *Server) simulate(ctx context.Context, encoded []byte) (simulation, erro
 	view, err := s.chain.StateAt(head.Height)
 	return simulation{
 		parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.machineFor(tx)},
-		runs: &s.simulations, budget: budgetOf(ctx),
+		executions: &s.executions, request: request.Of(ctx),
 	}, err
 }
 
@@ -186,18 +187,18 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 
 // run runs the transaction as long as the request has gas left; the last run may take more than that.
 func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.Outcome, err error) {
-	if m.budget.gas.Load() <= 0 {
-		return outcome, withData(api.ErrViewGas, "limit", requestGas)
+	if m.request.GasLeft() <= 0 {
+		return outcome, withData(api.ErrViewGas, "limit", request.Gas)
 	}
 	tx := m.tx
 	tx.GasLimit = gasLimit
-	busy := m.runs.run(ctx, m.budget, func(stop func() error) {
+	over := m.executions.run(ctx, m.request, func(stop func() error) {
 		how := m.how
 		how.Stop = stop
 		outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, how)
 	})
-	m.budget.gas.Add(-int64(outcome.GasUsed))
-	return outcome, errors.Join(busy, err)
+	m.request.SpendGas(outcome.GasUsed)
+	return outcome, errors.Join(over, err)
 }
 
 func (s *Server) call(ctx context.Context, p api.RawTransactionParams) (output api.Data, err error) {

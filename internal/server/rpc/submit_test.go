@@ -414,7 +414,7 @@ func TestPoolIsToldTheSource(t *testing.T) {
 	pool := &recordingPool{Sender: c.pool}
 	c.server.sender = pool
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{})))
-	if pool.source != "192.0.2.1" { // httptest's client
+	if pool.source != testSource {
 		t.Errorf("got %q", pool.source)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -18,15 +19,8 @@ func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) 
 	if found == nil || err != nil {
 		return nil, err
 	}
-	b, t := budgetOf(ctx), new(tracer)
-	// One at a time: it executes as much as a block.
-	select {
-	case s.tracing <- struct{}{}:
-	default:
-		return nil, api.ErrBusy
-	}
-	defer func() { <-s.tracing }()
-	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, s.views, t, b.stop(ctx))
+	r, t := request.Of(ctx), new(tracer)
+	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, s.views, t, func() error { return r.Stop(ctx) })
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil // undone meanwhile
 	}
