@@ -121,7 +121,7 @@ type result struct {
 	update phases        // of 10,000 updates: the run of the median in all
 	block  time.Duration // of transfers: median
 	disk   uint64        // bytes of the database
-	memory float64       // bytes a leaf of the open ledger
+	memory float64       // bytes a leaf of the open ledger, without the database's cache
 	steady *steady       // nil but at one size
 }
 
@@ -201,7 +201,7 @@ func (g *grown) at(s settings, size int) (result, error) {
 		return r, errors.Join(err, o.close())
 	}
 	r.start = time.Since(start)
-	r.memory = float64(heap()-before) / float64(l.TreeSize())
+	r.memory = float64(heap()-before-o.db.Metrics().CacheBytes) / float64(l.TreeSize())
 	var blocks []time.Duration
 	random := rand.New(rand.NewPCG(2, uint64(size)))
 	for range s.runs {
