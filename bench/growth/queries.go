@@ -136,6 +136,10 @@ func (q query) measure(ctx context.Context, node *client.Client, count int) (que
 
 // queries are the kinds of queries about a chain of so many blocks.
 func (c *tokens) queries(head types.Height) []query {
+	return append(c.eventQueries(head), c.tokenQueries(head)...)
+}
+
+func (c *tokens) eventQueries(head types.Height) []query {
 	ids := func(topics ...*types.Account) (digests []*types.Digest) {
 		name := types.Digest(sha256.Sum256([]byte("Transfer")))
 		digests = append(digests, &name)
@@ -157,7 +161,7 @@ func (c *tokens) queries(head types.Height) []query {
 	}
 	name := "Transfer"
 	apart := "svc_getEvents of two accounts that are in every block and never meet"
-	nobody, zero := sink, types.Account{}
+	nobody := sink
 	return []query{
 		{"svc_getEvents of the token, after a cursor", 1, events(func(r *rand.Rand, f *api.EventFilter) {
 			f.ContractID, f.Cursor = &c.token, cursor(r)
@@ -190,6 +194,12 @@ func (c *tokens) queries(head types.Height) []query {
 		{apart, 0, events(func(_ *rand.Rand, f *api.EventFilter) {
 			f.ContractID, f.Topics = &c.token, ids(&c.exchange, &nobody)
 		})},
+	}
+}
+
+func (c *tokens) tokenQueries(head types.Height) []query {
+	page, zero := uint64(pageSize), types.Account{}
+	return []query{
 		{"svc_getTokenHolders, the first page", pageSize, func(*rand.Rand) (string, []any) {
 			return api.GetTokenHolders.Name, []any{c.token, api.HolderPage{Limit: &page}}
 		}},

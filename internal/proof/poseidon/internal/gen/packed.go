@@ -24,14 +24,34 @@ type packed struct {
 
 // registerSet is what the two instruction sets call by different names.
 type registerSet struct {
-	class                                 string // of registers
-	lanes                                 int    // of 32 bits
-	load, copy, xor, and, broadcast, word string // broadcast: suffix for a constant of the table; word: blends halves of lanes
+	class                string // of registers
+	lanes                int    // of 32 bits
+	load, copy, xor, and string
+	broadcast            string // what is added to an instruction with a constant of the table
+	word                 string // takes the low halves of lanes from one register, the high ones from another
 }
 
 var (
-	ymm = registerSet{"Y", 8, "VMOVDQU", "VMOVDQA", "VPXOR", "VPAND", "", "VPBLENDW $0xaa, %s, %s, %s"}
-	zmm = registerSet{"Z", 16, "VMOVDQU64", "VMOVDQA64", "VPXORD", "VPANDD", ".BCST", "VPBLENDMW %s, %s, K2, %s"}
+	ymm = registerSet{
+		class:     "Y",
+		lanes:     8,
+		load:      "VMOVDQU",
+		copy:      "VMOVDQA",
+		xor:       "VPXOR",
+		and:       "VPAND",
+		broadcast: "",
+		word:      "VPBLENDW $0xaa, %s, %s, %s",
+	}
+	zmm = registerSet{
+		class:     "Z",
+		lanes:     16,
+		load:      "VMOVDQU64",
+		copy:      "VMOVDQA64",
+		xor:       "VPXORD",
+		and:       "VPANDD",
+		broadcast: ".BCST",
+		word:      "VPBLENDMW %s, %s, K2, %s",
+	}
 )
 
 const inverse16 = 127 << 8 // −2^−16 mod p
