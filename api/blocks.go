@@ -97,6 +97,7 @@ type BlockRange struct {
 	From                types.Height `json:"from_height" doc:"the first height"`
 	To                  types.Height `json:"to_height" doc:"the last height"`
 	IncludeTransactions bool         `json:"include_transactions,omitempty" doc:"whether raw holds the transactions; false by default"`
+	HeadersOnly         bool         `json:"headers_only,omitempty" doc:"whether block is without its transactions' hashes: an empty array then; txCount counts them all the same; false by default"`
 	RawOnly             bool         `json:"raw_only,omitempty" doc:"whether to leave out block, which raw says too: null then; false by default"`
 	Follower            string       `json:"follower,omitempty" doc:"what a node that follows this one calls itself, at most 64 bytes; it is counted in peer_count"`
 }

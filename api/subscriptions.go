@@ -43,14 +43,15 @@ type SubscribeParams struct {
 	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
 }
 
-// SubscriptionFilter narrows a subscription. Only events have other members than from_block, and only they, newBlocks
-// and proofs have that.
+// SubscriptionFilter narrows a subscription. Only events, newBlocks and proofs have from_block, only newBlocks
+// has headers_only, and only events have the rest.
 type SubscriptionFilter struct {
-	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events and proofs: the first height to send, at most one above the head; by default what comes next"`
-	ContractID *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
-	EventName  *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
-	Topics     []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
-	Cursor     string            `json:"cursor,omitempty" doc:"of events: the cursor of the last item seen, instead of from_block"`
+	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events and proofs: the first height to send, at most one above the head; by default what comes next"`
+	HeadersOnly bool              `json:"headers_only,omitempty" doc:"of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default"`
+	ContractID  *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
+	EventName   *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
+	Topics      []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
+	Cursor      string            `json:"cursor,omitempty" doc:"of events: the cursor of the last item seen, instead of from_block"`
 }
 
 // Matches reports whether an event has the contract, name and topics that the filter asks for.

@@ -13,4 +13,4 @@ if [ -z "${CAIRN:-}" ]; then
 	CGO_ENABLED=0 go build -o "$CAIRN" ../../cmd/cairn
 fi
 export CAIRN
-node --test build/
+node --experimental-websocket --test build/ # Node.js 20 has WebSocket behind the flag only

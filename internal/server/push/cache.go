@@ -98,15 +98,18 @@ func (c *cache[T]) forget(hash types.BlockHash, failed *cacheEntry[T]) {
 	}
 }
 
-func (s *Server) renderBlock(height types.Height) ([]byte, error) {
-	block, err := s.config.Source.Block(height)
-	if err != nil {
-		return nil, err
+// rendered gives the JSON of what a block is found as.
+func rendered(find func(types.Height) (*api.Block, error)) func(types.Height) ([]byte, error) {
+	return func(height types.Height) ([]byte, error) {
+		block, err := find(height)
+		if err != nil {
+			return nil, err
+		}
+		if block == nil {
+			return nil, errGone
+		}
+		return json.Marshal(block)
 	}
-	if block == nil {
-		return nil, errGone
-	}
-	return json.Marshal(block)
 }
 
 // renderedEvent is an event, and its JSON.

@@ -45,6 +45,8 @@ type Calls interface {
 type Source interface {
 	// Block renders a block with hashes; nil where there is none.
 	Block(types.Height) (*api.Block, error)
+	// BlockHeader renders a block without its transactions; nil where there is none.
+	BlockHeader(types.Height) (*api.Block, error)
 	// Events are all events of a block in their order; nil where there is none.
 	Events(types.Height) ([]api.Event, error)
 	// EventPosition is the block and the index in it that an event's cursor stands for.
@@ -131,9 +133,10 @@ type Stats struct {
 
 // Server is the http.Handler of the WebSocket endpoint.
 type Server struct {
-	config Config
-	blocks *cache[[]byte]
-	events *cache[[]renderedEvent]
+	config  Config
+	blocks  *cache[[]byte]
+	headers *cache[[]byte]
+	events  *cache[[]renderedEvent]
 
 	subscriptions, dropped, sent atomic.Uint64
 
@@ -146,7 +149,8 @@ type Server struct {
 // New returns a server.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), connections: make(map[*connection]struct{})}
-	s.blocks = newCache(config.Chain, s.renderBlock)
+	s.blocks = newCache(config.Chain, rendered(config.Source.Block))
+	s.headers = newCache(config.Chain, rendered(config.Source.BlockHeader))
 	s.events = newCache(config.Chain, s.renderEvents)
 	return s
 }

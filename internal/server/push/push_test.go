@@ -116,6 +116,25 @@ func TestSubscriberGoesOnAfterTheNewHead(t *testing.T) {
 	})
 }
 
+// TestHeadersOnly has two subscribers of the same blocks, of whom one wants none of their transactions.
+func TestHeadersOnly(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		headers, whole := s.connect(t), s.connect(t)
+		defer headers.close()
+		defer whole.close()
+		headers.subscribe("newBlocks", map[string]any{"from_block": 0, "headers_only": true})
+		whole.subscribe("newBlocks", map[string]any{"from_block": 0, "headers_only": false})
+		s.chain.append()
+		for height := range types.Height(2) {
+			for c, count := range map[*client]uint64{headers: 1, whole: 0} {
+				if block := next[api.Block](c); block.Height != height || block.TxCount != count {
+					t.Errorf("block %d with %d transactions, want %d with %d", block.Height, block.TxCount, height, count)
+				}
+			}
+		}
+	})
+}
+
 func event(contract byte, name string, topics ...types.Digest) api.Event {
 	e := api.Event{ContractID: types.ContractID{contract}, EventName: name}
 	for _, topic := range topics {
@@ -245,6 +264,7 @@ func TestRefusedSubscriptions(t *testing.T) {
 			"name of sync status":  {[]any{"syncStatus", map[string]any{"event_name": ""}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
 			"topics of newBlocks":  {[]any{"newBlocks", map[string]any{"topics": []any{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
 			"cursor of newBlocks":  {[]any{"newBlocks", map[string]any{"cursor": "ba"}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
+			"headers of proofs":    {[]any{"proofs", map[string]any{"headers_only": true}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
 			"many topics":          {[]any{"events", map[string]any{"topics": make([]any, 5)}}, jsonrpc.NewError(-32602, "", "reason", "too_many")},
 			"a long name":          {[]any{"events", map[string]any{"event_name": strings.Repeat("x", 65)}}, jsonrpc.NewError(-32602, "", "reason", "too_long")},
 			"topics of wrong type": {[]any{"events", map[string]any{"topics": "0x"}}, jsonrpc.NewError(-32602, "", "reason", "wrong_type")},

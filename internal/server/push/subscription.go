@@ -78,8 +78,14 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	}
 	switch p.Topic {
 	case api.TopicBlocks:
+		from := s.blocks
+		if p.Filter.HeadersOnly {
+			from = s.headers
+		}
 		sub.behind = sub.blocksBehind
-		sub.run = func(ctx context.Context) error { return sub.follow(ctx, sub.sendBlock) }
+		sub.run = func(ctx context.Context) error {
+			return sub.follow(ctx, func(height types.Height) error { return sub.sendBlock(from, height) })
+		}
 		return s.begin(sub, p.Filter.FromBlock)
 	case api.TopicEvents:
 		return s.prepareEvents(sub, p.Filter)
@@ -114,6 +120,7 @@ func checkMembers(p api.SubscribeParams) error {
 		given, has bool
 	}{
 		{"from_block", f.FromBlock != nil, chained && f.Cursor == ""},
+		{"headers_only", f.HeadersOnly, p.Topic == api.TopicBlocks},
 		{"contract_id", f.ContractID != nil, events},
 		{"event_name", f.EventName != nil, events},
 		{"topics", f.Topics != nil, events},
@@ -217,8 +224,8 @@ func (s *subscription) follow(ctx context.Context, send func(types.Height) error
 	return ctx.Err()
 }
 
-func (s *subscription) sendBlock(height types.Height) error {
-	block, err := s.connection.server.blocks.get(height)
+func (s *subscription) sendBlock(from *cache[[]byte], height types.Height) error {
+	block, err := from.get(height)
 	if err == nil && !s.notify(s.ctx, block) {
 		err = context.Canceled
 	}

@@ -41,7 +41,7 @@ func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	block := newBlock(encoded.Header, receipts, len(encoded.Bytes))
+	block := newBlock(encoded, receipts)
 	if full {
 		executed, err := types.DecodeBlock(encoded.Bytes)
 		if err != nil {
@@ -86,19 +86,19 @@ func (s *Server) receipts(height types.Height, transactions int) ([]types.Receip
 	return receipts, err
 }
 
-// newBlock renders a block with its transactions as hashes; size is that of its encoding.
-func newBlock(signed types.SignedHeader, receipts []types.Receipt, size int) api.Block {
-	header := signed.Header
+// newBlock renders a block with its transactions as hashes, which come from its receipts; without these there are none.
+func newBlock(encoded chain.EncodedBlock, receipts []types.Receipt) api.Block {
+	header := encoded.Header.Header
 	hashes := make([]types.TxID, len(receipts))
 	for i := range receipts {
 		hashes[i] = receipts[i].Transaction
 	}
 	return api.Block{
-		Height: header.Height, Hash: header.Hash(), Timestamp: header.Timestamp, TxCount: uint64(len(hashes)),
+		Height: header.Height, Hash: header.Hash(), Timestamp: header.Timestamp, TxCount: uint64(encoded.Count),
 		StateRoot: header.StateRoot, Transactions: api.BlockTransactions{Hashes: hashes},
 		ParentHash: header.Parent, TransactionsRoot: header.TransactionsRoot, ReceiptsRoot: header.ReceiptsRoot,
 		GasUsed: api.Quantity(header.GasUsed), GasLimit: api.Quantity(header.GasLimit), BaseFee: api.Quantity(header.BaseFee),
-		Producer: header.Producer, Signature: signed.Signature[:], Size: uint64(size),
+		Producer: header.Producer, Signature: encoded.Header.Signature[:], Size: uint64(len(encoded.Bytes)),
 	}
 }
 
@@ -151,11 +151,13 @@ func (s *Server) blockItem(height types.Height, wanted api.BlockRange) (api.Bloc
 	if err != nil || wanted.RawOnly {
 		return api.BlockItem{Raw: encoded.Bytes}, err
 	}
-	receipts, err := s.receipts(height, encoded.Count)
-	if err != nil {
-		return api.BlockItem{}, err
+	var receipts []types.Receipt
+	if !wanted.HeadersOnly {
+		if receipts, err = s.receipts(height, encoded.Count); err != nil {
+			return api.BlockItem{}, err
+		}
 	}
-	block := newBlock(encoded.Header, receipts, len(encoded.Bytes))
+	block := newBlock(encoded, receipts)
 	item := api.BlockItem{Block: &block, Raw: encoded.Bytes}
 	if !wanted.IncludeTransactions {
 		item.Raw = encoded.Header.Encode()

@@ -35,6 +35,20 @@ func onlyOverWebSocket(method string) error {
 // Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
 func (s *Server) Block(height types.Height) (*api.Block, error) { return s.block(height, false) }
 
+// BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it is no
+// longer kept.
+func (s *Server) BlockHeader(height types.Height) (*api.Block, error) {
+	encoded, err := s.chain.EncodedBlock(height)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	block := newBlock(encoded, nil)
+	return &block, nil
+}
+
 // Events are all events of a block in their order; nil where there is none, chain.ErrPruned where it is no longer kept.
 func (s *Server) Events(height types.Height) ([]api.Event, error) {
 	receipts, err := s.chain.Receipts(height)

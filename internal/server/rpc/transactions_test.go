@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -198,6 +199,31 @@ func TestPagesEndAt8MiB(t *testing.T) {
 	rest := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 1000, "before": page[len(page)-1].Cursor})
 	if len(page)+len(rest) != 100 {
 		t.Errorf("%d and %d items", len(page), len(rest))
+	}
+}
+
+// TestHeadersOnly holds blocks without their transactions to those with them.
+func TestHeadersOnly(t *testing.T) {
+	c := newTestChain(t)
+	c.include(c.paying(0, 0), c.paying(1, 0))
+	c.include()
+	for height, item := range call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{
+		"from_height": 0, "to_height": 2, "headers_only": true}) {
+		want := call[*api.Block](c, "svc_getBlockByNumber", height)
+		if count := uint64(len(want.Transactions.Hashes)); count != item.Block.TxCount || height == 1 && count != 2 {
+			t.Errorf("block %d with %d transactions, counted as %d", height, count, item.Block.TxCount)
+		}
+		want.Transactions = api.BlockTransactions{Hashes: []types.TxID{}}
+		if !reflect.DeepEqual(item.Block, want) {
+			t.Errorf("without its transactions: %+v, want %+v", item.Block, want)
+		}
+		pushed, err := c.server.BlockHeader(types.Height(height))
+		if err != nil || !reflect.DeepEqual(pushed, want) {
+			t.Errorf("pushed: %+v, %v, want %+v", pushed, err, want)
+		}
+	}
+	if none, err := c.server.BlockHeader(3); none != nil || err != nil {
+		t.Errorf("above the head: %+v, %v", none, err)
 	}
 }
 

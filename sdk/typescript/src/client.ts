@@ -15,6 +15,8 @@ export interface ClientOptions {
   key?: string;
   /** instead of the global fetch */
   fetch?: typeof fetch;
+  /** instead of the global WebSocket, null for none; streams ask again and again where there is none, and where there is a key */
+  WebSocket?: typeof WebSocket | null;
   /** how many calls that are made in one microtask go as one request: 100 unless said, 1 for none together */
   batch?: number;
   /** how long an answer may take, in milliseconds: 40 s unless said; svc_sendRawTransactionSync takes up to 30 s */

@@ -143,6 +143,8 @@ export interface BlockRange {
   follower?: string | null | undefined;
   /** the first height */
   from_height: number;
+  /** whether block is without its transactions' hashes: an empty array then; txCount counts them all the same; false by default */
+  headers_only?: boolean | null | undefined;
   /** whether raw holds the transactions; false by default */
   include_transactions?: boolean | null | undefined;
   /** whether to leave out block, which raw says too: null then; false by default */
@@ -539,6 +541,8 @@ export interface SubscriptionFilter {
   event_name?: string | null | undefined;
   /** of newBlocks, events and proofs: the first height to send, at most one above the head; by default what comes next */
   from_block?: number | null | undefined;
+  /** of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default */
+  headers_only?: boolean | null | undefined;
   /** of events: the topics that they begin with; null stands for any */
   topics?: (Hash | null)[] | null | undefined;
 }

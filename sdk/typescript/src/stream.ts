@@ -1,7 +1,9 @@
 import type { Client } from "./client.js";
 import { HttpError, RpcError, UnreachableError } from "./errors.js";
-import type { Block, Event, EventFilter } from "./generated.js";
+import type { Block, Event, EventFilter, SyncStatus } from "./generated.js";
+import type { Hash } from "./hex.js";
 import { Signal, wait } from "./signal.js";
+import { Subscription, type Topic } from "./socket.js";
 
 /** What a stream is doing; `since` is in milliseconds of the clock. */
 export type StreamStatus =
@@ -16,24 +18,39 @@ export interface Stream<T> extends AsyncIterable<T> {
 export interface StreamOptions {
   /** ends the stream */
   signal?: AbortSignal;
-  /** how often to ask when there is nothing new, in milliseconds: 1,000 unless given */
+  /** how often to ask when there is nothing new and there is no WebSocket, in milliseconds: 1,000 unless given */
   poll?: number;
 }
 
 const BLOCKS_PAGE = 256;
 
 /**
- * watchBlocks gives the blocks from a height on, with the hashes of their transactions: each height once and in order. To resume, begin
- * at the last height + 1. After dev_revert it goes on after the new head: the next block's parentHash is not the last one's hash then.
+ * watchBlocks gives the blocks from a height on, with the hashes of their transactions, or without with `headersOnly`: each height once
+ * and in order. To resume, begin at the last height + 1. After dev_revert it goes on after the new head: the next block's parentHash is
+ * not the last one's hash then.
  */
-export function watchBlocks(client: Client, from: number, options: StreamOptions = {}): Stream<Block> {
+export function watchBlocks(client: Client, from: number, options: StreamOptions & { headersOnly?: boolean } = {}): Stream<Block> {
   let next = from;
-  return stream(options, async () => {
-    const range = { from_height: next, to_height: next + BLOCKS_PAGE - 1 };
-    const [items, head] = await Promise.all([client.call("svc_getBlocks", range), client.call("svc_blockNumber")]);
-    if (items.length === 0 && next > from && Number(head) + 1 < next) next = Number(head) + 1; // the chain was taken back
-    return items.flatMap(({ block }) => (block ? [block] : []));
-  }, (block) => (next = block.height + 1));
+  const headers_only = options.headersOnly ?? false;
+  const moveBack = (head: number): void => {
+    if (next > from && head + 1 < next) next = head + 1; // the chain was taken back
+  };
+  return stream(client, options, {
+    topic: "newBlocks",
+    filter: () => ({ from_block: next, headers_only }),
+    taken: ({ height }) => (next = height + 1),
+    refused: (error) => {
+      const before = next;
+      if (error.is("above_head")) moveBack(Number(error.data["max"]) - 1);
+      return next !== before;
+    },
+    page: async () => {
+      const range = { from_height: next, to_height: next + BLOCKS_PAGE - 1, headers_only };
+      const [items, head] = await Promise.all([client.call("svc_getBlocks", range), client.call("svc_blockNumber")]);
+      if (items.length === 0) moveBack(Number(head));
+      return items.flatMap(({ block }) => (block ? [block] : []));
+    },
+  });
 }
 
 /**
@@ -42,16 +59,67 @@ export function watchBlocks(client: Client, from: number, options: StreamOptions
  */
 export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block" | "limit">, options: StreamOptions = {}): Stream<Event> {
   let asked: EventFilter = filter;
-  return stream(options, () => client.call("svc_getEvents", asked), ({ cursor }) => {
-    const { from_block: _, ...rest } = asked;
-    asked = { ...rest, cursor };
+  return stream(client, options, {
+    topic: "events",
+    filter: async () => {
+      if (asked.cursor || asked.from_block !== undefined && asked.from_block !== null) return asked;
+      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldestHeight };
+    },
+    taken: ({ cursor }) => {
+      const { from_block: _, ...rest } = asked;
+      asked = { ...rest, cursor };
+    },
+    page: () => client.call("svc_getEvents", asked),
   });
 }
 
-/** stream asks for pages, and tells of each item once it was taken. */
-function stream<T>(options: StreamOptions, page: () => Promise<T[]>, taken: (item: T) => void): Stream<T> {
+/** watchSyncStatus gives what the node says of itself: now, and when it has changed, once a second at most. */
+export function watchSyncStatus(client: Client, options: StreamOptions = {}): Stream<SyncStatus> {
+  let last = "";
+  return stream(client, options, {
+    topic: "syncStatus",
+    filter: () => ({}),
+    taken: (status) => (last = JSON.stringify(status)),
+    page: async () => {
+      const status = await client.call("svc_getSyncStatus");
+      return JSON.stringify(status) === last ? [] : [status];
+    },
+  });
+}
+
+/**
+ * watchPending gives the hash of each transaction that the mempool accepts from now on. It has no history: what is accepted while its
+ * status is `reconnecting` is missed. It throws a TypeError where there is no WebSocket.
+ */
+export function watchPending(client: Client, options: StreamOptions = {}): Stream<Hash> {
+  if (!hasSocket(client)) throw new TypeError("pending transactions come over WebSocket only: give the client one");
+  return stream(client, options, { topic: "newPendingTransactions", filter: () => ({}), taken: () => {}, page: async () => [] });
+}
+
+/** Source is where a stream's items come from: a subscription, or pages where there is no WebSocket. */
+interface Source<T> {
+  topic: Topic;
+  /** of the subscription, from what was taken last on */
+  filter(): object | Promise<object>;
+  page(): Promise<T[]>;
+  /** is told of each item once it was taken */
+  taken(item: T): void;
+  /** reports whether to subscribe again with another filter */
+  refused?(error: RpcError): boolean;
+}
+
+/** hasSocket reports whether there is a WebSocket that the node will take: a browser's sends no key. */
+function hasSocket({ options: { key, WebSocket = globalThis.WebSocket } }: Client): boolean {
+  return key === undefined && !!WebSocket;
+}
+
+function stream<T>(client: Client, options: StreamOptions, source: Source<T>): Stream<T> {
   const status = new Signal<StreamStatus>({ state: "catching-up" });
-  const { signal, poll = 1000 } = options;
+  const { signal } = options;
+  const become = (state: "catching-up" | "live"): void => {
+    if (status.value.state !== state) status.set({ state });
+  };
+  const pages = hasSocket(client) ? pushed(client, source, become, signal) : asked(source, become, options);
   async function* items(): AsyncGenerator<T, void, undefined> {
     let attempt = 0;
     let since = 0;
@@ -59,8 +127,9 @@ function stream<T>(options: StreamOptions, page: () => Promise<T[]>, taken: (ite
       while (!signal?.aborted) {
         let found: T[];
         try {
-          found = await page();
+          found = await pages.next();
         } catch (cause) {
+          pages.close();
           if (!passes(cause)) throw cause;
           if (attempt++ === 0) since = Date.now();
           status.set({ state: "reconnecting", since, attempt, cause });
@@ -68,20 +137,69 @@ function stream<T>(options: StreamOptions, page: () => Promise<T[]>, taken: (ite
           continue;
         }
         attempt = 0;
-        const state = found.length > 0 ? "catching-up" : "live";
-        if (status.value.state !== state) status.set({ state });
         for (const item of found) {
           if (signal?.aborted) return;
-          taken(item);
+          source.taken(item);
           yield item;
         }
-        if (found.length === 0) await wait(poll, signal);
       }
     } finally {
+      pages.close();
       status.set({ state: "ended" });
     }
   }
   return { status, [Symbol.asyncIterator]: items };
+}
+
+/** Pages is how a stream gets what comes next: some items, or none. */
+interface Pages<T> {
+  next(): Promise<T[]>;
+  close(): void;
+}
+
+/** asked asks for pages, and waits before the next where one was empty. */
+function asked<T>(source: Source<T>, become: (state: "catching-up" | "live") => void, { poll = 1000, signal }: StreamOptions): Pages<T> {
+  let empty = false;
+  return {
+    async next() {
+      if (empty) await wait(poll, signal);
+      empty = false;
+      if (signal?.aborted) return [];
+      const found = await source.page();
+      empty = found.length === 0;
+      become(empty ? "live" : "catching-up");
+      return found;
+    },
+    close() {},
+  };
+}
+
+/** pushed subscribes, again after each failure and where too much waited for a slow consumer. It is live once nothing waits. */
+function pushed<T>(client: Client, source: Source<T>, become: (state: "catching-up" | "live") => void, signal?: AbortSignal): Pages<T> {
+  let subscription: Subscription | undefined;
+  const close = (): void => {
+    subscription?.close();
+    subscription = undefined;
+  };
+  return {
+    async next() {
+      if (!subscription) {
+        const made = (subscription = new Subscription(client, source.topic, await source.filter(), signal));
+        try {
+          await made.accepted;
+        } catch (error) {
+          close();
+          if (error instanceof RpcError && source.refused?.(error)) return [];
+          throw error;
+        }
+      }
+      if (subscription.waiting === 0) become("live");
+      const found = (await subscription.next()) as T[];
+      if (found.length === 0) close();
+      return found;
+    },
+    close,
+  };
 }
 
 /** passes reports whether asking again may help. */

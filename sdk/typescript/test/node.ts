@@ -7,7 +7,7 @@ import { createClient, fromHex, type Client } from "cairn-sdk";
 import { Key } from "cairn-sdk/keys";
 import { vectors } from "./vectors.js";
 
-const program = process.env["CAIRN"];
+export const program = process.env["CAIRN"];
 
 /** devKey is the key of a development chain's account. */
 export const devKey = (index: number): Key => {
@@ -29,11 +29,14 @@ export async function startNode(t: TestContext, ...flags: string[]): Promise<{ c
   const node = spawn(program, [...args, "--ready-file", ready, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   node.stderr!.on("data", (data) => (said += data));
-  t.after(() => new Promise((resolve) => (node.exitCode !== null ? resolve(0) : node.once("exit", resolve).kill("SIGKILL"))));
+  t.after(() => new Promise((resolve) => {
+    if (node.exitCode !== null || node.signalCode !== null) resolve(0);
+    else node.once("exit", resolve).kill("SIGKILL");
+  }));
   while (!existsSync(ready)) {
     if (node.exitCode !== null) throw new Error(`the node ended: ${said}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  const url = JSON.parse(readFileSync(ready, "utf8")).rpc_url ?? JSON.parse(readFileSync(ready, "utf8")).rpc;
+  const url = JSON.parse(readFileSync(ready, "utf8")).rpc;
   return { client: createClient(url), url, process: node };
 }

@@ -8,7 +8,7 @@ class FakeNode {
   events: { cursor: string; block_height: number }[] = [];
   failures: (Response | Error)[] = [];
   branch = "a";
-  readonly client = createClient("http://node", { fetch: (async (_: unknown, init: RequestInit) => {
+  readonly client = createClient("http://node", { WebSocket: null, fetch: (async (_: unknown, init: RequestInit) => {
     const failure = this.failures.shift();
     if (failure instanceof Error) throw failure;
     if (failure) return failure;

@@ -1,0 +1,111 @@
+import type { Client } from "./client.js";
+import { convert } from "./convert.js";
+import { ProtocolError, RpcError, UnreachableError } from "./errors.js";
+import { parseJSON, stringifyJSON } from "./json.js";
+
+/** How long a connection may be silent until it is asked whether it lives, and how long the answer may take; in milliseconds. */
+const SILENCE = 45_000;
+const ANSWER = 20_000;
+/** How many items wait for a slow consumer; then the connection is closed, and opened again from where the consumer is. */
+const MAX_WAITING = 1024;
+
+/** Topics that svc_subscribe has, each with the shape of what it sends. */
+const shapes = { newBlocks: "Block", events: undefined, syncStatus: "SyncStatus", proofs: undefined, newPendingTransactions: undefined };
+export type Topic = keyof typeof shapes;
+
+/** Subscription is one subscription over a WebSocket of its own: what came and was not taken, until it fails. */
+export class Subscription {
+  readonly #socket: WebSocket;
+  readonly #topic: Topic;
+  #items: unknown[] = [];
+  #failure: Error | undefined;
+  #ended = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #wake: () => void = () => {};
+  /** settles when the node has taken the subscription; rejects with an RpcError where it refuses, else an UnreachableError */
+  readonly accepted: Promise<void>;
+  #accept!: () => void;
+  #refuse!: (error: Error) => void;
+
+  /** An abort ends it: then it is accepted and gives nothing. */
+  constructor(client: Client, topic: Topic, filter: object, readonly signal: AbortSignal | undefined) {
+    const make = client.options.WebSocket ?? globalThis.WebSocket;
+    this.#topic = topic;
+    this.accepted = new Promise((resolve, reject) => ([this.#accept, this.#refuse] = [resolve, reject]));
+    this.accepted.catch(() => {}); // whoever waits for it is told too
+    this.#socket = new make(new URL("ws", client.url.replace(/^http/, "ws").replace(/\/?$/, "/")));
+    signal?.addEventListener("abort", this.#end);
+    this.#socket.onopen = () => this.#send(1, "svc_subscribe", [topic, filter]);
+    this.#socket.onmessage = ({ data }) => this.#take(String(data));
+    this.#socket.onerror = () => this.#fail(new UnreachableError("the node cannot be reached"));
+    this.#socket.onclose = ({ code, reason }) => this.#fail(new UnreachableError(`the connection was closed: ${code} ${reason}`.trim()));
+    this.#expect(ANSWER, () => this.#fail(new UnreachableError("the node did not answer in time")));
+  }
+
+  /** waiting is how much came and was not taken. */
+  get waiting(): number {
+    return this.#items.length;
+  }
+
+  /** next gives what came, at least one item; nothing where it was ended, or too much waited. It throws its failure. */
+  async next(): Promise<unknown[]> {
+    while (this.#items.length === 0 && !this.#ended && !this.#failure) {
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    if (this.#items.length === 0 && this.#failure) throw this.#failure;
+    return this.#items.splice(0);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.signal?.removeEventListener("abort", this.#end);
+    this.#socket.onopen = this.#socket.onmessage = this.#socket.onerror = this.#socket.onclose = null;
+    this.#socket.close();
+  }
+
+  #send(id: number, method: string, params: unknown[]): void {
+    this.#socket.send(stringifyJSON({ jsonrpc: "2.0", id, method, params }));
+  }
+
+  #take(text: string): void {
+    this.#expect(SILENCE, () => {
+      this.#send(2, "svc_blockNumber", []);
+      this.#expect(ANSWER, () => this.#fail(new UnreachableError("the connection is dead")));
+    });
+    try {
+      const { id, error, params } = parseJSON(text) as Message;
+      if (id === 1 && error) this.#fail(new RpcError("svc_subscribe", Number(error.code), String(error.message), error.data ?? {}));
+      else if (id === 1) this.#accept();
+      else if (params) this.#items.push(convert(shapes[this.#topic], params.result));
+    } catch (cause) {
+      this.#fail(cause instanceof ProtocolError ? cause : new ProtocolError("bad_answer", "the node's message is not JSON"));
+    }
+    if (this.#items.length >= MAX_WAITING) this.#end();
+    this.#wake();
+  }
+
+  readonly #end = (): void => {
+    this.#ended = true;
+    this.close();
+    this.#accept();
+    this.#wake();
+  };
+
+  #expect(milliseconds: number, otherwise: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(otherwise, milliseconds);
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    this.#refuse(this.#failure);
+    this.close();
+    this.#wake();
+  }
+}
+
+interface Message {
+  id?: unknown;
+  error?: { code: unknown; message: unknown; data?: Record<string, unknown> };
+  params?: { result: unknown };
+}
