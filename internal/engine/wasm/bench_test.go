@@ -61,7 +61,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 	deep := &guest{pages: 1, functions: []guestFunction{
 		{export: "run", body: seq(i32(1022), call(1))},
-		{params: 1, locals: 50, body: seq(get(0), opI32Eqz, opIf, noResult, opReturn, opEnd, get(0), i32(1), opI32Sub, call(1))},
+		{params: 1, locals: 20, body: seq(get(0), opI32Eqz, opIf, noResult, opReturn, opEnd, get(0), i32(1), opI32Sub, call(1))},
 	}}
 	for _, fresh := range []bool{false, true} {
 		b.Run(fmt.Sprintf("frames=1024/fresh=%v", fresh), func(b *testing.B) {

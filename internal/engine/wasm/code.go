@@ -30,7 +30,6 @@ type code struct {
 	ready      atomic.Bool // what follows is set
 	generation *generation
 	compiled   wazero.CompiledModule
-	image      *image // of an instance's memory; nil in the interpreter, where the module has its data
 
 	deeper atomic.Bool // one of its calls needed more stack than it can, and that was reported
 }
@@ -85,8 +84,7 @@ func (c *code) prepare(machine []byte) (err error) {
 	}
 	c.generation, c.compiled = generation, compiled
 	if !e.opts.Interpreter {
-		c.image = newImage(c.module.Pages(), c.module.Skeleton().Data)
-		c.grow(len(machine) + c.image.size())
+		c.grow(len(machine))
 	}
 	e.stats.compiled.Add(1)
 	if loaded {
@@ -137,41 +135,20 @@ func (c *code) instantiate() (*instance, error) {
 	if err := c.prepare(nil); err != nil {
 		return nil, err
 	}
-	memory, err := c.reserveMemory()
+	region, err := c.engine.regions.take()
 	if err != nil {
 		return nil, err
 	}
+	memory := newMemory(c.module.Pages())
+	memory.region = region
 	i, err := c.generation.instantiate(c.compiled, memory)
 	if err != nil {
+		c.engine.regions.put(region, regionSize)
 		return nil, err
 	}
 	i.code = c
-	if c.image != nil {
-		memory.begin(c.image)
-	}
 	c.engine.stats.instantiated.Add(1)
 	return i, nil
-}
-
-// reserveMemory makes room for an instance. A node that has none gives up its idle instances before it gives up.
-func (c *code) reserveMemory() (*memory, error) {
-	m, err := newMemory(c.module.Pages(), c.module.MaxPages())
-	if err == nil {
-		return m, nil
-	}
-	e := c.engine
-	e.mu.Lock()
-	var leftovers leftovers
-	for element := e.recent.Front(); element != nil; element = element.Next() {
-		for other := element.Value.(*code); len(other.idle) > 0; {
-			e.drop(other, &leftovers)
-		}
-	}
-	e.mu.Unlock()
-	if err := leftovers.close(); err != nil {
-		return nil, err
-	}
-	return newMemory(c.module.Pages(), c.module.MaxPages())
 }
 
 // A generation is a wazero runtime with the modules compiled in it. A runtime never forgets a function type that it has
@@ -303,11 +280,10 @@ type noRandom struct{}
 // Read fails: no contract can ask for random numbers.
 func (noRandom) Read([]byte) (int, error) { return 0, errors.New("contracts have no random numbers") }
 
-// instantiate makes an instance on a memory, which it closes if it fails.
+// instantiate makes an instance on a memory, to which a region is lent.
 func (g *generation) instantiate(compiled wazero.CompiledModule, memory *memory) (*instance, error) {
 	module, err := g.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), compiled, anonymous)
 	if err != nil {
-		memory.Free()
 		return nil, fmt.Errorf("wazero cannot instantiate a checked module: %w", err)
 	}
 	i := &instance{Context: ctx, module: module, memory: memory, wasmMemory: module.ExportedMemory(vm.MemoryName)}

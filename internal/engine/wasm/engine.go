@@ -28,7 +28,7 @@ type Options struct {
 
 	// What is kept in memory beside running instances. What falls out was not used for longest.
 	Codes       int // modules: 65,536
-	Idle        int // instances: 4,096, more than a block of the default gas limit can load codes
+	Idle        int // instances: 4,096, more than a block of the default gas limit can load codes; they have no memory
 	IdlePerCode int // instances of one module: 64
 	Bytes       int // of modules, machine code and instances together, about: DefaultBytes
 
@@ -72,8 +72,7 @@ type Engine struct {
 	opts    Options
 	files   *cache   // nil: none; engines beside share it
 	program [32]byte // see [record]
-	written *pagemap // nil: not known
-	wazero  abilities
+	regions *regions
 	stacks  *stacks // nil: the interpreter needs none
 	// generationBytes is how many bytes of modules a wazero runtime compiles, ever; see [generation].
 	generationBytes int
@@ -164,7 +163,8 @@ func (e *Engine) openFiles(build string) error {
 
 // begin opens what the engine works with.
 func (e *Engine) begin() (_ *Engine, err error) {
-	if e.written, err = openPagemap(); err != nil {
+	e.regions = &regions{}
+	if e.regions.written, err = openPagemap(); err != nil {
 		e.opts.Log.Info("calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err)
 	}
 	if e.generation, err = e.newGeneration(); err == nil {
@@ -198,8 +198,8 @@ func (e *Engine) Close() error {
 	if generation != nil {
 		err = errors.Join(err, generation.close())
 	}
-	if e.written != nil {
-		e.written.close()
+	if e.regions != nil {
+		e.regions.close()
 	}
 	if e.stacks != nil {
 		e.stacks.close()
@@ -322,6 +322,19 @@ func (e *Engine) take(hash types.CodeHash, module *vm.Module, fresh bool) (*inst
 	if err != nil {
 		return nil, err
 	}
+	i, err := c.pick(fresh)
+	if err != nil {
+		return nil, errors.Join(err, e.release(c))
+	}
+	if err := i.lend(); err != nil {
+		return nil, errors.Join(err, e.put(i, false))
+	}
+	return i, nil
+}
+
+// pick gives an instance that waits for a call, or makes one.
+func (c *code) pick(fresh bool) (*instance, error) {
+	e := c.engine
 	e.mu.Lock()
 	if n := len(c.idle); n > 0 && !fresh {
 		i := c.idle[n-1]
@@ -333,17 +346,15 @@ func (e *Engine) take(hash types.CodeHash, module *vm.Module, fresh bool) (*inst
 		return i, nil
 	}
 	e.mu.Unlock()
-	i, err := c.instantiate()
-	if err != nil {
-		return nil, errors.Join(err, e.release(c))
-	}
-	return i, nil
+	return c.instantiate()
 }
 
 // put takes an instance back after its call. It is closed if it is not to run again.
 func (e *Engine) put(i *instance, again bool) error {
 	c := i.code
-	if !again || !i.restore() {
+	restored := again && i.restore()
+	i.giveBack()
+	if !restored {
 		e.stats.discarded.Add(1)
 		return errors.Join(i.close(), e.release(c))
 	}

@@ -85,17 +85,15 @@ func engines(t testing.TB) map[string]*Engine {
 		"fresh":               newEngine(t, Options{Fresh: true}),
 		"interpreter":         newEngine(t, Options{Interpreter: true}),
 		"page table unknown":  newEngine(t, Options{}),
-		"growth not undone":   newEngine(t, Options{}),
 		"machine code loaded": newEngine(t, Options{Dir: t.TempDir(), Codes: 1}),
 	}
 	everything["page table unknown"].hidePageTable()
-	everything["growth not undone"].wazero.shrinks = false
 	return everything
 }
 
 func (e *Engine) hidePageTable() {
-	if e.written != nil {
-		e.written.close()
-		e.written = nil
+	if e.regions.written != nil {
+		e.regions.written.close()
+		e.regions.written = nil
 	}
 }

@@ -28,7 +28,6 @@ type instance struct {
 	reset       api.Function
 	entries     []entry // last used first
 	size        int     // bytes that it keeps, about
-	above       int     // OS pages that it keeps above its initial size, about
 
 	// Of the call that runs.
 	host  vm.Host
@@ -48,8 +47,8 @@ type entry struct {
 // maxEntries bounds the entries of an instance.
 const maxEntries = 4
 
-// instanceSize and entrySize are about what an instance and an entry take, in bytes, besides the memory: mostly wazero's
-// first stack of 10 KiB, one for each entry and one for reset.
+// instanceSize and entrySize are about what an instance and an entry take between calls, in bytes: mostly wazero's first
+// stack of 10 KiB, one for each entry and one for reset.
 const (
 	instanceSize = 20 << 10
 	entrySize    = 12 << 10
@@ -212,26 +211,38 @@ func (i *instance) mayGrow(pages uint32) (allowed bool, exit vm.Exit, err error)
 	return allowed, exit, nil
 }
 
-// restore makes the instance as it was after instantiation. If it reports false the instance must be closed.
+// lend gives the instance memory for a call, as it is after instantiation. If it fails the instance must be closed.
+func (i *instance) lend() error {
+	if i.memory.region == nil { // it ran before
+		region, err := i.code.engine.regions.take()
+		if err != nil {
+			return err
+		}
+		if !i.memory.swap(region, i.wasmMemory) {
+			return errSwap
+		}
+	}
+	if !i.code.engine.opts.Interpreter { // there the module has its data
+		i.memory.begin(i.code.module.Skeleton().Data)
+	}
+	return nil
+}
+
+// giveBack gives the instance's memory back.
+func (i *instance) giveBack() {
+	if r := i.memory.region; r != nil {
+		i.memory.region = nil
+		i.code.engine.regions.put(r, i.memory.size)
+	}
+}
+
+// restore makes the instance as it was after instantiation, but for its memory. If it reports false the instance must be closed.
 func (i *instance) restore() bool {
 	if err := i.reset.CallWithStack(i, nil); err != nil {
 		return false
 	}
-	below, above := i.memory.restore(i.code.image, i.code.engine.written)
-	if i.memory.size != i.memory.initial && (!i.code.engine.wazero.shrinks || !shrink(i.memory, i.wasmMemory)) {
-		return false
-	}
-	i.above = max(i.above, above)
-	i.size = instanceSize + len(i.entries)*entrySize + (below+i.above)*osPage
+	i.size = instanceSize + len(i.entries)*entrySize
 	return true
-}
-
-// shrink undoes memory.grow: wazero stores the slice that it is given for one page more, whatever its length.
-func shrink(m *memory, seen api.Memory) bool {
-	m.shrinking = true
-	_, ok := seen.Grow(1)
-	m.shrinking = false
-	return ok && m.size == m.initial && seen.Size() == uint32(m.initial)
 }
 
 func (i *instance) close() error { return i.module.Close(ctx) }

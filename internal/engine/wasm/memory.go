@@ -2,7 +2,9 @@ package wasm
 
 import (
 	"os"
+	"sync"
 
+	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -14,44 +16,50 @@ const wasmPage = 64 << 10
 // osPage is the unit in which the kernel tells what was written, in bytes. It divides wasmPage.
 var osPage = os.Getpagesize()
 
-// memory is the linear memory of one instance: address space for the most it may have, of which wazero gets the part in
-// use. It never moves. It is wazero's allocator of the instance, and the guest's memory as a host sees it ([vm.Memory]).
+// memory is the linear memory of one instance. Its bytes are a region that the engine lends it for a call; between calls it
+// has none. It is wazero's allocator of the instance, and the guest's memory as a host sees it ([vm.Memory]).
 type memory struct {
-	reserved  []byte // maximum size
-	size      int    // in use, in bytes
-	initial   int    // in use after instantiation, in bytes
-	shrinking bool   // the next Reallocate gives the initial size
+	region   *region // nil between calls
+	size     int     // in use, in bytes
+	initial  int     // in use when a call begins, in bytes
+	swapping bool    // the next Reallocate gives the initial size
 }
 
-// newMemory reserves address space for maximum pages.
-func newMemory(initial, maximum uint32) (*memory, error) {
-	reserved, err := reserve(int(maximum) * wasmPage)
-	if err != nil {
-		return nil, err
-	}
-	return &memory{reserved: reserved, initial: int(initial) * wasmPage}, nil
-}
+func newMemory(initial uint32) *memory { return &memory{initial: int(initial) * wasmPage} }
 
 // Allocate is asked by wazero for the memory of the instance it makes.
 func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
 
-// Reallocate gives wazero the first size bytes, nil if the memory may not be so large. wazero takes whatever length it
-// gets, so a shorter slice undoes memory.grow ([Engine] tests at its start that it does).
+// Reallocate gives wazero the first size bytes of the region, nil if the memory may not be so large. wazero takes whatever
+// bytes and length it gets ([Engine] tests at its start that it does).
 func (m *memory) Reallocate(size uint64) []byte {
-	if m.shrinking {
+	if m.swapping {
 		size = uint64(m.initial)
 	}
-	if size > uint64(len(m.reserved)) {
+	if size > uint64(len(m.region.bytes)) {
 		return nil
 	}
 	m.size = int(size)
-	return m.reserved[:size:size]
+	return m.region.bytes[:size:size]
 }
 
-// Free gives the address space back. wazero calls it when the instance is closed.
-func (m *memory) Free() {
-	release(m.reserved)
-	m.reserved, m.size = nil, 0
+// Free is asked by wazero when the instance is closed. The region is the engine's.
+func (m *memory) Free() {}
+
+// swap makes an instance that exists use a region, with the initial size: wazero stores the slice that it is given for one
+// page more, whatever it is. It reports whether wazero took it.
+func (m *memory) swap(r *region, seen api.Memory) bool {
+	m.region, m.swapping = r, true
+	_, ok := seen.Grow(1)
+	m.swapping = false
+	return ok && m.size == m.initial && seen.Size() == uint32(m.initial)
+}
+
+// begin writes what a memory of zeros holds at the beginning of a call.
+func (m *memory) begin(data []vm.Segment) {
+	for _, s := range data {
+		copy(m.region.bytes[s.Offset:], s.Bytes)
+	}
 }
 
 // Range is [vm.Memory].Range.
@@ -60,89 +68,83 @@ func (m *memory) Range(pointer, n uint32) ([]byte, bool) {
 	if end > uint64(m.size) {
 		return nil, false
 	}
-	return m.reserved[pointer:end:end], true
+	return m.region.bytes[pointer:end:end], true
 }
 
 // Pages is [vm.Memory].Pages.
 func (m *memory) Pages() uint32 { return uint32(m.size / wasmPage) }
 
-// image is what a memory holds after instantiation: zeros and data.
-type image struct {
-	pages []int32  // by OS page: 1 + its index in data, 0 where all is zero
-	data  []imaged // in the order of their first write
-	bytes int      // of all data
+const (
+	// regionSize is the most that a contract's memory may have, in bytes.
+	regionSize = (maxMemoryPages - 1) * wasmPage
+	// keptRegions is how many an engine keeps: what one execution takes that is nested to the most. 32 MiB.
+	keptRegions = 32
+	// regionCalls is how many calls are lent a region before another takes its place. All pages that a call could have written
+	// and that the kernel holds are cleared after it, so one large call makes others clear more; but not for ever.
+	regionCalls = 1024
+)
+
+// A region is memory for one call at a time. It is all zero when it is lent.
+type region struct {
+	bytes []byte
+	calls int // that were lent it
 }
 
-// imaged is an OS page with data.
-type imaged struct {
-	page  int
-	parts []vm.Segment // offsets are in the page; a later one is written over an earlier one
+// regions lends regions, the one used last first: its pages are mapped and in the processor's caches, while the first touch of
+// a new page takes a fault of 1 to 2 µs on a virtual machine.
+type regions struct {
+	written *pagemap // nil: not known
+
+	mu     sync.Mutex
+	free   []*region // last used last
+	closed bool
 }
 
-// newImage is of a memory of so many wasm pages with data.
-func newImage(pages uint32, data []vm.Segment) *image {
-	g := &image{pages: make([]int32, int(pages)*wasmPage/osPage)}
-	for _, segment := range data {
-		g.bytes += len(segment.Bytes)
-		for at, rest := int(segment.Offset), segment.Bytes; len(rest) > 0; {
-			page, offset := at/osPage, at%osPage
-			if g.pages[page] == 0 {
-				g.data = append(g.data, imaged{page: page})
-				g.pages[page] = int32(len(g.data))
-			}
-			n := min(len(rest), osPage-offset)
-			in := &g.data[g.pages[page]-1]
-			in.parts = append(in.parts, vm.Segment{Offset: uint32(offset), Bytes: rest[:n]})
-			at, rest = at+n, rest[n:]
-		}
+func (s *regions) take() (*region, error) {
+	s.mu.Lock()
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.mu.Unlock()
+		return r, nil
 	}
-	return g
+	s.mu.Unlock()
+	bytes, err := reserve(regionSize)
+	return &region{bytes: bytes}, err
 }
 
-// size is in bytes, of what it keeps.
-func (g *image) size() int { return g.bytes + 4*len(g.pages) + 128*len(g.data) }
-
-// begin writes the data to a memory that is zero where it is.
-func (m *memory) begin(g *image) {
-	for _, p := range g.data {
-		bytes := m.osPage(p.page)
-		for _, part := range p.parts {
-			copy(bytes[part.Offset:], part.Bytes)
-		}
+// put takes a region back of which the first size bytes were in use.
+func (s *regions) put(r *region, size int) {
+	r.calls++
+	again := r.calls < regionCalls
+	if again {
+		r.clear(size, s.written)
 	}
-}
-
-// restore makes the memory in use as it was after instantiation, but for its size. It returns how many OS pages it
-// wrote below the initial size, and above: about those that the kernel holds for it.
-func (m *memory) restore(g *image, written *pagemap) (below, above int) {
-	// Pages of data always: a kernel that merges pages of zeros tells of one that the guest cleared as never written.
-	for _, p := range g.data {
-		clear(m.osPage(p.page))
-	}
-	m.begin(g)
-	below = len(g.data)
-	m.eachWritten(written, func(page int) {
-		switch {
-		case page >= len(g.pages):
-			above++
-			clear(m.osPage(page))
-		case g.pages[page] == 0:
-			below++
-			clear(m.osPage(page))
-		}
-	})
-	return below, above
-}
-
-func (m *memory) osPage(i int) []byte { return m.reserved[i*osPage : (i+1)*osPage] }
-
-// eachWritten calls f for each OS page in use that was ever written; for all if that cannot be known.
-func (m *memory) eachWritten(written *pagemap, f func(page int)) {
-	pages := m.size / osPage
-	if written != nil && written.each(m.reserved, pages, f) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !again || s.closed || len(s.free) == keptRegions {
+		release(r.bytes)
 		return
 	}
-	for page := range pages {
-		f(page)
+	s.free = append(s.free, r)
+}
+
+// clear makes the first size bytes zero, by the pages that were ever written; by all if that cannot be known.
+func (r *region) clear(size int, written *pagemap) {
+	clearPage := func(page int) { clear(r.bytes[page*osPage : (page+1)*osPage]) }
+	if written == nil || !written.each(r.bytes, size/osPage, clearPage) {
+		clear(r.bytes[:size])
+	}
+}
+
+func (s *regions) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.free {
+		release(r.bytes)
+	}
+	s.free, s.closed = nil, true
+	if s.written != nil {
+		s.written.close()
 	}
 }

@@ -118,7 +118,7 @@ func TestPooledIsFresh(t *testing.T) {
 			trace string
 		}
 		var want []outcome
-		for _, name := range []string{"fresh", "pooled", "interpreter", "page table unknown", "growth not undone", "machine code loaded"} {
+		for _, name := range []string{"fresh", "pooled", "interpreter", "page table unknown", "machine code loaded"} {
 			c := all[name].load(t, g)
 			for i, function := range calls {
 				w := newWitness(ends[i])
@@ -138,50 +138,82 @@ func TestPooledIsFresh(t *testing.T) {
 	}
 }
 
-func TestRestoredMemoryIsTheImage(t *testing.T) {
+// Whatever a call wrote to the memory that it was lent, the next one gets zeros with its own data.
+func TestLentMemoryIsClean(t *testing.T) {
 	for _, pageTable := range []bool{true, false} {
 		e := newEngine(t, Options{})
 		if !pageTable {
 			e.hidePageTable()
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			m, err := newMemory(2, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer m.Free()
-			m.Reallocate(2 * wasmPage)
-			image := newImage(2, []vm.Segment{{Offset: 9000, Bytes: []byte("lost")}, {Offset: 9000, Bytes: []byte("data")}})
-			m.begin(image)
-			if image.size() > 1024 {
-				rt.Fatalf("the image takes %d bytes", image.size())
-			}
+			data := []vm.Segment{{Offset: 9000, Bytes: []byte("lost")}, {Offset: 9000, Bytes: []byte("data")}}
 			for range rapid.IntRange(1, 4).Draw(rt, "runs") {
-				m.Reallocate(wasmPage * uint64(rapid.IntRange(2, 5).Draw(rt, "pages")))
-				for range rapid.IntRange(0, 30).Draw(rt, "writes") {
-					m.reserved[rapid.IntRange(0, m.size-1).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
-				}
-				m.restore(image, e.written)
-				for i, b := range m.reserved {
-					if want := byte(0); b != want && (i < 9000 || i >= 9004) {
-						rt.Fatalf("byte %d is %d", i, b)
+				var lent []*memory
+				for range rapid.IntRange(1, 3).Draw(rt, "calls inside each other") {
+					r, err := e.regions.take()
+					if err != nil {
+						t.Fatal(err)
 					}
+					for i, b := range r.bytes {
+						if b != 0 {
+							rt.Fatalf("byte %d is %d", i, b)
+						}
+					}
+					m := newMemory(2)
+					m.region = r
+					m.Reallocate(wasmPage * uint64(rapid.IntRange(2, 5).Draw(rt, "pages")))
+					if m.begin(data); string(r.bytes[9000:9004]) != "data" {
+						rt.Fatal("data is lost")
+					}
+					for range rapid.IntRange(0, 30).Draw(rt, "writes") {
+						r.bytes[rapid.IntRange(0, m.size-1).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
+					}
+					lent = append(lent, m)
 				}
-				if string(m.reserved[9000:9004]) != "data" {
-					rt.Fatal("data is lost")
+				for _, m := range slices.Backward(lent) {
+					e.regions.put(m.region, m.size)
 				}
 			}
 		})
 	}
 }
 
+// A region is lent so many times, and so many are kept.
+func TestRegionsAreBounded(t *testing.T) {
+	e := newEngine(t, Options{})
+	c := e.load(t, body(i32(5), i32(5), store8(0)))
+	first := e.regions.free[len(e.regions.free)-1]
+	for range 2 * regionCalls {
+		e.run(t, c, "run", &host{}, 1000)
+	}
+	if first.calls != regionCalls {
+		t.Errorf("the first region was lent %d times", first.calls)
+	}
+	var lent []*region
+	for range keptRegions + 5 {
+		r, err := e.regions.take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lent = append(lent, r)
+	}
+	for _, r := range lent {
+		e.regions.put(r, regionSize)
+	}
+	if len(e.regions.free) != keptRegions {
+		t.Errorf("%d regions are kept", len(e.regions.free))
+	}
+}
+
 // A host function gets pointers and lengths from the guest as they are.
 func TestRange(t *testing.T) {
-	m, err := newMemory(2, 4)
+	r, err := (&regions{}).take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Free()
+	defer release(r.bytes)
+	m := newMemory(2)
+	m.region = r
 	m.Reallocate(2 * wasmPage)
 	edge := rapid.SampledFrom([]uint32{0, 1, wasmPage, 2*wasmPage - 1, 2 * wasmPage, 2*wasmPage + 1, 4 * wasmPage, 1 << 31, 1<<32 - 1})
 	number := rapid.OneOf(edge, rapid.Uint32(), rapid.Uint32Range(0, 3*wasmPage))
@@ -191,7 +223,7 @@ func TestRange(t *testing.T) {
 		if inside := uint64(pointer)+uint64(n) <= 2*wasmPage; ok != inside || ok && (len(b) != int(n) || cap(b) != int(n)) {
 			rt.Fatalf("range %d + %d: %v with %d bytes, capacity %d", pointer, n, ok, len(b), cap(b))
 		}
-		if ok && n > 0 && &b[0] != &m.reserved[pointer] {
+		if ok && n > 0 && &b[0] != &r.bytes[pointer] {
 			rt.Fatalf("range %d is not the guest's memory", pointer)
 		}
 	})

@@ -11,10 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// abilities are what this wazero was found to do at the start and does not promise.
-type abilities struct {
-	shrinks bool // a memory that grew can be made short again; else an instance that grew is closed
-}
+// errSwap is of a wazero that does not take another memory for an instance.
+var errSwap = errors.New("this version of wazero does not take another memory for an instance")
 
 // testModule has a memory of one page and a function that reads a byte:
 //
@@ -33,13 +31,17 @@ func (e *Engine) tryWazero() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, compiled.Close(ctx)) }()
-	m, err := newMemory(1, maxMemoryPages-1)
-	if err != nil {
-		return err
+	var lent [2]*region
+	for i := range lent {
+		if lent[i], err = e.regions.take(); err != nil {
+			return err
+		}
+		defer e.regions.put(lent[i], regionSize)
 	}
+	m := newMemory(1)
+	m.region = lent[0]
 	module, err := e.generation.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, m), compiled, anonymous)
 	if err != nil {
-		m.Free()
 		return err
 	}
 	defer func() { err = errors.Join(err, module.Close(ctx)) }()
@@ -55,8 +57,7 @@ func (e *Engine) tryWazero() (err error) {
 			return errors.Join(errNoStack, err)
 		}
 	}
-	e.wazero.shrinks, err = testShrink(m, module.ExportedMemory("m"), load)
-	return err
+	return testSwap(m, lent, module.ExportedMemory("m"), load)
 }
 
 // loadTest makes the test module ready as others are.
@@ -71,17 +72,28 @@ func (e *Engine) loadTest() (wazero.CompiledModule, error) {
 	return e.generation.load(types.CodeHash{}, &vm.Skeleton{Module: testModule, Functions: []uint32{0}}, made.machine)
 }
 
-// testShrink tries whether memory.grow can be undone, also when it grew to the most.
-func testShrink(m *memory, seen api.Memory, load api.Function) (bool, error) {
-	loads := func(address uint64) bool { return load.CallWithStack(ctx, []uint64{address}) == nil }
-	for _, pages := range []uint32{1, maxMemoryPages - 2} {
+// testSwap tries whether an instance takes another memory, of its initial size, also when it grew to the most.
+func testSwap(m *memory, lent [2]*region, seen api.Memory, load api.Function) error {
+	read := func(address uint64) (byte, bool) {
+		stack := []uint64{address}
+		err := load.CallWithStack(ctx, stack)
+		return byte(stack[0]), err == nil
+	}
+	for i, pages := range []uint32{1, maxMemoryPages - 2} {
 		end := uint64(1+pages) * wasmPage
-		if _, ok := seen.Grow(pages); !ok || !loads(end-1) || loads(end) {
-			return false, errors.New("wazero: a memory that grew has not its new size")
+		_, ok := seen.Grow(pages)
+		_, inside := read(end - 1)
+		_, outside := read(end)
+		if !ok || !inside || outside {
+			return errors.New("wazero: a memory that grew has not its new size")
 		}
-		if !shrink(m, seen) || !loads(wasmPage-1) || loads(wasmPage) {
-			return false, nil
+		next, mark := lent[1-i], byte(1+i)
+		next.bytes[wasmPage-1] = mark
+		swapped := m.swap(next, seen)
+		last, inside := read(wasmPage - 1)
+		if _, outside := read(wasmPage); !swapped || !inside || last != mark || outside {
+			return errSwap
 		}
 	}
-	return true, nil
+	return nil
 }

@@ -169,7 +169,7 @@ func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	var ids []types.ContractID
 	var all []byte
 	for i := range c.Copies {
-		code := slices.Concat(c.Code, []byte{0, 4, 3, byte(i), byte(i >> 8), 'h'})
+		code := slices.Concat(c.Code, []byte{0, 4, 3, byte(i & 127), byte(i >> 7), 'h'})
 		made, err := n.Block(params.DefaultGasLimit, 1, types.Deploy{Code: code, Amount: types.CoinUnits})
 		if err != nil {
 			return nil, err

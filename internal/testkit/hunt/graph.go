@@ -5,6 +5,7 @@ package hunt
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
@@ -12,14 +13,17 @@ import (
 // graph is contracts that call each other: each calls the next ones, so many levels deep. Their modules are large in what an
 // instance takes to be made.
 var graph = &shape{name: "graph", kind: Chain, build: buildGraph, numbers: append([]number{
-	{"contracts", 1, 200}, {"depth", 0, 32}, {"fan", 1, 8}, {"stride", 1, 199}, {"turns", 1, 10_000}, {"pages", 1, 16}, {"touched", 0, 16}, {"output", 0, 64 << 10},
-	{"functions", 0, 4_000}, {"globals", 0, 2_000}, {"elements", 0, 2_500}, {"data", 0, 1_024}, {"exports", 0, 100}, {"types", 0, 240},
+	{"contracts", 1, 200}, {"depth", 0, 32}, {"fan", 1, 8}, {"stride", 1, 199}, {"turns", 1, 10_000}, {"pages", 1, 16}, {"touched", 0, 256}, {"output", 0, 64 << 10},
+	{"functions", 0, 4_000}, {"globals", 0, 2_000}, {"elements", 0, 2_500}, {"data", 0, 1_024}, {"filled", 0, 250_000}, {"exports", 0, 100}, {"types", 0, 240},
 }, hostNumbers("1")...)}
 
-// Where a contract of a graph has its arguments: the levels below it, and the IDs of all contracts.
+// Where a contract of a graph has its arguments: the levels below it, and the IDs of all contracts. Behind them it has its data,
+// and touches pages of the machine.
 const (
-	levelAt = 2_048
-	idsAt   = levelAt + 8
+	levelAt     = 2_048
+	idsAt       = levelAt + 8
+	dataAt      = 16 << 10
+	machinePage = 4 << 10
 )
 
 func buildGraph(v values) Candidate {
@@ -39,7 +43,8 @@ func buildGraph(v values) Candidate {
 		Const(I64, 32), []byte{I64Mul, I32WrapI64}, Const(I32, idsAt), []byte{I32Add}, Const(I32, 0), Const(I32, 3),
 		Const(I32, levelAt), Call(length), Const(I64, 0), Const(I64, -1), Call(call), []byte{Drop})
 	touch := each(v.of("touched"), func(i int) []byte {
-		return Concat(Const(I32, int64(i%v.of("pages"))<<16+4_096), Const(I64, 1), Op(I64Store, 3, 0))
+		at := dataAt + i*machinePage%(v.of("pages")<<16-dataAt)
+		return Concat(Const(I32, int64(at)), Const(I64, 1), Op(I64Store, 3, 0))
 	})
 	level := Concat(Const(I32, levelAt), Op(I64Load, 0, 0))
 	body := Concat(Const(I32, levelAt), Call(read), touch, work(),
@@ -80,7 +85,10 @@ func burden(m *Module, v values) {
 		m.Tables, m.Elements = [][]byte{Concat([]byte{0x70, 0}, U32(uint32(n)))}, [][]byte{Element(0, targets...)}
 	}
 	for i := range v.of("data") {
-		m.Data = append(m.Data, Data(int32(16_384+i*16), "x"))
+		m.Data = append(m.Data, Data(int32(dataAt+i*16), "x"))
+	}
+	if n := min(v.of("filled"), v.of("pages")<<16-dataAt); n > 0 {
+		m.Data = append(m.Data, Data(dataAt, strings.Repeat("x", n)))
 	}
 	for i := range v.of("exports") {
 		m.Export("x"+string([]byte{'a' + byte(i%26), 'a' + byte(i/26)}), FunctionKind, first)
