@@ -68,10 +68,10 @@ func TestTransferCases(t *testing.T) {
 		}, types.StatusFailed, OutOfGas, 96_015},
 		{"call of no contract", func(tx *types.Transaction) {
 			tx.Payload = types.Call{Function: "f", Amount: 3}
-		}, types.StatusFailed, NoSuchContract, 33_016},
+		}, types.StatusFailed, NoSuchContract, 32_016},
 		{"call without the gas to look", func(tx *types.Transaction) {
-			tx.Payload, tx.GasLimit = types.Call{Function: "f"}, 33_015
-		}, types.StatusFailed, OutOfGas, 33_015},
+			tx.Payload, tx.GasLimit = types.Call{Function: "f"}, 32_015
+		}, types.StatusFailed, OutOfGas, 32_015},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)

@@ -90,7 +90,7 @@ func TestDeploy(t *testing.T) {
 		g.answer("made with %d", g.call(vm.Value))
 	}})
 	id := types.NewContractID(account(alice), 0)
-	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + (800_000 + 45_000 + 2_000*2 + 10*4) + (12_000 + 4 + 3*3_000)
+	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + (800_000 + 45_000 + 2_000*2 + 10*4) + (11_000 + 4 + 3*3_000)
 	deploy := func(args string, edits ...func(*types.Transaction)) Result {
 		p := types.Deploy{Amount: 5, Name: "n", Code: code, InitArgs: []byte(args)}
 		return c.block(c.transfer(alice, append([]func(*types.Transaction){func(tx *types.Transaction) {
@@ -101,7 +101,7 @@ func TestDeploy(t *testing.T) {
 	c.outcome(result, Success, "made with 5")
 	r := result.Receipts[0]
 	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and what init itself takes.
-	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 50_000) + 130 + (130 + 8*11 + 3)
+	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 50_000) + 130 + (130 + 12*11 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
 		t.Errorf("contract %s, used %d, want %d; stored %q, %d coins", r.Contract, r.GasUsed, price+inside, c.stored(id, "args"), c.coins(id))
 	}

@@ -16,7 +16,7 @@ type nestedCall struct {
 
 // call is host functions call and call_view; the steps are numbered as in docs/protocol.md, "Host functions".
 func (i *invocation) call(n nestedCall) (vm.Exit, error) {
-	price := callPrice(0) + uint64(schedule.ContractCallArgByte)*uint64(n.argsLen) +
+	price := uint64(schedule.NestedTimes*schedule.ContractCall) + uint64(schedule.ContractCallArgByte)*uint64(n.argsLen) +
 		copies(32+uint64(n.functionLen)+uint64(n.argsLen))
 	if n.value > 0 {
 		price += uint64(schedule.CallValue)
@@ -75,7 +75,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 			return vm.Trapped, err
 		}
 	}
-	if !i.gas.Take(instancePrice(module)) { // 9
+	if !i.gas.Take(uint64(schedule.NestedTimes) * instancePrice(module)) { // 9
 		return vm.OutOfGas, nil
 	}
 	start := i.checkpoint()

@@ -13,7 +13,7 @@ import (
 
 // entryPrice is what a call of the test contracts takes before their code runs.
 func entryPrice(args int) types.Gas {
-	return types.Gas(21_000 + 16*2 + 16*args + 12_000 + args + 2*3_000)
+	return types.Gas(21_000 + 16*2 + 16*args + 11_000 + args + 2*3_000)
 }
 
 // hostCase is a host function with arguments: what it costs in all, what it answers, which keys it lists.
@@ -40,13 +40,13 @@ func hostCases(self types.ContractID) []hostCase {
 	return []hostCase{
 		{name: "args_len", function: vm.ArgsLen, price: 130, answer: 4},
 		{name: "args_read", function: vm.ArgsRead, args: []uint64{0x5000}, price: 130 + 1, memory: "61726773"},
-		{name: "return_data", function: vm.ReturnData, args: []uint64{0, 9}, price: 130 + 8*9 + 3},
+		{name: "return_data", function: vm.ReturnData, args: []uint64{0, 9}, price: 130 + 12*9 + 3},
 		{name: "storage_read", prepare: put(storedKey), function: vm.StorageRead, args: []uint64{0x100, 6, 0x5000, 100},
-			price: 4_000 + 12*6 + 2 + 16*5 + 2, answer: 5, memory: "76616c7565", lists: []string{key(storedKey)}},
+			price: 4_000 + 16*6 + 2 + 16*5 + 2, answer: 5, memory: "76616c7565", lists: []string{key(storedKey)}},
 		{name: "storage_read of a part", prepare: put(storedKey), function: vm.StorageRead, args: []uint64{0x100, 6, 0x5000, 2},
-			price: 4_000 + 12*6 + 2 + 16*5 + 1, answer: 5, memory: "766100", lists: []string{key(storedKey)}},
+			price: 4_000 + 16*6 + 2 + 16*5 + 1, answer: 5, memory: "766100", lists: []string{key(storedKey)}},
 		{name: "storage_read of nothing", prepare: put("none"), function: vm.StorageRead, args: []uint64{0x100, 4, 0x5000, 2},
-			price: 4_000 + 12*4 + 1, answer: none, lists: []string{key("none")}},
+			price: 4_000 + 16*4 + 1, answer: none, lists: []string{key("none")}},
 		{name: "storage_write of a new key", prepare: put("new"), function: vm.StorageWrite, args: []uint64{0x100, 3, 0, 10},
 			price: 12_000 + 12*3 + 64*10 + 4 + 50_000, lists: []string{key("new")}},
 		{name: "storage_write over a value", prepare: put(storedKey), function: vm.StorageWrite, args: []uint64{0x100, 6, 0, 1},
@@ -77,11 +77,11 @@ func hostCases(self types.ContractID) []hostCase {
 		{name: "code_hash of no contract", prepare: put(keptText), function: vm.CodeHash, args: []uint64{0x100, 0x5000}, price: 5_016,
 			lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
 		{name: "call of no contract", prepare: put(keptText), function: vm.Call, args: []uint64{0x100, 0, 1, 0, 8, 0, 1 << 60},
-			price: 12_000 + 8 + 11, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+			price: 22_000 + 8 + 11, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
 		{name: "call with value of no contract", prepare: put(keptText), function: vm.Call, args: []uint64{0x100, 0, 1, 0, 0, 1, 0},
-			price: 12_000 + 9_000 + 9, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+			price: 22_000 + 9_000 + 9, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
 		{name: "call_view of no contract", prepare: put(keptText), function: vm.CallView, args: []uint64{0x100, 0, 1, 0, 8, 1 << 60},
-			price: 12_000 + 8 + 11, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
+			price: 22_000 + 8 + 11, answer: codeNoContract, lists: []string{string(state.ContractKey(types.ContractID(kept)))}},
 		{name: "result_len", function: vm.ResultLen, price: 130},
 		{name: "result_read", function: vm.ResultRead, args: []uint64{0}, price: 130},
 		{name: "emit", function: vm.Emit, args: []uint64{0, 3, 0, 2, 0, 5}, price: 2_000 + 16*(3+64+5) + 18},
@@ -91,7 +91,7 @@ func hostCases(self types.ContractID) []hostCase {
 			memory: "4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45"},
 		{name: "blake3", prepare: put("abc"), function: vm.Blake3, args: []uint64{0x100, 3, 0x5000}, price: 400 + 2*3 + 9,
 			memory: "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"},
-		{name: "schnorr_verify of nonsense", function: vm.SchnorrVerify, args: []uint64{0, 0, 10, 0}, price: 170_000 + 6*10 + 27},
+		{name: "schnorr_verify of nonsense", function: vm.SchnorrVerify, args: []uint64{0, 0, 10, 0}, price: 240_000 + 6*10 + 27},
 		{name: "ecdsa_recover of nonsense", function: vm.ECDSARecover, args: []uint64{0, 0, 0}, price: 350_000 + 41},
 		{name: "debug", function: vm.Debug, args: []uint64{0, 1_024}, price: 130 + 256},
 	}

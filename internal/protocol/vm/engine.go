@@ -120,7 +120,7 @@ func (g *Gas) Return(global uint64) bool {
 // Grow answers memory.grow of an instance of m: it takes the price of the pages and asks the host. Exit is OutOfGas, or
 // Returned with whether the engine must grow the memory; if it must and cannot, that is a fault of the node.
 func (m *Module) Grow(memory Memory, pages uint32, host Host, gas *Gas) (grow bool, exit Exit) {
-	if !gas.Take(uint64(pages) * uint64(schedule.MemoryPage)) {
+	if !gas.Take(uint64(pages) * uint64(schedule.MemoryGrowPage)) {
 		return false, OutOfGas
 	}
 	return uint64(memory.Pages())+uint64(pages) <= uint64(m.maxPages) && host.Grow(memory, pages), Returned

@@ -353,7 +353,7 @@ func (f *frame) invoke(function uint32) {
 
 func (f *frame) growMemory(pages uint64) {
 	before := uint64(len(f.memory) >> 16)
-	f.take(3000 * pages)
+	f.take(6000 * pages)
 	if before+pages > f.mostPages {
 		f.push(1<<32 - 1)
 		return

@@ -135,7 +135,7 @@ func TestFramesAreGivenBack(t *testing.T) {
 // memory.grow takes the price of the pages whatever it answers, and asks the host only within the declared maximum.
 func TestMemoryGrow(t *testing.T) {
 	const (
-		paid  = 3_000
+		paid  = 6_000
 		fixed = 1 + 1 + 1 + 14 // constants, memory.grow, store
 	)
 	tests := []struct {
