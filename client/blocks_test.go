@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
@@ -115,6 +118,45 @@ func FuzzEncodedBlocks(f *testing.F) {
 			t.Error("blocks have two encodings")
 		}
 	})
+}
+
+// TestDownloadsKeepConnections has several downloads at a time, twice: the second time they use the connections of the first.
+func TestDownloadsKeepConnections(t *testing.T) {
+	const together = 4
+	var opened atomic.Int64
+	var arrived sync.WaitGroup
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived.Done()
+		arrived.Wait()
+		_, _ = w.Write(blocksFile(1, "block 7"))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	c, err := New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 2 {
+		arrived.Add(together)
+		var group sync.WaitGroup
+		for range together {
+			group.Go(func() {
+				if _, err := c.EncodedBlocks(t.Context(), 7, 7, ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}
+	if opened.Load() != together {
+		t.Errorf("%d connections were opened, want %d", opened.Load(), together)
+	}
 }
 
 // TestAccessListFile bounds what is read.

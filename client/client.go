@@ -90,16 +90,26 @@ func New(url string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{rpc: rpc, wait: o.wait, base: strings.TrimRight(url, "/"), webSocket: webSocket, token: o.token}
-	if o.transport != nil {
-		c.handshake.Transport = o.transport
+	transport := o.transport
+	if transport == nil {
+		transport = http.DefaultTransport.(*http.Transport)
 	}
+	transport = transport.Clone()
+	transport.MaxIdleConnsPerHost = max(transport.MaxIdleConnsPerHost, idleDownloads)
+	c.handshake.Transport = transport
 	// A redirect would carry the token elsewhere.
 	c.handshake.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil
 }
 
+// idleDownloads is how many connections are kept for the next downloads: a node that follows another has several at a time.
+const idleDownloads = 8
+
 // Close closes the connections that no call is using. A later call opens new ones.
-func (c *Client) Close() { c.rpc.Close() }
+func (c *Client) Close() {
+	c.rpc.Close()
+	c.handshake.CloseIdleConnections()
+}
 
 // sleep returns after d, or with the context's error when that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
