@@ -140,7 +140,7 @@ var rows = map[string][]string{
 	"internal/testkit/wasmgen":       {},                                                                                                                                                  // writes modules for the tests of who checks and who runs them
 	"internal/e2e":                   {"..."},
 	"internal/archtest":              {},
-	"internal/testkit/sim":           {"api", "client", "contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
+	"internal/testkit/sim":           {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
 }
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.

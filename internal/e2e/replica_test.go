@@ -72,7 +72,14 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	response, err := http.Post(l.target.Load().String(), "application/json", bytes.NewReader(body))
+	target := *l.target.Load()
+	target.Path, target.RawQuery = r.URL.Path, r.URL.RawQuery
+	request, err := http.NewRequestWithContext(r.Context(), r.Method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	request.Header.Set("Content-Type", r.Header.Get("Content-Type"))
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the connection breaks
 	}
@@ -81,7 +88,7 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 	if err != nil || len(answer) == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", response.Header.Get("Content-Type"))
 	l.mu.Lock()
 	fault, place := l.random.IntN(12), l.random.IntN(len(answer))
 	earlier := l.earlier
@@ -98,7 +105,7 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 		answer = answer[:place]
 	case 2: // a flipped bit
 		answer[place] ^= 1
-	case 3: // a digit of a block's bytes, which is JSON as before
+	case 3: // a digit, so that JSON stays what it is
 		if at := bytes.IndexAny(answer[place:], "0123456789"); at >= 0 {
 			answer[place+at] = '0' + (answer[place+at]-'0'+1)%10
 		}
@@ -107,6 +114,7 @@ func (l *link) bend(w http.ResponseWriter, r *http.Request) {
 	case 5:
 		<-time.After(time.Second)
 	}
+	w.WriteHeader(response.StatusCode)
 	_, _ = w.Write(answer) // who has gone needs no answer
 }
 
