@@ -1,5 +1,5 @@
-// Command replica measures how fast a replica imports full blocks against how fast their primary made them: a load of
-// transfers goes to a development chain, then, with nothing else running, a replica that has nothing follows it from
+// Command replica measures how fast a replica imports blocks against how fast their primary made them: a load of
+// transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate; then, with nothing else running, a replica that has nothing follows it from
 // genesis over loopback until it has the same head. It prints a table in Markdown with the figures of each round, their
 // medians, and the ratio; there is no threshold to fail.
 package main
@@ -24,6 +24,8 @@ import (
 type settings struct {
 	binary, directory          string
 	rounds, senders, perSender int
+	blockTime                  time.Duration // between blocks
+	rate                       float64       // transfers a second; 0: as many as the primary takes
 }
 
 // pollTime is between two looks at how far the replica is, at most an error of 1 % in an import of a second.
@@ -36,6 +38,8 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 3, "rounds, each with a chain of its own")
 	flag.IntVar(&s.senders, "senders", 400, "accounts that send")
 	flag.IntVar(&s.perSender, "per-sender", 1500, "transfers of each")
+	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
+	flag.Float64Var(&s.rate, "rate", 0, "transfers a second; 0: as many as the primary takes")
 	flag.Parse()
 	program.Main("replica", s.run)
 }
@@ -45,6 +49,7 @@ type round struct {
 	made, imported      float64 // transfers a second
 	makeCPU             float64 // of the primary while it made the blocks, in µs
 	importCPU, serveCPU float64 // of the replica and of the primary while the replica followed, in µs
+	blocks, blockTime   float64 // that were imported, and what one took, in µs
 }
 
 // columns are the table's, in order.
@@ -58,10 +63,12 @@ var columns = []struct {
 	{"primary's CPU, µs", func(r round) float64 { return r.makeCPU }},
 	{"replica's CPU, µs", func(r round) float64 { return r.importCPU }},
 	{"primary's CPU for serving it, µs", func(r round) float64 { return r.serveCPU }},
+	{"blocks", func(r round) float64 { return r.blocks }},
+	{"µs a block", func(r round) float64 { return r.blockTime }},
 }
 
 func (s settings) run(ctx context.Context) error {
-	fmt.Printf("%d senders × %d transfers in requests of 100, 16 connections; the load generator shares the cores with the primary.\n\n| round |", s.senders, s.perSender)
+	fmt.Printf("%d senders × %d transfers, 16 connections; the load generator shares the cores with the primary.\n\n| round |", s.senders, s.perSender)
 	rule := "|---|"
 	for _, c := range columns {
 		fmt.Printf(" %s |", c.name)
@@ -103,7 +110,7 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0")
+	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", s.blockTime.String())
 	if err != nil {
 		return r, fmt.Errorf("the primary: %w", err)
 	}
@@ -134,7 +141,8 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 	if err := replica.reach(ctx, head); err != nil {
 		return r, err
 	}
-	r.imported = transfers / time.Since(begun).Seconds()
+	took := time.Since(begun).Seconds()
+	r.imported, r.blocks, r.blockTime = transfers/took, float64(head), took/float64(head)*1e6
 	importCPU, err := replica.cpu(ctx)
 	if err != nil {
 		return r, err
@@ -159,7 +167,11 @@ func (s settings) load(ctx context.Context, primary *node, r *round) (transfers 
 	if err != nil {
 		return 0, err
 	}
-	report, err := bench.Run(ctx, target, plan, calls, bench.Options{URL: primary.RPC, Batch: 100, Settle: time.Minute})
+	batch := 100
+	if s.rate > 0 { // few at a time, so that they are spread over the blocks
+		batch = 4
+	}
+	report, err := bench.Run(ctx, target, plan, calls, bench.Options{URL: primary.RPC, Batch: batch, Rate: s.rate, Settle: time.Minute})
 	if err != nil {
 		return 0, err
 	}
