@@ -23,6 +23,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -31,15 +32,21 @@ import (
 // labels of each series' name that their /metrics have. Series of a histogram have the names that queries use.
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()
-	development, err := node.NewDevelopment(api.DevelopmentMnemonic, 1)
+	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	genesis := development.Genesis(uint64(time.Now().Unix()))
 	made := make(chan struct{}, 1)
-	n, err := node.New(node.Config{
-		DataDir: t.TempDir(), Genesis: &genesis, Key: &development.Producer, BlockTime: 10 * time.Millisecond,
-		RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Development: development, Log: slog.New(slog.DiscardHandler),
+	dir, err := datadir.Open(t.TempDir(), datadir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(dir, node.Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: node.Production{Key: &development.Producer, BlockTime: 10 * time.Millisecond, Development: development},
+		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:        slog.New(slog.DiscardHandler),
 		OnBlock: func(types.SignedHeader, int) {
 			select {
 			case made <- struct{}{}:
@@ -50,9 +57,15 @@ func scrape(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	follower, err := node.New(node.Config{
-		Mode: api.ModeReplica, Follow: node.Follow{Upstreams: []string{n.RPCURL()}}, Genesis: &genesis,
-		RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
+	if dir, err = datadir.Open("", datadir.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	follower, err := node.New(dir, node.Config{
+		Mode:    api.ModeReplica,
+		Chain:   datadir.Chain{Genesis: &genesis},
+		Follow:  node.Follow{Upstreams: datadir.Upstreams{URLs: []string{n.RPCURL()}}},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +92,7 @@ func scrape(t *testing.T) map[string][]string {
 	}
 	exported := map[string][]string{}
 	for _, n := range []*node.Node{follower, n} {
-		response, err := http.Get("http://" + n.AdminAddr().String() + "/metrics")
+		response, err := http.Get(n.AdminURL() + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
-	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -72,10 +72,10 @@ func newGrown(dir string) (*grown, error) {
 		g.keys = append(g.keys, key)
 		allocations = append(allocations, types.Allocation{Account: key.PublicKey(), Balance: senderBalance})
 	}
-	if _, err := os.Stat(filepath.Join(dir, node.GenesisFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, datadir.GenesisFile)); err == nil {
 		return g, nil
 	}
-	_, err := node.InitNetwork(dir, node.NewNetwork{
+	_, err := datadir.InitNetwork(dir, datadir.NewNetwork{
 		Network: types.Regtest, ChainID: chainID, Time: uint64(time.Now().Unix()), Key: g.producer, Allocations: allocations,
 	})
 	return g, err
@@ -104,7 +104,7 @@ func (o *opened) close() error { return errors.Join(o.store.Close(), o.db.Close(
 // ledger opens the ledger over the store; on an empty store it makes the genesis block. Without an engine it makes
 // blocks of transfers only.
 func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
-	genesis, err := node.ReadGenesis(filepath.Join(g.dir, node.GenesisFile))
+	genesis, err := datadir.ReadGenesis(filepath.Join(g.dir, datadir.GenesisFile))
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
-	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -96,7 +96,7 @@ func newHistory(dir string) (*history, error) {
 	for _, a := range allocations {
 		of(h.balances, a.Account).set(0, uint64(a.Balance))
 	}
-	_, err := node.InitNetwork(dir, node.NewNetwork{
+	_, err := datadir.InitNetwork(dir, datadir.NewNetwork{
 		Network: types.Regtest, ChainID: chainID, Time: 1_700_000_000, Key: h.producer, Allocations: allocations,
 	})
 	return h, err
@@ -123,7 +123,7 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	genesis, err := node.ReadGenesis(filepath.Join(h.dir, node.GenesisFile))
+	genesis, err := datadir.ReadGenesis(filepath.Join(h.dir, datadir.GenesisFile))
 	if err != nil {
 		return err
 	}

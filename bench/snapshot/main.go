@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
-	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -59,19 +59,18 @@ func measure(ctx context.Context, parent string, accounts, entries int, keep boo
 	}
 	var clock lapClock
 	clock.lap()
-	m, err := node.CreateSnapshot(ctx, from)
-	create := clock.lap()
+	m, err := create(ctx, from)
+	created := clock.lap()
 	if err != nil {
 		return err
 	}
-	path, trust := node.SnapshotPath(from, m.Height), node.SnapshotTrust{Genesis: genesis}
-	none := func(uint64, uint64) {}
-	_, err = node.VerifySnapshot(ctx, path, trust, none)
+	path, trust := datadir.SnapshotPath(from, m.Height), datadir.SnapshotTrust{Genesis: genesis}
+	_, err = datadir.VerifySnapshot(ctx, path, trust, func(uint64, uint64) {})
 	verify := clock.lap()
 	if err != nil {
 		return err
 	}
-	_, err = node.ImportSnapshot(ctx, to, path, trust, none)
+	err = fill(ctx, to, path, trust)
 	imported := clock.lap()
 	if err != nil {
 		return err
@@ -90,11 +89,31 @@ func measure(ctx context.Context, parent string, accounts, entries int, keep boo
 	}
 	fmt.Printf("| accounts | storage entries | chunks | snapshot, MiB | create, s | verify, s | import, s | start, s | database after the import, MiB |\n"+
 		"|---|---|---|---|---|---|---|---|---|\n| %d | %d | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", m.Accounts, m.StorageEntries, m.ChunkCount,
-		mebibytes(m.SizeBytes), create.Seconds(), verify.Seconds(), imported.Seconds(), started.Seconds(), mebibytes(size))
+		mebibytes(m.SizeBytes), created.Seconds(), verify.Seconds(), imported.Seconds(), started.Seconds(), mebibytes(size))
 	if keep {
 		fmt.Println(dir)
 	}
 	return nil
+}
+
+// create makes a snapshot of the chain in a directory.
+func create(ctx context.Context, dir string) (m datadir.Snapshot, err error) {
+	d, err := datadir.OpenChain(dir, datadir.Options{})
+	if err != nil {
+		return m, err
+	}
+	m, err = d.CreateSnapshot(ctx)
+	return m, errors.Join(err, d.Close())
+}
+
+// fill makes a snapshot the chain of a directory.
+func fill(ctx context.Context, dir, snapshot string, trust datadir.SnapshotTrust) error {
+	d, err := datadir.Open(dir, datadir.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = d.ImportSnapshot(ctx, snapshot, trust, func(uint64, uint64) {})
+	return errors.Join(err, d.Close())
 }
 
 func mebibytes(n uint64) float64 { return float64(n) / (1 << 20) }
@@ -154,13 +173,13 @@ func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 	if err != nil {
 		return types.BlockHash{}, err
 	}
-	g, err := node.InitNetwork(dir, node.NewNetwork{
+	g, err := datadir.InitNetwork(dir, datadir.NewNetwork{
 		Network: types.Regtest, ChainID: 4242, Time: 1, Key: key, Allocations: []types.Allocation{{Account: key.PublicKey(), Balance: treasury}},
 	})
 	if err != nil {
 		return types.BlockHash{}, err
 	}
-	hash, err := node.GenesisHash(g)
+	hash, err := datadir.GenesisHash(g)
 	if err != nil {
 		return hash, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -30,7 +30,7 @@ type bootstrapSettings struct {
 }
 
 // trusted is the block to begin at, nil for genesis.
-func (s bootstrapSettings) trusted(verify string) (*node.Trusted, error) {
+func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 	if s.TrustedHeader == "" {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func (s bootstrapSettings) trusted(verify string) (*node.Trusted, error) {
 	if err != nil || number == 0 {
 		return nil, output.Usage(fmt.Errorf("--trusted-header: %q is no height above 0; it is HEIGHT:HASH", height))
 	}
-	trusted := &node.Trusted{Height: types.Height(number)}
+	trusted := &datadir.Trusted{Height: types.Height(number)}
 	if err := trusted.Hash.UnmarshalText([]byte(hash)); err != nil {
 		return nil, output.Usage(fmt.Errorf("--trusted-header: %w", err))
 	}
@@ -50,7 +50,7 @@ func (s bootstrapSettings) trusted(verify string) (*node.Trusted, error) {
 }
 
 // trust checks the settings and says which block the snapshot must be of.
-func (s bootstrapSettings) trust(mode, verify string) (trust node.SnapshotTrust, err error) {
+func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTrust, err error) {
 	switch {
 	case s.Bootstrap != fromGenesis && s.Bootstrap != fromSnapshot:
 		return trust, output.Usage(fmt.Errorf("--bootstrap is %s or %s, not %q", fromGenesis, fromSnapshot, s.Bootstrap))
@@ -70,22 +70,15 @@ func (s bootstrapSettings) trust(mode, verify string) (trust node.SnapshotTrust,
 }
 
 // run fills the data directory from a snapshot where that is wanted and there is no chain.
-func (s bootstrapSettings) run(command *cobra.Command, config node.Config, trust node.SnapshotTrust, log *slog.Logger) (err error) {
-	if s.Bootstrap == fromGenesis {
+func (s bootstrapSettings) run(command *cobra.Command, dir *datadir.Dir, config node.Config, trust datadir.SnapshotTrust) (err error) {
+	if s.Bootstrap == fromGenesis || dir.Genesis() != nil { // a later start
 		return nil
 	}
-	if trust.Genesis, err = node.GenesisHash(*config.Genesis); err != nil {
-		return err
-	}
-	options, err := config.Follow.Options()
-	if err != nil {
+	if trust.Genesis, err = datadir.GenesisHash(*config.Chain.Genesis); err != nil {
 		return err
 	}
 	progress, stop := cli.Progress(command, "fetching and importing a snapshot")
 	defer stop()
-	_, err = node.Bootstrap(command.Context(), config.DataDir, config.Follow.Upstreams, options, trust, log, progress)
-	if errors.Is(err, node.ErrHasChain) { // a later start
-		return nil
-	}
+	_, err = dir.Bootstrap(command.Context(), config.Follow.Upstreams, trust, progress)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -16,10 +17,13 @@ type contractSettings struct {
 }
 
 func defaultContracts() contractSettings {
-	return contractSettings{CodeMemory: node.DefaultCodeMemory >> 20, CodeDisk: node.DefaultCodeDisk >> 20, ViewGas: uint64(node.DefaultViewGas)}
+	return contractSettings{
+		CodeMemory: datadir.DefaultCodeMemory >> 20, CodeDisk: datadir.DefaultCodeDisk >> 20, ViewGas: uint64(node.DefaultViewGas),
+	}
 }
 
-func (s contractSettings) config() (node.Contracts, error) {
+// set checks the settings and puts them where they belong.
+func (s contractSettings) set(options *datadir.Options, serving *node.Serving) error {
 	for _, setting := range []struct {
 		name               string
 		value, least, most uint64
@@ -29,8 +33,10 @@ func (s contractSettings) config() (node.Contracts, error) {
 		{"--view-gas", s.ViewGas, 100_000, 1_000_000_000},
 	} {
 		if setting.value < setting.least || setting.value > setting.most {
-			return node.Contracts{}, output.Usage(fmt.Errorf("%s is %d to %d, not %d", setting.name, setting.least, setting.most, setting.value))
+			return output.Usage(fmt.Errorf("%s is %d to %d, not %d", setting.name, setting.least, setting.most, setting.value))
 		}
 	}
-	return node.Contracts{Memory: int(s.CodeMemory) << 20, Disk: int64(s.CodeDisk) << 20, ViewGas: types.Gas(s.ViewGas)}, nil
+	options.CodeMemory, options.CodeDisk = int(s.CodeMemory)<<20, int64(s.CodeDisk)<<20
+	serving.ViewGas = types.Gas(s.ViewGas)
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math"
 	"os"
 
@@ -12,9 +11,9 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
-	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -26,6 +25,27 @@ func newDB() *cobra.Command {
 	})
 	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
 	return command
+}
+
+// withDir opens a data directory for one piece of work.
+func withDir(path string, options datadir.Options, work func(*datadir.Dir) error) error {
+	if path == "" {
+		return output.Usage(errors.New("--data-dir is needed"))
+	}
+	d, err := datadir.Open(path, options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(d), d.Close())
+}
+
+// withChain is withDir of a directory that has a chain.
+func withChain(path string, options datadir.Options, work func(*datadir.Dir) error) error {
+	d, err := datadir.OpenChain(path, options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(d), d.Close())
 }
 
 func newDBCheck() *cobra.Command {
@@ -41,7 +61,11 @@ func newDBCheck() *cobra.Command {
 	}, &settings, func(command *cobra.Command) error {
 		printer := cli.PrinterOf(command)
 		progress, stop := cli.Progress(command, "checking")
-		report, err := node.CheckDatabase(command.Context(), settings.DataDir, progress)
+		var report datadir.Report
+		err := withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			report, err = d.Check(command.Context(), progress)
+			return err
+		})
 		stop()
 		if err != nil {
 			return err
@@ -66,12 +90,12 @@ type checkResult struct {
 	Codes        uint64       `json:"codes"`
 }
 
-func newCheckResult(r node.Report) checkResult {
+func newCheckResult(r datadir.Report) checkResult {
 	return checkResult{r.Oldest, r.Head, r.Blocks, r.Transactions, r.Accesses, r.StateKeys, r.Codes}
 }
 
 // reportProblems names what is wrong, on the standard error for people, and fails with the number.
-func reportProblems(printer *output.Printer, report node.Report) error {
+func reportProblems(printer *output.Printer, report datadir.Report) error {
 	problems := make([]map[string]string, len(report.Problems))
 	for i, p := range report.Problems {
 		problems[i] = map[string]string{"where": p.Where, "what": p.What}
@@ -100,8 +124,13 @@ func newDBPrune() *cobra.Command {
 		if settings.Keep == 0 {
 			return output.Usage(errors.New("--keep is needed: how many blocks stay behind the head"))
 		}
-		oldest, err := node.PruneDatabase(command.Context(), settings.DataDir, settings.Keep, settings.Archive)
-		if errors.Is(err, node.ErrArchive) {
+		var oldest types.Height
+		options := datadir.Options{Retention: settings.Keep, EndArchive: settings.Archive}
+		err := withChain(settings.DataDir, options, func(d *datadir.Dir) (err error) {
+			oldest, err = d.Prune(command.Context())
+			return err
+		})
+		if errors.Is(err, datadir.ErrArchive) {
 			return output.Usage(fmt.Errorf("%w: --end-archive prunes it all the same, and makes a replica of it for good", err))
 		}
 		if err != nil {
@@ -133,7 +162,11 @@ func newDBExport() *cobra.Command {
 			return err
 		}
 		progress, stop := cli.Progress(command, "exporting")
-		count, err := node.ExportBlocks(command.Context(), settings.DataDir, types.Height(from), types.Height(to), file, progress)
+		var count uint64
+		err = withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			count, err = d.Export(command.Context(), types.Height(from), types.Height(to), file, progress)
+			return err
+		})
 		stop()
 		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 			return errors.Join(err, os.Remove(path))
@@ -167,25 +200,25 @@ func newDBImport() *cobra.Command {
 		if path == "" {
 			return output.Usage(errors.New("--input is needed: the file to read"))
 		}
-		nodeConfig := node.Config{DataDir: settings.DataDir, Log: slog.New(slog.DiscardHandler)}
-		genesis, err := node.ReadGenesis(orIn(settings.DataDir, settings.Genesis, node.GenesisFile))
+		var chain datadir.Chain
+		genesis, err := datadir.ReadGenesis(orIn(settings.DataDir, settings.Genesis, datadir.GenesisFile))
 		switch {
 		case err == nil:
-			nodeConfig.Genesis = &genesis
-			nodeConfig.Override, err = node.ReadOverride(settings.Override, genesis.Network)
+			chain.Genesis = &genesis
+			chain.Override, err = datadir.ReadOverride(settings.Override, genesis.Network)
 		case errors.Is(err, fs.ErrNotExist) && settings.Genesis == "" && settings.Override == "":
 			err = nil // the chain of the directory goes on
 		}
 		if err != nil {
 			return output.Usage(err)
 		}
-		return importBlocks(command, nodeConfig, path)
+		return importBlocks(command, settings.DataDir, chain, path)
 	})
 	command.Flags().StringVar(&path, "input", "", "file to read") // said each time, like that of an export
 	return command
 }
 
-func importBlocks(command *cobra.Command, nodeConfig node.Config, path string) (err error) {
+func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -196,7 +229,16 @@ func importBlocks(command *cobra.Command, nodeConfig node.Config, path string) (
 		return err
 	}
 	progress, stop := cli.Progress(command, "importing")
-	count, err := node.ImportBlocks(command.Context(), nodeConfig, file, func(done uint64) { progress(done, uint64(info.Size())) })
+	var count uint64
+	work := func(d *datadir.Dir) (err error) {
+		count, err = d.Import(command.Context(), chain, file, func(done uint64) { progress(done, uint64(info.Size())) })
+		return err
+	}
+	if chain.Genesis == nil { // the chain of the directory goes on
+		err = withChain(dir, datadir.Options{}, work)
+	} else {
+		err = withDir(dir, datadir.Options{}, work)
+	}
 	stop()
 	if err != nil {
 		return fmt.Errorf("after %d blocks: %w", count, err)
@@ -225,7 +267,11 @@ func newDBProve() *cobra.Command {
 			return output.Usage(err)
 		}
 		progress, stop := cli.Progress(command, "proving")
-		made, err := node.ProveDatabase(command.Context(), settings.DataDir, types.Height(from), types.Height(to), prover, progress)
+		var made uint64
+		err = withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			made, err = d.Prove(command.Context(), types.Height(from), types.Height(to), prover, progress)
+			return err
+		})
 		stop()
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -58,7 +59,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err := settings.kernelSettings.use(); err != nil {
 		return err
 	}
-	development, err := node.NewDevelopment(settings.Mnemonic, int(min(settings.Accounts, 1<<20)))
+	development, err := datadir.NewDevelopment(settings.Mnemonic, int(min(settings.Accounts, 1<<20)))
 	if err != nil {
 		return output.Usage(err)
 	}
@@ -69,30 +70,46 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	dir := settings.DataDir
 	if settings.Ephemeral {
 		dir = ""
-	} else if _, err := os.Stat(filepath.Join(dir, node.GenesisFile)); err == nil {
+	} else if _, err := os.Stat(filepath.Join(dir, datadir.GenesisFile)); err == nil {
 		return output.Usage(fmt.Errorf("%s is a network's directory: start it with `cairn node --data-dir %s`", dir, dir))
-	}
-	genesis, err := developmentGenesis(development, dir)
-	if err != nil {
-		return err
 	}
 	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
 	if err != nil {
 		return err
 	}
-	proofs, err := settings.proofSettings.config(aloneProvers, log)
+	options := datadir.Options{Log: log}
+	proofs, err := settings.proofSettings.set(&options, aloneProvers, log)
 	if err != nil {
 		return err
 	}
-	contracts, err := settings.contractSettings.config()
+	serving := node.Serving{
+		RPCAddr:    settings.RPCAddr,
+		HTTP:       http,
+		SlowReader: settings.SlowReader,
+		AdminAddr:  settings.AdminAddr,
+		AdminHosts: settings.AdminHost,
+	}
+	if err := settings.contractSettings.set(&options, &serving); err != nil {
+		return err
+	}
+	data, err := datadir.Open(dir, options)
 	if err != nil {
 		return err
 	}
-	n, err := node.New(node.Config{
-		Proofs: proofs,
-		HTTP:   http, SlowReader: settings.SlowReader, Build: build.Read(), DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: settings.BlockTime,
-		RPCAddr: settings.RPCAddr, AdminAddr: settings.AdminAddr, AdminHosts: settings.AdminHost, Development: development,
-		Contracts: contracts, Log: log, OnBlock: blockLines(command.ErrOrStderr()), OnDebug: debugLines(command.ErrOrStderr()),
+	genesis := developmentGenesis(development, data)
+	n, err := node.New(data, node.Config{
+		Build: build.Read(),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Production: node.Production{
+			Key:         &development.Producer,
+			BlockTime:   settings.BlockTime,
+			Development: development,
+			OnDebug:     debugLines(command.ErrOrStderr()),
+		},
+		Serving: serving,
+		Proofs:  proofs,
+		Log:     log,
+		OnBlock: blockLines(command.ErrOrStderr()),
 	})
 	if err != nil {
 		return err
@@ -105,18 +122,12 @@ func runDev(command *cobra.Command, settings devSettings) error {
 }
 
 // developmentGenesis is the genesis of the chain in dir, or a new one of now.
-func developmentGenesis(development *node.Development, dir string) (types.Genesis, error) {
+func developmentGenesis(development *datadir.Development, dir *datadir.Dir) types.Genesis {
 	created := uint64(time.Now().Unix())
-	if dir != "" {
-		stored, err := node.StoredGenesis(dir)
-		if err != nil {
-			return types.Genesis{}, err
-		}
-		if stored != nil {
-			created = stored.Time
-		}
+	if stored := dir.Genesis(); stored != nil {
+		created = stored.Time
 	}
-	return development.Genesis(created), nil
+	return development.Genesis(created)
 }
 
 // developmentAccount is a funded account as the ready file and --json show it.
@@ -126,7 +137,7 @@ type developmentAccount struct {
 	PrivateKey string `json:"privateKey"` // the tweaked key, whose x-only public key is the account
 }
 
-func developmentAccounts(development *node.Development) []developmentAccount {
+func developmentAccounts(development *datadir.Development) []developmentAccount {
 	accounts := make([]developmentAccount, len(development.Accounts))
 	for i, key := range development.Accounts {
 		accounts[i] = newDevelopmentAccount(key)
@@ -152,7 +163,7 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 		ChainID  uint64               `json:"chainId"`
 		DataDir  string               `json:"dataDir"`
 		Accounts []developmentAccount `json:"accounts"`
-	}{n.RPCURL(), url(n.AdminAddr()), api.DevelopmentChainID, dir, accounts}
+	}{n.RPCURL(), n.AdminURL(), api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		for i, a := range accounts {

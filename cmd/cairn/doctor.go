@@ -21,6 +21,8 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -49,9 +51,10 @@ func newDoctor() *cobra.Command {
 			"what to do. Settings are those of `cairn node`, from the same places. Exit 1 on a problem.",
 		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica --upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
-		findings := []finding{checkSettings(settings), checkProcessor(), checkFiles()}
-		findings = append(findings, checkDataDir(settings)...)
-		findings = append(findings, checkUpstreams(command.Context(), settings)...)
+		here := lookAt(settings.DataDir)
+		findings := []finding{checkSettings(settings, here), checkProcessor(), checkFiles()}
+		findings = append(findings, checkDataDir(settings, here)...)
+		findings = append(findings, checkUpstreams(command.Context(), settings, here)...)
 		for _, address := range []string{settings.RPCAddr, settings.AdminAddr} {
 			findings = append(findings, checkPort(command.Context(), address))
 		}
@@ -80,14 +83,26 @@ func printFindings(printer *output.Printer, findings []finding) error {
 	}))
 }
 
+// place is what is in a data directory: the genesis of its chain, nil where there is none, or why that is not known.
+type place struct {
+	genesis *types.Genesis
+	err     error
+}
+
+// lookAt opens a data directory, once for all that the doctor says of it.
+func lookAt(dir string) place {
+	genesis, err := datadir.GenesisIn(dir)
+	return place{genesis, err}
+}
+
 // checkSettings tells all that is wrong with the settings and with the files that they name.
-func checkSettings(s nodeSettings) finding {
+func checkSettings(s nodeSettings, here place) finding {
 	_, logErr := newLogger(io.Discard, s.LogLevel, s.LogFormat)
 	_, trustErr := s.trust(s.Mode, s.Verify)
 	_, trustedErr := s.trusted(s.Verify)
-	_, proofsErr := s.proofSettings.config(s.provers(), slog.New(slog.DiscardHandler))
-	_, contractsErr := s.contractSettings.config()
-	_, _, chainErr := s.followedChain()
+	_, proofsErr := s.proofSettings.set(new(datadir.Options), s.provers(), slog.New(slog.DiscardHandler))
+	contractsErr := s.contractSettings.set(new(datadir.Options), new(node.Serving))
+	_, _, chainErr := s.followedChain(here)
 	http, httpErr := s.httpSettings.config()
 	var wrong []string
 	for _, err := range []error{
@@ -98,14 +113,14 @@ func checkSettings(s nodeSettings) finding {
 		}
 	}
 	if len(wrong) > 0 {
-		return finding{"settings", stateProblem, strings.Join(wrong, "; "), "correct the flag, the CAIRN_* variable or the line of " + node.SettingsFile}
+		return finding{"settings", stateProblem, strings.Join(wrong, "; "), "correct the flag, the CAIRN_* variable or the line of " + datadir.SettingsFile}
 	}
 	return finding{"settings", stateOK, "mode " + s.Mode, ""}
 }
 
 // followedChain is how the node follows others, nil where it follows none, and the hash of its chain's block 0, zero
 // where neither settings nor data directory tell it.
-func (s nodeSettings) followedChain() (*node.Follow, types.BlockHash, error) {
+func (s nodeSettings) followedChain(here place) (*node.Follow, types.BlockHash, error) {
 	var chain types.BlockHash
 	if len(s.Upstream) == 0 && s.Mode == string(api.ModePrimary) {
 		return nil, chain, nil
@@ -114,7 +129,7 @@ func (s nodeSettings) followedChain() (*node.Follow, types.BlockHash, error) {
 	if err != nil {
 		return nil, chain, err
 	}
-	if _, err := follow.Options(); err != nil {
+	if err := follow.Check(); err != nil {
 		return nil, chain, err
 	}
 	wanted, err := s.genesisHash()
@@ -124,14 +139,17 @@ func (s nodeSettings) followedChain() (*node.Follow, types.BlockHash, error) {
 	case wanted != nil:
 		return &follow, *wanted, nil
 	}
-	here, err := s.genesisHere()
+	genesis, err := s.genesisFile()
+	if err == nil && genesis == nil {
+		genesis, err = here.genesis, here.err
+	}
 	switch {
-	case errors.Is(err, node.ErrLocked): // by a node that runs, which knows its chain
+	case errors.Is(err, datadir.ErrLocked): // by a node that runs, which knows its chain
 		return &follow, chain, nil
-	case err == nil && here == nil:
+	case err == nil && genesis == nil:
 		err = errWhichChain
 	case err == nil:
-		chain, err = node.GenesisHash(*here)
+		chain, err = datadir.GenesisHash(*genesis)
 	}
 	return &follow, chain, err
 }
@@ -140,13 +158,13 @@ func (s nodeSettings) followedChain() (*node.Follow, types.BlockHash, error) {
 const upstreamPatience = 5 * time.Second
 
 // checkUpstreams asks each upstream what it is.
-func checkUpstreams(ctx context.Context, s nodeSettings) []finding {
-	follow, chain, err := s.followedChain()
+func checkUpstreams(ctx context.Context, s nodeSettings, here place) []finding {
+	follow, chain, err := s.followedChain(here)
 	if err != nil || follow == nil { // the settings' check says what is wrong
 		return nil
 	}
-	findings := make([]finding, len(follow.Upstreams))
-	for i, url := range follow.Upstreams {
+	findings := make([]finding, len(follow.URLs))
+	for i, url := range follow.URLs {
 		findings[i] = checkUpstream(ctx, *follow, url, chain)
 		if findings[i].State == stateWarning && len(findings) == 1 { // there is no other to follow
 			findings[i].State = stateProblem
@@ -159,7 +177,7 @@ func checkUpstream(ctx context.Context, follow node.Follow, url string, chain ty
 	ctx, cancel := context.WithTimeout(ctx, upstreamPatience)
 	defer cancel()
 	name := "upstream " + url
-	info, err := follow.AskUpstream(ctx, url)
+	info, err := follow.Ask(ctx, url)
 	switch {
 	case err != nil:
 		return finding{name, stateWarning, err.Error(), "see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call"}
@@ -170,7 +188,7 @@ func checkUpstream(ctx context.Context, follow node.Follow, url string, chain ty
 }
 
 func checkProcessor() finding {
-	kernels, fast := node.ActiveKernels()
+	kernels, fast := machine.ActiveKernels()
 	f := finding{
 		Check: "processor", State: stateOK,
 		Detail: fmt.Sprintf("%d cores, hashing with %s, signatures with %s", runtime.NumCPU(), kernels.Hash, kernels.Signature),
@@ -188,7 +206,7 @@ func checkProcessor() finding {
 const minOpenFiles = 12_000
 
 func checkFiles() finding {
-	limit, err := node.OpenFilesLimit()
+	limit, err := machine.OpenFilesLimit()
 	if err != nil {
 		return finding{Check: "open files", State: stateWarning, Detail: "the limit is not known: " + err.Error()}
 	}
@@ -199,7 +217,7 @@ func checkFiles() finding {
 	return f
 }
 
-func checkDataDir(settings nodeSettings) []finding {
+func checkDataDir(settings nodeSettings, here place) []finding {
 	dir := settings.DataDir
 	if dir == "" {
 		return []finding{{"data directory", stateProblem, "none is set and there is no home directory", "name one with --data-dir"}}
@@ -207,19 +225,18 @@ func checkDataDir(settings nodeSettings) []finding {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{"data directory", stateWarning, dir + " is not there yet", "`cairn dev` and a replica make it when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}
 	}
-	database, stored := checkDatabase(dir)
-	findings := []finding{checkDisk(dir), database}
-	genesis := stored
-	if path := orIn(dir, settings.Genesis, node.GenesisFile); exists(path) {
-		file, f := checkGenesisFile(path, stored)
+	findings := []finding{checkDisk(dir), checkDatabase(here)}
+	genesis := here.genesis
+	if path := orIn(dir, settings.Genesis, datadir.GenesisFile); exists(path) {
+		file, f := checkGenesisFile(path, here.genesis)
 		findings = append(findings, f)
 		if genesis == nil {
 			genesis = file
 		}
 	}
 	// Who makes a network's blocks must have a key, who follows may. A development chain has none in a file, and no settings.
-	path := orIn(dir, settings.ProtocolKey, node.ProtocolKeyFile)
-	network := exists(filepath.Join(dir, node.SettingsFile)) || exists(orIn(dir, settings.Genesis, node.GenesisFile))
+	path := orIn(dir, settings.ProtocolKey, datadir.ProtocolKeyFile)
+	network := exists(filepath.Join(dir, datadir.SettingsFile)) || exists(orIn(dir, settings.Genesis, datadir.GenesisFile))
 	if settings.ProtocolKey != "" || exists(path) || network && settings.Mode == string(api.ModePrimary) {
 		findings = append(findings, checkKey(path, genesis, settings.Mode))
 	}
@@ -236,11 +253,11 @@ func exists(path string) bool {
 // known.
 func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, finding) {
 	const check = "genesis"
-	genesis, err := node.ReadGenesis(path)
+	genesis, err := datadir.ReadGenesis(path)
 	if err != nil {
 		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
 	}
-	hash, err := node.GenesisHash(genesis)
+	hash, err := datadir.GenesisHash(genesis)
 	if err != nil {
 		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
 	}
@@ -253,7 +270,7 @@ func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, findi
 // checkKey reads the producer's key. Another than the genesis names is right only once production was handed over.
 func checkKey(path string, genesis *types.Genesis, mode string) finding {
 	const check = "producer's key"
-	key, err := node.ReadProtocolKey(path)
+	key, err := datadir.ReadProtocolKey(path)
 	if err != nil {
 		return finding{check, stateProblem, err.Error(), "put the key's file there, name another with --protocol-key, or follow with --mode replica"}
 	}
@@ -268,7 +285,7 @@ func checkKey(path string, genesis *types.Genesis, mode string) finding {
 const minFreeDisk = 20 << 30
 
 func checkDisk(dir string) finding {
-	_, free, err := node.Disk(dir)
+	_, free, err := machine.Disk(dir)
 	if err != nil {
 		return finding{"disk", stateProblem, err.Error(), "check the directory's permissions"}
 	}
@@ -279,21 +296,19 @@ func checkDisk(dir string) finding {
 	return f
 }
 
-// checkDatabase also returns the genesis of the chain in the directory, nil where there is none or a node uses it.
-func checkDatabase(dir string) (finding, *types.Genesis) {
+func checkDatabase(here place) finding {
 	const check = "database"
-	genesis, err := node.StoredGenesis(dir)
 	switch {
-	case errors.Is(err, node.ErrLocked):
-		return finding{check, stateOK, "in use by a running node", ""}, nil
-	case errors.Is(err, syscall.ENOSPC):
-		return finding{check, stateProblem, err.Error(), "make room: nothing is lost"}, nil
-	case err != nil:
-		return finding{check, stateProblem, err.Error(), "see `cairn db check`, or restore a copy"}, nil
-	case genesis == nil:
-		return finding{check, stateOK, "no chain yet", ""}, nil
+	case errors.Is(here.err, datadir.ErrLocked):
+		return finding{check, stateOK, "in use by a running node", ""}
+	case errors.Is(here.err, syscall.ENOSPC):
+		return finding{check, stateProblem, here.err.Error(), "make room: nothing is lost"}
+	case here.err != nil:
+		return finding{check, stateProblem, here.err.Error(), "see `cairn db check`, or restore a copy"}
+	case here.genesis == nil:
+		return finding{check, stateOK, "no chain yet", ""}
 	}
-	return finding{check, stateOK, fmt.Sprintf("chain id %d, %s", genesis.ChainID, genesis.Network), ""}, genesis
+	return finding{check, stateOK, fmt.Sprintf("chain id %d, %s", here.genesis.ChainID, here.genesis.Network), ""}
 }
 
 func checkPort(ctx context.Context, address string) finding {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -41,7 +41,7 @@ func TestDoctorChecksSettings(t *testing.T) {
 		settings := defaultNode()
 		settings.DataDir = t.TempDir()
 		test.change(&settings)
-		got := checkSettings(settings)
+		got := checkSettings(settings, lookAt(settings.DataDir))
 		if want := map[bool]string{true: stateOK, false: stateProblem}[test.says == nil]; got.State != want {
 			t.Errorf("%s: %+v", test.name, got)
 		}
@@ -80,7 +80,7 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 	} {
 		settings := defaultNode()
 		settings.DataDir, settings.Mode, settings.Upstream, settings.GenesisHash = t.TempDir(), "replica", test.upstreams, test.chain.String()
-		findings := checkUpstreams(t.Context(), settings)
+		findings := checkUpstreams(t.Context(), settings, lookAt(settings.DataDir))
 		if len(findings) != len(test.want) {
 			t.Fatalf("%s: %+v", test.name, findings)
 		}
@@ -96,22 +96,22 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 func TestDoctorKnowsTheChain(t *testing.T) {
 	settings := defaultNode()
 	settings.DataDir, settings.Mode, settings.Upstream = t.TempDir(), "replica", []string{"http://127.0.0.1:1"}
-	if follow, _, err := settings.followedChain(); follow == nil || err == nil || err.Error() != errWhichChain.Error() {
+	if follow, _, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err == nil || err.Error() != errWhichChain.Error() {
 		t.Errorf("without a file: %v, %v", follow, err)
 	}
 	key, err := crypto.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	genesis, err := node.InitNetwork(settings.DataDir, node.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1_700_000_000, Key: key})
+	genesis, err := datadir.InitNetwork(settings.DataDir, datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1_700_000_000, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := node.GenesisHash(genesis)
+	want, err := datadir.GenesisHash(genesis)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if follow, chain, err := settings.followedChain(); follow == nil || err != nil || chain != want {
+	if follow, chain, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err != nil || chain != want {
 		t.Errorf("%v, %s, %v; want %s", follow, chain, err, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -49,7 +50,9 @@ func (s followSettings) config() (node.Follow, error) {
 			return node.Follow{}, output.Usage(fmt.Errorf("--upstream: %q is no http or https URL, such as http://127.0.0.1:8777", upstream))
 		}
 	}
-	f := node.Follow{Upstreams: s.Upstream, CAFile: s.UpstreamCAFile, Refuse: !s.Forward, MaxLag: s.MaxLag, Stateless: s.Verify == verifyStateless}
+	f := node.Follow{
+		Upstreams: datadir.Upstreams{URLs: s.Upstream, CAFile: s.UpstreamCAFile}, Refuse: !s.Forward, MaxLag: s.MaxLag,
+	}
 	if s.UpstreamKeyFile != "" {
 		content, err := os.ReadFile(s.UpstreamKeyFile)
 		if err != nil {
@@ -79,7 +82,7 @@ func checkGenesis(genesis types.Genesis, wanted *types.BlockHash) error {
 	if wanted == nil {
 		return nil
 	}
-	hash, err := node.GenesisHash(genesis)
+	hash, err := datadir.GenesisHash(genesis)
 	if err == nil && hash != *wanted {
 		err = output.Usage(fmt.Errorf("--genesis-hash: the genesis here has the hash %s, not %s: is it the right --data-dir?", hash, wanted))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/config"
-	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -39,7 +39,7 @@ func newInit() *cobra.Command {
 		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node --data-dir ./mychain",
 		Args:    exactlyOne("a directory"),
 		RunE: func(command *cobra.Command, args []string) error {
-			n := node.NewNetwork{
+			n := datadir.NewNetwork{
 				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()), Settings: settingsText(blockTime),
 			}
 			if n.Network.Prefix() == "" {
@@ -74,15 +74,15 @@ func newInit() *cobra.Command {
 	return command
 }
 
-func initNetwork(printer *output.Printer, dir string, n node.NewNetwork) (err error) {
+func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork) (err error) {
 	if n.Key, err = crypto.GenerateKey(rand.Reader); err != nil {
 		return err
 	}
-	genesis, err := node.InitNetwork(dir, n)
+	genesis, err := datadir.InitNetwork(dir, n)
 	if err != nil {
 		return err
 	}
-	hash, err := node.GenesisHash(genesis)
+	hash, err := datadir.GenesisHash(genesis)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func initNetwork(printer *output.Printer, dir string, n node.NewNetwork) (err er
 	return printer.Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "network", Value: result.Network}, output.Field{Name: "chain id", Value: result.ChainID},
 			output.Field{Name: "genesis hash", Value: result.GenesisHash}, output.Field{Name: "producer", Value: result.Producer},
-			output.Field{Name: "producer's key", Value: filepath.Join(dir, node.ProtocolKeyFile) + " (keep it secret, keep a copy)"})
+			output.Field{Name: "producer's key", Value: filepath.Join(dir, datadir.ProtocolKeyFile) + " (keep it secret, keep a copy)"})
 		t.Line("\nStart it: cairn node --data-dir %s", dir)
 	})
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -60,13 +62,13 @@ type kernelSettings struct {
 }
 
 func (s kernelSettings) use() error {
-	return node.Kernels{Hash: s.HashKernel, Signature: s.SignatureKernel}.Use()
+	return machine.Kernels{Hash: s.HashKernel, Signature: s.SignatureKernel}.Use()
 }
 
 func defaultNode() nodeSettings {
 	return nodeSettings{
 		DataDir: dataHome("node"), Mode: string(api.ModePrimary), BlockTime: time.Second, RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
-		Journal: "async", SnapshotsOf: 2, TableMiB: node.DefaultTableBytes >> 20, MaxUnmerged: node.DefaultMaxUnmerged,
+		Journal: "async", SnapshotsOf: 2, TableMiB: datadir.DefaultTableBytes >> 20, MaxUnmerged: datadir.DefaultMaxUnmerged,
 		LogLevel: "warn", LogFormat: "text", TraceEvery: 100,
 		followSettings:    followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute},
 		bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
@@ -100,7 +102,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	nodeConfig, err := settings.begin(command, trust, trusted, log)
+	dir, nodeConfig, err := settings.begin(command, trust, trusted, log)
 	if command.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		log.Warn("ended as asked, before there was a chain", "error", err)
 		return nil
@@ -108,11 +110,11 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	n, err := node.New(nodeConfig)
+	n, err := node.New(dir, nodeConfig)
 	if err != nil {
 		return err
 	}
-	hash, err := node.GenesisHash(n.Genesis())
+	hash, err := datadir.GenesisHash(*nodeConfig.Chain.Genesis)
 	if err != nil {
 		return errors.Join(err, n.Close())
 	}
@@ -122,7 +124,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		ChainID     uint64 `json:"chainId"`
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
-	}{n.RPCURL(), url(n.AdminAddr()), n.Genesis().ChainID, hash.String(), settings.DataDir}
+	}{n.RPCURL(), n.AdminURL(), nodeConfig.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
 	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin + "/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},
@@ -150,21 +152,47 @@ func (s nodeSettings) provers() []string {
 	return append([]string{proveUpstream}, aloneProvers...)
 }
 
-// begin makes the node's configuration, and gives its data directory the beginning of a chain where that comes from others.
-func (s nodeSettings) begin(command *cobra.Command, trust node.SnapshotTrust, trusted *node.Trusted, log *slog.Logger) (node.Config, error) {
-	proofs, err := s.proofSettings.config(s.provers(), log)
+// begin opens the data directory and makes the node's configuration. The directory gets the beginning of a chain where that
+// comes from others.
+func (s nodeSettings) begin(command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, log *slog.Logger,
+) (_ *datadir.Dir, _ node.Config, err error) {
+	options, config, err := s.config(log)
 	if err != nil {
-		return node.Config{}, err
+		return nil, config, err
 	}
-	config, err := s.config(command.Context(), log)
-	config.Proofs = proofs
-	if err == nil {
-		err = s.bootstrapSettings.run(command, config, trust, log)
+	dir, err := datadir.Open(s.DataDir, options)
+	if err != nil {
+		return nil, config, adviseArchive(err)
 	}
-	if err == nil && trusted != nil {
-		err = node.StartAt(command.Context(), config, *trusted)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, dir.Close())
+		}
+	}()
+	if config.Chain.Genesis, err = s.genesis(command.Context(), config, dir); err != nil {
+		return nil, config, err
 	}
-	return config, err
+	if config.Chain.Override, err = datadir.ReadOverride(s.Override, config.Chain.Genesis.Network); err != nil {
+		return nil, config, err
+	}
+	if err := s.bootstrapSettings.run(command, dir, config, trust); err != nil {
+		return nil, config, err
+	}
+	if trusted != nil {
+		err = dir.StartAt(command.Context(), config.Chain, *trusted, config.Follow.Upstreams, config.Proofs.Bits)
+	}
+	return dir, config, adviseArchive(err)
+}
+
+// adviseArchive says what to do about a chain that is an archive, or can be none.
+func adviseArchive(err error) error {
+	switch {
+	case errors.Is(err, datadir.ErrArchive):
+		return fmt.Errorf("%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err)
+	case errors.Is(err, datadir.ErrNoArchive):
+		return fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
+	}
+	return err
 }
 
 // check refuses values that a setting cannot have, and settings that do not go together.
@@ -196,83 +224,130 @@ func (s nodeSettings) check() error {
 	return nil
 }
 
-// config checks the settings and reads the files that they name.
-func (s nodeSettings) config(ctx context.Context, log *slog.Logger) (node.Config, error) {
+// config checks the settings and reads the files that they name. Of the chain's genesis it says that there will be one.
+func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config node.Config, err error) {
+	options = s.options(log)
+	config = node.Config{
+		Build:       build.Read(),
+		Mode:        api.Mode(s.Mode),
+		Production:  node.Production{LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime},
+		SyncJournal: s.Journal == "sync",
+		Log:         log,
+	}
+	config.Serving = node.Serving{RPCAddr: s.RPCAddr, SlowReader: s.SlowReader, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost}
+	config.Snapshots.Interval, config.Snapshots.Count = s.Snapshots, int(s.SnapshotsOf)
+	config.Traces.Endpoint, config.Traces.Every = s.OTLP, s.TraceEvery
 	if err := s.check(); err != nil {
-		return node.Config{}, err
+		return options, config, err
 	}
-	genesis, follow, err := s.chain(ctx, log)
-	if err != nil {
-		return node.Config{}, err
+	if config.Follow, err = s.chain(); err != nil {
+		return options, config, err
 	}
-	key, err := s.key()
-	if err != nil {
-		return node.Config{}, err
+	if config.Key, err = s.key(); err != nil {
+		return options, config, err
 	}
-	if follow.Stateless {
-		if key != nil || s.Snapshots > 0 {
-			return node.Config{}, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: --protocol-key and --snapshot-interval are not for --verify stateless"))
-		}
-		s.Retention = cmp.Or(s.Retention, statelessRetention)
+	if options.Stateless && (config.Key != nil || s.Snapshots > 0) {
+		return options, config, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: " +
+			"--protocol-key and --snapshot-interval are not for --verify stateless"))
 	}
-	override, err := node.ReadOverride(s.Override, genesis.Network)
-	if err != nil {
-		return node.Config{}, err
+	if config.HTTP, err = s.httpSettings.config(); err != nil {
+		return options, config, err
 	}
-	http, err := s.httpSettings.config()
-	if err != nil {
-		return node.Config{}, err
+	if err := s.contractSettings.set(&options, &config.Serving); err != nil {
+		return options, config, err
 	}
-	contracts, err := s.contractSettings.config()
-	if err != nil {
-		return node.Config{}, err
-	}
-	return node.Config{
-		Mode: api.Mode(s.Mode), Follow: follow, Log: log,
-		HTTP: http, SlowReader: s.SlowReader, Build: build.Read(), Override: override, DataDir: s.DataDir, Genesis: &genesis, Key: key, LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime, RPCAddr: s.RPCAddr, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
-		Snapshots: node.KeepSnapshots{Interval: s.Snapshots, Count: int(s.SnapshotsOf)},
-		Retention: s.Retention, SyncJournal: s.Journal == "sync", CacheBytes: int64(s.CacheMiB) << 20, TableBytes: int(s.TableMiB) << 20, MaxUnmerged: int(s.MaxUnmerged), Contracts: contracts,
-		TraceEndpoint: s.OTLP, TraceEvery: s.TraceEvery,
-	}, nil
+	config.Proofs, err = s.proofSettings.set(&options, s.provers(), log)
+	return options, config, err
 }
 
-// chain is which chain the node is of, and what it needs to follow it.
-func (s nodeSettings) chain(ctx context.Context, log *slog.Logger) (genesis types.Genesis, follow node.Follow, err error) {
-	primary := s.Mode == string(api.ModePrimary)
-	if len(s.Upstream) > 0 || !primary {
+// options are those of the data directory.
+func (s nodeSettings) options(log *slog.Logger) datadir.Options {
+	options := datadir.Options{
+		Archive:     s.Mode == string(api.ModeArchive),
+		Stateless:   s.Verify == verifyStateless,
+		Retention:   s.Retention,
+		CacheBytes:  int64(s.CacheMiB) << 20,
+		TableBytes:  int(s.TableMiB) << 20,
+		MaxUnmerged: int(s.MaxUnmerged),
+		Log:         log,
+	}
+	if options.Stateless {
+		options.Retention = cmp.Or(s.Retention, statelessRetention)
+	}
+	return options
+}
+
+// chain is what the node needs to follow its chain, and says why there is no telling which chain that is, as far as that
+// shows before the data directory is opened.
+func (s nodeSettings) chain() (follow node.Follow, err error) {
+	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
 		if follow, err = s.followSettings.config(); err != nil {
-			return genesis, follow, err
+			return follow, err
 		}
 	}
 	wanted, err := s.genesisHash()
 	if err != nil {
-		return genesis, follow, err
+		return follow, err
 	}
-	here, err := s.genesisHere()
-	switch {
-	case err != nil:
-		return genesis, follow, err
-	case here != nil:
-		return *here, follow, checkGenesis(*here, wanted)
-	case primary && follow.Upstreams != nil:
-		return genesis, follow, output.Usage(fmt.Errorf("there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir))
-	case primary:
-		return genesis, follow, output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis; to follow a network begin with --mode replica", s.DataDir))
-	case wanted == nil:
-		return genesis, follow, output.Usage(errWhichChain)
+	given, err := s.genesisFile()
+	if err != nil {
+		return follow, err
 	}
-	genesis, err = node.FetchGenesis(ctx, follow, *wanted, log)
-	return genesis, follow, err
+	if given != nil {
+		return follow, checkGenesis(*given, wanted)
+	}
+	there, err := datadir.HasDatabase(s.DataDir)
+	if err == nil && !there {
+		err = s.mayFetch(wanted)
+	}
+	return follow, err
 }
 
-// genesisHere is the genesis of the file, or else of the chain in the data directory; nil where there is neither.
-func (s nodeSettings) genesisHere() (*types.Genesis, error) {
-	genesis, err := node.ReadGenesis(orIn(s.DataDir, s.Genesis, node.GenesisFile))
+// genesis is that of the node's chain: of the file, or else of the chain in the data directory, or else from the upstreams.
+func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *datadir.Dir) (*types.Genesis, error) {
+	wanted, err := s.genesisHash()
+	if err != nil {
+		return nil, err
+	}
+	here, err := s.genesisFile()
+	if err != nil {
+		return nil, err
+	}
+	if here == nil {
+		here = dir.Genesis()
+	}
+	if here != nil {
+		return here, checkGenesis(*here, wanted)
+	}
+	if err := s.mayFetch(wanted); err != nil {
+		return nil, err
+	}
+	fetched, err := config.Follow.Genesis(ctx, *wanted, config.Log)
+	return &fetched, err
+}
+
+// mayFetch refuses to ask upstreams for the genesis of a chain that the node cannot follow, or that nobody named.
+func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
+	switch primary := s.Mode == string(api.ModePrimary); {
+	case primary && len(s.Upstream) > 0:
+		return output.Usage(fmt.Errorf("there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir))
+	case primary:
+		return output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis; "+
+			"to follow a network begin with --mode replica", s.DataDir))
+	case wanted == nil:
+		return output.Usage(errWhichChain)
+	}
+	return nil
+}
+
+// genesisFile is the genesis of the file that is named, or of the one in the data directory; nil where there is none.
+func (s nodeSettings) genesisFile() (*types.Genesis, error) {
+	genesis, err := datadir.ReadGenesis(orIn(s.DataDir, s.Genesis, datadir.GenesisFile))
 	switch {
 	case err == nil:
 		return &genesis, nil
 	case errors.Is(err, os.ErrNotExist) && s.Genesis == "":
-		return node.StoredGenesis(s.DataDir)
+		return nil, nil
 	case errors.Is(err, os.ErrNotExist):
 		return nil, output.Usage(fmt.Errorf("--genesis: %w", err))
 	}
@@ -286,7 +361,7 @@ func (s nodeSettings) key() (*crypto.PrivateKey, error) {
 		return nil, nil
 	}
 	path := s.keyPath()
-	key, err := node.ReadProtocolKey(path)
+	key, err := datadir.ReadProtocolKey(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow the producer's node with --mode replica --upstream URL", path))
@@ -296,7 +371,9 @@ func (s nodeSettings) key() (*crypto.PrivateKey, error) {
 	return &key, nil
 }
 
-func (s nodeSettings) keyPath() string { return orIn(s.DataDir, s.ProtocolKey, node.ProtocolKeyFile) }
+func (s nodeSettings) keyPath() string {
+	return orIn(s.DataDir, s.ProtocolKey, datadir.ProtocolKeyFile)
+}
 
 // orIn is the path that was given, or the file of that name in dir.
 func orIn(dir, path, name string) string {

@@ -20,8 +20,10 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/types"
@@ -50,10 +52,12 @@ func defaultProofs() proofSettings {
 	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
 }
 
-// config checks the settings; provers are who may prove blocks, the one first who does where nobody said so.
-func (s proofSettings) config(provers []string, log *slog.Logger) (node.Proofs, error) {
+// set checks the settings and puts them where they belong; provers are who may prove blocks, the one first who does where
+// nobody said so.
+func (s proofSettings) set(options *datadir.Options, provers []string, log *slog.Logger) (node.Proofs, error) {
 	prover := cmp.Or(s.Prove, provers[0])
-	config := node.Proofs{WitnessBytes: s.WitnessMiB << 20, Retention: s.ProofRetention, Bits: s.ProofBits}
+	config := node.Proofs{Bits: s.ProofBits}
+	options.WitnessBytes, options.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
 	switch {
 	case s.ProofBits != 100 && s.ProofBits != 128:
 		return config, output.Usage(fmt.Errorf("--proof-bits is 100 or 128, not %d", s.ProofBits))
@@ -66,9 +70,9 @@ func (s proofSettings) config(provers []string, log *slog.Logger) (node.Proofs, 
 	case proveHere:
 		config.Prove = func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
 	case proveUpstream:
-		config.Relay, config.WitnessBytes = true, 0
+		config.Relay, options.WitnessBytes = true, 0
 	case proveOff:
-		config.WitnessBytes = 0
+		options.WitnessBytes = 0
 	}
 	return config, nil
 }
@@ -122,7 +126,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 	if err != nil {
 		return err
 	}
-	if err := lowerPriority(); err != nil {
+	if err := machine.LowerPriority(); err != nil {
 		log.Warn("the prover runs at normal priority", "error", err)
 	}
 	debug.SetMemoryLimit(min(proverMemory, debug.SetMemoryLimit(-1))) // GOMEMLIMIT may say less

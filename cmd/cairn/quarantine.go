@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
-	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -29,7 +29,7 @@ func newQuarantine() *cobra.Command {
 
 type quarantinedCode struct {
 	Code types.CodeHash `json:"code"`
-	node.Quarantined
+	datadir.Quarantined
 }
 
 func newQuarantineList() *cobra.Command {
@@ -39,7 +39,7 @@ func newQuarantineList() *cobra.Command {
 	return withSettings(&cobra.Command{
 		Use: "list", Short: "List the codes that a node does not run", Example: "  cairn quarantine list --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
-		quarantine, err := node.Quarantine(settings.DataDir)
+		quarantine, err := datadir.Quarantine(settings.DataDir)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func newQuarantineClear() *cobra.Command {
 				return output.Usage(fmt.Errorf("--code %s: %w", c, err))
 			}
 		}
-		cleared, err := node.ClearQuarantine(settings.DataDir, hashes...)
+		cleared, err := datadir.ClearQuarantine(settings.DataDir, hashes...)
 		if err != nil {
 			return err
 		}

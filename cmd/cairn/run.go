@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/config"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 )
 
@@ -81,7 +81,7 @@ func settingsSources(command *cobra.Command) config.Sources {
 func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
 	return withSettings(command, settings, func(command *cobra.Command) error {
 		sources := settingsSources(command)
-		sources.File = filepath.Join(command.Flags().Lookup("data-dir").Value.String(), node.SettingsFile)
+		sources.File = filepath.Join(command.Flags().Lookup("data-dir").Value.String(), datadir.SettingsFile)
 		if _, err := os.Stat(sources.File); err == nil { // a directory needs no settings
 			if err := config.Load(settings, sources); err != nil {
 				return output.Usage(err)
@@ -145,7 +145,7 @@ type ready struct {
 
 // writeReadyFile writes the file whole or not at all: a script may be polling for it.
 func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) error {
-	content, err := json.MarshalIndent(ready{n.RPCURL(), url(n.AdminAddr()), os.Getpid(), accounts}, "", "  ")
+	content, err := json.MarshalIndent(ready{n.RPCURL(), n.AdminURL(), os.Getpid(), accounts}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -155,5 +155,3 @@ func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) er
 	}
 	return os.Rename(part, path)
 }
-
-func url(address net.Addr) string { return "http://" + address.String() }

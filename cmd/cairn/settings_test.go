@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/config"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -118,7 +119,7 @@ func TestDatabaseSettings(t *testing.T) {
 		{16, 1025, "--max-unmerged"},
 	} {
 		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged, followSettings: followSettings{Verify: verifyExecute}}
-		if _, err := settings.config(t.Context(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.says) {
+		if _, _, err := settings.config(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
@@ -152,7 +153,7 @@ func TestFollowSettings(t *testing.T) {
 		test.change(&settings)
 		_, err := settings.trusted(settings.Verify)
 		if err == nil {
-			_, err = settings.config(t.Context(), slog.New(slog.DiscardHandler))
+			_, _, err = settings.config(slog.New(slog.DiscardHandler))
 		}
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", test.name, err)
@@ -177,11 +178,12 @@ func TestProvers(t *testing.T) {
 		for _, prover := range []string{"", proveHere, proveElsewhere, proveUpstream, proveOff, "nobody"} {
 			settings := defaultProofs()
 			settings.Prove = prover
-			config, err := settings.config(test.provers, slog.New(slog.DiscardHandler))
+			var options datadir.Options
+			config, err := settings.set(&options, test.provers, slog.New(slog.DiscardHandler))
 			if ok := prover == "" || slices.Contains(test.want, prover); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "--prove") {
 				t.Errorf("%s, %q: %v", name, prover, err)
 			} else if prover = cmp.Or(prover, test.want[0]); ok && (config.Relay != (prover == proveUpstream) || (config.Prove != nil) != (prover == proveHere) ||
-				(config.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
+				(options.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
 				t.Errorf("%s, %q: %+v", name, prover, config)
 			}
 		}
@@ -191,8 +193,11 @@ func TestProvers(t *testing.T) {
 // The settings of contracts are held to their bounds, on each side.
 func TestContractSettings(t *testing.T) {
 	fine := defaultContracts()
-	if config, err := fine.config(); err != nil || config != (node.Contracts{Memory: 512 << 20, Disk: 64 << 30, ViewGas: 200_000_000}) {
-		t.Errorf("the defaults are %+v, %v", config, err)
+	var options datadir.Options
+	var serving node.Serving
+	err := fine.set(&options, &serving)
+	if err != nil || options.CodeMemory != 512<<20 || options.CodeDisk != 64<<30 || serving.ViewGas != 200_000_000 {
+		t.Errorf("the defaults are %+v, %d, %v", options, serving.ViewGas, err)
 	}
 	for name, bounds := range map[string]struct {
 		setting     func(*contractSettings) *uint64
@@ -205,7 +210,7 @@ func TestContractSettings(t *testing.T) {
 		for value, ok := range map[uint64]bool{bounds.least - 1: false, bounds.least: true, bounds.most: true, bounds.most + 1: false} {
 			s := fine
 			*bounds.setting(&s) = value
-			if _, err := s.config(); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), name) {
+			if err := s.set(&options, &serving); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), name) {
 				t.Errorf("%s %d: %v", name, value, err)
 			}
 		}
@@ -220,25 +225,45 @@ func TestGenesisOfDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network := node.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key}
-	genesis, err := node.InitNetwork(dir, network)
+	network := datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key}
+	genesis, err := datadir.InitNetwork(dir, network)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := node.New(node.Config{DataDir: dir, Genesis: &genesis, Key: &key, RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
+	d, err := datadir.Open(dir, datadir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(d, node.Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: node.Production{Key: &key},
+		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:        slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{node.GenesisFile, node.ProtocolKeyFile, node.SettingsFile} {
+	for _, name := range []string{datadir.GenesisFile, datadir.ProtocolKeyFile, datadir.SettingsFile} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	settings := nodeSettings{DataDir: dir, Mode: "primary"}
-	got, _, err := settings.chain(t.Context(), nil)
+	if _, err := settings.chain(); err != nil {
+		t.Error(err)
+	}
+	if d, err = datadir.Open(dir, datadir.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := settings.genesis(t.Context(), node.Config{}, d)
 	if err != nil || got.Digest() != genesis.Digest() {
 		t.Errorf("genesis %v, %v", got, err)
 	}
@@ -246,10 +271,10 @@ func TestGenesisOfDirectory(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	settings.GenesisHash = "0x" + strings.Repeat("1", 64)
-	if _, _, err := settings.chain(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "--genesis-hash") {
+	if _, err := settings.genesis(t.Context(), node.Config{}, d); err == nil || !strings.Contains(err.Error(), "--genesis-hash") {
 		t.Errorf("another chain is wanted: %v", err)
 	}
-	if _, err := node.InitNetwork(dir, network); !errors.Is(err, node.ErrExists) {
+	if _, err := datadir.InitNetwork(dir, network); !errors.Is(err, datadir.ErrExists) {
 		t.Errorf("a network over a chain: %v", err)
 	}
 }
@@ -261,23 +286,23 @@ func TestDoctorOfDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	genesis, err := node.InitNetwork(dir, node.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key})
+	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := genesis
 	other.Time++
 	settings := nodeSettings{DataDir: dir, Mode: "primary"}
-	path := filepath.Join(dir, node.ProtocolKeyFile)
+	path := filepath.Join(dir, datadir.ProtocolKeyFile)
 	if f := checkKey(path, &genesis, settings.Mode); f.State != stateOK || !strings.Contains(f.Detail, types.Account(key.PublicKey()).String()) {
 		t.Errorf("%+v", f)
 	}
-	for _, f := range checkDataDir(settings) {
+	for _, f := range checkDataDir(settings, lookAt(settings.DataDir)) {
 		if f.State == stateProblem {
 			t.Errorf("a new network: %+v", f)
 		}
 	}
-	if _, f := checkGenesisFile(filepath.Join(dir, node.GenesisFile), &other); f.State != stateProblem || f.Advice == "" {
+	if _, f := checkGenesisFile(filepath.Join(dir, datadir.GenesisFile), &other); f.State != stateProblem || f.Advice == "" {
 		t.Errorf("the database is of another chain: %+v", f)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("1", 64)), 0o600); err != nil {
@@ -292,17 +317,17 @@ func TestDoctorOfDirectory(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if found := checkDataDir(settings); found[len(found)-1].State != stateProblem {
+	if found := checkDataDir(settings, lookAt(settings.DataDir)); found[len(found)-1].State != stateProblem {
 		t.Errorf("no key: %+v", found)
 	}
 	settings.DataDir = t.TempDir()
-	for _, f := range checkDataDir(settings) {
+	for _, f := range checkDataDir(settings, lookAt(settings.DataDir)) {
 		if f.State == stateProblem {
 			t.Errorf("a directory like a development chain's: %+v", f)
 		}
 	}
 	settings.DataDir = filepath.Join(dir, "nowhere")
-	if found := checkDataDir(settings); found[0].State != stateWarning {
+	if found := checkDataDir(settings, lookAt(settings.DataDir)); found[0].State != stateWarning {
 		t.Errorf("no directory: %+v", found)
 	}
 }
@@ -339,7 +364,7 @@ func TestChoicesAreAccepted(t *testing.T) {
 			if err := flags.Set(setting, word); err != nil {
 				t.Fatal(err)
 			}
-			if f := checkSettings(settings); f.State != stateOK {
+			if f := checkSettings(settings, lookAt(settings.DataDir)); f.State != stateOK {
 				t.Errorf("--%s %s: %s", setting, word, f.Detail)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
-	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -43,7 +43,7 @@ type snapshotResult struct {
 	Path           string          `json:"path,omitempty"`
 }
 
-func newSnapshotResult(m node.Snapshot, path string) snapshotResult {
+func newSnapshotResult(m datadir.Snapshot, path string) snapshotResult {
 	return snapshotResult{
 		m.Height, m.BlockHash, m.StateRoot, m.GenesisHash, m.Accounts, m.Contracts, m.StorageEntries, m.SizeBytes, m.ChunkCount, m.CreatedAt, path,
 	}
@@ -77,14 +77,18 @@ func newSnapshotCreate() *cobra.Command {
 		Long:    "Make a snapshot of the head of a stopped node's chain in DATA-DIR/snapshots. A running node makes them with --snapshot-interval.",
 		Example: "  cairn snapshot create --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
-		m, err := node.CreateSnapshot(command.Context(), settings.DataDir)
-		if errors.Is(err, node.ErrLocked) {
+		var m datadir.Snapshot
+		err := withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			m, err = d.CreateSnapshot(command.Context())
+			return err
+		})
+		if errors.Is(err, datadir.ErrLocked) {
 			return fmt.Errorf("%w: a running node makes snapshots by itself with --snapshot-interval", err)
 		}
 		if err != nil {
 			return err
 		}
-		return newSnapshotResult(m, node.SnapshotPath(settings.DataDir, m.Height)).show(command, "The snapshot is made.")
+		return newSnapshotResult(m, datadir.SnapshotPath(settings.DataDir, m.Height)).show(command, "The snapshot is made.")
 	})
 }
 
@@ -97,13 +101,13 @@ func newSnapshotList() *cobra.Command {
 		Short:   "List the snapshots in a data directory",
 		Example: "  cairn snapshot list --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
-		manifests, err := node.ListSnapshots(settings.DataDir)
+		manifests, err := datadir.ListSnapshots(settings.DataDir)
 		if err != nil {
 			return err
 		}
 		results := make([]snapshotResult, len(manifests))
 		for i, m := range manifests {
-			results[i] = newSnapshotResult(m, node.SnapshotPath(settings.DataDir, m.Height))
+			results[i] = newSnapshotResult(m, datadir.SnapshotPath(settings.DataDir, m.Height))
 		}
 		return cli.PrinterOf(command).Result(results, func(t *output.Text) {
 			if len(results) == 0 {
@@ -135,7 +139,7 @@ func newSnapshotExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err = errors.Join(node.ExportSnapshot(command.Context(), args[0], file), file.Sync(), file.Close()); err != nil {
+			if err = errors.Join(datadir.ExportSnapshot(command.Context(), args[0], file), file.Sync(), file.Close()); err != nil {
 				return errors.Join(err, os.Remove(path))
 			}
 			return cli.PrinterOf(command).Result(map[string]string{"file": path}, func(t *output.Text) {
@@ -155,7 +159,7 @@ func (f *trustFlags) register(command *cobra.Command) {
 	command.Flags().StringVar(&f.block, "block-hash", "", "hash of the block that the snapshot must be of; needed where its producer is not the one of the genesis")
 }
 
-func (f *trustFlags) trust() (trust node.SnapshotTrust, err error) {
+func (f *trustFlags) trust() (trust datadir.SnapshotTrust, err error) {
 	for _, flag := range []struct {
 		name, text string
 		to         *types.BlockHash
@@ -185,7 +189,7 @@ func newSnapshotVerify() *cobra.Command {
 				return err
 			}
 			progress, stop := cli.Progress(command, "verifying")
-			m, err := node.VerifySnapshot(command.Context(), args[0], trust, progress)
+			m, err := datadir.VerifySnapshot(command.Context(), args[0], trust, progress)
 			stop()
 			if err != nil {
 				return err
@@ -231,22 +235,31 @@ func newSnapshotImport() *cobra.Command {
 }
 
 // importFrom imports from a path, or from nodes at URLs.
-func importFrom(command *cobra.Command, dir string, from []string, trust node.SnapshotTrust, progress func(done, total uint64)) (node.Snapshot, error) {
+func importFrom(command *cobra.Command, dir string, from []string, trust datadir.SnapshotTrust, progress func(done, total uint64)) (m datadir.Snapshot, err error) {
 	urls := 0
 	for _, name := range from {
 		if strings.Contains(name, "://") {
 			urls++
 		}
 	}
+	options := datadir.Options{}
+	work := func(d *datadir.Dir) (err error) {
+		m, err = d.Bootstrap(command.Context(), datadir.Upstreams{URLs: from}, trust, progress)
+		return err
+	}
 	switch {
 	case urls == 0 && len(from) == 1:
-		return node.ImportSnapshot(command.Context(), dir, from[0], trust, progress)
+		work = func(d *datadir.Dir) (err error) {
+			m, err = d.ImportSnapshot(command.Context(), from[0], trust, progress)
+			return err
+		}
 	case urls < len(from):
-		return node.Snapshot{}, output.Usage(errors.New("give one path, or URLs of nodes"))
+		return m, output.Usage(errors.New("give one path, or URLs of nodes"))
+	default:
+		if options.Log, err = newLogger(command.ErrOrStderr(), "warn", "text"); err != nil {
+			return m, err
+		}
 	}
-	log, err := newLogger(command.ErrOrStderr(), "warn", "text")
-	if err != nil {
-		return node.Snapshot{}, err
-	}
-	return node.Bootstrap(command.Context(), dir, from, nil, trust, log, progress)
+	err = withDir(dir, options, work)
+	return m, err
 }

@@ -95,6 +95,8 @@ var rows = map[string][]string{
 	// The wiring and the commands.
 	"internal/build":        {},
 	"internal/config":       {},
+	"internal/machine":      {"crypto/bip340", "internal/proof/poseidon"},
+	"internal/datadir":      {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine", "internal/protocol/...", "internal/storage/...", "internal/upstream"},
 	"internal/node":         {"..."},
 	"internal/bench":        {"jsonrpc", "contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"internal/cli":          {"internal/build", "abi", "proof", "contracts", "client", "client/nep20", "api", "jsonrpc", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
@@ -102,7 +104,7 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/build", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/build", "internal/datadir", "internal/machine", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Makes the files of a release; a module of its own.
 	"tools/release": {},
@@ -111,13 +113,13 @@ var rows = map[string][]string{
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas":      {"types", "internal/engine/wasm", "internal/protocol/...", "internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
 	"bench/hunt":     {"internal/testkit/hunt"},
-	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
-	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/node", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
+	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
 	"bench/proving":  {"client", "internal/bench", "internal/testkit/program", "types"},
 	"bench/soak":     {"client", "types", "internal/bench", "internal/testkit/program"},
 	"bench/peers":    {"client", "internal/bench", "internal/testkit/program"},
 	"bench/replica":  {"client", "types", "internal/bench", "internal/testkit/program"},
-	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/node", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench", "internal/testkit/program"},
@@ -158,7 +160,7 @@ var testRows = map[string][]string{
 	"internal/cli/argument":        {"wallet"},
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy":                       {"api", "internal/node", "types"},
+	"deploy":                       {"api", "internal/datadir", "internal/node", "types"},
 	"internal/engine/flat":         {"internal/testkit/cputime"},
 	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
 	"internal/engine/wasm":         {"internal/testkit/cputime", "internal/testkit/wasmgen"},
@@ -171,10 +173,11 @@ var testRows = map[string][]string{
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/rpc":          {"internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv"}, // the other end of a subscription
-	"internal/server/telemetry":    {"api", "internal/node", "types"},
+	"internal/server/telemetry":    {"api", "internal/datadir", "internal/node", "types"},
 	"internal/server/snapshots":    {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params", "internal/storage/...", "internal/upstream"},
 	"internal/server/provers":      {"crypto", "internal/engine/ledger", "internal/protocol/params", "internal/storage/..."},
 	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},
+	"internal/datadir":             {"internal/node"}, // a chain to do things with
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus.
@@ -194,8 +197,8 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 var sharedModules = map[string][]string{
 	"github.com/coder/websocket": {"client", "internal/server/push"},           // the two ends
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
-	"github.com/spf13/cobra":     {"cmd/cairn", "internal/cli/...", "internal/node/...", "internal/config"},
-	"github.com/spf13/pflag":     {"internal/cli/...", "internal/node/...", "internal/config"},
+	"github.com/spf13/cobra":     {"cmd/cairn", "internal/cli/..."},
+	"github.com/spf13/pflag":     {"internal/cli/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
 	// Scalars of secrets, points that are recovered.

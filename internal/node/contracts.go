@@ -1,36 +1,13 @@
 package node
 
 import (
-	"path/filepath"
-
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
-	"github.com/cairn-chain/cairn/types"
 )
 
-// Contracts are the settings of what runs contracts; 0 is the default.
-type Contracts struct {
-	Memory  int       // bytes that compiled code and idle instances take, about: DefaultCodeMemory
-	Disk    int64     // bytes of machine code on disk: DefaultCodeDisk
-	ViewGas types.Gas // execution gas of a call that is not sent: DefaultViewGas
-}
-
-// The defaults of [Contracts].
-const (
-	DefaultCodeMemory = wasm.DefaultBytes
-	DefaultCodeDisk   = wasm.DefaultDirBytes
-	DefaultViewGas    = rpc.DefaultViewGas
-)
-
-// openEngine opens what runs the chain's contracts.
-func (c Config) openEngine() (*wasm.Engine, error) {
-	options := wasm.Options{Bytes: c.Contracts.Memory, DirBytes: c.Contracts.Disk, Log: c.Log}
-	if c.DataDir != "" {
-		options.Dir = filepath.Join(c.DataDir, codeDir)
-	}
-	return wasm.New(options)
-}
+// DefaultViewGas is the execution gas of a call that is not sent, where [Serving] sets none.
+const DefaultViewGas = rpc.DefaultViewGas
 
 // viewMemory is what compiled code and idle instances of calls that are not sent take, in bytes, about.
 const viewMemory = 64 << 20
@@ -38,7 +15,7 @@ const viewMemory = 64 << 20
 // openEngines opens what runs the chain's contracts in blocks, what runs them otherwise, and what runs those of simulated
 // deploys. A call that is not sent costs nothing, so it must not take from blocks what they keep in memory.
 func (n *Node) openEngines() (err error) {
-	if n.engine, err = n.config.openEngine(); err != nil {
+	if n.engine, err = n.dir.Engine(); err != nil {
 		return err
 	}
 	if n.views, err = n.engine.Beside(wasm.Options{Bytes: viewMemory, Idle: 128, Log: n.config.Log}); err != nil {

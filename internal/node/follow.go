@@ -1,166 +1,36 @@
 package node
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math"
-	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
-	"github.com/cairn-chain/cairn/internal/upstream"
-	"github.com/cairn-chain/cairn/types"
 )
 
 // Follow is how a node follows another.
 type Follow struct {
-	Upstreams []string // URLs, the preferred first
-	Token     string   // API key or JWT for them; empty for none
-	CAFile    string   // certificates (PEM) of authorities for their TLS beside the system's; empty for none
-	Refuse    bool     // refuse transactions; else they are handed on
-	MaxLag    uint64   // blocks behind beyond which the node is not ready
-	Stateless bool     // verify blocks by their proofs, and keep no state
+	datadir.Upstreams
+	Refuse bool   // refuse transactions; else they are handed on
+	MaxLag uint64 // blocks behind beyond which the node is not ready
 }
 
 // maxSilence is how long a node may hear nothing from its upstreams until it is not ready.
 const maxSilence = 30 * time.Second
 
-// Options are those of clients to the upstreams.
-func (f Follow) Options() ([]client.Option, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = time.Minute
-	if f.CAFile != "" {
-		certificates, err := readBounded(f.CAFile, 1<<20)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			return nil, err
-		}
-		if !pool.AppendCertsFromPEM(certificates) {
-			return nil, fmt.Errorf("%s holds no certificate", f.CAFile)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	}
-	// Compressing takes the primary more time than all else that it does for a replica.
-	options := []client.Option{client.WithTransport(transport), client.WithoutCompression()}
-	if f.Token != "" {
-		options = append(options, client.WithToken(f.Token))
-	}
-	return options, nil
-}
-
-// sources are the upstreams.
-func (f Follow) sources() ([]replica.Source, error) {
-	options, err := f.Options()
-	if err != nil {
-		return nil, err
-	}
-	var sources []replica.Source
-	for _, url := range f.Upstreams {
-		source, err := upstream.New(url, options...)
-		if err != nil {
-			return nil, err
-		}
-		sources = append(sources, source)
-	}
-	return sources, nil
-}
-
-// errOtherChain marks an upstream that is of another chain than the one to follow.
-var errOtherChain = errors.New("it is of another chain")
-
-// FetchGenesis asks upstreams for the genesis of a chain that is known by the hash of its block 0, until one gives it, all
-// are of other chains, or ctx ends.
-func FetchGenesis(ctx context.Context, f Follow, hash types.BlockHash, log *slog.Logger) (types.Genesis, error) {
-	options, err := f.Options()
-	if err != nil {
-		return types.Genesis{}, err
-	}
-	const first, longest = 500 * time.Millisecond, 30 * time.Second
-	for wait := first; ; wait = min(2*wait, longest) {
-		var others []error
-		for _, url := range f.Upstreams {
-			g, err := fetchGenesis(ctx, url, options, hash)
-			switch {
-			case err == nil:
-				return g, nil
-			case errors.Is(err, errOtherChain):
-				others = append(others, fmt.Errorf("%s: %w", url, err))
-			}
-			log.Warn("no genesis from an upstream", "upstream", url, "error", err)
-		}
-		if len(others) == len(f.Upstreams) {
-			return types.Genesis{}, fmt.Errorf("no upstream is of the chain %s: %w", hash, errors.Join(others...))
-		}
-		select {
-		case <-time.After(wait/2 + rand.N(wait/2)):
-		case <-ctx.Done():
-			return types.Genesis{}, fmt.Errorf("no upstream gave the genesis: %w", ctx.Err())
-		}
-	}
-}
-
-func fetchGenesis(ctx context.Context, url string, options []client.Option, hash types.BlockHash) (types.Genesis, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	c, err := client.New(url, options...)
-	if err != nil {
-		return types.Genesis{}, err
-	}
-	defer c.Close()
-	info, err := client.Invoke(ctx, c, api.GetGenesis, api.NoParams{})
-	if err != nil {
-		return types.Genesis{}, err
-	}
-	g, err := types.DecodeGenesis(info.Raw)
-	if err == nil {
-		err = exec.CheckGenesis(g)
-	}
-	if err != nil {
-		return types.Genesis{}, err
-	}
-	got, err := GenesisHash(g)
-	if err == nil && got != hash {
-		err = fmt.Errorf("%w: its genesis hash is %s", errOtherChain, got)
-	}
-	return g, err
-}
-
-// AskUpstream asks the node at url, once, what it is; f says how it is called.
-func (f Follow) AskUpstream(ctx context.Context, url string) (api.NodeInfo, error) {
-	options, err := f.Options()
-	if err != nil {
-		return api.NodeInfo{}, err
-	}
-	c, err := client.New(url, options...)
-	if err != nil {
-		return api.NodeInfo{}, err
-	}
-	defer c.Close()
-	return c.NodeInfo(ctx)
-}
-
 // newReplica makes what follows the chain.
 func (n *Node) newReplica() (*replica.Replica, error) {
-	sources, err := n.config.Follow.sources()
+	sources, err := n.config.Follow.Sources()
 	if err != nil {
 		return nil, err
 	}
 	return replica.New(replica.Config{
-		Importer: n.importer, Sources: sources, Dir: n.config.DataDir, Log: n.config.Log, OnBlocks: n.imported(),
+		Importer: n.importer, Sources: sources, HaltFile: n.dir.HaltFile(), Log: n.config.Log, OnBlocks: n.imported(),
 	})
 }
 

@@ -6,13 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -22,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/build"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
@@ -30,7 +27,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/provers"
@@ -38,110 +34,116 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Config is what a node is made of.
+// Config is what a node is made of, beside its data directory.
 type Config struct {
-	Build       build.Info
-	Mode        api.Mode // empty: a primary
-	Follow      Follow   // of a replica or an archive, and of a primary that follows once it has handed over
-	DataDir     string   // empty: everything in memory
-	Genesis     *types.Genesis
-	Key         *crypto.PrivateKey // of a node that makes blocks, now or once production is handed to it
-	LockDir     string             // where what Key signed is remembered; empty: DataDir
-	BlockTime   time.Duration      // of its blocks: sequencer.Instant, sequencer.Manual, or the interval
-	RPCAddr     string
-	HTTP        front.Config  // limits and protection of the public server; the node sets what it serves
-	SlowReader  time.Duration // that a subscriber may take to read a message, 0 for the default
-	AdminAddr   string
-	AdminHosts  []string // names that the admin address answers to beside local names and addresses, or "*"
-	Override    *ledger.Override
-	Retention   uint64 // blocks kept behind the head, 0 for all
-	Snapshots   KeepSnapshots
-	SyncJournal bool  // answer a sent transaction only once it is synced
-	CacheBytes  int64 // of the database, 0 for its default
-	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
-	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
-	Contracts   Contracts
+	Build      build.Info
+	Mode       api.Mode      // empty: a primary
+	Chain      datadir.Chain // that the directory must be of
+	Follow     Follow        // of a replica or an archive, and of a primary that follows once it has handed over
+	Production               // of a node that makes blocks, now or once production is handed to it
+	Serving
 	Proofs      Proofs
-	Development *Development
-	Log         *slog.Logger
+	SyncJournal bool // answer a sent transaction only once it is synced
 
-	TraceEndpoint string // URL of an OpenTelemetry collector; empty for no traces
-	TraceEvery    uint64 // one of how many calls is traced
+	Snapshots struct { // that the node makes of its state
+		Interval uint64 // in blocks; 0: it makes none
+		Count    int    // kept, the newest; at least 1
+	}
+	Traces struct { // that are sent to an OpenTelemetry collector
+		Endpoint string // its URL; empty for no traces
+		Every    uint64 // one of how many calls is traced
+	}
 
+	Log *slog.Logger
 	// OnBlock, unless nil, is told of each block from the start on, with the number of its transactions.
 	OnBlock func(header types.SignedHeader, txs int)
+}
+
+// Production is how a node makes blocks.
+type Production struct {
+	Key         *crypto.PrivateKey // nil: it makes none
+	LockDir     string             // where what Key signed is remembered; empty: the data directory
+	BlockTime   time.Duration      // sequencer.Instant, sequencer.Manual, or the interval
+	Development *datadir.Development
+
 	// OnDebug, unless nil, is told what contracts say with the host function debug while this node makes a block. It must
 	// not wait.
 	OnDebug func(tx types.TxID, contract types.ContractID, message []byte)
 }
 
+// Serving is what a node serves, and where.
+type Serving struct {
+	RPCAddr    string
+	HTTP       front.Config  // limits and protection of the public server; the node sets what it serves
+	SlowReader time.Duration // that a subscriber may take to read a message, 0 for the default
+	ViewGas    types.Gas     // execution gas of a call that is not sent, 0 for the default
+	AdminAddr  string
+	AdminHosts []string // names that the admin address answers to beside local names and addresses, or "*"
+}
+
 // Node is a running node, or one about to run.
 type Node struct {
-	config    Config
-	lock      io.Closer // of the data directory; nil in memory
-	db        *kv.DB
-	store     *chain.Store
-	lockOfKey *heightlock.Lock // nil where there is no key, and of a development chain
-	book      *aside.Book
-	note      *sequencer.Note // nil in memory and without a key
-	engine    *wasm.Engine
-	views     *wasm.Engine // of calls that are not sent, and traces
-	trials    *wasm.Engine // of simulated deploys
-	ledger    tipLedger
+	config Config
+	dir    *datadir.Dir
+	store  *chain.Store // the directory's
+	book   *aside.Book
+	ledger tipLedger
+	queue  *proving.Queue
+	pool   *mempool.Pool
+	engines
+	makers
+	servers
+}
+
+// engines run contracts.
+type engines struct {
+	engine *wasm.Engine // of blocks
+	views  *wasm.Engine // of calls that are not sent, and traces
+	trials *wasm.Engine // of simulated deploys
+}
+
+// makers are where blocks come from.
+type makers struct {
+	maker     *ledger.Ledger   // the ledger, if it can make blocks; else nil
 	importer  replica.Importer // blocks into the ledger
-	maker     *ledger.Ledger   // the ledger where it can make blocks; else nil
-	queue     *proving.Queue
-	pool      *mempool.Pool
+	keyLock   *datadir.KeyLock // nil without a key, and of a development chain
+	note      *sequencer.Note  // nil in memory and without a key
 	sequencer *sequencer.Solo  // of a node that has a producer's key; else nil
 	replica   *replica.Replica // of a node that has an upstream; else nil
 	forwarder *replica.Forwarder
 	produces  atomic.Bool // whether it is the sequencer's turn, or else the replica's
 	overdue   overdueCounts
+}
+
+// servers are what others reach.
+type servers struct {
 	rpc       *rpc.Server
-	telemetry *telemetry.Telemetry
 	front     *front.Server
 	push      *push.Server
 	pending   *push.Pending
+	telemetry *telemetry.Telemetry
 	snapshots *snapshot.Directory // nil in memory
 	listeners struct{ rpc, admin net.Listener }
 }
 
-// The parts of a data directory that the node itself makes.
-const (
-	databaseDir = "db"
-	codeDir     = "code" // machine code of contracts: may be deleted while the node is stopped
-	journalFile = "mempool.journal"
-	asideFile   = "aside.json"
-	noteFile    = "trying.note"
-)
-
-// New opens the database and the listeners. [Node.Run] does the rest; a node that is not run must be closed.
-func New(config Config) (_ *Node, err error) {
+// New makes a node of a data directory, which it closes from now on, and opens the listeners. [Node.Run] does the rest; a
+// node that is not run must be closed.
+func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
-	n := &Node{config: config}
+	n := &Node{config: config, dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if config.DataDir != "" {
-		if n.lock, err = kv.Lock(config.DataDir); err != nil {
-			return nil, err
-		}
-	}
-	if n.db, err = config.openDatabase(); err != nil {
-		return nil, err
-	}
-	if n.store, err = config.openStore(n.db); err != nil {
+	if n.store, err = dir.Store(); err != nil {
 		return nil, err
 	}
 	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
-	if n.book, err = n.openBook(); err != nil {
+	if n.book, err = dir.Book(); err != nil {
 		return nil, err
 	}
 	if err := n.openEngines(); err != nil {
@@ -150,27 +152,16 @@ func New(config Config) (_ *Node, err error) {
 	if err := n.openLedger(); err != nil {
 		return nil, err
 	}
-	if err := n.openLock(); err != nil {
+	if err := n.openKeyLock(); err != nil {
 		return nil, err
 	}
-	n.pending = push.NewPending()
-	options := mempool.Options{SyncJournal: config.SyncJournal, Log: config.Log, OnAccepted: n.pending.Add}
-	if n.maker != nil && config.Key != nil {
-		options.Admit = n.admit
-	}
-	if config.DataDir != "" && config.Key != nil {
-		options.Journal = filepath.Join(config.DataDir, journalFile)
-		if n.note, err = sequencer.OpenNote(filepath.Join(config.DataDir, noteFile), config.Log); err != nil {
-			return nil, err
-		}
-	}
-	if n.pool, err = mempool.New(options, sequencer.Head(n.ledger)); err != nil {
+	if err := n.openPool(); err != nil {
 		return nil, err
 	}
 	if n.telemetry, err = n.newTelemetry(); err != nil {
 		return nil, err
 	}
-	if err := n.openSnapshots(); err != nil {
+	if n.snapshots, err = dir.Snapshots(); err != nil {
 		return nil, err
 	}
 	if err := n.newEngine(); err != nil {
@@ -188,6 +179,51 @@ func New(config Config) (_ *Node, err error) {
 	}
 	n.listeners.admin, err = listen(config.AdminAddr, "--admin-addr")
 	return n, err
+}
+
+// openPool opens the pool of pending transactions, with what makes it last if this node may make blocks of them.
+func (n *Node) openPool() (err error) {
+	n.pending = push.NewPending()
+	options := mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add}
+	if n.maker != nil && n.config.Key != nil {
+		options.Admit = n.admit
+	}
+	if n.config.Key != nil {
+		options.Journal = n.dir.Journal()
+		if n.note, err = n.dir.Note(); err != nil {
+			return err
+		}
+	}
+	n.pool, err = mempool.New(options, sequencer.Head(n.ledger))
+	return err
+}
+
+// openKeyLock opens the height lock of a node that has a producer's key, and holds the chain to it. A development chain has
+// none: it is taken back at will. A node with an upstream may get the blocks that are missing from there.
+func (n *Node) openKeyLock() (err error) {
+	if n.config.Key == nil || n.dir.Path() == "" || n.config.Development != nil {
+		return nil
+	}
+	if n.keyLock, err = n.dir.KeyLock(n.config.Key.PublicKey(), n.config.LockDir); err != nil {
+		return err
+	}
+	missing := n.keyLock.Missing()
+	switch {
+	case missing == nil:
+		return n.raiseKeyLock()
+	case len(n.config.Follow.URLs) == 0:
+		return missing
+	}
+	n.config.Log.Warn("this node makes no blocks before it has those that are missing", "error", missing)
+	return nil
+}
+
+// raiseKeyLock lets the height lock hold the head, before this node makes blocks after it.
+func (n *Node) raiseKeyLock() error {
+	if n.keyLock == nil {
+		return nil
+	}
+	return n.keyLock.Raise()
 }
 
 // listen listens on an address that the flag sets.
@@ -211,107 +247,33 @@ type tipLedger interface {
 
 // openLedger opens the chain that the configuration asks for.
 func (n *Node) openLedger() error {
-	if n.config.Follow.Stateless {
-		l, err := ledger.OpenStateless(n.store, n.config.Genesis, n.config.Override, n.book.Refuse(n.engine), n.config.Proofs.Bits)
-		if err == nil {
-			l.Opinions = opinions(n.book, n.engine)
-			n.ledger, n.importer = l, replica.Stateless(l)
+	if n.dir.Options().Stateless {
+		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
+		if err != nil {
+			return err
 		}
-		return n.otherGenesis(err)
+		n.ledger, n.importer = l, replica.Stateless(l)
+		return nil
 	}
-	l, err := ledger.Open(n.store, n.config.Genesis, n.config.Override, n.book.Refuse(n.engine))
-	if err == nil {
-		l.Opinions = opinions(n.book, n.engine)
-		n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
-	}
-	return n.otherGenesis(err)
-}
-
-// otherGenesis says of [chain.ErrOtherGenesis] which two chains are meant, by the hashes that operators know.
-func (n *Node) otherGenesis(err error) error {
-	if !errors.Is(err, chain.ErrOtherGenesis) {
+	l, err := n.dir.Ledger(n.config.Chain, n.book, n.engine)
+	if err != nil {
 		return err
 	}
-	stored, err1 := GenesisHash(n.store.Genesis())
-	given, err2 := GenesisHash(*n.config.Genesis)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: the genesis hash of the chain in %s is %s, that of the genesis given %s: one of the two is in the wrong place",
-		chain.ErrOtherGenesis, n.config.DataDir, stored, given)
+	n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
+	return nil
 }
-
-// OpenDatabase opens the database of a data directory, or one in memory where dir is empty.
-func OpenDatabase(dir string, cacheBytes int64, log *slog.Logger) (*kv.DB, error) {
-	return openDatabase(dir, kv.Options{CacheBytes: cacheBytes, Logger: log})
-}
-
-func (c Config) openDatabase() (*kv.DB, error) {
-	return openDatabase(c.DataDir, kv.Options{
-		CacheBytes: c.CacheBytes, MemTableBytes: c.TableBytes, MaxUnmerged: c.MaxUnmerged, Logger: c.Log,
-	})
-}
-
-func (c Config) openStore(db *kv.DB) (*chain.Store, error) {
-	store, err := chain.Open(db, chain.Options{
-		Retention: c.Retention, Archive: c.Mode == api.ModeArchive, Schedule: params.Schedule1.Digest(),
-		WitnessBytes: c.Proofs.WitnessBytes, ProofRetention: c.Proofs.Retention, Stateless: c.Follow.Stateless,
-	})
-	switch {
-	case errors.Is(err, chain.ErrArchive):
-		err = fmt.Errorf("%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err)
-	case errors.Is(err, chain.ErrNoArchive):
-		err = fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
-	}
-	return store, err
-}
-
-func openDatabase(dir string, options kv.Options) (*kv.DB, error) {
-	if dir == "" {
-		options.FS = kv.Memory()
-		return kv.Open(databaseDir, options)
-	}
-	if err := (kv.FS{}).MakeDir(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return kv.Open(filepath.Join(dir, databaseDir), options)
-}
-
-// StoredGenesis is the genesis of the chain that a data directory holds, nil where it holds none.
-func StoredGenesis(dir string) (*types.Genesis, error) {
-	if _, err := os.Stat(filepath.Join(dir, databaseDir)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	db, err := OpenDatabase(dir, 0, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, err
-	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	var genesis *types.Genesis
-	if !store.Empty() {
-		g := store.Genesis()
-		genesis = &g
-	}
-	return genesis, errors.Join(store.Close(), db.Close())
-}
-
-// RPCAddr and AdminAddr are the addresses on which the node listens.
-func (n *Node) RPCAddr() net.Addr   { return n.listeners.rpc.Addr() }
-func (n *Node) AdminAddr() net.Addr { return n.listeners.admin.Addr() }
 
 // RPCURL is where JSON-RPC is served.
 func (n *Node) RPCURL() string {
+	scheme := "http://"
 	if n.front.TLS() {
-		return "https://" + n.RPCAddr().String()
+		scheme = "https://"
 	}
-	return "http://" + n.RPCAddr().String()
+	return scheme + n.listeners.rpc.Addr().String()
 }
 
-// Genesis is the chain's genesis.
-func (n *Node) Genesis() types.Genesis { return n.store.Genesis() }
+// AdminURL is where health, readiness, metrics and profiles are served.
+func (n *Node) AdminURL() string { return "http://" + n.listeners.admin.Addr().String() }
 
 const shutdownTime = 10 * time.Second
 
@@ -319,7 +281,8 @@ const shutdownTime = 10 * time.Second
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin, admin.New(n.ready, n.telemetry.Handler(), provers.Handler(n.queue), front.NewHosts(n.config.AdminHosts, true).Allow))
+	adminServer := n.serve(group, n.listeners.admin,
+		admin.New(n.ready, n.telemetry.Handler(), provers.Handler(n.queue), front.NewHosts(n.config.AdminHosts, true).Allow))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.runEngine(producing) })
@@ -340,7 +303,7 @@ func (n *Node) Reload() { n.front.Reload() }
 
 // prune deletes what the retention does not keep, after each block.
 func (n *Node) prune(ctx context.Context) error {
-	if n.config.Retention == 0 {
+	if n.dir.Options().Retention == 0 {
 		return nil
 	}
 	for {
@@ -355,6 +318,15 @@ func (n *Node) prune(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// keepSnapshots makes snapshots until ctx ends.
+func (n *Node) keepSnapshots(ctx context.Context) error {
+	keep := n.config.Snapshots
+	if n.snapshots == nil || keep.Interval == 0 {
+		return nil
+	}
+	return n.snapshots.Keep(ctx, n.store, keep.Interval, max(1, keep.Count), n.config.Log)
 }
 
 // stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
@@ -382,8 +354,14 @@ func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.
 	// Requests that wait for something end with the server.
 	ctx, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
-		BaseContext: func(net.Listener) context.Context { return ctx }, Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(cancel)
 	group.Go(func() error {
@@ -450,19 +428,10 @@ func (n *Node) Close() error {
 			errs = append(errs, engine.Close())
 		}
 	}
-	if n.lockOfKey != nil {
-		errs = append(errs, n.lockOfKey.Close())
+	if n.keyLock != nil {
+		errs = append(errs, n.keyLock.Close())
 	}
-	if n.store != nil {
-		errs = append(errs, n.store.Close())
-	}
-	if n.db != nil {
-		errs = append(errs, n.db.Close())
-	}
-	if n.lock != nil {
-		errs = append(errs, n.lock.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, n.dir.Close())...)
 }
 
 type systemClock struct{}
@@ -470,12 +439,3 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 func (systemClock) Wall() time.Time                        { return time.Now() }
-
-// The database's own choices of Config.TableBytes and Config.MaxUnmerged.
-const (
-	DefaultTableBytes  = kv.DefaultMemTableBytes
-	DefaultMaxUnmerged = kv.DefaultMaxUnmerged
-)
-
-// ErrLocked is the error of a data directory that another process uses.
-var ErrLocked = kv.ErrLocked

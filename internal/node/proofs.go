@@ -9,11 +9,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// Proofs is what a node does for the proofs of its blocks.
+// Proofs is what a node does for the proofs of its blocks; how many it keeps is its directory's option.
 type Proofs struct {
-	WitnessBytes uint64 // of witnesses of blocks without a proof that are kept at most; 0 makes no proofs
-	Retention    uint64 // blocks whose proofs are kept; 0: those of all blocks that are
-	Bits         int    // that a proof has at least
+	Bits int // that a proof has at least
 
 	// Relay has a node that follows another take the proofs of its blocks from there.
 	Relay bool
@@ -31,7 +29,7 @@ func (n *Node) prove(ctx context.Context) error {
 		return nil
 	}
 	for {
-		err := n.config.Proofs.Prove(ctx, "http://"+n.AdminAddr().String())
+		err := n.config.Proofs.Prove(ctx, n.AdminURL())
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -1,11 +1,47 @@
 package node
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runDevelopment runs a development chain in a directory until the test, or end, ends it.
+func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
+	t.Helper()
+	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 3)
+	check(t, err)
+	genesis := development.Genesis(1_700_000_000)
+	d, err := datadir.Open(dir, datadir.Options{})
+	check(t, err)
+	n, err = New(d, Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: Production{Key: &development.Producer, BlockTime: -1, Development: development},
+		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:        slog.New(slog.DiscardHandler),
+	})
+	check(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	return n, func() {
+		t.Helper()
+		stop()
+		check(t, <-ended)
+	}
+}
 
 // A transaction that dev_revert took away, included or not, does not come back at the next start.
 func TestRevertedTransactionsStayAwayAfterARestart(t *testing.T) {

@@ -2,12 +2,15 @@ package node
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
@@ -29,7 +32,7 @@ const silence = 5 * time.Second
 
 // newEngine makes what gives the chain its blocks: a sequencer where there is a key, a replica where there is an upstream.
 func (n *Node) newEngine() (err error) {
-	if len(n.config.Follow.Upstreams) > 0 {
+	if len(n.config.Follow.URLs) > 0 {
 		if n.replica, err = n.newReplica(); err != nil {
 			return err
 		}
@@ -43,8 +46,8 @@ func (n *Node) newEngine() (err error) {
 		if n.config.Development != nil {
 			n.sequencer.ContinueTime()
 		}
-		if n.lockOfKey != nil {
-			n.sequencer.LockWith(n.lockOfKey)
+		if n.keyLock != nil {
+			n.sequencer.LockWith(n.keyLock.Lock)
 		}
 	}
 	n.produces.Store(n.replica == nil) // with an upstream it first hears from that what there is
@@ -72,7 +75,7 @@ func (n *Node) runEngine(ctx context.Context) error {
 		}
 		produces := !n.produces.Load()
 		if produces {
-			if err := n.raiseLock(); err != nil {
+			if err := n.raiseKeyLock(); err != nil {
 				return err
 			}
 		}
@@ -233,6 +236,15 @@ func refused(encoded [][]byte, err error) []mempool.Result {
 		results[i].Err = err
 	}
 	return results
+}
+
+// admit is the pool's [mempool.Options].Admit.
+func (n *Node) admit(tx *types.Transaction) error {
+	err := n.book.Check(tx.Sender, func() (types.CodeHash, error) { return sequencer.CodeOf(n.ledger, tx.Payload) })
+	if errors.Is(err, aside.ErrQuarantined) || errors.As(err, new(*aside.WaitError)) {
+		return fmt.Errorf("%w: %w", mempool.ErrSetAside, err)
+	}
+	return err
 }
 
 // self is what the node knows of itself.

@@ -29,20 +29,29 @@ const callsPerCore = 2
 
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
-		Chain: n.store, Ledger: n.ledger, Pool: n.pool, Sender: n.sends(), Node: self{n}, Proofs: n.queue, Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Build: n.config.Build, ViewGas: n.config.Contracts.ViewGas,
+		Chain:   n.store,
+		Ledger:  n.ledger,
+		Pool:    n.pool,
+		Sender:  n.sends(),
+		Node:    self{n},
+		Proofs:  n.queue,
+		Views:   n.book.Refuse(n.views),
+		Trials:  n.book.Refuse(n.trials),
+		Build:   n.config.Build,
+		ViewGas: n.config.ViewGas,
 		Limits: jsonrpc.Options{
 			Running:  jsonrpc.NewSlots(callsPerCore * runtime.GOMAXPROCS(0)),
 			Incident: logIncidents(n.config.Log),
 			Observe:  n.telemetry.Observe,
 		},
 	}
-	if o := n.config.Override; o != nil {
+	if o := n.config.Chain.Override; o != nil {
 		config.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
 	}
 	if n.snapshots != nil {
 		config.Snapshots = n.snapshots
 	}
-	if n.config.Follow.Stateless {
+	if n.dir.Options().Stateless {
 		config.Verification = api.VerificationStateless
 	}
 	if n.config.Development != nil {

@@ -45,7 +45,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			if ready, reason := n.ready(); !ready {
 				t.Fatalf("not ready: %s", reason)
 			}
-			p := config.Genesis.Parameters
+			p := config.Chain.Genesis.Parameters
 			c.change(&p)
 			check(t, send(0, types.Configure{Parameters: p}))
 			check(t, n.sequencer.Mine(t.Context(), 1))

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
@@ -32,7 +33,7 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 		Build:  n.config.Build,
 		Codes:  []int{jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInternal},
 		Phases: []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
-		Traces: telemetry.Traces{Endpoint: n.config.TraceEndpoint, Every: n.config.TraceEvery, ChainID: n.store.Genesis().ChainID},
+		Traces: telemetry.Traces{Endpoint: n.config.Traces.Endpoint, Every: n.config.Traces.Every, ChainID: n.store.Genesis().ChainID},
 	}
 	for _, d := range api.Declarations() {
 		config.Methods = append(config.Methods, d.Name)
@@ -51,10 +52,10 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	telemetry.Register(t, n.engineStats, engineMetrics()...)
 	telemetry.Register(t, n.views.Stats, viewMetrics()...)
 	telemetry.Register(t, func() rpc.Stats { return n.rpc.Stats() }, simulationMetrics()...)
-	telemetry.Register(t, n.db.Metrics, storeMetrics()...)
+	telemetry.Register(t, n.dir.Metrics, storeMetrics()...)
 	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
 	telemetry.Register(t, func() push.Stats { return n.push.Stats() }, pushMetrics()...)
-	if n.config.DataDir != "" {
+	if n.dir.Path() != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
 	}
 	return t, nil
@@ -222,7 +223,7 @@ func pushMetrics() []telemetry.Metric[push.Stats] {
 type diskSpace struct{ size, free uint64 }
 
 func (n *Node) disk() diskSpace {
-	size, free, err := Disk(n.config.DataDir)
+	size, free, err := machine.Disk(n.dir.Path())
 	if err != nil {
 		n.config.Log.Debug("the size of the disk is not known", "error", err)
 	}

@@ -55,7 +55,7 @@ func TestEvidence(t *testing.T) {
 			})
 			f.start()
 			f.pass(5 * time.Second)
-			h, err := ReadHalt(f.dir)
+			h, err := ReadHalt(f.haltFile)
 			if err != nil || h == nil || h.Unexplained != "" {
 				f.t.Fatalf("%+v, %v", h, err)
 			}

@@ -6,15 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/cairn-chain/cairn/types"
 )
-
-// HaltFile is the file of the data directory that says why the replica halted. While it is there the replica stays
-// halted: an operator who has looked into it moves it away.
-const HaltFile = "halted.json"
 
 // Reasons of a halt, for programs.
 const (
@@ -28,7 +23,7 @@ const (
 	UnknownVersion = "unknown_version"
 )
 
-// Halt is why a replica takes no more blocks, with the evidence: the content of [HaltFile].
+// Halt is why a replica takes no more blocks, with the evidence: the content of [Config].HaltFile.
 type Halt struct {
 	Reason   string         `json:"reason"`
 	Message  string         `json:"message"`
@@ -75,9 +70,8 @@ func newSignedHeader(h types.SignedHeader) signedHeader {
 // maxHaltFile bounds the file: a block in hex, and some headers.
 const maxHaltFile = 3 * types.MaxBlockBytes
 
-// ReadHalt reads why the replica of a data directory is halted, nil where it is not.
-func ReadHalt(dir string) (*Halt, error) {
-	path := filepath.Join(dir, HaltFile)
+// ReadHalt reads why a replica is halted, nil if it is not and there is no such file.
+func ReadHalt(path string) (*Halt, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -100,12 +94,11 @@ func ReadHalt(dir string) (*Halt, error) {
 }
 
 // write puts the evidence on disk, whole or not at all.
-func (h *Halt) write(dir string) error {
+func (h *Halt) write(path string) error {
 	content, err := json.MarshalIndent(h, "", "  ")
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, HaltFile)
 	part := path + ".part"
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -286,21 +287,24 @@ func (g gated) Import(ctx context.Context, s Source, blocks []*ledger.Received) 
 
 // fixture is a replica that runs in a bubble, and the chain that it follows.
 type fixture struct {
-	t       *testing.T
-	primary *ledger.Ledger
-	sources []*faultySource
-	chain   *ledger.Ledger                       // of the replica
-	gate    func(s Source, h types.Height) error // asked before a block is imported; nil lets all pass
-	dir     string
-	jumped  atomic.Int64 // nanoseconds, of the replica's time of day
-	longest atomic.Int64 // blocks that were imported together
+	t        *testing.T
+	primary  *ledger.Ledger
+	sources  []*faultySource
+	chain    *ledger.Ledger                       // of the replica
+	gate     func(s Source, h types.Height) error // asked before a block is imported; nil lets all pass
+	haltFile string
+	jumped   atomic.Int64 // nanoseconds, of the replica's time of day
+	longest  atomic.Int64 // blocks that were imported together
 	*Replica
 	stop func() error
 }
 
 // newFixture makes a primary with blocks, and sources of it; the replica does not run yet.
 func newFixture(t *testing.T, blocks, sources int) *fixture {
-	f := &fixture{t: t, primary: openChain(t, testGenesis()), chain: openChain(t, testGenesis()), dir: t.TempDir(), stop: func() error { return nil }}
+	f := &fixture{
+		t: t, primary: openChain(t, testGenesis()), chain: openChain(t, testGenesis()),
+		haltFile: filepath.Join(t.TempDir(), "halted.json"), stop: func() error { return nil },
+	}
 	t.Cleanup(func() { check(t, f.stop()) })
 	extend(t, f.primary, blocks)
 	for i := range sources {
@@ -313,7 +317,7 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
-	config := Config{Importer: gated{Executing(f.chain), f.gate}, Dir: f.dir, Log: slog.New(slog.DiscardHandler), OnBlocks: f.verify,
+	config := Config{Importer: gated{Executing(f.chain), f.gate}, HaltFile: f.haltFile, Log: slog.New(slog.DiscardHandler), OnBlocks: f.verify,
 		Wall: func() time.Time { return time.Now().Add(time.Duration(f.jumped.Load())) }}
 	for _, s := range f.sources {
 		config.Sources = append(config.Sources, s)

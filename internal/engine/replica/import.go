@@ -160,8 +160,8 @@ func (r *Replica) halted(h *Halt) error {
 		return errHalted
 	}
 	r.config.Log.Error("this node halts: no further block is taken", "reason", h.Reason, "height", h.Height, "upstream", h.Upstream, "error", h.Message)
-	if r.config.Dir != "" && h.Reason != UnknownVersion {
-		if err := h.write(r.config.Dir); err != nil {
+	if r.config.HaltFile != "" && h.Reason != UnknownVersion {
+		if err := h.write(r.config.HaltFile); err != nil {
 			return &localFault{fmt.Errorf("keep the evidence of a halt: %w", err)}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -35,9 +36,10 @@ const (
 type Config struct {
 	Importer Importer
 	Sources  []Source // in the order in which they are preferred
-	// Dir is where the evidence of a halt is kept; "" keeps none.
-	Dir string
-	Log *slog.Logger
+	// HaltFile is the file that says why the replica halted, with the evidence; "" keeps none. While it is there the replica
+	// stays halted: an operator who has looked into it moves it away.
+	HaltFile string
+	Log      *slog.Logger
 	// OnBlocks is told of all blocks after they are on disk, in the replica's loop: of those together, at least one, that
 	// became the chain's together. An error ends the replica.
 	OnBlocks func([]ledger.Block) error
@@ -84,8 +86,8 @@ func New(config Config) (*Replica, error) {
 	for _, s := range config.Sources {
 		r.upstreams = append(r.upstreams, newUpstream(s, config.Jitter))
 	}
-	if config.Dir != "" {
-		r.halt, err = ReadHalt(config.Dir)
+	if config.HaltFile != "" {
+		r.halt, err = ReadHalt(config.HaltFile)
 	}
 	return r, err
 }
@@ -101,7 +103,8 @@ func (r *Replica) Close() {
 // none.
 func (r *Replica) Run(ctx context.Context) error {
 	if h := r.Halt(); h != nil {
-		r.config.Log.Error("this node has halted and stays so until "+HaltFile+" is moved away", "reason", h.Reason, "height", h.Height, "error", h.Message)
+		r.config.Log.Error("this node has halted and stays so until "+filepath.Base(r.config.HaltFile)+" is moved away",
+			"reason", h.Reason, "height", h.Height, "error", h.Message)
 	}
 	for ctx.Err() == nil {
 		if r.Halt() != nil {

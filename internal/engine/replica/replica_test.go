@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -291,7 +290,7 @@ func TestLyingProducer(t *testing.T) {
 					f.pass(5 * time.Second)
 				}
 				check(t, f.stop())
-				check(t, os.Rename(filepath.Join(f.dir, HaltFile), filepath.Join(f.dir, "looked-at.json")))
+				check(t, os.Rename(f.haltFile, f.haltFile+".looked-at"))
 				for _, s := range f.sources {
 					s.set(func(s *faultySource) { s.blocks = nil })
 				}
@@ -355,7 +354,7 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 				if f.height() != 30 {
 					t.Errorf("at %d", f.height())
 				}
-				kept, err := ReadHalt(f.dir)
+				kept, err := ReadHalt(f.haltFile)
 				if err != nil || kept == nil || kept.Reason != Equivocation || len(kept.Headers) != 2 {
 					t.Errorf("the file has %+v, %v", kept, err)
 				}

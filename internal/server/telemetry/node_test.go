@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 )
 
@@ -83,15 +84,23 @@ func TestNodeExportsTraces(t *testing.T) {
 // runNode lets a node make blocks on demand and answer a call, and returns how many blocks it made.
 func runNode(t *testing.T, endpoint string) (blocks int) {
 	t.Helper()
-	development, err := node.NewDevelopment(api.DevelopmentMnemonic, 1)
+	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	genesis := development.Genesis(uint64(time.Now().Unix()))
-	n, err := node.New(node.Config{
-		DataDir: t.TempDir(), Genesis: &genesis, Key: &development.Producer, BlockTime: time.Hour, RPCAddr: "127.0.0.1:0",
-		AdminAddr: "127.0.0.1:0", Development: development, Log: slog.New(slog.DiscardHandler), TraceEndpoint: endpoint, TraceEvery: 1,
-	})
+	dir, err := datadir.Open(t.TempDir(), datadir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := node.Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: node.Production{Key: &development.Producer, BlockTime: time.Hour, Development: development},
+		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:        slog.New(slog.DiscardHandler),
+	}
+	config.Traces.Endpoint, config.Traces.Every = endpoint, 1
+	n, err := node.New(dir, config)
 	if err != nil {
 		t.Fatal(err)
 	}

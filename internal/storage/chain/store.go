@@ -37,8 +37,11 @@ const format = 4
 // Options of a store.
 type Options struct {
 	Retention uint64       // blocks kept behind the head; 0 keeps all. Only [Store.Prune] deletes
-	Archive   bool         // the store is to be an archive from now on, until [Store.EndArchive]
+	Archive   bool         // the store is to be an archive from now on
 	Schedule  types.Digest // of the gas schedule that the program knows
+
+	// EndArchive makes an archive a store like any other. It goes before all else that the options say.
+	EndArchive bool
 
 	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 keeps none
 	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
@@ -109,6 +112,11 @@ func (s *Store) openArchive() error {
 		return nil
 	}
 	archive, err := has(v.snapshot, keyArchive)
+	if err == nil && archive && s.options.EndArchive {
+		b := s.db.NewBatch(64)
+		b.Delete(keyArchive)
+		archive, err = false, s.db.Commit(b, true)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -122,18 +130,6 @@ func (s *Store) openArchive() error {
 	b := s.db.NewBatch(64)
 	b.Set(keyArchive, nil)
 	return s.db.Commit(b, true)
-}
-
-// EndArchive makes an archive a store that may be pruned, from when it is opened anew on.
-func (s *Store) EndArchive() error {
-	s.lock()
-	defer s.writing.Unlock()
-	if _, err := s.writable(); err != nil {
-		return err
-	}
-	b := s.db.NewBatch(64)
-	b.Delete(keyArchive)
-	return s.commit(b, true)
 }
 
 // readMeta checks what the store says of itself and returns its genesis.

@@ -243,10 +243,7 @@ func TestArchive(t *testing.T) {
 	_, stop = openUntil(t, fs, Options{}) // by another mode it stays one
 	stop()
 	refused(Options{Retention: 2}, ErrArchive)
-	s, stop = openUntil(t, fs, Options{})
-	must(t, s.EndArchive())
-	stop()
-	s, stop = openUntil(t, fs, Options{Retention: 2})
+	s, stop = openUntil(t, fs, Options{EndArchive: true, Retention: 2})
 	must(t, s.Prune(t.Context()))
 	requireSound(t, s)
 	stop()

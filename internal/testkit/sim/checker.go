@@ -325,7 +325,7 @@ func (w *world) checkHead(p *process) {
 
 // checkEvidence looks at what a replica that halted keeps on disk.
 func (w *world) checkEvidence(p *process) {
-	halt, err := replica.ReadHalt(p.node.dir)
+	halt, err := replica.ReadHalt(p.node.haltFile)
 	if err != nil || halt == nil {
 		w.violate(Evidence, "%s keeps none of its halt: %v", p.node.name, err)
 		return

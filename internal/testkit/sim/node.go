@@ -23,13 +23,13 @@ import (
 
 // node is a machine: a disk, and the process that runs on it while it is up. Only the driver starts and ends processes.
 type node struct {
-	world   *world
-	name    string
-	index   int
-	dir     string // of the evidence of a halt; empty where the producer does not lie
-	disk    *kv.CrashDisk
-	process *process     // nil while the machine is down
-	serving atomic.Value // of *process: the one that the network reaches, dead or alive
+	world    *world
+	name     string
+	index    int
+	haltFile string // the evidence of a halt; empty if the producer does not lie
+	disk     *kv.CrashDisk
+	process  *process     // nil while the machine is down
+	serving  atomic.Value // of *process: the one that the network reaches, dead or alive
 
 	due    atomic.Pointer[fault]        // a fault that waits for its block
 	broken atomic.Bool                  // whether the disk refuses all writes
@@ -66,7 +66,7 @@ func newNode(w *world, index int) *node {
 		n.name = "primary"
 	}
 	if w.lies != (lies{}) {
-		n.dir = filepath.Join(w.setup.Dir, n.name)
+		n.haltFile = filepath.Join(w.setup.Dir, n.name+" halted.json")
 	}
 	n.watchDisk()
 	return n
@@ -146,7 +146,7 @@ func (n *node) start() (err error) {
 // newReplica makes what follows the other nodes, each replica with another order of preference.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
-	config := replica.Config{Importer: replica.Executing(p.ledger), Dir: n.dir, Log: log, OnBlocks: p.imported, Jitter: n.jitter}
+	config := replica.Config{Importer: replica.Executing(p.ledger), HaltFile: n.haltFile, Log: log, OnBlocks: p.imported, Jitter: n.jitter}
 	if n.world.setup.Bug == ServesUnverified || n.world.setup.Bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -112,13 +111,7 @@ func Run(setup Setup) (*Report, error) {
 	w.lies = w.drawLies()
 	w.report.Lied = w.lies != (lies{})
 	for i := range nodes {
-		n := newNode(w, i)
-		if n.dir != "" {
-			if err := os.Mkdir(n.dir, 0o700); err != nil {
-				return nil, err
-			}
-		}
-		w.nodes = append(w.nodes, n)
+		w.nodes = append(w.nodes, newNode(w, i))
 	}
 	w.faulty.Store(true)
 	for _, n := range w.nodes {

@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"context"
@@ -8,40 +8,28 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
 // Trusted is a block whose hash is known from a place that is trusted.
 type Trusted = replica.Trusted
 
-// StartAt begins the chain of a data directory at a trusted block, for a node without state. Where the directory has a
-// chain already it does nothing, unless that has another block of the height. It returns [ErrLocked] for a directory that a
-// node runs on.
-func StartAt(ctx context.Context, config Config, trusted Trusted) (err error) {
-	lock, err := kv.Lock(config.DataDir)
+// StartAt begins the chain of the directory at a trusted block, for a node without state. If the directory has a chain
+// already it does nothing, unless that has another block of the height. The trusted block's proof must have so many proven
+// bits.
+func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstreams, bits int) (err error) {
+	store, err := d.Store()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	db, err := config.openDatabase()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := config.openStore(db)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 	if !store.Empty() {
 		return hasTrusted(store, trusted)
 	}
-	engine, err := config.openEngine()
+	engine, err := d.Engine()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	sources, err := config.Follow.sources()
+	sources, err := from.Sources()
 	if err != nil {
 		return err
 	}
@@ -49,12 +37,12 @@ func StartAt(ctx context.Context, config Config, trusted Trusted) (err error) {
 		defer s.Close()
 	}
 	begin := func(s ledger.Start, fetch ledger.FetchCode) error {
-		return ledger.StartStateless(store, *config.Genesis, config.Override, engine, config.Proofs.Bits, trusted.Hash, s, fetch)
+		return ledger.StartStateless(store, *c.Genesis, c.Override, engine, bits, trusted.Hash, s, fetch)
 	}
-	if err := replica.StartAt(ctx, sources, trusted, config.Log, begin); err != nil {
+	if err := replica.StartAt(ctx, sources, trusted, d.options.Log, begin); err != nil {
 		return err
 	}
-	config.Log.Info("beginning at a trusted block", "height", trusted.Height, "block", trusted.Hash)
+	d.options.Log.Info("beginning at a trusted block", "height", trusted.Height, "block", trusted.Hash)
 	return nil
 }
 

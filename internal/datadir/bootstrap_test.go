@@ -1,4 +1,4 @@
-package node
+package datadir_test
 
 import (
 	"context"
@@ -16,8 +16,9 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/node"
 )
 
 func check(t *testing.T, err error) {
@@ -28,14 +29,18 @@ func check(t *testing.T, err error) {
 }
 
 // runDevelopment runs a development chain in a directory until the test, or end, ends it.
-func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
+func runDevelopment(t *testing.T, dir string) (n *node.Node, end func()) {
 	t.Helper()
-	development, err := NewDevelopment(api.DevelopmentMnemonic, 3)
+	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 3)
 	check(t, err)
 	genesis := development.Genesis(1_700_000_000)
-	n, err = New(Config{
-		DataDir: dir, Genesis: &genesis, Key: &development.Producer, BlockTime: -1, RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0",
-		Development: development, Log: slog.New(slog.DiscardHandler),
+	d, err := datadir.Open(dir, datadir.Options{})
+	check(t, err)
+	n, err = node.New(d, node.Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: node.Production{Key: &development.Producer, BlockTime: -1, Development: development},
+		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:        slog.New(slog.DiscardHandler),
 	})
 	check(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -58,16 +63,15 @@ func TestBootstrapStopped(t *testing.T) {
 	check(t, err)
 	c.Close()
 	end()
-	made, err := CreateSnapshot(t.Context(), from)
-	check(t, err)
+	made := createSnapshot(t, from)
 	n, end = runDevelopment(t, from)
 	defer end()
 
-	trust, quiet := SnapshotTrust{Genesis: made.GenesisHash}, slog.New(slog.DiscardHandler)
+	trust := datadir.SnapshotTrust{Genesis: made.GenesisHash}
 	ctx, stop := context.WithCancel(t.Context())
 	var imported atomic.Uint64 // bytes
-	_, err = Bootstrap(ctx, to, []string{n.RPCURL()}, nil, trust, quiet, func(done, _ uint64) {
-		if _, err := os.Stat(filepath.Join(to, importDir)); err == nil {
+	_, err = bootstrap(ctx, t, to, n.RPCURL(), trust, func(done, _ uint64) {
+		if _, err := os.Stat(filepath.Join(to, "db.importing")); err == nil {
 			imported.Store(done)
 			stop()
 		}
@@ -75,12 +79,12 @@ func TestBootstrapStopped(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || imported.Load() == 0 || imported.Load() == made.SizeBytes {
 		t.Fatalf("stopped after %d of %d bytes: %v", imported.Load(), made.SizeBytes, err)
 	}
-	for _, left := range []string{databaseDir, importDir} {
+	for _, left := range []string{"db", "db.importing"} {
 		if _, err := os.Stat(filepath.Join(to, left)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v", left, err)
 		}
 	}
-	chunks, err := filepath.Glob(filepath.Join(SnapshotPath(from, made.Height), "*.zst"))
+	chunks, err := filepath.Glob(filepath.Join(datadir.SnapshotPath(from, made.Height), "*.zst"))
 	check(t, err)
 	if len(chunks) != int(made.ChunkCount) {
 		t.Fatalf("%d files of %d chunks", len(chunks), made.ChunkCount)
@@ -90,7 +94,7 @@ func TestBootstrapStopped(t *testing.T) {
 	}
 	ctx, stop = context.WithTimeout(t.Context(), time.Minute) // after which it gives up: a chunk that is missing is asked for again and again
 	defer stop()
-	m, err := Bootstrap(ctx, to, []string{n.RPCURL()}, nil, trust, quiet, func(uint64, uint64) {})
+	m, err := bootstrap(ctx, t, to, n.RPCURL(), trust, func(uint64, uint64) {})
 	if err != nil || m.BlockHash != made.BlockHash {
 		t.Errorf("once more: block %s, %v", m.BlockHash, err)
 	}
@@ -107,10 +111,9 @@ func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	check(t, err)
 	c.Close()
 	end()
-	made, err := CreateSnapshot(t.Context(), from)
-	check(t, err)
-	path := SnapshotPath(from, made.Height)
-	write := func(m Snapshot) {
+	made := createSnapshot(t, from)
+	path := datadir.SnapshotPath(from, made.Height)
+	write := func(m datadir.Snapshot) {
 		t.Helper()
 		content, err := json.Marshal(m)
 		check(t, err)
@@ -128,35 +131,55 @@ func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	check(t, err)
 	check(t, os.WriteFile(filepath.Join(path, filepath.Base(chunk.URL)), content, 0o600))
 
-	bootstrap := func() (Snapshot, error) {
+	once := func() (datadir.Snapshot, error) {
 		n, end := runDevelopment(t, from)
 		defer end()
-		return Bootstrap(t.Context(), to, []string{n.RPCURL()}, nil, SnapshotTrust{Genesis: made.GenesisHash}, slog.New(slog.DiscardHandler), func(uint64, uint64) {})
+		return bootstrap(t.Context(), t, to, n.RPCURL(), datadir.SnapshotTrust{Genesis: made.GenesisHash}, func(uint64, uint64) {})
 	}
-	if _, err := bootstrap(); !errors.Is(err, snapshot.ErrFalse) {
+	if _, err := once(); !errors.Is(err, snapshot.ErrFalse) {
 		t.Fatalf("a snapshot with a chunk twice: %v", err)
 	}
-	for _, left := range []string{databaseDir, importDir, filepath.Join(snapshotsDir, "*")} {
+	for _, left := range []string{"db", "db.importing", filepath.Join("snapshots", "*")} {
 		if names, err := filepath.Glob(filepath.Join(to, left)); err != nil || len(names) > 0 {
 			t.Errorf("%s are left, %v", names, err)
 		}
 	}
 	write(made)
-	if m, err := bootstrap(); err != nil || m.BlockHash != made.BlockHash {
+	if m, err := once(); err != nil || m.BlockHash != made.BlockHash {
 		t.Errorf("the true one of the same block: %s, %v", m.BlockHash, err)
 	}
 }
 
-// TestStartAtIsAlone refuses to begin a chain in a directory that something else fills, before it has a database.
-func TestStartAtIsAlone(t *testing.T) {
-	dir := t.TempDir()
-	lock, err := kv.Lock(dir)
+// createSnapshot makes a snapshot of the chain in a directory.
+func createSnapshot(t *testing.T, dir string) datadir.Snapshot {
+	t.Helper()
+	d, err := datadir.OpenChain(dir, datadir.Options{})
 	check(t, err)
-	if err := StartAt(t.Context(), Config{DataDir: dir, Log: slog.New(slog.DiscardHandler)}, Trusted{Height: 1}); !errors.Is(err, ErrLocked) {
+	m, err := d.CreateSnapshot(t.Context())
+	check(t, err)
+	check(t, d.Close())
+	return m
+}
+
+// bootstrap fills a directory from a node.
+func bootstrap(ctx context.Context, t *testing.T, dir, url string, trust datadir.SnapshotTrust, progress func(done, total uint64)) (datadir.Snapshot, error) {
+	t.Helper()
+	d, err := datadir.Open(dir, datadir.Options{})
+	check(t, err)
+	defer func() { check(t, d.Close()) }()
+	return d.Bootstrap(ctx, datadir.Upstreams{URLs: []string{url}}, trust, progress)
+}
+
+// Whoever opens a directory that something else fills is refused, before there is a database.
+func TestOpenIsAlone(t *testing.T) {
+	dir := t.TempDir()
+	d, err := datadir.Open(dir, datadir.Options{})
+	check(t, err)
+	if _, err := datadir.Open(dir, datadir.Options{Stateless: true}); !errors.Is(err, datadir.ErrLocked) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, databaseDir)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, "db")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its database: %v", err)
 	}
-	check(t, lock.Close())
+	check(t, d.Close())
 }

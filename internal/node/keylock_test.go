@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,28 +13,44 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// newNetwork is the configuration of a new network's producer, which makes blocks when asked to.
-func newNetwork(t *testing.T) Config {
+// network is a new network's producer, which makes blocks when asked to, as it is started again and again.
+type network struct {
+	Config
+	dir string
+}
+
+func newNetwork(t *testing.T) network {
 	t.Helper()
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "chain")
-	genesis, err := InitNetwork(dir, NewNetwork{Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key})
+	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key})
 	check(t, err)
-	return Config{
-		DataDir: dir, Genesis: &genesis, Key: &key, BlockTime: sequencer.Manual, RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0",
-		Log: slog.New(slog.DiscardHandler),
-	}
+	return network{dir: dir, Config: Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: Production{Key: &key, BlockTime: sequencer.Manual},
+		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:        slog.New(slog.DiscardHandler),
+	}}
+}
+
+// open makes a node.
+func (c network) open(t *testing.T) (*Node, error) {
+	t.Helper()
+	dir, err := datadir.Open(c.dir, datadir.Options{})
+	check(t, err)
+	return New(dir, c.Config)
 }
 
 // run runs a node until end is called.
-func (c Config) run(t *testing.T) (n *Node, end func()) {
+func (c network) run(t *testing.T) (n *Node, end func()) {
 	t.Helper()
-	n, err := New(c)
+	n, err := c.open(t)
 	check(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -46,7 +63,7 @@ func (c Config) run(t *testing.T) (n *Node, end func()) {
 }
 
 // made makes so many blocks and returns the newest.
-func (c Config) made(t *testing.T, blocks uint64) types.SignedHeader {
+func (c network) made(t *testing.T, blocks uint64) types.SignedHeader {
 	t.Helper()
 	n, end := c.run(t)
 	defer end()
@@ -69,21 +86,22 @@ func replace(t *testing.T, dir, by string) {
 	check(t, os.CopyFS(dir, os.DirFS(by)))
 }
 
-func (c Config) lockPath(t *testing.T, in string) string {
+func (c network) lockPath(t *testing.T, in string) string {
 	t.Helper()
-	hash, err := GenesisHash(*c.Genesis)
+	hash, err := datadir.GenesisHash(*c.Chain.Genesis)
 	check(t, err)
-	return filepath.Join(in, lockName(c.Key.PublicKey(), hash))
+	key := c.Key.PublicKey()
+	return filepath.Join(in, fmt.Sprintf("signed-%x-%x", key[:4], hash[:8]))
 }
 
 // refused is what a node says that does not start because blocks are lost.
-func (c Config) refused(t *testing.T) string {
+func (c network) refused(t *testing.T) string {
 	t.Helper()
-	n, err := New(c)
+	n, err := c.open(t)
 	if err == nil {
 		check(t, n.Close())
 	}
-	if !errors.Is(err, ErrBlocksLost) {
+	if !errors.Is(err, datadir.ErrBlocksLost) {
 		t.Fatalf("it starts, or says %v", err)
 	}
 	return err.Error()
@@ -99,15 +117,15 @@ func TestOlderCopyIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := newNetwork(t)
-			in := config.DataDir
+			in := config.dir
 			if c.elsewhere {
 				config.LockDir = t.TempDir()
 				in = config.LockDir
 			}
 			config.made(t, 3)
-			copied, older := config.DataDir, copyOf(t, config.DataDir)
+			copied, older := config.dir, copyOf(t, config.dir)
 			if !c.whole {
-				copied, older = filepath.Join(copied, databaseDir), filepath.Join(older, databaseDir)
+				copied, older = filepath.Join(copied, "db"), filepath.Join(older, "db")
 			}
 			signed := config.made(t, 1)
 			config.made(t, 0) // started anew
@@ -130,9 +148,9 @@ func TestOlderCopyIsRefused(t *testing.T) {
 func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
 	config := newNetwork(t)
 	config.LockDir = t.TempDir()
-	empty := copyOf(t, config.DataDir)
+	empty := copyOf(t, config.dir)
 	config.made(t, 2)
-	replace(t, config.DataDir, empty)
+	replace(t, config.dir, empty)
 	other := config
 	other.LockDir = t.TempDir()
 	n, end := other.run(t)
@@ -140,7 +158,7 @@ func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
 	check(t, n.sequencer.Mine(t.Context(), 3))
 	end()
 	for _, upstreams := range [][]string{nil, {"http://127.0.0.1:1"}} {
-		config.Follow.Upstreams = upstreams
+		config.Follow.URLs = upstreams
 		if said := config.refused(t); !strings.Contains(said, "block 2, ") || !strings.Contains(said, "another one") {
 			t.Errorf("it says %q", said)
 		}
@@ -153,13 +171,13 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 	for name, had := range map[string]types.Height{"all": 5, "not the last": 4} {
 		t.Run(name, func(t *testing.T) {
 			config := newNetwork(t)
-			db := filepath.Join(config.DataDir, databaseDir)
+			db := filepath.Join(config.dir, "db")
 			config.made(t, 3)
 			older := copyOf(t, db)
 			primary, end := config.run(t)
 			following := config
-			following.DataDir, following.Key, following.Mode = t.TempDir(), nil, "replica"
-			following.Follow.Upstreams = []string{primary.RPCURL()}
+			following.dir, following.Key, following.Mode = t.TempDir(), nil, "replica"
+			following.Follow.URLs = []string{primary.RPCURL()}
 			replica, endReplica := following.run(t)
 			defer func() { endReplica() }()
 			check(t, primary.sequencer.Mine(t.Context(), uint64(had)-3))
@@ -172,10 +190,10 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 			end()
 			replace(t, db, older)
 			if had < 5 {
-				following.Follow.Upstreams = []string{"http://127.0.0.1:1"}
+				following.Follow.URLs = []string{"http://127.0.0.1:1"}
 				replica, endReplica = following.run(t)
 			}
-			config.Follow.Upstreams = []string{replica.RPCURL()}
+			config.Follow.URLs = []string{replica.RPCURL()}
 			again, end := config.run(t)
 			defer end()
 			check(t, again.store.WaitHeight(t.Context(), had))
@@ -198,14 +216,14 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 func TestLockIsRaisedAtTheStart(t *testing.T) {
 	config := newNetwork(t)
 	config.made(t, 2)
-	lock := config.lockPath(t, config.DataDir)
+	lock := config.lockPath(t, config.dir)
 	before, err := os.ReadFile(lock)
 	check(t, err)
 	head := config.made(t, 1)
 	check(t, os.WriteFile(lock, before, 0o600)) // as a crash between block and lock leaves it
-	n, err := New(config)
+	n, err := config.open(t)
 	check(t, err)
-	if last := n.lockOfKey.Last(); last.Height != 3 || last.Hash != head.Header.Hash() {
+	if last := n.keyLock.Last(); last.Height != 3 || last.Hash != head.Header.Hash() {
 		t.Errorf("it holds %+v", last)
 	}
 	check(t, n.Close())

@@ -1,17 +1,20 @@
-package node
+package datadir_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
-	"log/slog"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -20,7 +23,7 @@ func exported(t *testing.T, blocks uint64) (file []byte, genesis types.Genesis) 
 	t.Helper()
 	dir := t.TempDir()
 	n, end := runDevelopment(t, dir)
-	genesis = n.Genesis()
+	genesis = genesisOf(t, n)
 	c, err := client.New(n.RPCURL())
 	check(t, err)
 	for range 2 {
@@ -32,7 +35,7 @@ func exported(t *testing.T, blocks uint64) (file []byte, genesis types.Genesis) 
 	c.Close()
 	end()
 	var buffer bytes.Buffer
-	count, err := ExportBlocks(t.Context(), dir, 0, types.Height(blocks), &buffer, func(uint64, uint64) {})
+	count, err := export(t, dir, types.Height(blocks), &buffer)
 	if err != nil || count != blocks+1 {
 		t.Fatalf("%d blocks exported, %v", count, err)
 	}
@@ -48,8 +51,34 @@ func frames(file []byte) (at []int) {
 }
 
 func importFile(ctx context.Context, dir string, genesis *types.Genesis, file []byte) (uint64, error) {
-	config := Config{DataDir: dir, Genesis: genesis, Log: slog.New(slog.DiscardHandler)}
-	return ImportBlocks(ctx, config, bytes.NewReader(file), func(uint64) {})
+	d, err := datadir.Open(dir, datadir.Options{})
+	if err != nil {
+		return 0, err
+	}
+	count, err := d.Import(ctx, datadir.Chain{Genesis: genesis}, bytes.NewReader(file), func(uint64) {})
+	return count, errors.Join(err, d.Close())
+}
+
+// export exports the blocks of a directory up to a height.
+func export(t *testing.T, dir string, to types.Height, w io.Writer) (uint64, error) {
+	t.Helper()
+	d, err := datadir.OpenChain(dir, datadir.Options{})
+	check(t, err)
+	defer func() { check(t, d.Close()) }()
+	return d.Export(t.Context(), 0, to, w, func(uint64, uint64) {})
+}
+
+// genesisOf asks a node for the genesis of its chain.
+func genesisOf(t *testing.T, n *node.Node) types.Genesis {
+	t.Helper()
+	c, err := client.New(n.RPCURL())
+	check(t, err)
+	defer c.Close()
+	info, err := client.Invoke(t.Context(), c, api.GetGenesis, api.NoParams{})
+	check(t, err)
+	genesis, err := types.DecodeGenesis(info.Raw)
+	check(t, err)
+	return genesis
 }
 
 // What was exported is a sound chain again once it is imported, in one go or in parts that overlap.
@@ -70,15 +99,17 @@ func TestImportMakesTheChain(t *testing.T) {
 			t.Fatalf("%+v: %d blocks, %v", part, count, err)
 		}
 	}
-	var reports [2]Report
+	var reports [2]datadir.Report
 	for i, dir := range []string{whole, parts} {
-		var err error
-		if reports[i], err = CheckDatabase(t.Context(), dir, func(uint64, uint64) {}); err != nil || !reports[i].OK() || reports[i].Head != blocks || reports[i].Transactions != 2 {
+		d, err := datadir.OpenChain(dir, datadir.Options{})
+		check(t, err)
+		if reports[i], err = d.Check(t.Context(), func(uint64, uint64) {}); err != nil || !reports[i].OK() || reports[i].Head != blocks || reports[i].Transactions != 2 {
 			t.Errorf("%+v, %v", reports[i], err)
 		}
+		check(t, d.Close())
 	}
 	var again bytes.Buffer
-	if _, err := ExportBlocks(t.Context(), parts, 0, blocks, &again, func(uint64, uint64) {}); err != nil || !bytes.Equal(again.Bytes(), file) {
+	if _, err := export(t, parts, blocks, &again); err != nil || !bytes.Equal(again.Bytes(), file) {
 		t.Errorf("exported again it is another file, %v", err)
 	}
 }
@@ -102,17 +133,17 @@ func TestImportRefuses(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{"no chain and no genesis", file, nil, 0, ErrNoChain, ""},
+		{"no chain and no genesis", file, nil, 0, datadir.ErrNoChain, ""},
 		{"another genesis", file, &other, 0, nil, "block 0 of the file is"},
 		{"a gap", slices.Concat(file[:at[2]], file[at[3]:]), &genesis, 1, ledger.ErrOtherHeight, "block 3 of the file"},
 		{"a header", changed(at[3]+8+60, 1), &genesis, 2, ledger.ErrAltered, "block 3 of the file"},
 		{"a height", changed(at[3]+8+13, 1), &genesis, 2, ledger.ErrAltered, ""},
 		{"a body", changed(at[2]-1, 1), &genesis, 0, ledger.ErrAltered, "block 1 of the file"},
-		{"a short length", changed(at[4]+1, 1), &genesis, 3, ErrBadExport, ""},
-		{"a long length", changed(at[4]+6, 1), &genesis, 3, ErrBadExport, ""},
-		{"an end within a block", file[:at[5]-1], &genesis, 3, ErrBadExport, "ends within"},
-		{"an end after a length", file[:at[4]+8], &genesis, 3, ErrBadExport, "ends within"},
-		{"an end within a length", file[:at[4]+3], &genesis, 3, ErrBadExport, "ends within"},
+		{"a short length", changed(at[4]+1, 1), &genesis, 3, datadir.ErrBadExport, ""},
+		{"a long length", changed(at[4]+6, 1), &genesis, 3, datadir.ErrBadExport, ""},
+		{"an end within a block", file[:at[5]-1], &genesis, 3, datadir.ErrBadExport, "ends within"},
+		{"an end after a length", file[:at[4]+8], &genesis, 3, datadir.ErrBadExport, "ends within"},
+		{"an end within a length", file[:at[4]+3], &genesis, 3, datadir.ErrBadExport, "ends within"},
 	} {
 		count, err := importFile(t.Context(), t.TempDir(), test.to, test.file)
 		if err == nil || count != test.count || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
@@ -131,8 +162,8 @@ func TestImportBesideANode(t *testing.T) {
 	dir := t.TempDir()
 	n, end := runDevelopment(t, dir)
 	defer end()
-	genesis := n.Genesis()
-	if _, err := importFile(t.Context(), dir, &genesis, nil); !errors.Is(err, ErrLocked) {
+	genesis := genesisOf(t, n)
+	if _, err := importFile(t.Context(), dir, &genesis, nil); !errors.Is(err, datadir.ErrLocked) {
 		t.Errorf("%v", err)
 	}
 }

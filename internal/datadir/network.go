@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"encoding/hex"
@@ -17,13 +17,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
-)
-
-// The files of a node's directory, beside its database.
-const (
-	GenesisFile     = "genesis.json"
-	ProtocolKeyFile = "protocol.key"
-	SettingsFile    = "cairn.toml"
 )
 
 // ErrExists is the error of a directory that holds a network already.

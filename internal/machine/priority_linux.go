@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // lowestPriority is what the kernel gives the least time.
 const lowestPriority = 19
 
-// lowerPriority gives all threads of the process the lowest priority; those to come inherit it from who starts them. On
+// LowerPriority gives all threads of the process the lowest priority; those to come inherit it from who starts them. On
 // Linux priorities are the threads' own (setpriority(2)).
-func lowerPriority() error {
+func LowerPriority() error {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -20,49 +19,29 @@ const (
 	importedBytes  = 8 << 20
 )
 
-// ErrBadExport is the error of a file of blocks that is not as [ExportBlocks] writes it.
+// ErrBadExport is the error of a file of blocks that is not as [Dir.Export] writes it.
 var ErrBadExport = errors.New("this is no file of blocks")
 
-// ImportBlocks appends the blocks that [ExportBlocks] wrote to the chain in config's data directory, or to a new one that
-// begins with config's genesis, and returns how many. Each is executed and compared with its header, as a replica does;
-// those that are there already must be the same. What was imported when it fails stays, and it can be called again. The
-// node must not run on the directory. Of config the data directory, genesis, override and log count. progress is told of
-// the bytes done.
-func ImportBlocks(ctx context.Context, config Config, file io.Reader, progress func(done uint64)) (count uint64, err error) {
-	if config.Genesis == nil {
-		if stored, err := StoredGenesis(config.DataDir); err != nil || stored == nil {
-			return 0, errors.Join(err, fmt.Errorf("%w: %s", ErrNoChain, config.DataDir))
-		}
+// Import appends the blocks that [Dir.Export] wrote, and returns how many. A directory without a chain begins with the
+// genesis of c. Each block is executed and compared with its header, as a replica does; those that are there already must be
+// the same. What was imported when it fails stays, and it can be called again. progress is told of the bytes done.
+func (d *Dir) Import(ctx context.Context, c Chain, file io.Reader, progress func(done uint64)) (count uint64, err error) {
+	if c.Genesis == nil && d.Genesis() == nil {
+		return 0, fmt.Errorf("%w: %s", ErrNoChain, d.path)
 	}
-	lock, err := kv.Lock(config.DataDir)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	db, err := config.openDatabase()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := config.openStore(db)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	engine, err := config.openEngine()
+	engine, err := d.Engine()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	book, err := aside.Open(aside.Options{Log: config.Log}) // of what the node sets aside nothing matters here
+	book, err := aside.Open(aside.Options{Log: d.options.Log}) // of what the node sets aside nothing matters here
 	if err != nil {
 		return 0, err
 	}
-	l, err := ledger.Open(store, config.Genesis, config.Override, engine)
+	l, err := d.Ledger(c, book, engine)
 	if err != nil {
 		return 0, err
 	}
-	l.Opinions = opinions(book, engine)
 	i := &blockImport{ledger: l, from: bufio.NewReaderSize(file, 1<<20), progress: progress}
 	for err == nil {
 		err = i.some(ctx)

@@ -1,0 +1,230 @@
+// Package datadir is a node's data directory: one [Dir] locks it, opens its database once, and knows every file in it.
+// What is done with a directory while no node runs on it is a method of the Dir; a node is given one.
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What is in a data directory. The database makes a file LOCK beside them, and its own within databaseDir.
+const (
+	databaseDir  = "db"
+	importDir    = "db.importing" // a database that is being made of a snapshot
+	codeDir      = "code"         // machine code of contracts: may be deleted while the node is stopped
+	snapshotsDir = "snapshots"
+	journalFile  = "mempool.journal"
+	asideFile    = "aside.json"
+	noteFile     = "trying.note"
+	haltFile     = "halted.json"
+
+	signedFile    = "signed-%x-%x" // with the first bytes of a key, and of the hash of a genesis block
+	signedPattern = "signed-*-%x"  // those of all keys
+
+	GenesisFile     = "genesis.json"
+	ProtocolKeyFile = "protocol.key"
+	SettingsFile    = "cairn.toml"
+)
+
+var (
+	// ErrLocked is the error of a data directory that another process uses.
+	ErrLocked = kv.ErrLocked
+	// ErrNoChain is the error of a data directory without a chain.
+	ErrNoChain = errors.New("there is no chain in this data directory")
+	// ErrHasChain is the error of a data directory that is to be filled and holds a chain.
+	ErrHasChain = errors.New("there is a chain in this data directory already")
+	// ErrArchive is the error of an archive that is to be pruned, and ErrNoArchive that of a chain that has lost blocks and
+	// is to be one.
+	ErrArchive   = chain.ErrArchive
+	ErrNoArchive = chain.ErrNoArchive
+)
+
+// Options are how a data directory is used. The zero value is that of work on a stopped node's directory.
+type Options struct {
+	Archive        bool   // the chain is to keep its whole history
+	EndArchive     bool   // a chain that keeps its whole history is to be pruned like any other
+	Stateless      bool   // the chain has no state: blocks are verified by their proofs
+	Retention      uint64 // blocks kept behind the head, 0 for all
+	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 makes no proofs
+	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
+
+	CacheBytes  int64 // of the database, 0 for its default
+	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
+	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
+	CodeMemory  int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
+	CodeDisk    int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
+
+	Log *slog.Logger // nil: nothing is logged
+}
+
+// The database's own choices of [Options].TableBytes and [Options].MaxUnmerged.
+const (
+	DefaultTableBytes  = kv.DefaultMemTableBytes
+	DefaultMaxUnmerged = kv.DefaultMaxUnmerged
+)
+
+// Dir is a data directory that is open, or a chain in memory that has none. Nobody else can open the directory until it is
+// closed. Its methods may not be called concurrently.
+type Dir struct {
+	path    string // empty: everything is in memory
+	options Options
+
+	lock  io.Closer // nil in memory
+	db    *kv.DB    // nil before there is a database
+	store *chain.Store
+	lost  error // the chain lacks a block that a key of this directory signed, or that is not known
+}
+
+// Open locks a data directory, which it makes where there is none, and opens the chain in it, if there is one. An empty
+// path is a chain in memory. It returns [ErrLocked] for a directory that is in use, and the errors of [chain.Open].
+func Open(path string, options Options) (_ *Dir, err error) {
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Dir{path: path, options: options}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if path == "" {
+		return d, d.open()
+	}
+	if d.lock, err = kv.Lock(path); err != nil {
+		return nil, err
+	}
+	if there, err := HasDatabase(path); err != nil || !there {
+		return d, err
+	}
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	d.lost = d.lostBlocks()
+	return d, nil
+}
+
+// OpenChain is [Open] of a directory that holds a chain. Any other is [ErrNoChain], and nothing is made of it.
+func OpenChain(path string, options Options) (*Dir, error) {
+	if err := mustHaveDatabase(path); err != nil {
+		return nil, err
+	}
+	d, err := Open(path, options)
+	if err != nil {
+		return nil, err
+	}
+	if d.store.Empty() {
+		return nil, errors.Join(fmt.Errorf("%w: %s", ErrNoChain, path), d.Close())
+	}
+	return d, nil
+}
+
+// HasDatabase tells whether a data directory has a database, in which there may be a chain.
+func HasDatabase(path string) (bool, error) {
+	if path == "" {
+		return false, nil
+	}
+	_, err := os.Stat(filepath.Join(path, databaseDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// open opens the database, which it makes where there is none.
+func (d *Dir) open() (err error) {
+	options := kv.Options{
+		CacheBytes:    d.options.CacheBytes,
+		MemTableBytes: d.options.TableBytes,
+		MaxUnmerged:   d.options.MaxUnmerged,
+		Logger:        d.options.Log,
+	}
+	if d.path == "" {
+		options.FS = kv.Memory()
+	}
+	if d.db, err = kv.Open(filepath.Join(d.path, databaseDir), options); err != nil {
+		return err
+	}
+	d.store, err = chain.Open(d.db, chain.Options{
+		Retention:      d.options.Retention,
+		Archive:        d.options.Archive,
+		EndArchive:     d.options.EndArchive,
+		Schedule:       params.Schedule1.Digest(),
+		WitnessBytes:   d.options.WitnessBytes,
+		ProofRetention: d.options.ProofRetention,
+		Stateless:      d.options.Stateless,
+	})
+	return err
+}
+
+// closeDatabase closes what open opened.
+func (d *Dir) closeDatabase() error {
+	var errs []error
+	if d.store != nil {
+		errs = append(errs, d.store.Close())
+	}
+	if d.db != nil {
+		errs = append(errs, d.db.Close())
+	}
+	d.store, d.db = nil, nil
+	return errors.Join(errs...)
+}
+
+// Close closes the database and lets others have the directory.
+func (d *Dir) Close() error {
+	err := d.closeDatabase()
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+		d.lock = nil
+	}
+	return err
+}
+
+// Path is the directory, empty in memory.
+func (d *Dir) Path() string { return d.path }
+
+// Options are those that the directory was opened with.
+func (d *Dir) Options() Options { return d.options }
+
+// Store is the chain's, empty where there is none yet. The directory closes it.
+func (d *Dir) Store() (*chain.Store, error) {
+	if d.store == nil {
+		if err := d.open(); err != nil {
+			return nil, err
+		}
+	}
+	return d.store, nil
+}
+
+// Metrics are those of the database, which is open.
+func (d *Dir) Metrics() kv.Metrics { return d.db.Metrics() }
+
+// Genesis is that of the chain in the directory, nil where it holds none.
+func (d *Dir) Genesis() *types.Genesis {
+	if d.store == nil || d.store.Empty() {
+		return nil
+	}
+	genesis := d.store.Genesis()
+	return &genesis
+}
+
+// GenesisIn is the genesis of the chain in a data directory, nil where it holds none.
+func GenesisIn(path string) (genesis *types.Genesis, err error) {
+	d, err := OpenChain(path, Options{})
+	if errors.Is(err, ErrNoChain) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.Genesis(), d.Close()
+}

@@ -1,0 +1,112 @@
+package datadir
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Report is what [Dir.Check] looked at and found.
+type Report = chain.Report
+
+// Check recomputes roots, digests and every index from what is stored. Blocks that a key signed and the chain lacks are a
+// problem too. progress is told of the rows done and of all there are.
+func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (Report, error) {
+	report, err := chain.Check(ctx, d.store, progress)
+	if err == nil && d.lost != nil {
+		report.Found++
+		report.Problems = append(report.Problems, chain.Problem{Where: "the newest blocks", What: d.lost.Error()})
+	}
+	return report, err
+}
+
+// Prune deletes the blocks that are further behind the head than the options' retention, with their history, and returns
+// the oldest height that is left.
+func (d *Dir) Prune(ctx context.Context) (oldest types.Height, err error) {
+	if d.lost != nil {
+		return 0, d.lost
+	}
+	err = d.store.Prune(ctx)
+	return d.store.OldestHeight(), err
+}
+
+// Export writes the blocks from … to, each as its length in 8 little-endian bytes and bincode(Block), and returns how many.
+// progress is told of the blocks done and of all there are.
+func (d *Dir) Export(ctx context.Context, from, to types.Height, w io.Writer, progress func(done, total uint64)) (count uint64, err error) {
+	head := d.store.Head().Header.Height
+	to = min(to, head)
+	if oldest := d.store.OldestHeight(); from < oldest || from > to {
+		return 0, fmt.Errorf("there are blocks %d to %d", oldest, head)
+	}
+	buffered := bufio.NewWriterSize(w, 1<<20)
+	for height := from; height <= to; height++ {
+		if err := ctx.Err(); err != nil {
+			return count, err
+		}
+		block, err := d.store.EncodedBlock(height)
+		if err != nil {
+			return count, err
+		}
+		if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(block.Bytes)))); err != nil {
+			return count, err
+		}
+		if _, err := buffered.Write(block.Bytes); err != nil {
+			return count, err
+		}
+		count++
+		progress(count, uint64(to-from)+1)
+	}
+	return count, buffered.Flush()
+}
+
+// Prove proves the blocks from … to that have no proof, by what is kept of their history, and keeps the proofs, of however
+// many blocks; from 0 is the first that can be. It returns how many it made; progress is told of the steps done and of all
+// there are.
+func (d *Dir) Prove(ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64)) (made uint64, err error) {
+	if d.lost != nil {
+		return 0, d.lost
+	}
+	first, head := d.store.OldestHeight()+1, d.store.Head().Header.Height
+	to = min(to, head)
+	if from == 0 {
+		from = first
+	}
+	if from < first || from > to {
+		return 0, fmt.Errorf("blocks %d to %d can be proven", first, head)
+	}
+	queue := proving.NewQueue(d.store, prover.Bits())
+	next, err := d.store.WithoutProof(from)
+	if errors.Is(err, chain.ErrNotFound) || err == nil && next > to {
+		return 0, nil // all have one
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = ledger.PastWitnesses(ctx, d.store, next, to, progress, func(h types.Height, witness func() (tree.Witness, error)) error {
+		if h < next {
+			return nil
+		}
+		w, err := witness()
+		if err != nil {
+			return err
+		}
+		if err := queue.Make(h, w, prover); err != nil {
+			return err
+		}
+		made++
+		if next, err = d.store.WithoutProof(h); errors.Is(err, chain.ErrNotFound) {
+			next, err = to+1, nil
+		}
+		return err
+	})
+	return made, err
+}

@@ -1,0 +1,129 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/internal/engine/aside"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Chain is what chain a directory is for.
+type Chain struct {
+	Genesis  *types.Genesis   // nil: that of the chain in the directory
+	Override *ledger.Override // nil: none
+}
+
+// Ledger opens the chain with its state, or begins it. The engine runs its contracts, and the book judges what it sets aside.
+// The error of a directory with another chain, [chain.ErrOtherGenesis], names both.
+func (d *Dir) Ledger(c Chain, book *aside.Book, engine *wasm.Engine) (*ledger.Ledger, error) {
+	store, err := d.Store()
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(store, c.Genesis, c.Override, book.Refuse(engine))
+	if err != nil {
+		return nil, d.otherGenesis(c, err)
+	}
+	l.Opinions = opinions(book, engine)
+	return l, nil
+}
+
+// Stateless is [Dir.Ledger] of a chain without state, whose proofs must have so many proven bits.
+func (d *Dir) Stateless(c Chain, book *aside.Book, engine *wasm.Engine, bits int) (*ledger.Stateless, error) {
+	store, err := d.Store()
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.OpenStateless(store, c.Genesis, c.Override, book.Refuse(engine), bits)
+	if err != nil {
+		return nil, d.otherGenesis(c, err)
+	}
+	l.Opinions = opinions(book, engine)
+	return l, nil
+}
+
+// otherGenesis says of [chain.ErrOtherGenesis] which two chains are meant, by the hashes that operators know.
+func (d *Dir) otherGenesis(c Chain, err error) error {
+	if !errors.Is(err, chain.ErrOtherGenesis) {
+		return err
+	}
+	stored, err1 := GenesisHash(d.store.Genesis())
+	given, err2 := GenesisHash(*c.Genesis)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the genesis hash of the chain in %s is %s, that of the genesis given %s: one of the two is in the wrong place",
+		chain.ErrOtherGenesis, d.path, stored, given)
+}
+
+// opinions are the engines that execute blocks which are there: the one that runs contracts, the same without what ran
+// before, and one of another kind.
+func opinions(book *aside.Book, engine *wasm.Engine) []ledger.Opinion {
+	return []ledger.Opinion{
+		{Name: "the engine", Get: func() (vm.Engine, error) { return book.Watch(engine), nil }},
+		{Name: "the engine with new instances", Get: func() (vm.Engine, error) { return book.Watch(engine.Fresh()), nil }},
+		{Name: "the interpreter", Get: func() (vm.Engine, error) {
+			interpreter, err := engine.Interpreter()
+			if err != nil {
+				return nil, err
+			}
+			return book.Watch(interpreter), nil
+		}},
+	}
+}
+
+// The defaults of [Options].CodeMemory and [Options].CodeDisk.
+const (
+	DefaultCodeMemory = wasm.DefaultBytes
+	DefaultCodeDisk   = wasm.DefaultDirBytes
+)
+
+// Engine opens what runs the chain's contracts. The caller closes it.
+func (d *Dir) Engine() (*wasm.Engine, error) {
+	return wasm.New(wasm.Options{
+		Bytes: d.options.CodeMemory, Dir: d.file(codeDir), DirBytes: d.options.CodeDisk, Log: d.options.Log,
+	})
+}
+
+// Book opens the book of what the node sets aside, which is in memory where the chain is.
+func (d *Dir) Book() (*aside.Book, error) {
+	store, err := d.Store()
+	if err != nil {
+		return nil, err
+	}
+	return aside.Open(aside.Options{Path: d.file(asideFile), Log: d.options.Log, Height: func() types.Height {
+		if store.Empty() {
+			return 0
+		}
+		return store.Head().Header.Height
+	}})
+}
+
+// Note opens the note of what a producer tries, nil in memory. The caller closes it.
+func (d *Dir) Note() (*sequencer.Note, error) {
+	if d.path == "" {
+		return nil, nil
+	}
+	return sequencer.OpenNote(d.file(noteFile), d.options.Log)
+}
+
+// Journal is the path of the pool's journal, empty in memory.
+func (d *Dir) Journal() string { return d.file(journalFile) }
+
+// HaltFile is the path of the evidence of a replica's halt, empty in memory.
+func (d *Dir) HaltFile() string { return d.file(haltFile) }
+
+// file is the path of what a data directory has under a name, empty in memory.
+func (d *Dir) file(name string) string {
+	if d.path == "" {
+		return ""
+	}
+	return filepath.Join(d.path, name)
+}

@@ -1,0 +1,53 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/internal/engine/aside"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Quarantined says why a code is in quarantine.
+type Quarantined = aside.Quarantined
+
+// Quarantine is the quarantine of a data directory, whose node may run.
+func Quarantine(path string) (map[types.CodeHash]Quarantined, error) {
+	if err := mustHaveDatabase(path); err != nil {
+		return nil, err
+	}
+	book, err := aside.Open(aside.Options{Path: filepath.Join(path, asideFile)})
+	if err != nil {
+		return nil, err
+	}
+	return book.List(), nil
+}
+
+// ClearQuarantine takes codes, or all if none is given, out of the quarantine of a data directory, and returns how many there
+// were. The node must not run on it. The database is not opened.
+func ClearQuarantine(path string, codes ...types.CodeHash) (cleared int, err error) {
+	if err := mustHaveDatabase(path); err != nil {
+		return 0, err
+	}
+	lock, err := kv.Lock(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	book, err := aside.Open(aside.Options{Path: filepath.Join(path, asideFile)})
+	if err != nil {
+		return 0, err
+	}
+	return book.Clear(codes...)
+}
+
+// mustHaveDatabase keeps commands from making a directory that an operator mistyped.
+func mustHaveDatabase(path string) error {
+	there, err := HasDatabase(path)
+	if err == nil && !there {
+		err = fmt.Errorf("%w: %s", ErrNoChain, path)
+	}
+	return err
+}
