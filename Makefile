@@ -72,6 +72,7 @@ gas: ## measure what a gas of each operation takes (needs Unix; ten minutes)
 	go run ./bench/gas
 
 hunt: ## search for contracts that cost more than they pay, HOURS long, into bench/hunt/worst.md (on one core; Unix)
+	GOMAXPROCS=1 nice -n 19 go test ./internal/testkit/hunt -run Agree -whole -timeout 2h
 	GOMAXPROCS=1 nice -n 19 go run ./bench/hunt -hours $(or $(HOURS),8)
 
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)

@@ -63,26 +63,3 @@ func processorTime(f func() error) (time.Duration, error) {
 	after, err := cputime.Used()
 	return after - before, err
 }
-
-// calibrate is the least time that a chain of a hundred million dependent additions and multiplications takes, for one: at
-// 5 cycles each it tells how fast the core ran.
-func calibrate(runs int) (time.Duration, error) {
-	best := time.Duration(1 << 62)
-	for range runs {
-		took, err := processorTime(func() error {
-			x := uint64(runs)
-			for range 100_000_000 {
-				x = x*6364136223846793005 + 1442695040888963407
-			}
-			if x == 0 {
-				return fmt.Errorf("an odd chance")
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
-		best = min(best, took)
-	}
-	return best, nil
-}

@@ -21,6 +21,7 @@ type climber struct {
 	unit     float64
 	process  *process
 	measured int
+	used     time.Duration // of the processor, by the processes that ended
 }
 
 const (
@@ -75,7 +76,7 @@ func (c *climber) measure(o hunt.Objective, g hunt.Genes, runs int) found {
 
 func (c *climber) stop() {
 	if c.process != nil {
-		c.process.kill()
+		c.used += c.process.kill()
 		c.process = nil
 	}
 }

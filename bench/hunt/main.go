@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -68,7 +69,7 @@ func errorText(err error) string {
 }
 
 // search climbs for each objective in turn until its time is over.
-func search(length time.Duration, seed uint64, only, out string, blank bool) error {
+func search(length time.Duration, seed uint64, only, out string, blank bool) (err error) {
 	unit, err := hunt.Unit()
 	if err != nil {
 		return err
@@ -85,7 +86,10 @@ func search(length time.Duration, seed uint64, only, out string, blank bool) err
 	}
 	end := time.Now().Add(length)
 	c := &climber{Rand: r, end: end, unit: unit}
-	defer c.stop()
+	defer func() {
+		c.stop()
+		err = errors.Join(err, records.write(out, unit, c.measured, c.used))
+	}()
 	for round := 0; time.Now().Before(end); round++ {
 		for _, o := range hunt.Objectives {
 			if only != "" && !slices.Contains(strings.Split(only, ","), o.Name) {
@@ -100,7 +104,7 @@ func search(length time.Duration, seed uint64, only, out string, blank bool) err
 			} else {
 				records.keep(o, c.climb(o, records.of(o.Name)))
 			}
-			if err := records.write(out, unit, c.measured); err != nil {
+			if err := records.write(out, unit, c.measured, c.used); err != nil {
 				return err
 			}
 		}

@@ -53,12 +53,13 @@ func start() (*process, error) {
 	return p, nil
 }
 
-// kill ends the process.
-func (p *process) kill() {
+// kill ends the process. It gives what that took of the processor.
+func (p *process) kill() time.Duration {
 	p.command.Process.Kill() //nolint:errcheck // it may have ended by itself
 	for range p.lines {      //nolint:revive // until it is closed
 	}
 	p.command.Wait() //nolint:errcheck // it was killed
+	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
 }
 
 // measure asks for a score. A candidate that the rules refuse has a score of 0. After an error the process must be killed.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/testkit/hunt"
 )
@@ -18,6 +19,7 @@ const kept = 5
 type records struct {
 	worst  map[string][]found
 	faults []string
+	hours  float64                 // of the processor, that earlier searches of the file took
 	before map[string][]hunt.Genes // of the file, not measured yet
 }
 
@@ -36,6 +38,12 @@ func readRecords(file string) (*records, error) {
 	}
 	objective := ""
 	for line := range strings.Lines(string(text)) {
+		if hours, ok := strings.CutPrefix(line, hoursLine); ok {
+			if _, err := fmt.Sscan(hours, &r.hours); err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", file, line, err)
+			}
+			continue
+		}
 		if name, ok := strings.CutPrefix(line, "## "); ok {
 			objective, _, _ = strings.Cut(name, ":")
 			continue
@@ -48,6 +56,9 @@ func readRecords(file string) (*records, error) {
 	}
 	return r, nil
 }
+
+// hoursLine begins the line of a results file that adds up searches.
+const hoursLine = "Hours of the processor, all searches: "
 
 // of is the genes of an objective's records.
 func (r *records) of(objective string) (all []hunt.Genes) {
@@ -96,11 +107,12 @@ func (r *records) keep(o hunt.Objective, f found) {
 	}
 }
 
-// write writes the results file.
-func (r *records) write(file string, unit float64, measured int) error {
+// write writes the results file, of a search that used so much of the processor.
+func (r *records) write(file string, unit float64, measured int, used time.Duration) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# The worst that was found\n\nBy `make hunt` on %s/%s, %s: %d measurements in the last search. One unit is %.2f ns:\n"+
-		"a multiplication with an addition that waits for it takes 1.54 units. Times are the least of %d runs.\n", runtime.GOOS, runtime.GOARCH, runtime.Version(), measured, unit, record)
+		"a multiplication with an addition that waits for it takes %.2f units. Times are the least of %d runs.\n\n%s%.4f\n",
+		runtime.GOOS, runtime.GOARCH, runtime.Version(), measured, unit, hunt.ChainedThere, record, hoursLine, r.hours+used.Hours())
 	for _, o := range hunt.Objectives {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", o.Name, o.Unit)
 		if len(r.worst[o.Name]) == 0 {

@@ -31,6 +31,7 @@ type ChainNode struct {
 	db             *kv.DB
 	user, producer crypto.PrivateKey
 	nonce          uint64
+	options        wasm.Options
 	dir            string // to be removed; empty: none
 }
 
@@ -53,18 +54,24 @@ func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
 			return n, err
 		}
 	}
-	if n.Engine, err = wasm.New(options); err != nil {
-		return n, err
-	}
+	n.options = options
 	if n.db, err = kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}); err != nil {
 		return n, err
 	}
 	if n.store, err = chain.Open(n.db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 64 << 20}); err != nil {
 		return n, err
 	}
+	return n, n.begin()
+}
+
+// begin makes an engine and opens the ledger, as a node does at each of its starts.
+func (n *ChainNode) begin() (err error) {
+	if n.Engine, err = wasm.New(n.options); err != nil {
+		return err
+	}
 	g := n.Genesis()
 	n.Ledger, err = ledger.Open(n.store, &g, nil, n.Engine)
-	return n, err
+	return err
 }
 
 // Genesis is the chain's, the same for all nodes.
@@ -196,7 +203,13 @@ func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	for h := types.Height(1); h <= maker.Ledger.Tip().Header.Header.Height; h++ {
+	last := maker.Ledger.Tip().Header.Header.Height
+	for h := types.Height(1); h <= last; h++ {
+		if onDisk && h == last/2 {
+			if err := errors.Join(n.Engine.Close(), n.begin()); err != nil {
+				return err
+			}
+		}
 		block, err := maker.store.Block(h)
 		if err != nil {
 			return err

@@ -2,6 +2,8 @@ package hunt
 
 import (
 	"errors"
+	"flag"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"testing"
@@ -100,15 +102,22 @@ func TestCompilingIsPaid(t *testing.T) {
 	}
 }
 
+// whole has the tests take minutes for all of the corpus: `make hunt` begins with them.
+var whole = flag.Bool("whole", false, "hold nodes to each other over the whole corpus, with all contracts of each candidate")
+
 // Nodes that differ in their engines import the same chain: results, gas, receipts and roots.
 func TestNodesAgree(t *testing.T) {
+	genes, copies := append(sample(8, Code, Chain), someOf(Corpus(), 9)...), 2
+	if *whole {
+		genes, copies = append(sample(80, Code, Chain), Corpus()...), math.MaxInt
+	}
 	var all []Candidate
-	for _, g := range append(sample(8, Code, Chain), someOf(Corpus(), 9)...) {
+	for _, g := range genes {
 		c := g.Build()
 		if _, err := c.check(); err != nil {
 			continue
 		}
-		c.Copies = min(c.Copies, 2) // of a graph as many as a test has time for
+		c.Copies = min(c.Copies, copies)
 		all = append(all, c)
 	}
 	problems, err := Disagreements(all, differGas)
