@@ -76,7 +76,7 @@ func bind(fields []field, arguments []argument) *Error {
 		}
 		switch {
 		case i < 0:
-			name := string(stringText(a.name))
+			name := shown(stringText(a.name))
 			return InvalidParam(name, fmt.Sprintf("there is no parameter %q", name), "reason", "unknown")
 		case i == len(fields):
 			return InvalidParam("["+strconv.Itoa(i)+"]", fmt.Sprintf("there are more parameters than %d", i),

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -294,6 +295,17 @@ func isString(raw []byte) bool {
 // isPlain reports whether the valid JSON value raw is a string without escapes.
 func isPlain(raw []byte) bool {
 	return isString(raw) && bytes.IndexByte(raw, '\\') < 0
+}
+
+// maxShown is how many bytes of a name that a client gave an error repeats.
+const maxShown = 100
+
+// shown is a name that a client gave, as an error repeats it.
+func shown(name []byte) string {
+	if len(name) <= maxShown {
+		return string(name)
+	}
+	return strings.ToValidUTF8(string(name[:maxShown]), "") + "…"
 }
 
 // stringText returns what the JSON string raw says; raw is valid, with its quotes.

@@ -216,7 +216,7 @@ func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) 
 	case e.invalid != nil:
 		err = e.invalid
 	case m == nil:
-		err = NewError(CodeMethodNotFound, "the method does not exist", "method", string(stringText(e.method)))
+		err = NewError(CodeMethodNotFound, "the method does not exist", "method", shown(stringText(e.method)))
 	default:
 		if err = s.ready(ctx, x, e); err == nil {
 			err = s.perform(ctx, x, m, e)

@@ -422,3 +422,18 @@ func TestConcurrentServe(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// An error repeats only so much of a name that the client made up.
+func TestErrorsRepeatLittle(t *testing.T) {
+	s := newServer(t, jsonrpc.Options{})
+	long := strings.Repeat("ä", 1<<16)
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"sum","params":{"` + long + `":1}}`,
+	} {
+		got := string(s.Serve(t.Context(), []byte(body)))
+		if !strings.Contains(got, strings.Repeat("ä", 50)+"…") || len(got) > 1000 || !json.Valid([]byte(got)) {
+			t.Errorf("%d bytes: %.300s", len(got), got)
+		}
+	}
+}

@@ -134,16 +134,18 @@ func (s *shape) checkObject(text *scanner, param string) *Error {
 	for first := true; text.more('}', first); first = false {
 		name := string(stringText(text.key()))
 		if _, twice := seen[name]; twice {
-			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is there twice", name, param),
-				"reason", "duplicate", "member", name)
+			short := shown([]byte(name))
+			return InvalidParam(param, fmt.Sprintf("member %q of parameter %q is there twice", short, param),
+				"reason", "duplicate", "member", short)
 		}
 		seen[name] = struct{}{}
 		member := s.element
 		if s.members != nil {
 			var ok bool
 			if member, ok = s.members[name]; !ok {
-				return InvalidParam(param, fmt.Sprintf("parameter %q has no member %q", param, name),
-					"reason", "unknown", "member", name)
+				short := shown([]byte(name))
+				return InvalidParam(param, fmt.Sprintf("parameter %q has no member %q", param, short),
+					"reason", "unknown", "member", short)
 			}
 		}
 		if member == nil {

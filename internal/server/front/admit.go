@@ -16,6 +16,7 @@ import (
 type peer struct {
 	place  netip.Addr
 	source string
+	local  bool // on this machine
 	proxy  bool // whose X-Forwarded-For is believed
 }
 
@@ -23,6 +24,7 @@ type peer struct {
 type client struct {
 	place  netip.Addr
 	source string
+	free   bool   // of limits: a program on this machine
 	key    *key   // with a rate of its own, or nil
 	origin string // that the answer allows to read it, or empty
 }
@@ -80,16 +82,17 @@ func (s *Server) admit(h *head, p *peer, now time.Time) (client, *refusal) {
 	return c, nil
 }
 
-// clientOf is the peer, or whom a trusted proxy names: the last address of X-Forwarded-For that is no trusted proxy.
+// clientOf is the peer, or whom a trusted proxy names: the last address of X-Forwarded-For that is no trusted proxy. If
+// a proxy names nobody, or something else than an address, those who come through it are limited together.
 func (s *Server) clientOf(h *head, p *peer) client {
-	c := client{place: p.place, source: p.source}
+	c := client{place: p.place, source: p.source, free: p.local && !p.proxy}
 	if !p.proxy || len(h.forwarded) == 0 {
 		return c
 	}
 	hops := strings.Split(string(h.forwarded), ",")
 	for _, hop := range slices.Backward(hops) {
-		address, err := netip.ParseAddr(strings.TrimSpace(hop))
-		if err != nil {
+		address, ok := parseHop(strings.Trim(hop, " \t"))
+		if !ok {
 			break // whoever wrote this is not believed about those before it either
 		}
 		c.place = place(address)
@@ -99,6 +102,21 @@ func (s *Server) clientOf(h *head, p *peer) client {
 		}
 	}
 	return c
+}
+
+// parseHop reads an address as proxies write it: with brackets and a port, or without.
+func parseHop(text string) (netip.Addr, bool) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr(), true
+	}
+	if inside, ok := strings.CutPrefix(text, "["); ok {
+		text, ok = strings.CutSuffix(inside, "]")
+		if !ok {
+			return netip.Addr{}, false
+		}
+	}
+	address, err := netip.ParseAddr(text)
+	return address, err == nil
 }
 
 func (s *Server) isProxy(a netip.Addr) bool {
@@ -159,7 +177,7 @@ func (s *Server) spend(c client, calls int) {
 	}
 }
 
-func (s *Server) limits(c client) bool { return s.buckets != nil && !c.place.IsLoopback() }
+func (s *Server) limits(c client) bool { return s.buckets != nil && !c.free }
 
 // allowOrigin is what Access-Control-Allow-Origin says to a page of the origin, empty where it says nothing.
 func (s *Server) allowOrigin(origin []byte) string {

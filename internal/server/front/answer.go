@@ -38,15 +38,20 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	if refused == nil && !r.ticket.Reserve(s.context, length) {
 		refused = &errBusy
 	}
+	whole := c.end-c.start >= size+length
+	if refused != nil || whole {
+		if !c.begin() {
+			return false
+		}
+	}
 	if refused != nil {
 		refused.counted()
-		whole := c.end-c.start-size >= length
 		last = last || !whole || refused.ends()
 		ok := c.refuse(refused, who.origin, last)
 		c.start += size + min(length, c.end-c.start-size)
 		return ok && !last
 	}
-	if c.end-c.start < size+length {
+	if !whole {
 		if err := c.readBody(size, length); err != nil { // moves the buffer: h is not valid any more
 			c.fail(err)
 			return false
@@ -77,9 +82,12 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	return ok && !last
 }
 
-// readBody reads until the body is in the buffer too.
+// readBody reads until the body is in the buffer too. Until then the connection may make way for a new one.
 func (c *conn) readBody(size, length int) error {
 	c.readUntil = time.Time{}
+	if !c.park(stateReading) {
+		return errClosed
+	}
 	begin, allowed := c.server.now(), time.Duration(0)
 	for whole := size + length; c.end-c.start < whole; {
 		if most := bodyTime(c.end - c.start - size); most != allowed {
@@ -91,6 +99,9 @@ func (c *conn) readBody(size, length int) error {
 		if err := c.fill(whole); err != nil {
 			return unexpected(err)
 		}
+	}
+	if !c.begin() {
+		return errClosed
 	}
 	return nil
 }
@@ -125,6 +136,9 @@ func (c *conn) write(out []byte, h responseHead) bool {
 	text := h.append(room[:0], len(out)-headRoom, now)
 	from := headRoom - len(text)
 	copy(out[from:], text)
+	if len(out) > FreeBytes {
+		return c.writeSteadily(out[from:]) == nil
+	}
 	if c.writeUntil.Sub(now) < writeTimeout-deadlineSlack {
 		c.writeUntil = now.Add(writeTimeout)
 		if c.SetWriteDeadline(c.writeUntil) != nil {
@@ -136,6 +150,32 @@ func (c *conn) write(out []byte, h responseHead) bool {
 		c.server.counts.timeouts.Add(1)
 	}
 	return err == nil
+}
+
+// writeSteadily writes a large answer: the client must take it as steadily as a body must come.
+func (c *conn) writeSteadily(b []byte) error {
+	c.writeUntil = time.Time{}
+	err := steadily(b, c.server.now(), 0, c.SetWriteDeadline, c.Conn.Write)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.server.counts.timeouts.Add(1)
+	}
+	return err
+}
+
+// steadily writes b, of an answer that was begun at a time and of which so many bytes are written already, a second's
+// worth at a time. A client that reads nothing does not hold the memory of a large answer for longer than bodyTime.
+func steadily(b []byte, begun time.Time, written int, until func(time.Time) error, write func([]byte) (int, error)) error {
+	for len(b) > 0 {
+		if err := until(begun.Add(bodyTime(written))); err != nil {
+			return err
+		}
+		n, err := write(b[:min(bodyRate, len(b))])
+		if err != nil {
+			return err
+		}
+		b, written = b[n:], written+n
+	}
+	return nil
 }
 
 // append appends the head of an answer with a body of length bytes.

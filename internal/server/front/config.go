@@ -3,7 +3,6 @@ package front
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,7 +47,7 @@ const (
 	bodyTimeout  = 10 * time.Second // for a body, and more by what of it has come:
 	bodyRate     = 128 << 10        // bytes a second that a body must come with
 	idleTimeout  = 2 * time.Minute
-	writeTimeout = 2 * time.Minute // to take an answer
+	writeTimeout = 2 * time.Minute // to take an answer of FreeBytes; a larger one must be taken as bodies must come
 )
 
 // bodyTime is how long after its beginning more of a body must come, of which so many bytes have: a client that sends
@@ -104,7 +103,7 @@ func (c Config) Check() error {
 		err = errors.Join(err, secretErr)
 	}
 	if c.CertificateFile != "" && c.KeyFile != "" {
-		_, certificateErr := tls.LoadX509KeyPair(c.CertificateFile, c.KeyFile)
+		_, certificateErr := loadCertificate(c.CertificateFile, c.KeyFile)
 		err = errors.Join(err, certificateErr)
 	}
 	return err

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// connState is the state of a connection. Only an idle one may be closed under its loop.
+// connState is the state of a connection. One that has no complete request may be closed under its loop.
 type connState int8
 
 const (
-	stateIdle connState = iota
-	stateActive
+	stateIdle    connState = iota // nothing of a request has come
+	stateReading                  // a part of one has
+	stateActive                   // all of one
 	stateClosed
 )
 
@@ -53,9 +54,9 @@ type conn struct {
 
 	// Under the server's lock.
 	state connState
-	since time.Time // it has been idle, while it is
+	since time.Time // it has been idle or reading, while it is
 	site  *site
-	idle  link[conn] // in a list of idle ones
+	idle  link[conn] // in a list of those without a complete request
 	ripe  bool       // which is the site's
 
 	in         []byte // in[start:end] is read and not yet used; nil while nothing is
@@ -106,7 +107,7 @@ func (c *conn) loop() (handOver bool) {
 			return false
 		}
 		if !h.simple {
-			return c.Conn.SetDeadline(time.Time{}) == nil
+			return c.begin() && c.Conn.SetDeadline(time.Time{}) == nil
 		}
 		if !c.answer(&h, size) {
 			return false
@@ -117,7 +118,9 @@ func (c *conn) loop() (handOver bool) {
 				putBuffer(c.in)
 				c.in = nil
 			}
-			c.park()
+			if !c.park(stateIdle) {
+				return false
+			}
 		}
 		if c.server.draining.Load() {
 			return false
@@ -145,6 +148,9 @@ func (c *conn) readHead() (h head, size int, err error) {
 		scanned = lastLine(unread)
 		if !timed {
 			timed = true
+			if !c.park(stateReading) {
+				return h, 0, errClosed
+			}
 			if err := c.setReadDeadline(headTimeout); err != nil {
 				return h, 0, err
 			}
@@ -165,7 +171,7 @@ func lastLine(b []byte) int {
 	return 0
 }
 
-// waitForRequest waits for the first byte of a request. The connection is active from then on.
+// waitForRequest waits for the first byte of a request.
 func (c *conn) waitForRequest() error {
 	if now := c.server.now(); c.readUntil.Sub(now) < idleTimeout-deadlineSlack {
 		c.readUntil = now.Add(idleTimeout)
@@ -184,13 +190,10 @@ func (c *conn) waitForRequest() error {
 		}
 		return io.EOF // a client that goes, or stays away, between requests does nothing wrong
 	}
-	if !c.begin() {
-		return errClosed
-	}
 	return nil
 }
 
-// begin makes an idle connection active, unless the server has closed it.
+// begin makes a connection active, whose request has come as a whole, unless the server has closed it.
 func (c *conn) begin() bool {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
@@ -202,14 +205,18 @@ func (c *conn) begin() bool {
 	return true
 }
 
-// park makes an active connection idle.
-func (c *conn) park() {
+// park makes a connection idle or reading from now on, unless the server has closed it. It may make way for a new one
+// leastIdle later.
+func (c *conn) park(state connState) bool {
 	now := c.server.now()
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
-	if c.state == stateActive {
-		c.server.idlers.park(c, now)
+	if c.state == stateClosed {
+		return false
 	}
+	c.server.idlers.unpark(c)
+	c.server.idlers.park(c, state, now)
+	return true
 }
 
 // setReadDeadline sets a deadline for what has begun.

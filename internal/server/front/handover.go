@@ -145,17 +145,22 @@ func (s *Server) newFallback() *http.Server {
 		Handler: http.HandlerFunc(s.serveFallback), ReadHeaderTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeadBytes, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return s.context },
-		// What is hijacked, such as a WebSocket, stays active.
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c.(*checkedConn).conn)
+		},
+		// What is hijacked, such as a WebSocket, stays active. If the server has closed one meanwhile, answering fails.
 		ConnState: func(c net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateIdle:
-				c.(*checkedConn).park()
-			case http.StateActive:
-				c.(*checkedConn).begin() // if it was closed meanwhile, answering fails
+				c.(*checkedConn).park(stateIdle)
+			case http.StateActive: // the first byte of a request
+				c.(*checkedConn).park(stateReading)
 			}
 		},
 	}
 }
+
+type connKey struct{}
 
 // headOf is what admit must know of a request that net/http read.
 func headOf(r *http.Request) head {
@@ -172,14 +177,18 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	if h.chunked || h.upgrade {
 		w.Header().Set("Connection", "close") // see checkedConn; an answer that upgrades says otherwise
 	}
-	peer := s.peerOf(r.RemoteAddr)
-	who, refused := s.admit(&h, &peer, s.now())
+	c := r.Context().Value(connKey{}).(*conn) // see newFallback
+	if r.ContentLength == 0 {
+		c.begin() // or else when the body has come
+	}
+	who, refused := s.admit(&h, &c.peer, s.now())
 	ticket := &Ticket{server: s, who: who}
 	defer ticket.Release()
 	ctx := &request.Request{Context: r.Context(), Source: who.source, Quota: ticket}
 	defer ctx.End()
 	body := &countedBody{
 		ReadCloser: r.Body,
+		conn:       c,
 		control:    http.NewResponseController(w),
 		request:    ctx,
 		encoded:    r.Header.Get("Content-Encoding") != "",
@@ -221,11 +230,38 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx.Begin(s.now(), total)
 	r = r.WithContext(ctx)
+	r.Body = body
 	if r.Method == http.MethodPost {
 		body.ticket = ticket
+		w = &steadyWriter{ResponseWriter: w, control: body.control, now: s.now}
 	}
-	r.Body = body
 	s.config.Fallback.ServeHTTP(w, r)
+}
+
+// steadyWriter writes a large answer as conn.writeSteadily does.
+type steadyWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	now     func() time.Time
+	begun   time.Time
+	written int
+}
+
+// Unwrap is for http.ResponseController.
+func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write implements io.Writer.
+func (w *steadyWriter) Write(b []byte) (int, error) {
+	if w.begun.IsZero() {
+		w.begun = w.now()
+	}
+	before := w.written
+	err := steadily(b, w.begun, before, w.control.SetWriteDeadline, func(part []byte) (int, error) {
+		n, err := w.ResponseWriter.Write(part)
+		w.written += n
+		return n, err
+	})
+	return w.written - before, err
 }
 
 // exposed are the headers that a page may read beside those that it always may: when to come again.
@@ -275,6 +311,7 @@ func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
 // the deadline: the same one would end the handler's context.
 type countedBody struct {
 	io.ReadCloser
+	conn    *conn
 	control *http.ResponseController
 	request *request.Request
 	ticket  *Ticket       // nil where calls are not counted
@@ -294,6 +331,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		return n, b.setDeadline()
 	}
 	b.request.Begin(time.Now(), 0)
+	b.conn.begin()
 	if !b.begin.IsZero() {
 		b.begin = time.Time{}
 		if failed := b.control.SetReadDeadline(time.Time{}); failed != nil && err == io.EOF {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// leastIdle is how long a connection has had no request before it may make way for a new one. Most clients that reuse a
-// connection come back sooner.
+// leastIdle is how long a connection has had no request, or a part of one, before it may make way for a new one. Most
+// clients that reuse a connection come back sooner, and nearly all requests are sent faster.
 const leastIdle = time.Second
 
 // site is the open connections of one place.
@@ -18,19 +18,19 @@ type site struct {
 	crowd link[site] // in the list of the sites with as many
 }
 
-// idlers are the connections without a request. Every change takes constant time; the server's lock guards it.
+// idlers are the connections without a complete request: half a one must keep nobody out. Every change takes constant time; the server's lock guards it.
 type idlers struct {
 	young  link[conn]    // a list of those that were not yet found to be idle for leastIdle, the longest first
 	crowds []*link[site] // lists of the sites with one more ripe connection than the index says; the last one is not empty
 }
 
-// park makes a connection idle from now on.
-func (i *idlers) park(c *conn, now time.Time) {
-	c.state, c.since = stateIdle, now
+// park makes a connection idle or reading from now on.
+func (i *idlers) park(c *conn, state connState, now time.Time) {
+	c.state, c.since = state, now
 	i.young.add(&c.idle)
 }
 
-// unpark takes out a connection that is no longer idle.
+// unpark takes out a connection, if it is in.
 func (i *idlers) unpark(c *conn) {
 	c.idle.untie()
 	if c.ripe {

@@ -50,6 +50,8 @@ func TestIdleConnectionsMakeWay(t *testing.T) {
 		"one that was active is idle anew":   {[]any{a, b, d, leastIdle, "begin 0", "park 0", "begin 1", "park 1", "begin 2", "park 2", d}, "refused"},
 		"and makes way after the others":     {[]any{a, b, d, "begin 0", "park 0", leastIdle, d}, "1"},
 		"what became active after being old": {[]any{a, a, b, leastIdle, "begin 0", "begin 1", d}, "2"},
+		"half a request makes way":           {[]any{a, b, d, "begin 0", "begin 2", "half 1", leastIdle, d}, "1"},
+		"but not at once":                    {[]any{a, b, d, leastIdle, "half 0", "half 1", "half 2", d}, "refused"},
 		"there is room":                      {[]any{a, b, leastIdle, d}, ""},
 		"who ended made room":                {[]any{a, b, d, leastIdle, "close 1", d}, ""},
 	} {
@@ -73,7 +75,9 @@ func TestIdleConnectionsMakeWay(t *testing.T) {
 					t.Errorf("%s: %d was closed", name, which)
 				}
 			case "park":
-				conns[which].park()
+				conns[which].park(stateIdle)
+			case "half": // of a request has come
+				conns[which].park(stateReading)
 			case "close":
 				ended[conns[which]] = true
 				if err := conns[which].Close(); err != nil {
@@ -158,11 +162,17 @@ func TestHandedConnectionsMakeWay(t *testing.T) {
 // parked waits until so many connections are idle: net/http says so after the client has its answer.
 func (o *opener) parked(t *testing.T, count int) {
 	t.Helper()
+	o.await(t, stateIdle, count)
+}
+
+// await waits until so many connections are in a state.
+func (o *opener) await(t *testing.T, state connState, count int) {
+	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		o.mu.Lock()
 		n := 0
 		for c := range o.conns {
-			if c.state == stateIdle {
+			if c.state == state {
 				n++
 			}
 		}
@@ -172,7 +182,52 @@ func (o *opener) parked(t *testing.T, count int) {
 		}
 		runtime.Gosched()
 	}
-	t.Fatalf("there are never %d idle connections", count)
+	t.Fatalf("there are never %d connections in state %d", count, state)
+}
+
+// Connections with half a request keep nobody out: half a head or half a body, on both ways.
+func TestHalfRequestsMakeWay(t *testing.T) {
+	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for name, test := range map[string]struct {
+		whole, half string
+		state       connState
+	}{
+		"half a head":                 {"", "POST / HTTP/1.1\r\nHost: loc", stateReading},
+		"half a body":                 {"", post("{}")[:len(post("{}"))-1], stateReading},
+		"half a head after a request": {post("{}"), "POST / HTTP/1.1\r\nHost: loc", stateReading},
+		"half a head to net/http":     {post("{}", odd), "POST / HTTP/1.1\r\nHost: loc", stateIdle}, // which tells of whole heads
+		"half a body to net/http":     {"", post("{}", odd)[:len(post("{}", odd))-1], stateReading},
+		"no chunk":                    {"", chunked, stateReading},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const most = 3
+			o := newOpener(t, Config{MaxConnections: most})
+			address := serve(t, o.Server)
+			var halves []*rawClient
+			for range most {
+				c := dial(t, address)
+				if test.whole != "" {
+					c.send(test.whole)
+					c.read()
+				}
+				c.send(test.half)
+				halves = append(halves, c)
+			}
+			o.await(t, test.state, most)
+			o.pass(leastIdle)
+			next := dial(t, address)
+			next.send(post("{}"))
+			if got := next.read(); got.status != 200 {
+				t.Errorf("%+v", got)
+			}
+			if stats := o.Stats(); stats.Displaced != 1 || stats.TooManyConnections != 0 {
+				t.Errorf("%+v", stats)
+			}
+			for _, c := range halves {
+				_ = c.Close()
+			}
+		})
+	}
 }
 
 // Whatever happens, the one that makes way is the longest idle of a site that has most to give.
@@ -237,7 +292,7 @@ func TestWhoMakesWay(t *testing.T) {
 			"park": func(r *rapid.T) {
 				if c := pick(); since[c].IsZero() {
 					since[c] = o.now()
-					c.park()
+					c.park(rapid.SampledFrom([]connState{stateIdle, stateReading}).Draw(r, "state"))
 				}
 			},
 			"close": func(r *rapid.T) {

@@ -36,7 +36,7 @@ type keys map[[sha256.Size]byte]*key
 // readKeys reads a file of API keys: `name:key` or `name:sha256:digest` a line, and after a space `rate=N` where
 // the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are skipped.
 func readKeys(file string) (keys, error) {
-	content, err := readSecret(file)
+	content, err := ReadSecret(file)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,11 @@ func (k *key) spend(cost float64) {
 	k.bucket.spend(cost)
 }
 
-// readSecret reads a file that only its owner may read.
-func readSecret(file string) ([]byte, error) {
+// maxSecretBytes bounds a file with a secret.
+const maxSecretBytes = 1 << 20
+
+// ReadSecret reads a file of at most 1 MiB that only its owner may read.
+func ReadSecret(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func readSecret(file string) ([]byte, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s may be read by others than its owner: chmod 600 it", file)
 	}
-	if info.Size() > 1<<20 {
+	if info.Size() > maxSecretBytes {
 		return nil, fmt.Errorf("%s is larger than 1 MiB", file)
 	}
 	return os.ReadFile(file)
@@ -123,7 +126,7 @@ func readSecret(file string) ([]byte, error) {
 
 // readJWTSecret reads the secret of HS256 tokens: 32 bytes in hex, 0x or not (the form of Ethereum's engine API).
 func readJWTSecret(file string) ([]byte, error) {
-	content, err := readSecret(file)
+	content, err := ReadSecret(file)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,13 @@ const issuedWithin = time.Minute
 // without an expiry, it was issued within a minute.
 func checkJWT(token string, secret []byte, now func() time.Time) bool {
 	var claims jwt.RegisteredClaims
-	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return secret, nil },
+	key := func(t *jwt.Token) (any, error) {
+		if _, ok := t.Header["crit"]; ok {
+			return nil, jwt.ErrTokenUnverifiable // it asks for what is not understood here (RFC 7515, 4.1.11)
+		}
+		return secret, nil
+	}
+	_, err := jwt.ParseWithClaims(token, &claims, key,
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithTimeFunc(now))
 	switch {
 	case err != nil:

@@ -192,7 +192,7 @@ func (t *Ticket) Shrink(body int) {
 }
 
 func (t *Ticket) joinPlace() {
-	if t.place == nil && !t.who.place.IsLoopback() {
+	if t.place == nil && !t.who.free {
 		t.place = t.server.memory.join(t.who.place)
 	}
 }

@@ -22,7 +22,8 @@ import (
 
 // ticketFrom is a ticket of an address.
 func ticketFrom(s *Server, address string) *Ticket {
-	return &Ticket{server: s, who: client{place: netip.MustParseAddr(address)}}
+	place := netip.MustParseAddr(address)
+	return &Ticket{server: s, who: client{place: place, free: place.IsLoopback()}}
 }
 
 // Whatever is reserved, grows, shrinks and ends in any order, the sum stays within the bound and a place within its

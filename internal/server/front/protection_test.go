@@ -16,6 +16,8 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -112,6 +114,46 @@ func TestStuckReader(t *testing.T) {
 		t.Errorf("deadline %v, %+v", c.writeTime, stats)
 	}
 }
+
+// A large answer must be taken as steadily as a body must come.
+func TestStuckReaderOfALargeAnswer(t *testing.T) {
+	large := post(strings.Repeat("x", 3*bodyRate))
+	c, stats := script(t, true, large)
+	if c.writeTime != bodyTimeout || stats.Timeouts != 1 || stats.Open != 0 || stats.Memory != 0 {
+		t.Errorf("deadline %v, %+v", c.writeTime, stats)
+	}
+	c, stats = script(t, false, large)
+	if c.writeTime != bodyTimeout+3*time.Second || stats.Timeouts != 0 || c.written.Len() < 3*bodyRate {
+		t.Errorf("deadline %v, %d bytes, %+v", c.writeTime, c.written.Len(), stats)
+	}
+}
+
+// What net/http answers must be taken as steadily.
+func TestStuckReaderOfNetHTTP(t *testing.T) {
+	s := prepare(t, Config{})
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	var deadlines []time.Duration
+	w := &steadyWriter{ResponseWriter: httptest.NewRecorder(), now: s.now}
+	w.control = http.NewResponseController(deadlined{w.ResponseWriter, func(at time.Time) { deadlines = append(deadlines, at.Sub(now)) }})
+	for range 2 {
+		if n, err := w.Write(make([]byte, bodyRate+1)); n != bodyRate+1 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	}
+	want := []time.Duration{bodyTimeout, bodyTimeout + time.Second, bodyTimeout + time.Second, bodyTimeout + 2*time.Second}
+	if !slices.Equal(deadlines, want) {
+		t.Errorf("deadlines %v, want %v", deadlines, want)
+	}
+}
+
+// deadlined is a ResponseWriter that tells of its deadlines.
+type deadlined struct {
+	http.ResponseWriter
+	set func(time.Time)
+}
+
+func (d deadlined) SetWriteDeadline(at time.Time) error { d.set(at); return nil }
 
 // A large body is not given memory before it comes.
 func TestMemoryFollowsTheBody(t *testing.T) {
@@ -370,6 +412,15 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: %v", name, ok)
 		}
 	}
+	critical := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{ExpiresAt: in(time.Second)})
+	critical.Header["crit"] = []string{"exp"}
+	token, err := critical.SignedString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.authorize([]byte("Bearer " + token)); ok {
+		t.Error("a token that asks for what is not understood is taken")
+	}
 	if _, err := readJWTSecret(write(t, "jwt", "abcd", 0o600)); err == nil {
 		t.Error("a short secret is taken")
 	}
@@ -445,6 +496,13 @@ func TestTLS(t *testing.T) {
 		if got := c.read(); got.body != "127.0.0.1 {}" {
 			t.Errorf("%+v", got)
 		}
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open := Config{RPC: echo{}, Fallback: echo{}, CertificateFile: cert, KeyFile: key}
+	if _, err := New(open); err == nil || open.Check() == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that others may read: %v", err)
 	}
 	old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
 	if conn, err := tls.Dial("tcp", address, old); err == nil {

@@ -201,7 +201,7 @@ func (s *Server) open(netConn net.Conn) *conn {
 // register enters a connection, instead of a displaced one where there are too many.
 func (s *Server) register(c *conn) (displaced *conn, ok bool) {
 	place := c.peer.place
-	bounded := place.IsValid() && !place.IsLoopback() && !c.peer.proxy
+	bounded := place.IsValid() && !c.peer.local && !c.peer.proxy
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining.Load() {
@@ -228,7 +228,7 @@ func (s *Server) register(c *conn) (displaced *conn, ok bool) {
 	at.open++
 	c.site, c.idle.owner = at, c
 	s.conns[c] = struct{}{}
-	s.idlers.park(c, s.now())
+	s.idlers.park(c, stateIdle, s.now())
 	s.running.Add(1)
 	return displaced, true
 }
@@ -253,7 +253,7 @@ func (s *Server) peerOf(address string) peer {
 		return peer{source: address} // a transport without addresses
 	}
 	p := place(at.Addr())
-	return peer{place: p, source: sourceText(p), proxy: s.isProxy(at.Addr())}
+	return peer{place: p, source: sourceText(p), local: at.Addr().Unmap().IsLoopback(), proxy: s.isProxy(at.Addr())}
 }
 
 // forget is the end of a connection.

@@ -271,15 +271,47 @@ func TestRateLimit(t *testing.T) {
 			{"{}", "1.1.1.1", 200, ""}, {"[{},{},{},{}]", "1.1.1.1", 200, ""}, // 3 − 1 − 4 = −2
 			{"{}", "1.1.1.1", 429, "6"}, {"{}", "1.1.1.2", 200, ""},
 			{"{}", "2001:db8::1", 200, ""}, {"[{},{}]", "2001:db8::2", 200, ""}, {"{}", "2001:db8:0:0:f::", 429, "2"}, {"{}", "2001:db8:0:1::", 200, ""},
-			{"[{},{},{},{}]", "127.0.0.1", 200, ""}, {"{}", "127.0.0.1", 200, ""}, // loopback
+			{"[{},{},{},{}]", "127.0.0.1", 200, ""}, {"{}", "127.0.0.1", 429, "4"}, // a proxy has no more than others
 		} {
 			c.send(post(test.body, field, "X-Forwarded-For: "+test.from))
 			if got := c.read(); got.status != test.status || got.header.Get("Retry-After") != test.wait {
 				t.Fatalf("%s: request %d: %+v", field, i, got)
 			}
 		}
-		if s.Stats().RateLimited != 2 {
+		if s.Stats().RateLimited != 3 {
 			t.Errorf("%+v", s.Stats())
+		}
+	}
+}
+
+// Whoever comes through a trusted proxy is limited by the address that the proxy names, however it writes that, or else
+// by the proxy's; only a program on this machine that comes by itself is not.
+func TestWhoIsLimited(t *testing.T) {
+	s := prepare(t, Config{Rate: Rate{1, 2}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}})
+	for _, test := range []struct {
+		peer, forwarded string
+		place           string
+		free            bool
+	}{
+		{"127.0.0.1:7", "192.0.2.7", "192.0.2.7", false},
+		{"127.0.0.1:7", "192.0.2.7:8080", "192.0.2.7", false},
+		{"127.0.0.1:7", "6.6.6.6, [2001:db8::1]:443", "2001:db8::", false},
+		{"127.0.0.1:7", "[2001:db8::1]", "2001:db8::", false},
+		{"127.0.0.1:7", "192.0.2.7:80, 10.1.1.1:90", "192.0.2.7", false},
+		{"127.0.0.1:7", "[2001:db8::1", "127.0.0.1", false},
+		{"127.0.0.1:7", "unknown", "127.0.0.1", false},
+		{"127.0.0.1:7", "_hidden:1, 10.0.0.2", "10.0.0.2", false},
+		{"127.0.0.1:7", "", "127.0.0.1", false},
+		{"127.0.0.1:7", "127.0.0.1", "127.0.0.1", false},
+		{"10.0.0.1:7", "", "10.0.0.1", false},
+		{"127.0.0.2:7", "192.0.2.7", "127.0.0.2", true},
+		{"[::1]:7", "", "::", true},
+		{"192.0.2.9:7", "192.0.2.7", "192.0.2.9", false},
+	} {
+		p := s.peerOf(test.peer)
+		who := s.clientOf(&head{forwarded: []byte(test.forwarded)}, &p)
+		if who.place.String() != test.place || who.free != test.free || s.limits(who) == test.free {
+			t.Errorf("%s for %q: %v, free %t", test.peer, test.forwarded, who.place, who.free)
 		}
 	}
 }

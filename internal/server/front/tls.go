@@ -2,18 +2,28 @@ package front
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"os"
 )
 
 // watchCertificate loads the certificate, and again when its files change.
 func watchCertificate(config Config) (*watched[tls.Certificate], error) {
-	return watch(config.Log, func() (tls.Certificate, error) {
-		certificate, err := tls.LoadX509KeyPair(config.CertificateFile, config.KeyFile)
-		if err != nil {
-			err = fmt.Errorf("certificate %s with key %s: %w", config.CertificateFile, config.KeyFile, err)
-		}
-		return certificate, err
-	}, config.CertificateFile, config.KeyFile)
+	load := func() (tls.Certificate, error) { return loadCertificate(config.CertificateFile, config.KeyFile) }
+	return watch(config.Log, load, config.CertificateFile, config.KeyFile)
+}
+
+// loadCertificate reads a certificate, and its key, which only its owner may read.
+func loadCertificate(certificateFile, keyFile string) (certificate tls.Certificate, err error) {
+	public, err := os.ReadFile(certificateFile)
+	secret, secretErr := ReadSecret(keyFile)
+	if err = errors.Join(err, secretErr); err == nil {
+		certificate, err = tls.X509KeyPair(public, secret)
+	}
+	if err != nil {
+		err = fmt.Errorf("certificate %s with key %s: %w", certificateFile, keyFile, err)
+	}
+	return certificate, err
 }
 
 // tlsConfig is TLS 1.2 or later with a certificate from files.
