@@ -26,14 +26,6 @@ const (
 	maxCachedTips = 1 << 20
 )
 
-func (s *Server) getMempoolStats(context.Context, api.NoParams) (api.MempoolStats, error) {
-	stats := s.pool.Stats()
-	return api.MempoolStats{
-		PendingCount: uint64(stats.Count), TotalGas: stats.Gas, BackpressureActive: stats.BackPressure,
-		OldestTxAgeSecs: uint64(stats.Oldest.Seconds()),
-	}, nil
-}
-
 func (s *Server) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket, error) {
 	tip := s.ledger.Tip()
 	header, p := tip.Header.Header, tip.Parameters

@@ -344,7 +344,3 @@ func (s *Server) methods() []method {
 		bind(s, api.DevFund, s.devFund).in(nil),
 	)
 }
-
-func (s *Server) discover(context.Context, api.NoParams) (api.Document, error) {
-	return s.document, nil
-}

@@ -1,0 +1,33 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// GetEvents finds events of contracts.
+var (
+	GetEvents = define[GetEventsParams, []Event]("svc_getEvents",
+		"Events that match a filter, ascending by block, transaction and log index. A further page begins at the cursor of the last item; an empty page is the end.",
+		ErrOutOfRange, ErrBadCursor, ErrPruned, ErrTimeUp)
+)
+
+// Bounds of [GetEvents].
+const (
+	DefaultEvents  = 1000
+	MaxEvents      = 10_000
+	MaxEventTopics = 1 + types.MaxLogTopics
+)
+
+// GetEventsParams are the parameters of [GetEvents].
+type GetEventsParams struct {
+	Filter EventFilter `json:"filter" doc:"which events; without members all"`
+}
+
+// EventFilter says which events are asked. An event matches that matches every member given.
+type EventFilter struct {
+	ContractID *types.ContractID `json:"contract_id,omitempty" doc:"only of this contract"`
+	EventName  *string           `json:"event_name,omitempty" doc:"only of this name"`
+	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"the first height; by default the first that is kept"`
+	ToBlock    *types.Height     `json:"to_block,omitempty" doc:"the last height; by default the latest"`
+	Topics     []*types.Digest   `json:"topics,omitempty" doc:"the topics that they begin with, the first the SHA-256 of the name; null stands for any"`
+	Limit      *uint64           `json:"limit,omitempty" doc:"at most so many, 1 to 10,000; 1,000 by default"`
+	Cursor     string            `json:"cursor,omitempty" doc:"the cursor of the last item seen: only what comes after it"`
+}

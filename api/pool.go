@@ -1,0 +1,49 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// Methods on the transactions that wait for a block.
+var (
+	GetPendingTransactions = define[PendingTransactionsParams, []PendingTransaction]("svc_getPendingTransactions",
+		"What is in the mempool: of one sender ascending by nonce, else the newest first.", ErrWrongNetwork, ErrOutOfRange)
+	GetMempoolStats = define[NoParams, MempoolStats]("svc_getMempoolStats", "How full the mempool is.")
+)
+
+// Bounds of [GetPendingTransactions].
+const (
+	DefaultPending = 100
+	MaxPending     = 2000 // over what the pool takes of one sender
+)
+
+// PendingTransactionsParams are the parameters of [GetPendingTransactions].
+type PendingTransactionsParams struct {
+	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"which transactions; by default of all senders"`
+}
+
+// PendingFilter says which pending transactions are asked.
+type PendingFilter struct {
+	Sender string  `json:"sender,omitempty" doc:"only of this account: a taproot address, or a public key in hex"`
+	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 2,000; 100 by default"`
+}
+
+// PendingTransaction is an item of the result of [GetPendingTransactions]: what a list shows. [GetTransactionByHash] has the rest.
+type PendingTransaction struct {
+	Hash                 types.TxID    `json:"hash" doc:"the transaction's hash"`
+	From                 types.Account `json:"from" doc:"the sender"`
+	To                   types.Account `json:"to" doc:"as of the transaction"`
+	Nonce                Quantity      `json:"nonce" doc:"the sender's count of transactions before it"`
+	Type                 string        `json:"type" doc:"transfer, deploy, call or configure"`
+	Value                Quantity      `json:"value" doc:"the native amount moved"`
+	GasLimit             Quantity      `json:"gasLimit" doc:"the most gas that it may use"`
+	MaxFeePerGas         Quantity      `json:"maxFeePerGas" doc:"the most it pays per gas"`
+	MaxPriorityFeePerGas Quantity      `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
+	Executable           bool          `json:"executable" doc:"whether a block may take it; else it is held for an earlier nonce or for balance"`
+}
+
+// MempoolStats is the result of [GetMempoolStats].
+type MempoolStats struct {
+	PendingCount       uint64    `json:"pending_count" doc:"transactions in the pool"`
+	TotalGas           types.Gas `json:"total_gas" doc:"the sum of their gas limits"`
+	BackpressureActive bool      `json:"backpressure_active" doc:"whether the pool refuses new transactions"`
+	OldestTxAgeSecs    uint64    `json:"oldest_tx_age_secs" doc:"seconds since the oldest came"`
+}

@@ -1,0 +1,22 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// Methods that send and try transactions.
+var (
+	SendRawTransaction = define[RawTransactionParams, types.TxID]("svc_sendRawTransaction",
+		"Submits a signed transaction to the mempool and gives its hash.", admissionErrors...)
+	SendRawTransactionSync = define[RawTransactionParams, Receipt]("svc_sendRawTransactionSync",
+		"Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most.",
+		with(admissionErrors, ErrTimeUp)...)
+	Call = define[RawTransactionParams, Data]("svc_call",
+		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked.",
+		callErrors...)
+	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",
+		"The gas limit that a transaction needs on the latest state, with a reserve of 5 %.", callErrors...)
+)
+
+// RawTransactionParams are the parameters of the methods that take an encoded transaction.
+type RawTransactionParams struct {
+	Transaction Data `json:"transaction" doc:"bincode(SignedTransaction); without the signature's 64 bytes where none is needed"`
+}

@@ -1,0 +1,52 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// TraceTransaction follows a transaction.
+var (
+	TraceTransaction = define[TransactionParams, *Trace]("svc_traceTransaction",
+		"What an included transaction did, call by call; null when it is not included. Its block is executed again up to it.",
+		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
+)
+
+// Trace is what a transaction did: the result of [TraceTransaction].
+type Trace struct {
+	GasUsed   Quantity   `json:"gasUsed" doc:"the gas that the transaction used"`
+	Status    Status     `json:"status" doc:"success or failed"`
+	Error     *string    `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	Root      *TraceCall `json:"root" doc:"the call that it made; null where no contract ran"`
+	Truncated bool       `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
+}
+
+// TraceCall is a call of a contract in a [Trace]. What a call that failed did is shown too; it is undone.
+type TraceCall struct {
+	Contract types.ContractID    `json:"contract" doc:"the contract"`
+	Function string              `json:"function" doc:"the function's name"`
+	Args     Data                `json:"args" doc:"the arguments"`
+	Value    Quantity            `json:"value" doc:"the native amount that came with the call"`
+	Gas      Quantity            `json:"gas" doc:"the gas that it could use"`
+	GasUsed  Quantity            `json:"gasUsed" doc:"the gas that it used, the calls below included"`
+	Output   Data                `json:"output" doc:"what it returned, or the revert data"`
+	Error    *string             `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	HostGas  map[string]Quantity `json:"hostGas" doc:"the gas that host functions took by their names, without that of the calls below"`
+	Storage  []TraceWrite        `json:"storage" doc:"what it wrote to its storage, in order"`
+	Events   []TraceEvent        `json:"events" doc:"what it emitted, in order"`
+	Debug    []string            `json:"debug" doc:"what it said with the host function debug, in order"`
+	Calls    []TraceCall         `json:"calls" doc:"the calls that it made, in order"`
+	Caller   types.Account       `json:"caller" doc:"who called"`
+	View     bool                `json:"view" doc:"whether it ran in view context"`
+}
+
+// TraceWrite is a write to storage in a [TraceCall].
+type TraceWrite struct {
+	Key Data `json:"key" doc:"the storage key"`
+	Old Data `json:"old" doc:"the value before; 0x where there was none"`
+	New Data `json:"new" doc:"the value after; 0x where it was deleted"`
+}
+
+// TraceEvent is an event in a [TraceCall].
+type TraceEvent struct {
+	Name   string         `json:"eventName" doc:"the event's name"`
+	Topics []types.Digest `json:"topics" doc:"its own topics"`
+	Data   Data           `json:"data" doc:"its data"`
+}

@@ -1,0 +1,138 @@
+package api
+
+import "github.com/cairn-chain/cairn/types"
+
+// Methods on included transactions, and on one wherever it is.
+var (
+	GetTransactionByHash = define[TransactionParams, *Transaction]("svc_getTransactionByHash",
+		"A pending or included transaction; null when it is neither.")
+	GetTransactionReceipt = define[TransactionParams, *Receipt]("svc_getTransactionReceipt",
+		"The receipt of an included transaction; null while it is pending or unknown.")
+	GetTransactionStatus = define[TransactionParams, TransactionStatus]("svc_getTransactionStatus",
+		"Where a transaction is: pending, success, failed or unknown.")
+	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
+		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
+		ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
+	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
+		"The included transaction in which an account used a nonce; null where none that this node keeps did.",
+		ErrWrongNetwork, ErrOutOfRange)
+	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
+		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
+)
+
+// Bounds of [GetTransactionsByAddress] and [ListRecentTransactions]; MaxPageBytes is that of every page.
+const (
+	DefaultTransactionsPage   = 100
+	MaxTransactionsPage       = 1000
+	DefaultRecentTransactions = 50
+	MaxRecentTransactions     = 1000
+	MaxPageBytes              = 8 << 20
+	MaxNonceSearch            = 10_000 // of an account's newest transactions
+)
+
+// TransactionParams are the parameters of the methods on one transaction.
+type TransactionParams struct {
+	Hash types.TxID `json:"hash" doc:"the transaction's hash"`
+}
+
+// GetTransactionsByAddressParams are the parameters of [GetTransactionsByAddress].
+type GetTransactionsByAddressParams struct {
+	Account string          `json:"account" doc:"a taproot address, or a public key in hex"`
+	Page    TransactionPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+}
+
+// TransactionPage says which part of a list is asked.
+type TransactionPage struct {
+	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
+	Before string  `json:"before,omitempty" doc:"the cursor of the last item seen"`
+}
+
+// TransactionByNonceParams are the parameters of [GetTransactionByNonce].
+type TransactionByNonceParams struct {
+	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
+	Nonce   Quantity `json:"nonce" doc:"the nonce; the search ends with an error after the 10,000 newest transactions of the account"`
+}
+
+// ListRecentTransactionsParams are the parameters of [ListRecentTransactions].
+type ListRecentTransactionsParams struct {
+	Limit *uint64 `json:"limit" jsonrpc:"optional" doc:"at most so many, 1 to 1,000; 50 by default"`
+}
+
+// Transaction is the result of [GetTransactionByHash].
+type Transaction struct {
+	Hash                 types.TxID        `json:"hash" doc:"the transaction's hash"`
+	From                 types.Account     `json:"from" doc:"the sender"`
+	To                   types.Account     `json:"to" doc:"the recipient, the called or the created contract; of a configure the sender"`
+	Value                Quantity          `json:"value" doc:"the native amount moved"`
+	GasLimit             Quantity          `json:"gasLimit" doc:"the most gas that it may use"`
+	GasPrice             Quantity          `json:"gasPrice" doc:"the price paid per gas; the max fee while pending"`
+	Nonce                Quantity          `json:"nonce" doc:"the sender's count of transactions before it"`
+	BlockHeight          *types.Height     `json:"blockHeight" doc:"the height of its block; null while pending"`
+	BlockHash            *types.BlockHash  `json:"blockHash" doc:"the hash of its block; null while pending"`
+	Status               Status            `json:"status" doc:"pending, success or failed"`
+	Type                 string            `json:"type" doc:"transfer, deploy, call or configure"`
+	MaxFeePerGas         Quantity          `json:"maxFeePerGas" doc:"the most it pays per gas"`
+	MaxPriorityFeePerGas Quantity          `json:"maxPriorityFeePerGas" doc:"the most of that which goes to the fee recipient"`
+	Input                *Input            `json:"input" doc:"what the payload carries besides value; null of a transfer"`
+	TransactionIndex     *uint32           `json:"transactionIndex" doc:"its place in the block; null while pending"`
+	Signature            Data              `json:"signature" doc:"the sender's BIP-340 signature"`
+	Error                *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	Contract             *types.ContractID `json:"contract,omitempty" doc:"of a deploy: the contract that it creates"`
+	Cursor               string            `json:"cursor,omitempty" doc:"in a list: where the next page begins"`
+}
+
+// Input is what a transaction's payload carries besides its value.
+type Input struct {
+	Function   *string           `json:"function,omitempty" doc:"of a call: the function's name"`
+	Args       *Data             `json:"args,omitempty" doc:"of a call or deploy: the arguments"`
+	Name       *string           `json:"name,omitempty" doc:"of a deploy: the contract's name"`
+	CodeHash   *types.CodeHash   `json:"codeHash,omitempty" doc:"of a deploy: the SHA-256 of the code"`
+	CodeSize   *uint64           `json:"codeSize,omitempty" doc:"of a deploy: the code's length in bytes"`
+	Parameters *types.Parameters `json:"parameters,omitempty" doc:"of a configure: the new parameters"`
+}
+
+// Status is where a transaction is.
+type Status string
+
+// The statuses of a transaction.
+const (
+	StatusPending Status = "pending" // in the pool
+	StatusSuccess Status = "success" // included, and did what it was to do
+	StatusFailed  Status = "failed"  // included, and failed
+	StatusUnknown Status = "unknown" // neither in the pool nor included, as far as this node knows
+)
+
+// Receipt is the result of [GetTransactionReceipt].
+type Receipt struct {
+	TransactionHash   types.TxID        `json:"transactionHash" doc:"the transaction's hash"`
+	BlockHeight       types.Height      `json:"blockHeight" doc:"the height of its block"`
+	BlockHash         types.BlockHash   `json:"blockHash" doc:"the hash of its block"`
+	Status            Quantity          `json:"status" doc:"0x1 success, 0x0 failed"`
+	GasUsed           Quantity          `json:"gasUsed" doc:"the gas that it used"`
+	ContractAddress   *types.ContractID `json:"contractAddress" doc:"of a deploy that succeeded: the contract; null otherwise"`
+	Logs              []Log             `json:"logs" doc:"the events that it emitted"`
+	TransactionIndex  uint32            `json:"transactionIndex" doc:"its place in the block"`
+	EffectiveGasPrice Quantity          `json:"effectiveGasPrice" doc:"the price paid per gas"`
+	ReturnData        Data              `json:"returnData" doc:"what it returned, or the revert data of a failed one"`
+	Error             *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	From              types.Account     `json:"from" doc:"the sender"`
+	To                types.Account     `json:"to" doc:"as of the transaction"`
+}
+
+// Log is an event in a [Receipt].
+type Log struct {
+	Address     types.ContractID `json:"address" doc:"the contract that emitted it; zero for a payment made by code"`
+	Topics      []Data           `json:"topics" doc:"SHA-256 of the event's name, then its own topics"`
+	Data        Data             `json:"data" doc:"the event's data"`
+	EventName   string           `json:"eventName" doc:"the event's name"`
+	LogIndex    uint32           `json:"logIndex" doc:"its place among the block's events"`
+	BlockHeight types.Height     `json:"blockHeight" doc:"the height of the block"`
+}
+
+// TransactionStatus is the result of [GetTransactionStatus].
+type TransactionStatus struct {
+	Status        Status        `json:"status" doc:"pending, success, failed or unknown"`
+	BlockHeight   *types.Height `json:"blockHeight" doc:"the height of its block; null unless included"`
+	Confirmations uint64        `json:"confirmations" doc:"blocks from its own to the latest, both counted; 0 unless included"`
+	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+}

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// View calls of contracts.
+var (
+	ViewCall = define[ViewCallParams, Data]("svc_viewCall",
+		"Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives the bytes that it returns.",
+		viewErrors...)
+	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
+		"Makes view calls after one block, each independent of the others, and gives their results in the order of the calls. All see one height.",
+		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
+)
+
+// MaxViewCalls bounds [BatchViewCall].
+const MaxViewCalls = 64
+
+// ViewCallParams are the parameters of [ViewCall].
+type ViewCallParams struct {
+	Contract types.ContractID `json:"contract" doc:"the contract"`
+	Function string           `json:"function" doc:"the function's name"`
+	Args     LooseData        `json:"args" jsonrpc:"optional" doc:"the arguments: JSON in hex, none for a function without"`
+	Block    BlockRef         `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
+}
+
+// BatchViewCallParams are the parameters of [BatchViewCall].
+type BatchViewCallParams struct {
+	Calls []ViewCallItem `json:"calls" doc:"the calls, 64 at most"`
+	Block BlockRef       `json:"block" jsonrpc:"optional" doc:"the block after which, for all; the latest by default"`
+}
+
+// ViewCallItem is a call of [BatchViewCall].
+type ViewCallItem struct {
+	Contract types.ContractID `json:"contract_id" doc:"the contract"`
+	Function string           `json:"function" doc:"the function's name"`
+	Args     LooseData        `json:"args,omitempty" doc:"the arguments: JSON in hex, none for a function without"`
+}
+
+// ViewResult is an item of the result of [BatchViewCall].
+type ViewResult struct {
+	Success bool           `json:"success" doc:"whether the call returned"`
+	Result  Data           `json:"result" doc:"what it returned; of a call that reverted the revert data"`
+	Error   *jsonrpc.Error `json:"error,omitempty" doc:"why it failed: code, message and data, as svc_viewCall fails"`
+}
