@@ -111,3 +111,9 @@ function least(a: bigint, b: bigint | undefined): bigint {
 function greatest(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
+
+/** capped are terms that pay at most a cap per gas, where there is one. */
+export function capped(terms: Terms, cap: bigint | undefined): Terms {
+  if (cap === undefined || terms.maxFeePerGas <= cap) return terms;
+  return { ...terms, maxFeePerGas: cap, maxPriorityFeePerGas: terms.maxPriorityFeePerGas < cap ? terms.maxPriorityFeePerGas : cap };
+}

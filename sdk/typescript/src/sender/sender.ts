@@ -1,25 +1,13 @@
-import type { Call, Client } from "../client.js";
-import { HttpError, ProtocolError, RpcError, UnreachableError } from "../errors.js";
+import type { Client } from "../client.js";
 import type { Receipt, rpc } from "../index.js";
-import { from32, toHex, type Account, type Hash } from "../hex.js";
-import { Signal } from "../signal.js";
-import { decodeTransaction, encodePayload, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
-import { Job, SenderError, Settled, digestOf, restore, type Done, type SendOptions } from "./job.js";
-import { prepare, raised, sweep, sweepAgain, transient, values, type Terms } from "./prepare.js";
-import { realTime, type Sent, type SenderOptions, type Time } from "./options.js";
-import { MemoryStore, type Entry, type Store } from "./store.js";
-
-/** Bounds of what is sent: how many go in one request, their bytes, and how far nonces go beyond those in blocks. */
-const MAX_BATCH = 256;
-const MAX_BATCH_BYTES = 2 << 20;
-const WINDOW = 1000n;
-const RESYNC = 30_000;
-const FILL_AFTER = 500;
-const HOLD = 100;
-const REPLACE_AFTER = 3n;
-const OWN_IDS = "cairn:";
-/** refusals that say that a nonce is not what it was taken for */
-const PLACES = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
+import { from32, toHex, type Account } from "../hex.js";
+import type { Signal } from "../signal.js";
+import type { Payload, Signer } from "../transaction.js";
+import { Job, SenderError, digestOf, type Done, type SendOptions } from "./job.js";
+import type { Sent, SenderOptions } from "./options.js";
+import { values } from "./prepare.js";
+import { OWN_IDS, Pump, type SenderStatus } from "./pump.js";
+import { MemoryStore } from "./store.js";
 
 /**
  * createSender makes the sender of a signer's account; there must be one only of an account. It takes up what the store's journal has
@@ -31,52 +19,25 @@ export async function createSender(client: Client, signer: Signer, options: Send
   ]));
   const store = options.store ?? new MemoryStore();
   const entries = await store.open({ genesis: info.genesisHash, account: signer.account });
-  return new Sender(client, signer, chainId, store, options, entries);
+  return new Sender(client, new Pump(client, signer, chainId, store, options, entries));
 }
 
 /** Sender sends the transactions of one account for many callers at once. */
 export class Sender {
-  /** whether the node answers, and since when not, in milliseconds of the clock */
-  readonly status = new Signal<{ state: "open" } | { state: "reconnecting"; since: number; cause: unknown }>({ state: "open" });
-  readonly account: Account;
-  #jobs = new Map<string, Job>();
-  #done: Map<string, Done>;
-  #slots = new Map<bigint, Job>();
-  #queue: Job[] = [];
-  #base = 0n;
-  #height = 0n;
-  /** what the pool has at nonces that are not ours */
-  #foreign = new Map<bigint, Hash>();
-  #resyncAt = 0;
-  #pollAt = 0;
-  #gapSince: number | undefined;
-  #failures = 0;
-  /** until when nothing new is sent, because a job came back to the queue */
-  #holdUntil = 0;
-  #closed: SenderError | undefined;
-  #woken = new Settled<void>();
-  #loop: Promise<void>;
-  readonly #time: Time;
+  readonly #client: Client;
+  readonly #pump: Pump;
 
-  constructor(
-    readonly client: Client,
-    readonly signer: Signer,
-    readonly chainId: bigint,
-    readonly store: Store,
-    readonly options: SenderOptions,
-    entries: Entry[],
-  ) {
-    this.account = signer.account;
-    this.#time = options.time ?? realTime;
-    const { open, done } = restore(entries);
-    this.#done = done;
-    for (const job of open) {
-      this.#jobs.set(job.id, job);
-      const other = this.#slots.get(job.nonce!);
-      if (other) throw new SenderError("bad_journal", `the journal has ${other.id} and ${job.id} at nonce ${job.nonce}`);
-      this.#slots.set(job.nonce!, job);
-    }
-    this.#loop = this.#run();
+  constructor(client: Client, pump: Pump) {
+    this.#client = client;
+    this.#pump = pump;
+  }
+
+  /** status is whether the node answers, and since when not, in milliseconds of the clock. */
+  get status(): Signal<SenderStatus> {
+    return this.#pump.status;
+  }
+  get account(): Account {
+    return this.#pump.account;
   }
 
   /**
@@ -95,17 +56,17 @@ export class Sender {
 
   /** close stops. What is open stays in the journal: the next sender takes it up; promises of it reject here. */
   async close(): Promise<void> {
-    this.#stop(new SenderError("closed", "the sender is closed"));
-    await this.#loop;
+    this.#pump.stop(new SenderError("closed", "the sender is closed"));
+    await this.#pump.ended;
   }
 
   #enqueue(options: SendOptions, digest: `0x${string}`, make: (id: string, digest: `0x${string}`) => Job): Sent {
-    if (this.#closed) throw this.#closed;
+    if (this.#pump.closed) throw this.#pump.closed;
     if (options.id === "" || options.id?.startsWith(OWN_IDS)) {
       throw new SenderError("bad_id", `an id is not empty and does not begin with ${OWN_IDS}`);
     }
     const id = options.id ?? OWN_IDS + crypto.randomUUID();
-    const known = this.#jobs.get(id) ?? this.#done.get(id);
+    const known = this.#pump.jobs.get(id) ?? this.#pump.done.get(id);
     if (known && known.digest !== digest) throw new SenderError("idempotency_conflict", `${id} was sent with something else`);
     if (known instanceof Job) {
       known.options = options; // those of a job from the journal are not in it
@@ -113,9 +74,7 @@ export class Sender {
     }
     if (known) return this.#wasSent(known);
     const job = make(id, digest);
-    this.#jobs.set(id, job);
-    this.#queue.push(job);
-    this.#wake();
+    this.#pump.add(job);
     return this.#sent(job);
   }
 
@@ -125,7 +84,7 @@ export class Sender {
   }
 
   #wasSent(done: Done): Sent {
-    const client = this.client;
+    const client = this.#client;
     let receipt: Promise<Receipt> | undefined;
     const ask = (): Promise<Receipt> => (receipt ??= client.receipt(done.hash));
     return {
@@ -138,378 +97,7 @@ export class Sender {
 
   async #final(receipt: Promise<Receipt>, level: "included" | "proven" = "included"): Promise<Receipt> {
     const got = await receipt;
-    if (level === "proven") await this.client.proven(got.blockHeight);
+    if (level === "proven") await this.#client.proven(got.blockHeight);
     return got;
   }
-
-  #wake(): void {
-    this.#woken.resolve();
-  }
-
-  #stop(error: SenderError): void {
-    this.#closed ??= error;
-    this.#wake();
-  }
-
-  /** run is all that the sender does, one thing after the other: there are never two requests that could overtake each other. */
-  async #run(): Promise<void> {
-    try {
-      while (!this.#closed) {
-        this.#woken = new Settled<void>();
-        await this.#attempt();
-        if (!this.#closed) await this.#time.sleep(this.#pause(), this.#woken.promise);
-      }
-    } catch (error) {
-      this.#closed ??= new SenderError("failed", "the sender stopped: its journal or signer failed", { cause: error });
-    }
-    for (const job of this.#jobs.values()) {
-      job.accepted.reject(this.#closed);
-      job.receipt.reject(this.#closed);
-    }
-    await this.store.close();
-  }
-
-  /** attempt does what is due. A node that does not answer is asked again later; any other error ends the sender. */
-  async #attempt(): Promise<void> {
-    const now = this.#time.now();
-    try {
-      if (now >= this.#resyncAt && (this.#slots.size > 0 || this.#queue.length > 0)) await this.#resync();
-      await this.#post();
-      if (this.#slots.size > 0 && this.#time.now() >= this.#pollAt) await this.#settle();
-      this.#failures = 0;
-      if (this.status.value.state !== "open") this.status.set({ state: "open" });
-    } catch (error) {
-      const ofNode = [UnreachableError, HttpError, RpcError, ProtocolError];
-      if (!ofNode.some((kind) => error instanceof kind)) throw error;
-      this.#failures++;
-      this.#resyncAt = now + this.#backoff(error);
-      if (this.status.value.state === "open") this.status.set({ state: "reconnecting", since: now, cause: error });
-    }
-  }
-
-  #backoff(error: unknown): number {
-    const asked = error instanceof HttpError ? error.retryAfter : undefined;
-    return asked !== undefined ? asked * 1000 : Math.min(200 * 2 ** (this.#failures - 1), 10_000);
-  }
-
-  /** pause is how long there is nothing to do, in milliseconds. */
-  #pause(): number {
-    const now = this.#time.now();
-    if (this.#failures > 0) return Math.max(this.#resyncAt - now, 0);
-    if (this.#mayTake()) return 0;
-    if (this.#slots.size === 0 && this.#queue.length === 0) return Infinity;
-    const times = [this.#resyncAt, ...[...this.#slots.values()].map((job) => job.due)];
-    if (this.#slots.size > 0) times.push(this.#pollAt);
-    if (this.#queue.length > 0 && this.#holdUntil > now) times.push(this.#holdUntil);
-    if (this.#gapSince !== undefined) times.push(this.#gapSince + FILL_AFTER);
-    return Math.max(Math.min(...times) - now, 0);
-  }
-
-  /** resync learns where the account is: what blocks have used, and what the pool has of ours and of others. */
-  async #resync(): Promise<void> {
-    const [base, pending, height] = values<[bigint, rpc.PendingTransaction[], bigint]>(await this.client.post([
-      { method: "svc_getTransactionCount", params: [this.account, "latest"] },
-      { method: "svc_getPendingTransactions", params: [{ sender: this.account, limit: 2000 }] },
-      { method: "svc_blockNumber", params: [] },
-    ]));
-    const now = this.#time.now();
-    this.#resyncAt = now + RESYNC;
-    this.#height = height;
-    this.#base = base;
-    this.#foreign.clear();
-    const pool = new Map(pending.map((tx) => [tx.nonce, tx.hash]));
-    for (const [nonce, job] of this.#slots) {
-      const hash = pool.get(nonce);
-      job.pooled = hash !== undefined && job.versions.some((v) => v.hash === hash);
-      if (job.pooled) this.#accept(job, hash!);
-      else if (nonce >= base && job.due === Infinity) job.due = now;
-    }
-    for (const [nonce, hash] of pool) if (!this.#slots.has(nonce)) this.#foreign.set(nonce, hash);
-    this.#pollAt = now;
-  }
-
-  /** post sends what is due again, and with it what is new: prepared, given nonces, signed and on disk before. */
-  async #post(): Promise<void> {
-    const now = this.#time.now();
-    this.#fill(now);
-    const fresh = await this.#sign(await this.#terms(this.#take()));
-    const entries = fresh.map((job): Entry => {
-      const { raw, hash } = job.latest;
-      return { type: "signed", id: job.id, digest: job.digest, nonce: String(job.nonce), raw: toHex(raw), hash };
-    });
-    if (entries.length > 0) await this.store.append(entries);
-    const due = [...this.#slots.values()].filter((job) => job.due <= now).sort((a, b) => (a.nonce! < b.nonce! ? -1 : 1));
-    if (due.length === 0 || this.#closed) return;
-    const batch = due.slice(0, MAX_BATCH);
-    await this.#deliver(batch);
-  }
-
-  async #deliver(batch: Job[]): Promise<void> {
-    let answers: unknown[];
-    try {
-      answers = await this.client.post(batch.map((job): Call => ({ method: "svc_sendRawTransaction", params: [toHex(job.latest.raw)] })));
-    } catch (error) {
-      const untaken = error instanceof HttpError && [401, 403, 413, 415, 429].includes(error.status);
-      if (!untaken) for (const job of batch) job.out = true;
-      throw error;
-    }
-    const refused = batch.map((job, i) => ({ job, error: this.#answered(job, answers[i]) })).filter(({ error }) => error !== undefined);
-    if (refused.length === 0) return;
-    // On disk before anybody is told: else a restart could send what its caller takes for refused.
-    await this.store.append(refused.map(({ job, error }) => ({ type: "refused", id: job.id, reason: error!.reason! })));
-    for (const { job, error } of refused.reverse()) this.#refuse(job, error!); // the first comes first again
-  }
-
-  /** answered takes in what the node said of a job's bytes. It gives the error where they are with nobody and leave their nonce. */
-  #answered(job: Job, answer: unknown): RpcError | undefined {
-    const now = this.#time.now();
-    job.due = Infinity;
-    if (!(answer instanceof Error)) {
-      this.#accept(job, answer as Hash);
-      return undefined;
-    }
-    const reason = answer instanceof RpcError ? answer.reason : undefined;
-    if (reason === "already_known") {
-      this.#accept(job, job.latest.hash);
-      return undefined;
-    }
-    if (answer instanceof RpcError && reason !== undefined && reason !== "time" && transient.includes(reason)) {
-      const seconds = answer.data["retryAfterSeconds"];
-      job.due = now + (typeof seconds === "number" ? seconds * 1000 : 1000);
-      return undefined;
-    }
-    if (reason === undefined || reason === "primary_unreachable" || reason === "time") { // no word on whether it has the bytes
-      job.out = true;
-      job.due = now + 1000;
-      return undefined;
-    }
-    if (PLACES.includes(reason)) this.#resyncAt = now;
-    if (job.out) { // its bytes may be with somebody: it stays until a block uses the nonce
-      if (reason === "nonce_too_high") job.due = now + 1000;
-      return undefined;
-    }
-    return answer as RpcError;
-  }
-
-  /** refuse takes a job from its nonce: back to the queue where another nonce or fee may help. */
-  #refuse(job: Job, error: RpcError): void {
-    this.#slots.delete(job.nonce!);
-    job.release();
-    const dearer = error.is("fee_too_low") && !job.tooCheap; // once: where a cap is too low it stays so
-    if (!PLACES.includes(String(error.reason)) && !dearer) {
-      this.#reject(job, error);
-      return;
-    }
-    job.tooCheap = dearer;
-    this.#holdUntil = this.#time.now() + HOLD;
-    this.#queue.unshift(job);
-  }
-
-  #accept(job: Job, hash: Hash): void {
-    job.out = job.pooled = true;
-    job.due = Infinity;
-    if (job.since === 0n) job.since = this.#height;
-    job.accepted.resolve(hash);
-    if (job.id.startsWith(`${OWN_IDS}filler`)) this.options.onFiller?.(hash);
-  }
-
-  #reject(job: Job, error: unknown): void {
-    this.#jobs.delete(job.id);
-    job.accepted.reject(error);
-    job.receipt.reject(error);
-  }
-
-  /** take takes from the queue what may go now: a sweep alone, and only when nothing is open. */
-  #take(): Job[] {
-    if (!this.#mayTake()) return [];
-    if (this.#queue[0]!.sweepTo !== undefined) return this.#queue.splice(0, 1);
-    const taken: Job[] = [];
-    let [bytes, nonce] = [0, this.#free(this.#base)];
-    while (this.#queue[0] && this.#queue[0].sweepTo === undefined && taken.length < MAX_BATCH && nonce - this.#base < WINDOW) {
-      bytes += 200 + encodePayload(this.#queue[0].payload!).length;
-      if (bytes > MAX_BATCH_BYTES && taken.length > 0) break;
-      taken.push(this.#queue.shift()!);
-      nonce = this.#free(nonce + 1n);
-    }
-    return taken;
-  }
-
-  #mayTake(): boolean {
-    const next = this.#queue[0];
-    if (!next || this.#time.now() < this.#holdUntil) return false;
-    if (next.sweepTo !== undefined) return this.#slots.size === 0;
-    const sweeping = [...this.#slots.values()].some((job) => job.sweepTo !== undefined);
-    return !sweeping && this.#free(this.#base) - this.#base < WINDOW;
-  }
-
-  /** free is the lowest nonce from one on that is neither ours nor another's. */
-  #free(from: bigint): bigint {
-    let nonce = from;
-    while (this.#slots.has(nonce) || this.#foreign.has(nonce)) nonce++;
-    return nonce;
-  }
-
-  /** terms prepares jobs that have no nonce yet: what fails here used nothing. */
-  async #terms(jobs: Job[]): Promise<[Job, Terms][]> {
-    if (jobs.length === 0) return [];
-    const ready: [Job, Terms][] = [];
-    try {
-      const first = jobs[0]!;
-      const terms = first.sweepTo
-        ? [await sweep(this.client, this.account, first.sweepTo)]
-        : await prepare(this.client, this.chainId, this.account, jobs);
-      for (const [i, job] of jobs.entries()) {
-        const found = terms[i]!;
-        if (!(found instanceof RpcError)) ready.push([job, this.#capped(found)]);
-        else if (found.reason !== undefined && transient.includes(found.reason)) throw found;
-        else this.#reject(job, found);
-      }
-      return ready;
-    } catch (error) {
-      const open = jobs.filter((job) => this.#jobs.has(job.id));
-      if (error instanceof SenderError) for (const job of open) this.#reject(job, error);
-      else this.#queue.unshift(...open);
-      if (error instanceof SenderError) return [];
-      throw error;
-    }
-  }
-
-  #capped(terms: Terms): Terms {
-    const cap = this.options.maxFeeCap;
-    if (cap === undefined || terms.maxFeePerGas <= cap) return terms;
-    return { ...terms, maxFeePerGas: cap, maxPriorityFeePerGas: terms.maxPriorityFeePerGas < cap ? terms.maxPriorityFeePerGas : cap };
-  }
-
-  /** sign gives jobs the lowest free nonces and signs them. */
-  async #sign(prepared: [Job, Terms][]): Promise<Job[]> {
-    const signed: Job[] = [];
-    let nonce = this.#base;
-    for (const [job, terms] of prepared) {
-      nonce = this.#free(nonce);
-      try {
-        await this.#addVersion(job, nonce, terms);
-      } catch (error) {
-        if (error instanceof SenderError) throw error;
-        this.#reject(job, error); // its payload has no encoding, or the signer refuses
-        continue;
-      }
-      job.nonce = nonce;
-      job.due = 0;
-      this.#slots.set(nonce, job);
-      signed.push(job);
-    }
-    return signed;
-  }
-
-  async #addVersion(job: Job, nonce: bigint, terms: Terms): Promise<void> {
-    const tx: Transaction = { version: 1, chainId: this.chainId, sender: this.account, nonce, ...terms };
-    const { raw, hash } = await signTransaction(tx, this.signer);
-    job.versions.push({ raw, hash, tx: decodeTransaction(raw) });
-    job.payload = terms.payload;
-  }
-
-  /** fill puts a transfer of nothing to oneself at a nonce that nobody uses, if others wait behind it and no job comes. */
-  #fill(now: number): void {
-    const gap = this.#free(this.#base);
-    const behind = [...this.#slots].some(([nonce, job]) => nonce > gap && job.out);
-    if (!behind || this.#queue.length > 0) {
-      this.#gapSince = undefined;
-      return;
-    }
-    this.#gapSince ??= now;
-    if (now - this.#gapSince < FILL_AFTER) return;
-    this.#gapSince = undefined;
-    const payload: Payload = { type: "transfer", to: this.account, value: 0n };
-    const job = new Job(`${OWN_IDS}filler:${crypto.randomUUID()}`, digestOf({ payload }), payload, {});
-    this.#jobs.set(job.id, job);
-    this.#queue.push(job);
-  }
-
-  /** settle looks whether blocks have what is open, and replaces what they leave out. */
-  async #settle(): Promise<void> {
-    const [base, height] = values<[bigint, bigint]>(await this.client.post([
-      { method: "svc_getTransactionCount", params: [this.account, "latest"] }, { method: "svc_blockNumber", params: [] },
-    ]));
-    this.#pollAt = this.#time.now() + (this.options.poll ?? 500);
-    if (base < this.#base) this.#resyncAt = this.#time.now(); // a development chain went back, or another node answers
-    this.#base = base;
-    this.#height = height;
-    for (const nonce of this.#foreign.keys()) if (nonce < base) this.#foreign.delete(nonce);
-    const used = [...this.#slots.values()].filter((job) => job.nonce! < base).sort((a, b) => (a.nonce! < b.nonce! ? -1 : 1));
-    for (let at = 0; at < used.length; at += MAX_BATCH) await this.#conclude(used.slice(at, at + MAX_BATCH));
-    await this.#replace();
-  }
-
-  /** conclude finds the receipts of jobs whose nonces blocks have used. */
-  async #conclude(jobs: Job[]): Promise<void> {
-    const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
-    const receipts = values<(Receipt | null)[]>(await this.client.post(
-      versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })),
-    ));
-    const found: [Job, Receipt][] = [];
-    receipts.forEach((receipt, i) => {
-      if (receipt?.transactionHash === versions[i]!.version.hash) found.push([versions[i]!.job, receipt]);
-    });
-    const entries = found.map(([job, receipt]): Done => ({
-      type: "done", id: job.id, digest: job.digest, hash: receipt.transactionHash, height: receipt.blockHeight,
-      status: receipt.status === 1n ? 1 : 0,
-    }));
-    if (entries.length > 0) await this.store.append(entries);
-    for (const [i, [job, receipt]] of found.entries()) {
-      this.#slots.delete(job.nonce!);
-      this.#jobs.delete(job.id);
-      this.#done.set(job.id, entries[i]!);
-      job.accepted.resolve(receipt.transactionHash);
-      job.receipt.resolve(receipt);
-    }
-    const settled = new Set(found.map(([job]) => job));
-    for (const job of jobs) if (!settled.has(job)) await this.#displaced(job);
-  }
-
-  /**
-   * displaced asks what used the nonce of a job without a receipt. Only a transaction of another's shows that ours can never be
-   * included; without one the job waits, as it may have been paid.
-   */
-  async #displaced(job: Job): Promise<void> {
-    const [answer] = await this.client.post([{ method: "svc_getTransactionByNonce", params: [this.account, job.nonce!] }]);
-    const other = answer instanceof RpcError ? null : values<[rpc.Transaction | null]>([answer])[0];
-    if (!other || other.blockHash === null || other.nonce !== job.nonce || other.from !== this.account) {
-      if (!job.undecided) this.options.onUndecided?.(job.id);
-      job.undecided = true;
-      return;
-    }
-    if (job.versions.some((version) => version.hash === other.hash)) return; // its receipt comes with the next look
-    await this.store.append([{ type: "refused", id: job.id, reason: "displaced" }]);
-    this.#slots.delete(job.nonce!);
-    job.release();
-    if (this.options.onDisplaced === "reject") {
-      this.#reject(job, new SenderError("displaced", `${other.hash} used the nonce of ${job.id}`));
-    } else {
-      this.#queue.unshift(job);
-    }
-  }
-
-  /** replace raises the fees of what blocks have left out: the lowest nonce, and what pays less than the next base fee. */
-  async #replace(): Promise<void> {
-    const waiting = [...this.#slots.values()].filter((job) => {
-      return job.pooled && job.nonce! >= this.#base && this.#height - job.since >= REPLACE_AFTER;
-    });
-    if (waiting.length === 0) return;
-    const [prices] = values<[rpc.GasPriceInfo]>(await this.client.post([{ method: "svc_gasPrice", params: [] }]));
-    const entries: Entry[] = [];
-    for (const job of waiting) {
-      job.since = this.#height;
-      if (job.nonce !== this.#base && job.latest.tx.maxFeePerGas >= prices.base_fee) continue;
-      const cap = job.options.maxFee ?? this.options.maxFeeCap;
-      const terms = job.sweepTo ? sweepAgain(job.latest.tx, prices) : raised(job.latest.tx, prices, cap);
-      if (!terms) continue;
-      const { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
-      await this.#addVersion(job, job.nonce!, { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas });
-      job.due = 0;
-      const { raw, hash } = job.latest;
-      entries.push({ type: "version", id: job.id, nonce: String(job.nonce), raw: toHex(raw), hash });
-    }
-    if (entries.length > 0) await this.store.append(entries);
-  }
 }
-

@@ -1,0 +1,38 @@
+import { RpcError } from "../errors.js";
+import type { Hash } from "../hex.js";
+import type { Job } from "./job.js";
+import { transient } from "./prepare.js";
+
+/** PLACES are refusals that say that a nonce is not what it was taken for. */
+export const PLACES = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
+
+/** Answer is what an answer to a job's bytes means: at most one of accepted and refused; neither where they may be with somebody. */
+export interface Answer {
+  accepted?: Hash;
+  /** they are with nobody, and leave their nonce */
+  refused?: RpcError;
+  /** the account's nonces are not what they were taken for */
+  misplaced?: boolean;
+}
+
+/** readAnswer tells what the node's answer means, and sets when the same bytes are due again. */
+export function readAnswer(job: Job, answer: unknown, now: number): Answer {
+  job.due = Infinity;
+  if (!(answer instanceof Error)) return { accepted: answer as Hash };
+  const reason = answer instanceof RpcError ? answer.reason : undefined;
+  if (reason === "already_known") return { accepted: job.latest.hash };
+  if (answer instanceof RpcError && reason !== undefined && reason !== "time" && transient.includes(reason)) {
+    const seconds = answer.data["retryAfterSeconds"];
+    job.due = now + (typeof seconds === "number" ? seconds * 1000 : 1000);
+    return {};
+  }
+  if (reason === undefined || reason === "primary_unreachable" || reason === "time") { // no word on whether it has the bytes
+    job.out = true;
+    job.due = now + 1000;
+    return {};
+  }
+  const misplaced = PLACES.includes(reason);
+  if (!job.out) return { refused: answer as RpcError, misplaced };
+  if (reason === "nonce_too_high") job.due = now + 1000; // its bytes may be with somebody: it stays until a block uses the nonce
+  return { misplaced };
+}
