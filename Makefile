@@ -8,7 +8,8 @@ BATCHES ?= 100000
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/cairn
+build: ## build bin/cairn, with the verifier of proofs for the explorer's pages in it
+	sh proof/wasm/build.sh internal/server/explorer/verifier
 	go build -trimpath -o bin/cairn ./cmd/cairn
 
 release: ## make the files of release VERSION into dist/, signed with KEY if there is one (from a clone without changes; needs npm)

@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/server/explorer"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -44,6 +45,7 @@ func newDev() *cobra.Command {
 		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
 		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", proofSettings: defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
 	}
+	settings.Explorer = true
 	return withSettings(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
@@ -86,6 +88,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		RPCAddr:    settings.RPCAddr,
 		HTTP:       http,
 		SlowReader: settings.SlowReader,
+		Explorer:   settings.Explorer,
 		AdminAddr:  settings.AdminAddr,
 		AdminHosts: settings.AdminHost,
 	}
@@ -115,7 +118,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	accounts := developmentAccounts(development)
-	if err := printDev(printer, n, accounts, dir); err != nil {
+	if err := printDev(printer, n, accounts, dir, settings.Explorer); err != nil {
 		return errors.Join(err, n.Close())
 	}
 	return run(command.Context(), n, settings.ReadyFile, accounts)
@@ -152,7 +155,7 @@ func newDevelopmentAccount(key crypto.PrivateKey) developmentAccount {
 	}
 }
 
-func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccount, dir string) error {
+func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccount, dir string, explores bool) error {
 	where := dir
 	if dir == "" {
 		where = "in memory"
@@ -170,9 +173,12 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 			t.Line("dev%-4d %s  10000 coins\n        public key  %s\n        private key %s", i, a.Address, a.PublicKey, a.PrivateKey)
 		}
 		t.Line("")
-		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "OpenRPC", Value: result.RPC + "/openrpc.json"},
-			output.Field{Name: "health", Value: result.Admin + "/health"}, output.Field{Name: "chain id", Value: result.ChainID},
-			output.Field{Name: "data", Value: where})
+		fields := []output.Field{{Name: "JSON-RPC", Value: result.RPC}, {Name: "OpenRPC", Value: result.RPC + "/openrpc.json"}}
+		if explores {
+			fields = append(fields, output.Field{Name: "explorer", Value: result.RPC + explorer.Path})
+		}
+		t.Fields(append(fields, output.Field{Name: "health", Value: result.Admin + "/health"},
+			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "data", Value: where})...)
 		t.Line("\nThese keys are public: never send anything of value to them. Try: cairn send dev1 1.5 --from dev0\n")
 	})
 }

@@ -30,6 +30,7 @@ type httpSettings struct {
 	SlowReader     time.Duration `setting:"slow-reader-time" usage:"how long a subscriber may take to read a message until it is dropped"`
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
 	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
+	Explorer       bool          `setting:"explorer" usage:"serve the block explorer under /explorer/ on the address of JSON-RPC"`
 	AdminHost      []string      `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
 	TrustedProxy   []string      `setting:"trusted-proxy" usage:"address or network of a proxy whose X-Forwarded-For is believed; may be repeated"`
 }

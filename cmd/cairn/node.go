@@ -234,7 +234,9 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 		SyncJournal: s.Journal == "sync",
 		Log:         log,
 	}
-	config.Serving = node.Serving{RPCAddr: s.RPCAddr, SlowReader: s.SlowReader, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost}
+	config.Serving = node.Serving{
+		RPCAddr: s.RPCAddr, SlowReader: s.SlowReader, Explorer: s.Explorer, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
+	}
 	config.Snapshots.Interval, config.Snapshots.Count = s.Snapshots, int(s.SnapshotsOf)
 	config.Traces.Endpoint, config.Traces.Every = s.OTLP, s.TraceEvery
 	if err := s.check(); err != nil {

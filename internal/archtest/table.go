@@ -89,6 +89,7 @@ var rows = map[string][]string{
 	"internal/server/admin":     {},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
+	"internal/server/explorer":  {},
 	"internal/server/front":     {"internal/server/request"},
 	"internal/server/telemetry": {"internal/build"},
 
@@ -104,7 +105,7 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/build", "internal/datadir", "internal/machine", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"cmd/cairn":             {"internal/build", "internal/datadir", "internal/machine", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/explorer", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Makes the files of a release; a module of its own.
 	"tools/release": {},

@@ -79,6 +79,7 @@ type Serving struct {
 	RPCAddr    string
 	HTTP       front.Config  // limits and protection of the public server; the node sets what it serves
 	SlowReader time.Duration // that a subscriber may take to read a message, 0 for the default
+	Explorer   bool          // whether the public address serves the block explorer
 	ViewGas    types.Gas     // execution gas of a call that is not sent, 0 for the default
 	AdminAddr  string
 	AdminHosts []string // names that the admin address answers to beside local names and addresses, or "*"

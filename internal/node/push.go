@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
+	"github.com/cairn-chain/cairn/internal/server/explorer"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/request"
@@ -29,12 +30,20 @@ func (n *Node) newPush() *push.Server {
 }
 
 // public is what the public address serves beside POST /.
-func (n *Node) public() http.Handler {
+func (n *Node) public() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/ws", n.push)
 	if n.snapshots != nil {
 		mux.Handle(snapshot.PathPrefix, snapshots.Handler(n.snapshots))
 	}
 	mux.Handle("/", n.rpc)
-	return mux
+	if n.config.Explorer {
+		pages, err := explorer.New()
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle(explorer.Path, pages)
+		mux.Handle("/{$}", explorer.Front(n.rpc))
+	}
+	return mux, nil
 }

@@ -62,8 +62,12 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 
 // newFront makes the public server: JSON-RPC, and what else is reachable on its address.
 func (n *Node) newFront() (*front.Server, error) {
+	public, err := n.public()
+	if err != nil {
+		return nil, err
+	}
 	config := n.config.HTTP
-	config.RPC, config.Fallback, config.Log = n.rpc.Calls(), n.public(), n.config.Log
+	config.RPC, config.Fallback, config.Log = n.rpc.Calls(), public, n.config.Log
 	return front.New(config)
 }
 

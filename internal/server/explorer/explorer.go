@@ -1,0 +1,172 @@
+// Package explorer serves the block explorer: pages that a browser runs against the node that they came from. Their sources
+// are in web/explorer, which writes dist.
+package explorer
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Path is where the pages are on the node's address.
+const Path = "/explorer/"
+
+// dist is what web/explorer/build.sh writes. The folder verifier has the verifier of proofs only where `make build` has put it
+// there: it is larger than all of the rest.
+//
+//go:embed dist verifier
+var embedded embed.FS
+
+// The policy lets the pages run nothing but their own files, ask nobody but their own node, and make no markup of any text
+// (Content Security Policy 3, Trusted Types). A worker obeys the policy of its own file, so all have it.
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types cairn-worker"
+
+var headers = map[string]string{
+	"Content-Security-Policy":      policy,
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+}
+
+// file is one that is served.
+type file struct {
+	content    []byte
+	compressed func() ([]byte, error) // with gzip, made when it is first asked for
+	mediaType  string
+	tag        string // ETag (RFC 9110)
+}
+
+// Handler serves the files below [Path]. A path that is no file's is a page of the explorer's, which its program shows.
+type Handler struct {
+	files map[string]*file
+}
+
+// New returns a handler of the embedded files.
+func New() (*Handler, error) {
+	dist, err := fs.Sub(embedded, "dist")
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{files: map[string]*file{}}
+	if err := h.add(dist, ""); err != nil {
+		return nil, err
+	}
+	if h.files["index.html"] == nil {
+		return nil, fmt.Errorf("explorer: there is no index.html in dist: run web/explorer/build.sh")
+	}
+	verifier, err := fs.Sub(embedded, "verifier")
+	if err != nil {
+		return nil, err
+	}
+	return h, h.add(verifier, "verifier/")
+}
+
+// add reads the files of a tree; their names begin with prefix.
+func (h *Handler) add(tree fs.FS, prefix string) error {
+	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		h.files[prefix+name] = newFile(name, content)
+		return nil
+	})
+}
+
+func newFile(name string, content []byte) *file {
+	digest := sha256.Sum256(content)
+	return &file{
+		content: content, compressed: sync.OnceValues(func() ([]byte, error) { return compress(content) }),
+		mediaType: cmp.Or(mediaTypes[path.Ext(name)], "text/plain; charset=utf-8"), tag: `"` + hex.EncodeToString(digest[:8]) + `"`,
+	}
+}
+
+func compress(content []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = writer.Write(content)
+	}
+	if err == nil {
+		err = writer.Close()
+	}
+	return packed.Bytes(), err
+}
+
+// mediaTypes are those of the files that are served; package mime would go by the machine's tables.
+var mediaTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".wasm": "application/wasm",
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range headers {
+		w.Header().Set(name, value)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "The explorer's files are read only.", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, Path)
+	f := h.files[name]
+	switch {
+	case f == nil && strings.Contains(name, "."):
+		http.Error(w, "There is no such file.", http.StatusNotFound)
+		return
+	case f == nil:
+		f = h.files["index.html"]
+	}
+	f.serve(w, r, strings.HasPrefix(name, "assets/"))
+}
+
+// serve answers with the file. What has its content's hash in its name never changes.
+func (f *file) serve(w http.ResponseWriter, r *http.Request, named bool) {
+	w.Header().Set("Content-Type", f.mediaType)
+	w.Header().Set("ETag", f.tag)
+	w.Header().Set("Vary", "Accept-Encoding")
+	w.Header().Set("Cache-Control", "no-cache")
+	if named {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	content := f.content
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if packed, err := f.compressed(); err == nil {
+			w.Header().Set("Content-Encoding", "gzip")
+			content = packed
+		} // else it is served as it is: writing to memory fails only where that is short
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content)) // it answers If-None-Match by the ETag
+}
+
+// Front gives a browser that asks for a page at / the explorer, and all else to next.
+func Front(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+			http.Redirect(w, r, Path, http.StatusFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

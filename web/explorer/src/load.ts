@@ -1,0 +1,91 @@
+// What a page asks the node for.
+import { RpcError, UnreachableError } from "cairn-sdk";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** Loaded is what useLoad has so far; the last value stays while the next one comes. */
+export interface Loaded<T> {
+  value: T | undefined;
+  error: unknown;
+  reload(): void;
+}
+
+/** How often a busy node is asked again, and how often what changes with each block is, in milliseconds. */
+const RETRIES = [1000, 2000, 4000];
+const REFRESH = 1000;
+
+/** Loading asks for one thing again and again, one time after the other, and tells what came. */
+class Loading<T> {
+  #running = false;
+  #again = false;
+  #begun = 0;
+  #timer = 0;
+  ended = false;
+
+  constructor(
+    readonly load: () => Promise<T>,
+    readonly tell: (value: T) => void,
+    readonly fail: (error: unknown) => void,
+  ) {}
+
+  /** refresh asks now, or once the last answer is there and some time has gone by. */
+  refresh(): void {
+    if (this.#running || this.#timer) {
+      this.#again = true;
+      return;
+    }
+    this.#timer = window.setTimeout(() => void this.#run(0), Math.max(0, this.#begun + REFRESH - Date.now()));
+  }
+
+  end(): void {
+    this.ended = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #run(tried: number): Promise<void> {
+    this.#timer = 0;
+    this.#running = true;
+    this.#again = false;
+    this.#begun = Date.now();
+    let retry = 0;
+    try {
+      const value = await this.load();
+      if (!this.ended) this.tell(value);
+    } catch (error) {
+      if (error instanceof RpcError && error.is("busy")) retry = RETRIES[tried] ?? 0;
+      if (!this.ended && !retry) this.fail(error);
+    }
+    this.#running = false;
+    if (this.ended) return;
+    if (retry) this.#timer = window.setTimeout(() => void this.#run(tried + 1), retry);
+    else if (this.#again) this.refresh();
+  }
+}
+
+/**
+ * useLoad loads what key names. What follows an @ in the key only says that it may have changed: then it is loaded again, once a second at
+ * most. A busy node is asked again a few times, and what was loaded stays while the node does not answer.
+ */
+export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
+  const page = key.split("@")[0]!;
+  const [state, setState] = useState<{ page: string; value?: T; error?: unknown }>({ page: "" });
+  const [again, setAgain] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  const loading = useRef<Loading<T> | null>(null);
+  useEffect(() => {
+    const fail = (error: unknown): void => {
+      const stays = (old: { page: string; value?: T }): boolean => old.page === page && old.value !== undefined;
+      setState((old) => (stays(old) && error instanceof UnreachableError ? old : { page, error }));
+    };
+    const mine = new Loading(
+      () => latest.current(),
+      (value) => setState({ page, value }),
+      fail,
+    );
+    loading.current = mine;
+    return () => mine.end();
+  }, [page, again]);
+  useEffect(() => loading.current?.refresh(), [key, again]);
+  const mine = state.page === page ? state : { value: undefined, error: undefined };
+  return { value: mine.value, error: mine.error, reload: () => setAgain(again + 1) };
+}

@@ -1,0 +1,167 @@
+// The node that the pages came from: calls, and what it says of itself as it goes on.
+import { signal } from "@preact/signals";
+import { createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "cairn-sdk";
+import { join, type Header } from "./rows";
+
+export const client = createClient(new URL("/", location.href).href);
+
+export const info = signal<rpc.NodeInfo | null>(null);
+/** what stops the pages from beginning at all */
+export const refused = signal<unknown>(null);
+export const blocks = signal<readonly Header[]>([]);
+export const sync = signal<rpc.SyncStatus | null>(null);
+export const stream = signal<StreamStatus>({ state: "catching-up" });
+/** the height that the chain was taken back to, until somebody reads it */
+export const takenBack = signal<number | null>(null);
+/** Unix seconds, which moves once a second */
+export const now = signal(Math.floor(Date.now() / 1000));
+
+export const DEVELOPMENT = 31337;
+export const network = (): Network => info.value?.network ?? "regtest";
+export const isDevelopment = (): boolean => info.value?.chainId === DEVELOPMENT;
+
+const FIRST = 256;
+const RENDER = 250; // milliseconds from one drawing of new blocks to the next
+
+/** headersOf are the blocks of a range, without their transactions. */
+export async function headersOf(from: number, to: number): Promise<rpc.Block[]> {
+  if (to < from) return [];
+  const items = await client.call("svc_getBlocks", { from_height: from, to_height: to, headers_only: true });
+  return items.flatMap(({ block }) => (block ? [block] : []));
+}
+
+const times = new Map<number, Promise<rpc.Block | undefined>>();
+
+/** headerOf is the block of a height without its transactions. Those that were read are kept: lists show their times. */
+export function headerOf(height: number): Promise<rpc.Block | undefined> {
+  let found = times.get(height);
+  if (!found) {
+    found = headersOf(height, height).then(([block]) => block);
+    found.catch(() => times.delete(height)); // asked again the next time
+    if (times.size > 2000) times.clear();
+    times.set(height, found);
+  }
+  return found;
+}
+
+/** older reads what comes before the blocks that are held, one page of it. */
+export async function older(): Promise<void> {
+  const last = blocks.value.at(-1);
+  if (!last || last.height <= (info.value?.oldestHeight ?? 0)) return;
+  const found = await headersOf(Math.max(info.value?.oldestHeight ?? 0, last.height - FIRST), last.height - 1);
+  const now = blocks.value.at(-1);
+  if (now?.hash === last.hash && found.at(-1)?.hash === last.parentHash)
+    blocks.value = [...blocks.value, ...found.reverse()];
+}
+
+/** start asks the node who it is, and follows it for as long as the page is there. It tries again until that goes well. */
+export async function start(): Promise<void> {
+  for (;;) {
+    try {
+      info.value = await client.call("svc_getNodeInfo");
+      const head = info.value.block_height;
+      const first = await headersOf(Math.max(info.value.oldestHeight, head - FIRST + 1), head);
+      blocks.value = first.reverse();
+      refused.value = null;
+      break;
+    } catch (error) {
+      refused.value = error;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+  setInterval(() => (now.value = Math.floor(Date.now() / 1000)), 1000);
+  void followSync();
+  await followBlocks();
+}
+
+async function followBlocks(): Promise<void> {
+  const follow = watchBlocks(client, (blocks.value[0]?.height ?? -1) + 1, { headersOnly: true });
+  follow.status.subscribe((status) => {
+    const came = stream.value.state === "reconnecting" && status.state !== "reconnecting";
+    stream.value = status;
+    if (came) void refresh();
+  });
+  let waiting: rpc.Block[] = [];
+  let timer = 0;
+  const draw = (): void => {
+    timer = 0;
+    let list = blocks.value;
+    for (const block of waiting) {
+      const joined = join(list, block);
+      if (joined.reverted) backTo(block.height - 1);
+      list = joined.blocks;
+    }
+    waiting = [];
+    blocks.value = list;
+    if (list.length < FIRST) void older().catch(() => undefined); // the rest was of another branch; its absence is no error
+  };
+  for await (const block of follow) {
+    waiting.push(block);
+    if (!timer) timer = window.setTimeout(draw, document.hidden ? 2000 : RENDER);
+  }
+}
+
+/** followSync tells of a chain that was taken back before its next block does. */
+async function followSync(): Promise<void> {
+  for await (const status of watchSyncStatus(client)) {
+    sync.value = status;
+    const head = blocks.value[0]?.height ?? 0;
+    if (status.local_height < head) {
+      const at = blocks.value.find(({ height }) => height === status.local_height);
+      const there = await headersOf(status.local_height, status.local_height).catch(() => []);
+      if (!at || there[0]?.hash === at.hash) {
+        // else its next block says so
+        blocks.value = blocks.value.filter(({ height }) => height <= status.local_height);
+        backTo(status.local_height);
+      }
+    }
+  }
+}
+
+function backTo(height: number): void {
+  takenBack.value = height;
+  times.clear();
+}
+
+async function refresh(): Promise<void> {
+  const found = await client.call("svc_getNodeInfo").catch(() => null); // the stream tells whether it answers
+  if (found) info.value = found;
+}
+
+const contracts = new Map<string, ReturnType<typeof signal<rpc.Contract | null | undefined>>>();
+
+/** contractOf is what the chain says of an ID: undefined until that is known, null where it is no contract. */
+export function contractOf(id: `0x${string}`): rpc.Contract | null | undefined {
+  let found = contracts.get(id);
+  if (!found) {
+    found = signal<rpc.Contract | null | undefined>(undefined);
+    const of = found;
+    if (contracts.size > 5000) contracts.clear();
+    contracts.set(id, of);
+    client.call("svc_getContract", id).then(
+      (contract) => {
+        if (contract === null) setTimeout(() => contracts.delete(id), 10_000); // it may be deployed yet
+        of.value = contract;
+      },
+      () => contracts.delete(id),
+    );
+  }
+  return found.value;
+}
+
+const abis = new Map<string, Promise<rpc.ABI | null>>();
+
+/** abiOf is what a contract declares; it never changes. */
+export function abiOf(id: `0x${string}`): Promise<rpc.ABI | null> {
+  let found = abis.get(id);
+  if (!found) {
+    found = client.call("svc_getContractAbi", id);
+    found.then(
+      (abi) => abi === null && abis.delete(id),
+      () => abis.delete(id),
+    );
+    if (abis.size > 500) abis.clear();
+    abis.set(id, found);
+  }
+  return found;
+}

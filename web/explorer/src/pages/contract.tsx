@@ -1,0 +1,260 @@
+import { encodeArguments, formatAddress, fromHex, parseAccount, type rpc } from "cairn-sdk";
+import type { JSX, TargetedSubmitEvent } from "preact";
+import { useState } from "preact/hooks";
+import { decodeResult, isToken, type Value } from "../decode";
+import { chainText, thousands } from "../format";
+import { abiOf, blocks, client, isDevelopment, network } from "../node";
+import { useLoad } from "../load";
+import { Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
+import { Sent } from "./account";
+import { newestEvents } from "./token";
+import { LogRow, Raw, Shown } from "./tx";
+
+type Id = `0x${string}`;
+
+export function Contract({ id }: { id: Id }): JSX.Element {
+  const [tab, setTab] = useState<"Read" | "Write" | "Events" | "Transactions">("Read");
+  const known = blocks.value.length > 0;
+  const loaded = useLoad(`contract ${id}@${known}`, () =>
+    Promise.all([client.call("svc_getContract", id), abiOf(id), client.balance(id)]),
+  );
+  return (
+    <Show of={loaded} what="The contract">
+      {([contract, abi, balance]) =>
+        !contract ? (
+          <>
+            <Title>Contract</Title>
+            <Empty>
+              There is no contract of this ID. <Link to={`account/${id}`}>Look at the account</Link>.
+            </Empty>
+          </>
+        ) : (
+          <>
+            <Title sub={isToken(abi) && <Link to={`token/${id}`}>It is a token: holders and transfers</Link>}>
+              Contract <Name text={contract.name} />
+            </Title>
+            <Section title="Overview">
+              <Fields
+                rows={[
+                  ["ID", <Hex of={id} what="the contract's ID" />],
+                  ["Address", <span class="mono whole">{formatAddress(id, network())}</span>],
+                  [
+                    "Deployed by",
+                    <>
+                      <Who id={contract.deployer} /> in block{" "}
+                      <Link to={`block/${contract.deployed_at}`}>{thousands(contract.deployed_at)}</Link>,{" "}
+                      <TimeOf height={contract.deployed_at} />
+                    </>,
+                  ],
+                  [
+                    "Code",
+                    <>
+                      {thousands(contract.code_size)} bytes, <Hex of={contract.code_hash} what="the code's hash" />
+                    </>,
+                  ],
+                  [
+                    "Balance",
+                    <span class="num" title={`${thousands(balance)} units`}>
+                      {thousands(balance)} units
+                    </span>,
+                  ],
+                  ["Source", <span class="muted">a node knows the code only, and what it declares of itself</span>],
+                ]}
+              />
+            </Section>
+            <section class="card">
+              <Tabs names={["Read", "Write", "Events", "Transactions"] as const} at={tab} go={setTab} />
+              {tab === "Read" && <Functions id={id} abi={abi} mode="read" />}
+              {tab === "Write" && <Functions id={id} abi={abi} mode="write" />}
+              {tab === "Events" && <Events id={id} />}
+              {tab === "Transactions" && <Sent id={id} />}
+            </section>
+          </>
+        )
+      }
+    </Show>
+  );
+}
+
+function Functions({ id, abi, mode }: { id: Id; abi: rpc.ABI | null; mode: "read" | "write" }): JSX.Element {
+  const [account, setAccount] = useState(0);
+  if (!abi) return <Empty>The contract declares no functions that can be read.</Empty>;
+  const list = abi.functions.filter((f) => f.mode === mode);
+  if (list.length === 0) return <Empty>It declares no functions of this kind.</Empty>;
+  const dev = isDevelopment();
+  return (
+    <>
+      {mode === "write" &&
+        (dev ? (
+          <p class="note">
+            <label>
+              Signed as{" "}
+              <select value={String(account)} onChange={(e) => setAccount(Number(e.currentTarget.value))}>
+                {Array.from({ length: 10 }, (_, i) => (
+                  <option key={i} value={String(i)}>
+                    dev{i}
+                  </option>
+                ))}
+              </select>
+            </label>{" "}
+            <span class="muted">whose key is public: for development chains only.</span>
+          </p>
+        ) : (
+          <p class="note muted">
+            This page signs on development chains only. Elsewhere use <code>cairn contract call</code> or an SDK.
+          </p>
+        ))}
+      <ul class="functions">
+        {list.slice(0, 200).map((f, i) => (
+          <Form key={i} id={id} f={f} account={account} usable={mode === "read" || dev} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** parseField reads what was typed as a value of a type; lists and what may be missing are JSON. */
+export function parseField(type: string, text: string): unknown {
+  if (type.endsWith("?")) return text.trim() === "" ? null : parseField(type.slice(0, -1), text);
+  if (type.endsWith("[]")) {
+    const list =
+      text.trim() === ""
+        ? []
+        : text.trim().startsWith("[")
+          ? (JSON.parse(text) as unknown[]).map(String)
+          : text.split(",");
+    return list.map((item) => parseField(type.slice(0, -2), item));
+  }
+  switch (type) {
+    case "bool":
+      return /^(true|yes|1)$/i.test(text.trim());
+    case "u8":
+    case "u32":
+    case "u64":
+    case "i64":
+      return BigInt(text.trim().replace(/,/g, ""));
+    case "bytes":
+      return fromHex(text.trim() || "0x");
+    case "account":
+      return parseAccount(text.trim(), network());
+    case "hash":
+      return text.trim().toLowerCase();
+  }
+  return text;
+}
+
+type Outcome = { value: Value } | { raw: string } | { tx: rpc.Receipt } | { error: unknown } | "waiting" | null;
+
+function Form({
+  id,
+  f,
+  account,
+  usable,
+}: {
+  id: Id;
+  f: rpc.ABIFunction;
+  account: number;
+  usable: boolean;
+}): JSX.Element {
+  const [outcome, setOutcome] = useState<Outcome>(null);
+  const run = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    setOutcome("waiting");
+    try {
+      const args = Object.fromEntries(
+        f.args.map(({ name, type }, i) => [name, parseField(type, String(form.get(`arg${i}`) ?? ""))]),
+      );
+      const encoded = encodeArguments(f.args, args);
+      if (f.mode === "read") {
+        const data = await client.call("svc_viewCall", id, f.name, encoded);
+        const value = decodeResult(f.returns, data);
+        setOutcome(value ? { value } : { raw: data });
+      } else {
+        const { send } = await import("../send");
+        setOutcome({
+          tx: await send(account, {
+            type: "call",
+            value: 0n,
+            contract: id,
+            function: f.name,
+            args: fromHex(encoded),
+          }),
+        });
+      }
+    } catch (error) {
+      setOutcome({ error });
+    }
+  };
+  return (
+    <li>
+      <form onSubmit={run}>
+        <h3>
+          <code>{chainText(f.name)}</code>{" "}
+          {f.returns !== undefined && <span class="type">→ {chainText(f.returns, 24)}</span>}
+        </h3>
+        {f.args.map(({ name, type }, i) => (
+          <label key={i}>
+            <span>
+              {chainText(name)} <span class="type">{chainText(type, 24)}</span>
+            </span>
+            <input name={`arg${i}`} autocomplete="off" spellcheck={false} />
+          </label>
+        ))}
+        <button type="submit" disabled={!usable || outcome === "waiting"}>
+          {f.mode === "read" ? "Read" : "Send"}
+        </button>
+        <output aria-live="polite">
+          {outcome === "waiting" ? (
+            <span class="muted">…</span>
+          ) : outcome === null ? null : "value" in outcome ? (
+            <>
+              → <Shown value={outcome.value} />
+            </>
+          ) : "raw" in outcome ? (
+            <>
+              → <Raw data={outcome.raw} what="the result" />
+            </>
+          ) : "tx" in outcome ? (
+            <span class="ok">
+              ✓ in block {thousands(outcome.tx.blockHeight)}: <TxLink hash={outcome.tx.transactionHash} />
+            </span>
+          ) : (
+            <span class="failed">✗ {explain(outcome.error)}</span>
+          )}
+        </output>
+      </form>
+    </li>
+  );
+}
+
+function Events({ id }: { id: Id }): JSX.Element {
+  const list = useLoad(`events ${id}@${blocks.value[0]?.hash}`, () => newestEvents({ contract_id: id }, 50));
+  return (
+    <Show of={list} what="The events">
+      {(events) =>
+        events.length === 0 ? (
+          <Empty>It has emitted none.</Empty>
+        ) : (
+          <ol class="events">
+            {events.map((event) => (
+              <LogRow
+                key={event.cursor}
+                contract={id}
+                name={event.event_name}
+                data={event.data}
+                topics={event.topics}
+                extra={
+                  <>
+                    {" "}
+                    <TxLink hash={event.tx_hash} /> <TimeOf height={event.block_height} />
+                  </>
+                }
+              />
+            ))}
+          </ol>
+        )
+      }
+    </Show>
+  );
+}

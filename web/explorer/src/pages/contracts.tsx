@@ -1,0 +1,93 @@
+import type { rpc } from "cairn-sdk";
+import type { JSX } from "preact";
+import { isToken } from "../decode";
+import { bytes, chainText, thousands } from "../format";
+import { abiOf, blocks, client } from "../node";
+import { useLoad } from "../load";
+import { Empty, Link, Name, Show, Table, TimeOf, Title, Who } from "../parts";
+import { tokenFacts } from "./token";
+
+/** allContracts are those of the chain, the newest first, at most so many. */
+export async function allContracts(): Promise<{ list: rpc.Contract[]; more: boolean }> {
+  let list: rpc.Contract[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await client.call("svc_listContracts", 1000, cursor);
+    list = [...list, ...page];
+    if (page.length < 1000) return { list: list.reverse(), more: false };
+    if (list.length >= 5000) return { list: list.reverse(), more: true };
+    cursor = page.at(-1)!.cursor;
+  }
+}
+
+export function Contracts({ tokens }: { tokens: boolean }): JSX.Element {
+  const seen = blocks.value.find(({ txCount }) => txCount > 0)?.hash;
+  const loaded = useLoad(`contracts ${tokens}@${seen}`, async () => {
+    const { list, more } = await allContracts();
+    if (!tokens) return { list: list.slice(0, 200), more, facts: [] };
+    const found = await Promise.all(
+      list
+        .slice(0, 100)
+        .map(async (contract) =>
+          isToken(await abiOf(contract.contract_id))
+            ? { contract, facts: await tokenFacts(contract.contract_id) }
+            : null,
+        ),
+    );
+    return { list: [], more, facts: found.flatMap((row) => (row ? [row] : [])) };
+  });
+  return (
+    <>
+      <Title>{tokens ? "Tokens" : "Contracts"}</Title>
+      <section class="card">
+        <Show of={loaded} what={tokens ? "The tokens" : "The contracts"}>
+          {({ list, facts }) =>
+            (tokens ? facts.length : list.length) === 0 ? (
+              <Empty>
+                {tokens ? (
+                  <>
+                    No tokens among the newest contracts. <code>cairn token deploy</code> makes one.
+                  </>
+                ) : (
+                  <>
+                    No contracts yet. <code>cairn contract new</code> begins one.
+                  </>
+                )}
+              </Empty>
+            ) : tokens ? (
+              <Table
+                caption="Tokens, the newest first"
+                columns={["Token", "Symbol", "Supply ", "Deployed by", "Time"]}
+                rows={facts.map(({ contract, facts: of }) => ({
+                  key: contract.contract_id,
+                  cells: [
+                    <Link to={`token/${contract.contract_id}`} class="who">
+                      <Name text={of.name} />
+                    </Link>,
+                    <bdi>{chainText(of.symbol, 16)}</bdi>,
+                    <span class="num">{thousands(of.supply / 10n ** BigInt(of.decimals))}</span>,
+                    <Who id={contract.deployer} />,
+                    <TimeOf height={contract.deployed_at} />,
+                  ],
+                }))}
+              />
+            ) : (
+              <Table
+                caption="Contracts, the newest first"
+                columns={["Contract", "Code ", "Deployed by", "Time"]}
+                rows={list.map((contract) => ({
+                  key: contract.contract_id,
+                  cells: [
+                    <Who id={contract.contract_id} />,
+                    <span class="num">{bytes(contract.code_size)}</span>,
+                    <Who id={contract.deployer} />,
+                    <TimeOf height={contract.deployed_at} />,
+                  ],
+                }))}
+              />
+            )
+          }
+        </Show>
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,336 @@
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { bytes, coins, percent, span, thousands } from "../format";
+import { blocks, client, info, older, stream, sync } from "../node";
+import type { rpc } from "cairn-sdk";
+import { useLoad } from "../load";
+import { BlockLink, Coins, Empty, Fields, Hex, Link, Section, Show, Time, Title } from "../parts";
+import { Transactions } from "../transactions";
+import { fold, type Header as Listed } from "../rows";
+import { DevelopmentOr, Producer } from "./signed";
+
+const opened = signal<ReadonlySet<number>>(new Set());
+/** what is shown while new blocks wait: nothing where none do */
+export const held = signal<readonly Listed[] | null>(null);
+const MOST = 50;
+
+function Gas({ block }: { block: Listed }): JSX.Element {
+  const share = Number(block.gasUsed) / Number(block.gasLimit);
+  return (
+    <span class="gas">
+      <meter min={0} max={1} value={share} aria-label={`Gas of block ${block.height}`} />{" "}
+      <span class="num">{percent(share)}</span>
+    </span>
+  );
+}
+
+export function Home(): JSX.Element {
+  const [more, setMore] = useState(0);
+  const live = blocks.value;
+  const list = held.value ?? live;
+  const head = live[0];
+  const waiting = held.value && head ? head.height - (held.value[0]?.height ?? 0) : 0;
+  const hold = (): void => {
+    if (!held.value && window.scrollY > 120) held.value = blocks.peek();
+  };
+  const rows = fold(list, opened.value, MOST * (more + 1));
+  const proofs = info.value?.proofs;
+  return (
+    <>
+      <Title
+        sub={
+          stream.value.state === "reconnecting" ? "These are the last blocks that this page has heard of." : undefined
+        }
+      >
+        Blocks
+      </Title>
+      {head && (
+        <dl class="tiles">
+          <div>
+            <dt>Latest block</dt>
+            <dd>
+              <BlockLink height={head.height} />
+            </dd>
+            <dd class="muted">
+              <Time at={head.timestamp} />
+            </dd>
+          </div>
+          <div>
+            <dt>Transactions in it</dt>
+            <dd class="num">{thousands(head.txCount)}</dd>
+            <dd class="muted">{bytes(head.size)}</dd>
+          </div>
+          <div>
+            <dt>Base fee</dt>
+            <dd class="num">{thousands(head.baseFee)}</dd>
+            <dd class="muted">a transfer: {coins((head.baseFee + 1n) * 21_000n)}</dd>
+          </div>
+          <div>
+            <dt>State</dt>
+            <dd>{sync.value?.state ?? "…"}</dd>
+            <dd class="muted">{proofs ? <>proofs to {thousands(proofs.newest)}</> : "no proofs"}</dd>
+          </div>
+        </dl>
+      )}
+      <Section
+        title="Latest blocks"
+        extra={
+          waiting > 0 && (
+            <button type="button" class="new" onClick={() => (held.value = null)}>
+              ▲ {thousands(waiting)} new — show
+            </button>
+          )
+        }
+      >
+        <table class="blocks" onFocusCapture={hold} onPointerEnter={hold}>
+          <caption class="sr">The newest blocks, empty ones folded</caption>
+          <thead>
+            <tr>
+              <th scope="col">Block</th>
+              <th scope="col">Time</th>
+              <th scope="col" class="right">
+                Transactions
+              </th>
+              <th scope="col">Gas</th>
+              <th scope="col" class="right">
+                Base fee
+              </th>
+              <th scope="col" class="right">
+                Size
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) =>
+              "block" in row ? (
+                <tr key={row.block.hash} class={row.block.txCount === 0 ? "empty-block" : ""}>
+                  <td data-label="Block">
+                    <BlockLink height={row.block.height} />
+                  </td>
+                  <td data-label="Time">
+                    <Time at={row.block.timestamp} />
+                  </td>
+                  <td data-label="Transactions" class="right num">
+                    {thousands(row.block.txCount)}
+                  </td>
+                  <td data-label="Gas">
+                    <Gas block={row.block} />
+                  </td>
+                  <td data-label="Base fee" class="right num">
+                    {thousands(row.block.baseFee)}
+                  </td>
+                  <td data-label="Size" class="right num">
+                    {bytes(row.block.size)}
+                  </td>
+                </tr>
+              ) : (
+                <tr key={row.from.hash} class="fold">
+                  <td colSpan={6}>
+                    <button
+                      type="button"
+                      onClick={() => (opened.value = new Set([...opened.value, row.from.height]))}
+                      aria-expanded="false"
+                    >
+                      <span aria-hidden="true">▸</span>{" "}
+                      <span class="num">
+                        {thousands(row.from.height)}–{thousands(row.to.height)}
+                      </span>
+                      <span class="muted">
+                        {" "}
+                        · {thousands(row.count)} empty blocks in {span(row.to.timestamp - row.from.timestamp)}
+                      </span>
+                    </button>
+                  </td>
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+        {list.length > 0 && list.at(-1)!.height > (info.value?.oldestHeight ?? 0) && (
+          <p class="more">
+            <button type="button" onClick={() => void older().then(() => setMore(more + 1))}>
+              Older blocks
+            </button>
+          </p>
+        )}
+      </Section>
+      <Recent />
+    </>
+  );
+}
+
+/** Recent asks anew when a block with transactions came. */
+function Recent(): JSX.Element {
+  const last = blocks.value.find(({ txCount }) => txCount > 0)?.hash ?? "none";
+  const list = useLoad(`recent@${last}`, () => client.call("svc_listRecentTransactions", 12));
+  return (
+    <Section title="Recent transactions">
+      <Show of={list} what="Recent transactions">
+        {(txs) =>
+          txs.length === 0 ? (
+            <Empty>
+              No transactions yet. <code>cairn send dev1 1.5 --from dev0</code> makes one.
+            </Empty>
+          ) : (
+            <Transactions list={txs} caption="The newest transactions" />
+          )
+        }
+      </Show>
+    </Section>
+  );
+}
+
+export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element {
+  const [page, setPage] = useState(0);
+  const reached = typeof refTo === "number" && (blocks.value[0]?.height ?? -1) >= refTo;
+  const held = typeof refTo === "number" ? (blocks.value.find(({ height }) => height === refTo)?.hash ?? "") : "";
+  const loaded = useLoad(`block ${refTo}@${reached}${held}`, () => client.block(refTo));
+  return (
+    <Show of={loaded} what="The block">
+      {(block) => {
+        if (!block) {
+          return (
+            <>
+              <Title>Block {String(refTo)}</Title>
+              <Empty>
+                {typeof refTo === "number"
+                  ? `There is no such block yet: the latest is ${thousands(blocks.value[0]?.height ?? 0)}. It is shown here when it is made.`
+                  : "This node knows no block of that hash."}
+              </Empty>
+            </>
+          );
+        }
+        const hashes = block.transactions as `0x${string}`[];
+        const burned = block.baseFee * block.gasUsed;
+        return (
+          <>
+            <Title
+              sub={
+                <>
+                  <Time at={block.timestamp} /> · {thousands(block.txCount)} transactions · {bytes(block.size)}
+                </>
+              }
+            >
+              Block {thousands(block.height)}
+              <span class="steps">
+                {block.height > 0 && (
+                  <Link to={`block/${block.height - 1}`} aria-label="The block before" data-key="[">
+                    ‹
+                  </Link>
+                )}
+                {block.height < (blocks.value[0]?.height ?? 0) && (
+                  <Link to={`block/${block.height + 1}`} aria-label="The block after" data-key="]">
+                    ›
+                  </Link>
+                )}
+              </span>
+            </Title>
+            <Header block={block} burned={burned} />
+            <Section
+              title={`Transactions ${thousands(block.txCount)}`}
+              extra={
+                hashes.length > MOST && <Pager page={page} pages={Math.ceil(hashes.length / MOST)} go={setPage} />
+              }
+            >
+              {hashes.length === 0 ? (
+                <Empty>This block is empty.</Empty>
+              ) : (
+                <Included hashes={hashes.slice(page * MOST, (page + 1) * MOST)} of={block.hash} />
+              )}
+            </Section>
+          </>
+        );
+      }}
+    </Show>
+  );
+}
+
+function Pager({ page, pages, go }: { page: number; pages: number; go: (page: number) => void }): JSX.Element {
+  return (
+    <span class="pager">
+      <button type="button" disabled={page === 0} onClick={() => go(page - 1)} aria-label="Page before">
+        ‹
+      </button>
+      <span class="num">
+        page {thousands(page + 1)} of {thousands(pages)}
+      </span>
+      <button type="button" disabled={page + 1 >= pages} onClick={() => go(page + 1)} aria-label="Page after">
+        ›
+      </button>
+    </span>
+  );
+}
+
+function Included({ hashes, of }: { hashes: `0x${string}`[]; of: string }): JSX.Element {
+  const loaded = useLoad(`txs ${of} ${hashes[0]}`, () =>
+    Promise.all(hashes.map((hash) => client.call("svc_getTransactionByHash", hash))),
+  );
+  return (
+    <Show of={loaded} what="The transactions">
+      {(list) => (
+        <Transactions
+          list={list.flatMap((tx) => (tx ? [tx] : []))}
+          caption="Transactions of the block"
+          timed={false}
+        />
+      )}
+    </Show>
+  );
+}
+
+function Header({ block, burned }: { block: rpc.Block; burned: bigint }): JSX.Element {
+  const proofs = info.value?.proofs;
+  const proven = proofs && proofs.oldest <= block.height && block.height <= proofs.newest;
+  return (
+    <Section title="Header">
+      <Fields
+        rows={[
+          ["Hash", <Hex of={block.hash} what="the block's hash" />],
+          [
+            "Parent",
+            block.height === 0 ? (
+              <Hex of={block.parentHash} what="the digest of genesis" />
+            ) : (
+              <Link to={`block/${block.height - 1}`} class="mono">
+                {block.parentHash}
+              </Link>
+            ),
+          ],
+          ["Signed by", <Producer height={block.height} hash={block.hash} producer={block.producer} />],
+          ["Final", <DevelopmentOr />],
+          [
+            "Proof",
+            proven ? (
+              <Link to={`proof/${block.height}`}>There is one: verify it here</Link>
+            ) : (
+              <span class="muted">This node has none of this block{block.height > 0 ? " (yet)" : ""}.</span>
+            ),
+          ],
+          [
+            "Gas",
+            <>
+              <span class="num">{thousands(block.gasUsed)}</span> of {thousands(block.gasLimit)} (
+              {percent(Number(block.gasUsed) / Number(block.gasLimit))})
+            </>,
+          ],
+          [
+            "Base fee",
+            <>
+              <span class="num">{thousands(block.baseFee)}</span> units a gas
+            </>,
+          ],
+          [
+            "Burned",
+            <>
+              <Coins amount={burned} /> coins
+            </>,
+          ],
+          ["State root", <Hex of={block.stateRoot} what="the state root" />],
+          ["Transactions root", <Hex of={block.transactionsRoot} what="the root of the transactions" />],
+          ["Receipts root", <Hex of={block.receiptsRoot} what="the root of the receipts" />],
+        ]}
+      />
+    </Section>
+  );
+}

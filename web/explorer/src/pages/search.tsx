@@ -1,0 +1,107 @@
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { chainText, shortHex, thousands } from "../format";
+import { devAccounts, devName } from "../dev";
+import { blocks, client, network } from "../node";
+import { useLoad } from "../load";
+import { Empty, Link, Name, Section, Show, Title } from "../parts";
+import { readQuery, type Query } from "../search";
+import { allContracts } from "./contracts";
+
+/** Found is where a query leads: to one page, or to things that have the name. */
+type Found =
+  | { to: string }
+  | { list: { id: string; name: string }[] }
+  | { wrong: Extract<Query, { kind: "wrong" }> }
+  | { nothing: string };
+
+async function find(text: string): Promise<Found> {
+  const query = readQuery(text, network());
+  switch (query.kind) {
+    case "nothing":
+      return { nothing: "Type a height, a hash, an address or a name." };
+    case "wrong":
+      return { wrong: query };
+    case "height": {
+      const head = blocks.peek()[0]?.height ?? 0;
+      return query.height <= head
+        ? { to: `block/${query.height}` }
+        : { nothing: `Block ${thousands(query.height)} is not made yet: the latest is ${thousands(head)}.` };
+    }
+    case "account":
+      return {
+        to: (await client.call("svc_getContract", query.account))
+          ? `contract/${query.account}`
+          : `account/${query.account}`,
+      };
+    case "hash": {
+      const { hash } = query;
+      const [tx, block, contract] = await Promise.all([
+        client.call("svc_getTransactionByHash", hash),
+        client.call("svc_getBlockByHash", hash),
+        client.call("svc_getContract", hash),
+      ]);
+      return { to: tx ? `tx/${hash}` : block ? `block/${hash}` : contract ? `contract/${hash}` : `account/${hash}` };
+    }
+    case "name": {
+      const wanted = query.text.toLowerCase();
+      const dev = /^dev(\d)$/.exec(wanted);
+      if (dev && devName(devAccounts[Number(dev[1])]!)) return { to: `account/${devAccounts[Number(dev[1])]}` };
+      const { list } = await allContracts();
+      return {
+        list: list
+          .filter(({ name }) => name.toLowerCase().includes(wanted))
+          .slice(0, 50)
+          .map(({ contract_id, name }) => ({ id: contract_id, name })),
+      };
+    }
+  }
+}
+
+export function Search({ query, go }: { query: string; go: (path: string, replace?: boolean) => void }): JSX.Element {
+  const loaded = useLoad(`search ${query}`, () => find(query));
+  const to = loaded.value && "to" in loaded.value ? loaded.value.to : null;
+  useEffect(() => {
+    if (to !== null) go(to, true);
+  }, [to]);
+  return (
+    <>
+      <Title>Search</Title>
+      <Section title={`“${chainText(query, 100)}”`}>
+        <Show of={loaded} what="What was searched for">
+          {(found) =>
+            "nothing" in found ? (
+              <Empty>{found.nothing}</Empty>
+            ) : "wrong" in found ? (
+              <>
+                <p class="failed">✗ {chainText(found.wrong.reason, 200)}</p>
+                <p class="mono whole">
+                  {[...query.trim()].map((c, i) => (found.wrong.at.includes(i) ? <mark key={i}>{c}</mark> : c))}
+                </p>
+              </>
+            ) : "list" in found ? (
+              found.list.length === 0 ? (
+                <Empty>Nothing has that name. Names of the command line are known to it alone.</Empty>
+              ) : (
+                <>
+                  <p class="muted">Anybody may give a contract any name: go by the ID.</p>
+                  <ul class="found">
+                    {found.list.map(({ id, name }) => (
+                      <li key={id}>
+                        <Link to={`contract/${id}`}>
+                          <Name text={name} /> <span class="mono">{shortHex(id, 10)}</span>
+                        </Link>
+                      </li>
+                    ))}
+                  </ul>
+                </>
+              )
+            ) : (
+              <p class="muted">Opening…</p>
+            )
+          }
+        </Show>
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { blockHash, fromHex, parseHeader } from "cairn-sdk";
+import type { JSX } from "preact";
+import { client, isDevelopment } from "../node";
+import { useLoad } from "../load";
+import { Who, explain } from "../parts";
+
+/** checkHeader reads a block's header from the node, and checks here that it has the hash and the producer's signature. */
+export async function checkHeader(height: number, hash: string): Promise<boolean> {
+  const [item] = await client.call("svc_getBlocks", { from_height: height, to_height: height, raw_only: true });
+  if (!item) return false;
+  const header = parseHeader(fromHex(item.raw));
+  const { verifyProducer } = await import("cairn-sdk/keys");
+  return blockHash(header) === hash && verifyProducer(header);
+}
+
+/** Producer is the key that signed a block, and whether its signature holds by what this page computes. */
+export function Producer({
+  height,
+  hash,
+  producer,
+}: {
+  height: number;
+  hash: string;
+  producer: string;
+}): JSX.Element {
+  const checked = useLoad(`signature ${hash}`, async () => (height === 0 ? null : checkHeader(height, hash)));
+  return (
+    <>
+      <Who id={producer} plain />{" "}
+      {height === 0 ? (
+        <span class="muted">genesis is not signed</span>
+      ) : checked.error !== undefined ? (
+        <span class="waiting">not checked: {explain(checked.error)}</span>
+      ) : checked.value === undefined ? (
+        <span class="muted">checking the signature…</span>
+      ) : checked.value ? (
+        <span class="ok">✓ signature checked here</span>
+      ) : (
+        <span class="failed">✗ the signature does not hold</span>
+      )}
+    </>
+  );
+}
+
+export function DevelopmentOr(): JSX.Element {
+  return isDevelopment() ? (
+    <>
+      until <code>dev_revert</code> takes it back
+    </>
+  ) : (
+    <>for whoever trusts the producer: no node takes it back</>
+  );
+}

@@ -1,0 +1,218 @@
+import type { rpc } from "cairn-sdk";
+import type { JSX } from "preact";
+import { decodeArguments, decodeResult, isToken } from "../decode";
+import { chainText, percent, thousands, units } from "../format";
+import { abiOf, blocks, client } from "../node";
+import { useLoad } from "../load";
+import { Empty, Fields, Link, Name, Section, Show, Table, TimeOf, Title, TxLink, Who } from "../parts";
+
+type Id = `0x${string}`;
+
+/** Facts are what a token says of itself: anybody's words. */
+export interface Facts {
+  name: string;
+  symbol: string;
+  decimals: number;
+  supply: bigint;
+}
+
+/** tokenFacts asks a token's contract. Decimals beyond what is sensible are none. */
+export async function tokenFacts(id: Id): Promise<Facts> {
+  const abi = await abiOf(id);
+  const ask = async (name: string): Promise<string | undefined> => {
+    const returns = abi?.functions.find((f) => f.name === name && f.mode === "read" && f.args.length === 0)?.returns;
+    if (returns === undefined) return undefined;
+    const data = await client.call("svc_viewCall", id, name).catch(() => null); // a token may refuse to answer
+    return data === null ? undefined : decodeResult(returns, data)?.text;
+  };
+  const [name, symbol, decimals, supply] = await Promise.all(["name", "symbol", "decimals", "totalSupply"].map(ask));
+  const contract = await client.call("svc_getContract", id);
+  const places = Number(decimals ?? 0);
+  return {
+    name: name ?? contract?.name ?? "",
+    symbol: symbol ?? "",
+    decimals: Number.isInteger(places) && places >= 0 && places <= 36 ? places : 0,
+    supply: supply !== undefined && /^\d+$/.test(supply) ? BigInt(supply) : 0n,
+  };
+}
+
+const HOLDERS = 100;
+const SHOWN = 8;
+
+export function Token({ id }: { id: Id }): JSX.Element {
+  const loaded = useLoad(`token ${id}@${blocks.value[0]?.hash}`, async () => {
+    const [abi, contract] = await Promise.all([abiOf(id), client.call("svc_getContract", id)]);
+    if (!contract || !isToken(abi)) return null;
+    const [facts, holders] = await Promise.all([
+      tokenFacts(id),
+      client.call("svc_getTokenHolders", id, { limit: HOLDERS }),
+    ]);
+    return { abi: abi!, contract, facts, holders };
+  });
+  return (
+    <Show of={loaded} what="The token">
+      {(found) =>
+        !found ? (
+          <>
+            <Title>Token</Title>
+            <Empty>There is no token of this ID: it is no contract, or has not the functions of one.</Empty>
+          </>
+        ) : (
+          <>
+            <Title
+              sub={
+                <>
+                  <bdi>{chainText(found.facts.symbol, 16)}</bdi> · {found.facts.decimals} decimals ·{" "}
+                  <Link to={`contract/${id}`}>its contract</Link>
+                </>
+              }
+            >
+              Token <Name text={found.facts.name} />
+            </Title>
+            <Section title="Overview">
+              <Fields
+                rows={[
+                  [
+                    "Supply",
+                    <span class="num">
+                      {units(found.facts.supply, found.facts.decimals)} <bdi>{chainText(found.facts.symbol, 16)}</bdi>
+                    </span>,
+                  ],
+                  [
+                    "Holders",
+                    <span class="num">
+                      {found.holders.length === HOLDERS ? `at least ${HOLDERS}` : thousands(found.holders.length)}
+                    </span>,
+                  ],
+                  [
+                    "Deployed by",
+                    <>
+                      <Who id={found.contract.deployer} /> <TimeOf height={found.contract.deployed_at} />
+                    </>,
+                  ],
+                ]}
+              />
+            </Section>
+            <Section title="Who holds it?">
+              <Holders holders={found.holders} facts={found.facts} />
+            </Section>
+            <Section title="Transfers">
+              <Transfers id={id} facts={found.facts} abi={found.abi} />
+            </Section>
+          </>
+        )
+      }
+    </Show>
+  );
+}
+
+function Holders({ holders, facts }: { holders: rpc.TokenHolder[]; facts: Facts }): JSX.Element {
+  if (holders.length === 0) return <Empty>Nobody holds any.</Empty>;
+  const of = facts.supply > 0n ? facts.supply : holders.reduce((sum, { balance }) => sum + balance, 0n);
+  const share = (balance: bigint): number => (of === 0n ? 0 : Number((balance * 1_000_000n) / of) / 1_000_000);
+  const top = holders.slice(0, SHOWN);
+  const rest = 1 - top.reduce((sum, { balance }) => sum + share(balance), 0);
+  return (
+    <>
+      <Table
+        caption="The largest holders"
+        columns={["Holder", "Balance ", "Share"]}
+        rows={[
+          ...top.map(({ address, balance }) => ({
+            key: address,
+            cells: [
+              <Who id={address} />,
+              <span class="num">{units(balance, facts.decimals)}</span>,
+              <Share of={share(balance)} />,
+            ],
+          })),
+          ...(rest > 0.0005
+            ? [{ key: "rest", cells: [<span class="muted">everybody else</span>, "", <Share of={rest} rest />] }]
+            : []),
+        ]}
+      />
+    </>
+  );
+}
+
+function Share({ of, rest }: { of: number; rest?: boolean }): JSX.Element {
+  return (
+    <span class="share">
+      <span class="num">{percent(of)}</span>
+      <svg class={rest ? "hbar rest" : "hbar"} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+        <rect width={Math.max(of * 100, 0.5)} height="8" rx="1" />
+      </svg>
+    </span>
+  );
+}
+
+/** SPAN is how many blocks are looked through for the newest events at a time: lists of events are ascending. */
+const SPAN = 5000;
+
+/** newest reads the last events of a filter: back in steps until there are some, or the chain begins. */
+export async function newestEvents(
+  filter: Omit<rpc.EventFilter, "from_block" | "to_block" | "limit">,
+  most: number,
+): Promise<rpc.Event[]> {
+  let to = blocks.value[0]?.height ?? 0;
+  let found: rpc.Event[] = [];
+  for (let step = SPAN; to >= 0 && found.length < most; step *= 4) {
+    const from = Math.max(0, to - step + 1);
+    let page = await client.call("svc_getEvents", { ...filter, from_block: from, to_block: to, limit: 10_000 });
+    let all = page;
+    while (page.length === 10_000 && all.length < 50_000) {
+      page = await client.call("svc_getEvents", {
+        ...filter,
+        to_block: to,
+        cursor: page.at(-1)!.cursor,
+        limit: 10_000,
+      });
+      all = [...all.slice(-most), ...page];
+    }
+    found = [...all, ...found];
+    to = from - 1;
+  }
+  return found.slice(-most).reverse();
+}
+
+function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): JSX.Element {
+  const list = useLoad(`transfers ${id}@${blocks.value[0]?.hash}`, () =>
+    newestEvents({ contract_id: id, event_name: "Transfer" }, 50),
+  );
+  const declared = abi.events.find(({ name }) => name === "Transfer");
+  return (
+    <Show of={list} what="The transfers">
+      {(events) =>
+        events.length === 0 ? (
+          <Empty>None yet.</Empty>
+        ) : (
+          <Table
+            caption="The newest transfers"
+            columns={["Transaction", "Time", "From", "To", "Amount "]}
+            rows={events.map((event) => {
+              const values = declared && decodeArguments(declared.args, event.data);
+              const of = (name: string): string | undefined => values?.find((value) => value.name === name)?.text;
+              const amount = of("amount");
+              return {
+                key: event.cursor,
+                cells: [
+                  <TxLink hash={event.tx_hash} />,
+                  <TimeOf height={event.block_height} />,
+                  <Party id={of("from")} />,
+                  <Party id={of("to")} />,
+                  <span class="num">
+                    {amount !== undefined && /^\d+$/.test(amount) ? units(BigInt(amount), facts.decimals) : "?"}
+                  </span>,
+                ],
+              };
+            })}
+          />
+        )
+      }
+    </Show>
+  );
+}
+
+function Party({ id }: { id: string | undefined }): JSX.Element {
+  return id !== undefined && /^0x[0-9a-f]{64}$/.test(id) ? <Who id={id} /> : <span class="muted">?</span>;
+}

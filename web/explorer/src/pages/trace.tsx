@@ -1,0 +1,121 @@
+import type { rpc } from "cairn-sdk";
+import type { JSX } from "preact";
+import { gasOf } from "../decode";
+import { chainText, coins, lossyText, thousands } from "../format";
+import { client } from "../node";
+import { useLoad } from "../load";
+import { Empty, Section, Show, Who } from "../parts";
+
+/** Trace is what a transaction did, call by call, with where its gas went. */
+export function Trace({ of: { transactionHash, gasUsed } }: { of: rpc.Receipt }): JSX.Element {
+  const trace = useLoad(`trace ${transactionHash}`, () => client.call("svc_traceTransaction", transactionHash));
+  return (
+    <Section title="Trace">
+      <Show of={trace} what="The trace">
+        {(found) =>
+          !found?.root ? (
+            <Empty>No contract ran.</Empty>
+          ) : (
+            <>
+              <p class="sum num">
+                {thousands(gasUsed)} gas = {thousands(gasUsed - found.root.gasUsed)} for the transaction itself +{" "}
+                {thousands(found.root.gasUsed)} for its call
+              </p>
+              <ul class="tree">
+                <CallRow call={found.root} depth={0} />
+              </ul>
+              {found.truncated && <p class="muted">There was more than a trace holds: what is beyond is left out.</p>}
+            </>
+          )
+        }
+      </Show>
+    </Section>
+  );
+}
+
+function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.Element {
+  const gas = gasOf(call);
+  const hosts = Object.entries(call.hostGas)
+    .filter(([, took]) => took > 0n)
+    .sort(([, a], [, b]) => (a < b ? 1 : -1));
+  const said = call.error === "reverted" ? lossyText(call.output) : undefined;
+  return (
+    <li>
+      <details open={depth < 3}>
+        <summary>
+          <Who id={call.contract} text />
+          <span class="muted">.</span>
+          <code>{chainText(call.function)}</code>
+          {call.view && <span class="tag">view</span>}
+          {call.value > 0n && <span class="tag">{coins(call.value)} coins</span>}
+          {call.error && (
+            <span class="failed">
+              {" "}
+              ✗ {call.error.replace(/_/g, " ")}
+              {said !== undefined && (
+                <>
+                  : <bdi>{chainText(said, 200)}</bdi>
+                </>
+              )}
+            </span>
+          )}
+          <span class="sum num">
+            {thousands(call.gasUsed)} = {thousands(gas.own)} own + {thousands(gas.host)} host
+            {gas.below > 0n && <> + {thousands(gas.below)} below</>}
+          </span>
+        </summary>
+        <p class="hosts">
+          <span>
+            of <Who id={call.contract} />, called by <Who id={call.caller} />
+          </span>
+        </p>
+        {hosts.length > 0 && (
+          <p class="hosts">
+            {hosts.map(([name, took]) => (
+              <span key={name} class="num">
+                <code>{name}</code> {thousands(took)}
+              </span>
+            ))}
+          </p>
+        )}
+        {call.events.length > 0 && (
+          <p class="muted">
+            emits{" "}
+            {call.events.map((event, i) => (
+              <code key={i}>{chainText(event.eventName)} </code>
+            ))}
+          </p>
+        )}
+        {call.storage.length > 0 && (
+          <details>
+            <summary>{call.storage.length} writes to its storage</summary>
+            <ul class="writes">
+              {call.storage.slice(0, 100).map((write, i) => (
+                <li key={i} class="mono">
+                  {lossyText(write.key) !== undefined ? chainText(lossyText(write.key)!, 80) : write.key}:{" "}
+                  {chainText(write.old, 80)} → {chainText(write.new, 80)}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+        {call.debug.length > 0 && (
+          <ul class="writes">
+            {call.debug.slice(0, 50).map((line, i) => (
+              <li key={i}>
+                <bdi>{chainText(line, 200)}</bdi>
+              </li>
+            ))}
+          </ul>
+        )}
+        {call.calls.length > 0 && (
+          <ul>
+            {call.calls.map((below, i) => (
+              <CallRow key={i} call={below} depth={depth + 1} />
+            ))}
+          </ul>
+        )}
+      </details>
+    </li>
+  );
+}

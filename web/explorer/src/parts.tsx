@@ -1,0 +1,290 @@
+// What the pages are put together from.
+import { HttpError, RpcError, UnreachableError, formatAddress } from "cairn-sdk";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { devName } from "./dev";
+import { chainText, coins, shortAddress, shortHex, thousands, utc, when } from "./format";
+import { useLoad, type Loaded } from "./load";
+import { contractOf, headerOf, network, now } from "./node";
+import { BASE } from "./route";
+
+type Id = `0x${string}`;
+
+/** Show shows what was loaded, grey bars until then, or why it could not be. */
+export function Show<T>({
+  of,
+  what,
+  children,
+}: {
+  of: Loaded<T>;
+  what: string;
+  children: (value: T) => ComponentChildren;
+}): JSX.Element {
+  if (of.error !== undefined) return <Failure error={of.error} what={what} again={of.reload} />;
+  if (of.value === undefined)
+    return (
+      <div class="bars" aria-busy="true">
+        <span class="sr">Loading {what}</span>
+        <i />
+        <i />
+        <i />
+      </div>
+    );
+  return <>{children(of.value)}</>;
+}
+
+export function Failure({ error, what, again }: { error: unknown; what: string; again?: () => void }): JSX.Element {
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>{what} could not be loaded.</strong> {explain(error)}
+      </p>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** explain says what an error means, as text. */
+export function explain(error: unknown): string {
+  if (error instanceof RpcError) {
+    if (error.is("pruned")) return `This node keeps blocks from ${thousands(Number(error.data["oldestHeight"]))}.`;
+    if (error.is("stateless")) return "This node verifies blocks by their proofs and keeps no state: ask another.";
+    return `The node answered: ${chainText(error.message, 300)} (${error.reason ?? error.code}).`;
+  }
+  if (error instanceof HttpError) return error.status === 401 ? "The node asks for an API key." : `${error.message}.`;
+  if (error instanceof UnreachableError) return "The node does not answer. It is asked again by itself.";
+  return error instanceof Error ? chainText(error.message, 300) : "Something went wrong.";
+}
+
+export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
+  return <p class="empty">{children}</p>;
+}
+
+/** Copy puts a text on the clipboard. */
+export function Copy({ text, what }: { text: string; what: string }): JSX.Element {
+  const [done, setDone] = useState(false);
+  const copy = (): void => {
+    navigator.clipboard?.writeText(text).then(
+      () => {
+        setDone(true);
+        setTimeout(() => setDone(false), 1200);
+      },
+      () => setDone(false),
+    );
+  };
+  return (
+    <button type="button" class="copy" onClick={copy} aria-label={`Copy ${what}`} title={`Copy ${what}`}>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        {done ? <path d="M3 8.5l3.5 3.5L13 4.5" /> : <path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" />}
+      </svg>
+    </button>
+  );
+}
+
+interface LinkProps {
+  /** the page's path below /explorer/ */
+  to: string;
+  children: ComponentChildren;
+  class?: string;
+  title?: string;
+  "aria-label"?: string;
+  "aria-current"?: "page" | undefined;
+  "data-key"?: string;
+}
+
+export const Link = ({ to, ...rest }: LinkProps): JSX.Element => <a href={`${BASE}/${to}`} {...rest} />;
+
+export const TxLink = ({ hash, keep = 6 }: { hash: string; keep?: number }): JSX.Element => (
+  <Link to={`tx/${hash}`} class="mono" title={hash}>
+    {shortHex(hash, keep)}
+  </Link>
+);
+export const BlockLink = ({ height }: { height: number }): JSX.Element => (
+  <Link to={`block/${height}`} class="num">
+    {thousands(height)}
+  </Link>
+);
+
+/** Name is a name that somebody gave on the chain: in quotes, as text, and never without what it names beside it. */
+export const Name = ({ text }: { text: string }): JSX.Element => <bdi class="name">“{chainText(text)}”</bdi>;
+
+const ZERO = `0x${"0".repeat(64)}`;
+
+/** Who is an account or contract, short: a link, or only text where a link cannot be. */
+export function Who({ id, plain, text }: { id: string; plain?: boolean; text?: boolean }): JSX.Element {
+  if (id === ZERO) return <span class="muted">the chain</span>;
+  const dev = devName(id);
+  const contract = plain || dev ? null : contractOf(id as Id);
+  const address = contract ? id : formatAddress(id as Id, network());
+  const shown = contract ? (
+    <>
+      <Name text={contract.name} /> <span class="mono">{shortHex(id)}</span>
+    </>
+  ) : (
+    <>
+      {dev && <span class="chip">{dev}</span>}
+      <span class="mono">{shortAddress(id, network())}</span>
+    </>
+  );
+  if (text) return <span class="who">{shown}</span>;
+  return (
+    <Link to={`${contract ? "contract" : "account"}/${id}`} class="who" title={address}>
+      {shown}
+    </Link>
+  );
+}
+
+export const Coins = ({ amount }: { amount: bigint }): JSX.Element => (
+  <span class="num" title={`${thousands(amount)} units`}>
+    {coins(amount)}
+  </span>
+);
+
+/** Time is a time in Unix seconds: how long ago, and in UTC when pointed at. */
+export function Time({ at }: { at: number }): JSX.Element {
+  return (
+    <time class="num" dateTime={iso(at)} title={utc(at)}>
+      {when(at, now.value)}
+    </time>
+  );
+}
+const iso = (at: number): string | undefined => (at < 8e12 ? new Date(at * 1000).toISOString() : undefined);
+
+/** TimeOf is the time of a block that may have to be asked for. */
+export function TimeOf({ height }: { height: number | null }): JSX.Element {
+  const at = useLoad(`time ${height}`, async () =>
+    height === null ? null : ((await headerOf(height))?.timestamp ?? null),
+  );
+  if (height === null) return <span class="waiting">pending</span>;
+  return at.value ? <Time at={at.value} /> : <span class="muted">…</span>;
+}
+
+/** Status is a word and a sign, never a colour alone. */
+export function Status({ of, error }: { of: string; error?: string | null }): JSX.Element {
+  if (of === "success") return <span class="ok">✓ Success</span>;
+  if (of === "failed")
+    return <span class="failed">✗ {error ? `Failed: ${error.replace(/_/g, " ")}` : "Failed"}</span>;
+  return <span class="waiting">◷ {of === "pending" ? "Pending" : "Unknown"}</span>;
+}
+
+export function Fields({ rows }: { rows: [string, ComponentChildren][] }): JSX.Element {
+  return (
+    <dl class="fields">
+      {rows
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export function Hex({ of, what }: { of: string; what: string }): JSX.Element {
+  return (
+    <span class="whole">
+      <span class="mono">{of}</span> <Copy text={of} what={what} />
+    </span>
+  );
+}
+
+/** Title is a page's heading, which gets the focus when the page is come to. */
+export function Title({ children, sub }: { children: ComponentChildren; sub?: ComponentChildren }): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const busy = document.activeElement?.matches("input, select, textarea"); // whoever types goes on typing
+    if (document.body.dataset["moved"] && !busy) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <div class="title">
+      <h1 tabIndex={-1} ref={heading}>
+        {children}
+      </h1>
+      {sub && <p class="sub">{sub}</p>}
+    </div>
+  );
+}
+
+/** Section is a part of a page under a heading. */
+export function Section({
+  title,
+  extra,
+  children,
+}: {
+  title: string;
+  extra?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+        {extra}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Table is a list whose rows become cards on a narrow screen: each cell says what it is. */
+export function Table({
+  caption,
+  columns,
+  rows,
+}: {
+  caption: string;
+  columns: string[];
+  rows: { key: string; cells: ComponentChildren[]; class?: string }[];
+}): JSX.Element {
+  return (
+    <table>
+      <caption class="sr">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map((name) => (
+            <th key={name} scope="col" class={name.endsWith(" ") ? "right" : ""}>
+              {name.trim()}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ key, cells, class: kind }) => (
+          <tr key={key} class={kind}>
+            {cells.map((cell, i) => (
+              <td key={i} data-label={columns[i]!.trim()} class={columns[i]!.endsWith(" ") ? "right" : ""}>
+                {cell}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function Tabs<T extends string>({
+  names,
+  at,
+  go,
+}: {
+  names: readonly T[];
+  at: T;
+  go: (name: T) => void;
+}): JSX.Element {
+  return (
+    <div class="tabs" role="group" aria-label="Parts of this page">
+      {names.map((name) => (
+        <button type="button" key={name} aria-pressed={name === at} onClick={() => go(name)}>
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+// Lists of transactions.
+import type { rpc } from "cairn-sdk";
+import type { JSX } from "preact";
+import { chainText } from "./format";
+import { BlockLink, Coins, Table, TimeOf, TxLink, Who } from "./parts";
+
+const verbs: Record<string, string> = {
+  transfer: "Transfer",
+  call: "Call",
+  deploy: "Deploy",
+  configure: "Configure",
+};
+
+/** What says what a transaction does, in a few words. */
+export function What({ tx }: { tx: Pick<rpc.Transaction, "type"> & Partial<rpc.Transaction> }): JSX.Element {
+  return (
+    <span class="what">
+      {tx.type === "call" && tx.input?.function ? (
+        <code>{chainText(tx.input.function, 24)}</code>
+      ) : (
+        (verbs[tx.type] ?? tx.type)
+      )}
+    </span>
+  );
+}
+
+/** Transactions is a list of them, seen from an account where one is given. */
+export function Transactions({
+  list,
+  caption,
+  from,
+  timed = true,
+}: {
+  list: rpc.Transaction[];
+  caption: string;
+  from?: string;
+  timed?: boolean;
+}): JSX.Element {
+  const columns = [
+    "Hash",
+    ...(timed ? ["Block", "Time"] : []),
+    "What",
+    from ? "Direction" : "From",
+    from ? "With" : "To",
+    "Value ",
+  ];
+  return (
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={list.map((tx) => ({
+        key: tx.hash,
+        cells: [
+          <TxLink hash={tx.hash} />,
+          ...(timed
+            ? [
+                tx.blockHeight === null ? (
+                  <span class="waiting">pending</span>
+                ) : (
+                  <BlockLink height={tx.blockHeight} />
+                ),
+                <TimeOf height={tx.blockHeight} />,
+              ]
+            : []),
+          <>
+            {<What tx={tx} />}
+            {tx.status === "failed" && (
+              <span class="failed" title={tx.error ?? ""}>
+                {" "}
+                ✗ {tx.error?.replace(/_/g, " ")}
+              </span>
+            )}
+          </>,
+          from ? <Direction tx={tx} of={from} /> : <Who id={tx.from} />,
+          from ? <Who id={tx.from === from ? tx.to : tx.from} /> : <Who id={tx.to} />,
+          <Coins amount={tx.value} />,
+        ],
+      }))}
+    />
+  );
+}
+
+function Direction({ tx, of }: { tx: rpc.Transaction; of: string }): JSX.Element {
+  if (tx.from === of && tx.to === of) return <span class="dir">↻ self</span>;
+  return tx.from === of ? <span class="dir out">→ out</span> : <span class="dir in">← in</span>;
+}

@@ -1,0 +1,19 @@
+// The verifier of proofs, apart from the page. Its files are the node's, where it was built with them.
+const at = "/explorer/verifier/index.js";
+let loading: Promise<{ verifyProof(bundle: Uint8Array): object }> | undefined;
+
+onmessage = async ({ data }: MessageEvent<ArrayBuffer>) => {
+  try {
+    if (!loading && !(await fetch(at, { method: "HEAD" })).ok) {
+      postMessage({ missing: true });
+      return;
+    }
+    const module = (await import(/* @vite-ignore */ at)) as { loadVerifier(): typeof loading };
+    const { verifyProof } = await (loading ??= module.loadVerifier()!);
+    const begun = performance.now();
+    const verdict = verifyProof(new Uint8Array(data));
+    postMessage({ verdict, took: performance.now() - begun });
+  } catch (error) {
+    postMessage({ refused: error instanceof Error ? error.message : "the verifier failed" });
+  }
+};

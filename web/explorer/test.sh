@@ -1,0 +1,24 @@
+#!/bin/sh
+# Holds the committed pages to their sources, and tests them: what needs no page, then in a real Chromium against the node of this
+# repository with the verifier of proofs in it. Chromium is installed where it is missing.
+set -eu
+cd "$(dirname "$0")"
+root=$PWD/../..
+
+if ! command -v chromium >/dev/null; then
+	sudo=""
+	[ "$(id -u)" = 0 ] || sudo=sudo
+	$sudo apt-get update -qq
+	$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null
+fi
+rm -rf build
+sh build.sh "$PWD/build/dist"
+diff -r build/dist "$root/internal/server/explorer/dist" || {
+	echo "internal/server/explorer/dist is not what the sources give: run web/explorer/build.sh" >&2
+	exit 1
+}
+npx tsc -p test/tsconfig.json
+node --test build/test/pure.test.js
+sh "$root/proof/wasm/build.sh" "$root/internal/server/explorer/verifier"
+CGO_ENABLED=0 go build -o build/cairn "$root/cmd/cairn"
+CAIRN=$PWD/build/cairn node --test build/test/explorer.test.js
