@@ -62,7 +62,9 @@ var rows = map[string][]string{
 	// What is remembered.
 	"internal/storage/kv":         {},
 	"internal/storage/chain":      {"types", "codec", "crypto", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/storage/heightlock": {"types", "internal/storage/kv"},
+	"internal/storage/heightlock": {"types", "internal/storage/kv", "internal/storage/slots"},
+	"internal/storage/raftlog":    {"codec", "internal/storage/kv", "internal/storage/slots"},
+	"internal/storage/slots":      {"internal/storage/kv"},
 
 	// What runs.
 	"internal/engine/flat":            {"types", "internal/engine/parallel"},

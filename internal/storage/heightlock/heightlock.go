@@ -1,19 +1,17 @@
-// Package heightlock remembers, in a small file beside a producer's key, the newest block that the key signed, so that it
-// never signs two blocks of one height: not when the database lost its end, nor when it was restored from an older copy.
+// Package heightlock remembers, in a small file beside a producer's key, the newest block that the key signed, so
+// that it never signs two blocks of one height: not when the database lost its end, nor when it was restored from an
+// older copy.
 package heightlock
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"sync"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -26,94 +24,47 @@ type Block struct {
 // BlockOf names the block of a header.
 func BlockOf(h types.Header) Block { return Block{h.Height, h.Hash()} }
 
-var (
-	// ErrDamaged is the error of a file that holds no block.
-	ErrDamaged = errors.New("the file of the newest signed block is damaged")
-	// ErrSigned is the error of a block that must not be signed, as another one of its height was or may have been.
-	ErrSigned = errors.New("another block may have been signed at this height")
-)
+// ErrSigned is the error of a block that must not be signed, as another one of its height was or may have been.
+var ErrSigned = errors.New("another block may have been signed at this height")
 
-// A file has two slots, written in turn, so that a write which a crash cuts short leaves the block before it. A slot is the
-// height as 8 little-endian bytes, the hash, and the SHA-256 of both; each lies in a sector of its own. A new file has the
-// same block in both, and its length never changes.
-const (
-	slotDistance = 4096
-	slotSize     = 8 + len(types.BlockHash{}) + sha256.Size
-	fileSize     = slotDistance + slotSize
-)
+// recordSize is that of a block in the file: its height as 8 little-endian bytes, and its hash.
+const recordSize = 8 + len(types.BlockHash{})
 
 // Lock is the lock of one key on one chain. Its methods may be called concurrently.
 type Lock struct {
-	path string
-	file kv.File
-
+	path    string
+	file    *slots.File
 	holding sync.Mutex // serialises Hold
-	mu      sync.Mutex // guards what follows
-	next    int        // slot to be written
+	mu      sync.Mutex // guards last
 	last    Block
 }
 
-// Open opens a lock. Where there is no file it makes one that holds the genesis block; an error or a crash leaves none.
+// Open opens a lock. Where there is no file it makes one that holds the genesis block; an error or a crash leaves
+// none.
 func Open(files kv.FS, path string, genesis types.BlockHash) (*Lock, error) {
-	file, err := files.OpenFile(path)
+	file, record, err := slots.Open(files, path, recordSize, later)
 	if errors.Is(err, fs.ErrNotExist) {
-		content := make([]byte, fileSize)
-		slot := encode(Block{Hash: genesis})
-		copy(content, slot)
-		copy(content[slotDistance:], slot)
-		if err := files.WriteFile(path, content); err != nil {
+		if err := slots.Create(files, path, encode(Block{Hash: genesis})); err != nil {
 			return nil, err
 		}
-		file, err = files.OpenFile(path)
+		file, record, err = slots.Open(files, path, recordSize, later)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the newest signed block: %w", err)
 	}
-	l := &Lock{path: path, file: file}
-	err = l.read()
-	if err == nil { // whoever made the file may have ended before its name was on disk
-		err = files.SyncDir(filepath.Dir(path))
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return l, nil
-}
-
-// read takes the newer block of the two slots.
-func (l *Lock) read() error {
-	content, err := io.ReadAll(io.NewSectionReader(l.file, 0, int64(fileSize)))
-	if err != nil {
-		return err
-	}
-	found := false
-	for slot := range 2 {
-		if b, ok := decode(content, slot); ok && (!found || b.Height > l.last.Height) {
-			l.last, l.next, found = b, 1-slot, true
-		}
-	}
-	if !found {
-		return fmt.Errorf("%w: %s", ErrDamaged, l.path)
-	}
-	return nil
+	return &Lock{path: path, file: file, last: decode(record)}, nil
 }
 
 func encode(b Block) []byte {
-	slot := binary.LittleEndian.AppendUint64(make([]byte, 0, slotSize), uint64(b.Height))
-	slot = append(slot, b.Hash[:]...)
-	sum := sha256.Sum256(slot)
-	return append(slot, sum[:]...)
+	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, recordSize), uint64(b.Height)), b.Hash[:]...)
 }
 
-func decode(content []byte, slot int) (b Block, ok bool) {
-	from := slot * slotDistance
-	if len(content) < from+slotSize {
-		return b, false
-	}
-	payload := content[from : from+slotSize-sha256.Size]
-	b = Block{types.Height(binary.LittleEndian.Uint64(payload)), types.BlockHash(payload[8:])}
-	return b, bytes.Equal(encode(b), content[from:from+slotSize])
+func decode(record []byte) Block {
+	return Block{types.Height(binary.LittleEndian.Uint64(record)), types.BlockHash(record[8:])}
 }
+
+// later tells whether a block was held after another one.
+func later(record, than []byte) bool { return decode(record).Height > decode(than).Height }
 
 // Path is where the lock is kept.
 func (l *Lock) Path() string { return l.path }
@@ -125,8 +76,8 @@ func (l *Lock) Last() Block {
 	return l.last
 }
 
-// Check tells whether a header may be signed: one that is higher than the block held, and follows it where it is the next;
-// or the very one that is held. Any other is [ErrSigned].
+// Check tells whether a header may be signed: one that is higher than the block held, and follows it where it is the
+// next; or the very one that is held. Any other is [ErrSigned].
 func (l *Lock) Check(h types.Header) error {
 	last := l.Last()
 	switch {
@@ -137,8 +88,9 @@ func (l *Lock) Check(h types.Header) error {
 		ErrSigned, h.Height, h.Parent, last.Height, last.Hash, l.path)
 }
 
-// Hold holds a block instead of the one before, and returns when that is on disk. What [Lock.Check] refuses is refused. After
-// another error it is not known which of the two the file has: nothing may be signed until it was opened anew.
+// Hold holds a block instead of the one before, and returns when that is on disk. What [Lock.Check] refuses is
+// refused. After another error it is not known which of the two the file has: nothing may be signed until it was
+// opened anew.
 func (l *Lock) Hold(h types.Header) error {
 	l.holding.Lock()
 	defer l.holding.Unlock()
@@ -149,15 +101,12 @@ func (l *Lock) Hold(h types.Header) error {
 	if held == l.Last() {
 		return nil
 	}
-	if _, err := l.file.WriteAt(encode(held), int64(l.next*slotDistance)); err != nil {
-		return fmt.Errorf("write %s: %w", l.path, err)
-	}
-	if err := l.file.SyncData(); err != nil {
-		return fmt.Errorf("sync %s: %w", l.path, err)
+	if err := l.file.Write(encode(held)); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last, l.next = held, 1-l.next
+	l.last = held
 	return nil
 }
 

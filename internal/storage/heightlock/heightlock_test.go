@@ -2,6 +2,7 @@ package heightlock
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,8 +10,12 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
 	"github.com/cairn-chain/cairn/types"
 )
+
+// fileSize is that of two slots, of which the first fills a sector.
+const fileSize = int64(slots.Distance + recordSize + sha256.Size)
 
 var genesis = types.BlockHash{0xee}
 
@@ -51,7 +56,7 @@ func TestLockSurvives(t *testing.T) {
 		if again := open(t, kv.FS{}, path); again.Last() != BlockOf(h) || l.Last() != BlockOf(h) {
 			t.Fatalf("block %d: %+v, and read again %+v", h.Height, l.Last(), again.Last())
 		}
-		if info, err := os.Stat(path); err != nil || info.Size() != int64(fileSize) {
+		if info, err := os.Stat(path); err != nil || info.Size() != fileSize {
 			t.Fatalf("%v, %v", info, err)
 		}
 	}
@@ -155,11 +160,14 @@ func TestTornWrites(t *testing.T) {
 		want := l.Last()
 		before, err := os.ReadFile(path)
 		check(t, err)
-		from := l.next * slotDistance
 		check(t, l.Hold(headers[count-1]))
 		after, err := os.ReadFile(path)
 		check(t, err)
-		for n := range slotSize {
+		from := 0
+		if bytes.Equal(before[:slots.Distance], after[:slots.Distance]) {
+			from = slots.Distance
+		}
+		for n := range recordSize + sha256.Size {
 			torn := append([]byte(nil), after[:from+n]...)
 			if torn = append(torn, before[len(torn):]...); bytes.Equal(torn, after) {
 				continue // what is missing is what was there
@@ -208,7 +216,7 @@ func TestDamagedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "signed")
 	for name, content := range map[string][]byte{"empty": {}, "short": {1}, "zeros": make([]byte, fileSize)} {
 		check(t, os.WriteFile(path, content, 0o600))
-		if l, err := Open(kv.FS{}, path, genesis); !errors.Is(err, ErrDamaged) || l != nil {
+		if l, err := Open(kv.FS{}, path, genesis); !errors.Is(err, slots.ErrDamaged) || l != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

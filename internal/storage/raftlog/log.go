@@ -1,0 +1,255 @@
+// Package raftlog keeps the log of a cluster's member in the node's own database: what raft must not forget. One sync
+// makes a decision durable, and with it the blocks that were written before.
+package raftlog
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
+)
+
+var (
+	// ErrNone is the error of opening a database that is no member's.
+	ErrNone = errors.New("the database belongs to no cluster")
+	// ErrExists is the error of making a log where there is one.
+	ErrExists = errors.New("the database belongs to a cluster already")
+	// ErrDamaged is the error of rows that no log wrote.
+	ErrDamaged = errors.New("the cluster's log is damaged")
+	// ErrLost is the error of a database that has forgotten what its member promised. It must never be a member
+	// again: it is to be removed, and a new one added.
+	ErrLost = errors.New("the database has forgotten what this member promised to the others")
+	// ErrBadWrite is the error of a write that does not follow what the log holds. It changes nothing.
+	ErrBadWrite = errors.New("the write does not follow the log")
+)
+
+// memoryBytes is how much of the log's end is kept in memory, in bytes of its encoding.
+const memoryBytes = 64 << 20
+
+// place is what is known of each entry without reading it.
+type place struct {
+	term  uint64
+	bytes uint64 // of the encoded entry, by which raft bounds its messages
+}
+
+// Log is the log of one member. It implements raft.Storage. The snapshot before its first entry carries what the
+// cluster gives to [Log.Cut], and nothing of the state: the chain is that. A Log is for one goroutine at a time.
+type Log struct {
+	db     *kv.DB
+	votes  *slots.File
+	member Member
+	memory uint64 // memoryBytes
+	failed error  // of the last write, if it failed
+
+	hard     *raftpb.HardState
+	snapshot *raftpb.Snapshot
+	places   []place         // of the entries after the snapshot, in order
+	bytes    uint64          // of all of them
+	recent   []*raftpb.Entry // the last of them, which are in memory
+	inMemory uint64          // bytes of recent
+}
+
+var _ raft.Storage = (*Log)(nil)
+
+// Create makes the log of a member in a database that has none, in no term, after a snapshot. votes is the path of
+// the file that keeps its votes. After an error or a crash there is no log, or all of it.
+func Create(db *kv.DB, files kv.FS, votes string, m Member, snapshot *raftpb.Snapshot) error {
+	if m.ID == 0 || snapshot.GetMetadata().GetIndex() == 0 || len(snapshot.GetData()) > MaxData {
+		return fmt.Errorf("%w: member %x after index %d", ErrBadWrite, m.ID, snapshot.GetMetadata().GetIndex())
+	}
+	switch _, err := db.Get(keyMember); {
+	case err == nil:
+		return ErrExists
+	case !errors.Is(err, kv.ErrNotFound):
+		return err
+	}
+	term, commit := snapshot.GetMetadata().GetTerm(), snapshot.GetMetadata().GetIndex()
+	hard := &raftpb.HardState{Term: &term, Commit: &commit}
+	if err := slots.Create(files, votes, voteOf(m, hard).encode()); err != nil {
+		return err
+	}
+	b := db.NewBatch(1 << 10)
+	b.Set(keyHard, encodeHard(hard))
+	b.Set(keyMember, m.encode())
+	b.Set(keySnapshot, encodeSnapshot(snapshot))
+	return db.Commit(b, true)
+}
+
+// Open opens the log that Create made. Errors: [ErrNone], [ErrDamaged], [ErrLost].
+func Open(db *kv.DB, files kv.FS, votes string) (*Log, error) {
+	return open(db, files, votes, memoryBytes)
+}
+
+// open opens a log that keeps so many bytes in memory.
+func open(db *kv.DB, files kv.FS, votes string, memory uint64) (*Log, error) {
+	l := &Log{db: db, memory: memory}
+	if _, err := db.Get(keyMember); errors.Is(err, kv.ErrNotFound) {
+		return nil, ErrNone
+	}
+	if err := l.load(); err != nil {
+		return nil, err
+	}
+	file, err := openVotes(files, votes, l.member, l.hard)
+	if err != nil {
+		return nil, err
+	}
+	l.votes = file
+	return l, nil
+}
+
+// load reads the rows and checks that they are those of one log.
+func (l *Log) load() (err error) {
+	if l.member, err = read(l.db, "the member", keyMember, decodeMember); err != nil {
+		return err
+	}
+	if l.hard, err = read(l.db, "the hard state", keyHard, decodeHard); err != nil {
+		return err
+	}
+	if l.snapshot, err = read(l.db, "the snapshot", keySnapshot, decodeSnapshot); err != nil {
+		return err
+	}
+	term := l.snapshot.GetMetadata().GetTerm()
+	err = l.scan(entryPrefix, kv.PrefixEnd(entryPrefix), l.last()+1, func(e *raftpb.Entry) error {
+		if e.GetTerm() < term {
+			return fmt.Errorf("%w: entry %d is of term %d, the one before of %d",
+				ErrDamaged, e.GetIndex(), e.GetTerm(), term)
+		}
+		term = e.GetTerm()
+		l.push(e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if commit := l.hard.GetCommit(); l.hard.GetTerm() < term || commit < l.before() || commit > l.last() {
+		err = fmt.Errorf("%w: term %d, committed to %d; entries %d to %d, the last of term %d",
+			ErrDamaged, l.hard.GetTerm(), commit, l.before()+1, l.last(), term)
+	}
+	return err
+}
+
+// scan calls f for the entries of a range of rows, of which the first has an index.
+func (l *Log) scan(lower, upper []byte, index uint64, f func(*raftpb.Entry) error) error {
+	return kv.Scan(l.db, lower, upper, func(key, row []byte) error {
+		if string(key) != string(keyEntry(index)) {
+			return fmt.Errorf("%w: the row under %x stands for entry %d", ErrDamaged, key, index)
+		}
+		e, err := decodeEntry(index, row)
+		if err != nil {
+			return fmt.Errorf("%w: entry %d: %w", ErrDamaged, index, err)
+		}
+		index++
+		return f(e)
+	})
+}
+
+// before is the index of the snapshot: the entry after it is the first.
+func (l *Log) before() uint64 { return l.snapshot.GetMetadata().GetIndex() }
+
+// last is the index of the last entry, or of the snapshot.
+func (l *Log) last() uint64 { return l.before() + uint64(len(l.places)) }
+
+// push adds an entry to what is in memory.
+func (l *Log) push(e *raftpb.Entry) {
+	size := uint64(proto.Size(e))
+	l.places = append(l.places, place{e.GetTerm(), size})
+	l.recent = append(l.recent, e)
+	l.bytes, l.inMemory = l.bytes+size, l.inMemory+size
+	for l.inMemory > l.memory && len(l.recent) > 1 {
+		l.inMemory -= l.places[len(l.places)-len(l.recent)].bytes
+		l.recent[0] = nil // for the collector; what Entries returned is a copy
+		l.recent = l.recent[1:]
+	}
+}
+
+// truncate takes the entries from an index on away from what is in memory.
+func (l *Log) truncate(index uint64) {
+	for len(l.places) > 0 && l.last() >= index {
+		size := l.places[len(l.places)-1].bytes
+		l.places, l.bytes = l.places[:len(l.places)-1], l.bytes-size
+		if n := len(l.recent); n > 0 {
+			l.recent, l.inMemory = l.recent[:n-1:n-1], l.inMemory-size
+		}
+	}
+}
+
+// Member says whose log it is.
+func (l *Log) Member() Member { return l.member }
+
+// Bytes is how long the log is, in bytes of its encoded entries.
+func (l *Log) Bytes() uint64 { return l.bytes }
+
+// InitialState implements raft.Storage.
+func (l *Log) InitialState() (*raftpb.HardState, *raftpb.ConfState, error) {
+	conf := l.snapshot.GetMetadata().GetConfState()
+	return proto.Clone(l.hard).(*raftpb.HardState), proto.Clone(conf).(*raftpb.ConfState), nil
+}
+
+// FirstIndex implements raft.Storage.
+func (l *Log) FirstIndex() (uint64, error) { return l.before() + 1, nil }
+
+// LastIndex implements raft.Storage.
+func (l *Log) LastIndex() (uint64, error) { return l.last(), nil }
+
+// Snapshot implements raft.Storage.
+func (l *Log) Snapshot() (*raftpb.Snapshot, error) {
+	return proto.Clone(l.snapshot).(*raftpb.Snapshot), nil
+}
+
+// Term implements raft.Storage.
+func (l *Log) Term(index uint64) (uint64, error) {
+	switch {
+	case index < l.before():
+		return 0, raft.ErrCompacted
+	case index > l.last():
+		return 0, raft.ErrUnavailable
+	case index == l.before():
+		return l.snapshot.GetMetadata().GetTerm(), nil
+	}
+	return l.places[index-l.before()-1].term, nil
+}
+
+// Entries implements raft.Storage: the entries from lo to hi - 1, as many as have maxSize bytes together, and at
+// least one.
+func (l *Log) Entries(lo, hi, maxSize uint64) ([]*raftpb.Entry, error) {
+	switch {
+	case lo <= l.before():
+		return nil, raft.ErrCompacted
+	case hi > l.last()+1 || lo >= hi:
+		return nil, raft.ErrUnavailable
+	}
+	end, size := lo+1, l.places[lo-l.before()-1].bytes
+	for ; end < hi; end++ {
+		if size += l.places[end-l.before()-1].bytes; size > maxSize {
+			break
+		}
+	}
+	entries := make([]*raftpb.Entry, 0, end-lo)
+	inMemory := l.last() + 1 - uint64(len(l.recent))
+	if lo < inMemory {
+		onDisk := min(end, inMemory)
+		err := l.scan(keyEntry(lo), keyEntry(onDisk), lo, func(e *raftpb.Entry) error {
+			entries = append(entries, e)
+			return nil
+		})
+		if err == nil && uint64(len(entries)) != onDisk-lo {
+			err = fmt.Errorf("%w: %d of the entries %d to %d are there", ErrDamaged, len(entries), lo, onDisk-1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		lo = onDisk
+	}
+	for ; lo < end; lo++ {
+		entries = append(entries, l.recent[lo-inMemory])
+	}
+	return entries, nil
+}
+
+// Close closes what the log holds open, which the database is not.
+func (l *Log) Close() error { return l.votes.Close() }

@@ -1,0 +1,56 @@
+package raftlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
+)
+
+// vote is the newest promise of a member, kept in a file beside the database too: a database that lost its end looks
+// like one that a crash cut off, and a member that forgot its vote could give a second one in the same term.
+type vote struct{ member, term, candidate uint64 }
+
+const voteSize = 3 * 8
+
+func (v vote) encode() []byte {
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, voteSize), v.member)
+	b = binary.LittleEndian.AppendUint64(b, v.term)
+	return binary.LittleEndian.AppendUint64(b, v.candidate)
+}
+
+func decodeVote(b []byte) vote {
+	return vote{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
+}
+
+// laterVote tells whether a vote was given after another one: in a later term, or in its term, where there was none
+// before.
+func laterVote(record, than []byte) bool {
+	a, b := decodeVote(record), decodeVote(than)
+	return a.term > b.term || a.term == b.term && a.candidate != 0 && b.candidate == 0
+}
+
+func voteOf(m Member, h *raftpb.HardState) vote { return vote{m.ID, h.GetTerm(), h.GetVote()} }
+
+// openVotes opens the file, and refuses a hard state that knows less than it.
+func openVotes(files kv.FS, path string, m Member, h *raftpb.HardState) (*slots.File, error) {
+	file, record, err := slots.Open(files, path, voteSize, laterVote)
+	if err != nil {
+		return nil, fmt.Errorf("the newest vote: %w", err)
+	}
+	switch held, has := decodeVote(record), voteOf(m, h); {
+	case held.member != m.ID:
+		err = fmt.Errorf("%w: %s is of member %x, the database of member %x", ErrLost, path, held.member, m.ID)
+	case held.term > has.term, held.term == has.term && held.candidate != 0 && held.candidate != has.candidate:
+		err = fmt.Errorf("%w: it is in term %d, its vote %x; %s has term %d, vote %x",
+			ErrLost, has.term, has.candidate, path, held.term, held.candidate)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}

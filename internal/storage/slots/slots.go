@@ -1,0 +1,103 @@
+// Package slots keeps one small record in a file that survives a crash at any moment. The file has two slots, written
+// in turn, so that a write which is cut short leaves the record before it.
+package slots
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+)
+
+// ErrDamaged is the error of a file that holds no record.
+var ErrDamaged = errors.New("neither slot of the file holds a record")
+
+// Distance is where the second slot begins, in bytes: each slot lies in a sector of its own. A slot is the record and
+// its SHA-256. A new file has the same record in both, and its length never changes.
+const Distance = 4096
+
+// File is the file of a record. It is for one goroutine at a time.
+type File struct {
+	path string
+	file kv.File
+	next int // slot to be written
+}
+
+// Create makes a file that holds a record of at most 4,000 bytes, whole or not at all, instead of one that is there.
+func Create(files kv.FS, path string, record []byte) error {
+	slot := seal(record)
+	if len(slot) > Distance {
+		return fmt.Errorf("a record of %d bytes does not fit in a slot", len(record))
+	}
+	content := make([]byte, Distance+len(slot))
+	copy(content, slot)
+	copy(content[Distance:], slot)
+	return files.WriteFile(path, content)
+}
+
+// Open opens a file and returns its newest record. size is that of every record, in bytes; later tells whether a
+// record was written after another one. The error of an absent file wraps fs.ErrNotExist.
+func Open(files kv.FS, path string, size int, later func(record, than []byte) bool) (*File, []byte, error) {
+	file, err := files.OpenFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &File{path: path, file: file}
+	newest, err := f.read(size, later)
+	if err == nil { // whoever made the file may have ended before its name was on disk
+		err = files.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return f, newest, nil
+}
+
+// read takes the newer record of the two slots.
+func (f *File) read(size int, later func(record, than []byte) bool) (newest []byte, err error) {
+	slotSize := size + sha256.Size
+	content, err := io.ReadAll(io.NewSectionReader(f.file, 0, int64(Distance+slotSize)))
+	if err != nil {
+		return nil, err
+	}
+	for slot := range 2 {
+		from := slot * Distance
+		if len(content) < from+slotSize {
+			break
+		}
+		record := content[from : from+size]
+		if bytes.Equal(seal(record), content[from:from+slotSize]) && (newest == nil || later(record, newest)) {
+			newest, f.next = record, 1-slot
+		}
+	}
+	if newest == nil {
+		return nil, fmt.Errorf("%w: %s", ErrDamaged, f.path)
+	}
+	return newest, nil
+}
+
+// seal is the slot of a record.
+func seal(record []byte) []byte {
+	sum := sha256.Sum256(record)
+	return append(append(make([]byte, 0, len(record)+len(sum)), record...), sum[:]...)
+}
+
+// Write writes the next record and returns when it is on disk. After an error it is not known which of the two the
+// file holds: it must be opened anew.
+func (f *File) Write(record []byte) error {
+	if _, err := f.file.WriteAt(seal(record), int64(f.next*Distance)); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	if err := f.file.SyncData(); err != nil {
+		return fmt.Errorf("sync %s: %w", f.path, err)
+	}
+	f.next = 1 - f.next
+	return nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }

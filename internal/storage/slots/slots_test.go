@@ -1,0 +1,86 @@
+package slots
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func later(record, than []byte) bool { return record[0] > than[0] }
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	f, record, err := Open(kv.FS{}, path, 3, later)
+	check(t, err)
+	check(t, f.Close())
+	return record
+}
+
+// The newest record is read, and a flipped bit anywhere in its slot leaves the one before it.
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	check(t, Create(kv.FS{}, path, []byte{1, 0, 0}))
+	f, before, err := Open(kv.FS{}, path, 3, later)
+	check(t, err)
+	for n := byte(2); n < 6; n++ {
+		record := []byte{n, n, 7}
+		old, err := os.ReadFile(path)
+		check(t, err)
+		check(t, f.Write(record))
+		if got := read(t, path); !bytes.Equal(got, record) {
+			t.Fatalf("read %v, want %v", got, record)
+		}
+		content, err := os.ReadFile(path)
+		check(t, err)
+		if len(content) != len(old) {
+			t.Fatalf("%d bytes, before %d", len(content), len(old))
+		}
+		from := 0
+		if bytes.Equal(content[:Distance], old[:Distance]) {
+			from = Distance
+		}
+		for i := range len(seal(record)) {
+			flipped := bytes.Clone(content)
+			flipped[from+i] ^= 4
+			check(t, os.WriteFile(path, flipped, 0o600))
+			if got := read(t, path); !bytes.Equal(got, before) {
+				t.Fatalf("byte %d: read %v, want %v", i, got, before)
+			}
+		}
+		check(t, os.WriteFile(path, content, 0o600))
+		before = record
+	}
+	check(t, f.Close())
+}
+
+func TestRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	if _, _, err := Open(kv.FS{}, path, 3, later); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an absent file: %v", err)
+	}
+	if err := Create(kv.FS{}, path, make([]byte, Distance)); err == nil {
+		t.Error("a record that does not fit was taken")
+	}
+	check(t, Create(kv.FS{}, path, []byte{1, 2, 3}))
+	if _, _, err := Open(kv.FS{}, path, 4, later); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a record of another size: %v", err)
+	}
+	for _, n := range []int64{0, 10, 34} {
+		check(t, os.Truncate(path, n))
+		if _, _, err := Open(kv.FS{}, path, 3, later); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%d bytes are left: %v", n, err)
+		}
+	}
+}
