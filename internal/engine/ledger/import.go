@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,7 +48,7 @@ func ReceiveAll(encoded [][]byte) ([]*Received, error) {
 	parallel.Run(len(encoded), func(i int) { blocks[i], errs[i] = open(encoded[i]) })
 	verifyHeaders(blocks[:firstError(errs)], errs)
 	good := firstError(errs)
-	verifySignatures(blocks[:good])
+	verifySignatures(blocks[:good], nil)
 	parallel.Run(good, func(i int) { errs[i] = blocks[i].checkTransactions() })
 	if good = firstError(errs); good < len(errs) {
 		return blocks[:good], errs[good]
@@ -85,22 +86,31 @@ func verifyHeaders(blocks []*Received, errs []error) {
 	}
 }
 
-// verifySignatures verifies the transactions of blocks.
-func verifySignatures(blocks []*Received) {
-	parts := make([][]*types.Tx, len(blocks))
-	for i, b := range blocks {
-		parts[i] = b.txs
+// verifySignatures verifies the transactions of blocks, except of those that known, unless nil, returns as verified.
+func verifySignatures(blocks []*Received, known func(types.TxID) *types.VerifiedTx) {
+	count := 0
+	for _, b := range blocks {
+		count += len(b.txs)
 	}
-	txs := slices.Concat(parts...)
-	verified := make([]*types.VerifiedTx, len(txs))
+	txs, places := make([]*types.Tx, 0, count), make([]**types.VerifiedTx, 0, count)
+	for _, b := range blocks {
+		b.verified = make([]*types.VerifiedTx, len(b.txs))
+		for i, tx := range b.txs {
+			if known != nil {
+				if v := known(tx.ID()); v != nil && bytes.Equal(v.Encoded(), tx.Encoded()) {
+					b.verified[i] = v
+					continue
+				}
+			}
+			txs, places = append(txs, tx), append(places, &b.verified[i])
+		}
+	}
 	batches := slices.Collect(slices.Chunk(txs, signatureBatch))
 	parallel.Run(len(batches), func(i int) {
-		copy(verified[i*signatureBatch:], types.VerifySignatures(batches[i]))
+		for j, v := range types.VerifySignatures(batches[i]) {
+			*places[i*signatureBatch+j] = v
+		}
 	})
-	for _, b := range blocks {
-		n := len(b.txs)
-		b.verified, verified = verified[:n:n], verified[n:]
-	}
 }
 
 // checkTransactions compares the transactions with what the header commits to.
@@ -138,18 +148,23 @@ var (
 	ErrOtherSigner = errors.New("the block is signed by another key than the producer's")
 )
 
-// InvalidBlock is the error of a block that the producer signed, and that is not what executing it gives.
+// InvalidBlock is the error of a block that the producer signed, or decided, and that is not what executing it gives.
 type InvalidBlock struct {
-	Claimed  types.SignedHeader
-	Derived  types.Header    // as execution gave it; the zero header where a transaction was not valid
-	Receipts []types.Receipt // of the transactions that were executed
-	Writes   []types.Access  // of the block; nil where a transaction was not valid
+	Claimed  types.SignedHeader // without a signature if it is a candidate's
+	Derived  types.Header       // as execution gave it; the zero header where a transaction was not valid
+	Receipts []types.Receipt    // of the transactions that were executed
+	Writes   []types.Access     // of the block; nil where a transaction was not valid
 	Err      error
 }
 
 // Error implements error.
 func (e *InvalidBlock) Error() string {
-	return fmt.Sprintf("block %d (%s) is signed by the producer and not valid: %v", e.Claimed.Header.Height, e.Claimed.Header.Hash(), e.Err)
+	by := "signed"
+	if e.Claimed.Signature == (types.Signature{}) {
+		by = "decided"
+	}
+	h := e.Claimed.Header
+	return fmt.Sprintf("block %d (%s) is %s by the producer and not valid: %v", h.Height, h.Hash(), by, e.Err)
 }
 
 // Unwrap is the rule that the block breaks.

@@ -159,67 +159,6 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	return loaded, nil
 }
 
-// Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, find no
-// room, are overdue, or that the engine fails on, are left out. An error is a fault after which no block may be built until the node was started anew: the block may or may
-// not be on disk, and a second one must not be signed at its height.
-func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
-	l.producing.Lock()
-	defer l.producing.Unlock()
-	if l.treeLost != nil {
-		return Block{}, l.treeLost
-	}
-	now := time.Now()
-	timings := Timings{Start: now}
-	result, err := l.execute(batch)
-	if err != nil {
-		return Block{}, err
-	}
-	timings.Execute = lap(&now)
-	change, err := prepare(l.tree, &result)
-	if err != nil {
-		return Block{}, err
-	}
-	timings.Tree = lap(&now)
-	if batch.Lock != nil {
-		if err := batch.Lock.Check(result.Header); err != nil {
-			return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
-		}
-	}
-	hash := result.Header.Hash()
-	signature, err := seal(hash)
-	if err != nil {
-		return Block{}, fmt.Errorf("seal block %d: %w", result.Header.Height, err)
-	}
-	timings.Seal = lap(&now)
-	run, err := l.store.Begin()
-	if err != nil {
-		return Block{}, err
-	}
-	err = appendTo(run, chain.Entry{Result: result, Signature: signature, Leaves: change.Leaves()}, change.Change, true)
-	if err == nil && batch.Lock != nil {
-		// After the block is on disk, or a crash between the two would leave a lock that holds a block which is nowhere.
-		if err = batch.Lock.Hold(result.Header); err != nil {
-			run.Fail(err)
-		}
-	}
-	if ended := run.End(); err == nil {
-		err = ended
-	}
-	if err != nil {
-		return Block{}, err
-	}
-	timings.Append = lap(&now)
-	l.commitTree(change, result.Header)
-	timings.Tree += lap(&now)
-	return Block{
-		Header:   types.SignedHeader{Header: result.Header, Signature: signature},
-		Hash:     hash,
-		Included: result.Transactions,
-		Accesses: result.Accesses,
-		Timings:  timings,
-	}, l.publish()
-}
-
 // change is what a block changes in memory.
 type change struct {
 	*tree.Change

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -60,40 +59,20 @@ func (r *run) add(b *Received, sync bool) error {
 		return err
 	}
 	r.moveTree()
-	now := time.Now()
-	timings := Timings{Start: now}
-	result, err := r.execute(b)
-	if err != nil {
-		return err
-	}
-	timings.Execute = lap(&now)
-	change, err := prepare(r.tree, &result)
-	if err != nil {
-		return err
-	}
-	timings.Tree = lap(&now)
-	if err := exec.CheckHeader(b.header.Header, result.Header); err != nil {
-		return &InvalidBlock{
-			Claimed: b.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
-		}
-	}
-	e := chain.Entry{Result: result, Signature: b.header.Signature, Leaves: change.Leaves()}
-	if err := appendTo(r.appended, e, change.Change, sync); err != nil {
-		return err
-	}
-	timings.Append = lap(&now)
-	r.change = &change
-	r.blocks = append(r.blocks, b.imported(result, timings))
-	return r.moveTip(b.Header())
-}
-
-// execute executes all transactions of the next block.
-func (r *run) execute(b *Received) (_ exec.Result, err error) {
 	parent := r.appended.State()
-	defer func() { err = errors.Join(err, parent.Close()) }()
-	return r.executeByAny(b, func(engine vm.Engine) (exec.Result, error) {
-		return r.executeOn(r.last, b, r.reader(parent), exec.Machine{Engine: engine, Codes: r.appended})
-	})
+	d, err := r.derive(r.last, b, parent, r.appended)
+	if err = errors.Join(err, parent.Close()); err != nil {
+		return err
+	}
+	now := time.Now()
+	e := chain.Entry{Result: d.result, Signature: b.header.Signature, Leaves: d.change.Leaves()}
+	if err := appendTo(r.appended, e, d.change.Change, sync); err != nil {
+		return err
+	}
+	d.timings.Append = lap(&now)
+	r.change = &d.change
+	r.blocks = append(r.blocks, b.imported(d.result, d.timings))
+	return r.moveTip(b.Header())
 }
 
 // moveTip makes the block that was appended last the one that the next must follow.

@@ -214,3 +214,29 @@ func headsOf(entries []Entry) (hashes []types.BlockHash) {
 	}
 	return hashes
 }
+
+// TestLogged appends a block that is in a log already: it is told of without a sync, and is on disk with the next one.
+func TestLogged(t *testing.T) {
+	disk := kv.NewCrashDisk()
+	s, c := openStore(t, disk.FS(), Options{}), newToyChain(t)
+	dice := rand.New(rand.NewPCG(25, 26))
+	must(t, s.Init(c.genesis, c.blocks[0].Entry))
+	before := s.Head()
+	a, err := s.Begin()
+	must(t, err)
+	must(t, a.Append(c.next(t, dice, 4), false))
+	a.Logged()
+	syncs := s.db.Metrics().Syncs
+	must(t, a.End())
+	if now := s.db.Metrics().Syncs; now != syncs || s.Head() != c.head().Signed() {
+		t.Errorf("%d syncs, the head is %d", now-syncs, s.Head().Header.Height)
+	}
+	if left := openStore(t, disk.Crash(0, 1).FS(), Options{}); left.Head() != before {
+		t.Errorf("what was not synced is there: the head is %d", left.Head().Header.Height)
+	}
+	must(t, s.db.Sync())
+	if left := openStore(t, disk.Crash(0, 1).FS(), Options{}); left.Head() != s.Head() {
+		t.Errorf("what was synced is lost: the head is %d", left.Head().Header.Height)
+	}
+	requireSound(t, s)
+}

@@ -1,0 +1,221 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Draft is the block after the head, complete except for its signature. Nothing of it is on disk, and the ledger's
+// state is the one before it.
+type Draft struct {
+	after   *Tip
+	result  exec.Result
+	change  change
+	timings Timings
+}
+
+// Header is the block's header, which is final.
+func (d *Draft) Header() types.Header { return d.result.Header }
+
+// Encode is bincode(Block) with a signature of zeros: what [ReceiveCandidate] takes.
+func (d *Draft) Encode() []byte {
+	return types.EncodeBlock(types.SignedHeader{Header: d.result.Header}, d.result.Transactions)
+}
+
+var (
+	// ErrStale is the error of releasing a draft after whose making the head became another.
+	ErrStale = errors.New("the draft does not follow the head any more")
+	// ErrUnsigned is the error of releasing a draft with a signature that is not its producer's.
+	ErrUnsigned = errors.New("the signature is not that of the draft's producer")
+)
+
+// Draft makes the block of a batch as [Ledger.Build] does, and neither signs it nor puts it anywhere. The batch's
+// lock is not asked.
+func (l *Ledger) Draft(batch Batch) (*Draft, error) {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	return l.draft(batch)
+}
+
+func (l *Ledger) draft(batch Batch) (*Draft, error) {
+	if l.treeLost != nil {
+		return nil, l.treeLost
+	}
+	now := time.Now()
+	d := &Draft{after: l.Tip(), timings: Timings{Start: now}}
+	var err error
+	if d.result, err = l.execute(batch); err != nil {
+		return nil, err
+	}
+	d.timings.Execute = lap(&now)
+	if d.change, err = prepare(l.tree, &d.result); err != nil {
+		return nil, err
+	}
+	d.timings.Tree = lap(&now)
+	return d, nil
+}
+
+// Candidate is a block that its producer has decided on and not signed yet, as another node encoded it: its
+// transactions are those that its header commits to. Only [ReceiveCandidate] makes one.
+type Candidate struct{ block *Received }
+
+// Header is the candidate's header.
+func (c *Candidate) Header() types.Header { return c.block.header.Header }
+
+// ReceiveCandidate decodes what [Draft.Encode] gives and verifies the signatures of its transactions on all cores,
+// except of those that known, by the transaction's hash, returns as verified already; it returns nil for others. The
+// error is [ErrAltered].
+func ReceiveCandidate(encoded []byte, known func(types.TxID) *types.VerifiedTx) (*Candidate, error) {
+	b, err := open(encoded)
+	if err != nil {
+		return nil, err
+	}
+	if b.header.Signature != (types.Signature{}) {
+		return nil, fmt.Errorf("%w: candidate %d is signed", ErrAltered, b.header.Header.Height)
+	}
+	verifySignatures([]*Received{b}, known)
+	if err := b.checkTransactions(); err != nil {
+		return nil, err
+	}
+	return &Candidate{b}, nil
+}
+
+// Derive executes a candidate for the height after the head, and compares what that gives with its header. Errors are
+// those of [Ledger.Import], after each of which the ledger is what it was.
+func (l *Ledger) Derive(c *Candidate) (_ *Draft, err error) {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	if l.treeLost != nil {
+		return nil, l.treeLost
+	}
+	tip := l.Tip()
+	if err := c.block.checkNext(tip); err != nil {
+		return nil, err
+	}
+	parent, err := l.store.StateAt(tip.Header.Header.Height)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, parent.Close()) }()
+	return l.derive(tip, c.block, parent, l.store)
+}
+
+// derive executes a block that follows a tip, on the state that its memory is of, and compares what that gives with
+// the block's header.
+func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec.Codes) (*Draft, error) {
+	now := time.Now()
+	d := &Draft{after: after, timings: Timings{Start: now}}
+	var err error
+	d.result, err = l.executeByAny(b, func(engine vm.Engine) (exec.Result, error) {
+		return l.executeOn(after, b, l.reader(parent), exec.Machine{Engine: engine, Codes: codes})
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.timings.Execute = lap(&now)
+	if d.change, err = prepare(l.tree, &d.result); err != nil {
+		return nil, err
+	}
+	d.timings.Tree = lap(&now)
+	if err := exec.CheckHeader(b.header.Header, d.result.Header); err != nil {
+		return nil, &InvalidBlock{
+			Claimed:  b.Header(),
+			Derived:  d.result.Header,
+			Receipts: d.result.Receipts,
+			Writes:   types.Writes(d.result.Accesses),
+			Err:      err,
+		}
+	}
+	return d, nil
+}
+
+// Release makes a draft the head, with its producer's signature, and does not wait until that is on disk: the caller
+// has the candidate and its signature there, in a log of the same database, and releases what a crash took once more.
+// The error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as those of
+// [Ledger.Build].
+func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
+	signed := types.SignedHeader{Header: d.result.Header, Signature: signature}
+	if !signed.VerifySignature() {
+		return Block{}, fmt.Errorf("%w: block %d", ErrUnsigned, d.Header().Height)
+	}
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	if l.treeLost != nil {
+		return Block{}, l.treeLost
+	}
+	if tip := l.Tip(); d.after != tip {
+		return Block{}, fmt.Errorf("%w: it is block %d, the head %d", ErrStale, d.Header().Height, tip.Header.Header.Height)
+	}
+	return l.release(d, signature, nil, false)
+}
+
+// Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, find
+// no room, are overdue, or that the engine fails on, are left out. An error is a fault after which no block may be
+// built until the node was started anew: the block may or may not be on disk, and a second one must not be signed at
+// its height.
+func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	d, err := l.draft(batch)
+	if err != nil {
+		return Block{}, err
+	}
+	now := time.Now()
+	if batch.Lock != nil {
+		if err := batch.Lock.Check(d.Header()); err != nil {
+			return Block{}, fmt.Errorf("seal block %d: %w", d.Header().Height, err)
+		}
+	}
+	signature, err := seal(d.Header().Hash())
+	if err != nil {
+		return Block{}, fmt.Errorf("seal block %d: %w", d.Header().Height, err)
+	}
+	d.timings.Seal = lap(&now)
+	return l.release(d, signature, batch.Lock, true)
+}
+
+// release appends a draft, holds it in the lock, unless that is nil, and makes it the head. Without sync it is for
+// the caller that a start finds it.
+func (l *Ledger) release(d *Draft, signature types.Signature, lock *heightlock.Lock, sync bool) (Block, error) {
+	now := time.Now()
+	appender, err := l.store.Begin()
+	if err != nil {
+		return Block{}, err
+	}
+	e := chain.Entry{Result: d.result, Signature: signature, Leaves: d.change.Leaves()}
+	err = appendTo(appender, e, d.change.Change, sync)
+	if err == nil && !sync {
+		appender.Logged()
+	}
+	if err == nil && lock != nil {
+		// After the block is on disk, or a crash between the two would leave a lock that holds a block which is
+		// nowhere.
+		if err = lock.Hold(d.result.Header); err != nil {
+			appender.Fail(err)
+		}
+	}
+	if ended := appender.End(); err == nil {
+		err = ended
+	}
+	if err != nil {
+		return Block{}, err
+	}
+	d.timings.Append = lap(&now)
+	l.commitTree(d.change, d.result.Header)
+	d.timings.Tree += lap(&now)
+	return Block{
+		Header:   e.Signed(),
+		Hash:     d.result.Header.Hash(),
+		Included: d.result.Transactions,
+		Accesses: d.result.Accesses,
+		Timings:  d.timings,
+	}, l.publish()
+}

@@ -1,0 +1,233 @@
+package ledger
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func draft(t *testing.T, l *Ledger, txs ...*types.VerifiedTx) *Draft {
+	t.Helper()
+	batch := list(txs)
+	return must(l.Draft(Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &batch}))(t)
+}
+
+func seal(t *testing.T, signer string, h types.Header) types.Signature {
+	t.Helper()
+	hash := h.Hash()
+	return must(testKey(t, signer).Sign(hash[:], [32]byte{}))(t)
+}
+
+func none(types.TxID) *types.VerifiedTx { return nil }
+
+// A block that is drafted, sent, derived by another ledger and released by both is the one that a third builds.
+func TestDraftDeriveRelease(t *testing.T) {
+	g := testGenesis(t)
+	alone, leader, follower := openLedger(t, g), openLedger(t, g), openLedger(t, g)
+	for nonce := range uint64(3) {
+		txs := []*types.VerifiedTx{
+			transfer(t, "alice", nonce, types.Account{9, byte(nonce)}, 7),
+			transfer(t, "bob", nonce, types.Account{10}, 8),
+		}
+		want := build(t, alone, txs...)
+		before := leader.Tip()
+		made := draft(t, leader, txs...)
+		derived := must(follower.Derive(must(ReceiveCandidate(made.Encode(), none))(t)))(t)
+		if made.Header() != want.Header.Header || derived.Header() != want.Header.Header {
+			t.Fatalf("drafted %+v, derived %+v, built %+v", made.Header(), derived.Header(), want.Header.Header)
+		}
+		if leader.Tip() != before || leader.Store().Head() != before.Header || follower.Tip().Hash != before.Hash {
+			t.Fatal("a draft is the head before it is released")
+		}
+		signature := seal(t, "producer", made.Header())
+		for l, d := range map[*Ledger]*Draft{leader: made, follower: derived} {
+			got := must(l.Release(d, signature))(t)
+			if got.Header != want.Header || got.Hash != want.Hash || len(got.Included) != 2 ||
+				len(got.Accesses) != len(want.Accesses) {
+				t.Errorf("released %+v, want %+v", got, want)
+			}
+			if *l.Tip() != *alone.Tip() || l.Store().Head() != want.Header || l.tree.Root() != alone.tree.Root() {
+				t.Errorf("the tip is %+v, want %+v", l.Tip(), alone.Tip())
+			}
+			if got := encodedBlock(t, l, want.Header.Header.Height); string(got.Encode()) !=
+				string(encodedBlock(t, alone, want.Header.Header.Height).Encode()) {
+				t.Error("another block is stored")
+			}
+			checkMemory(t, l)
+		}
+	}
+}
+
+// What cannot be released changes nothing, and the right draft is released after it.
+func TestReleaseRefuses(t *testing.T) {
+	l := openLedger(t, testGenesis(t))
+	refused := func(d *Draft, signature types.Signature, want error) {
+		t.Helper()
+		before := l.Tip()
+		if _, err := l.Release(d, signature); !errors.Is(err, want) {
+			t.Errorf("it says %v, want %v", err, want)
+		}
+		if l.Tip() != before || l.Store().Head() != before.Header {
+			t.Error("the head has changed")
+		}
+		checkMemory(t, l)
+	}
+	first, second := draft(t, l, transfer(t, "alice", 0, types.Account{9}, 7)), draft(t, l)
+	signature := seal(t, "producer", first.Header())
+	refused(first, types.Signature{}, ErrUnsigned)
+	refused(first, seal(t, "alice", first.Header()), ErrUnsigned)
+	refused(first, seal(t, "producer", second.Header()), ErrUnsigned)
+	must(l.Release(first, signature))(t)
+	refused(first, signature, ErrStale)
+	refused(second, seal(t, "producer", second.Header()), ErrStale)
+	third := draft(t, l)
+	if err := l.Rewind(0); err != nil {
+		t.Fatal(err)
+	}
+	refused(first, signature, ErrStale) // it follows block 0, and was prepared from another tree of it
+	refused(third, seal(t, "producer", third.Header()), ErrStale)
+	again := draft(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
+	if must(l.Release(again, signature))(t); l.Tip().Hash != first.Header().Hash() {
+		t.Error("another block was made of the same batch")
+	}
+}
+
+// A candidate whose signatures somebody vouches for is taken by their bytes, and not by its hash alone.
+func TestReceiveCandidate(t *testing.T) {
+	l := openLedger(t, testGenesis(t))
+	alice, bob := transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{9}, 7)
+	made := draft(t, l, alice, bob)
+	asked := 0
+	c := must(ReceiveCandidate(made.Encode(), func(id types.TxID) *types.VerifiedTx {
+		switch asked++; id {
+		case alice.ID():
+			return alice
+		case bob.ID():
+			return alice // of other bytes
+		}
+		t.Errorf("asked for %s", id)
+		return nil
+	}))(t)
+	if v := c.block.verified; asked != 2 || v[0] != alice || v[1] == alice || v[1].ID() != bob.ID() {
+		t.Errorf("asked %d times, verified %v", asked, v)
+	}
+	if c.Header() != made.Header() {
+		t.Errorf("the header is %+v", c.Header())
+	}
+	block := must(types.DecodeBlock(made.Encode()))(t)
+	for name, encoded := range map[string][]byte{
+		"signed":                 signed(t, "producer", block),
+		"nothing":                {},
+		"cut short":              made.Encode()[:300],
+		"with a byte more":       append(made.Encode(), 0),
+		"of another transaction": types.EncodeBlock(types.SignedHeader{Header: made.Header()}, []*types.Tx{alice.Tx()}),
+	} {
+		if _, err := ReceiveCandidate(encoded, none); !errors.Is(err, ErrAltered) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What does not follow from the head is not derived, and changes nothing.
+func TestDeriveRefuses(t *testing.T) {
+	g := testGenesis(t)
+	leader, follower := openLedger(t, g), openLedger(t, g)
+	made := draft(t, leader, transfer(t, "alice", 0, types.Account{9}, 7))
+	for name, tc := range map[string]struct {
+		change func(*types.Block)
+		want   error
+	}{
+		"another height": {func(b *types.Block) { b.Header.Height++ }, ErrOtherHeight},
+		"another parent": {func(b *types.Block) { b.Header.Parent[3] ^= 1 }, ErrOtherParent},
+		"another producer": {func(b *types.Block) {
+			b.Header.Producer = testKey(t, "bob").PublicKey()
+		}, ErrOtherSigner},
+		"another state root": {func(b *types.Block) { b.Header.StateRoot[0] ^= 1 }, exec.ErrHeader},
+		"an earlier time":    {func(b *types.Block) { b.Header.Timestamp = 999 }, exec.ErrTimestamp},
+		"a signature": {func(b *types.Block) {
+			b.Transactions[0].Signature[5] ^= 1
+			id := types.TransactionID(b.Transactions[0].Encode())
+			b.Header.TransactionsRoot = types.TransactionsRoot([]types.TxID{id})
+		}, errBadSignature},
+	} {
+		t.Run(name, func(t *testing.T) {
+			block := must(types.DecodeBlock(made.Encode()))(t)
+			tc.change(&block)
+			c := must(ReceiveCandidate(block.Encode(), none))(t)
+			if _, err := follower.Derive(c); !errors.Is(err, tc.want) {
+				t.Errorf("it says %v, want %v", err, tc.want)
+			} else if errors.As(err, new(*InvalidBlock)) && !strings.Contains(err.Error(), "decided") {
+				t.Errorf("it says %v of a block that nobody signed", err)
+			}
+			if follower.Tip().Header.Header.Height != 0 {
+				t.Fatal("the head has changed")
+			}
+			checkMemory(t, follower)
+		})
+	}
+	derived := must(follower.Derive(must(ReceiveCandidate(made.Encode(), none))(t)))(t)
+	must(follower.Release(derived, seal(t, "producer", made.Header())))(t)
+}
+
+// A released block is not synced. A power cut at any operation leaves the chain before it or with it, and it can be
+// derived and released once more; once anything later in the database is on disk, so is the block.
+func TestReleaseAfterPowerCut(t *testing.T) {
+	g := testGenesis(t)
+	disk := kv.NewCrashDisk()
+	store, db := openStore(t, disk)
+	defer closeStore(t, store, db)
+	l := must(Open(store, &g, nil, nil))(t)
+	build(t, l)
+	before := l.Tip().Hash
+	var mu sync.Mutex
+	var pictures []*kv.CrashDisk
+	look := func() error { // what is not synced is written by another goroutine
+		mu.Lock()
+		defer mu.Unlock()
+		for _, percent := range []int{0, 50, 100} {
+			pictures = append(pictures, disk.Crash(percent, uint64(len(pictures))))
+		}
+		return nil
+	}
+	made := draft(t, l, transfer(t, "alice", 0, types.Account{9}, 7))
+	encoded, signature := made.Encode(), seal(t, "producer", made.Header())
+	disk.OnWrite(look)
+	syncs := db.Metrics().Syncs
+	must(l.Release(made, signature))(t)
+	if now := db.Metrics().Syncs; now != syncs {
+		t.Errorf("%d syncs for a released block", now-syncs)
+	}
+	_ = must(0, look())(t)
+	_ = must(0, db.Sync())(t)
+	disk.OnWrite(nil)
+	mu.Lock()
+	defer mu.Unlock()
+	synced := len(pictures)
+	pictures = append(pictures, disk.Crash(0, 0))
+	lost := 0
+	for i, picture := range pictures {
+		left, leftDB := openStore(t, picture)
+		again := must(Open(left, nil, nil, nil))(t)
+		if again.Tip().Hash == before {
+			lost++
+			if i == synced {
+				t.Error("a synced block is lost")
+			}
+			derived := must(again.Derive(must(ReceiveCandidate(encoded, none))(t)))(t)
+			must(again.Release(derived, signature))(t)
+		}
+		if again.Tip().Hash != made.Header().Hash() {
+			t.Errorf("picture %d: the head is %+v", i, again.Tip().Header)
+		}
+		checkMemory(t, again)
+		closeStore(t, left, leftDB)
+	}
+	if lost == 0 {
+		t.Errorf("no power cut of %d lost the block", len(pictures))
+	}
+}
