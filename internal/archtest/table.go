@@ -68,6 +68,7 @@ var rows = map[string][]string{
 
 	// What runs.
 	"internal/engine/flat":            {"types", "internal/engine/parallel"},
+	"internal/engine/cluster":         {"types", "codec"},
 	"internal/engine/ledger":          {"types", "internal/engine/flat", "internal/engine/parallel", "internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool":         {"types", "codec", "crypto/bip340", "internal/engine/mempool/journal", "internal/protocol/..."},
 	"internal/engine/mempool/journal": {},
@@ -164,6 +165,7 @@ var testRows = map[string][]string{
 	"contracts/rust":               {"client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                       {"api", "internal/datadir", "internal/node", "types"},
+	"internal/engine/cluster":      {"crypto"},
 	"internal/engine/flat":         {"internal/testkit/cputime"},
 	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
 	"internal/engine/wasm":         {"internal/testkit/cputime", "internal/testkit/wasmgen"},

@@ -1,0 +1,152 @@
+// Package cluster is what several machines that are one producer decide together. Their log holds transactions that
+// were taken, blocks that were decided, and the signatures that release them. A block is signed only once it is
+// decided, so what is signed can no longer be undone, whoever leads.
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrEntry is the error of an entry that no member of this version writes. Whoever meets one stops before it: what it
+// means is not known, and leaving it out would make another log of it.
+var ErrEntry = errors.New("the entry of the cluster's log is not known")
+
+// kind is the first byte of an entry.
+type kind uint8
+
+const (
+	kindIntake  kind = 1
+	kindBlock   kind = 2
+	kindRelease kind = 3
+)
+
+// Bounds of entries, in bytes.
+const (
+	// MaxIntakeBytes is the most that the transactions of an Intake have together.
+	MaxIntakeBytes = 1 << 20
+	maxIntake      = MaxIntakeBytes / 100 // transactions: none is as short
+)
+
+// Entry is what an entry of the log says: an [Intake], a [Block] or a [Release].
+type Entry interface{ encode() []byte }
+
+// Intake says that transactions were taken: they are acknowledged, and every member's pool has them.
+type Intake struct {
+	Time         uint64 // Unix milliseconds of the leader, by which they expire on every member
+	Transactions []*types.Tx
+}
+
+// Block says what a block is to be, the candidate for its height: its header is final and has no signature yet.
+type Block struct {
+	Header  types.Header
+	Encoded []byte // bincode(Block) with a signature of zeros
+}
+
+// Release says that the candidate of an entry is the block.
+type Release struct {
+	Index     uint64 // of the candidate's entry
+	Height    types.Height
+	Hash      types.BlockHash
+	Signature types.Signature
+}
+
+// Encode is an entry's data: its kind, and its fields in bincode.
+func Encode(e Entry) []byte { return e.encode() }
+
+func (i Intake) encode() []byte {
+	size := 1 + 8 + 8
+	for _, tx := range i.Transactions {
+		size += 8 + len(tx.Encoded())
+	}
+	e := codec.NewEncoder(size)
+	e.U8(uint8(kindIntake))
+	e.U64(i.Time)
+	e.U64(uint64(len(i.Transactions)))
+	for _, tx := range i.Transactions {
+		e.Bytes(tx.Encoded())
+	}
+	return e.Data()
+}
+
+func (b Block) encode() []byte {
+	return append(append(make([]byte, 0, 1+len(b.Encoded)), byte(kindBlock)), b.Encoded...)
+}
+
+func (r Release) encode() []byte {
+	e := codec.NewEncoder(1 + 8 + 8 + len(r.Hash) + len(r.Signature))
+	e.U8(uint8(kindRelease))
+	e.U64(r.Index)
+	e.U64(uint64(r.Height))
+	e.Fixed(r.Hash[:])
+	e.Fixed(r.Signature[:])
+	return e.Data()
+}
+
+// Decode decodes what Encode gives. It looks at a block's header only; what the entry holds aliases data. The error
+// is [ErrEntry].
+func Decode(data []byte) (Entry, error) {
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%w: it is empty", ErrEntry)
+	}
+	var entry Entry
+	var err error
+	switch k, body := kind(data[0]), data[1:]; k {
+	case kindIntake:
+		entry, err = decodeIntake(body)
+	case kindBlock:
+		entry, err = decodeBlock(body)
+	case kindRelease:
+		entry, err = decodeRelease(body)
+	default:
+		err = fmt.Errorf("of kind %d", k)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEntry, err)
+	}
+	return entry, nil
+}
+
+func decodeIntake(body []byte) (Intake, error) {
+	d := codec.NewDecoder(body)
+	i := Intake{Time: d.U64()}
+	n, size := d.Length(maxIntake, 8), 0
+	for range n {
+		encoded := d.Bytes(types.MaxTransactionBytes)
+		if d.Err() != nil {
+			break
+		}
+		if size += len(encoded); size > MaxIntakeBytes {
+			return i, fmt.Errorf("%w: an intake of more than %d bytes", codec.ErrTooLong, MaxIntakeBytes)
+		}
+		tx, err := types.DecodeTx(encoded)
+		if err != nil {
+			return i, err
+		}
+		i.Transactions = append(i.Transactions, tx)
+	}
+	return i, d.Finish()
+}
+
+func decodeBlock(body []byte) (Block, error) {
+	if len(body) > types.MaxBlockBytes+types.SignedHeaderBytes+8 {
+		return Block{}, fmt.Errorf("%w: a block of %d bytes", codec.ErrTooLong, len(body))
+	}
+	header, err := types.DecodeSignedHeader(body[:min(len(body), types.SignedHeaderBytes)])
+	if err == nil && header.Signature != (types.Signature{}) {
+		err = errors.New("its block is signed")
+	}
+	return Block{header.Header, body}, err
+}
+
+func decodeRelease(body []byte) (r Release, err error) {
+	d := codec.NewDecoder(body)
+	r.Index = d.U64()
+	r.Height = types.Height(d.U64())
+	d.Fixed(r.Hash[:])
+	d.Fixed(r.Signature[:])
+	return r, d.Finish()
+}

@@ -1,0 +1,136 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func testKey(t testing.TB, name string) crypto.PrivateKey {
+	t.Helper()
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func payment(t testing.TB, nonce uint64) *types.Tx {
+	t.Helper()
+	key := testKey(t, "alice")
+	signed, err := types.Sign(types.Transaction{
+		Version:  1,
+		ChainID:  7,
+		Sender:   key.PublicKey(),
+		Nonce:    nonce,
+		GasLimit: 50_000,
+		Payload:  types.Transfer{To: types.Account{9}, Amount: 7},
+	}, key, [32]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types.NewTxs(signed)[0]
+}
+
+// block is a candidate after a block.
+func block(t testing.TB, height types.Height, parent types.BlockHash, time uint64, txs ...*types.Tx) Block {
+	t.Helper()
+	h := types.Header{Height: height, Parent: parent, Timestamp: time, Producer: testKey(t, "producer").PublicKey()}
+	return Block{h, types.EncodeBlock(types.SignedHeader{Header: h}, txs)}
+}
+
+// release is the release of a candidate.
+func release(t testing.TB, signer string, c Candidate) Release {
+	t.Helper()
+	hash := c.Header.Hash()
+	signature, err := testKey(t, signer).Sign(hash[:], [32]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Release{c.Index, c.Header.Height, hash, signature}
+}
+
+func samples(t testing.TB) []Entry {
+	b := block(t, 5, types.BlockHash{3}, 7, payment(t, 0))
+	return []Entry{
+		Intake{Time: 1_700_000_000_123},
+		Intake{Time: 5, Transactions: []*types.Tx{payment(t, 0), payment(t, 1)}},
+		b,
+		release(t, "producer", Candidate{77, b}),
+	}
+}
+
+func TestEntries(t *testing.T) {
+	for i, e := range samples(t) {
+		data := Encode(e)
+		decoded, err := Decode(data)
+		if err != nil {
+			t.Fatalf("entry %d: %v", i, err)
+		}
+		if !bytes.Equal(Encode(decoded), data) {
+			t.Errorf("entry %d: %+v, want %+v", i, decoded, e)
+		}
+		for n := range len(data) {
+			if _, isBlock := e.(Block); isBlock && n > types.SignedHeaderBytes {
+				break // who executes it decodes the rest
+			}
+			if _, err := Decode(data[:n]); !errors.Is(err, ErrEntry) {
+				t.Fatalf("%d of %d bytes of entry %d: %v", n, len(data), i, err)
+			}
+		}
+	}
+	if r, ok := samples(t)[3].(Release); !ok || len(Encode(r)) != 113 {
+		t.Errorf("a release has %d bytes", len(Encode(r)))
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	all := samples(t)
+	signed := bytes.Clone(Encode(all[2]))
+	signed[types.SignedHeaderBytes] = 1 // the last of the signature, after the kind
+	one := payment(t, 0)
+	many := Intake{Transactions: slices.Repeat([]*types.Tx{one}, MaxIntakeBytes/len(one.Encoded())+1)}
+	long := append(bytes.Clone(Encode(all[2])), make([]byte, types.MaxBlockBytes)...)
+	for name, tc := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"nothing":                      {nil, ErrEntry},
+		"kind 0":                       {[]byte{0}, ErrEntry},
+		"a later version's kind":       {[]byte{4, 1, 2, 3}, ErrEntry},
+		"an intake with a byte more":   {append(bytes.Clone(Encode(all[1])), 0), codec.ErrTrailing},
+		"a release with a byte more":   {append(bytes.Clone(Encode(all[3])), 0), codec.ErrTrailing},
+		"an intake that is too long":   {Encode(many), codec.ErrTooLong},
+		"an intake of no transactions": {Encode(Intake{})[:9], ErrEntry},
+		"a block that is too long":     {long, codec.ErrTooLong},
+		"a block that is signed":       {signed, ErrEntry},
+	} {
+		if _, err := Decode(tc.data); !errors.Is(err, ErrEntry) || !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, e := range samples(f) {
+		f.Add(Encode(e))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := Decode(data)
+		if err != nil {
+			if !errors.Is(err, ErrEntry) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if !bytes.Equal(Encode(e), data) {
+			t.Errorf("%x is decoded and encoded as %x", data, Encode(e))
+		}
+	})
+}

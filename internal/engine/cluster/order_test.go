@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+var genesis = Head{0, types.BlockHash{0xee}}
+
+// What entries come to, one after the other.
+func TestOrder(t *testing.T) {
+	first := block(t, 1, genesis.Hash, 10)
+	second := block(t, 2, first.Header.Hash(), 11)
+	at := func(index uint64, b Block) Candidate { return Candidate{index, b} }
+	o := StartOrder(4, genesis)
+	for i, step := range []struct {
+		entry Entry
+		want  Outcome
+	}{
+		5:  {nil, None},
+		6:  {release(t, "producer", at(5, first)), Stale}, // of no candidate
+		7:  {block(t, 2, genesis.Hash, 10), Stale},        // of another height
+		8:  {block(t, 1, types.BlockHash{1}, 10), Stale},  // after another block
+		9:  {first, Decided},
+		10: {block(t, 1, genesis.Hash, 12), Stale}, // beside a candidate
+		11: {Intake{}, None},
+		12: {release(t, "producer", at(10, first)), Stale}, // of another entry
+		13: {release(t, "producer", at(9, first)), Released},
+		14: {release(t, "producer", at(9, first)), Stale}, // a second time
+		15: {first, Stale},
+		16: {second, Decided},
+		17: {release(t, "producer", at(16, second)), Released},
+	} {
+		if i < 5 {
+			continue
+		}
+		got, err := o.Apply(uint64(i), step.entry)
+		if err != nil || got != step.want {
+			t.Errorf("entry %d: %d, %v; want %d", i, got, err, step.want)
+		}
+		if c := o.Candidate(); (c != nil) != (i >= 9 && i < 13 || i == 16) {
+			t.Errorf("after entry %d the candidate is %+v", i, c)
+		}
+	}
+	if want := (Head{2, second.Header.Hash()}); o.Head() != want || o.Applied() != 17 {
+		t.Errorf("the head is %+v after entry %d, want %+v", o.Head(), o.Applied(), want)
+	}
+}
+
+func TestOrderRefuses(t *testing.T) {
+	first := block(t, 1, genesis.Hash, 10)
+	candidate := Candidate{5, first}
+	good := release(t, "producer", candidate)
+	changed := func(change func(*Release)) Release {
+		r := good
+		change(&r)
+		return r
+	}
+	for name, r := range map[string]Release{
+		"another height":    changed(func(r *Release) { r.Height++ }),
+		"another hash":      changed(func(r *Release) { r.Hash[0]++ }),
+		"another signature": changed(func(r *Release) { r.Signature[0]++ }),
+		"another signer":    release(t, "alice", candidate),
+	} {
+		o := StartOrder(4, genesis)
+		if _, err := o.Apply(5, first); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Apply(6, r); !errors.Is(err, ErrForged) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if o.Head() != genesis || o.Candidate() == nil || o.Applied() != 5 {
+			t.Errorf("%s: the order has changed", name)
+		}
+		if got, err := o.Apply(6, good); err != nil || got != Released {
+			t.Errorf("%s: then the good one: %d, %v", name, got, err)
+		}
+	}
+	o := StartOrder(4, genesis)
+	for _, index := range []uint64{0, 4, 6} {
+		if _, err := o.Apply(index, nil); err == nil {
+			t.Errorf("entry %d was applied after 4", index)
+		}
+	}
+}
+
+// machines are members of which each has applied some part of one log and may think that it leads.
+type machines struct {
+	t      *testing.T
+	dice   *rand.Rand
+	log    []Entry
+	orders []*Order
+	signed map[types.Height]types.BlockHash
+	double bool // whether two blocks of a height were signed
+	hasty  bool // the bug: a leader signs what it proposes
+}
+
+func (m *machines) sign(c Candidate) Release {
+	r := release(m.t, "producer", c)
+	if hash, ok := m.signed[r.Height]; ok && hash != r.Hash {
+		m.double = true
+	}
+	m.signed[r.Height] = r.Hash
+	return r
+}
+
+// lead lets a member propose what its part of the log asks for: what it proposes is next in the log, or lost.
+func (m *machines) lead(o *Order) {
+	if c := o.Candidate(); c != nil {
+		m.propose(m.sign(*c))
+		return
+	}
+	b := block(m.t, o.Head().Height+1, o.Head().Hash, uint64(m.dice.IntN(1000)))
+	if m.hasty {
+		m.sign(Candidate{0, b})
+	}
+	m.propose(b)
+}
+
+func (m *machines) propose(e Entry) {
+	switch m.dice.IntN(6) {
+	case 0: // lost
+	case 1: // what was proposed before comes again
+		m.log = append(m.log, e, m.log[m.dice.IntN(len(m.log))])
+	default:
+		m.log = append(m.log, e)
+	}
+}
+
+// run lets members apply and lead at random.
+func (m *machines) run(steps int) {
+	m.log = []Entry{nil}
+	m.signed = make(map[types.Height]types.BlockHash)
+	for range 3 {
+		m.orders = append(m.orders, StartOrder(0, genesis))
+	}
+	for range steps {
+		o := m.orders[m.dice.IntN(len(m.orders))]
+		if m.dice.IntN(3) == 0 {
+			m.lead(o)
+			continue
+		}
+		for n := m.dice.IntN(5); n > 0 && o.Applied() < uint64(len(m.log)); n-- {
+			if _, err := o.Apply(o.Applied()+1, m.log[o.Applied()]); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// However far members are, and whoever thinks that it leads: no two blocks of a height are signed, members that
+// applied the same have the same order, and blocks follow one another. A leader that signs what is not decided is
+// found at once.
+func TestOneSignatureOfAHeight(t *testing.T) {
+	for seed := range uint64(20) {
+		m := &machines{t: t, dice: rand.New(rand.NewPCG(seed, 1))}
+		m.run(300)
+		if m.double {
+			t.Errorf("seed %d: two blocks of a height are signed", seed)
+		}
+		var reached types.Height
+		for _, o := range m.orders {
+			for o.Applied() < uint64(len(m.log)) {
+				if _, err := o.Apply(o.Applied()+1, m.log[o.Applied()]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reached = o.Head().Height
+			if first := m.orders[0]; o.Head() != first.Head() || o.Head().Hash != m.signed[reached] {
+				t.Errorf("seed %d: heads %+v and %+v; signed %s", seed, o.Head(), first.Head(), m.signed[reached])
+			}
+		}
+		if reached < 5 {
+			t.Errorf("seed %d: only %d blocks", seed, reached)
+		}
+	}
+	for seed := range uint64(10) {
+		m := &machines{t: t, dice: rand.New(rand.NewPCG(seed, 1)), hasty: true}
+		if m.run(300); m.double {
+			return
+		}
+	}
+	t.Error("a leader that signs what is not decided is not found in ten seeds")
+}
