@@ -144,6 +144,10 @@ func output(command *exec.Cmd) (string, error) {
 
 // make makes the files, target by target.
 func (r *release) make(ctx context.Context, chosen []target, key string) error {
+	// The explorer's page of a proof verifies it: what it embeds is built before the program, and is no part of the commit.
+	if err := r.steps(ctx, r.source, []string{"sh", "proof/wasm/build.sh", "internal/server/explorer/verifier"}); err != nil {
+		return err
+	}
 	pages, err := r.pages(ctx)
 	if err != nil {
 		return err

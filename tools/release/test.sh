@@ -59,6 +59,7 @@ for path in "$t" "$(go env GOMODCACHE)" "$(go env GOROOT)/src"; do
 		fail "the program has a path of this machine in it, below $path"
 	fi
 done
+grep -aqF 'verifier/verifier.wasm' "$program" || fail "the program has no verifier for the explorer's pages in it"
 "$program" version --json | python3 -c '
 import json, sys
 v = json.load(sys.stdin)["result"]
