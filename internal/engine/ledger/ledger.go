@@ -22,7 +22,7 @@ type Ledger struct {
 	core
 	expected int // transactions of the next block: as many as the last one had
 
-	// treeLock keeps proofs and commits apart. Over disk writes only a run of several blocks holds it, for a short time. The
+	// treeLock keeps proofs and commits apart. Over disk writes only an import of several blocks holds it, for a short time. The
 	// memory's values are read and changed by producing only.
 	treeLock  sync.RWMutex
 	memory    // of the state after treeHead
@@ -175,13 +175,13 @@ func prepare(before *tree.Tree, result *exec.Result) (change, error) {
 	return change{prepared, types.Writes(result.Accesses)}, nil
 }
 
-// appendTo appends a block that was executed to a run, with sync on disk when it returns.
-func appendTo(run *chain.Run, e chain.Entry, change *tree.Change, sync bool) (err error) {
+// appendTo appends a block that was executed, with sync on disk when it returns.
+func appendTo(to *chain.Appender, e chain.Entry, change *tree.Change, sync bool) (err error) {
 	height := e.Header.Height
-	if e.Witness, err = witness(run, change); err != nil {
+	if e.Witness, err = witness(to, change); err != nil {
 		return fmt.Errorf("witness of block %d: %w", height, err)
 	}
-	if err := run.Append(e, sync); err != nil {
+	if err := to.Append(e, sync); err != nil {
 		return fmt.Errorf("append block %d: %w", height, err)
 	}
 	return nil

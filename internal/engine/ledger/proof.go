@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Proof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
-type Proof struct {
+// KeyProof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
+type KeyProof struct {
 	Height    types.Height
 	StateRoot types.StateRoot
 	Key       []byte
@@ -22,28 +22,28 @@ type Proof struct {
 }
 
 // Prove proves a key under the state root of the head.
-func (l *Ledger) Prove(key []byte) (proof Proof, err error) {
+func (l *Ledger) Prove(key []byte) (proof KeyProof, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
-		return Proof{}, err
+		return KeyProof{}, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	merkle, err := l.tree.Prove(key, unknown)
 	l.treeLock.RUnlock()
 	if err != nil {
-		return Proof{}, err
+		return KeyProof{}, err
 	}
-	return complete(Proof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, view, view)
+	return complete(KeyProof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, view, view)
 }
 
 // unknown stands for value hashes that the store is asked for once the tree is unlocked.
 func unknown(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil }
 
 // complete adds to a proof what the store knows: the state for which it is, and that of the head.
-func complete(proof Proof, view, head *chain.State) (_ Proof, err error) {
+func complete(proof KeyProof, view, head *chain.State) (_ KeyProof, err error) {
 	if end := &proof.Merkle.End; end.Kind == tree.EndOther && end.ValueHash.IsZero() {
 		if end.ValueHash, err = head.ValueHashAt(end.Path); err != nil {
-			return Proof{}, err
+			return KeyProof{}, err
 		}
 	}
 	proof.Value, err = view.Get(proof.Key)
@@ -51,7 +51,7 @@ func complete(proof Proof, view, head *chain.State) (_ Proof, err error) {
 }
 
 // lockTree returns the state of the head with the tree of that head, which stays locked for reading. Store and tree go to
-// the next block, or the last of a run, one right after the other; who comes between waits for the tree.
+// the next block, or the last of an import, one right after the other; who comes between waits for the tree.
 func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 	for {
 		view, err := l.store.StateAt(l.store.Head().Header.Height)
@@ -84,32 +84,32 @@ const undoLimit = 64 << 20
 // ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can
 // be undone: beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
 // chain.ErrAboveHead and chain.ErrPruned among them. What it takes grows with what was written since.
-func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof Proof, err error) {
+func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof KeyProof, err error) {
 	past, err := l.store.StateAt(h)
 	if err != nil {
-		return Proof{}, err
+		return KeyProof{}, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
 	header, err := l.store.Header(h)
 	if err != nil {
-		return Proof{}, err
+		return KeyProof{}, err
 	}
 	var undo *chain.Undo
 	for done := false; !done; {
 		if undo, done, err = l.tryPast(ctx, undo, past, &proof, key); err != nil {
-			return Proof{}, err
+			return KeyProof{}, err
 		}
 	}
 	proof.Height, proof.StateRoot = h, header.Header.StateRoot
 	if err := proof.Merkle.Verify(proof.StateRoot, key, proof.Value); err != nil {
-		return Proof{}, fmt.Errorf("proof of a key after block %d: %w", h, err)
+		return KeyProof{}, fmt.Errorf("proof of a key after block %d: %w", h, err)
 	}
 	return proof, nil
 }
 
 // tryPast makes a proof for a past state unless a block comes between gathering what undoes the later ones, which it
 // returns for the next try, and the walk over the tree.
-func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *Proof, key []byte) (_ *chain.Undo, done bool, err error) {
+func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *KeyProof, key []byte) (_ *chain.Undo, done bool, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
 		return nil, false, err
@@ -138,6 +138,6 @@ func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.Stat
 	if err != nil {
 		return nil, false, err
 	}
-	*proof, err = complete(Proof{Key: key, Merkle: merkle}, past, view)
+	*proof, err = complete(KeyProof{Key: key, Merkle: merkle}, past, view)
 	return undo, true, err
 }

@@ -209,11 +209,11 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 func (l *Stateless) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
 // Prove is refused: chain.ErrNoState.
-func (l *Stateless) Prove([]byte) (Proof, error) { return Proof{}, chain.ErrNoState }
+func (l *Stateless) Prove([]byte) (KeyProof, error) { return KeyProof{}, chain.ErrNoState }
 
 // ProveAt is refused: chain.ErrNoState.
-func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (Proof, error) {
-	return Proof{}, chain.ErrNoState
+func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (KeyProof, error) {
+	return KeyProof{}, chain.ErrNoState
 }
 
 // Trace is refused: chain.ErrNoState.

@@ -7,13 +7,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// witness is the encoded witness of a change of the state after a run's last block, empty where the store keeps none.
-func witness(run *chain.Run, change *tree.Change) (_ []byte, err error) {
-	keeps, err := run.KeepsWitnesses()
+// witness is the encoded witness of a change of the state after the last block of to, empty if the store keeps none.
+func witness(to *chain.Appender, change *tree.Change) (_ []byte, err error) {
+	keeps, err := to.KeepsWitnesses()
 	if err != nil || !keeps {
 		return nil, err
 	}
-	parent := run.State()
+	parent := to.State()
 	defer func() { err = errors.Join(err, parent.Close()) }()
 	w, err := change.Witness(parent.ValueHashAt)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is its
 // turn, within the request's time.
-func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.Proof, err error) {
+func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.KeyProof, err error) {
 	if err := s.live(block); err != nil {
 		return proof, err
 	}
@@ -32,7 +32,7 @@ func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (pro
 }
 
 // newProof renders a Merkle proof (docs/state.md, "Merkle proof").
-func newProof(p ledger.Proof) api.AccountProof {
+func newProof(p ledger.KeyProof) api.AccountProof {
 	proof := api.AccountProof{
 		Height: p.Height, StateRoot: p.StateRoot, Key: p.Key, Siblings: make([]types.StateRoot, len(p.Merkle.Siblings)),
 	}

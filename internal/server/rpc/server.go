@@ -52,8 +52,8 @@ type Chain interface {
 type Ledger interface {
 	Tip() *ledger.Tip
 	Machine() exec.Machine
-	Prove(key []byte) (ledger.Proof, error)
-	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.Proof, error)
+	Prove(key []byte) (ledger.KeyProof, error)
+	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.KeyProof, error)
 	Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) error
 }
 

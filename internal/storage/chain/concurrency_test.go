@@ -65,7 +65,7 @@ func TestReadersBesideWriters(t *testing.T) {
 		for range 1 + i%4 {
 			run = append(run, c.next(t, r, r.IntN(8)))
 		}
-		must(t, addRun(s, run, i%2 == 0))
+		must(t, appendAll(s, run, i%2 == 0))
 		if i%3 == 0 {
 			must(t, s.Prune(ctx))
 		}

@@ -125,7 +125,7 @@ func recordHistory(t *testing.T, recorded *crashes) {
 			for range 4 {
 				run = append(run, c.next(t, r, r.IntN(40)))
 			}
-			recorded.during(t, headsOf(run), func() error { return addRun(s, run, i == 9) })
+			recorded.during(t, headsOf(run), func() error { return appendAll(s, run, i == 9) })
 		}
 	}
 	recorded.disk.OnWrite(nil)

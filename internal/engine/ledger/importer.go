@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// runTime is after how long a run takes no further block: so long proofs, which need the tree, may have to wait.
-const runTime = 100 * time.Millisecond
+// importTime is after how long an import takes no further block: so long proofs, which need the tree, may have to wait.
+const importTime = 100 * time.Millisecond
 
 // Import executes blocks that another node made, one after the other, and compares what each gives with its header, the
 // state root included. It puts them on disk with one sync, and returns them: all, or the first of them where they take long
@@ -28,99 +28,99 @@ func (l *Ledger) Import(blocks ...*Received) (imported []Block, err error) {
 		return nil, err
 	}
 	begun := time.Now()
-	r := &run{Ledger: l, appended: appended, last: l.Tip()}
+	into := &importer{Ledger: l, appended: appended, last: l.Tip()}
 	for i, b := range blocks {
-		if i > 0 && (appended.Awaited() || time.Since(begun) > runTime) {
+		if i > 0 && (appended.Awaited() || time.Since(begun) > importTime) {
 			break
 		}
-		if err = r.add(b, i == len(blocks)-1); err != nil {
+		if err = into.add(b, i == len(blocks)-1); err != nil {
 			break
 		}
 	}
-	if fault := r.end(); fault != nil {
+	if fault := into.end(); fault != nil {
 		return nil, fault
 	}
-	return r.blocks, err
+	return into.blocks, err
 }
 
-// run is blocks that are imported and become the ledger's together.
-type run struct {
+// importer imports blocks, which become the ledger's together.
+type importer struct {
 	*Ledger
-	appended *chain.Run
-	last     *Tip // of the run, at first the ledger's
+	appended *chain.Appender
+	last     *Tip // of the blocks that were imported, at first the ledger's
 	blocks   []Block
 	change   *change // of the last block, which is not the tree's yet
 	locked   bool    // whether it holds treeLock: the tree may be ahead of the head
 }
 
 // add imports the next block, with sync on disk when it returns.
-func (r *run) add(b *Received, sync bool) error {
-	if err := b.checkNext(r.last); err != nil {
+func (i *importer) add(b *Received, sync bool) error {
+	if err := b.checkNext(i.last); err != nil {
 		return err
 	}
-	r.moveTree()
-	parent := r.appended.State()
-	d, err := r.derive(r.last, b, parent, r.appended)
+	i.moveTree()
+	parent := i.appended.State()
+	d, err := i.derive(i.last, b, parent, i.appended)
 	if err = errors.Join(err, parent.Close()); err != nil {
 		return err
 	}
 	now := time.Now()
 	e := chain.Entry{Result: d.result, Signature: b.header.Signature, Leaves: d.change.Leaves()}
-	if err := appendTo(r.appended, e, d.change.Change, sync); err != nil {
+	if err := appendTo(i.appended, e, d.change.Change, sync); err != nil {
 		return err
 	}
 	d.timings.Append = lap(&now)
-	r.change = &d.change
-	r.blocks = append(r.blocks, b.imported(d.result, d.timings))
-	return r.moveTip(b.Header())
+	i.change = &d.change
+	i.blocks = append(i.blocks, b.imported(d.result, d.timings))
+	return i.moveTip(b.Header())
 }
 
 // moveTip makes the block that was appended last the one that the next must follow.
-func (r *run) moveTip(head types.SignedHeader) (err error) {
-	after := r.appended.State()
+func (i *importer) moveTip(head types.SignedHeader) (err error) {
+	after := i.appended.State()
 	defer func() { err = errors.Join(err, after.Close()) }()
 	p, err := exec.ReadParameters(after)
 	if err == nil {
-		r.last = r.newTip(head, p)
+		i.last = i.newTip(head, p)
 	}
 	return err
 }
 
-// moveTree makes the last block's change the tree's. Proofs wait from then on until the run ends.
-func (r *run) moveTree() {
-	if r.change == nil {
+// moveTree makes the last block's change the tree's. Proofs wait from then on until the import ends.
+func (i *importer) moveTree() {
+	if i.change == nil {
 		return
 	}
-	if !r.locked {
-		r.treeLock.Lock()
-		r.locked = true
+	if !i.locked {
+		i.treeLock.Lock()
+		i.locked = true
 	}
-	block := &r.blocks[len(r.blocks)-1]
+	block := &i.blocks[len(i.blocks)-1]
 	now := time.Now()
-	r.setTree(*r.change, block.Header.Header)
+	i.setTree(*i.change, block.Header.Header)
 	block.Timings.Tree += lap(&now)
-	r.change = nil
+	i.change = nil
 }
 
 // end puts the blocks on disk, and makes the last one the tip.
-func (r *run) end() error {
+func (i *importer) end() error {
 	defer func() {
-		if r.locked {
-			r.treeLock.Unlock()
+		if i.locked {
+			i.treeLock.Unlock()
 		}
 	}()
 	now := time.Now()
-	if err := r.appended.End(); err != nil {
-		if r.locked {
-			r.treeLost = err
+	if err := i.appended.End(); err != nil {
+		if i.locked {
+			i.treeLost = err
 		}
 		return err
 	}
-	if len(r.blocks) == 0 {
+	if len(i.blocks) == 0 {
 		return nil
 	}
-	r.blocks[len(r.blocks)-1].Timings.Append += lap(&now)
-	r.moveTree()
-	r.tip.Store(r.last)
+	i.blocks[len(i.blocks)-1].Timings.Append += lap(&now)
+	i.moveTree()
+	i.tip.Store(i.last)
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// addRun appends blocks in one run, of which the last one is synced by itself if asked for.
-func addRun(s *Store, entries []Entry, sync bool) error {
+// appendAll appends blocks by one appender, of which the last one is synced by itself if asked for.
+func appendAll(s *Store, entries []Entry, sync bool) error {
 	r, err := s.Begin()
 	for i := 0; i < len(entries) && err == nil; i++ {
 		err = r.Append(entries[i], sync && i == len(entries)-1)
@@ -20,8 +20,8 @@ func addRun(s *Store, entries []Entry, sync bool) error {
 	return errors.Join(err, r.End())
 }
 
-// TestRun appends blocks, looks at each step at what the run has and at what everybody else is told, and ends the run.
-func TestRun(t *testing.T) {
+// TestAppender appends blocks, looks at each step at what the appender has and at what everybody else is told, and ends it.
+func TestAppender(t *testing.T) {
 	for _, sync := range []bool{false, true} {
 		s, c := newStore(t, Options{WitnessBytes: 1}, 3)
 		before := s.Head()
@@ -84,8 +84,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutBlocks ends a run that has none, and one whose only block is refused: others may write.
-func TestRunWithoutBlocks(t *testing.T) {
+// TestAppenderWithoutBlocks ends a run that has none, and one whose only block is refused: others may write.
+func TestAppenderWithoutBlocks(t *testing.T) {
 	s, c := newStore(t, Options{}, 1)
 	head := s.Head()
 	r, err := s.Begin()
@@ -94,14 +94,14 @@ func TestRunWithoutBlocks(t *testing.T) {
 	good := c.next(t, rand.New(rand.NewPCG(3, 4)), 5)
 	bad := good
 	bad.Transactions = bad.Transactions[1:]
-	requireIs(t, "a run of a bad entry", addRun(s, []Entry{bad}, true), ErrBadEntry)
+	requireIs(t, "a run of a bad entry", appendAll(s, []Entry{bad}, true), ErrBadEntry)
 	if s.Head() != head {
 		t.Errorf("the head is %d", s.Head().Header.Height)
 	}
 	next := c.next(t, rand.New(rand.NewPCG(5, 6)), 5)
 	bad = next
 	bad.Header.Height++
-	requireIs(t, "a run of a good and a bad entry", addRun(s, []Entry{good, bad}, true), ErrBadEntry)
+	requireIs(t, "a run of a good and a bad entry", appendAll(s, []Entry{good, bad}, true), ErrBadEntry)
 	if s.Head() != good.Signed() {
 		t.Errorf("the head is %d, not that of the good entry", s.Head().Header.Height)
 	}
@@ -139,8 +139,8 @@ func TestRunBesideOtherWriters(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestPruneLetsARunGoOn prunes several blocks in one batch, which waits until a run ends and does not ask for its end.
-func TestPruneLetsARunGoOn(t *testing.T) {
+// TestPruneLetsAnAppenderGoOn prunes several blocks in one batch, which waits until a run ends and does not ask for its end.
+func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 3}, 9)
 	dice := rand.New(rand.NewPCG(23, 24))
 	r, err := s.Begin()
@@ -172,8 +172,8 @@ func TestPruneLetsARunGoOn(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestRunFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any more.
-func TestRunFails(t *testing.T) {
+// TestAppenderFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any more.
+func TestAppenderFails(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	db, err := kv.Open("db", kv.Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
