@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
@@ -38,7 +38,7 @@ func (n *Node) newReplica() (*replica.Replica, error) {
 func (n *Node) imported() func([]ledger.Block) error {
 	observe := observeBlocks(n.telemetry, func() time.Duration { return 0 })
 	return func(blocks []ledger.Block) error {
-		head := sequencer.Head(n.ledger)
+		head := mempool.HeadOf(n.ledger)
 		if err := n.pool.Reset(head, ledger.Accesses(blocks)...); err != nil {
 			return fmt.Errorf("mempool after block %d: %w", head.Height, err)
 		}

@@ -195,7 +195,7 @@ func (n *Node) openPool() (err error) {
 			return err
 		}
 	}
-	n.pool, err = mempool.New(options, sequencer.Head(n.ledger))
+	n.pool, err = mempool.New(options, mempool.HeadOf(n.ledger))
 	return err
 }
 
@@ -242,7 +242,7 @@ func listen(address, flag string) (net.Listener, error) {
 // tipLedger is the chain's tip, with its state or without.
 type tipLedger interface {
 	rpc.Ledger
-	sequencer.Chain
+	mempool.Chain
 	TreeSize() int
 }
 

@@ -114,9 +114,9 @@ func (p *Pool) commit(b *batch) {
 	if len(waiting) == 0 {
 		return
 	}
-	p.writing.RLock()
-	defer p.writing.RUnlock()
-	if p.journal != nil {
+	p.journal.writing.RLock()
+	defer p.journal.writing.RUnlock()
+	if p.journal.file != nil {
 		size := 0
 		for _, c := range waiting {
 			size += recordPrefix + c.size()
@@ -141,7 +141,7 @@ func (p *Pool) commit(b *batch) {
 func (p *Pool) insertAll(b *batch) {
 	p.visit(b, func(s *sender, c *candidate) error {
 		err := p.insert(s, c)
-		p.updatePressure()
+		p.filling.updatePressure(&p.opts)
 		return err
 	})
 }
@@ -155,10 +155,10 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 			p.mu.Unlock()
 			continue
 		}
-		if b.generation != p.generation {
-			b.read, b.generation = make(map[types.Account]*sender), p.generation
+		if b.generation != p.head.generation {
+			b.read, b.generation = make(map[types.Account]*sender), p.head.generation
 		}
-		head, missing := p.head, p.missing(b)
+		head, missing := p.head.Head, p.missing(b)
 		if len(missing) == 0 {
 			for _, c := range b.candidates {
 				if c.err == nil {
@@ -187,7 +187,7 @@ func (p *Pool) missing(b *batch) []*candidate {
 }
 
 func (p *Pool) find(b *batch, a types.Account) *sender {
-	if s, ok := p.senders[a]; ok {
+	if s, ok := p.index.senders[a]; ok {
 		return s
 	}
 	return b.read[a]

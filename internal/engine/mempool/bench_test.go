@@ -171,7 +171,7 @@ func BenchmarkReplace(b *testing.B) {
 			b.Fatal(r.Err)
 		}
 	}
-	s := p.senders[account(0)]
+	s := p.index.senders[account(0)]
 	another := func() *entry {
 		e := *s.run[0]
 		return &e
@@ -216,7 +216,7 @@ func BenchmarkEvictionOrder(b *testing.B) {
 		s := newSender(a, exec.Sender{})
 		tx := verified[i%2]
 		s.run = []*entry{{tx: tx, sender: s, sequence: i, floor: feeCaps{types.Amount(100 + i*i%977), types.Amount(i * 31 % 89)}}}
-		p.senders[a] = s
+		p.index.senders[a] = s
 		p.order.update(s)
 	}
 	for i := types.Amount(0); b.Loop(); i++ {
@@ -224,9 +224,9 @@ func BenchmarkEvictionOrder(b *testing.B) {
 		s.run[0].floor.maxPriority = i * 31 % 89
 		p.order.update(s)
 	}
-	for _, s := range p.senders {
+	for _, s := range p.index.senders {
 		s.run = nil
 		p.order.update(s)
 	}
-	clear(p.senders)
+	clear(p.index.senders)
 }

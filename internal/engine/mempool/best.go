@@ -28,7 +28,7 @@ type cursor struct {
 // Best returns the executable transactions at a base fee. It copies one slice header a sender under the lock.
 func (p *Pool) Best(baseFee types.Amount) *Best {
 	p.mu.Lock()
-	runs := slices.Clone(p.runs)
+	runs := slices.Clone(p.index.executable)
 	p.mu.Unlock()
 	b := &Best{baseFee: baseFee, cursors: make(cursors, 0, len(runs))}
 	for _, run := range runs {

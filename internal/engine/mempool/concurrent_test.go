@@ -54,7 +54,7 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 // buildBlock includes what the pool gives and returns how much that was. Every transaction must be valid in turn.
-func buildBlock(t *testing.T, c *chain, p *Pool) (included int) {
+func buildBlock(t *testing.T, c *fakeChain, p *Pool) (included int) {
 	records := make(map[int]state.Account)
 	env, best := c.env, p.Best(testBaseFee)
 	for tx := best.Next(); tx != nil; tx = best.Next() {

@@ -80,8 +80,8 @@ func withBadSignature(encoded []byte) []byte {
 	return b
 }
 
-// chain is the state that a pool under test stands on, and its clock.
-type chain struct {
+// fakeChain is the state that a pool under test stands on, and its clock.
+type fakeChain struct {
 	mu       sync.Mutex
 	height   types.Height
 	env      exec.Env
@@ -92,8 +92,8 @@ type chain struct {
 }
 
 // newChain has 64 rich accounts.
-func newChain() *chain {
-	c := &chain{
+func newChain() *fakeChain {
+	c := &fakeChain{
 		height:   10,
 		env:      exec.Env{ChainID: testChain, Parameters: params.Default(key(0).PublicKey()), BaseFee: testBaseFee},
 		accounts: make(map[types.Account]exec.Sender),
@@ -105,26 +105,26 @@ func newChain() *chain {
 	return c
 }
 
-func (c *chain) set(i int, balance types.Amount, nonce uint64) {
+func (c *fakeChain) set(i int, balance types.Amount, nonce uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.accounts[account(i)] = exec.Sender{Account: state.Account{Balance: balance, Nonce: nonce}}
 }
 
-func (c *chain) now() time.Time {
+func (c *fakeChain) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.time = c.time.Add(c.tick)
 	return c.time
 }
 
-func (c *chain) pass(d time.Duration) {
+func (c *fakeChain) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.time = c.time.Add(d)
 }
 
-func (c *chain) head() Head {
+func (c *fakeChain) head() Head {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Head{Height: c.height, Env: c.env, Account: func(a types.Account) (exec.Sender, error) {
@@ -135,7 +135,7 @@ func (c *chain) head() Head {
 }
 
 // block advances the chain by one block that leaves accounts with these records and returns its accesses.
-func (c *chain) block(records map[int]state.Account) []types.Access {
+func (c *fakeChain) block(records map[int]state.Account) []types.Access {
 	var accesses []types.Access
 	for i, record := range records {
 		a := account(i)
@@ -152,7 +152,7 @@ func (c *chain) block(records map[int]state.Account) []types.Access {
 	return accesses
 }
 
-func openPool(t testing.TB, c *chain, opts Options) *Pool {
+func openPool(t testing.TB, c *fakeChain, opts Options) *Pool {
 	t.Helper()
 	opts.Now = c.now
 	p, err := New(opts, c.head())
@@ -185,7 +185,7 @@ func refuse(t testing.TB, p *Pool, encoded []byte, want error) {
 	}
 }
 
-func reset(t testing.TB, p *Pool, c *chain, records map[int]state.Account) {
+func reset(t testing.TB, p *Pool, c *fakeChain, records map[int]state.Account) {
 	t.Helper()
 	accesses := c.block(records)
 	if err := p.Reset(c.head(), accesses); err != nil {
@@ -233,19 +233,19 @@ func checkInvariants(t testReporter, p *Pool) {
 	var u usage
 	var gas types.Gas
 	count, executable := 0, 0
-	for a, s := range p.senders {
+	for a, s := range p.index.senders {
 		if s.account != a || len(s.run)+len(s.held) == 0 {
 			t.Fatalf("sender %v is listed wrongly", a)
 		}
-		judged := s.rules == p.rules
-		if !judged && p.unjudged == nil {
+		judged := s.rules == p.judging.rules
+		if !judged && p.judging.next == nil {
 			t.Fatalf("sender %v is never judged", a)
 		}
 		switch {
 		case !judged:
 		case len(s.run) > 0:
 			executable++
-			if r := p.runs[s.runIndex]; len(r) != len(s.run) || r[0] != s.run[0] {
+			if r := p.index.executable[s.runIndex]; len(r) != len(s.run) || r[0] != s.run[0] {
 				t.Fatalf("run of %v is published wrongly", a)
 			}
 		case s.runIndex != -1:
@@ -257,7 +257,7 @@ func checkInvariants(t testReporter, p *Pool) {
 				if judged && checkStatic(p.head.Env, e.tx.Signed()) != nil {
 					t.Fatalf("entry %v is against the parameters", e.tx.ID())
 				}
-				if e.gone || p.byID[e.tx.ID()] != e || e.sender != s || i > 0 && part[i-1].nonce >= e.nonce {
+				if e.gone || p.index.byID[e.tx.ID()] != e || e.sender != s || i > 0 && part[i-1].nonce >= e.nonce {
 					t.Fatalf("entry %v is listed wrongly", e.tx.ID())
 				}
 				u.add(e, 1)
@@ -272,9 +272,9 @@ func checkInvariants(t testReporter, p *Pool) {
 			}
 		}
 	}
-	if u != p.usage || gas != p.gas || count != len(p.byID) || count != p.arrivals.Len() || executable != len(p.runs) ||
-		p.order[byPriority].Len() != len(p.senders) || p.order[byMaxFee].Len() != len(p.senders) {
-		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.usage)
+	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() || executable != len(p.index.executable) ||
+		p.order[byPriority].Len() != len(p.index.senders) || p.order[byMaxFee].Len() != len(p.index.senders) {
+		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.filling.usage)
 	}
 	if !u.fits(&p.opts) {
 		t.Fatalf("the pool is over its limits: %+v", u)

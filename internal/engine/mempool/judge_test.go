@@ -28,7 +28,7 @@ var crowd = sync.OnceValue(func() (encoded [][]byte) {
 const crowdSenders, crowdEach = 16, 50 // more than judgeStep
 
 // crowdedPool is a pool of a crowd.
-func crowdedPool(t testing.TB) (*chain, *Pool) {
+func crowdedPool(t testing.TB) (*fakeChain, *Pool) {
 	c := newChain()
 	p := openPool(t, c, Options{})
 	for _, r := range p.AddMany(t.Context(), crowd(), "test") {
@@ -43,8 +43,8 @@ func crowdedPool(t testing.TB) (*chain, *Pool) {
 func (p *Pool) unjudgedSenders() (count int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.senders {
-		if s.rules != p.rules {
+	for _, s := range p.index.senders {
+		if s.rules != p.judging.rules {
 			count++
 		}
 	}
@@ -62,7 +62,7 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 		c.block(nil)
 		p.moveTo(c.head(), nil)
 		p.expire()
-		listed := len(p.runs)
+		listed := len(p.index.executable)
 		p.mu.Unlock()
 		if listed == 0 || listed > crowdSenders/2 {
 			t.Errorf("%d senders of %d are executable after the first step", listed, crowdSenders)
@@ -70,7 +70,7 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 		checkInvariants(t, p)
 		synctest.Wait()
 		checkInvariants(t, p)
-		if n := p.unjudgedSenders(); n > 0 || p.unjudged != nil {
+		if n := p.unjudgedSenders(); n > 0 || p.judging.next != nil {
 			t.Errorf("%d senders were not judged", n)
 		}
 		if got, want := p.Stats().Count, crowdSenders/2*(crowdEach+crowdEach/2); got != want {
@@ -84,22 +84,22 @@ func TestParametersAreAppliedInSteps(t *testing.T) {
 
 // Whatever happens while senders wait to be judged, what is executable is allowed.
 func TestChangesWhileSendersWait(t *testing.T) {
-	for name, do := range map[string]func(t *testing.T, c *chain, p *Pool){
-		"a transfer of one that waits": func(t *testing.T, _ *chain, p *Pool) {
+	for name, do := range map[string]func(t *testing.T, c *fakeChain, p *Pool){
+		"a transfer of one that waits": func(t *testing.T, _ *fakeChain, p *Pool) {
 			add(t, p, transfer(14, crowdEach, 100, 5))
 			refuse(t, p, transfer(15, crowdEach/2+1, 30, 5), exec.ErrFeeTooLow)
 			add(t, p, transfer(15, crowdEach/2, 100, 5))
 		},
-		"a transfer of a new one": func(t *testing.T, _ *chain, p *Pool) {
+		"a transfer of a new one": func(t *testing.T, _ *fakeChain, p *Pool) {
 			id := add(t, p, transfer(40, 0, 100, 50))
 			if got := best(p, 31); len(got) == 0 || got[0] != id {
 				t.Error("the best one is not that of the new sender")
 			}
 		},
-		"a block": func(t *testing.T, c *chain, p *Pool) {
+		"a block": func(t *testing.T, c *fakeChain, p *Pool) {
 			reset(t, p, c, map[int]state.Account{15: {Balance: rich, Nonce: 10}, 14: {Balance: 1}})
 		},
-		"other parameters": func(t *testing.T, c *chain, p *Pool) {
+		"other parameters": func(t *testing.T, c *fakeChain, p *Pool) {
 			c.env.Parameters.MinBaseFee, c.env.BaseFee = 20, 20
 			reset(t, p, c, nil)
 			c.env.Parameters.MinBaseFee, c.env.BaseFee = 101, 101
@@ -108,14 +108,14 @@ func TestChangesWhileSendersWait(t *testing.T) {
 				t.Error("nothing was dropped")
 			}
 		},
-		"expiry": func(t *testing.T, c *chain, p *Pool) {
+		"expiry": func(t *testing.T, c *fakeChain, p *Pool) {
 			c.pass(4 * time.Hour)
 			reset(t, p, c, nil)
 			if n := p.Stats().Count; n > 0 {
 				t.Errorf("%d transactions are left", n)
 			}
 		},
-		"its end": func(t *testing.T, _ *chain, p *Pool) {
+		"its end": func(t *testing.T, _ *fakeChain, p *Pool) {
 			if err := p.Close(); err != nil {
 				t.Error(err)
 			}

@@ -16,7 +16,7 @@ import (
 
 // model is the pool's rules over one plain list, with everything computed anew for every question.
 type model struct {
-	chain    *chain
+	chain    *fakeChain
 	opts     Options
 	txs      []modelTx // in order of arrival
 	pressure bool
@@ -365,7 +365,7 @@ func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
 }
 
 // drawBlock includes some transactions, pays and charges some accounts, and may change fees and parameters.
-func drawBlock(t *rapid.T, c *chain, p *Pool, m *model) {
+func drawBlock(t *rapid.T, c *fakeChain, p *Pool, m *model) {
 	records := make(map[int]state.Account)
 	for i := range modelAccounts {
 		record := c.accounts[account(i)].Account
@@ -391,7 +391,7 @@ func drawBlock(t *rapid.T, c *chain, p *Pool, m *model) {
 }
 
 // drawReload gives every account another record.
-func drawReload(t *rapid.T, c *chain, p *Pool, m *model) {
+func drawReload(t *rapid.T, c *fakeChain, p *Pool, m *model) {
 	for i := range modelAccounts {
 		c.set(i, drawBalance(t), uint64(rapid.IntRange(0, 5).Draw(t, "nonce")))
 	}

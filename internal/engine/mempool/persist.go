@@ -7,6 +7,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
@@ -22,12 +24,23 @@ const (
 // rewriteSlack is by how many bytes the journal may be longer than twice what is alive in it before it is rewritten.
 const rewriteSlack = 16 << 20
 
+// journaling is the file that acknowledged transactions are written to.
+type journaling struct {
+	file  *journal.Journal // nil without one
+	fails atomic.Bool      // whether the last append failed
+	// writing is held for reading from the write of a transaction to the file until it is in the pool, and for writing while
+	// a rewrite of the file takes its mark: what lies before the mark is then in the pool, or was.
+	writing   sync.RWMutex
+	rewriting sync.Mutex    // held while the file is rewritten
+	wanted    chan struct{} // asks for a rewrite
+}
+
 // openJournal takes up what the journal holds and starts it anew with what of that is still valid.
 func (p *Pool) openJournal() error {
 	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal}
 	r := &replay{pool: p}
 	report, err := journal.Read(opts.FS, opts.Path, func(payload []byte) error {
-		r.take(payload)
+		r.read(payload)
 		return nil
 	})
 	if err != nil {
@@ -35,11 +48,11 @@ func (p *Pool) openJournal() error {
 	}
 	r.flush()
 	p.sortArrivals()
-	p.opts.Log.Info("mempool journal read", "transactions", len(p.byID), "records", report.Records, "dropped", r.refused)
+	p.opts.Log.Info("mempool journal read", "transactions", len(p.index.byID), "records", report.Records, "dropped", r.refused)
 	if report.Damaged > 0 || report.Lost > 0 {
 		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
 	}
-	p.journal, err = journal.Create(opts, p.payloads())
+	p.journal.file, err = journal.Create(opts, p.payloads())
 	return err
 }
 
@@ -51,8 +64,8 @@ type replay struct {
 	refused int // payloads that are not pending now
 }
 
-// take takes up a payload, at the latest when flush is called.
-func (r *replay) take(payload []byte) {
+// read takes up a payload, at the latest when flush is called.
+func (r *replay) read(payload []byte) {
 	record, ok := decodeRecord(payload)
 	if !ok {
 		r.refused++
@@ -97,25 +110,25 @@ var errExpired = errors.New("transaction has waited too long")
 
 // sortArrivals brings restored transactions back into the order of their arrival; the journal has them by sender.
 func (p *Pool) sortArrivals() {
-	entries := make([]*entry, 0, len(p.byID))
-	for e := p.arrivals.Front(); e != nil; e = e.Next() {
+	entries := make([]*entry, 0, len(p.index.byID))
+	for e := p.index.arrivals.Front(); e != nil; e = e.Next() {
 		entries = append(entries, e.Value.(*entry))
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.added.UnixNano(), b.added.UnixNano()) })
-	p.arrivals = list.New()
+	p.index.arrivals = list.New()
 	for i, e := range entries {
 		e.sequence = uint64(i + 1)
-		e.arrival = p.arrivals.PushBack(e)
+		e.arrival = p.index.arrivals.PushBack(e)
 	}
-	p.sequence = uint64(len(entries))
-	for _, s := range p.senders {
+	p.index.sequence = uint64(len(entries))
+	for _, s := range p.index.senders {
 		p.order.update(s)
 	}
 }
 
 // appendToJournal appends records, all or none.
 func (p *Pool) appendToJournal(records ...[]byte) error {
-	err := p.journal.Append(records...)
+	err := p.journal.file.Append(records...)
 	p.requestRewrite()
 	p.tellOfJournal(err)
 	return err
@@ -124,9 +137,9 @@ func (p *Pool) appendToJournal(records ...[]byte) error {
 // needsRewrite reports whether the journal is too long for what is alive, or has failed.
 func (p *Pool) needsRewrite() bool {
 	p.mu.Lock()
-	alive := int64(p.usage.bytes) + int64(p.usage.count*journal.RecordBytes(recordPrefix))
+	alive := int64(p.filling.usage.bytes) + int64(p.filling.usage.count*journal.RecordBytes(recordPrefix))
 	p.mu.Unlock()
-	return p.journal.Size() > 2*alive+rewriteSlack || p.journal.Err() != nil
+	return p.journal.file.Size() > 2*alive+rewriteSlack || p.journal.file.Err() != nil
 }
 
 func (p *Pool) requestRewrite() {
@@ -134,7 +147,7 @@ func (p *Pool) requestRewrite() {
 		return
 	}
 	select {
-	case p.rewrite <- struct{}{}:
+	case p.journal.wanted <- struct{}{}:
 	default:
 	}
 }
@@ -142,7 +155,7 @@ func (p *Pool) requestRewrite() {
 // tellOfJournal logs when appending to the journal begins to fail, and when it does not any more.
 func (p *Pool) tellOfJournal(err error) {
 	switch failing := err != nil; {
-	case errors.Is(err, journal.ErrClosed) || p.journalFails.Swap(failing) == failing:
+	case errors.Is(err, journal.ErrClosed) || p.journal.fails.Swap(failing) == failing:
 	case failing:
 		p.opts.Log.Error("transactions are refused: the mempool journal cannot be written", "error", err)
 	default:
@@ -155,9 +168,9 @@ func (p *Pool) rewriteLoop() {
 	var retry time.Time
 	for {
 		select {
-		case <-p.done:
+		case <-p.loops.done:
 			return
-		case <-p.rewrite:
+		case <-p.journal.wanted:
 		}
 		now := p.opts.Now()
 		if now.Before(retry) || !p.needsRewrite() {
@@ -171,12 +184,12 @@ func (p *Pool) rewriteLoop() {
 }
 
 func (p *Pool) rewriteJournal() error {
-	p.rewriting.Lock()
-	defer p.rewriting.Unlock()
-	p.writing.Lock()
-	mark := p.journal.Size()
-	p.writing.Unlock()
-	return p.journal.Rewrite(mark, p.payloads())
+	p.journal.rewriting.Lock()
+	defer p.journal.rewriting.Unlock()
+	p.journal.writing.Lock()
+	mark := p.journal.file.Size()
+	p.journal.writing.Unlock()
+	return p.journal.file.Rewrite(mark, p.payloads())
 }
 
 // payloads is the journal's payloads of what is in the pool now: each sender's by nonce, so that reading them back
@@ -187,8 +200,8 @@ func (p *Pool) payloads() iter.Seq[[]byte] {
 		added time.Time
 	}
 	p.mu.Lock()
-	records := make([]pending, 0, len(p.byID))
-	for _, s := range p.senders {
+	records := make([]pending, 0, len(p.index.byID))
+	for _, s := range p.index.senders {
 		for _, part := range [][]*entry{s.run, s.held} {
 			for _, e := range part {
 				records = append(records, pending{e.tx, e.added})

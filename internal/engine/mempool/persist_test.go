@@ -75,7 +75,7 @@ func (f *faultyFile) Sync() error { return errors.Join(f.fs.fault("sync"), f.Fil
 func journalPath(t *testing.T) string { return filepath.Join(t.TempDir(), "mempool.journal") }
 
 // openCopy opens a pool on a copy of the journal as it is now, as after a kill.
-func openCopy(t *testing.T, c *chain, path string, opts Options) *Pool {
+func openCopy(t *testing.T, c *fakeChain, path string, opts Options) *Pool {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func openCopy(t *testing.T, c *chain, path string, opts Options) *Pool {
 	return openImage(t, c, b, opts)
 }
 
-func openImage(t *testing.T, c *chain, b []byte, opts Options) *Pool {
+func openImage(t *testing.T, c *fakeChain, b []byte, opts Options) *Pool {
 	t.Helper()
 	opts.Journal = journalPath(t)
 	if err := os.WriteFile(opts.Journal, b, 0o600); err != nil {
@@ -388,10 +388,10 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		p := openPool(t, newChain(), Options{})
 		r := &replay{pool: p}
-		r.take(good)
-		r.take(encodeDropped(types.TransactionID(transfer(2, 0, 100, 5))))
-		r.take(payload)
-		r.take(good)
+		r.read(good)
+		r.read(encodeDropped(types.TransactionID(transfer(2, 0, 100, 5))))
+		r.read(payload)
+		r.read(good)
 		r.flush()
 		checkInvariants(t, p)
 		if len(p.BySender(account(2))) == 0 {

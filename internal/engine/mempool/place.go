@@ -61,7 +61,7 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 
 // locate finds a candidate's place by the rules that ask the sender's account and transactions; room is not asked.
 func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err error) {
-	if _, known := p.byID[c.tx.ID()]; known {
+	if _, known := p.index.byID[c.tx.ID()]; known {
 		return at, ErrKnown
 	}
 	if c.parameters != p.head.Env.Parameters {

@@ -1,16 +1,13 @@
 package mempool
 
 import (
-	"container/list"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -64,57 +61,33 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Head is what the pool judges transactions by: the newest block.
-type Head struct {
-	Height types.Height // of the newest block
-	Env    exec.Env     // of the block after it
-	// Account reads a sender from the state after the newest block. It may read a newer state already, whose block
-	// [Pool.Reset] then tells. It is called concurrently.
-	Account func(types.Account) (exec.Sender, error)
-}
-
 // Pool is the set of pending transactions. Its methods may be called concurrently.
 //
 // Its memory is bounded: about 1 KiB for each of MaxTransactions beside the MaxBytes of their encodings, which it holds
-// once, queueBytes in each of the two lanes that wait for
-// signatures, and maxSuspects sources. Under the lock an operation costs O(log senders) for each transaction that it adds
-// or evicts, and a change of account at most one sender's NonceWindow + HeldPerSender; a replacement copies the pointers
+// once, queueBytes in each of the two lanes that wait for signatures, and maxSuspects sources. Under the lock an operation
+// costs O(log senders) for each transaction that it adds or evicts, and a change of account at most one sender's NonceWindow + HeldPerSender; a replacement copies the pointers
 // of a run and follows its floors.
 type Pool struct {
 	opts     Options
 	verifier *verifier
 	counts   *counts
 	changed  chan struct{}
+	journal  journaling
+	loops    loops
 
-	journal      *journal.Journal // nil without one
-	journalFails atomic.Bool      // whether the last append failed
-	// writing is held for reading from the write of a transaction to the journal until it is in the pool, and for
-	// writing while a rewrite of the journal takes its mark: what lies before the mark is then in the pool, or was.
-	writing   sync.RWMutex
-	rewriting sync.Mutex // held while the journal is rewritten
-	rewrite   chan struct{}
-	judging   chan struct{} // wakes judgeLoop
-	done      chan struct{}
-	ended     sync.WaitGroup
-	closing   sync.Once
+	mu      sync.Mutex // guards what follows
+	head    headState
+	index   index
+	order   evictionOrder
+	filling filling
+	judging judging
+}
 
-	mu           sync.Mutex // guards what follows
-	head         Head
-	generation   uint64 // counts heads
-	senders      map[types.Account]*sender
-	byID         map[types.TxID]*entry
-	arrivals     *list.List // of *entry, oldest first
-	sequence     uint64     // of the newest entry
-	runs         [][]*entry // of every judged sender with something executable, in no order; see Best
-	usage        usage
-	gas          types.Gas
-	order        evictionOrder
-	pressure     bool
-	rules        uint64        // counts changes of the parameters
-	unjudged     *list.Element // of arrivals: the oldest that may have a sender of earlier rules; nil when all are judged
-	lastUnjudged uint64        // sequence of the newest one
-	lastReset    time.Time
-	interval     time.Duration // between the last two blocks
+// loops are the pool's goroutines.
+type loops struct {
+	done    chan struct{} // closed when they are to end
+	ended   sync.WaitGroup
+	closing sync.Once
 }
 
 // New opens a pool at head and takes up the transactions of its journal that are still valid.
@@ -125,41 +98,38 @@ func New(opts Options, head Head) (*Pool, error) {
 func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	opts = opts.withDefaults()
 	p := &Pool{
-		opts:       opts,
-		verifier:   newVerifier(opts.Now, verify),
-		counts:     newCounts(),
-		changed:    make(chan struct{}, 1),
-		rewrite:    make(chan struct{}, 1),
-		judging:    make(chan struct{}, 1),
-		done:       make(chan struct{}),
-		head:       head,
-		generation: 1,
-		senders:    make(map[types.Account]*sender),
-		byID:       make(map[types.TxID]*entry),
-		arrivals:   list.New(),
+		opts:     opts,
+		verifier: newVerifier(opts.Now, verify),
+		counts:   newCounts(),
+		changed:  make(chan struct{}, 1),
+		journal:  journaling{wanted: make(chan struct{}, 1)},
+		loops:    loops{done: make(chan struct{})},
+		head:     headState{Head: head, generation: 1},
+		index:    newIndex(),
+		judging:  judging{wake: make(chan struct{}, 1)},
 	}
 	if opts.Journal != "" {
 		if err := p.openJournal(); err != nil {
 			p.verifier.close()
 			return nil, fmt.Errorf("mempool journal %s: %w", opts.Journal, err)
 		}
-		p.ended.Go(p.rewriteLoop)
+		p.loops.ended.Go(p.rewriteLoop)
 	}
-	p.ended.Go(p.judgeLoop)
+	p.loops.ended.Go(p.judgeLoop)
 	return p, nil
 }
 
 // Close ends the pool's goroutines and closes its journal. Adding then gives [ErrClosed].
 func (p *Pool) Close() error {
 	var err error
-	p.closing.Do(func() {
+	p.loops.closing.Do(func() {
 		p.verifier.close()
-		close(p.done)
-		p.ended.Wait()
-		if p.journal != nil {
-			p.writing.Lock()
-			defer p.writing.Unlock()
-			err = p.journal.Close()
+		close(p.loops.done)
+		p.loops.ended.Wait()
+		if p.journal.file != nil {
+			p.journal.writing.Lock()
+			defer p.journal.writing.Unlock()
+			err = p.journal.file.Close()
 		}
 	})
 	return err
@@ -180,7 +150,7 @@ func (p *Pool) signal() {
 func (p *Pool) Get(id types.TxID) (*types.VerifiedTx, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := p.byID[id]
+	e, ok := p.index.byID[id]
 	if !ok {
 		return nil, false
 	}
@@ -191,8 +161,8 @@ func (p *Pool) Get(id types.TxID) (*types.VerifiedTx, bool) {
 // is one of reading the account.
 func (p *Pool) NextNonce(a types.Account) (uint64, error) {
 	p.mu.Lock()
-	s, ok := p.senders[a]
-	head := p.head
+	s, ok := p.index.senders[a]
+	head := p.head.Head
 	if ok {
 		next := s.next()
 		p.mu.Unlock()
@@ -214,8 +184,8 @@ type Pending struct {
 func (p *Pool) Pending(limit int) []Pending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := make([]Pending, 0, min(max(limit, 0), len(p.byID)))
-	for e := p.arrivals.Back(); e != nil && len(list) < limit; e = e.Prev() {
+	list := make([]Pending, 0, min(max(limit, 0), len(p.index.byID)))
+	for e := p.index.arrivals.Back(); e != nil && len(list) < limit; e = e.Prev() {
 		list = append(list, e.Value.(*entry).pending())
 	}
 	return list
@@ -225,7 +195,7 @@ func (p *Pool) Pending(limit int) []Pending {
 func (p *Pool) BySender(a types.Account) []Pending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, ok := p.senders[a]
+	s, ok := p.index.senders[a]
 	if !ok {
 		return nil
 	}
@@ -263,14 +233,14 @@ func (p *Pool) Stats() Stats {
 	now := p.opts.Now()
 	p.mu.Lock()
 	s := Stats{
-		Count: p.usage.count, Held: p.usage.heldCount, Gas: p.gas, Bytes: p.usage.bytes, BackPressure: p.pressure,
+		Count: p.filling.usage.count, Held: p.filling.usage.heldCount, Gas: p.filling.gas, Bytes: p.filling.usage.bytes, BackPressure: p.filling.pressure,
 	}
-	if oldest := p.arrivals.Front(); oldest != nil {
+	if oldest := p.index.arrivals.Front(); oldest != nil {
 		s.Oldest = max(0, now.Sub(oldest.Value.(*entry).added))
 	}
 	p.mu.Unlock()
-	if p.journal != nil {
-		s.Journal, s.JournalBytes = p.journal.Err(), p.journal.Size()
+	if p.journal.file != nil {
+		s.Journal, s.JournalBytes = p.journal.file.Err(), p.journal.file.Size()
 	}
 	s.Accepted, s.Refused = p.counts.accepted.Load(), p.counts.refusedByReason()
 	signatures := &p.verifier.counts

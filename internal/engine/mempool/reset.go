@@ -27,13 +27,13 @@ func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 		return fmt.Errorf("%w: %d blocks to %d at head %d", ErrNotNext, len(blocks), head.Height, p.head.Height)
 	}
 	now := p.opts.Now()
-	if !p.lastReset.IsZero() {
-		p.interval = now.Sub(p.lastReset)
+	if !p.head.since.IsZero() {
+		p.head.interval = now.Sub(p.head.since)
 	}
-	p.lastReset = now
+	p.head.since = now
 	changed := make([]*sender, 0, len(changes))
 	for _, change := range changes {
-		if s, ok := p.senders[change.account]; ok {
+		if s, ok := p.index.senders[change.account]; ok {
 			change.apply(&s.state)
 			changed = append(changed, s)
 		}
@@ -49,7 +49,7 @@ func (p *Pool) Reload(head Head) error {
 	for {
 		p.mu.Lock()
 		var missing []types.Account
-		for a := range p.senders {
+		for a := range p.index.senders {
 			if _, ok := read[a]; !ok {
 				missing = append(missing, a)
 			}
@@ -67,8 +67,8 @@ func (p *Pool) Reload(head Head) error {
 		}
 	}
 	defer p.mu.Unlock()
-	changed := make([]*sender, 0, len(p.senders))
-	for a, s := range p.senders {
+	changed := make([]*sender, 0, len(p.index.senders))
+	for a, s := range p.index.senders {
 		s.state = read[a]
 		changed = append(changed, s)
 	}
@@ -80,8 +80,8 @@ func (p *Pool) Reload(head Head) error {
 // parameters did.
 func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
-	p.head = head
-	p.generation++
+	p.head.Head = head
+	p.head.generation++
 	if head.Env.Parameters != parameters {
 		p.distrust()
 	}
@@ -91,8 +91,8 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	}
 	p.expire()
 	p.enforceHeldShare()
-	p.updatePressure()
-	if len(p.runs) > 0 {
+	p.filling.updatePressure(&p.opts)
+	if len(p.index.executable) > 0 {
 		p.signal()
 	}
 }
@@ -101,7 +101,7 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 func (p *Pool) expire() {
 	limit := p.opts.Now().Add(-p.opts.Expiry)
 	var expired []*entry
-	for oldest := p.arrivals.Front(); oldest != nil; oldest = p.arrivals.Front() {
+	for oldest := p.index.arrivals.Front(); oldest != nil; oldest = p.index.arrivals.Front() {
 		e := oldest.Value.(*entry)
 		if e.added.After(limit) {
 			break
@@ -122,9 +122,9 @@ func (p *Pool) Drop(id types.TxID) (err error) {
 		return nil
 	}
 	// While it is written it is known still, so that its next arrival is written after it.
-	p.writing.RLock()
-	defer p.writing.RUnlock()
-	if p.journal != nil {
+	p.journal.writing.RLock()
+	defer p.journal.writing.RUnlock()
+	if p.journal.file != nil {
 		err = p.appendToJournal(encodeDropped(id))
 	}
 	p.remove(id)
@@ -135,14 +135,14 @@ func (p *Pool) Drop(id types.TxID) (err error) {
 func (p *Pool) remove(id types.TxID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := p.byID[id]
+	e, ok := p.index.byID[id]
 	if !ok {
 		return
 	}
 	p.forget(e)
 	p.settle(e.sender)
 	p.enforceHeldShare()
-	p.updatePressure()
+	p.filling.updatePressure(&p.opts)
 }
 
 // accountChange is what a block's accesses say of an account: its record, its becoming a contract, or both.

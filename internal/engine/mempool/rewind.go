@@ -6,7 +6,7 @@ import "fmt"
 func (p *Pool) Arrivals() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.sequence
+	return p.index.sequence
 }
 
 // Forget removes the transactions that came after so many arrivals, and lets the journal hold what is pending only: of what
@@ -15,7 +15,7 @@ func (p *Pool) Arrivals() uint64 {
 func (p *Pool) Forget(arrivals uint64) error {
 	p.mu.Lock()
 	var late []*entry
-	for e := p.arrivals.Back(); e != nil && e.Value.(*entry).sequence > arrivals; e = e.Prev() {
+	for e := p.index.arrivals.Back(); e != nil && e.Value.(*entry).sequence > arrivals; e = e.Prev() {
 		late = append(late, e.Value.(*entry))
 	}
 	for _, e := range late {
@@ -24,9 +24,9 @@ func (p *Pool) Forget(arrivals uint64) error {
 	for _, e := range late {
 		p.settle(e.sender)
 	}
-	p.updatePressure()
+	p.filling.updatePressure(&p.opts)
 	p.mu.Unlock()
-	if p.journal == nil {
+	if p.journal.file == nil {
 		return nil
 	}
 	if err := p.rewriteJournal(); err != nil {

@@ -3,6 +3,8 @@ package mempool
 import (
 	"slices"
 	"time"
+
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Shares of the pool's limits.
@@ -41,30 +43,43 @@ func (u usage) heldOver(o *Options) bool {
 
 func (u usage) fits(o *Options) bool { return !u.over(o, 100) && !u.heldOver(o) }
 
-// updatePressure follows the pool's filling, with hysteresis.
-func (p *Pool) updatePressure() {
-	switch u := p.usage; {
-	case u.count*100 >= p.opts.MaxTransactions*pressureOnPercent || u.bytes*100 >= p.opts.MaxBytes*pressureOnPercent:
-		p.pressure = true
-	case u.count*100 < p.opts.MaxTransactions*pressureOffPercent && u.bytes*100 < p.opts.MaxBytes*pressureOffPercent:
-		p.pressure = false
+// filling is how full the pool is.
+type filling struct {
+	usage    usage
+	gas      types.Gas // sum of gas limits
+	pressure bool      // see [Pool.Add]
+}
+
+// add counts an entry n times.
+func (f *filling) add(e *entry, n int) {
+	f.usage.add(e, n)
+	f.gas += types.Gas(n) * e.tx.Signed().GasLimit // of −1 the product wraps as it should
+}
+
+// updatePressure follows what is in use, with hysteresis.
+func (f *filling) updatePressure(o *Options) {
+	switch u := f.usage; {
+	case u.count*100 >= o.MaxTransactions*pressureOnPercent || u.bytes*100 >= o.MaxBytes*pressureOnPercent:
+		f.pressure = true
+	case u.count*100 < o.MaxTransactions*pressureOffPercent && u.bytes*100 < o.MaxBytes*pressureOffPercent:
+		f.pressure = false
 	}
 }
 
 // full is the error of a transaction without room. The next block is what makes room.
 func (p *Pool) full(reason string) error {
-	return &FullError{Reason: reason, RetryAfter: min(max(p.interval, time.Second), time.Minute)}
+	return &FullError{Reason: reason, RetryAfter: min(max(p.head.interval, time.Second), time.Minute)}
 }
 
 // makeRoom finds what has to be evicted for a candidate at its place: held transactions first, then those with the
 // lowest tip, if it is lower than the candidate's. Its own sender's transactions are never evicted for it, and all of
 // the evictions are found or none.
 func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
-	want := p.usage
+	want := p.filling.usage
 	want.addSize(c.size(), !at.executable, 1)
 	if at.replaced != nil {
 		want.add(at.replaced, -1)
-	} else if p.pressure && !c.restored && c.signed().MaxFeePerGas < p.head.Env.BaseFee {
+	} else if p.filling.pressure && !c.restored && c.signed().MaxFeePerGas < p.head.Env.BaseFee {
 		return nil, p.full("while it is nearly full, the max fee must be at least the base fee")
 	}
 	if want.fits(&p.opts) {
@@ -129,7 +144,7 @@ func (p *Pool) trim(s *sender) {
 
 // enforceHeldShare evicts held transactions, first those that pay least, until they are within their share.
 func (p *Pool) enforceHeldShare() {
-	for p.usage.heldOver(&p.opts) {
+	for p.filling.usage.heldOver(&p.opts) {
 		_, victim := p.order.first(p.head.Env.BaseFee)
 		p.evict([]*entry{victim})
 	}

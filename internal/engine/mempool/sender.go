@@ -67,7 +67,7 @@ type sender struct {
 	held  []*entry     // the others, ascending by nonce
 
 	rules    uint64 // as of which it was judged: those of the pool, unless it waits for that
-	runIndex int    // in Pool.runs; −1 while run is empty; says nothing while the sender waits to be judged
+	runIndex int    // in index.executable; −1 while run is empty; says nothing while the sender waits to be judged
 	// In the eviction order: the place in each heap, −1 outside, and how many of the last transactions a plan would evict.
 	orderIndex [2]int
 	planned    int
@@ -192,61 +192,37 @@ func (p *Pool) promote(s *sender) {
 	s.held = slices.Delete(s.held, 0, n)
 }
 
-// publish makes the pool's tables of senders follow a change of s.
+// publish makes index and order follow a change of s.
 func (p *Pool) publish(s *sender) {
-	switch {
-	case s.rules != p.rules: // not executable before it is judged
-	case len(s.run) == 0 && s.runIndex >= 0:
-		last := len(p.runs) - 1
-		p.runs[s.runIndex] = p.runs[last]
-		p.runs[s.runIndex][0].sender.runIndex = s.runIndex
-		p.runs[last] = nil
-		p.runs = p.runs[:last]
-		s.runIndex = -1
-	case len(s.run) > 0 && s.runIndex < 0:
-		s.runIndex = len(p.runs)
-		p.runs = append(p.runs, s.run)
-	case len(s.run) > 0:
-		p.runs[s.runIndex] = s.run
+	if s.rules == p.judging.rules { // else it is not executable before it is judged
+		p.index.publish(s)
 	}
-	if len(s.run)+len(s.held) == 0 {
-		delete(p.senders, s.account)
-	} else {
-		p.senders[s.account] = s
-	}
+	p.index.keep(s)
 	p.order.update(s)
 }
 
-// remember enters a new entry into the pool's tables; its sender's lists are the caller's.
+// remember enters a new entry; its sender's lists are the caller's.
 func (p *Pool) remember(e *entry) {
-	p.sequence++
-	e.sequence = p.sequence
-	e.arrival = p.arrivals.PushBack(e)
-	p.byID[e.tx.ID()] = e
-	p.usage.add(e, 1)
-	p.gas += e.tx.Signed().GasLimit
+	p.index.enter(e)
+	p.filling.add(e, 1)
 }
 
-// forget takes an entry out of the pool's tables, once; [Pool.settle] takes it out of its sender's lists.
+// forget takes an entry out, once; [Pool.settle] takes it out of its sender's lists.
 func (p *Pool) forget(e *entry) {
 	if e.gone {
 		return
 	}
 	e.gone = true
-	if p.unjudged == e.arrival {
-		p.unjudged = e.arrival.Next()
-	}
-	p.arrivals.Remove(e.arrival)
-	delete(p.byID, e.tx.ID())
-	p.usage.add(e, -1)
-	p.gas -= e.tx.Signed().GasLimit
+	p.judging.pass(e)
+	p.index.leave(e)
+	p.filling.add(e, -1)
 }
 
 func (p *Pool) setHeld(e *entry, held bool) {
-	p.usage.add(e, -1)
+	p.filling.usage.add(e, -1)
 	e.held = held
 	if held {
 		e.floor = e.fees()
 	}
-	p.usage.add(e, 1)
+	p.filling.usage.add(e, 1)
 }

@@ -237,7 +237,7 @@ func (l *lane) work() {
 	var items []item
 	var txs []*types.Tx
 	for {
-		if items = l.take(items[:0]); len(items) == 0 {
+		if items = l.next(items[:0]); len(items) == 0 {
 			return
 		}
 		txs = txs[:0]
@@ -257,8 +257,8 @@ func (l *lane) work() {
 	}
 }
 
-// take waits for queued items and appends up to the batch size of them to items; none when the lane is closed.
-func (l *lane) take(items []item) []item {
+// next waits for queued items and appends up to the batch size of them to items; none when the lane is closed.
+func (l *lane) next(items []item) []item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closed && (len(l.queue) == 0 || l.worthWaiting()) {

@@ -41,7 +41,7 @@ func (r *recorder) take() []int {
 	return sizes
 }
 
-func openRecorded(t *testing.T, c *chain, r *recorder) *Pool {
+func openRecorded(t *testing.T, c *fakeChain, r *recorder) *Pool {
 	t.Helper()
 	p, err := newPool(Options{Now: c.now}, c.head(), r.verify)
 	if err != nil {

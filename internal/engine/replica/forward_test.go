@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -16,7 +15,7 @@ import (
 func forwarding(t *testing.T, test func(*fixture, *Forwarder)) {
 	t.Helper()
 	in(t, 0, 2, func(f *fixture) {
-		pool, err := mempool.New(mempool.Options{}, sequencer.Head(f.chain))
+		pool, err := mempool.New(mempool.Options{}, mempool.HeadOf(f.chain))
 		check(f.t, err)
 		f.start()
 		f.pass(time.Second)

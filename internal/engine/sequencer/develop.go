@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -112,7 +113,7 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 			return fatal{err}
 		}
 		s.snapshots, s.offset, s.nextTime = s.snapshots[:at], target.offset, 0
-		if err := s.pool.Reload(Head(s.ledger)); err != nil {
+		if err := s.pool.Reload(mempool.HeadOf(s.ledger)); err != nil {
 			return fatal{err}
 		}
 		return nil

@@ -14,10 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -217,7 +215,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	if err := s.judge(batch.left); err != nil {
 		return ledger.Block{}, fatal{err}
 	}
-	if err := s.pool.Reset(Head(s.ledger), block.Accesses); err != nil {
+	if err := s.pool.Reset(mempool.HeadOf(s.ledger), block.Accesses); err != nil {
 		return ledger.Block{}, fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
 	}
 	if s.OnBlock != nil {
@@ -378,7 +376,7 @@ func (s *Solo) between(ctx context.Context, do func() error) error {
 
 // CodeOf is the code that a transaction's payload runs first, in the newest state: that of the contract which it calls, or
 // the one that it deploys; zero where there is none. An error is one of reading.
-func CodeOf(l Chain, payload types.Payload) (types.CodeHash, error) {
+func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
 	switch p := payload.(type) {
 	case types.Deploy:
 		return sha256.Sum256(p.Code), nil
@@ -395,27 +393,4 @@ func CodeOf(l Chain, payload types.Payload) (types.CodeHash, error) {
 		return contract.CodeHash, err
 	}
 	return types.CodeHash{}, nil
-}
-
-// Chain is a chain with a head: a *ledger.Ledger or a *ledger.Stateless, whose accounts cannot be read.
-type Chain interface {
-	Tip() *ledger.Tip
-	Store() *chain.Store
-}
-
-// Head is what the pool must know of the ledger's head.
-func Head(l Chain) mempool.Head {
-	tip := l.Tip()
-	height := tip.Header.Header.Height
-	return mempool.Head{
-		Env: tip.Env, Height: height,
-		Account: func(a types.Account) (exec.Sender, error) {
-			view, err := l.Store().StateAt(height)
-			if err != nil {
-				return exec.Sender{}, err
-			}
-			defer view.Close()
-			return exec.ReadSender(view, a)
-		},
-	}
 }

@@ -91,7 +91,7 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := mempool.New(mempool.Options{}, Head(l))
+	pool, err := mempool.New(mempool.Options{}, mempool.HeadOf(l))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestInstantMakesABlockForEachTransaction(t *testing.T) {
 // blocks are not made again and again for it.
 func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
-		wrong := Head(f.ledger)
+		wrong := mempool.HeadOf(f.ledger)
 		wrong.Account = func(types.Account) (exec.Sender, error) {
 			return exec.Sender{Account: state.Account{Nonce: 5, Balance: 1_000 * types.CoinUnits}}, nil
 		}

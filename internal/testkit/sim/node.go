@@ -116,7 +116,7 @@ func (n *node) start() (err error) {
 	if err := n.corrupt(p); err != nil {
 		return err
 	}
-	if p.pool, err = mempool.New(mempool.Options{}, sequencer.Head(p.ledger)); err != nil {
+	if p.pool, err = mempool.New(mempool.Options{}, mempool.HeadOf(p.ledger)); err != nil {
 		return err
 	}
 	var run func(context.Context) error
@@ -202,7 +202,7 @@ func (p *process) imported(blocks []ledger.Block) error {
 			return errors.New("a bug ends the replica")
 		}
 	}
-	return p.pool.Reset(sequencer.Head(p.ledger), ledger.Accesses(blocks)...)
+	return p.pool.Reset(mempool.HeadOf(p.ledger), ledger.Accesses(blocks)...)
 }
 
 // stop ends the process as an operator does.
