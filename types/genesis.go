@@ -69,9 +69,9 @@ func DecodeGenesis(b []byte) (Genesis, error) {
 func (g Genesis) Digest() BlockHash { return BlockHash(genesisTag.Hash(g.Encode())) }
 
 // ParseGenesisJSON reads the JSON rendering of a genesis: the struct's member names; amounts as integers or decimal
-// strings; accounts as hex or as addresses of the genesis' network. Unknown and repeated members are an error. It checks
-// the form only: whether the genesis is valid is exec.CheckGenesis's to say, which refuses the zeros that missing members
-// of parameters and allocations give. The caller bounds b.
+// strings; accounts as hex or as addresses of the genesis' network. Unknown and repeated members are an error. It
+// checks the form only: whether the genesis is valid is exec.CheckGenesis's to say, which refuses the zeros that
+// missing members of parameters and allocations give. The caller bounds b.
 func ParseGenesisJSON(b []byte) (Genesis, error) {
 	var raw struct {
 		ChainID     *uint64     `json:"chain_id"`
@@ -138,8 +138,13 @@ func (j jsonParams) parameters(network Network) (Parameters, error) {
 		return Parameters{}, fmt.Errorf("fee_recipient: %w", err)
 	}
 	return Parameters{
-		Version: j.Version, GasLimit: Gas(j.GasLimit), TargetBPS: j.TargetBPS, MinBaseFee: Amount(j.MinBaseFee),
-		MaxBaseFee: Amount(j.MaxBaseFee), Producer: PublicKey(producer), FeeRecipient: recipient,
+		Version:      j.Version,
+		GasLimit:     Gas(j.GasLimit),
+		TargetBPS:    j.TargetBPS,
+		MinBaseFee:   Amount(j.MinBaseFee),
+		MaxBaseFee:   Amount(j.MaxBaseFee),
+		Producer:     PublicKey(producer),
+		FeeRecipient: recipient,
 	}, nil
 }
 

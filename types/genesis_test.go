@@ -39,10 +39,18 @@ func TestParseGenesisJSON(t *testing.T) {
 	key := bip86Account(t)
 	ones := types.Account(bytes.Repeat([]byte{0x11}, 32))
 	want := types.Genesis{
-		ChainID: 7, Network: types.Mainnet, Time: 1700000000, BaseFee: 10,
+		ChainID: 7,
+		Network: types.Mainnet,
+		Time:    1700000000,
+		BaseFee: 10,
 		Parameters: types.Parameters{
-			Version: 1, GasLimit: 1_000_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1_000_000,
-			Producer: types.PublicKey(key), FeeRecipient: key,
+			Version:      1,
+			GasLimit:     1_000_000_000,
+			TargetBPS:    5000,
+			MinBaseFee:   10,
+			MaxBaseFee:   1_000_000,
+			Producer:     types.PublicKey(key),
+			FeeRecipient: key,
 		},
 		Allocations: []types.Allocation{{Account: ones, Balance: 5}, {Account: key, Balance: 18446744073709551610}},
 	}
@@ -79,7 +87,11 @@ func TestGenesisJSONRoundTrip(t *testing.T) {
 // The rendering names each member as the protocol's structures do.
 func TestGenesisJSONMembers(t *testing.T) {
 	got, err := json.Marshal(types.Genesis{
-		ChainID: 1, Network: types.Regtest, Time: 2, BaseFee: 3, Parameters: types.Parameters{Version: 4, GasLimit: 5},
+		ChainID:     1,
+		Network:     types.Regtest,
+		Time:        2,
+		BaseFee:     3,
+		Parameters:  types.Parameters{Version: 4, GasLimit: 5},
 		Allocations: []types.Allocation{{Balance: 6}},
 	})
 	zeros := `"0x` + strings.Repeat("0", 64) + `"`

@@ -7,7 +7,8 @@ import (
 )
 
 // NewMerkleRoot is the Merkle tree hash of RFC 6962 §2.1 with SHA-256 over the leaves: SHA256(00 ‖ leaf) of one,
-// SHA256(01 ‖ left ‖ right) of more, where left is over the largest power of two below their number; SHA256("") of none.
+// SHA256(01 ‖ left ‖ right) of more, where left is over the largest power of two below their number; SHA256("") of
+// none.
 func NewMerkleRoot(leaves [][]byte) MerkleRoot {
 	switch len(leaves) {
 	case 0:

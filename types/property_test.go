@@ -27,9 +27,12 @@ func drawBytes(t *rapid.T, name string, limit int) []byte {
 
 func drawParameters(t *rapid.T) types.Parameters {
 	return types.Parameters{
-		Version: rapid.Uint32().Draw(t, "version"), GasLimit: types.Gas(rapid.Uint64().Draw(t, "gas limit")),
-		TargetBPS: rapid.Uint16().Draw(t, "target"), MinBaseFee: types.Amount(rapid.Uint64().Draw(t, "min")),
-		MaxBaseFee: types.Amount(rapid.Uint64().Draw(t, "max")), Producer: draw32[types.PublicKey](t, "producer"),
+		Version:      rapid.Uint32().Draw(t, "version"),
+		GasLimit:     types.Gas(rapid.Uint64().Draw(t, "gas limit")),
+		TargetBPS:    rapid.Uint16().Draw(t, "target"),
+		MinBaseFee:   types.Amount(rapid.Uint64().Draw(t, "min")),
+		MaxBaseFee:   types.Amount(rapid.Uint64().Draw(t, "max")),
+		Producer:     draw32[types.PublicKey](t, "producer"),
 		FeeRecipient: draw32[types.Account](t, "recipient"),
 	}
 }
@@ -57,10 +60,13 @@ func drawPayload(t *rapid.T) types.Payload {
 func drawTransaction(t *rapid.T) types.SignedTransaction {
 	return types.SignedTransaction{
 		Transaction: types.Transaction{
-			Version: rapid.Uint8().Draw(t, "version"), ChainID: rapid.Uint64().Draw(t, "chain"),
-			Sender: draw32[types.Account](t, "sender"), Nonce: rapid.Uint64().Draw(t, "nonce"),
-			GasLimit:     types.Gas(rapid.Uint64().Draw(t, "gas limit")),
-			MaxFeePerGas: types.Amount(rapid.Uint64().Draw(t, "max fee")), Payload: drawPayload(t),
+			Version:              rapid.Uint8().Draw(t, "version"),
+			ChainID:              rapid.Uint64().Draw(t, "chain"),
+			Sender:               draw32[types.Account](t, "sender"),
+			Nonce:                rapid.Uint64().Draw(t, "nonce"),
+			GasLimit:             types.Gas(rapid.Uint64().Draw(t, "gas limit")),
+			MaxFeePerGas:         types.Amount(rapid.Uint64().Draw(t, "max fee")),
+			Payload:              drawPayload(t),
 			MaxPriorityFeePerGas: types.Amount(rapid.Uint64().Draw(t, "priority fee")),
 		},
 		Signature: drawSignature(t),
@@ -69,13 +75,19 @@ func drawTransaction(t *rapid.T) types.SignedTransaction {
 
 func drawHeader(t *rapid.T) types.Header {
 	return types.Header{
-		Version: rapid.Uint32().Draw(t, "version"), ChainID: rapid.Uint64().Draw(t, "chain"),
-		Height: types.Height(rapid.Uint64().Draw(t, "height")), Parent: draw32[types.BlockHash](t, "parent"),
-		Timestamp: rapid.Uint64().Draw(t, "timestamp"), Producer: draw32[types.PublicKey](t, "producer"),
-		TransactionsRoot: draw32[types.MerkleRoot](t, "transactions"), ReceiptsRoot: draw32[types.MerkleRoot](t, "receipts"),
-		StateRoot: draw32[types.StateRoot](t, "state"), WritesDigest: draw32[types.Digest](t, "writes"),
-		GasUsed: types.Gas(rapid.Uint64().Draw(t, "used")), GasLimit: types.Gas(rapid.Uint64().Draw(t, "limit")),
-		BaseFee: types.Amount(rapid.Uint64().Draw(t, "base fee")),
+		Version:          rapid.Uint32().Draw(t, "version"),
+		ChainID:          rapid.Uint64().Draw(t, "chain"),
+		Height:           types.Height(rapid.Uint64().Draw(t, "height")),
+		Parent:           draw32[types.BlockHash](t, "parent"),
+		Timestamp:        rapid.Uint64().Draw(t, "timestamp"),
+		Producer:         draw32[types.PublicKey](t, "producer"),
+		TransactionsRoot: draw32[types.MerkleRoot](t, "transactions"),
+		ReceiptsRoot:     draw32[types.MerkleRoot](t, "receipts"),
+		StateRoot:        draw32[types.StateRoot](t, "state"),
+		WritesDigest:     draw32[types.Digest](t, "writes"),
+		GasUsed:          types.Gas(rapid.Uint64().Draw(t, "used")),
+		GasLimit:         types.Gas(rapid.Uint64().Draw(t, "limit")),
+		BaseFee:          types.Amount(rapid.Uint64().Draw(t, "base fee")),
 	}
 }
 
@@ -115,9 +127,12 @@ func drawBlock(t *rapid.T) types.Block {
 
 func drawGenesis(t *rapid.T) types.Genesis {
 	genesis := types.Genesis{
-		ChainID: rapid.Uint64().Draw(t, "chain"), Network: rapid.SampledFrom(types.Networks()).Draw(t, "network"),
-		Time: rapid.Uint64().Draw(t, "time"), BaseFee: types.Amount(rapid.Uint64().Draw(t, "base fee")),
-		Parameters: drawParameters(t), Allocations: []types.Allocation{},
+		ChainID:     rapid.Uint64().Draw(t, "chain"),
+		Network:     rapid.SampledFrom(types.Networks()).Draw(t, "network"),
+		Time:        rapid.Uint64().Draw(t, "time"),
+		BaseFee:     types.Amount(rapid.Uint64().Draw(t, "base fee")),
+		Parameters:  drawParameters(t),
+		Allocations: []types.Allocation{},
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "allocations") {
 		genesis.Allocations = append(genesis.Allocations, types.Allocation{

@@ -26,15 +26,26 @@ func countSignature(start byte) (s types.Signature) {
 
 func sampleParameters() types.Parameters {
 	return types.Parameters{
-		Version: 0x01020304, GasLimit: 1_000_000_000, TargetBPS: 0x1388, MinBaseFee: 10, MaxBaseFee: 1_000_000,
-		Producer: count[types.PublicKey](0x10), FeeRecipient: count[types.Account](0x30),
+		Version:      0x01020304,
+		GasLimit:     1_000_000_000,
+		TargetBPS:    0x1388,
+		MinBaseFee:   10,
+		MaxBaseFee:   1_000_000,
+		Producer:     count[types.PublicKey](0x10),
+		FeeRecipient: count[types.Account](0x30),
 	}
 }
 
 func sampleTransaction(payload types.Payload) types.Transaction {
 	return types.Transaction{
-		Version: 1, ChainID: 0x0102030405060708, Sender: count[types.Account](0x40), Nonce: 0x1112131415161718,
-		GasLimit: 21_000, MaxFeePerGas: 0x2122232425262728, MaxPriorityFeePerGas: 3, Payload: payload,
+		Version:              1,
+		ChainID:              0x0102030405060708,
+		Sender:               count[types.Account](0x40),
+		Nonce:                0x1112131415161718,
+		GasLimit:             21_000,
+		MaxFeePerGas:         0x2122232425262728,
+		MaxPriorityFeePerGas: 3,
+		Payload:              payload,
 	}
 }
 
@@ -62,10 +73,19 @@ func sampleSigned(payload types.Payload) types.SignedTransaction {
 
 func sampleHeader() types.Header {
 	return types.Header{
-		Version: 1, ChainID: 2, Height: 3, Parent: count[types.BlockHash](0x01), Timestamp: 4,
-		Producer: count[types.PublicKey](0x21), TransactionsRoot: count[types.MerkleRoot](0x41),
-		ReceiptsRoot: count[types.MerkleRoot](0x61), StateRoot: count[types.StateRoot](0x81),
-		WritesDigest: count[types.Digest](0xa1), GasUsed: 5, GasLimit: 6, BaseFee: math.MaxUint64 - 1,
+		Version:          1,
+		ChainID:          2,
+		Height:           3,
+		Parent:           count[types.BlockHash](0x01),
+		Timestamp:        4,
+		Producer:         count[types.PublicKey](0x21),
+		TransactionsRoot: count[types.MerkleRoot](0x41),
+		ReceiptsRoot:     count[types.MerkleRoot](0x61),
+		StateRoot:        count[types.StateRoot](0x81),
+		WritesDigest:     count[types.Digest](0xa1),
+		GasUsed:          5,
+		GasLimit:         6,
+		BaseFee:          math.MaxUint64 - 1,
 	}
 }
 
@@ -79,8 +99,11 @@ func sampleBlock(transactions ...types.SignedTransaction) types.Block {
 func sampleReceipt() types.Receipt {
 	contract := count[types.ContractID](0x90)
 	return types.Receipt{
-		Transaction: count[types.TxID](0x70), Status: types.StatusSuccess, GasUsed: 0x4142434445464748,
-		Contract: &contract, Output: []byte{1, 2, 3},
+		Transaction: count[types.TxID](0x70),
+		Status:      types.StatusSuccess,
+		GasUsed:     0x4142434445464748,
+		Contract:    &contract,
+		Output:      []byte{1, 2, 3},
 		Logs: []types.Log{
 			{
 				Contract: count[types.ContractID](0xb0), Name: "Transfer",
@@ -93,7 +116,11 @@ func sampleReceipt() types.Receipt {
 
 func sampleGenesis() types.Genesis {
 	return types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_700_000_000, BaseFee: 10, Parameters: sampleParameters(),
+		ChainID:    7,
+		Network:    types.Regtest,
+		Time:       1_700_000_000,
+		BaseFee:    10,
+		Parameters: sampleParameters(),
 		Allocations: []types.Allocation{
 			{Account: count[types.Account](0x00), Balance: 1},
 			{Account: count[types.Account](0xe0), Balance: math.MaxUint64 - 1},

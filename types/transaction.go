@@ -267,8 +267,8 @@ func NewContractID(sender Account, nonce uint64) ContractID {
 	return ContractID(contractTag.Hash(e.Data()))
 }
 
-// Signer signs messages as BIP-340 has it: a crypto.PrivateKey does. It is an interface so that who only verifies imports
-// nothing that signs.
+// Signer signs messages as BIP-340 has it: a crypto.PrivateKey does. It is an interface so that who only verifies
+// imports nothing that signs.
 type Signer interface {
 	Sign(msg []byte, aux [32]byte) ([64]byte, error)
 	SignAll(messages [][32]byte, aux [32]byte) ([][64]byte, error)

@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-// Tx is a signed transaction on its way through a node: its fields, and its canonical bytes and ID, which are made once.
-// It does not change. Whether the signature is valid it does not say: a [VerifiedTx] does.
+// Tx is a signed transaction on its way through a node: its fields, and its canonical bytes and ID, which are made
+// once. It does not change. Whether the signature is valid it does not say: a [VerifiedTx] does.
 type Tx struct {
 	signed  SignedTransaction
 	encoded []byte // bincode(SignedTransaction)

@@ -27,7 +27,8 @@ func samples() []types.SignedTransaction {
 	}
 }
 
-// TestTxKeepsItsBytes makes transactions in all three ways; those that are decoded share the memory of what they came in.
+// TestTxKeepsItsBytes makes transactions in all three ways; those that are decoded share the memory of what they came
+// in.
 func TestTxKeepsItsBytes(t *testing.T) {
 	signed := samples()
 	block := sampleBlock(signed...).Encode()
@@ -75,8 +76,8 @@ func TestDecodeTxRefuses(t *testing.T) {
 	}
 }
 
-// TestVerifyEncodesNothing changes the fields of transactions after they were made: their signatures are verified over the
-// bytes that were kept, and what is verified has these bytes and their ID still.
+// TestVerifyEncodesNothing changes the fields of transactions after they were made: their signatures are verified over
+// the bytes that were kept, and what is verified has these bytes and their ID still.
 func TestVerifyEncodesNothing(t *testing.T) {
 	key := testKey(t, "sender")
 	unsigned := sampleTransaction(sampleCall())

@@ -49,9 +49,14 @@ func benchmarkTransfers(b *testing.B, n, accounts int) []*types.VerifiedTx {
 	parallel.Run(n, func(i int) {
 		key := benchmarkKey(b, i%benchmarkSenders)
 		tx, err := types.Sign(types.Transaction{
-			Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: uint64(i / benchmarkSenders), GasLimit: 50_000,
-			MaxFeePerGas: 100, MaxPriorityFeePerGas: 1,
-			Payload: types.Transfer{To: benchmarkRecipient(benchmarkSenders + i%accounts), Amount: 1},
+			Version:              1,
+			ChainID:              7,
+			Sender:               key.PublicKey(),
+			Nonce:                uint64(i / benchmarkSenders),
+			GasLimit:             50_000,
+			MaxFeePerGas:         100,
+			MaxPriorityFeePerGas: 1,
+			Payload:              types.Transfer{To: benchmarkRecipient(benchmarkSenders + i%accounts), Amount: 1},
 		}, key, [32]byte{})
 		if err != nil {
 			panic(err)

@@ -67,8 +67,14 @@ func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Paylo
 		sender, payload := of(i)
 		key := benchmarkKey(t.b, sender)
 		tx, err := types.Sign(types.Transaction{
-			Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: t.nonces[sender], GasLimit: 50_000_000, MaxFeePerGas: 100,
-			MaxPriorityFeePerGas: 1, Payload: payload,
+			Version:              1,
+			ChainID:              7,
+			Sender:               key.PublicKey(),
+			Nonce:                t.nonces[sender],
+			GasLimit:             50_000_000,
+			MaxFeePerGas:         100,
+			MaxPriorityFeePerGas: 1,
+			Payload:              payload,
 		}, key, [32]byte{})
 		if err != nil {
 			t.b.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Debug is told what contracts say with the host function debug while a block is made, as they say it. A transaction that is
-// taken out of the block says it again in a later one. The message may not be kept.
+// Debug is told what contracts say with the host function debug while a block is made, as they say it. A transaction
+// that is taken out of the block says it again in a later one. The message may not be kept.
 type Debug func(tx types.TxID, contract types.ContractID, message []byte)
 
 // listener is the tracer that hears nothing but debug.

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestPastWitnesses makes the witnesses of a chain's blocks again, beginning and ending anywhere: they are those that the
-// state tree gave when each block was new.
+// TestPastWitnesses makes the witnesses of a chain's blocks again, beginning and ending anywhere: they are those that
+// the state tree gave when each block was new.
 func TestPastWitnesses(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()

@@ -76,8 +76,8 @@ func TestImportGivesTheSameChain(t *testing.T) {
 	}
 }
 
-// TestReceiveAll has several blocks, also without transactions, more than a batch of signatures has; then one of them is
-// altered, and those before it are received.
+// TestReceiveAll has several blocks, also without transactions, more than a batch of signatures has; then one of them
+// is altered, and those before it are received.
 func TestReceiveAll(t *testing.T) {
 	g := testGenesis(t)
 	g.Parameters.GasLimit = 1 << 34
@@ -134,7 +134,8 @@ func TestReceiveAll(t *testing.T) {
 	}
 }
 
-// TestImportRefuses has one block for each rule that it breaks. None changes the chain, and the true block is taken after.
+// TestImportRefuses has one block for each rule that it breaks. None changes the chain, and the true block is taken
+// after.
 func TestImportRefuses(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)
@@ -245,8 +246,9 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// TestStoredBytesAreThoseThatCame changes the fields of transactions that execution does not look at, on the primary after they
-// were verified and on the replica after they were received: blocks have the bytes and the IDs that the transactions came with.
+// TestStoredBytesAreThoseThatCame changes the fields of transactions that execution does not look at, on the primary
+// after they were verified and on the replica after they were received: blocks have the bytes and the IDs that the
+// transactions came with.
 func TestStoredBytesAreThoseThatCame(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)

@@ -35,8 +35,8 @@ func paid(t *testing.T, g types.Genesis, n int) *Ledger {
 	return l
 }
 
-// TestImportRun imports blocks of all kinds in one run, and one by one: both give the primary's chain, and the same rows.
-// Time stands still in a bubble, where no run ends because it takes long.
+// TestImportRun imports blocks of all kinds in one run, and one by one: both give the primary's chain, and the same
+// rows. Time stands still in a bubble, where no run ends because it takes long.
 func TestImportRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := must(wasm.New(wasm.Options{}))(t)
@@ -132,8 +132,8 @@ func TestImportRunUpToABadBlock(t *testing.T) {
 	}
 }
 
-// TestRunIsOnDiskBeforeItIsTold looks at each write to the disk at what the ledger says, and holds what a crash then leaves
-// to it.
+// TestRunIsOnDiskBeforeItIsTold looks at each write to the disk at what the ledger says, and holds what a crash then
+// leaves to it.
 func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 	g := testGenesis(t)
 	primary := paid(t, g, 12)
@@ -185,8 +185,8 @@ func TestRunIsOnDiskBeforeItIsTold(t *testing.T) {
 	})
 }
 
-// TestRunThatIsLost lets the disk fail at the end of a run: the ledger tells of none of its blocks, and proves nothing from
-// a tree that is ahead.
+// TestRunThatIsLost lets the disk fail at the end of a run: the ledger tells of none of its blocks, and proves nothing
+// from a tree that is ahead.
 func TestRunThatIsLost(t *testing.T) {
 	g := testGenesis(t)
 	primary := paid(t, g, 4)

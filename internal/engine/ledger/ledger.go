@@ -17,13 +17,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Ledger is the chain's tip: the store, and the state tree of the store's head. Producing is serialised; reading is not.
+// Ledger is the chain's tip: the store, and the state tree of the store's head. Producing is serialised; reading is
+// not.
 type Ledger struct {
 	core
 	expected int // transactions of the next block: as many as the last one had
 
-	// treeLock keeps proofs and commits apart. Over disk writes only an import of several blocks holds it, for a short time. The
-	// memory's values are read and changed by producing only.
+	// treeLock keeps proofs and commits apart. Over disk writes only an import of several blocks holds it, for a short
+	// time. The memory's values are read and changed by producing only.
 	treeLock  sync.RWMutex
 	memory    // of the state after treeHead
 	treeHead  types.Header
@@ -40,7 +41,8 @@ type Tip struct {
 	Override   bool             // whether the next block begins with an override
 }
 
-// Override replaces the chain's parameters before the first transaction of a block: a hard fork, the same on every node.
+// Override replaces the chain's parameters before the first transaction of a block: a hard fork, the same on every
+// node.
 type Override struct {
 	Height     types.Height
 	Parameters types.Parameters
@@ -50,16 +52,17 @@ type Override struct {
 type Batch struct {
 	Time         uint64 // Unix seconds
 	Transactions Transactions
-	// Overdue, unless nil, is asked while contracts run: true takes the transaction that was given last out of the block,
-	// without a trace.
+	// Overdue, unless nil, is asked while contracts run: true takes the transaction that was given last out of the
+	// block, without a trace.
 	Overdue func() bool
-	// Tried, unless nil, is told what became of each transaction that was given, before the next is asked for: its receipt,
-	// or why it is not in the block. That is an error for which exec.IsInvalid holds, [ErrOverdue], or a *vm.Fault.
+	// Tried, unless nil, is told what became of each transaction that was given, before the next is asked for: its
+	// receipt, or why it is not in the block. That is an error for which exec.IsInvalid holds, [ErrOverdue], or a
+	// *vm.Fault.
 	Tried func(tx *types.VerifiedTx, receipt types.Receipt, err error)
 	// Debug, unless nil, is told what contracts say.
 	Debug Debug
-	// Lock, unless nil, is the lock of the key that signs: a header that it refuses is not signed, and nobody is told of a block
-	// that it does not hold.
+	// Lock, unless nil, is the lock of the key that signs: a header that it refuses is not signed, and nobody is told
+	// of a block that it does not hold.
 	Lock *heightlock.Lock
 }
 
@@ -117,9 +120,9 @@ var ErrOverdue = errors.New("the transaction takes too long")
 var ErrRoot = errors.New("the state tree's root is not the head's state root")
 
 // Open starts a chain in an empty store from its genesis, or continues the one that the store holds: it rebuilds the
-// state tree and the short values in memory, and checks the tree's root against the head. A genesis of another chain is refused
-// (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made. engine runs
-// the chain's contracts.
+// state tree and the short values in memory, and checks the tree's root against the head. A genesis of another chain is
+// refused (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made.
+// engine runs the chain's contracts.
 func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine) (*Ledger, error) {
 	if store.Stateless() {
 		return nil, fmt.Errorf("%w: it follows a chain by its proofs", chain.ErrNoState)
@@ -165,7 +168,8 @@ type change struct {
 	writes []types.Access
 }
 
-// prepare is what a block that was executed changes in the tree of the state before it; it completes the header by the root.
+// prepare is what a block that was executed changes in the tree of the state before it; it completes the header by the
+// root.
 func prepare(before *tree.Tree, result *exec.Result) (change, error) {
 	prepared, err := before.Prepare(result.Accesses, parallel.Run)
 	if err != nil {

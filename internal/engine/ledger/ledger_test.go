@@ -76,8 +76,14 @@ func transfer(t *testing.T, from string, nonce uint64, to types.Account, amount 
 	t.Helper()
 	key := testKey(t, from)
 	signed, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: nonce, GasLimit: 50_000, MaxFeePerGas: 100,
-		MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: to, Amount: amount},
+		Version:              1,
+		ChainID:              7,
+		Sender:               key.PublicKey(),
+		Nonce:                nonce,
+		GasLimit:             50_000,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: 1,
+		Payload:              types.Transfer{To: to, Amount: amount},
 	}, key, [32]byte{})
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +331,8 @@ func TestProveAt(t *testing.T) {
 	require(4)
 }
 
-// TestProveWhileBlocksAreMade asks for proofs all the time: each is of a block that is on disk, and valid under its root.
+// TestProveWhileBlocksAreMade asks for proofs all the time: each is of a block that is on disk, and valid under its
+// root.
 func TestProveWhileBlocksAreMade(t *testing.T) {
 	l := openLedger(t, testGenesis(t))
 	proveWhile(t, l, func() {

@@ -25,8 +25,8 @@ func openLock(t *testing.T, l *Ledger, disk *kv.CrashDisk) *heightlock.Lock {
 	return must(heightlock.Open(disk.FS(), "signed", must(l.Header(0))(t).Header.Hash()))(t)
 }
 
-// TestLockAndBlockAtEveryMoment cuts the power before every operation on the disk while blocks are made. The chain is never
-// behind the lock, or it could not go on; and what anybody was told of is in both.
+// TestLockAndBlockAtEveryMoment cuts the power before every operation on the disk while blocks are made. The chain is
+// never behind the lock, or it could not go on; and what anybody was told of is in both.
 func TestLockAndBlockAtEveryMoment(t *testing.T) {
 	type moment struct {
 		told types.Height
@@ -75,8 +75,8 @@ func TestLockAndBlockAtEveryMoment(t *testing.T) {
 	}
 }
 
-// TestNoSecondBlockOfAHeight takes the newest block away from the database, as a disk that lies or an older copy does: no
-// other is signed in its place, not even appended.
+// TestNoSecondBlockOfAHeight takes the newest block away from the database, as a disk that lies or an older copy does:
+// no other is signed in its place, not even appended.
 func TestNoSecondBlockOfAHeight(t *testing.T) {
 	g := testGenesis(t)
 	disk, lockDisk := kv.NewCrashDisk(), kv.NewCrashDisk()
@@ -105,8 +105,8 @@ func TestNoSecondBlockOfAHeight(t *testing.T) {
 	}
 }
 
-// TestBlockThatIsNotHeldIsNotTold lets the lock's disk fail: nobody is told of the block, which is on disk, and none is made
-// after it.
+// TestBlockThatIsNotHeldIsNotTold lets the lock's disk fail: nobody is told of the block, which is on disk, and none is
+// made after it.
 func TestBlockThatIsNotHeldIsNotTold(t *testing.T) {
 	g := testGenesis(t)
 	disk, lockDisk := kv.NewCrashDisk(), kv.NewCrashDisk()

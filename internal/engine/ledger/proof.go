@@ -50,8 +50,8 @@ func complete(proof KeyProof, view, head *chain.State) (_ KeyProof, err error) {
 	return proof, err
 }
 
-// lockTree returns the state of the head with the tree of that head, which stays locked for reading. Store and tree go to
-// the next block, or the last of an import, one right after the other; who comes between waits for the tree.
+// lockTree returns the state of the head with the tree of that head, which stays locked for reading. Store and tree go
+// to the next block, or the last of an import, one right after the other; who comes between waits for the tree.
 func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 	for {
 		view, err := l.store.StateAt(l.store.Head().Header.Height)
@@ -77,8 +77,8 @@ func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 	}
 }
 
-// undoLimit is how much a proof of a past state may undo (chain.State.Undo): about 16,000 blocks, or 200,000 accesses of
-// accounts. It bounds the memory of a proof, and how long it may keep a block from becoming the tree's.
+// undoLimit is how much a proof of a past state may undo (chain.State.Undo): about 16,000 blocks, or 200,000 accesses
+// of accounts. It bounds the memory of a proof, and how long it may keep a block from becoming the tree's.
 const undoLimit = 64 << 20
 
 // ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can

@@ -19,16 +19,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, which a proof of
-// statement S1 (docs/proofs.md) shows to be true of the states before and after it, and is executed on the list as its
-// only state.
+// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, which a proof
+// of statement S1 (docs/proofs.md) shows to be true of the states before and after it, and is executed on the list as
+// its only state.
 type Stateless struct {
 	core
 	bits int
 }
 
-// OpenStateless starts a chain in an empty store that was opened as a stateless one, or continues the one that it holds.
-// Proofs must have so many proven bits. The rest is as for [Open].
+// OpenStateless starts a chain in an empty store that was opened as a stateless one, or continues the one that it
+// holds. Proofs must have so many proven bits. The rest is as for [Open].
 func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine, bits int) (*Stateless, error) {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
 	if err := l.begin(genesis); err != nil {
@@ -40,8 +40,8 @@ func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Overrid
 	return l, l.publish()
 }
 
-// ErrEvidence is the error of an access list, a proof or a code that does not belong to a block: who sent them is to blame,
-// and the producer need not be.
+// ErrEvidence is the error of an access list, a proof or a code that does not belong to a block: who sent them is to
+// blame, and the producer need not be.
 var ErrEvidence = errors.New("what came with the block does not show that it is valid")
 
 // Proven is a received block with its access list, which is proven. Only [Stateless.Verify] makes one.
@@ -51,8 +51,8 @@ type Proven struct {
 	proof    []byte
 }
 
-// Verify checks the proof of a block that follows the head and its access list, in the encoding of a bundle. Errors: those
-// of [core.CheckNext], and [ErrEvidence].
+// Verify checks the proof of a block that follows the head and its access list, in the encoding of a bundle. Errors:
+// those of [core.CheckNext], and [ErrEvidence].
 func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	if err := l.CheckNext(r); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	return &Proven{r, b.Accesses, b.Proof}, nil
 }
 
-// verifyBundle checks the proof in an encoded bundle, and its access list, for two headers of the chain: what the bundle says
-// of headers counts for nothing. The error is [ErrEvidence].
+// verifyBundle checks the proof in an encoded bundle, and its access list, for two headers of the chain: what the
+// bundle says of headers counts for nothing. The error is [ErrEvidence].
 func verifyBundle(encoded []byte, parent, header types.SignedHeader, bits int) (blockproof.Bundle, error) {
 	b, err := blockproof.DecodeBundle(encoded)
 	if err != nil {
@@ -137,11 +137,11 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 	return p.accesses[i].Old, nil
 }
 
-// Import executes a block on its access list, compares what it gives with the header and the list, and puts the block on
-// disk with its proof and the codes that it used; those that the store lacks are fetched. Errors: those of
-// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure]; those of
-// fetch. Any other is a fault of this node. After an error the tip is what it was; that the block is on disk all the same shows once the store is
-// opened anew.
+// Import executes a block on its access list, compares what it gives with the header and the list, and puts the block
+// on disk with its proof and the codes that it used; those that the store lacks are fetched. Errors: those of
+// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure];
+// those of fetch. Any other is a fault of this node. After an error the tip is what it was; that the block is on disk
+// all the same shows once the store is opened anew.
 func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()

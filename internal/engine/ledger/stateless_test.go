@@ -67,8 +67,12 @@ func newProvenChain(t *testing.T) *provenChain {
 		return must(Open(store, &g, nil, engine))(t)
 	}
 	c := &provenChain{
-		t: t, primary: open(), before: open(), prover: must(proving.NewProver(testBits, parallel.Run))(t),
-		disk: kv.NewCrashDisk(), engine: engine,
+		t:       t,
+		primary: open(),
+		before:  open(),
+		prover:  must(proving.NewProver(testBits, parallel.Run))(t),
+		disk:    kv.NewCrashDisk(),
+		engine:  engine,
 	}
 	c.open()
 	t.Cleanup(func() { closeStore(t, c.store, c.db) })
@@ -130,8 +134,14 @@ func signedBy(t *testing.T, from string, nonce uint64, payload types.Payload) *t
 	t.Helper()
 	key := testKey(t, from)
 	tx := must(types.Sign(types.Transaction{
-		Version: 1, ChainID: 7, Sender: key.PublicKey(), Nonce: nonce, GasLimit: 60_000_000, MaxFeePerGas: 100,
-		MaxPriorityFeePerGas: 1, Payload: payload,
+		Version:              1,
+		ChainID:              7,
+		Sender:               key.PublicKey(),
+		Nonce:                nonce,
+		GasLimit:             60_000_000,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: 1,
+		Payload:              payload,
 	}, key, [32]byte{}))(t)
 	return types.VerifySignatures(types.NewTxs(tx))[0]
 }
@@ -165,7 +175,8 @@ func (c *provenChain) extend() {
 		{transfer(t, "alice", 0, types.Account(testKey(t, "producer").PublicKey()), 500*types.CoinUnits), transfer(t, "bob", 0, types.Account{9}, 7)},
 		{signedBy(t, "alice", 1, types.Deploy{Name: "gold", Code: code, InitArgs: init}), call(2, "transfer", to+`30"}`)},
 		{},
-		{call(3, "transfer", to+`71"}`), call(4, "transfer", to+`70"}`)}, // the first fails, the second deletes a balance
+		// the first fails, the second deletes a balance
+		{call(3, "transfer", to+`71"}`), call(4, "transfer", to+`70"}`)},
 		{signedBy(t, "producer", 0, types.Configure{Parameters: p}), transfer(t, "bob", 1, types.Account{10}, 8)},
 		{signedBy(t, "bob", 2, types.Deploy{Name: "again", Code: code, InitArgs: init}), signedBy(t, "bob", 3, types.Deploy{Code: []byte("none")})},
 		{call(5, "transfer", to+`1"}`)}, // fails: there is nothing left
@@ -292,7 +303,8 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		return must(types.DecodeBlock(signed(t, "producer", b)))(t)
 	}
 	first := encodedBlock(t, c.primary, 1)
-	toAnother := block // whose transaction pays somebody else, and whose roots, writes and proof are those of the list all the same
+	// whose transaction pays somebody else, and whose roots, writes and proof are those of the list all the same
+	toAnother := block
 	toAnother.Transactions = []types.SignedTransaction{*transfer(t, "alice", 1, types.Account{10}, 7).Signed()}
 	toAnother = must(types.DecodeBlock(signed(t, "producer", toAnother)))(t)
 	toMore := block // whose transaction pays more
@@ -410,8 +422,8 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	}
 }
 
-// TestStatelessIsNotFooledByAnEmptyBlock has the producer sign another root for a block that touches nothing, whose proof has no
-// segments: there is no list that could show it.
+// TestStatelessIsNotFooledByAnEmptyBlock has the producer sign another root for a block that touches nothing, whose
+// proof has no segments: there is no list that could show it.
 func TestStatelessIsNotFooledByAnEmptyBlock(t *testing.T) {
 	c := newProvenChain(t)
 	build(t, c.primary)
@@ -446,8 +458,8 @@ func changedBundle(t *testing.T, encoded []byte, change func(*blockproof.Bundle)
 	return b.Encode()
 }
 
-// TestStatelessKeepsCodes has a contract called whose code is given false, then as it is, by a follower that began after
-// the deploy: from then on it has the code. An engine that has loaded it makes no difference.
+// TestStatelessKeepsCodes has a contract called whose code is given false, then as it is, by a follower that began
+// after the deploy: from then on it has the code. An engine that has loaded it makes no difference.
 func TestStatelessKeepsCodes(t *testing.T) {
 	c := newProvenChain(t)
 	alice := testKey(t, "alice").PublicKey()
@@ -509,7 +521,8 @@ func TestStatelessKeepsCodes(t *testing.T) {
 	}
 }
 
-// A deploy that fails in its init loads a code that no contract has, and that nobody could give: followers do not ask for it.
+// A deploy that fails in its init loads a code that no contract has, and that nobody could give: followers do not ask
+// for it.
 func TestStatelessFollowsDeploysThatFail(t *testing.T) {
 	c := newProvenChain(t)
 	code, _ := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)

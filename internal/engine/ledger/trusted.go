@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Start is what a stateless chain needs to begin at a block whose hash is trusted: the block itself, and what shows that it
-// is valid on the state of its parent, to which the hash commits.
+// Start is what a stateless chain needs to begin at a block whose hash is trusted: the block itself, and what shows
+// that it is valid on the state of its parent, to which the hash commits.
 type Start struct {
 	Parent types.SignedHeader
 	Block  *Received
@@ -26,7 +26,8 @@ type Start struct {
 
 	// Parameters in the parent's state, and their proof under its root; chain.ErrNoState where that is not kept.
 	Parameters func() (encoded []byte, proof tree.Proof, err error)
-	// Headers of blocks up to a height, ascending and at least the one of that height; asked for where there is no state.
+	// Headers of blocks up to a height, ascending and at least the one of that height; asked for where there is no
+	// state.
 	Headers func(to types.Height) ([]types.SignedHeader, error)
 	// Earlier is the bundle of the newest block up to the parent that changed the state: it shows what the block wrote.
 	Earlier func(types.Height) ([]byte, error)
@@ -35,11 +36,11 @@ type Start struct {
 // ErrUntrusted is the error of a start that is not of the trusted block, or of another chain.
 var ErrUntrusted = errors.New("this is not the trusted block")
 
-// StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by its
-// hash. That block is verified as any later one is: what it takes for granted is its parent's state root. The codes of contracts
-// that the block calls are fetched. Errors, which leave the store empty: [ErrUntrusted], [ErrEvidence], an
-// [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of fetch and of s;
-// any other is a fault of this node.
+// StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by
+// its hash. That block is verified as any later one is: what it takes for granted is its parent's state root. The codes
+// of contracts that the block calls are fetched. Errors, which leave the store empty: [ErrUntrusted], [ErrEvidence], an
+// [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of fetch and of
+// s; any other is a fault of this node.
 func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, engine vm.Engine, bits int,
 	trusted types.BlockHash, s Start, fetch FetchCode) error {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
@@ -100,7 +101,8 @@ func (s *Start) check(trusted types.BlockHash, chainID uint64, genesis types.Blo
 	return nil
 }
 
-// parameters are those in the parent's state. Those of the block's list are shown by its proof, which is yet to be verified.
+// parameters are those in the parent's state. Those of the block's list are shown by its proof, which is yet to be
+// verified.
 func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits int) ([]byte, error) {
 	b, err := blockproof.DecodeBundle(s.Bundle)
 	if err != nil {
@@ -130,8 +132,8 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 	return encoded, nil
 }
 
-// written are the parameters after the newest block up to the parent that changed the state: then they are the parent's, too.
-// Each header is vouched for by the hash in the one after it, and so is the state before that block.
+// written are the parameters after the newest block up to the parent that changed the state: then they are the
+// parent's, too. Each header is vouched for by the hash in the one after it, and so is the state before that block.
 func (s *Start) written(bits int) ([]byte, error) {
 	for block := s.Parent; block.Header.Height > 0; {
 		headers, err := s.Headers(block.Header.Height - 1)

@@ -195,8 +195,8 @@ func (c *provenChain) withoutState(s Start, bundles map[types.Height][]byte) Sta
 	return s
 }
 
-// TestStartStatelessFromItsKind begins at empty blocks with what a node without state has: the parameters are shown by the newest
-// block that changed the state, whether it changed them or not. What is false, or lacks, is found.
+// TestStartStatelessFromItsKind begins at empty blocks with what a node without state has: the parameters are shown by
+// the newest block that changed the state, whether it changed them or not. What is false, or lacks, is found.
 func TestStartStatelessFromItsKind(t *testing.T) {
 	c := newProvenChain(t)
 	p := c.primary.Tip().Parameters
@@ -209,10 +209,12 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	for range 3 {
 		build(t, c.primary)
 	}
-	const changed, newest, last = 3, 5, 8 // the blocks that changed the parameters, and that changed anything; and the last
+	// the blocks that changed the parameters, and that changed anything; and the last
+	const changed, newest, last = 3, 5, 8
 	bundles := make(map[types.Height][]byte)
 	var first, second, final Start
-	var short []byte // bundle of the newest block that changed anything, of a list without the parameters, which it only read
+	// bundle of the newest block that changed anything, of a list without the parameters, which it only read
+	var short []byte
 	for h := types.Height(1); h <= last; h++ {
 		block, list := c.next()
 		bundles[h] = c.prove(block.Signed(), list)

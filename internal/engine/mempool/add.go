@@ -13,9 +13,10 @@ type Result struct {
 	Err error
 }
 
-// Add takes an encoded signed transaction, whose bytes it keeps, into the pool. When it returns nil the transaction is in the journal, if
-// there is one. source names where it comes from, such as a remote address: one that sends bad signatures is served
-// more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of the node.
+// Add takes an encoded signed transaction, whose bytes it keeps, into the pool. When it returns nil the transaction is
+// in the journal, if there is one. source names where it comes from, such as a remote address: one that sends bad
+// signatures is served more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of
+// the node.
 //
 // While [Stats].BackPressure is set, from 90 % of the pool's limits until it falls under 75 %, a new transaction must
 // offer at least the present base fee. Into a full pool comes only what outbids another transaction, which is evicted.

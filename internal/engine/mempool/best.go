@@ -75,8 +75,8 @@ const Rounds = 4
 // Round says which senders Next goes through: 0 at first, then those that Later put off to round 1, and so on.
 func (b *Best) Round() int { return b.round }
 
-// Later puts off the rest of the sender whose transaction Next returned last, that one included, to a later round than the
-// present, under [Rounds].
+// Later puts off the rest of the sender whose transaction Next returned last, that one included, to a later round than
+// the present, under [Rounds].
 func (b *Best) Later(round int) {
 	if b.started && len(b.cursors) > 0 && round > b.round {
 		b.later[round-1] = append(b.later[round-1], b.cursors[0])

@@ -145,7 +145,8 @@ func TestSameNonceAtOnce(t *testing.T) {
 	work.Wait()
 	checkInvariants(t, p)
 	pending := p.BySender(account(1))
-	if len(pending) != 1 || pending[0].Tx.Signed().MaxFeePerGas < 100+20*17 { // each 10 % step passes over less than two
+	// each 10 % step passes over less than two
+	if len(pending) != 1 || pending[0].Tx.Signed().MaxFeePerGas < 100+20*17 {
 		t.Fatalf("got %v", pending)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestCounts sends one transaction after another and looks at every counter each time: the one that it is for goes up by
-// one, no other does.
+// TestCounts sends one transaction after another and looks at every counter each time: the one that it is for goes up
+// by one, no other does.
 func TestCounts(t *testing.T) {
 	c := newChain()
 	c.set(40, 10, 0)

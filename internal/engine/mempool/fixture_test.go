@@ -53,9 +53,14 @@ func account(i int) types.Account { return types.Account(key(i).PublicKey()) }
 // draft is the unsigned transfer of 1 by the i-th key with these fees.
 func draft(i int, nonce uint64, maxFee, maxPriority types.Amount) types.Transaction {
 	return types.Transaction{
-		Version: types.TransactionVersion, ChainID: testChain, Sender: account(i), Nonce: nonce, GasLimit: testGas,
-		MaxFeePerGas: maxFee, MaxPriorityFeePerGas: maxPriority,
-		Payload: types.Transfer{To: types.Account{1}, Amount: 1},
+		Version:              types.TransactionVersion,
+		ChainID:              testChain,
+		Sender:               account(i),
+		Nonce:                nonce,
+		GasLimit:             testGas,
+		MaxFeePerGas:         maxFee,
+		MaxPriorityFeePerGas: maxPriority,
+		Payload:              types.Transfer{To: types.Account{1}, Amount: 1},
 	}
 }
 

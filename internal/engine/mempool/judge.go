@@ -2,7 +2,8 @@ package mempool
 
 import "container/list"
 
-// judgeStep is how many transactions are judged by changed parameters before others get the lock, give or take one sender's.
+// judgeStep is how many transactions are judged by changed parameters before others get the lock, give or take one
+// sender's.
 const judgeStep = 256
 
 // judging is what is left to do since the parameters changed.
@@ -75,8 +76,8 @@ func (p *Pool) judgeSome() (done bool) {
 	return false
 }
 
-// judge drops what the parameters in force do not allow a sender, unless that was done, and returns how many transactions
-// it has looked at.
+// judge drops what the parameters in force do not allow a sender, unless that was done, and returns how many
+// transactions it has looked at.
 func (p *Pool) judge(s *sender) int {
 	if s.rules == p.judging.rules {
 		return 0

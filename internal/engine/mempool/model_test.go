@@ -298,7 +298,12 @@ func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChain()
 		opts := Options{
-			MaxTransactions: 20, MaxBytes: 5000, Expiry: time.Minute, HeldPerSender: 3, NonceWindow: 8, Now: c.now,
+			MaxTransactions: 20,
+			MaxBytes:        5000,
+			Expiry:          time.Minute,
+			HeldPerSender:   3,
+			NonceWindow:     8,
+			Now:             c.now,
 		}
 		p, err := New(opts, c.head())
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // evictionOrder orders the senders by what each would lose next: its last held transaction, or else the last of its
-// run. Held ones come before executable ones, then the lower tip, then the later arrival. Only last ones are evicted, so
-// that no gap is made; a run counts as its lowest tip, because a builder gets no further.
+// run. Held ones come before executable ones, then the lower tip, then the later arrival. Only last ones are evicted,
+// so that no gap is made; a run counts as its lowest tip, because a builder gets no further.
 //
 // A tip is min(max_priority_fee, max_fee − base_fee), so the lowest tip of all is the lowest priority fee or belongs to
 // the lowest max fee. A heap by each of them finds it at any base fee: a block changes nothing in the order.

@@ -24,8 +24,8 @@ type Options struct {
 	// SyncJournal makes Add wait until its transaction is durable, not only written.
 	SyncJournal bool
 
-	// Admit, unless nil, is asked of each transaction that Add is given and that the other rules allow: its error, which wraps
-	// [ErrSetAside] or is the node's fault, refuses it. It may read a state, and is called concurrently.
+	// Admit, unless nil, is asked of each transaction that Add is given and that the other rules allow: its error,
+	// which wraps [ErrSetAside] or is the node's fault, refuses it. It may read a state, and is called concurrently.
 	Admit func(*types.Transaction) error
 
 	// OnAccepted, unless nil, is told of each transaction that Add takes, once it is in the pool. It must not wait.
@@ -64,9 +64,9 @@ func setDefault[T comparable](field *T, value T) {
 // Pool is the set of pending transactions. Its methods may be called concurrently.
 //
 // Its memory is bounded: about 1 KiB for each of MaxTransactions beside the MaxBytes of their encodings, which it holds
-// once, queueBytes in each of the two lanes that wait for signatures, and maxSuspects sources. Under the lock an operation
-// costs O(log senders) for each transaction that it adds or evicts, and a change of account at most one sender's NonceWindow + HeldPerSender; a replacement copies the pointers
-// of a run and follows its floors.
+// once, queueBytes in each of the two lanes that wait for signatures, and maxSuspects sources. Under the lock an
+// operation costs O(log senders) for each transaction that it adds or evicts, and a change of account at most one
+// sender's NonceWindow + HeldPerSender; a replacement copies the pointers of a run and follows its floors.
 type Pool struct {
 	opts     Options
 	verifier *verifier

@@ -7,9 +7,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A journal's payload begins with its kind. recordTaken: the time of arrival, in nanoseconds since 1970 as a little-endian
-// i64, and the encoded transaction. recordDropped: the ID of a transaction that is not pending any more, though no block
-// has it; it may be taken again later.
+// A journal's payload begins with its kind. recordTaken: the time of arrival, in nanoseconds since 1970 as a
+// little-endian i64, and the encoded transaction. recordDropped: the ID of a transaction that is not pending any more,
+// though no block has it; it may be taken again later.
 const (
 	recordTaken byte = iota
 	recordDropped

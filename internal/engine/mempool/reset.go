@@ -9,10 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reset tells the pool of the blocks after its head, mostly one: head is the last one's, blocks are what the execution of
-// each read and wrote. Included transactions leave the pool, with those that their accounts can no longer include; the rest of the
-// changed accounts is judged anew. Only accounts in them are looked at, unless the parameters changed. It reads
-// nothing, and leaves most of a large pool under changed parameters to a goroutine. An error leaves the pool as it was: [ErrNotNext], or an access that is no record.
+// Reset tells the pool of the blocks after its head, mostly one: head is the last one's, blocks are what the execution
+// of each read and wrote. Included transactions leave the pool, with those that their accounts can no longer include;
+// the rest of the changed accounts is judged anew. Only accounts in them are looked at, unless the parameters changed.
+// It reads nothing, and leaves most of a large pool under changed parameters to a goroutine. An error leaves the pool
+// as it was: [ErrNotNext], or an access that is no record.
 func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 	var changes []accountChange
 	for _, accesses := range blocks {
@@ -115,8 +116,8 @@ func (p *Pool) expire() {
 }
 
 // Drop takes a transaction out of the pool and out of the journal, if it is there: no block could be made with it. Its
-// sender's later ones are held for another with its nonce. An error is the journal's: a restart may bring the transaction
-// back; it has left the pool all the same.
+// sender's later ones are held for another with its nonce. An error is the journal's: a restart may bring the
+// transaction back; it has left the pool all the same.
 func (p *Pool) Drop(id types.TxID) (err error) {
 	if _, pending := p.Get(id); !pending {
 		return nil

@@ -322,7 +322,8 @@ func TestPendingLists(t *testing.T) {
 	}
 }
 
-// What a builder prefers comes first, its sender's next at its turn; what is not there, or cannot come first, changes nothing.
+// What a builder prefers comes first, its sender's next at its turn; what is not there, or cannot come first, changes
+// nothing.
 func TestBestPrefers(t *testing.T) {
 	p := openPool(t, newChain(), Options{})
 	a := addRun(t, p, 1, 0, 2)
@@ -367,7 +368,8 @@ func TestBestPrefers(t *testing.T) {
 	}
 }
 
-// A dropped transaction is gone, wherever it was in its sender's run, and those after it are held until its nonce is taken.
+// A dropped transaction is gone, wherever it was in its sender's run, and those after it are held until its nonce is
+// taken.
 func TestDrop(t *testing.T) {
 	for at := range 4 {
 		p := openPool(t, newChain(), Options{})

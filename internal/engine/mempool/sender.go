@@ -68,7 +68,8 @@ type sender struct {
 
 	rules    uint64 // as of which it was judged: those of the pool, unless it waits for that
 	runIndex int    // in index.executable; −1 while run is empty; says nothing while the sender waits to be judged
-	// In the eviction order: the place in each heap, −1 outside, and how many of the last transactions a plan would evict.
+	// In the eviction order: the place in each heap, −1 outside, and how many of the last transactions a plan would
+	// evict.
 	orderIndex [2]int
 	planned    int
 }

@@ -13,13 +13,14 @@ import (
 
 // Limits of signature verification. They bound what waits, not what is verified in a second.
 const (
-	batchSize   = 1024     // signatures verified together: twice as many take a tenth less, and a bad one costs twice as much
+	// signatures verified together: twice as many take a tenth less, and a bad one costs twice as much
+	batchSize   = 1024
 	queueItems  = 32_768   // about a second's work of one core
 	queueBytes  = 64 << 20 // of transactions waiting for verification
 	suspectTime = time.Minute
 
-	// lingerTime is what the first of a few signatures waits for others to fill a group: little beside a block's time, and
-	// with a dozen clients that send singly it halves what a signature costs.
+	// lingerTime is what the first of a few signatures waits for others to fill a group: little beside a block's time,
+	// and with a dozen clients that send singly it halves what a signature costs.
 	lingerTime = 300 * time.Microsecond
 
 	// The lane of sources that sent a bad signature.
@@ -158,7 +159,8 @@ const (
 	lingered // long enough
 )
 
-// item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given up.
+// item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given
+// up.
 type item struct {
 	tx    *types.Tx
 	group *group

@@ -1,12 +1,15 @@
 package sequencer
 
 import (
+	"crypto/sha256"
 	"errors"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -14,8 +17,8 @@ import (
 const (
 	// onDemandTime is what a batch may take where blocks have no interval.
 	onDemandTime = 10 * time.Second
-	// A transaction that is tried again has graceTime, and graceGas for each gas of its limit: some ten times what gas may
-	// take (RATIONALE.md, "Execution"), for the machine may have other work.
+	// A transaction that is tried again has graceTime, and graceGas for each gas of its limit: some ten times what gas
+	// may take (RATIONALE.md, "Execution"), for the machine may have other work.
 	graceTime = time.Second
 	graceGas  = 10 * time.Nanosecond
 	// maxFaulty is how many codes the engine may fail on before the block is closed.
@@ -29,10 +32,13 @@ type Fate string
 
 // The fates.
 const (
-	Deferred Fate = "deferred" // the time that it had was over: it comes again, first in a block and with more time when its turn is
-	Overran  Fate = "dropped"  // it had all the time that one may have: dropped, its sender and the code that it calls wait
-	Faulty   Fate = "faulty"   // the engine failed on it: dropped, and the code is in quarantine
-	NoRoom   Fate = "no room"  // the block can load no further code: it comes again, before all others of a block when its turn is
+	// the time that it had was over: it comes again, first in a block and with more time when its turn is
+	Deferred Fate = "deferred"
+	// it had all the time that one may have: dropped, its sender and the code that it calls wait
+	Overran Fate = "dropped"
+	Faulty  Fate = "faulty" // the engine failed on it: dropped, and the code is in quarantine
+	// the block can load no further code: it comes again, before all others of a block when its turn is
+	NoRoom Fate = "no room"
 )
 
 // LeftOut is a transaction that was tried in a block and is not in it, though it is valid.
@@ -52,9 +58,10 @@ type source interface {
 // batch is the transactions of one block, in the order of what they pay, within the block's time. It alone decides what
 // becomes of one that is tried and does not make it.
 //
-// Contracts may run far longer than their gas says. So once they have taken half of the block's time, what runs none comes
-// first, then calls of contracts that keep pace, then of those that nobody knows, then the others; and until nothing else waits they are stopped at three
-// quarters. Whatever is sent, transfers have a quarter of each block's time.
+// Contracts may run far longer than their gas says. So once they have taken half of the block's time, what runs none
+// comes first, then calls of contracts that keep pace, then of those that nobody knows, then the others; and until
+// nothing else waits they are stopped at three quarters. Whatever is sent, transfers have a quarter of each block's
+// time.
 type batch struct {
 	source
 	clock   Clock
@@ -181,4 +188,25 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 		}
 		b.left = append(b.left, LeftOut{tx, fate, err})
 	}
+}
+
+// CodeOf is the code that a transaction's payload runs first, in the newest state: that of the contract which it calls,
+// or the one that it deploys; zero where there is none. An error is one of reading.
+func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
+	switch p := payload.(type) {
+	case types.Deploy:
+		return sha256.Sum256(p.Code), nil
+	case types.Call:
+		view, err := l.Store().StateAt(l.Tip().Header.Header.Height)
+		if err != nil {
+			return types.CodeHash{}, err
+		}
+		record, err := view.Get(state.ContractKey(p.Contract))
+		if err = errors.Join(err, view.Close()); err != nil || len(record) == 0 {
+			return types.CodeHash{}, err
+		}
+		contract, err := state.DecodeContract(record)
+		return contract.CodeHash, err
+	}
+	return types.CodeHash{}, nil
 }

@@ -94,8 +94,8 @@ func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
 	return id, err
 }
 
-// Revert takes the chain, its time and the pool back to a snapshot. The snapshot and later ones are gone, and so are the
-// transactions that came after it; what the undone blocks included is not put back into the pool.
+// Revert takes the chain, its time and the pool back to a snapshot. The snapshot and later ones are gone, and so are
+// the transactions that came after it; what the undone blocks included is not put back into the pool.
 func (s *Solo) Revert(ctx context.Context, id uint64) error {
 	return s.between(ctx, func() error {
 		s.mu.Lock()

@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fakeEngine runs a module that the test deploys under several codes: function "loop" takes what the test says of the code.
+// fakeEngine runs a module that the test deploys under several codes: function "loop" takes what the test says of the
+// code.
 type fakeEngine struct {
 	clock *handClock
 	// each step of a call of the code takes so long; a code that is not here takes nothing
@@ -23,8 +24,12 @@ type fakeEngine struct {
 
 func newFakeEngine(clock *handClock) *fakeEngine {
 	return &fakeEngine{
-		clock: clock, step: map[types.CodeHash]time.Duration{}, steps: 1, used: 50_000, faulty: map[types.CodeHash]bool{},
-		calls: map[types.CodeHash]int{},
+		clock:  clock,
+		step:   map[types.CodeHash]time.Duration{},
+		steps:  1,
+		used:   50_000,
+		faulty: map[types.CodeHash]bool{},
+		calls:  map[types.CodeHash]int{},
 	}
 }
 
@@ -71,7 +76,8 @@ func codeHash(code []byte) types.CodeHash {
 	return hash
 }
 
-// withFakes is a chain whose contracts the fake engine runs, one of each variant, deployed by alice, and funded accounts.
+// withFakes is a chain whose contracts the fake engine runs, one of each variant, deployed by alice, and funded
+// accounts.
 func withFakes(t *testing.T, blockTime time.Duration, variants int) (*contractFixture, *fakeEngine, []types.Payload) {
 	t.Helper()
 	clock := new(handClock)

@@ -21,8 +21,8 @@ func large(n int) []byte {
 	return m.Encode()
 }
 
-// What finds no room for the codes that it loads leaves no trace and costs nobody anything: others follow it in the block,
-// calls of codes that the block has loaded too, and it is the first in the next.
+// What finds no room for the codes that it loads leaves no trace and costs nobody anything: others follow it in the
+// block, calls of codes that the block has loaded too, and it is the first in the next.
 func TestNoRoomForLoad(t *testing.T) {
 	clock := new(handClock)
 	engine := newFakeEngine(clock)

@@ -29,7 +29,8 @@ func (c *handClock) Wall() time.Time {
 	return time.Unix(1_700_000_000, 0).Add(c.now.Sub(time.Time{}))
 }
 
-// contractFixture is an engine over a chain with a contract that runs until its gas is used up. Blocks are made by hand.
+// contractFixture is an engine over a chain with a contract that runs until its gas is used up. Blocks are made by
+// hand.
 type contractFixture struct {
 	*Solo
 	t       *testing.T
@@ -83,8 +84,14 @@ func (f *contractFixture) send(k crypto.PrivateKey, nonce uint64, tip types.Amou
 func (f *contractFixture) sendGas(k crypto.PrivateKey, nonce uint64, tip types.Amount, gas types.Gas, payload types.Payload) types.TxID {
 	f.t.Helper()
 	signed, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: 7, Sender: k.PublicKey(), Nonce: nonce, GasLimit: gas, MaxFeePerGas: 100,
-		MaxPriorityFeePerGas: tip, Payload: payload,
+		Version:              1,
+		ChainID:              7,
+		Sender:               k.PublicKey(),
+		Nonce:                nonce,
+		GasLimit:             gas,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: tip,
+		Payload:              payload,
 	}, k, [32]byte{})
 	if err != nil {
 		f.t.Fatal(err)
@@ -122,8 +129,8 @@ func (f *contractFixture) tell(want ...told) {
 	f.told = nil
 }
 
-// A transaction that takes too long though it has all its time is dropped: what it did is nowhere, its sender and its code
-// wait, and its sender's later ones too. The block goes on with others.
+// A transaction that takes too long though it has all its time is dropped: what it did is nowhere, its sender and its
+// code wait, and its sender's later ones too. The block goes on with others.
 func TestSlowTransactionIsDropped(t *testing.T) {
 	for _, blockTime := range []time.Duration{Manual, time.Second, 8 * time.Second} {
 		f := withContract(t, blockTime)

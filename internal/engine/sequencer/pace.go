@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// A call keeps pace if it takes at most paceTime, and paceGas for each gas that it used: some four times what gas may take.
+	// A call keeps pace if it takes at most paceTime, and paceGas for each gas that it used: some four times what gas
+	// may take.
 	paceTime = time.Millisecond
 	paceGas  = 4 * time.Nanosecond
 	// slowFor is how long a contract counts as slow after a call that did not keep pace.
@@ -19,7 +20,8 @@ const (
 // paces are the contracts that were called: until when each counts as slow. The zero time is of one that kept pace.
 type paces map[types.ContractID]time.Time
 
-// rank is 0 for a contract that keeps pace, 1 for one that was not called, and 2 for one that was slow a short time ago.
+// rank is 0 for a contract that keeps pace, 1 for one that was not called, and 2 for one that was slow a short time
+// ago.
 func (p paces) rank(contract types.ContractID, now time.Time) int {
 	switch slow, called := p[contract]; {
 	case !called:

@@ -4,7 +4,6 @@ package sequencer
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
-	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -37,15 +35,16 @@ type Clock interface {
 
 // Solo is the engine of a chain with one producer.
 type Solo struct {
-	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the engine's
-	// loop, so it must not wait, and is set before Run.
+	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the
+	// engine's loop, so it must not wait, and is set before Run.
 	OnBlock func(ledger.Block)
-	// OnLeftOut, unless nil, is told of every transaction that was tried in a block and is not in it though it is valid,
-	// before OnBlock of that. As for OnBlock.
+	// OnLeftOut, unless nil, is told of every transaction that was tried in a block and is not in it though it is
+	// valid, before OnBlock of that. As for OnBlock.
 	OnLeftOut func(LeftOut)
 	// Note, unless nil, remembers what is being tried. It is set before Run.
 	Note *Note
-	// OnDebug, unless nil, is told what contracts say with the host function debug while a block is made. As for OnBlock.
+	// OnDebug, unless nil, is told what contracts say with the host function debug while a block is made. As for
+	// OnBlock.
 	OnDebug ledger.Debug
 
 	ledger *ledger.Ledger
@@ -53,7 +52,8 @@ type Solo struct {
 	book   *aside.Book
 	key    crypto.PrivateKey
 	lock   *heightlock.Lock // of key; may be nil
-	signed heightlock.Block // that the lock held when it was given: the chain must have it before the next block is made
+	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
+	signed heightlock.Block
 	clock  Clock
 
 	requests chan request
@@ -81,8 +81,15 @@ type request struct {
 // New returns an engine that signs with key, and tries nothing that book sets aside. Run starts it.
 func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.PrivateKey, clock Clock, blockTime time.Duration) *Solo {
 	return &Solo{
-		paces: paces{}, book: book, ledger: l, pool: pool, key: key, clock: clock, blockTime: blockTime,
-		requests: make(chan request), changed: make(chan struct{}, 1),
+		paces:     paces{},
+		book:      book,
+		ledger:    l,
+		pool:      pool,
+		key:       key,
+		clock:     clock,
+		blockTime: blockTime,
+		requests:  make(chan request),
+		changed:   make(chan struct{}, 1),
 	}
 }
 
@@ -152,8 +159,8 @@ func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
 	return now
 }
 
-// instant makes a block of the best executable transaction, if there is one. What cannot be included even alone leaves the
-// pool: it would be the best for the next block, too, and so on without end.
+// instant makes a block of the best executable transaction, if there is one. What cannot be included even alone leaves
+// the pool: it would be the best for the next block, too, and so on without end.
 func (s *Solo) instant() (made bool, err error) {
 	best := s.best()
 	tx := best.Next()
@@ -204,7 +211,12 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	}
 	batch := s.newBatch(txs)
 	block, err := s.ledger.Build(ledger.Batch{
-		Time: s.takeTime(), Transactions: batch, Overdue: batch.Overdue, Tried: batch.Tried, Debug: s.OnDebug, Lock: s.lock,
+		Time:         s.takeTime(),
+		Transactions: batch,
+		Overdue:      batch.Overdue,
+		Tried:        batch.Tried,
+		Debug:        s.OnDebug,
+		Lock:         s.lock,
 	}, func(hash types.BlockHash) (types.Signature, error) {
 		s.Note.rest() // what contracts there are has run
 		return s.sign(hash)
@@ -226,8 +238,15 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 
 func (s *Solo) newBatch(txs source) *batch {
 	b := &batch{
-		source: txs, clock: s.clock, paces: s.paces, time: s.BlockTime(), retried: s.first, turns: &s.turns, refuse: s.refuse, trying: s.Note.try,
-		faulty: make(map[types.CodeHash]bool),
+		source:  txs,
+		clock:   s.clock,
+		paces:   s.paces,
+		time:    s.BlockTime(),
+		retried: s.first,
+		turns:   &s.turns,
+		refuse:  s.refuse,
+		trying:  s.Note.try,
+		faulty:  make(map[types.CodeHash]bool),
 	}
 	b.alone = b.time == Instant
 	if b.time <= 0 {
@@ -236,7 +255,8 @@ func (s *Solo) newBatch(txs source) *batch {
 	return b
 }
 
-// refuse is why a transaction is not to be tried at present. A state that cannot be read is the next block's fault, not its.
+// refuse is why a transaction is not to be tried at present. A state that cannot be read is the next block's fault, not
+// its.
 func (s *Solo) refuse(tx *types.VerifiedTx) error {
 	signed := tx.Signed()
 	return s.book.Check(signed.Sender, func() (types.CodeHash, error) { return CodeOf(s.ledger, signed.Payload) })
@@ -272,8 +292,8 @@ func (s *Solo) penalise(tx *types.VerifiedTx) error {
 	return nil
 }
 
-// drop takes a transaction out of the pool. That the journal cannot be written is the pool's to tell: what is lost is that
-// a restart does not try the transaction again.
+// drop takes a transaction out of the pool. That the journal cannot be written is the pool's to tell: what is lost is
+// that a restart does not try the transaction again.
 func (s *Solo) drop(tx *types.VerifiedTx) { _ = s.pool.Drop(tx.ID()) }
 
 // dropSuspect drops the transaction that the process ran when it ended twice, if it did.
@@ -308,7 +328,8 @@ type Status struct {
 // ErrNotProducing is the error of asking an engine for a block that it may not make.
 var ErrNotProducing = errors.New("this node does not produce blocks")
 
-// Status tells whether the engine may make the next block: the parameters of the head's state decide, and what was signed.
+// Status tells whether the engine may make the next block: the parameters of the head's state decide, and what was
+// signed.
 func (s *Solo) Status() Status {
 	tip := s.ledger.Tip()
 	switch p := tip.Parameters; {
@@ -372,25 +393,4 @@ func (s *Solo) between(ctx context.Context, do func() error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// CodeOf is the code that a transaction's payload runs first, in the newest state: that of the contract which it calls, or
-// the one that it deploys; zero where there is none. An error is one of reading.
-func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
-	switch p := payload.(type) {
-	case types.Deploy:
-		return sha256.Sum256(p.Code), nil
-	case types.Call:
-		view, err := l.Store().StateAt(l.Tip().Header.Header.Height)
-		if err != nil {
-			return types.CodeHash{}, err
-		}
-		record, err := view.Get(state.ContractKey(p.Contract))
-		if err = errors.Join(err, view.Close()); err != nil || len(record) == 0 {
-			return types.CodeHash{}, err
-		}
-		contract, err := state.DecodeContract(record)
-		return contract.CodeHash, err
-	}
-	return types.CodeHash{}, nil
 }

@@ -124,8 +124,14 @@ func (f *fixture) send(k crypto.PrivateKey, payload types.Payload) {
 	f.t.Helper()
 	sender := types.Account(k.PublicKey())
 	signed, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: 7, Sender: sender, Nonce: f.nonce[sender], GasLimit: 100_000, MaxFeePerGas: 100,
-		MaxPriorityFeePerGas: 1, Payload: payload,
+		Version:              1,
+		ChainID:              7,
+		Sender:               sender,
+		Nonce:                f.nonce[sender],
+		GasLimit:             100_000,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: 1,
+		Payload:              payload,
 	}, k, [32]byte{})
 	if err != nil {
 		f.t.Fatal(err)
@@ -182,8 +188,8 @@ func TestInstantMakesABlockForEachTransaction(t *testing.T) {
 	})
 }
 
-// TestInstantEndsWithWhatIsNotValid has a pool that is wrong about an account give a transaction that no block can include:
-// blocks are not made again and again for it.
+// TestInstantEndsWithWhatIsNotValid has a pool that is wrong about an account give a transaction that no block can
+// include: blocks are not made again and again for it.
 func TestInstantEndsWithWhatIsNotValid(t *testing.T) {
 	in(t, Manual, func(f *fixture) {
 		wrong := mempool.HeadOf(f.ledger)
@@ -341,8 +347,8 @@ func TestUnknownVersionHalts(t *testing.T) {
 	})
 }
 
-// TestTheTimeOfDayJumps moves the time of day forward and back, by more than all that was: blocks come each second all the
-// same, and their times never go back.
+// TestTheTimeOfDayJumps moves the time of day forward and back, by more than all that was: blocks come each second all
+// the same, and their times never go back.
 func TestTheTimeOfDayJumps(t *testing.T) {
 	in(t, time.Second, func(f *fixture) {
 		f.pass(time.Second / 2)

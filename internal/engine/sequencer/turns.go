@@ -6,8 +6,8 @@ import "github.com/cairn-chain/cairn/types"
 const maxTurns = 65_536
 
 // turns are the transactions that were left out for want of time or room, one of each sender: one after the other comes
-// first in a block. Who ran for long in vain is not tried before its turn, or six calls that nobody pays could take most of
-// every block: they run and then load a code when the block has no room.
+// first in a block. Who ran for long in vain is not tried before its turn, or six calls that nobody pays could take
+// most of every block: they run and then load a code when the block has no room.
 type turns struct {
 	queue []*types.VerifiedTx
 	there map[types.Account]*types.VerifiedTx // those of the queue by sender

@@ -240,7 +240,12 @@ func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := Call(c.params, c.state, seed, types.Transaction{
-				Version: 1, ChainID: testChainID, Sender: tc.sender, Nonce: 99, GasLimit: tc.gas, Payload: tc.payload,
+				Version:  1,
+				ChainID:  testChainID,
+				Sender:   tc.sender,
+				Nonce:    99,
+				GasLimit: tc.gas,
+				Payload:  tc.payload,
 			}, Simulation{})
 			if err != nil || got.Reason != tc.want.Reason || got.GasUsed != tc.want.GasUsed {
 				t.Errorf("got %+v, %v", got, err)

@@ -92,9 +92,14 @@ func newTestChain(t *testing.T) *testChain {
 func (c *testChain) transfer(key crypto.PrivateKey, edits ...func(*types.Transaction)) *types.VerifiedTx {
 	c.t.Helper()
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: testChainID, Sender: account(key),
-		Nonce: c.state.account(c.t, account(key)).Nonce, GasLimit: 100_000, MaxFeePerGas: 100, MaxPriorityFeePerGas: 3,
-		Payload: types.Transfer{To: account(bob), Amount: 5},
+		Version:              types.TransactionVersion,
+		ChainID:              testChainID,
+		Sender:               account(key),
+		Nonce:                c.state.account(c.t, account(key)).Nonce,
+		GasLimit:             100_000,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: 3,
+		Payload:              types.Transfer{To: account(bob), Amount: 5},
 	}
 	for _, edit := range edits {
 		edit(&tx)

@@ -131,7 +131,14 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 	if reason, err := r.endow(gas, sender, types.Account(p.Contract), p.Amount); reason != Success || err != nil {
 		return Outcome{Reason: reason}, err
 	}
-	f := &frame{execution: x, id: p.Contract, caller: sender, value: p.Amount, args: p.Args, view: x.run.view}
+	f := &frame{
+		execution: x,
+		id:        p.Contract,
+		caller:    sender,
+		value:     p.Amount,
+		args:      p.Args,
+		view:      x.run.view,
+	}
 	var outcome Outcome
 	outcome.Reason, outcome.Output, err = f.enter(callee, module, p.Function, gas)
 	return outcome, err
@@ -152,7 +159,13 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	before := gas.Left
 	if t := x.run.tracer; t != nil {
 		t.Enter(CallInfo{
-			Contract: f.id, Caller: f.caller, Function: function, Args: f.args, Value: f.value, Gas: types.Gas(before), View: f.view,
+			Contract: f.id,
+			Caller:   f.caller,
+			Function: function,
+			Args:     f.args,
+			Value:    f.value,
+			Gas:      types.Gas(before),
+			View:     f.view,
 		})
 	}
 	f.pages = module.Pages()

@@ -63,9 +63,16 @@ func Genesis(g types.Genesis) (Result, error) {
 	}
 	accesses := overlay.Accesses()
 	return Result{Accesses: accesses, Header: types.Header{
-		Version: g.Parameters.Version, ChainID: g.ChainID, Parent: g.Digest(), Timestamp: g.Time,
-		Producer: g.Parameters.Producer, TransactionsRoot: types.TransactionsRoot(nil), ReceiptsRoot: types.ReceiptsRoot(nil),
-		WritesDigest: types.DigestAccesses(accesses), GasLimit: g.Parameters.GasLimit, BaseFee: g.BaseFee,
+		Version:          g.Parameters.Version,
+		ChainID:          g.ChainID,
+		Parent:           g.Digest(),
+		Timestamp:        g.Time,
+		Producer:         g.Parameters.Producer,
+		TransactionsRoot: types.TransactionsRoot(nil),
+		ReceiptsRoot:     types.ReceiptsRoot(nil),
+		WritesDigest:     types.DigestAccesses(accesses),
+		GasLimit:         g.Parameters.GasLimit,
+		BaseFee:          g.BaseFee,
 	}}, nil
 }
 

@@ -32,8 +32,12 @@ func (i *invocation) call(n nestedCall) (vm.Exit, error) {
 	}
 	i.result = nil
 	callee := &frame{
-		execution: i.execution, id: types.ContractID(id), caller: types.Account(i.id), value: n.value,
-		args: append([]byte(nil), args...), view: n.view,
+		execution: i.execution,
+		id:        types.ContractID(id),
+		caller:    types.Account(i.id),
+		value:     n.value,
+		args:      append([]byte(nil), args...),
+		view:      n.view,
 	}
 	return i.enterNested(callee, function, n.gas)
 }

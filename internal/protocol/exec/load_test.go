@@ -124,7 +124,8 @@ func TestLoadOfBlock(t *testing.T) {
 	})
 }
 
-// The least that a block may load holds the most that a transaction can, twice: so what found no room is first in the next.
+// The least that a block may load holds the most that a transaction can, twice: so what found no room is first in the
+// next.
 func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
 	const largest = 12_000 + types.MaxCodeBytes + 40*5_000 + 100*(1_024+2_500+1_024) // by the limits of a module
 	if most := params.LoadToStop + largest; most > leastCheapLoad || 2*leastCheapLoad > params.BlockLoad(params.MinGasLimit) {
@@ -172,7 +173,8 @@ func TestLongValues(t *testing.T) {
 	}
 	for function, aByte := range map[string]types.Gas{"read": 16, "write": 16, "clear": 16} {
 		if short, long := used("short", function), used("long", function); long-short != 25_000+aByte && long-short != 25_000+aByte+1 {
-			t.Errorf("%s: %d gas of a short value, %d of a long one", function, short, long) // a byte more may be a gas of copying more
+			// a byte more may be a gas of copying more
+			t.Errorf("%s: %d gas of a short value, %d of a long one", function, short, long)
 		}
 	}
 }

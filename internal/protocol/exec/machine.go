@@ -27,8 +27,8 @@ type Tracer interface {
 	Enter(c CallInfo)
 	// Exit ends the call that was entered last and has not ended. used is the gas of the call, calls below it included.
 	Exit(reason Reason, output []byte, used types.Gas)
-	// Host tells of a host function that was paid for and had its effect, with the gas that it took; that of a call holds
-	// what the call below used.
+	// Host tells of a host function that was paid for and had its effect, with the gas that it took; that of a call
+	// holds what the call below used.
 	Host(function vm.Function, took types.Gas)
 	// Storage is a write to the storage of the contract that runs; nothing is absence.
 	Storage(key, old, new []byte)

@@ -25,7 +25,12 @@ type Outcome struct {
 
 func (o Outcome) receipt(id types.TxID) types.Receipt {
 	receipt := types.Receipt{
-		Transaction: id, Status: types.StatusSuccess, GasUsed: o.GasUsed, Contract: o.Contract, Output: o.Output, Logs: o.Logs,
+		Transaction: id,
+		Status:      types.StatusSuccess,
+		GasUsed:     o.GasUsed,
+		Contract:    o.Contract,
+		Output:      o.Output,
+		Logs:        o.Logs,
 	}
 	if o.Reason != Success {
 		receipt.Status = types.StatusFailed

@@ -52,8 +52,14 @@ func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Head
 		return types.Header{}, err
 	}
 	return types.Header{
-		Version: p.Version, ChainID: parent.ChainID, Height: parent.Height + 1, Parent: parent.Hash(), Timestamp: timestamp,
-		Producer: p.Producer, GasLimit: p.GasLimit, BaseFee: fees.NextBaseFee(parent, p),
+		Version:   p.Version,
+		ChainID:   parent.ChainID,
+		Height:    parent.Height + 1,
+		Parent:    parent.Hash(),
+		Timestamp: timestamp,
+		Producer:  p.Producer,
+		GasLimit:  p.GasLimit,
+		BaseFee:   fees.NextBaseFee(parent, p),
 	}, nil
 }
 
@@ -67,8 +73,9 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 // Trace tells a tracer, nil for none, of the transactions that are applied from now on.
 func (r *Run) Trace(t Tracer) { r.tracer = t }
 
-// StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host function: an
-// error of it ends [Run.Apply]. It is for what only this node waits for: a block that is there is executed to its end.
+// StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host
+// function: an error of it ends [Run.Apply]. It is for what only this node waits for: a block that is there is executed
+// to its end.
 func (r *Run) StopWith(stop func() error) { r.stop = stop }
 
 // Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
@@ -89,8 +96,8 @@ func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed 
 func (r *Run) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
 // Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
-// transaction, an importer rejects the block. So do an error of [Run.StopWith] and a [*vm.Fault]: the transaction was never
-// there. Any other error is a fault of the node, and the run is of no use any more.
+// transaction, an importer rejects the block. So do an error of [Run.StopWith] and a [*vm.Fault]: the transaction was
+// never there. Any other error is a fault of the node, and the run is of no use any more.
 func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
 	if err := CheckStatic(r.env, signed); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Account returns an account's record after block h, the zero one where there is none: what [Store.StateAt] shows, for one
-// account. Its errors are those of StateAt. Records at the head that were read lately are in memory.
+// Account returns an account's record after block h, the zero one where there is none: what [Store.StateAt] shows, for
+// one account. Its errors are those of StateAt. Records at the head that were read lately are in memory.
 func (s *Store) Account(h types.Height, account types.Account) (state.Account, error) {
 	if v := s.view.Load(); v != nil && h == v.head.Header.Height {
 		if record, ok := s.accounts.find(v.number, &account); ok {

@@ -9,7 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestAccountCache keeps more accounts than there are slots: what is found is of the account and the view that were asked.
+// TestAccountCache keeps more accounts than there are slots: what is found is of the account and the view that were
+// asked.
 func TestAccountCache(t *testing.T) {
 	c := &accountCache{seed: maphash.MakeSeed()}
 	account := func(i int) (a types.Account) {

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Rows walks over what rows hold, in the order of their keys. It reads ahead on a goroutine of its own, so that reading and
-// what is done with the rows share a start's time.
+// Rows walks over what rows hold, in the order of their keys. It reads ahead on a goroutine of its own, so that reading
+// and what is done with the rows share a start's time.
 type Rows[T any] struct {
 	ready  []T
 	ahead  chan rowsRead[T] // closed after the last
@@ -83,8 +83,8 @@ func (r *Rows[T]) NextRows() ([]T, error) {
 	return read.rows, nil
 }
 
-// Next returns the next row, and false after the last one: of leaves, what tree.Load takes. After an error it is not called
-// again.
+// Next returns the next row, and false after the last one: of leaves, what tree.Load takes. After an error it is not
+// called again.
 func (r *Rows[T]) Next() (row T, ok bool, err error) {
 	if len(r.ready) == 0 {
 		if r.ready, err = r.NextRows(); err != nil || len(r.ready) == 0 {

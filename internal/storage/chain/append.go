@@ -13,8 +13,8 @@ import (
 
 // Entry is a block: what its execution gave, and what the ledger made of that.
 type Entry struct {
-	// Result has the state root in its header. Codes of a stateless store are also those that the block called. Known codes
-	// may be among them.
+	// Result has the state root in its header. Codes of a stateless store are also those that the block called. Known
+	// codes may be among them.
 	exec.Result
 	Signature types.Signature   // the producer's, of the header; zero for block 0
 	Leaves    []tree.LeafChange // of the accesses that are writes, ascending by path

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Appender appends blocks one after the other, which are synced together. Until [Appender.End] nobody else is told of them:
-// what the store says is on disk. A crash before it leaves the first of them, or none. It is for one goroutine.
+// Appender appends blocks one after the other, which are synced together. Until [Appender.End] nobody else is told of
+// them: what the store says is on disk. A crash before it leaves the first of them, or none. It is for one goroutine.
 type Appender struct {
 	store  *Store
 	view   *view // after the last block; the store's newest while there is none
@@ -48,9 +48,9 @@ func (a *Appender) KeepsWitnesses() (bool, error) {
 	return kept < most, err
 }
 
-// Append adds the next block with everything that belongs to it, in one batch, with sync on disk when it returns. An entry
-// that does not fit is [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store
-// is opened anew, and the appender ends without its blocks.
+// Append adds the next block with everything that belongs to it, in one batch, with sync on disk when it returns. An
+// entry that does not fit is [ErrBadEntry] and changes nothing. After a failure to write, every further write fails
+// until the store is opened anew, and the appender ends without its blocks.
 func (a *Appender) Append(e Entry, sync bool) error {
 	s := a.store
 	if err := a.lock(); err != nil {
@@ -86,12 +86,12 @@ func (a *Appender) Append(e Entry, sync bool) error {
 // wait until it is there as blocks, too.
 func (a *Appender) Logged() { a.synced = true }
 
-// Fail has the appender end without its blocks, which may be on disk: nobody is told of them, and every further write fails
-// with err until the store is opened anew.
+// Fail has the appender end without its blocks, which may be on disk: nobody is told of them, and every further write
+// fails with err until the store is opened anew.
 func (a *Appender) Fail(err error) { a.store.failed = err }
 
-// lock keeps other writers away until the appender ends: what they wrote would show its blocks. It is not held before there
-// is one, which may take long to be made.
+// lock keeps other writers away until the appender ends: what they wrote would show its blocks. It is not held before
+// there is one, which may take long to be made.
 func (a *Appender) lock() error {
 	s := a.store
 	if !a.locked {
@@ -109,7 +109,8 @@ func (a *Appender) lock() error {
 	return before.release()
 }
 
-// Awaited reports whether somebody waits for the end to write something else, except for the last batch of [Store.Prune].
+// Awaited reports whether somebody waits for the end to write something else, except for the last batch of
+// [Store.Prune].
 func (a *Appender) Awaited() bool { return a.store.waiting.Load() > 0 }
 
 // End puts the blocks on disk, unless they are, and makes the last one the head. After an error none of them is there

@@ -20,7 +20,8 @@ func appendAll(s *Store, entries []Entry, sync bool) error {
 	return errors.Join(err, r.End())
 }
 
-// TestAppender appends blocks, looks at each step at what the appender has and at what everybody else is told, and ends it.
+// TestAppender appends blocks, looks at each step at what the appender has and at what everybody else is told, and ends
+// it.
 func TestAppender(t *testing.T) {
 	for _, sync := range []bool{false, true} {
 		s, c := newStore(t, Options{WitnessBytes: 1}, 3)
@@ -109,8 +110,8 @@ func TestAppenderWithoutBlocks(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestRunBesideOtherWriters begins runs before other writes: what those did stays. A writer who comes later waits for the
-// end of the run, which is told of it.
+// TestRunBesideOtherWriters begins runs before other writes: what those did stays. A writer who comes later waits for
+// the end of the run, which is told of it.
 func TestRunBesideOtherWriters(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 3}, 6)
 	dice := rand.New(rand.NewPCG(19, 20))
@@ -139,7 +140,8 @@ func TestRunBesideOtherWriters(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestPruneLetsAnAppenderGoOn prunes several blocks in one batch, which waits until a run ends and does not ask for its end.
+// TestPruneLetsAnAppenderGoOn prunes several blocks in one batch, which waits until a run ends and does not ask for its
+// end.
 func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	s, c := newStore(t, Options{Retention: 3}, 9)
 	dice := rand.New(rand.NewPCG(23, 24))
@@ -172,7 +174,8 @@ func TestPruneLetsAnAppenderGoOn(t *testing.T) {
 	requireSound(t, s)
 }
 
-// TestAppenderFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any more.
+// TestAppenderFails lets the disk fail under a run: nobody is told of any of its blocks, and nothing is written any
+// more.
 func TestAppenderFails(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	db, err := kv.Open("db", kv.Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})

@@ -37,15 +37,20 @@ func (c *benchmarkChain) transfers(t tester, n int) Entry {
 			must(t, o.SetAccount(a, record))
 		}
 		txs[i] = types.SignedTransaction{Transaction: types.Transaction{
-			Version: 1, Sender: from, Nonce: c.seed, GasLimit: 21_000, MaxFeePerGas: 10, Payload: types.Transfer{To: to},
+			Version:      1,
+			Sender:       from,
+			Nonce:        c.seed,
+			GasLimit:     21_000,
+			MaxFeePerGas: 10,
+			Payload:      types.Transfer{To: to},
 		}}
 		receipts[i] = types.Receipt{Transaction: txs[i].ID(), Status: types.StatusSuccess, GasUsed: 21_000}
 	}
 	return c.seal(t, o, txs, receipts, nil)
 }
 
-// tokenTransfers appends a block of n calls to the chain, each of which moves units of one token: an account's nonce, two
-// entries of storage and a Transfer event.
+// tokenTransfers appends a block of n calls to the chain, each of which moves units of one token: an account's nonce,
+// two entries of storage and a Transfer event.
 func (c *benchmarkChain) tokenTransfers(t tester, n int) Entry {
 	o := state.NewOverlay(c.head().state)
 	token := types.ContractID{0xC0}
@@ -62,8 +67,12 @@ func (c *benchmarkChain) tokenTransfers(t tester, n int) Entry {
 		amount := [32]byte{31: byte(1 + i%100)}
 		data := fmt.Appendf(nil, `{"from":%q,"to":%q,"amount":"%d"}`, from, to, amount[31])
 		txs[i] = types.SignedTransaction{Transaction: types.Transaction{
-			Version: 1, Sender: from, Nonce: c.seed, GasLimit: 200_000, MaxFeePerGas: 10,
-			Payload: types.Call{Contract: token, Function: "transfer", Args: data},
+			Version:      1,
+			Sender:       from,
+			Nonce:        c.seed,
+			GasLimit:     200_000,
+			MaxFeePerGas: 10,
+			Payload:      types.Call{Contract: token, Function: "transfer", Args: data},
 		}}
 		receipts[i] = types.Receipt{
 			Transaction: txs[i].ID(), Status: types.StatusSuccess, GasUsed: 150_000, Output: []byte("true"),

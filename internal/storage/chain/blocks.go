@@ -100,8 +100,8 @@ func (s *Store) Accesses(h types.Height) ([]types.Access, error) {
 	return ofBlock(s, h, func(r kv.Reader) ([]types.Access, error) { return readAccesses(r, h) })
 }
 
-// Code returns a contract's code, or [ErrNotFound]. Code stays when its block is pruned, but for that in a stateless store,
-// which has the codes that the blocks which it keeps created and called.
+// Code returns a contract's code, or [ErrNotFound]. Code stays when its block is pruned, but for that in a stateless
+// store, which has the codes that the blocks which it keeps created and called.
 func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
 	return read(s, func(v *view) ([]byte, error) { return v.code(hash) })
 }

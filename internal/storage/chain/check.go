@@ -40,9 +40,9 @@ func (r Report) OK() bool { return r.Found == 0 }
 // code by its hash; the list of contracts; token holders against each other, and against all Transfer events where no
 // block was pruned; and that balances and burned coins add up to the supply. Appending may go on meanwhile.
 //
-// progress, unless nil, is called now and then with the blocks and state keys done and all there are. Beside the
-// state tree's nodes the memory needed is one block, 4 bytes for every kept block, the codes' hashes and the tokens' IDs. What is
-// wrong is in the report; an error says that the check itself could not go on.
+// progress, unless nil, is called now and then with the blocks and state keys done and all there are. Beside the state
+// tree's nodes the memory needed is one block, 4 bytes for every kept block, the codes' hashes and the tokens' IDs.
+// What is wrong is in the report; an error says that the check itself could not go on.
 func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Report, error) {
 	if progress == nil {
 		progress = func(uint64, uint64) {}
@@ -52,8 +52,12 @@ func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Re
 			return Report{}, fmt.Errorf("%w: the store is empty", ErrNotFound)
 		}
 		c := &checker{
-			ctx: ctx, view: v, genesis: s.Genesis(), progress: progress, codes: make(map[types.CodeHash]*codeUse),
-			report: Report{Oldest: v.oldest, Head: v.head.Header.Height, Blocks: uint64(v.head.Header.Height-v.oldest) + 1},
+			ctx:      ctx,
+			view:     v,
+			genesis:  s.Genesis(),
+			progress: progress,
+			codes:    make(map[types.CodeHash]*codeUse),
+			report:   Report{Oldest: v.oldest, Head: v.head.Header.Height, Blocks: uint64(v.head.Header.Height-v.oldest) + 1},
 		}
 		c.rows = make([]int32, c.report.Blocks)
 		c.contracts.seed = maphash.MakeSeed()

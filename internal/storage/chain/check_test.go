@@ -72,7 +72,8 @@ func TestCheckFindsEveryRow(t *testing.T) {
 		}
 		headHeader := tableHeaders.atHeight(s.Head().Header.Height)
 		for _, table := range tablesInOrder() {
-			if table == tableMeta || table == tableWitnesses || table == tableProofs { // a proof shows its damage itself
+			// a proof shows its damage itself
+			if table == tableMeta || table == tableWitnesses || table == tableProofs {
 				continue
 			}
 			lower, upper := table.bounds()
@@ -127,7 +128,8 @@ func TestCheckFindsState(t *testing.T) {
 	s, c := openStore(t, kv.Memory(), Options{Stateless: true}), newToyChain(t)
 	must(t, s.Init(c.genesis, c.blocks[0].Entry))
 	requireSound(t, s)
-	problems := map[table]string{tableCodes: "has the hash", tableCodeSizes: "a code's size of 1 bytes"} // it has those of its blocks
+	// it has those of its blocks
+	problems := map[table]string{tableCodes: "has the hash", tableCodeSizes: "a code's size of 1 bytes"}
 	for _, table := range []table{tableState, tableLeaves, tableHistory, tableCodes, tableCodeSizes, tableDeploys, tableHolders, tableRanks} {
 		key := table.key([]byte("a key that is not the parameters'"))
 		report := change(t, s, func(b *kv.Batch) { b.Set(key, []byte{1}) })
@@ -207,7 +209,8 @@ func TestCheckNames(t *testing.T) {
 			"block 0: a row too many in the table of history",
 		},
 		"code that no contract has": {func(b *kv.Batch) {
-			hash := [32]byte(mustHex(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")) // SHA-256 of nothing
+			// SHA-256 of nothing
+			hash := [32]byte(mustHex(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
 			b.Set(tableCodes.key(hash[:]), nil)
 			b.Set(tableCodeSizes.key(hash[:]), codeSize{since: 1}.encode())
 		}, "which no contract has"},

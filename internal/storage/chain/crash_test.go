@@ -53,8 +53,8 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 	must(t, c.take()) // once it returned, the head stays
 }
 
-// TestCrash stops the machine before every operation on the disk while blocks are appended, in runs too, pruned and rewound, and
-// requires that the store comes back with the last head that was acknowledged or one of later, and sound.
+// TestCrash stops the machine before every operation on the disk while blocks are appended, in runs too, pruned and
+// rewound, and requires that the store comes back with the last head that was acknowledged or one of later, and sound.
 func TestCrash(t *testing.T) {
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
 	recordHistory(t, recorded)

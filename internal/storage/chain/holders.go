@@ -73,8 +73,8 @@ func (t transfers) addAll(receipts []types.Receipt, back bool) {
 // amountZeros are the leading bytes of an amount as a topic.
 var amountZeros [24]byte
 
-// add adds an event that has the shape of NEP-20's Transfer: as topics from, to and the amount. The zero account is where
-// tokens come from and go to, and holds none.
+// add adds an event that has the shape of NEP-20's Transfer: as topics from, to and the amount. The zero account is
+// where tokens come from and go to, and holds none.
 func (t transfers) add(log *types.Log, back bool) {
 	if log.Name != "Transfer" || len(log.Topics) != 3 || !bytes.HasPrefix(log.Topics[2][:], amountZeros[:]) {
 		return

@@ -216,8 +216,8 @@ func (c concern) compare(other concern) int {
 	return cmp.Or(bytes.Compare(c.name[:], other.name[:]), cmp.Compare(c.index, other.index))
 }
 
-// sorted returns the concerns in ascending order, and may change theirs. Most names are hashes: their first bits say nearly
-// where each belongs, which a sort by comparisons takes three times as long to find out for a large block.
+// sorted returns the concerns in ascending order, and may change theirs. Most names are hashes: their first bits say
+// nearly where each belongs, which a sort by comparisons takes three times as long to find out for a large block.
 func sorted(c []concern) []concern {
 	const few = 128
 	if len(c) < few {

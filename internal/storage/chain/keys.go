@@ -37,12 +37,26 @@ const (
 
 // allTables names the tables in messages.
 var allTables = map[table]string{
-	tableMeta: "meta", tableHeaders: "headers", tableHashes: "block hashes", tableTransactions: "transactions",
-	tableReceipts: "receipts", tableAccesses: "accesses", tableIDs: "transaction IDs", tableAccounts: "accounts",
-	tableState: "state", tableLeaves: "leaves", tableHistory: "history", tableCodes: "codes",
-	tableCodeSizes: "code sizes", tableDeploys: "deployments", tableEvents: "events", tableFailures: "failures",
-	tableHolders: "token holders", tableRanks: "ranks of token holders",
-	tableWitnesses: "witnesses", tableProofs: "proofs",
+	tableMeta:         "meta",
+	tableHeaders:      "headers",
+	tableHashes:       "block hashes",
+	tableTransactions: "transactions",
+	tableReceipts:     "receipts",
+	tableAccesses:     "accesses",
+	tableIDs:          "transaction IDs",
+	tableAccounts:     "accounts",
+	tableState:        "state",
+	tableLeaves:       "leaves",
+	tableHistory:      "history",
+	tableCodes:        "codes",
+	tableCodeSizes:    "code sizes",
+	tableDeploys:      "deployments",
+	tableEvents:       "events",
+	tableFailures:     "failures",
+	tableHolders:      "token holders",
+	tableRanks:        "ranks of token holders",
+	tableWitnesses:    "witnesses",
+	tableProofs:       "proofs",
 }
 
 // The rows of the meta table.
@@ -212,8 +226,8 @@ func parseDigest(b []byte) (poseidon.Digest, error) {
 	return d, nil
 }
 
-// codeSize is what is known of a code without reading it: the block that brought it, in a stateless store the last one that
-// used it, and its length in bytes.
+// codeSize is what is known of a code without reading it: the block that brought it, in a stateless store the last one
+// that used it, and its length in bytes.
 type codeSize struct {
 	since types.Height
 	size  uint32

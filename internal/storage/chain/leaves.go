@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Leaves returns a walk over the leaves of the state's tree, ascending by path. The state must be that of the head at the
-// time it was made. The caller closes the walk before the state.
+// Leaves returns a walk over the leaves of the state's tree, ascending by path. The state must be that of the head at
+// the time it was made. The caller closes the walk before the state.
 func (st *State) Leaves() (*Rows[tree.Leaf], error) { return readAhead(st, tableLeaves, decodeLeaf) }
 
 func decodeLeaf(key, row []byte) (tree.Leaf, error) {

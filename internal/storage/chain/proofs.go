@@ -91,8 +91,8 @@ func (s *Store) Proof(h types.Height) ([]byte, error) {
 	})
 }
 
-// OldestProvable is the oldest block whose parent's header is here, too: without it a proof shows nothing. That of the oldest
-// block's parent is not, once blocks were pruned or a snapshot was restored, unless the parent is block 0.
+// OldestProvable is the oldest block whose parent's header is here, too: without it a proof shows nothing. That of the
+// oldest block's parent is not, once blocks were pruned or a snapshot was restored, unless the parent is block 0.
 func (s *Store) OldestProvable() types.Height {
 	v := s.view.Load()
 	if v == nil {
@@ -200,7 +200,8 @@ func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h
 
 // PutProof keeps the proof of a block, which the caller has verified, in place of its witness, and forgets the proofs
 // of blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof
-// that a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof] tell of no such block.
+// that a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof] tell of no such
+// block.
 func (s *Store) PutProof(h types.Height, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()

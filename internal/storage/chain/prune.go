@@ -9,11 +9,12 @@ import (
 )
 
 // Prune deletes the blocks that are further behind the head than the options' retention: bodies, receipts, accesses,
-// indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts and
-// of token holders, and the head's state stay; of a stateless store's codes those that a kept block used. It stops with the context's error when that ends; what is left of a block
-// then goes first the next time. It is for a loop beside the one that appends: it goes in batches of about [pruneRows] rows
-// that are not waited for, and holds that one up for no longer than such a batch. A run is cut short only for a batch that
-// is not the last: the last waits until the run ends.
+// indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts
+// and of token holders, and the head's state stay; of a stateless store's codes those that a kept block used. It stops
+// with the context's error when that ends; what is left of a block then goes first the next time. It is for a loop
+// beside the one that appends: it goes in batches of about [pruneRows] rows that are not waited for, and holds that one
+// up for no longer than such a batch. A run is cut short only for a batch that is not the last: the last waits until
+// the run ends.
 func (s *Store) Prune(ctx context.Context) error {
 	s.pruning.Lock()
 	defer s.pruning.Unlock()
@@ -25,13 +26,13 @@ func (s *Store) Prune(ctx context.Context) error {
 	}
 }
 
-// pruneRows is how many rows one batch of pruning deletes: a few milliseconds. It may have the rows of several blocks, and a
-// block may take several.
+// pruneRows is how many rows one batch of pruning deletes: a few milliseconds. It may have the rows of several blocks,
+// and a block may take several.
 const pruneRows = 4096
 
-// pruneOldest deletes what a stopped pruning left and the oldest blocks of the view, as many as fill a batch, and reports
-// whether there was anything to do. From its first batch on a block counts as pruned; its body, which says which rows there
-// are, goes with the last. The caller holds s.pruning: nothing else changes a block.
+// pruneOldest deletes what a stopped pruning left and the oldest blocks of the view, as many as fill a batch, and
+// reports whether there was anything to do. From its first batch on a block counts as pruned; its body, which says
+// which rows there are, goes with the last. The caller holds s.pruning: nothing else changes a block.
 func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 	if v.empty {
 		return false, nil

@@ -21,7 +21,8 @@ type Restore struct {
 	held  int // bytes in the batch
 }
 
-// Restore begins to fill the store, which must be empty. Nothing else may be done with it until the restore is finished.
+// Restore begins to fill the store, which must be empty. Nothing else may be done with it until the restore is
+// finished.
 func (s *Store) Restore() (*Restore, error) {
 	if !s.Empty() {
 		return nil, fmt.Errorf("%w: the store is not empty", ErrBadEntry)
@@ -75,9 +76,9 @@ func (r *Restore) flush() error {
 	return err
 }
 
-// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block. Leaves
-// and witness of the entry are not asked for, nor its codes unless the store is a stateless one. The restore has ended,
-// whatever it returns.
+// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block.
+// Leaves and witness of the entry are not asked for, nor its codes unless the store is a stateless one. The restore has
+// ended, whatever it returns.
 func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) error {
 	if err := checkLists(e); err != nil {
 		return errors.Join(err, r.Discard())

@@ -10,14 +10,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A stateless store has the rows of blocks, the codes that these created and called, and of the state the parameters alone,
-// which judge the next block. It has no lists of contracts and no token holders: what it keeps is bounded by the retention.
+// A stateless store has the rows of blocks, the codes that these created and called, and of the state the parameters
+// alone, which judge the next block. It has no lists of contracts and no token holders: what it keeps is bounded by the
+// retention.
 
 // parametersKey is the state key that a stateless store keeps.
 var parametersKey = state.ParametersKey()
 
-// Stateless reports whether the store keeps no state but the parameters: every other key is [ErrNoState]. A store is what
-// it was begun as.
+// Stateless reports whether the store keeps no state but the parameters: every other key is [ErrNoState]. A store is
+// what it was begun as.
 func (s *Store) Stateless() bool {
 	v := s.view.Load()
 	return v != nil && v.stateless

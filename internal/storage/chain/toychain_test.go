@@ -112,9 +112,15 @@ func (c *toyChain) seal(t tester, o *state.Overlay, txs []types.SignedTransactio
 	e.Leaves = change.Leaves()
 	after := memory{}
 	h := types.Header{
-		Version: 1, ChainID: c.genesis.ChainID, Producer: c.key.PublicKey(), BaseFee: 10, GasLimit: 1 << 30,
-		Parent: c.genesis.Digest(), Timestamp: c.genesis.Time,
-		StateRoot: change.Root(), WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
+		Version:      1,
+		ChainID:      c.genesis.ChainID,
+		Producer:     c.key.PublicKey(),
+		BaseFee:      10,
+		GasLimit:     1 << 30,
+		Parent:       c.genesis.Digest(),
+		Timestamp:    c.genesis.Time,
+		StateRoot:    change.Root(),
+		WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
 	}
 	c.tree.Commit(change, serial)
 	if len(c.blocks) > 0 {
@@ -213,7 +219,12 @@ func (b *toyBuilder) transaction(chainID uint64) {
 	sender := toyAccount(b.r.IntN(toyAccounts))
 	record := b.account(sender)
 	tx := types.SignedTransaction{Transaction: types.Transaction{
-		Version: 1, ChainID: chainID, Sender: sender, Nonce: record.Nonce, GasLimit: 21_000, MaxFeePerGas: 10,
+		Version:      1,
+		ChainID:      chainID,
+		Sender:       sender,
+		Nonce:        record.Nonce,
+		GasLimit:     21_000,
+		MaxFeePerGas: 10,
 	}}
 	record.Nonce++
 	must(b.t, b.o.SetAccount(sender, record))
@@ -264,7 +275,8 @@ func (b *toyBuilder) call(sender types.Account, id types.ContractID, amount type
 	must(b.t, b.o.Set(state.StorageKey(id, []byte{byte(b.r.IntN(4))}), value))
 	to := toyAccount(b.r.IntN(toyAccounts))
 	paid := b.move(types.Account(id), to, types.Amount(b.r.IntN(50)))
-	logs := []types.Log{{Contract: id, Name: "Paid", Topics: [][32]byte{toyAccount(0), toyAccount(1)}}} // concerns nobody
+	// concerns nobody
+	logs := []types.Log{{Contract: id, Name: "Paid", Topics: [][32]byte{toyAccount(0), toyAccount(1)}}}
 	logs = append(logs, b.tokenLogs(id)...)
 	if paid > 0 {
 		logs = append(logs, types.Log{

@@ -9,10 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a copy of the store as it is at one block is made of; [Store.Restore] makes a store of it. All of it is for a state
-// that was that of the head at the time it was made.
+// What a copy of the store as it is at one block is made of; [Store.Restore] makes a store of it. All of it is for a
+// state that was that of the head at the time it was made.
 
-// HeadState returns the state of the head: [ErrAboveHead] of an empty store. As [Store.StateAt] says, the caller closes it.
+// HeadState returns the state of the head: [ErrAboveHead] of an empty store. As [Store.StateAt] says, the caller closes
+// it.
 func (s *Store) HeadState() (*State, error) {
 	v, err := s.acquire()
 	if err != nil {
@@ -25,8 +26,8 @@ func (s *Store) HeadState() (*State, error) {
 	return st, nil
 }
 
-// Entries calls f for each state key, ascending by path, until it returns an error, which Entries returns. What an entry
-// holds may be kept.
+// Entries calls f for each state key, ascending by path, until it returns an error, which Entries returns. What an
+// entry holds may be kept.
 func (st *State) Entries(f func(StateEntry) error) error {
 	if err := st.atHead(); err != nil {
 		return err
@@ -46,8 +47,8 @@ func (st *State) Entries(f func(StateEntry) error) error {
 	})
 }
 
-// Codes calls f for each contract's code, ascending by hash, until it returns an error, which Codes returns. The code is
-// valid during the call only.
+// Codes calls f for each contract's code, ascending by hash, until it returns an error, which Codes returns. The code
+// is valid during the call only.
 func (st *State) Codes(f func(code []byte) error) error {
 	if err := st.atHead(); err != nil {
 		return err
