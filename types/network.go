@@ -69,8 +69,8 @@ func ParseAddress(s string) (Network, Account, error) {
 }
 
 // ParseAccount parses an address of the network ([ErrWrongNetwork] for another's), or a public key in hex, with or
-// without 0x and of either case: 32 bytes x-only, or 33 bytes compressed (SEC 1), whose parity byte 02 or 03 is
-// dropped. Whether the key is on the curve it does not ask. Anything else is [ErrBadAccount].
+// without 0x and of either case. The key has 32 bytes x-only, or 33 bytes compressed (SEC 1), whose parity byte 02 or
+// 03 is dropped. Whether the key is on the curve it does not ask. Anything else is [ErrBadAccount].
 func (n Network) ParseAccount(s string) (Account, error) {
 	if account, ok := parsePublicKey(s); ok {
 		return account, nil

@@ -28,7 +28,7 @@ func NewTxs(signed ...SignedTransaction) []*Tx {
 	return txs
 }
 
-// DecodeTx is [DecodeSignedTransaction] that keeps b, which is the transaction's encoding: nobody may change b, and all
+// DecodeTx is [DecodeSignedTransaction] that keeps b, which is the transaction's encoding. Nobody may change b, and all
 // of the memory that it is a part of lives as long as the transaction.
 func DecodeTx(b []byte) (*Tx, error) {
 	signed, err := DecodeSignedTransaction(b)

@@ -17,8 +17,8 @@ import (
 // core is what every ledger has: the store, and its head with what judges the block after it.
 type core struct {
 	// Opinions, unless empty, are the engines that execute blocks which are there, one after the other until one does
-	// not fail with a *vm.Fault; without, it is the one that the ledger was opened with. They are set before blocks are
-	// imported.
+	// not fail with a *vm.Fault. If there are none, it is the engine that the ledger was opened with. They are set
+	// before blocks are imported.
 	Opinions []Opinion
 
 	store    *chain.Store

@@ -24,7 +24,7 @@ type pastTree struct {
 
 // PastWitnesses visits the blocks from … to, ascending, with what makes a block's witness again: the one that was
 // appended with it, if any was. It takes the state tree of the head back to before the first with the blocks' access
-// lists, and forth again, so its time grows with what was written since, and its memory with how many keys. progress is
+// lists, and forth again. So its time grows with what was written since, and its memory with how many keys. progress is
 // told of the steps done and of all there are. Nothing may be appended meanwhile. Errors are visit's, the context's,
 // [ErrRoot], and the store's: chain.ErrPruned for a block that is at or below the oldest height, chain.ErrAboveHead.
 func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Height, progress func(done, total uint64),

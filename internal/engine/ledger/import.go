@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Received is a block that came from another node and that nobody changed on its way: it decodes, its header carries
+// Received is a block that came from another node and that nobody changed on its way. It decodes, its header carries
 // the signature of the producer that the header names, and its transactions are those that the header commits to. Only
 // [Receive] and [ReceiveAll] make one. Whether it is valid, and whether that producer may make it, is for
 // [Ledger.Import].

@@ -15,8 +15,8 @@ const importTime = 100 * time.Millisecond
 // Import executes blocks that another node made, one after the other, and compares what each gives with its header, the
 // state root included. It puts them on disk with one sync, and returns them: all, or the first of them where they take
 // long or other writes wait. Nobody is told of a block before it is on disk. An error is that of the block after those
-// that are returned: one of [core.CheckNext], or an [*InvalidBlock], after either of which the chain is what it was
-// before that block; so it is after an [*EngineFailure]. Any other is a fault of this node, as those of [Ledger.Build].
+// that are returned. After one of [core.CheckNext], an [*InvalidBlock] or an [*EngineFailure] the chain is what it was
+// before that block. Any other is a fault of this node, as those of [Ledger.Build].
 func (l *Ledger) Import(blocks ...*Received) (imported []Block, err error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()

@@ -82,7 +82,7 @@ func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 const undoLimit = 64 << 20
 
 // ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can
-// be undone: beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
+// be undone. Beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
 // chain.ErrAboveHead and chain.ErrPruned among them. What it takes grows with what was written since.
 func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof KeyProof, err error) {
 	past, err := l.store.StateAt(h)
@@ -107,8 +107,8 @@ func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof
 	return proof, nil
 }
 
-// tryPast makes a proof for a past state unless a block comes between gathering what undoes the later ones, which it
-// returns for the next try, and the walk over the tree.
+// tryPast makes a proof for a past state. It is not done if a block comes between gathering what undoes the later ones and
+// the walk over the tree. What it gathered is returned for the next try.
 func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *KeyProof, key []byte) (_ *chain.Undo, done bool, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, which a proof
-// of statement S1 (docs/proofs.md) shows to be true of the states before and after it, and is executed on the list as
-// its only state.
+// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, and is executed
+// on that as its only state. A proof of statement S1 (docs/proofs.md) shows the list to be true of the states before
+// and after the block.
 type Stateless struct {
 	core
 	bits int
@@ -40,8 +40,8 @@ func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Overrid
 	return l, l.publish()
 }
 
-// ErrEvidence is the error of an access list, a proof or a code that does not belong to a block: who sent them is to
-// blame, and the producer need not be.
+// ErrEvidence is the error of an access list, a proof or a code that does not belong to a block. Whoever sent them is
+// to blame; the producer need not be.
 var ErrEvidence = errors.New("what came with the block does not show that it is valid")
 
 // Proven is a received block with its access list, which is proven. Only [Stateless.Verify] makes one.
@@ -137,8 +137,8 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 	return p.accesses[i].Old, nil
 }
 
-// Import executes a block on its access list, compares what it gives with the header and the list, and puts the block
-// on disk with its proof and the codes that it used; those that the store lacks are fetched. Errors: those of
+// Import executes a block on its access list, and compares what it gives with the header and the list. It puts the
+// block on disk with its proof and the codes that it used. Codes that the store lacks are fetched. Errors: those of
 // [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure];
 // those of fetch. Any other is a fault of this node. After an error the tip is what it was; that the block is on disk
 // all the same shows once the store is opened anew.

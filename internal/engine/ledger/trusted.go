@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Start is what a stateless chain needs to begin at a block whose hash is trusted: the block itself, and what shows
-// that it is valid on the state of its parent, to which the hash commits.
+// Start is what a stateless chain needs to begin at a block whose hash is trusted. That is the block itself, and what
+// shows that it is valid on the state of its parent. The hash commits to that state, too.
 type Start struct {
 	Parent types.SignedHeader
 	Block  *Received

@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Best goes through the transactions that were executable when it was made and can pay its base fee: the highest tip
-// first, the earlier arrival among equals, each sender's in the order of nonces. It holds no lock and does not see
-// later changes of the pool. It is for one goroutine.
+// Best goes through the transactions that were executable when it was made and can pay its base fee. The highest tip
+// comes first, the earlier arrival among equals, each sender's in the order of nonces. It holds no lock and does not
+// see later changes of the pool. It is for one goroutine.
 type Best struct {
 	baseFee types.Amount
 	cursors cursors // a heap; once Next was called, its top is what Next returned

@@ -28,8 +28,8 @@ const rewriteSlack = 16 << 20
 type journaling struct {
 	file  *journal.Journal // nil without one
 	fails atomic.Bool      // whether the last append failed
-	// writing is held for reading from the write of a transaction to the file until it is in the pool, and for writing
-	// while a rewrite of the file takes its mark: what lies before the mark is then in the pool, or was.
+	// writing is held for reading from the write of a transaction to the file until it is in the pool. It is held for
+	// writing while a rewrite of the file takes its mark: what lies before the mark is then in the pool, or was.
 	writing   sync.RWMutex
 	rewriting sync.Mutex    // held while the file is rewritten
 	wanted    chan struct{} // asks for a rewrite

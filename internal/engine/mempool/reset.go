@@ -43,8 +43,9 @@ func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 	return nil
 }
 
-// Reload makes head the pool's head, whatever was before, and reads every sender's account again: for a chain that was
-// rewound, or a node that was not told of some blocks. An error is one of reading; the pool then stays as it was.
+// Reload makes head the pool's head, whatever was before, and reads every sender's account again. It is for a chain
+// that was rewound, or a node that was not told of some blocks. An error is one of reading; the pool then stays as it
+// was.
 func (p *Pool) Reload(head Head) error {
 	read := make(map[types.Account]exec.Sender)
 	for {

@@ -9,9 +9,9 @@ func (p *Pool) Arrivals() uint64 {
 	return p.index.sequence
 }
 
-// Forget removes the transactions that came after so many arrivals, and lets the journal hold what is pending only: of
-// what was taken before, nothing else comes back at the next start, though the chain may be taken back to before a
-// block that included it. An error is one of writing the journal.
+// Forget removes the transactions that came after so many arrivals, and lets the journal hold what is pending only. Of
+// what was taken before, nothing else comes back at the next start. That holds also if the chain is taken back to
+// before a block that included it. An error is one of writing the journal.
 func (p *Pool) Forget(arrivals uint64) error {
 	p.mu.Lock()
 	var late []*entry

@@ -121,7 +121,7 @@ func (p *Pool) evict(victims []*entry) {
 	}
 }
 
-// trim takes the evicted entries out of their sender's lists, at whose ends they are: its held ones are gone before any
+// trim takes the evicted entries out of their sender's lists, at whose ends they are. Its held ones are gone before any
 // of its run, so that nothing is left to promote.
 func (p *Pool) trim(s *sender) {
 	for last := len(s.held) - 1; last >= 0 && s.held[last].gone; last-- {

@@ -109,7 +109,7 @@ func (p *Pool) checkPayable(s *sender, left types.Amount, tx *types.SignedTransa
 	return exec.CheckAt(p.head.Env, exec.Sender{Account: account, IsContract: s.state.IsContract}, tx)
 }
 
-// settle makes run and held follow from the sender's account and from which entries are gone: it drops what can never
+// settle makes run and held follow from the sender's account and from which entries are gone. It drops what can never
 // be included, cuts the run where it has a gap or is no longer payable, and extends it from the held.
 func (p *Pool) settle(s *sender) {
 	p.dropImpossible(s)

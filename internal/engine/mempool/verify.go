@@ -19,8 +19,8 @@ const (
 	queueBytes  = 64 << 20 // of transactions waiting for verification
 	suspectTime = time.Minute
 
-	// lingerTime is what the first of a few signatures waits for others to fill a group: little beside a block's time,
-	// and with a dozen clients that send singly it halves what a signature costs.
+	// lingerTime is what the first of a few signatures waits for others to fill a group. It is little beside a block's
+	// time, and with a dozen clients that send singly it halves what a signature costs.
 	lingerTime = 300 * time.Microsecond
 
 	// The lane of sources that sent a bad signature.
@@ -33,8 +33,9 @@ const (
 // verifyFunc is types.VerifySignatures.
 type verifyFunc func([]*types.Tx) []*types.VerifiedTx
 
-// verifier checks signatures: those of honest sources in batches of whatever has queued up while the last batch was
-// verified, those of suspects one by one in a lane of their own, so that bad signatures do not spoil others' batches.
+// verifier checks signatures. Those of honest sources come in batches of whatever has queued up while the last batch
+// was verified. Those of suspects come one by one in a lane of their own, so that bad signatures do not spoil others'
+// batches.
 type verifier struct {
 	now     func() time.Time
 	honest  *lane

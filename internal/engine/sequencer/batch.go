@@ -17,8 +17,8 @@ import (
 const (
 	// onDemandTime is what a batch may take where blocks have no interval.
 	onDemandTime = 10 * time.Second
-	// A transaction that is tried again has graceTime, and graceGas for each gas of its limit: some ten times what gas
-	// may take (RATIONALE.md, "Execution"), for the machine may have other work.
+	// A transaction that is tried again has graceTime, and graceGas for each gas of its limit. That is some ten times
+	// what gas may take (RATIONALE.md, "Execution"), because the machine may have other work.
 	graceTime = time.Second
 	graceGas  = 10 * time.Nanosecond
 	// maxFaulty is how many codes the engine may fail on before the block is closed.
@@ -59,7 +59,7 @@ type source interface {
 // becomes of one that is tried and does not make it.
 //
 // Contracts may run far longer than their gas says. So once they have taken half of the block's time, what runs none
-// comes first, then calls of contracts that keep pace, then of those that nobody knows, then the others; and until
+// comes first. Then come calls of contracts that keep pace, then of those that nobody knows, then the others. Until
 // nothing else waits they are stopped at three quarters. Whatever is sent, transfers have a quarter of each block's
 // time.
 type batch struct {
@@ -190,8 +190,8 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 	}
 }
 
-// CodeOf is the code that a transaction's payload runs first, in the newest state: that of the contract which it calls,
-// or the one that it deploys; zero where there is none. An error is one of reading.
+// CodeOf is the code that a transaction's payload runs first, in the newest state. It is that of the contract which it
+// calls, or the one that it deploys, and zero if there is none. An error is one of reading.
 func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
 	switch p := payload.(type) {
 	case types.Deploy:

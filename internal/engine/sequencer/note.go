@@ -20,9 +20,9 @@ const (
 	trying   = "trying"   // a transaction that runs a contract
 )
 
-// Note is a small file that outlives the process, though not the machine: it says whether contracts were being run when
-// the process ended, and if it had ended so before, for which transaction. One that ends the process, in whatever way,
-// would be the first that a new process tries: it is tried twice and not again.
+// Note is a small file that outlives the process, though not the machine. It says whether contracts were being run when
+// the process ended. If it had ended so before, the note says for which transaction. One that ends the process, in
+// whatever way, would be the first that a new process tries: it is tried twice and not again.
 //
 // A nil Note notes nothing. Otherwise it is for one goroutine.
 type Note struct {

@@ -6,7 +6,7 @@ import "github.com/cairn-chain/cairn/types"
 const maxTurns = 65_536
 
 // turns are the transactions that were left out for want of time or room, one of each sender: one after the other comes
-// first in a block. Who ran for long in vain is not tried before its turn, or six calls that nobody pays could take
+// first in a block. What ran for long in vain is not tried before its turn. Else six calls that nobody pays could take
 // most of every block: they run and then load a code when the block has no room.
 type turns struct {
 	queue []*types.VerifiedTx

@@ -10,8 +10,8 @@ import (
 )
 
 // loads are codes that were loaded, each counted once. What loading costs beyond a call's price depends on what a node
-// has in memory, so it is bounded instead of priced: for a transaction while it runs, for a block as a rule of
-// validity.
+// has in memory, so it is bounded instead of priced. Of a transaction it is bounded while it runs, of a block by a rule
+// of validity.
 type loads struct {
 	codes []loadedCode // in the order of loading; a block has a thousand of an ordinary token's size
 	known map[types.CodeHash]struct{}
@@ -84,8 +84,8 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 // leastCheapLoad is room for any one transaction.
 const leastCheapLoad params.Load = 1 << 21
 
-// SpareLoad makes [Run.Apply] keep all but an eighth of the block's load for transactions that use at least two gas for
-// each unit of load that they add; others find no room there. It is for a builder: loading is not paid by the unit, so
+// SpareLoad makes [Run.Apply] keep seven eighths of the block's load for transactions that use at least two gas for
+// each unit of load that they add. Others find no room there. It is for a builder: loading is not paid by the unit, so
 // little gas could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
 func (r *Run) SpareLoad() { r.spareLoad = true }
 

@@ -78,8 +78,8 @@ func (r *Run) Trace(t Tracer) { r.tracer = t }
 // to its end.
 func (r *Run) StopWith(stop func() error) { r.stop = stop }
 
-// Override writes the parameters that the run was begun with into the state, before the first transaction: a hard fork
-// that every node agreed on outside the chain, for a producer's key that was lost.
+// Override writes the parameters that the run was begun with into the state, before the first transaction. It is a hard
+// fork that every node agreed on outside the chain, for a producer's key that was lost.
 func (r *Run) Override() error { return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode()) }
 
 // Reserve makes room for n transactions, about as many as are expected. The result does not depend on it.

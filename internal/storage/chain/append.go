@@ -68,8 +68,8 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	return nil
 }
 
-// Append adds the next block with everything that belongs to it, in one batch: when it returns nil the block is on
-// disk and the head; after an error or a crash the store has all of it or nothing. An entry that does not fit is
+// Append adds the next block with everything that belongs to it, in one batch. When it returns nil the block is on disk
+// and the head; after an error or a crash the store has all of it or nothing. An entry that does not fit is
 // [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store is opened
 // anew.
 func (s *Store) Append(e Entry) error {
@@ -85,8 +85,8 @@ func (s *Store) Append(e Entry) error {
 }
 
 // size estimates the bytes of a block's batch, which is copied when it turns out longer. What grows with a block is its
-// transactions, with their receipts and the rows of the indices, and its accesses: each is in the block's list, and a
-// write in the rows of state, history and leaves as well.
+// transactions, with their receipts and the rows of the indices, and its accesses. Each access is in the block's list,
+// and a write is in the rows of state, history and leaves as well.
 func (e *Entry) size() int {
 	const (
 		head        = 4 << 10

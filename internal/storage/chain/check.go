@@ -34,11 +34,12 @@ type Report struct {
 // OK reports whether the store is sound.
 func (r Report) OK() bool { return r.Found == 0 }
 
-// Check recomputes from what is stored all that depends on it, as the store is when it begins: the headers' links,
-// signatures, roots and digests; every index row, in both directions; the replaced values against the accesses of
-// every kept block, which is a replay backwards; the state's leaves and the root of their tree against the head's;
-// code by its hash; the list of contracts; token holders against each other, and against all Transfer events where no
-// block was pruned; and that balances and burned coins add up to the supply. Appending may go on meanwhile.
+// Check recomputes from what is stored all that depends on it, as the store is when it begins. Of blocks it checks the
+// headers' links, signatures, roots and digests, and every index row, in both directions. It compares the replaced
+// values with the accesses of every kept block, which is a replay backwards. Of the state it checks the leaves, and the
+// root of their tree against the head's. It checks code by its hash, and the list of contracts. Token holders are
+// compared with each other, and with all Transfer events if no block was pruned. Balances and burned coins must add up
+// to the supply. Appending may go on meanwhile.
 //
 // progress, unless nil, is called now and then with the blocks and state keys done and all there are. Beside the state
 // tree's nodes the memory needed is one block, 4 bytes for every kept block, the codes' hashes and the tokens' IDs.

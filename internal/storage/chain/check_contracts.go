@@ -120,8 +120,8 @@ func (c *checker) codeSizes() error {
 	})
 }
 
-// tokenCheck adds the sums of one token up, each times a hash of its account that nobody outside can foresee, modulo
-// the prime 2^61 − 1: what its events add up to, less what is stored.
+// tokenCheck adds the sums of one token up, each times a hash of its account that nobody outside can foresee. It does
+// so modulo the prime 2^61 − 1: what its events add up to, less what is stored.
 type tokenCheck struct {
 	seed   maphash.Seed
 	tokens map[types.ContractID]uint64

@@ -11,9 +11,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Index and history rows are checked in both directions. Each row that a block calls for is looked up; and all rows
-// are counted by the height that they name, so that a block with more rows than it calls for shows. Only then are
-// the tables searched for those rows.
+// Index and history rows are checked in both directions. Each row that a block calls for is looked up. All rows are
+// counted by the height that they name, so that a block with more rows than it calls for shows. Only then are the
+// tables searched for those rows.
 
 // maxSearched is how many blocks with surplus rows are searched for at once.
 const maxSearched = 16

@@ -29,6 +29,6 @@
 //
 // The value of a key after block H is that of its first y row above H, else that of its s row. Only kept blocks have
 // rows, but the header of block 0 and the tables c, z, d, b and o, which are of the whole chain, always stay. A store
-// without state has the parameters alone in s and y, no rows in p, d, b and o, and in c and z the codes that its blocks
-// used, z with the height of the last one.
+// without state has the parameters alone in s and y, and no rows in p, d, b and o. In c and z it has the codes that its
+// blocks used, z with the height of the last one.
 package chain

@@ -63,9 +63,9 @@ func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T,
 	return decoded, err
 }
 
-// ByAccount returns the kept transactions that concern an account, newest first: those it sent, those whose recipient
-// or called or created contract it is, and those in which code paid it or was paid from it. Those at before and
-// newer are left out, unless before is zero; at most limit are returned.
+// ByAccount returns the kept transactions that concern an account, newest first. These are those it sent, those whose
+// recipient or called or created contract it is, and those in which code paid it or was paid from it. Those at before
+// and newer are left out, unless before is zero; at most limit are returned.
 func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		prefix := tableAccounts.key(account[:])

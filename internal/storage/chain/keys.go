@@ -226,8 +226,8 @@ func parseDigest(b []byte) (poseidon.Digest, error) {
 	return d, nil
 }
 
-// codeSize is what is known of a code without reading it: the block that brought it, in a stateless store the last one
-// that used it, and its length in bytes.
+// codeSize is what is known of a code without reading it. It has the block that brought the code, in a stateless store
+// the last one that used it, and the length in bytes.
 type codeSize struct {
 	since types.Height
 	size  uint32

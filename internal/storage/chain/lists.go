@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A block's transactions, receipts and accesses are lists, kept in runs under the index of a run's first item: few
-// rows, and one item is read without the rest of the block.
+// A block's transactions, receipts and accesses are lists, kept in runs under the index of a run's first item. So there
+// are few rows, and one item is read without the rest of the block.
 
 // runBytes is the size at which a run ends; it is about that of the store's blocks.
 const runBytes = 16 << 10

@@ -198,10 +198,9 @@ func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h
 	return decodeHeight(it.Key()[1:])
 }
 
-// PutProof keeps the proof of a block, which the caller has verified, in place of its witness, and forgets the proofs
-// of blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof
-// that a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof] tell of no such
-// block.
+// PutProof keeps the proof of a block, which the caller has verified, in place of its witness. It forgets the proofs of
+// blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof that
+// a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof] tell of no such block.
 func (s *Store) PutProof(h types.Height, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()

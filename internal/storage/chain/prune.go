@@ -12,7 +12,7 @@ import (
 // indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts
 // and of token holders, and the head's state stay; of a stateless store's codes those that a kept block used. It stops
 // with the context's error when that ends; what is left of a block then goes first the next time. It is for a loop
-// beside the one that appends: it goes in batches of about [pruneRows] rows that are not waited for, and holds that one
+// beside the one that appends. It goes in batches of about [pruneRows] rows that are not waited for, and holds that one
 // up for no longer than such a batch. A run is cut short only for a batch that is not the last: the last waits until
 // the run ends.
 func (s *Store) Prune(ctx context.Context) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a store answers instead of a result. A block, transaction or code that was never there and one named by a
-// hash that was pruned with its block are both [ErrNotFound]; only a height tells pruned from absent.
+// What a store answers instead of a result. A block, transaction or code that was never there and one named by a hash
+// that was pruned with its block are both [ErrNotFound]. Only a height tells pruned from absent.
 var (
 	ErrNotFound      = errors.New("not found")
 	ErrPruned        = errors.New("pruned")

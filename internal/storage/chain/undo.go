@@ -78,7 +78,7 @@ func (e *UndoError) Error() string {
 func (e *UndoError) Is(target error) bool { return target == ErrPruned }
 
 // Undo gathers what undoes the blocks above h. The state must be that of the head at the time it was made. limit bounds
-// the work, in bytes: 4 KiB a block, and for each of its accesses 256 and the bytes of key and values; beyond it the
+// the work, in bytes: 4 KiB a block, and for each of its accesses 256 and the bytes of key and values. Beyond it the
 // error is an [UndoError]. It is [ErrPruned] below the oldest height.
 func (st *State) Undo(ctx context.Context, h types.Height, limit int) (*Undo, error) {
 	if err := st.atHead(); err != nil {
