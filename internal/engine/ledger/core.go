@@ -96,7 +96,8 @@ func (r *Received) checkNext(tip *Tip) error {
 	h := r.header.Header
 	switch {
 	case !params.Known(tip.Parameters.Version):
-		return fmt.Errorf("%w: version %d from block %d on", exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)
+		return fmt.Errorf("%w: version %d from block %d on",
+			exec.ErrUnknownVersion, tip.Parameters.Version, tip.Header.Header.Height+1)
 	case h.Height != tip.Header.Header.Height+1:
 		return fmt.Errorf("%w: %d, the head has %d", ErrOtherHeight, h.Height, tip.Header.Header.Height)
 	case h.Parent != tip.Hash:
@@ -108,7 +109,8 @@ func (r *Received) checkNext(tip *Tip) error {
 }
 
 // again begins a block that is there anew, on the state of its parent; p are the parameters in that state.
-func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader, machine exec.Machine) (*exec.Run, error) {
+func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader,
+	machine exec.Machine) (*exec.Run, error) {
 	overrides := c.override != nil && c.override.Height == header.Height
 	if overrides {
 		p = c.override.Parameters

@@ -107,9 +107,10 @@ func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof
 	return proof, nil
 }
 
-// tryPast makes a proof for a past state. It is not done if a block comes between gathering what undoes the later ones and
-// the walk over the tree. What it gathered is returned for the next try.
-func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *KeyProof, key []byte) (_ *chain.Undo, done bool, err error) {
+// tryPast makes a proof for a past state. It is not done if a block comes between gathering what undoes the later ones
+// and the walk over the tree. What it gathered is returned for the next try.
+func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *KeyProof,
+	key []byte) (_ *chain.Undo, done bool, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
 		return nil, false, err

@@ -29,7 +29,8 @@ type Stateless struct {
 
 // OpenStateless starts a chain in an empty store that was opened as a stateless one, or continues the one that it
 // holds. Proofs must have so many proven bits. The rest is as for [Open].
-func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine, bits int) (*Stateless, error) {
+func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine,
+	bits int) (*Stateless, error) {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
 	if err := l.begin(genesis); err != nil {
 		return nil, err
@@ -127,7 +128,9 @@ var errNotListed = errors.New("the access list lacks a key")
 
 // Get implements state.Reader.
 func (p *provenState) Get(key []byte) ([]byte, error) {
-	i, found := slices.BinarySearchFunc(p.accesses, key, func(a types.Access, key []byte) int { return bytes.Compare(a.Key, key) })
+	i, found := slices.BinarySearchFunc(p.accesses, key, func(a types.Access, key []byte) int {
+		return bytes.Compare(a.Key, key)
+	})
 	if !found {
 		if p.missed == nil {
 			p.missed = bytes.Clone(key)
@@ -188,11 +191,16 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 	result.Header.StateRoot = r.header.Header.StateRoot
 	if err := exec.CheckHeader(r.header.Header, result.Header); err != nil {
 		return e, &InvalidBlock{
-			Claimed: r.Header(), Derived: result.Header, Receipts: result.Receipts, Writes: types.Writes(result.Accesses), Err: err,
+			Claimed:  r.Header(),
+			Derived:  result.Header,
+			Receipts: result.Receipts,
+			Writes:   types.Writes(result.Accesses),
+			Err:      err,
 		}
 	}
 	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
-		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch", ErrEvidence, r.header.Header.Height)
+		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch",
+			ErrEvidence, r.header.Header.Height)
 	}
 	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
 		if _, err := codes.Code(hash); err != nil {

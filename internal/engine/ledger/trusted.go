@@ -146,7 +146,8 @@ func (s *Start) written(bits int) ([]byte, error) {
 		for _, before := range slices.Backward(headers) {
 			switch {
 			case before.Header.Hash() != block.Header.Parent || before.Header.Height+1 != block.Header.Height:
-				return nil, fmt.Errorf("%w: what is given as the parent of block %d is another block", ErrEvidence, block.Header.Height)
+				return nil, fmt.Errorf("%w: what is given as the parent of block %d is another block",
+					ErrEvidence, block.Header.Height)
 			case before.Header.StateRoot != block.Header.StateRoot:
 				return s.writtenBy(before, block, bits)
 			}
@@ -168,7 +169,8 @@ func (s *Start) writtenBy(parent, block types.SignedHeader, bits int) ([]byte, e
 	}
 	a := parametersIn(b.Accesses)
 	if a == nil {
-		return nil, fmt.Errorf("%w: block %d changed the state without a look at the parameters", ErrEvidence, block.Header.Height)
+		return nil, fmt.Errorf("%w: block %d changed the state without a look at the parameters",
+			ErrEvidence, block.Header.Height)
 	}
 	return a.New, nil
 }

@@ -48,7 +48,8 @@ func (p *Pool) openJournal() error {
 	}
 	r.flush()
 	p.sortArrivals()
-	p.opts.Log.Info("mempool journal read", "transactions", len(p.index.byID), "records", report.Records, "dropped", r.refused)
+	p.opts.Log.Info("mempool journal read",
+		"transactions", len(p.index.byID), "records", report.Records, "dropped", r.refused)
 	if report.Damaged > 0 || report.Lost > 0 {
 		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
 	}

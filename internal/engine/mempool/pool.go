@@ -234,7 +234,11 @@ func (p *Pool) Stats() Stats {
 	now := p.opts.Now()
 	p.mu.Lock()
 	s := Stats{
-		Count: p.filling.usage.count, Held: p.filling.usage.heldCount, Gas: p.filling.gas, Bytes: p.filling.usage.bytes, BackPressure: p.filling.pressure,
+		Count:        p.filling.usage.count,
+		Held:         p.filling.usage.heldCount,
+		Gas:          p.filling.gas,
+		Bytes:        p.filling.usage.bytes,
+		BackPressure: p.filling.pressure,
 	}
 	if oldest := p.index.arrivals.Front(); oldest != nil {
 		s.Oldest = max(0, now.Sub(oldest.Value.(*entry).added))

@@ -53,7 +53,8 @@ func OpenNote(path string, log *slog.Logger) (*Note, error) {
 		}
 	case says == trying:
 		n.blamed = &id
-		log.Error("the process has ended twice while contracts ran, the last time in a transaction, which is dropped", "transaction", id)
+		log.Error("the process has ended twice while contracts ran, the last time in a transaction, which is dropped",
+			"transaction", id)
 		fallthrough
 	case says == building:
 		n.careful = carefulBlocks

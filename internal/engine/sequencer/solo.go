@@ -79,7 +79,8 @@ type request struct {
 }
 
 // New returns an engine that signs with key, and tries nothing that book sets aside. Run starts it.
-func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.PrivateKey, clock Clock, blockTime time.Duration) *Solo {
+func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.PrivateKey, clock Clock,
+	blockTime time.Duration) *Solo {
 	return &Solo{
 		paces:     paces{},
 		book:      book,
@@ -336,9 +337,11 @@ func (s *Solo) Status() Status {
 	case !params.Known(p.Version):
 		return Status{Halted, fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)}
 	case p.Producer != s.key.PublicKey():
-		return Status{Holding, fmt.Sprintf("the chain's producer is %s, and the key of this node is that of %s", types.Account(p.Producer), types.Account(s.key.PublicKey()))}
+		return Status{Holding, fmt.Sprintf("the chain's producer is %s, and the key of this node is that of %s",
+			types.Account(p.Producer), types.Account(s.key.PublicKey()))}
 	case s.signed.Height > tip.Header.Header.Height:
-		return Status{Holding, fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: the missing blocks are needed first",
+		return Status{Holding, fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: "+
+			"the missing blocks are needed first",
 			s.signed.Height, s.signed.Hash, tip.Header.Header.Height)}
 	default:
 		return Status{State: Producing}

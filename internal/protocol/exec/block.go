@@ -20,7 +20,8 @@ func ReadParameters(r state.Reader) (types.Parameters, error) {
 // Execute executes a block's transactions in order on the parent's state. header gives the timestamp and what the
 // result is compared with: every field but the state root must equal what execution derives. p are the parameters in
 // the parent's state. The signature is not checked here.
-func Execute(p types.Parameters, parent types.Header, reader state.Reader, header types.Header, txs []*types.VerifiedTx, machine Machine) (Result, error) {
+func Execute(p types.Parameters, parent types.Header, reader state.Reader, header types.Header,
+	txs []*types.VerifiedTx, machine Machine) (Result, error) {
 	seed, err := Seed(parent, p, header.Timestamp)
 	if err != nil {
 		return Result{}, err

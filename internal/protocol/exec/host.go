@@ -191,7 +191,8 @@ func (i *invocation) setOutput(price uint64, exit vm.Exit) (vm.Exit, error) {
 }
 
 func (i *invocation) emit(price uint64) (vm.Exit, error) {
-	namePointer, nameLen, topicsPointer, topicCount, dataPointer, dataLen := i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), i.u32(5)
+	namePointer, nameLen, topicsPointer := i.u32(0), i.u32(1), i.u32(2)
+	topicCount, dataPointer, dataLen := i.u32(3), i.u32(4), i.u32(5)
 	bytes := uint64(nameLen) + 32*uint64(topicCount) + uint64(dataLen)
 	if !i.gas.Take(price + uint64(schedule.EmitByte)*bytes + copies(bytes)) {
 		return vm.OutOfGas, nil

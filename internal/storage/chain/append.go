@@ -169,7 +169,8 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 }
 
 // putCodes writes the codes that the store does not have, and returns the sizes that are to be written.
-func (v *view) putCodes(b *kv.Batch, h types.Height, codes map[types.CodeHash][]byte) (map[types.CodeHash]codeSize, error) {
+func (v *view) putCodes(b *kv.Batch, h types.Height,
+	codes map[types.CodeHash][]byte) (map[types.CodeHash]codeSize, error) {
 	sizes := make(map[types.CodeHash]codeSize, len(codes))
 	for hash, code := range codes {
 		known, err := has(v.snapshot, tableCodeSizes.key(hash[:]))

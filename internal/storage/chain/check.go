@@ -88,7 +88,9 @@ func (c *checker) run() error {
 		c.surplusRows, c.holders, c.leaves,
 	}
 	if c.view.stateless {
-		parts = []func() error{c.strayRows, c.countRows, c.noState, c.codesThemselves, c.codeSizes, c.blocks, c.codesOfBlocks, c.surplusRows}
+		parts = []func() error{
+			c.strayRows, c.countRows, c.noState, c.codesThemselves, c.codeSizes, c.blocks, c.codesOfBlocks, c.surplusRows,
+		}
 	}
 	for _, part := range parts {
 		if err := part(); err != nil {
@@ -192,7 +194,8 @@ func (c *checker) witnesses() error {
 func (c *checker) metaRows() error {
 	known := map[string]bool{
 		string(keyFormat): true, string(keySchedule): true, string(keyGenesis): true, string(keyHead): true,
-		string(keyOldest): true, string(keyWitnessBytes): true, string(keyHalfPruned): true, string(keyArchive): true, string(keyStateless): true,
+		string(keyOldest): true, string(keyWitnessBytes): true, string(keyHalfPruned): true,
+		string(keyArchive): true, string(keyStateless): true,
 	}
 	lower, upper := tableMeta.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {

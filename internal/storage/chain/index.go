@@ -95,7 +95,8 @@ func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]
 func (s *Store) Recent(limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		_, upper := tableTransactions.bounds()
-		return newestFirst(v.snapshot, tableTransactions.atHeight(v.oldest), upper, limit, (*kv.Iter).Last, func(key, row []byte) ([]Position, error) {
+		lower := tableTransactions.atHeight(v.oldest)
+		return newestFirst(v.snapshot, lower, upper, limit, (*kv.Iter).Last, func(key, row []byte) ([]Position, error) {
 			if len(key) != 1+8+4 {
 				return nil, fmt.Errorf("%w: key %x has %d bytes, not 13", ErrCorrupt, key, len(key))
 			}
