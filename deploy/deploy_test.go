@@ -249,10 +249,10 @@ func TestQueriesAskForWhatIsExported(t *testing.T) {
 	checkDocumented(t, exported)
 }
 
-// checkDocumented compares the operators' page with what is exported: every metric and alert, and no other.
+// checkDocumented compares the page of settings and metrics with what is exported: every metric and alert, and no other.
 func checkDocumented(t *testing.T, exported map[string][]string) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/operators.md")
+	page, err := os.ReadFile("../docs/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,18 +268,18 @@ func checkDocumented(t *testing.T, exported map[string][]string) {
 		}
 		names[name] = true
 		if strings.HasPrefix(name, "cairn_") && !described[name] {
-			t.Errorf("docs/operators.md does not describe %s", name)
+			t.Errorf("docs/settings.md does not describe %s", name)
 		}
 	}
 	for name := range described {
 		if !names[name] {
-			t.Errorf("docs/operators.md describes %s, which is not exported", name)
+			t.Errorf("docs/settings.md describes %s, which is not exported", name)
 		}
 	}
 	for _, group := range readRules(t).Groups {
 		for _, rule := range group.Rules {
 			if !strings.Contains(string(page), "`"+rule.Alert+"`") {
-				t.Errorf("docs/operators.md does not name the alert %s", rule.Alert)
+				t.Errorf("docs/settings.md does not name the alert %s", rule.Alert)
 			}
 		}
 	}

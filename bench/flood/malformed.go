@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The node's bounds that the attacks go to, from docs/operators.md and docs/json-rpc.md.
+// The node's bounds that the attacks go to, from docs/settings.md and docs/applications.md.
 const (
 	maxBody  = 5 << 20
 	maxBatch = 1000

@@ -23,6 +23,26 @@ func TestSourcesFollowTheTable(t *testing.T) {
 	}
 }
 
+func TestEveryAllowanceIsNeeded(t *testing.T) {
+	stale, err := CheckAllowances(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stale {
+		t.Error(s)
+	}
+	// Of a tree with one file all that the table allows its package is stale but what the file imports.
+	stale, err = CheckAllowances(fstest.MapFS{"crypto/x.go": {Data: []byte("package crypto")}})
+	if err != nil || !slices.Contains(stale, "rows: nobody needs that crypto allows crypto/bip340") {
+		t.Errorf("got %q, %v", stale, err)
+	}
+	used := fstest.MapFS{"crypto/x.go": {Data: []byte("package crypto\nimport _ \"" + module + "/crypto/bip340\"")}}
+	stale, err = CheckAllowances(used)
+	if err != nil || slices.ContainsFunc(stale, func(s string) bool { return strings.HasPrefix(s, "rows: nobody needs that crypto ") }) {
+		t.Errorf("got %q, %v", stale, err)
+	}
+}
+
 func TestPlantedViolationsAreFound(t *testing.T) {
 	for _, tc := range []struct{ name, file, source, want string }{
 		{"an import that points upwards", "internal/protocol/exec/x.go",
@@ -33,6 +53,8 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 			"package client\nimport _ \"" + module + "/internal/node\"", "may not import internal/node"},
 		{"an unknown package", "internal/surprise/x.go", "package surprise", "has no row"},
 		{"a name that says nothing", "internal/utils/x.go", "package utils", "says nothing"},
+		{"a clock in a verifier", "internal/proof/merkle/x.go", "package merkle\nimport _ \"time\"", "may not import time"},
+		{"a goroutine in a verifier", "crypto/bip340/x.go", "package bip340\nfunc f() { go f() }", "no goroutine"},
 		{"a clock in the protocol", "internal/protocol/fees/x.go", "package fees\nimport _ \"time\"", "may not import time"},
 		{"randomness in the protocol", "types/x.go", "package types\nimport _ \"math/rand/v2\"", "may not import math/rand/v2"},
 		{"the network in the protocol", "codec/x.go", "package codec\nimport _ \"net/http\"", "may not import net/http"},

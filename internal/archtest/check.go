@@ -15,8 +15,58 @@ import (
 // Check reads every Go file of a source tree and lists where it breaks the table, in the order of the files. Sources
 // are parsed here and not by a tool in another process: the test cache does not see files that such a tool reads.
 func Check(tree fs.FS) ([]string, error) {
+	problems, _, err := check(tree)
+	return problems, err
+}
+
+// CheckAllowances lists what the table allows and no file of a source tree needs: an import of a row that no source makes, one
+// of testRows that no test makes, an importer of a shared module or an exception that is none.
+func CheckAllowances(tree fs.FS) ([]string, error) {
+	_, u, err := check(tree)
+	if err != nil {
+		return nil, err
+	}
+	var stale []string
+	for table, allowed := range map[string]map[string][]string{
+		"rows": rows, "testRows": testRows, "sharedModules": sharedModules, "exceptions": exceptions,
+	} {
+		for key, patterns := range allowed {
+			for _, pattern := range patterns {
+				if table == "rows" && !u.sources[key] {
+					continue // a package of tests alone
+				}
+				if !u.used[allowance{table, key, pattern}] {
+					stale = append(stale, fmt.Sprintf("%s: nobody needs that %s allows %s", table, key, pattern))
+				}
+			}
+		}
+	}
+	slices.Sort(stale)
+	return stale, nil
+}
+
+// allowance is a pattern of one of the tables, under its key there.
+type allowance struct{ table, key, pattern string }
+
+// uses are what a tree's files needed of the tables.
+type uses struct {
+	used      map[allowance]bool
+	sources   map[string]bool     // packages with a file that is no test
+	importers map[string][]string // of other modules' packages
+}
+
+// allows tells whether patterns have the package, and notes the first that has.
+func (u *uses) allows(table, key string, patterns []string, pkg string) bool {
+	i := slices.IndexFunc(patterns, func(pattern string) bool { return matches([]string{pattern}, pkg) })
+	if i >= 0 {
+		u.used[allowance{table, key, patterns[i]}] = true
+	}
+	return i >= 0
+}
+
+func check(tree fs.FS) ([]string, *uses, error) {
 	var problems []string
-	importers := map[string][]string{}
+	u := &uses{map[allowance]bool{}, map[string]bool{}, map[string][]string{}}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -30,14 +80,14 @@ func Check(tree fs.FS) ([]string, error) {
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		found, err := checkFile(tree, name, importers)
+		found, err := u.checkFile(tree, name)
 		problems = append(problems, found...)
 		return err
 	})
-	return append(problems, checkImporters(importers)...), err
+	return append(problems, u.checkImporters()...), u, err
 }
 
-func checkFile(tree fs.FS, name string, importers map[string][]string) (problems []string, err error) {
+func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error) {
 	source, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return nil, err
@@ -59,6 +109,7 @@ func checkFile(tree fs.FS, name string, importers map[string][]string) (problems
 		report(file.Package, "package name %s says nothing about what is inside", path.Base(pkg))
 	}
 	strict := matches(deterministic, pkg) && !isTest
+	u.sources[pkg] = u.sources[pkg] || !isTest
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -68,14 +119,17 @@ func checkFile(tree fs.FS, name string, importers map[string][]string) (problems
 		switch own = strings.TrimPrefix(own, "/"); {
 		case strings.HasPrefix(pkg, "internal/engine/") && matches(wire, own):
 			report(spec.Pos(), "%s is part of the engine and may not import %s", pkg, own)
-		case isOwn && own == pkg, isOwn && matches(row, own), isOwn && isTest && (own == "internal/testkit" || matches(testRows[pkg], own)):
+		case isOwn && own == pkg, isOwn && isTest && own == "internal/testkit":
+		case isOwn && isTest && matches(row, own):
+		case isOwn && isTest && u.allows("testRows", pkg, testRows[pkg], own):
+		case isOwn && !isTest && u.allows("rows", pkg, row, own):
 		case isOwn:
 			report(spec.Pos(), "%s may not import %s", pkg, own)
-		case strict && matches(bannedImports, imported):
+		case strict && matches(bannedImports, imported) && !u.allows("exceptions", pkg, exceptions[pkg], imported):
 			report(spec.Pos(), "%s is deterministic and may not import %s", pkg, imported)
 		case strings.Contains(strings.Split(imported, "/")[0], ".") && !isTest:
-			if !slices.Contains(importers[imported], pkg) {
-				importers[imported] = append(importers[imported], pkg)
+			if !slices.Contains(u.importers[imported], pkg) {
+				u.importers[imported] = append(u.importers[imported], pkg)
 			}
 		}
 	}
@@ -107,10 +161,12 @@ func checkDeterminism(file *ast.File, report func(token.Pos, string, ...any)) {
 }
 
 // checkImporters reports modules that more than one package imports, where the table does not say so.
-func checkImporters(importers map[string][]string) (problems []string) {
-	for _, imported := range sorted(importers) {
-		by := importers[imported]
-		surplus := slices.DeleteFunc(slices.Clone(by), func(p string) bool { return matches(sharedModules[imported], p) })
+func (u *uses) checkImporters() (problems []string) {
+	for _, imported := range sorted(u.importers) {
+		by := u.importers[imported]
+		surplus := slices.DeleteFunc(slices.Clone(by), func(p string) bool {
+			return u.allows("sharedModules", imported, sharedModules[imported], p)
+		})
 		if len(by) > 1 && len(surplus) > 0 {
 			problems = append(problems, fmt.Sprintf("%s is imported by %s: one package each", imported, strings.Join(by, ", ")))
 		}

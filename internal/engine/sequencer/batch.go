@@ -18,7 +18,7 @@ const (
 	// onDemandTime is what a batch may take where blocks have no interval.
 	onDemandTime = 10 * time.Second
 	// A transaction that is tried again has graceTime, and graceGas for each gas of its limit. That is some ten times
-	// what gas may take (RATIONALE.md, "Execution"), because the machine may have other work.
+	// what gas may take (docs/rationale/execution.md), because the machine may have other work.
 	graceTime = time.Second
 	graceGas  = 10 * time.Nanosecond
 	// maxFaulty is how many codes the engine may fail on before the block is closed.

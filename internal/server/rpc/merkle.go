@@ -31,7 +31,7 @@ func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (pro
 	return proof, aboveHead(err, head)
 }
 
-// newProof renders a Merkle proof (docs/state.md, "Merkle proof").
+// newProof renders a Merkle proof (docs/protocol.md, "State tree and proofs").
 func newProof(p ledger.KeyProof) api.AccountProof {
 	proof := api.AccountProof{
 		Height: p.Height, StateRoot: p.StateRoot, Key: p.Key, Siblings: make([]types.StateRoot, len(p.Merkle.Siblings)),
