@@ -105,13 +105,13 @@ if [ "$(id -u)" = 0 ]; then
 	mkdir "$t/system"
 	unshare --mount sh -eu -c '
 		mount -t tmpfs tmpfs "$1"
-		mkdir "$1/upper" "$1/work" "$1/root"
-		mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
-		cp "$2" "$1/root/cairn.deb"
-		chroot "$1/root" dpkg -i /cairn.deb
-		chroot "$1/root" /usr/bin/cairn version
-		chroot "$1/root" dpkg -r cairn
-		[ ! -e "$1/root/usr/bin/cairn" ]
+		mkdir "$1/upper" "$1/work" "$1/merged"
+		mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/merged"
+		cp "$2" "$1/merged/cairn.deb"
+		chroot "$1/merged" dpkg -i /cairn.deb
+		chroot "$1/merged" /usr/bin/cairn version
+		chroot "$1/merged" dpkg -r cairn
+		[ ! -e "$1/merged/usr/bin/cairn" ]
 	' sh "$t/system" "$t/first/$name.deb" >"$t/said" 2>&1 || fail "the package cannot be installed: $(cat "$t/said")"
 fi
 
