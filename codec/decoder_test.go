@@ -136,7 +136,8 @@ func TestErrorSticks(t *testing.T) {
 	d.Fail(errors.New("a later one"))
 	fixed := []byte{5, 5}
 	d.Fixed(fixed)
-	if d.U8() != 0 || d.U16() != 0 || d.U32() != 0 || d.U64() != 0 || d.Option() || d.Variant(1) != 0 || d.Variant8(1) != 0 {
+	if d.U8() != 0 || d.U16() != 0 || d.U32() != 0 || d.U64() != 0 || d.Option() || d.Variant(1) != 0 ||
+		d.Variant8(1) != 0 {
 		t.Error("a read after an error gives something")
 	}
 	if d.Length(9, 1) != 0 || d.Bytes(9) != nil || d.String(9) != "" || !bytes.Equal(fixed, []byte{5, 5}) {

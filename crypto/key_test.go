@@ -249,7 +249,8 @@ func TestTapTweakVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tweaked.Bytes() != bip.Unhex32(t, v.TweakedPrivateKey) || tweaked.PublicKey() != bip.Unhex32(t, v.TweakedPublicKey) {
+	if tweaked.Bytes() != bip.Unhex32(t, v.TweakedPrivateKey) ||
+		tweaked.PublicKey() != bip.Unhex32(t, v.TweakedPublicKey) {
 		t.Errorf("tweaked key %x, public %x", tweaked.Bytes(), tweaked.PublicKey())
 	}
 	if got := bech32m.EncodeAddress("bc", tweaked.PublicKey()); got != v.Address {

@@ -1,6 +1,6 @@
-// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do: words (BIP-39), a tree of keys (BIP-32) and the
-// path of a single key's taproot output in it (BIP-86). What signs and verifies is in package crypto, which programs that
-// need no mnemonic import alone.
+// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do: words (BIP-39), a tree of keys (BIP-32)
+// and the path of a single key's taproot output in it (BIP-86). What signs and verifies is in package crypto, which
+// programs that need no mnemonic import alone.
 package wallet
 
 import (

@@ -82,7 +82,12 @@ func of(m map[types.Account]*series, a types.Account) *series {
 }
 
 func newHistory(dir string) (*history, error) {
-	h := &history{dir: dir, balances: map[types.Account]*series{}, nonces: map[types.Account]*series{}, tokens: map[types.Account]*series{}}
+	h := &history{
+		dir:      dir,
+		balances: map[types.Account]*series{},
+		nonces:   map[types.Account]*series{},
+		tokens:   map[types.Account]*series{},
+	}
 	var allocations []types.Allocation
 	for i := range people + 1 {
 		key, err := crypto.NewPrivateKey(sha256.Sum256(fmt.Appendf(nil, "history %d", i)))
@@ -133,7 +138,11 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 	}
 	owner := h.keys[0]
 	h.token = types.NewContractID(types.Account(owner.PublicKey()), 0)
-	deploy := types.Deploy{Name: "token", Code: code, InitArgs: fmt.Appendf(nil, `{"name":"T","symbol":"T","decimals":0,"initialSupply":%d}`, tokenSupply)}
+	deploy := types.Deploy{
+		Name:     "token",
+		Code:     code,
+		InitArgs: fmt.Appendf(nil, `{"name":"T","symbol":"T","decimals":0,"initialSupply":%d}`, tokenSupply),
+	}
 	if err := h.block(l, []step{h.step(owner, 60_000_000, deploy, func(at types.Height) {
 		of(h.tokens, types.Account(owner.PublicKey())).set(at, tokenSupply)
 	})}); err != nil {
@@ -166,8 +175,14 @@ func (h *history) step(from crypto.PrivateKey, gas types.Gas, payload types.Payl
 	account := types.Account(from.PublicKey())
 	nonce := of(h.nonces, account)
 	tx, err := types.Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: account, Nonce: nonce.last(), GasLimit: gas, MaxFeePerGas: maxFee,
-		MaxPriorityFeePerGas: 2, Payload: payload,
+		Version:              types.TransactionVersion,
+		ChainID:              chainID,
+		Sender:               account,
+		Nonce:                nonce.last(),
+		GasLimit:             gas,
+		MaxFeePerGas:         maxFee,
+		MaxPriorityFeePerGas: 2,
+		Payload:              payload,
 	}, from, [32]byte{})
 	nonce.set(h.head+1, nonce.last()+1)
 	return step{account, tx, err, apply}
@@ -203,7 +218,9 @@ func (h *history) block(l *ledger.Ledger, steps []step) error {
 		}
 		txs[i] = s.tx
 	}
-	made, err := l.Build(ledger.Batch{Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifySignatures(types.NewTxs(txs...))}},
+	made, err := l.Build(ledger.Batch{
+		Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifySignatures(types.NewTxs(txs...))},
+	},
 		func(hash types.BlockHash) (types.Signature, error) { return h.producer.Sign(hash[:], [32]byte{}) })
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command history measures queries of past states: it makes a chain with a model that keeps every state, runs a node over
-// it, asks for values at random heights, holds each answer to the model, and writes a table in Markdown.
+// Command history measures queries of past states: it makes a chain with a model that keeps every state, runs a node
+// over it, asks for values at random heights, holds each answer to the model, and writes a table in Markdown.
 package main
 
 import (
@@ -34,12 +34,22 @@ func main() {
 		if err != nil {
 			return err
 		}
-		err = measure(ctx, work, *blocks, *perBlock, *queries, *token, []string{*binary, "node", "--rpc-addr", *rpc, "--admin-addr", *admin})
+		err = measure(
+			ctx,
+			work,
+			*blocks,
+			*perBlock,
+			*queries,
+			*token,
+			[]string{*binary, "node", "--rpc-addr", *rpc, "--admin-addr", *admin},
+		)
 		return errors.Join(err, os.RemoveAll(work))
 	})
 }
 
-func measure(ctx context.Context, dir string, blocks, perBlock, queries int, token string, command []string) (err error) {
+func measure(
+	ctx context.Context, dir string, blocks, perBlock, queries int, token string, command []string,
+) (err error) {
 	h, err := newHistory(filepath.Join(dir, "chain"))
 	if err != nil {
 		return err
@@ -53,7 +63,11 @@ func measure(ctx context.Context, dir string, blocks, perBlock, queries int, tok
 		return err
 	}
 	// A node that makes no block meanwhile.
-	n, err := program.Serve(ctx, program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "24h", "--json")}, filepath.Join(dir, "ready.json"))
+	n, err := program.Serve(
+		ctx,
+		program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "24h", "--json")},
+		filepath.Join(dir, "ready.json"),
+	)
 	if err != nil {
 		return err
 	}
@@ -63,7 +77,8 @@ func measure(ctx context.Context, dir string, blocks, perBlock, queries int, tok
 		return err
 	}
 	defer c.Close()
-	fmt.Printf("| %d blocks of %d transactions, %d queries each | median ms | 99 %% ms | slowest ms | wrong |\n|---|---:|---:|---:|---:|\n", blocks, perBlock, queries)
+	fmt.Printf("| %d blocks of %d transactions, %d queries each | median ms | 99 %% ms | slowest ms | wrong "+
+		"|\n|---|---:|---:|---:|---:|\n", blocks, perBlock, queries)
 	for _, k := range h.kinds() {
 		if err := k.run(ctx, c, h, queries); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
@@ -89,7 +104,9 @@ func (h *history) kinds() []kind {
 			got, err := c.Nonce(ctx, a, api.NonceRef{Block: api.AtHeight(at)})
 			return got == of(h.nonces, a).at(at), err
 		}},
-		{name: "token balance by view call", ask: func(ctx context.Context, c *client.Client, a types.Account, at types.Height) (bool, error) {
+		{name: "token balance by view call", ask: func(
+			ctx context.Context, c *client.Client, a types.Account, at types.Height,
+		) (bool, error) {
 			got, err := c.View(ctx, h.token, "balanceOf", fmt.Appendf(nil, `{"address":%q}`, a), api.AtHeight(max(at, 1)))
 			return string(got) == fmt.Sprint(of(h.tokens, a).at(max(at, 1))), err
 		}},
@@ -101,7 +118,9 @@ func (h *history) kinds() []kind {
 			got, err := c.BlockByNumber(ctx, api.AtHeight(at), false)
 			return got != nil && got.Height == at, err
 		}},
-		{name: "proof of an account, of the last 1,000 blocks", last: 1000, ask: func(ctx context.Context, c *client.Client, a types.Account, at types.Height) (bool, error) {
+		{name: "proof of an account, of the last 1,000 blocks", last: 1000, ask: func(
+			ctx context.Context, c *client.Client, a types.Account, at types.Height,
+		) (bool, error) {
 			got, err := c.AccountProof(ctx, a, api.AtHeight(at))
 			return got.Height == at && (got.Value != nil) == (of(h.balances, a).at(at) > 0), err
 		}},
@@ -131,7 +150,14 @@ func (k kind) run(ctx context.Context, c *client.Client, h *history, queries int
 	}
 	slices.Sort(took)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	fmt.Printf("| %s | %.2f | %.2f | %.2f | %d |\n", k.name, ms(took[queries/2]), ms(took[queries*99/100]), ms(took[queries-1]), wrong)
+	fmt.Printf(
+		"| %s | %.2f | %.2f | %.2f | %d |\n",
+		k.name,
+		ms(took[queries/2]),
+		ms(took[queries*99/100]),
+		ms(took[queries-1]),
+		wrong,
+	)
 	if wrong > 0 {
 		return fmt.Errorf("%d of %d answers are not the model's", wrong, queries)
 	}

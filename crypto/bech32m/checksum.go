@@ -130,8 +130,8 @@ func splitBech32(s string) (hrp, data string, err error) {
 	return s[:separator], s[separator+1:], nil
 }
 
-// badCharacter says what keeps the characters of s from being a bech32 string's: the first that is not printable, or one of
-// another case than those before.
+// badCharacter says what keeps the characters of s from being a bech32 string's: the first that is not printable, or
+// one of another case than those before.
 func badCharacter(s string) error {
 	var seen byte
 	for i := range len(s) {

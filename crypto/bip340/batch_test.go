@@ -95,7 +95,10 @@ func TestVerifyBatchSizes(t *testing.T) { withVerifiers(t, testVerifyBatchSizes)
 
 func testVerifyBatchSizes(t *testing.T) {
 	all := signedMessages(t, maxBatch+2)
-	for _, n := range []int{0, 1, 2, 3, minBatch - 1, minBatch, minBisect - 1, minBisect, 64, 65, 66, 511, 512, maxBatch, maxBatch + 1, maxBatch + 2} {
+	for _, n := range []int{
+		0, 1, 2, 3, minBatch - 1, minBatch, minBisect - 1, minBisect, 64, 65, 66, 511, 512, maxBatch, maxBatch + 1,
+		maxBatch + 2,
+	} {
 		valid := VerifyBatch(all[:n])
 		if len(valid) != n {
 			t.Fatalf("%d items give %d answers", n, len(valid))

@@ -99,8 +99,8 @@ func verifyChunkInLanes(items []SignedMessage) []bool {
 }
 
 // allValid says whether all signatures are valid, by one sum. If one is not, it says so but with probability 2^-128 for
-// each batch that somebody forms and hashes: the coefficients are a hash of all items ([lanes.Coefficient]). It may say so also
-// where all are valid.
+// each batch that somebody forms and hashes: the coefficients are a hash of all items ([lanes.Coefficient]). It may say
+// so also where all are valid.
 func allValid(items []SignedMessage) bool {
 	equations := make([]lanes.Equation, len(items))
 	coefficients := make([]lanes.Coefficient, len(items))
@@ -110,13 +110,15 @@ func allValid(items []SignedMessage) bool {
 			return false
 		}
 		digest := derive(seed, i)
-		coefficients[i] = lanes.Coefficient{U: binary.LittleEndian.Uint64(digest[:]), V: binary.LittleEndian.Uint64(digest[8:])}
+		coefficients[i] = lanes.Coefficient{
+			U: binary.LittleEndian.Uint64(digest[:]), V: binary.LittleEndian.Uint64(digest[8:]),
+		}
 	}
 	return lanes.AllHold(equations, coefficients)
 }
 
-// verifyLanes sets valid for at most as many items as there are lanes. Lanes without an item, or with one whose s is too
-// large, have the equation of zeros, which is no point's.
+// verifyLanes sets valid for at most as many items as there are lanes. Lanes without an item, or with one whose s is
+// too large, have the equation of zeros, which is no point's.
 func verifyLanes(valid []bool, items []SignedMessage) {
 	var equations [lanes.Count]lanes.Equation
 	for i := range items {

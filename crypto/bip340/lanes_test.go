@@ -116,7 +116,9 @@ func TestVerifyWithKeysOfSmallSecrets(t *testing.T) {
 func testVerifyWithKeysOfSmallSecrets(t *testing.T) {
 	order := fr.Modulus()
 	lambda, _ := new(big.Int).SetString("5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72", 16)
-	secrets := []*big.Int{lambda, new(big.Int).Sub(order, lambda), new(big.Int).Sub(order, big.NewInt(1)), new(big.Int).Lsh(big.NewInt(1), 248)}
+	secrets := []*big.Int{
+		lambda, new(big.Int).Sub(order, lambda), new(big.Int).Sub(order, big.NewInt(1)), new(big.Int).Lsh(big.NewInt(1), 248),
+	}
 	for i := int64(1); i <= 9; i++ {
 		secrets = append(secrets, big.NewInt(i))
 	}

@@ -9,8 +9,8 @@ import (
 	"lukechampine.com/blake3"
 )
 
-// Keccak256 is Keccak with 256 bits and the padding 01 of the competition's submission, as Ethereum hashes; SHA3-256 has
-// another padding.
+// Keccak256 is Keccak with 256 bits and the padding 01 of the competition's submission, as Ethereum hashes; SHA3-256
+// has another padding.
 func Keccak256(b []byte) (digest [32]byte) {
 	h := sha3.NewLegacyKeccak256()
 	h.Write(b)

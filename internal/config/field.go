@@ -97,4 +97,5 @@ func (f field) register(flags *pflag.FlagSet) {
 	case *time.Duration:
 		flags.DurationVar(value, f.name, *value, f.usage)
 	}
+	_ = flags.SetAnnotation(f.name, isSetting, nil) // it is there
 }

@@ -22,9 +22,11 @@ var ErrBadSetting = errors.New("bad setting")
 type Sources struct {
 	// Flags are the command's flags; those that were given on the command line count. Nil: none.
 	Flags *pflag.FlagSet
-	// Env is the prefix of the environment variables, such as "CAIRN_". Empty: none are read. A variable with the
-	// prefix that names no setting is left alone: other programs and commands may use it.
+	// Env is the prefix of the environment variables, such as "CAIRN_". Empty: none are read.
 	Env string
+	// Known are the settings of all of the program's commands. A variable with the prefix that names none of them, nor one
+	// of these settings, is an error. Nil: such a variable is left alone.
+	Known []string
 	// Environ lists the environment as os.Environ does. Nil: os.Environ.
 	Environ func() []string
 	// File is the path of a TOML file. Empty: none. A key in it that names no setting is an error.
@@ -104,7 +106,12 @@ func (s Sources) layers(fields []field) ([]layer, error) {
 		if environ == nil {
 			environ = os.Environ
 		}
-		if err := values.Load(env.Provider(".", env.Opt{Prefix: s.Env, TransformFunc: transform, EnvironFunc: environ}), nil); err != nil {
+		if err := s.checkVariables(fields, environ()); err != nil {
+			return nil, err
+		}
+		if err := values.Load(
+			env.Provider(".", env.Opt{Prefix: s.Env, TransformFunc: transform, EnvironFunc: environ}), nil,
+		); err != nil {
 			return nil, fmt.Errorf("settings in the environment: %w", err)
 		}
 		layers = append(layers, layer{values, func(name string) string { return Variable(s.Env, name) }})

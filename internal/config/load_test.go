@@ -61,8 +61,14 @@ func TestPrecedence(t *testing.T) {
 		{"default", nil, nil, "", "http://default"},
 		{"file", nil, nil, `rpc-url = "http://file"`, "http://file"},
 		{"environment", nil, []string{"CAIRN_RPC_URL=http://env"}, `rpc-url = "http://file"`, "http://env"},
-		{"flag", []string{"--rpc-url", "http://flag"}, []string{"CAIRN_RPC_URL=http://env"}, `rpc-url = "http://file"`, "http://flag"},
-		{"flag with the default's value", []string{"--rpc-url", "http://default"}, []string{"CAIRN_RPC_URL=http://env"}, "", "http://default"},
+		{
+			"flag", []string{"--rpc-url", "http://flag"}, []string{"CAIRN_RPC_URL=http://env"}, `rpc-url = "http://file"`,
+			"http://flag",
+		},
+		{
+			"flag with the default's value", []string{"--rpc-url", "http://default"}, []string{"CAIRN_RPC_URL=http://env"}, "",
+			"http://default",
+		},
 		{"empty variable", nil, []string{"CAIRN_RPC_URL="}, `rpc-url = "http://file"`, ""},
 		{"another program's variable", nil, []string{"RPC_URL=http://env", "CAIRN_RPC=x"}, "", "http://default"},
 	}
@@ -100,7 +106,8 @@ func TestEveryKindFromEverySource(t *testing.T) {
 		settings := defaults()
 		variables := environ("CAIRN_RPC_URL=http://x", "CAIRN_UPSTREAM=a,b", "CAIRN_EPHEMERAL=true", "CAIRN_ACCOUNTS=-3",
 			"CAIRN_CHAIN_ID=9223372036854775807", "CAIRN_BLOCK_TIME=1.5s")
-		if err := Load(settings, Sources{Env: "CAIRN_", Environ: variables}); err != nil || !reflect.DeepEqual(settings, want) {
+		if err := Load(settings, Sources{Env: "CAIRN_", Environ: variables}); err != nil ||
+			!reflect.DeepEqual(settings, want) {
 			t.Errorf("%+v, %v", settings, err)
 		}
 	})
@@ -156,6 +163,29 @@ func TestBadSettings(t *testing.T) {
 				t.Errorf("the error has several lines: %q", err)
 			}
 		})
+	}
+}
+
+// A variable that names no setting of any command is an error that names the nearest; of what others set nothing is
+// said.
+func TestMisspeltVariables(t *testing.T) {
+	for variable, want := range map[string]string{
+		"CAIRN_RPC_ULR=x":            "is CAIRN_RPC_URL meant?",
+		"CAIRN_RPCURL=x":             "is CAIRN_RPC_URL meant?",
+		"CAIRN_RETENTON=5":           "is CAIRN_RETENTION meant?", // of another command
+		"CAIRN_SOMETHING_ELSE=x":     "CAIRN_SOMETHING_ELSE: there is no such setting",
+		"CAIRN_=x":                   "no such setting",
+		"CAIRN_RETENTION=5":          "",
+		"CAIRN_RPC_URL=http://x":     "",
+		"CAIRN_SERVICE_HOST=1.2.3.4": "",
+		"CAIRN_PORT_8777_TCP=x":      "",
+		"CAIRO_RPC_ULR=x":            "",
+	} {
+		err := Load(defaults(), Sources{Env: "CAIRN_", Environ: environ(variable), Known: []string{"retention", "data-dir"}})
+		if want == "" && err != nil ||
+			want != "" && (!errors.Is(err, ErrBadSetting) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", variable, err, want)
+		}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Kernels choose the process's code of the two costliest computations, each empty for the fastest that the processor has.
-// All choices give the same results.
+// Kernels choose the process's code of the two costliest computations, each empty for the fastest that the processor
+// has. All choices give the same results.
 type Kernels struct {
 	Hash      string // of the state: avx512, avx512bw, avx2 or scalar
 	Signature string // verification: avx512 or portable

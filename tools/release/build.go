@@ -38,12 +38,26 @@ func (t target) binary() string {
 func (r *release) build(ctx context.Context, t target) (program, error) {
 	p := program{target: t, path: filepath.Join(r.work, t.os+"-"+t.arch, t.binary())}
 	const set = " -X github.com/cairn-chain/cairn/internal/build."
-	flags := "-s -w -buildid=" + set + "version=" + r.version + set + "commit=" + r.commit + set + "date=" + r.time.Format(time.RFC3339)
+	flags := "-s -w -buildid=" + set + "version=" + r.version + set + "commit=" + r.commit + set + "date=" +
+		r.time.Format(time.RFC3339)
 	self, err := os.Executable()
 	if err != nil {
 		return p, err
 	}
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-toolexec", `"`+self+`" `+asTool, "-ldflags", flags, "-o", p.path, "./cmd/cairn")
+	command := exec.CommandContext(
+		ctx,
+		"go",
+		"build",
+		"-trimpath",
+		"-buildvcs=false",
+		"-toolexec",
+		`"`+self+`" `+asTool,
+		"-ldflags",
+		flags,
+		"-o",
+		p.path,
+		"./cmd/cairn",
+	)
 	command.Dir = r.source
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+t.os, "GOARCH="+t.arch)
 	if _, err := output(command); err != nil {

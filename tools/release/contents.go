@@ -93,7 +93,9 @@ func appendLicences(text *bytes.Buffer, title, directory string) error {
 			return err
 		}
 		found = true
-		fmt.Fprintf(text, "%s\n%s, %s\n%[1]s\n\n%s\n\n", strings.Repeat("=", 100), title, entry.Name(), bytes.TrimSpace(content))
+		fmt.Fprintf(
+			text, "%s\n%s, %s\n%[1]s\n\n%s\n\n", strings.Repeat("=", 100), title, entry.Name(), bytes.TrimSpace(content),
+		)
 	}
 	if !found {
 		return fmt.Errorf("%s has no licence in %s", title, directory)
@@ -133,7 +135,14 @@ func tarredAs(files []file, at time.Time, owner int) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, f := range files {
-		header := &tar.Header{Name: f.name, Mode: f.mode, ModTime: at, Size: int64(len(f.content)), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		header := &tar.Header{
+			Name:     f.name,
+			Mode:     f.mode,
+			ModTime:  at,
+			Size:     int64(len(f.content)),
+			Typeflag: tar.TypeReg,
+			Format:   tar.FormatUSTAR,
+		}
 		if strings.HasSuffix(f.name, "/") {
 			header.Typeflag, header.Uid, header.Gid = tar.TypeDir, owner, owner
 		}

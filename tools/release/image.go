@@ -45,7 +45,9 @@ func (r *release) writeImage(programs []program) error {
 		return err
 	}
 	images.Annotations = map[string]string{v1.AnnotationRefName: r.version}
-	top, err := json.Marshal(v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{images}})
+	top, err := json.Marshal(v1.Index{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{images},
+	})
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,9 @@ func (r *release) manifest(l *layout, p program) (v1.Descriptor, error) {
 			Entrypoint:   []string{"/cairn"},
 			Cmd:          []string{"node"},
 			Volumes:      map[string]struct{}{"/data": {}},
-			Labels:       map[string]string{v1.AnnotationVersion: r.version, v1.AnnotationRevision: r.commit, v1.AnnotationLicenses: "Apache-2.0"},
+			Labels: map[string]string{
+				v1.AnnotationVersion: r.version, v1.AnnotationRevision: r.commit, v1.AnnotationLicenses: "Apache-2.0",
+			},
 		},
 		RootFS:  v1.RootFS{Type: "layers", DiffIDs: []digest.Digest{digest.FromBytes(content)}},
 		History: []v1.History{{Created: &r.time, CreatedBy: "tools/release"}},

@@ -1,6 +1,6 @@
-// Command release makes the files of a release from the sources in a directory: archives, packages for Debian and Fedora, an
-// image for containers, a list of what is inside, and the sums of all. The same commit gives the same bytes, whoever
-// makes them and wherever: times are the commit's, entries are in order, and nobody's name is in them.
+// Command release makes the files of a release from the sources in a directory: archives, packages for Debian and
+// Fedora, an image for containers, a list of what is inside, and the sums of all. The same commit gives the same bytes,
+// whoever makes them and wherever: times are the commit's, entries are in order, and nobody's name is in them.
 package main
 
 import (
@@ -131,7 +131,8 @@ func (r *release) git(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// output runs a command and returns what it printed, without the last line's end. An error has what it printed as an error.
+// output runs a command and returns what it printed, without the last line's end. An error has what it printed as an
+// error.
 func output(command *exec.Cmd) (string, error) {
 	var complaints strings.Builder
 	command.Stderr = &complaints
@@ -144,8 +145,11 @@ func output(command *exec.Cmd) (string, error) {
 
 // make makes the files, target by target.
 func (r *release) make(ctx context.Context, chosen []target, key string) error {
-	// The explorer's page of a proof verifies it: what it embeds is built before the program, and is no part of the commit.
-	if err := r.steps(ctx, r.source, []string{"sh", "proof/wasm/build.sh", "internal/server/explorer/verifier"}); err != nil {
+	// The explorer's page of a proof verifies it: what it embeds is built before the program, and is no part of the
+	// commit.
+	if err := r.steps(ctx, r.source, []string{
+		"sh", "proof/wasm/build.sh", "internal/server/explorer/verifier",
+	}); err != nil {
 		return err
 	}
 	pages, err := r.pages(ctx)

@@ -25,21 +25,25 @@ func (r *release) writePackages(p program, files []file) error {
 			return err
 		}
 		info := nfpm.WithDefaults(&nfpm.Info{
-			Name:            "cairn",
-			Platform:        "linux",
-			Arch:            p.arch,
-			Version:         r.version,
-			Section:         "net",
-			Priority:        "optional",
-			Maintainer:      "The Cairn authors <cairn@localhost>",
-			Description:     "Blockchain node with contracts in WebAssembly and a proof for every block\nOne program: the node, the prover and the tools to use them.",
+			Name:       "cairn",
+			Platform:   "linux",
+			Arch:       p.arch,
+			Version:    r.version,
+			Section:    "net",
+			Priority:   "optional",
+			Maintainer: "The Cairn authors <cairn@localhost>",
+			Description: "Blockchain node with contracts in WebAssembly and a proof for every block\nOne program: the " +
+				"node, the prover and the tools to use them.",
 			Homepage:        "https://github.com/cairn-chain/cairn",
 			License:         "Apache-2.0",
 			MTime:           r.time,
 			DisableGlobbing: true,
 			Overridables:    nfpm.Overridables{Contents: contents, Umask: 0o022, RPM: nfpm.RPM{BuildHost: "localhost"}},
 		})
-		info.Scripts = nfpm.Scripts{PostInstall: filepath.Join(r.source, "deploy", "package", "installed.sh"), PreRemove: filepath.Join(r.source, "deploy", "package", "removing.sh")}
+		info.Scripts = nfpm.Scripts{
+			PostInstall: filepath.Join(r.source, "deploy", "package", "installed.sh"),
+			PreRemove:   filepath.Join(r.source, "deploy", "package", "removing.sh"),
+		}
 		var encoded bytes.Buffer
 		if err := packager.Package(info, &encoded); err != nil {
 			return err
@@ -75,7 +79,9 @@ func (r *release) packaged(p program, format string, files []file) (nfpmfiles.Co
 		}
 		contents = append(contents, &nfpmfiles.Content{
 			Source: source, Destination: destination,
-			FileInfo: &nfpmfiles.ContentFileInfo{Owner: "root", Group: "root", Mode: os.FileMode(f.mode), MTime: r.time.Truncate(time.Second)},
+			FileInfo: &nfpmfiles.ContentFileInfo{
+				Owner: "root", Group: "root", Mode: os.FileMode(f.mode), MTime: r.time.Truncate(time.Second),
+			},
 		})
 	}
 	return contents, nil

@@ -15,7 +15,8 @@ import (
 // sumsFile has a line for each file of the release, as sha256sum writes them.
 const sumsFile = "SHA256SUMS"
 
-// writeSums writes the sums of all files, and signs them if there is a key: the signature has 64 bytes, over the whole file.
+// writeSums writes the sums of all files, and signs them if there is a key: the signature has 64 bytes, over the whole
+// file.
 func (r *release) writeSums(key string) error {
 	entries, err := os.ReadDir(r.out) // in order
 	if err != nil {

@@ -99,8 +99,8 @@ func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
 	return lifted[0]
 }
 
-// lift sets the first count elements of y to the even root of x³ + 7 in the lanes in which there is one, and returns those
-// of valid among them; the others get G.
+// lift sets the first count elements of y to the even root of x³ + 7 in the lanes in which there is one, and returns
+// those of valid among them; the others get G.
 func lift(x, y *pair, count int, valid [2]uint8) [2]uint8 {
 	var c, root, check pair
 	for k := range count {

@@ -152,7 +152,8 @@ func TestDoubleAndAdd(t *testing.T) {
 			hWant, rWant := sub(mul(value(&x, lane), Z, Z), X), sub(mul(y2, Z, Z, Z), Y)
 			checkLane(t, "h", &h, lane, hWant)
 			if active>>lane&1 == 0 {
-				if sum.X.lane(lane) != (words{}) || inPlace.X.lane(lane) != p.X.lane(lane) || inPlace.Z.lane(lane) != p.Z.lane(lane) {
+				if sum.X.lane(lane) != (words{}) || inPlace.X.lane(lane) != p.X.lane(lane) ||
+					inPlace.Z.lane(lane) != p.Z.lane(lane) {
 					t.Fatal("a lane that is not active changed")
 				}
 				continue

@@ -26,8 +26,8 @@ func Available() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA }
 //go:noescape
 func multiply(dst, x, y *element)
 
-// square sets count elements from dst on to those from x on to the power of 2^times, times > 0 and count > 0; they may be
-// the same.
+// square sets count elements from dst on to those from x on to the power of 2^times, times > 0 and count > 0; they may
+// be the same.
 //
 //go:noescape
 func square(dst, x *element, times, count int)
@@ -37,8 +37,8 @@ func square(dst, x *element, times, count int)
 //go:noescape
 func double(p *point, times int)
 
-// add sets dst, in the lanes of active, to p + (x, y), or p − (x, y) in those of negative; h gets what Z of the sum is a
-// multiple of Z of p by, in all lanes. dst and p may be the same. Where p = ±(x, y), Z and h become 0 mod p.
+// add sets dst, in the lanes of active, to p + (x, y), or p − (x, y) in those of negative; h gets what Z of the sum is
+// a multiple of Z of p by, in all lanes. dst and p may be the same. Where p = ±(x, y), Z and h become 0 mod p.
 //
 //go:noescape
 func add(dst, p *point, x, y, h *element, negative, active uint64)

@@ -81,11 +81,11 @@ func addresses(buckets *[Count]bucket) *[Count]*bucket {
 	return a
 }
 
-// AllHold says whether all equations hold: true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, a_i being the i-th coefficient.
-// If these are random, and chosen after the equations, it is true with a probability of 2^-128 at most where one does not
-// hold: the group's order is prime, so that whatever the others are, one value at most of that one's coefficient makes
-// the sum zero. It may be false though all hold: where points meet in a bucket that are equal or inverse.
-// Where the lanes are not [Available] it is false.
+// AllHold says whether all equations hold: true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, a_i being the i-th
+// coefficient. If these are random, and chosen after the equations, it is true with a probability of 2^-128 at most
+// where one does not hold: the group's order is prime, so that whatever the others are, one value at most of that one's
+// coefficient makes the sum zero. It may be false though all hold: where points meet in a bucket that are equal or
+// inverse. Where the lanes are not [Available] it is false.
 func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	if !Available() {
 		return false
@@ -200,7 +200,8 @@ func (s *sum) choose(i int, xs *pair) {
 	spread(&s.x, &s.y, &x, &y)
 }
 
-// add adds the chosen point, times a word of digits or minus that, to the buckets of a set. A digit is its byte less 128.
+// add adds the chosen point, times a word of digits or minus that, to the buckets of a set. A digit is its byte less
+// 128.
 func (s *sum) add(set int, digits uint64, negate bool) {
 	var at [Count]*bucket
 	var negative, active uint64

@@ -74,8 +74,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSum compares sums of multiples with those of gnark-crypto: of random scalars, small ones, powers of two, and those
-// whose halves have the largest digits.
+// TestSum compares sums of multiples with those of gnark-crypto: of random scalars, small ones, powers of two, and
+// those whose halves have the largest digits.
 func TestSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	scalars := []fr.Element{{}, lambda, minusB1, minusB2}
@@ -122,7 +122,10 @@ func TestSum(t *testing.T) {
 func TestCoefficients(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 28))
 	s := new(sum)
-	for _, c := range []Coefficient{{}, {1<<64 - 1, 1<<64 - 1}, {0, 1<<64 - 1}, {digitOffset, digitOffset}, {digitOffset + 1, digitOffset}, {r.Uint64(), r.Uint64()}} {
+	for _, c := range []Coefficient{
+		{}, {1<<64 - 1, 1<<64 - 1}, {0, 1<<64 - 1}, {digitOffset, digitOffset}, {digitOffset + 1, digitOffset},
+		{r.Uint64(), r.Uint64()},
+	} {
 		d, x := even(randomScalar(r))
 		s.begin()
 		s.load(1, func(int) *[32]byte { return &x })
@@ -203,8 +206,8 @@ func TestErrorsDoNotCancel(t *testing.T) {
 	}
 }
 
-// TestPointsThatMeet has a nonce that is what its bucket holds at first, which the formulas do not cover: the sum is not
-// known then, whether or not the equation holds.
+// TestPointsThatMeet has a nonce that is what its bucket holds at first, which the formulas do not cover: the sum is
+// not known then, whether or not the equation holds.
 func TestPointsThatMeet(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for b := range 3 {
@@ -216,7 +219,9 @@ func TestPointsThatMeet(t *testing.T) {
 		if AllHold([]Equation{q}, []Coefficient{{U: digitOffset + uint64(b+1)<<16, V: r.Uint64()}}) {
 			t.Errorf("a point meets bucket %d, and nobody notices", b+1)
 		}
-		if !AllHold([]Equation{q, q}, []Coefficient{{U: digitOffset + uint64(b+2)<<16, V: r.Uint64()}, {r.Uint64(), r.Uint64()}}) {
+		if !AllHold([]Equation{q, q}, []Coefficient{
+			{U: digitOffset + uint64(b+2)<<16, V: r.Uint64()}, {r.Uint64(), r.Uint64()},
+		}) {
 			t.Error("equal points in other buckets are not covered")
 		}
 	}

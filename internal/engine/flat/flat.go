@@ -1,10 +1,11 @@
-// Package flat keeps the flat state of the chain's head in memory for execution: of each key its value where that is short,
-// else that it has one. So a key that is absent, and a short value, are found without the disk and without hashing the key for
-// the state tree, whose hash takes microseconds.
+// Package flat keeps the flat state of the chain's head in memory for execution: of each key its value where that is
+// short, else that it has one. So a key that is absent, and a short value, are found without the disk and without
+// hashing the key for the state tree, whose hash takes microseconds.
 //
-// A key is known by 104 bits that AES makes of it under a random key. Two keys of a state of 10^7 that have them in common,
-// which would then have one value, are as likely as 10^-17; since nobody outside knows the random key, nobody can look for such keys.
-// It would show: a start counts the keys, and at a block's end the state tree finds each access by its path.
+// A key is known by 104 bits that AES makes of it under a random key. Two keys of a state of 10^7 that have them in
+// common, which would then have one value, are as likely as 10^-17; since nobody outside knows the random key, nobody
+// can look for such keys. It would show: a start counts the keys, and at a block's end the state tree finds each access
+// by its path.
 package flat
 
 import (
@@ -63,8 +64,8 @@ func (t *Table) Get(key []byte) (value []byte, known bool) {
 	return bytes.Clone(value), known
 }
 
-// Apply sets each key, at most once each, to its new value, of which it needs to know the first Short + 1 bytes; an empty one
-// deletes it. The work is shared out over the cores.
+// Apply sets each key, at most once each, to its new value, of which it needs to know the first Short + 1 bytes; an
+// empty one deletes it. The work is shared out over the cores.
 func (t *Table) Apply(writes []types.Access) {
 	const piece = 256
 	names := make([]name, len(writes))
@@ -111,8 +112,8 @@ func (n *name) tag() *tag { return (*tag)(n[4:]) }
 
 func (t *tag) home() uint32 { return binary.LittleEndian.Uint32(t[:4]) }
 
-// namer makes names: the CBC-MAC of a key with its length before it, which makes it one for keys of any length. It is for one
-// goroutine.
+// namer makes names: the CBC-MAC of a key with its length before it, which makes it one for keys of any length. It is
+// for one goroutine.
 type namer struct {
 	block  cipher.Block
 	buffer name

@@ -1,7 +1,7 @@
 package flat
 
-// sizes are those of the values in an entry of each class, in bytes at most: none where it is long, an account's, a short value of
-// a contract, any that is kept.
+// sizes are those of the values in an entry of each class, in bytes at most: none where it is long, an account's, a
+// short value of a contract, any that is kept.
 var sizes = [...]int{0, 16, 40, Short}
 
 const classes = len(sizes)
@@ -16,7 +16,8 @@ func class(value []byte) uint32 {
 	return 0
 }
 
-// shard is a hash table with open addressing: a key is in the first slot that was free, from that on which its tag names.
+// shard is a hash table with open addressing: a key is in the first slot that was free, from that on which its tag
+// names.
 type shard struct {
 	slots   []slot // a power of two of them, at most 7 of 8 in use
 	used    int

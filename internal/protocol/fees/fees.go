@@ -13,8 +13,9 @@ import (
 const changeDenominator = 8
 
 // NextBaseFee is the base fee of the block after parent, per gas; p are the parameters in the state after parent.
-// With target = ⌊gas_limit × target_bps / 10000⌋ and Δ = max(1, ⌊base × |used − target| / target / 8⌋) it is base + Δ above
-// the target, base − Δ below, base at it, and always within min_base_fee and max_base_fee. Both arguments are valid.
+// With target = ⌊gas_limit × target_bps / 10000⌋ and Δ = max(1, ⌊base × |used − target| / target / 8⌋) it is base + Δ
+// above the target, base − Δ below, base at it, and always within min_base_fee and max_base_fee. Both arguments are
+// valid.
 func NextBaseFee(parent types.Header, p types.Parameters) types.Amount {
 	target := params.Target(parent.GasLimit, p.TargetBPS)
 	base := parent.BaseFee

@@ -141,8 +141,8 @@ func spread(t *rapid.T, name string, from, to uint64) uint64 {
 	return min(to, from+rapid.Uint64Range(0, to-from).Draw(t, name)>>rapid.IntRange(0, 40).Draw(t, name+" shift"))
 }
 
-// The recurrence is the formula over the whole range of valid parameters. The parent's gas limit and base fee obey other
-// parameters than those in force after it: a Configure may have changed them.
+// The recurrence is the formula over the whole range of valid parameters. The parent's gas limit and base fee obey
+// other parameters than those in force after it: a Configure may have changed them.
 func TestNextBaseFeeAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := spread(t, "gas limit", uint64(params.MinGasLimit), uint64(params.MaxGasLimit))

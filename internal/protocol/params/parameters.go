@@ -59,11 +59,15 @@ func Target(gasLimit types.Gas, targetBPS uint16) types.Gas {
 // Load is what loading a code takes when nothing of it is in memory (docs/protocol.md, "Load"): about 10 ns a unit.
 type Load uint64
 
-// LongValue is the most bytes of a stored value that a node is expected to have in memory. A longer one is read from disk.
+// LongValue is the most bytes of a stored value that a node is expected to have in memory. A longer one is read from
+// disk.
 const LongValue = 144
 
 // LoadToStop is the load after which a transaction loads no further code.
 const LoadToStop Load = 1 << 19
+
+// MostLoad is more than the load of any code that may be deployed.
+const MostLoad Load = 930_000
 
 // BlockLoad is the most that the codes which a block's transactions load, each counted once, may have together.
 func BlockLoad(gasLimit types.Gas) Load { return max(Load(gasLimit/32), 1<<22) }

@@ -31,11 +31,11 @@ type Schedule struct {
 	DeployBranches      types.Gas // × branches² × (variables + 4), summed over the functions
 	DeployCallGlobal    types.Gas // of each pair of a call in a body and a mutable global of the module
 	ContractCall        types.Gas
-	NestedTimes         types.Gas // × ContractCall and the price of the instance, of a nested call
+	NestedTimes         types.Gas // × ContractCall and InstanceItem, of a nested call
 	ContractCallArgByte types.Gas
 	InstanceItem        types.Gas // of each global, element index and data segment of a new instance
 	MemoryPage          types.Gas // of initial memory
-	MemoryGrowPage      types.Gas
+	MemoryGrowPage      types.Gas // of memory.grow, and of a nested call's initial memory
 
 	// Instructions.
 	Instruction  types.Gas // every one not named
@@ -65,6 +65,7 @@ type Schedule struct {
 	StorageNewKey         types.Gas
 	StorageOldByte        types.Gas // of the value that a write replaces or deletes
 	StorageLongValue      types.Gas // of a value over LongValue bytes that is read, replaced or deleted
+	StorageReserve        types.Gas // must be left before a look-up: the longest value's price and copy
 	NativeTransfer        types.Gas
 	CallValue             types.Gas // of a nested call that moves value
 	AccountLookup         types.Gas // balance, code_hash
@@ -89,17 +90,17 @@ var Schedule1 = Schedule{
 	NewAccount: 25_000,
 	Deploy:     800_000, DeployFunction: 45_000, DeployBodyByte: 2_000, DeployBranches: 10, DeployCallGlobal: 600,
 	ContractCall: 11_000, NestedTimes: 2, ContractCallArgByte: 1,
-	InstanceItem: 200, MemoryPage: 3_000, MemoryGrowPage: 6_000,
+	InstanceItem: 200, MemoryPage: 3_000, MemoryGrowPage: 12_000,
 	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 12, DivRem64: 20,
 	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 1,
 	HostFunction: 130, CopyBytesPerGas: 4,
 	StorageRead: 4_000, StorageReadKeyByte: 16, StorageReadValueByte: 16,
 	StorageWrite: 12_000, StorageWriteKeyByte: 12, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16,
-	StorageLongValue: 25_000,
-	NativeTransfer:   9_000, CallValue: 9_000, AccountLookup: 5_000,
+	StorageLongValue: 25_000, StorageReserve: 291_240,
+	NativeTransfer: 9_000, CallValue: 9_000, AccountLookup: 5_000,
 	OutputByte: 12, Emit: 2_000, EmitByte: 16,
-	SHA256: 350, SHA256Byte: 4, Keccak256: 1_100, Keccak256Byte: 6, Blake3: 400, Blake3Byte: 2,
-	SchnorrVerify: 240_000, SchnorrVerifyByte: 6, ECDSARecover: 350_000,
+	SHA256: 500, SHA256Byte: 4, Keccak256: 1_100, Keccak256Byte: 6, Blake3: 400, Blake3Byte: 2,
+	SchnorrVerify: 270_000, SchnorrVerifyByte: 6, ECDSARecover: 350_000,
 }
 
 // Text is the schedule's canonical text: a line "Name price" for each field, in order.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // prices is the gas schedule of protocol version 1 in the order of its canonical text.
@@ -34,7 +35,7 @@ var prices = []struct {
 	{"ContractCallArgByte", 1},
 	{"InstanceItem", 200},
 	{"MemoryPage", 3_000},
-	{"MemoryGrowPage", 6_000},
+	{"MemoryGrowPage", 12_000},
 	{"Instruction", 1},
 	{"Branch", 3},
 	{"Load", 10},
@@ -60,19 +61,20 @@ var prices = []struct {
 	{"StorageNewKey", 50_000},
 	{"StorageOldByte", 16},
 	{"StorageLongValue", 25_000},
+	{"StorageReserve", 291_240},
 	{"NativeTransfer", 9_000},
 	{"CallValue", 9_000},
 	{"AccountLookup", 5_000},
 	{"OutputByte", 12},
 	{"Emit", 2_000},
 	{"EmitByte", 16},
-	{"SHA256", 350},
+	{"SHA256", 500},
 	{"SHA256Byte", 4},
 	{"Keccak256", 1_100},
 	{"Keccak256Byte", 6},
 	{"Blake3", 400},
 	{"Blake3Byte", 2},
-	{"SchnorrVerify", 240_000},
+	{"SchnorrVerify", 270_000},
 	{"SchnorrVerifyByte", 6},
 	{"ECDSARecover", 350_000},
 }
@@ -99,9 +101,19 @@ func TestSchedule1(t *testing.T) {
 	}
 }
 
+// What is left before a look-up in storage pays for the longest value, whichever function looks it up.
+func TestReservePaysForTheLongestValue(t *testing.T) {
+	s, longest := params.Schedule1, types.Gas(types.MaxStorageValueBytes)
+	read := s.StorageLongValue + s.StorageReadValueByte*longest + (longest+s.CopyBytesPerGas-1)/s.CopyBytesPerGas
+	replaced := s.StorageLongValue + s.StorageOldByte*longest
+	if most := max(read, replaced, s.StorageNewKey); s.StorageReserve != most {
+		t.Errorf("the reserve is %d, and a look-up takes up to %d", s.StorageReserve, most)
+	}
+}
+
 // schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const schedule1Digest = "be8e80acf6ee73ad83c03a6ac948f5ecd7293194956910da8a5c21ac8265df00"
+const schedule1Digest = "52559606bae8da97e29c5cceb2919be3295b3f91520142a677aeda6bb8b566a7"
 
 func TestSchedule1Digest(t *testing.T) {
 	digest := params.Schedule1.Digest()

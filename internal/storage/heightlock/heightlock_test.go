@@ -78,14 +78,16 @@ func TestOneBlockOfAHeight(t *testing.T) {
 		header types.Header
 		want   error
 	}{
-		"the next":                                 {c[3], nil},
-		"a later one, after another producer's":    {c[4], nil},
-		"the same once more":                       {c[2], nil},
-		"another of its height":                    {other(c[2]), ErrSigned},
-		"one before":                               {c[1], ErrSigned},
-		"another before":                           {other(c[1]), ErrSigned},
-		"another genesis block":                    {types.Header{}, ErrSigned},
-		"the next after another of its height":     {change(c[3], func(h *types.Header) { h.Parent = other(c[2]).Hash() }), ErrSigned},
+		"the next":                              {c[3], nil},
+		"a later one, after another producer's": {c[4], nil},
+		"the same once more":                    {c[2], nil},
+		"another of its height":                 {other(c[2]), ErrSigned},
+		"one before":                            {c[1], ErrSigned},
+		"another before":                        {other(c[1]), ErrSigned},
+		"another genesis block":                 {types.Header{}, ErrSigned},
+		"the next after another of its height": {
+			change(c[3], func(h *types.Header) { h.Parent = other(c[2]).Hash() }), ErrSigned,
+		},
 		"another of its height, after the genesis": {change(c[2], func(h *types.Header) { h.Parent = genesis }), ErrSigned},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,5 +224,64 @@ func TestDamagedFile(t *testing.T) {
 	}
 	if _, err := Open(kv.FS{}, filepath.Join(t.TempDir(), "none", "signed"), genesis); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("in a directory that is not there: %v", err)
+	}
+}
+
+// Once the key has signed elsewhere nothing may be signed any more, whatever else is held, until the lock is made anew.
+func TestElsewhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "signed")
+	c := chain(4)
+	for count := range 3 { // either slot comes last
+		check(t, Replace(kv.FS{}, path, Block{0, genesis}))
+		l := open(t, kv.FS{}, path)
+		for _, h := range c[:count] {
+			check(t, l.Hold(h))
+		}
+		held := l.Last()
+		check(t, l.NoteElsewhere(7))
+		check(t, l.NoteElsewhere(9)) // the first stays
+		for _, l := range []*Lock{l, open(t, kv.FS{}, path)} {
+			if l.Elsewhere() != 7 || l.Last() != held {
+				t.Errorf("it notes block %d and holds %+v", l.Elsewhere(), l.Last())
+			}
+			for _, h := range c {
+				if err := l.Check(h); !errors.Is(err, ErrElsewhere) {
+					t.Errorf("block %d: %v", h.Height, err)
+				}
+				if err := l.Hold(h); !errors.Is(err, ErrElsewhere) || l.Last() != held {
+					t.Errorf("block %d is held: %v", h.Height, err)
+				}
+			}
+		}
+		check(t, Replace(kv.FS{}, path, BlockOf(c[2])))
+		anew := open(t, kv.FS{}, path)
+		if anew.Elsewhere() != 0 || anew.Last() != BlockOf(c[2]) {
+			t.Errorf("made anew it notes %d and holds %+v", anew.Elsewhere(), anew.Last())
+		}
+		check(t, anew.Hold(c[3]))
+	}
+}
+
+// A power cut before any operation on the disk leaves the note that was there, or the one that is being made.
+func TestPowerCutWhileNoting(t *testing.T) {
+	disk := kv.NewCrashDisk()
+	l := open(t, disk.FS(), "signed")
+	check(t, l.Hold(chain(1)[0]))
+	var cuts []*kv.CrashDisk
+	cut := func() error {
+		for _, percent := range []int{0, 50, 100} {
+			cuts = append(cuts, disk.Crash(percent, uint64(len(cuts))))
+		}
+		return nil
+	}
+	disk.OnWrite(cut)
+	check(t, l.NoteElsewhere(2))
+	noted := len(cuts)
+	check(t, cut())
+	for i, c := range cuts {
+		l := open(t, c.FS(), "signed")
+		if at := l.Elsewhere(); at != 2 && (at != 0 || i >= noted) || l.Last().Height != 1 {
+			t.Errorf("cut %d of %d: it notes %d and holds %+v", i, len(cuts), at, l.Last())
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -35,8 +36,8 @@ func (d *CrashDisk) FS() FS {
 	}))}
 }
 
-// crashable is a MemFS without the deadlock of its ReuseForWrite, which takes a read lock twice: a Crash that comes between
-// waits for the first, and the second for the Crash.
+// crashable is a MemFS without the deadlock of its ReuseForWrite, which takes a read lock twice: a Crash that comes
+// between waits for the first, and the second for the Crash.
 type crashable struct{ *vfs.MemFS }
 
 // ReuseForWrite implements vfs.FS.
@@ -47,8 +48,8 @@ func (c crashable) ReuseForWrite(oldname, newname string, category vfs.DiskWrite
 	return c.OpenReadWrite(newname, category)
 }
 
-// OnLogWrite sets what is called before every write of a database on the disk to its log: during a commit, one or several
-// times. An error becomes the write's. Nil sets nothing.
+// OnLogWrite sets what is called before every write of a database on the disk to its log: during a commit, one or
+// several times. An error becomes the write's. Nil sets nothing.
 func (d *CrashDisk) OnLogWrite(f func() error) {
 	if f == nil {
 		d.onLogWrite.Store(nil)
@@ -74,3 +75,36 @@ func (d *CrashDisk) Crash(unsyncedPercent int, seed uint64) *CrashDisk {
 		UnsyncedDataPercent: unsyncedPercent, RNG: rand.New(rand.NewPCG(seed, 0)),
 	})}
 }
+
+// LogFile is a file of a [CrashDisk] that is written at its end.
+type LogFile interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.Closer
+	Sync() error
+}
+
+// Create makes an empty file, instead of one that is there.
+func (d *CrashDisk) Create(path string) (LogFile, error) {
+	files := d.FS().vfs
+	if _, err := files.Stat(path); err == nil {
+		if err := files.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return files.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+}
+
+// Open opens a file for reading; the error of an absent one wraps fs.ErrNotExist.
+func (d *CrashDisk) Open(path string) (LogFile, error) { return d.FS().vfs.Open(path) }
+
+// Rename renames a file, instead of one that is there.
+func (d *CrashDisk) Rename(from, to string) error { return d.FS().vfs.Rename(from, to) }
+
+// Remove removes a file.
+func (d *CrashDisk) Remove(path string) error { return d.FS().vfs.Remove(path) }
+
+// Flush makes a sorted file of what was written and begins another log, for a simulation that is to do so always at the
+// same event: by itself a database does it when memory is full, of which its nodes take a random part.
+func (db *DB) Flush() error { return db.pebble.Flush() }

@@ -65,13 +65,15 @@ type DB struct {
 	lock   *pebble.Lock
 	failed atomic.Pointer[error]
 
+	sparing atomic.Int64 // reads of what can be done without
+
 	stalls, syncs, syncNanos atomic.Int64 // for Metrics
 }
 
 // Open opens the database in a directory and creates both where there are none. It returns [ErrLocked] when the
 // directory is in use.
 func Open(dir string, options Options) (*DB, error) {
-	files := options.FS.orDisk()
+	files := ordered{options.FS.orDisk()}
 	if err := options.FS.MakeDir(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("database directory: %w", err)
 	}
@@ -86,9 +88,9 @@ func Open(dir string, options Options) (*DB, error) {
 	return db, nil
 }
 
-// openPebble opens the database of a directory whose lock the options have. It writes what the log holds into a table first,
-// and where that fails, as on a full disk, Pebble tries again for ever: then the first error is returned. The lock is
-// given free once Pebble has ended, which may be with the process.
+// openPebble opens the database of a directory whose lock the options have. It writes what the log holds into a table
+// first, and where that fails, as on a full disk, Pebble tries again for ever: then the first error is returned. The
+// lock is given free once Pebble has ended, which may be with the process.
 func openPebble(dir string, options *pebble.Options) (*pebble.DB, error) {
 	type result struct {
 		db  *pebble.DB
@@ -141,8 +143,8 @@ func readError(err error) error {
 	return err
 }
 
-// Lock keeps others from a directory, which it makes where there is none, until it is closed: other processes, and other
-// parts of this one. It returns [ErrLocked] when the directory is in use, and leaves a file LOCK there.
+// Lock keeps others from a directory, which it makes where there is none, until it is closed: other processes, and
+// other parts of this one. It returns [ErrLocked] when the directory is in use, and leaves a file LOCK there.
 func Lock(dir string) (io.Closer, error) {
 	if err := (FS{}).MakeDir(dir, 0o700); err != nil {
 		return nil, err
@@ -168,9 +170,9 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file, and
-// for reads of single rows, which the filters keep from most files. What is in level 0 is soon written again: compressing
-// it is for nothing.
+// pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file,
+// and for reads of single rows, which the filters keep from most files. What is in level 0 is soon written again:
+// compressing it is for nothing.
 func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS: files, Lock: db.lock, Logger: logger{options.Logger},
@@ -208,8 +210,12 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 }
 
 // noteDamage keeps damage that a reader found from being built upon. Pebble would end the process on the spot; here the
-// reader gets the error, and a compaction, which has no caller, fails the next write.
+// reader gets the error, and a compaction, which has no caller, fails the next write. While something is read that can
+// be done without the reader's error is all: what else finds damage then, finds it again.
 func (db *DB) noteDamage(info pebble.DataCorruptionInfo) {
+	if db.sparing.Load() > 0 {
+		return
+	}
 	err := fmt.Errorf("%w: %w: %s: %w", ErrFailed, ErrDamaged, info.Path, info.Details)
 	db.failed.CompareAndSwap(nil, &err)
 }
@@ -233,7 +239,7 @@ func (db *DB) NewIter(lower, upper []byte) (*Iter, error) { return newIter(db.pe
 
 // Snapshot returns the database as it is now, whatever is written later. The caller closes it; while it is open the
 // disk keeps what was overwritten since.
-func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot()} }
+func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot(), db} }
 
 // Metrics are a database's vital signs. What is counted is since it was opened.
 type Metrics struct {
@@ -272,7 +278,28 @@ func (db *DB) Metrics() Metrics {
 // Snapshot is a database at one moment. It is safe for concurrent use, except for Close.
 type Snapshot struct {
 	pebble *pebble.Snapshot
+	db     *DB
 }
+
+// GetSpare is Get of a value that can be done without: where it is damaged, [ErrDamaged], the database goes on
+// accepting writes.
+func (s *Snapshot) GetSpare(key []byte) ([]byte, error) {
+	defer s.db.Spare().Close()
+	return s.Get(key)
+}
+
+// Spared is a time in which what is read can be done without.
+type Spared struct{ *DB }
+
+// Spare begins a time in which damage that is found is its reader's alone, as with [Snapshot.GetSpare], until it is
+// closed.
+func (db *DB) Spare() Spared {
+	db.sparing.Add(1)
+	return Spared{db}
+}
+
+// Close ends the time.
+func (s Spared) Close() { s.sparing.Add(-1) }
 
 // Get implements [Reader].
 func (s *Snapshot) Get(key []byte) ([]byte, error) { return get(s.pebble, key) }

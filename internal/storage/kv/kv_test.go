@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -234,8 +235,8 @@ func TestOpenFailures(t *testing.T) {
 	}
 }
 
-// A database whose log does not fit into a table, on a full disk, fails to open instead of trying for ever. With room it opens
-// again, with all that was committed.
+// A database whose log does not fit into a table, on a full disk, fails to open instead of trying for ever. With room
+// it opens again, with all that was committed.
 func TestOpenOnAFullDisk(t *testing.T) {
 	disk := NewCrashDisk()
 	db := open(t, "db", Options{FS: disk.FS()})
@@ -286,6 +287,32 @@ func TestSyncedBatchesSurviveACrash(t *testing.T) {
 	}
 	closeDB(t, crashed)
 	closeDB(t, db)
+}
+
+// A machine may stop before any write of the making of a database, or of the next start, and keep any part of what was
+// not synced: the database opens again.
+func TestOpeningSurvivesACrash(t *testing.T) {
+	disk := NewCrashDisk()
+	var pictures []*CrashDisk
+	var taking sync.Mutex
+	disk.OnWrite(func() error {
+		taking.Lock()
+		defer taking.Unlock()
+		for range 8 {
+			pictures = append(pictures, disk.Crash(50, uint64(len(pictures))))
+		}
+		return nil
+	})
+	for range 2 {
+		closeDB(t, open(t, "db", Options{FS: disk.FS()}))
+	}
+	for i, picture := range pictures {
+		db, err := Open("db", Options{FS: picture.FS(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatalf("picture %d of %d: %v", i, len(pictures), err)
+		}
+		closeDB(t, db)
+	}
 }
 
 // TestFailedWrite lets every write fail from the nth on: the commit says so, so does every later one, and what was
@@ -499,7 +526,8 @@ func TestLogger(t *testing.T) {
 	l.Fatalf("end %d", 3)
 }
 
-// TestCrashBesideReuse takes pictures of a disk while a file on it becomes another one, as a log does that is used again.
+// TestCrashBesideReuse takes pictures of a disk while a file on it becomes another one, as a log does that is used
+// again.
 func TestCrashBesideReuse(t *testing.T) {
 	disk := NewCrashDisk()
 	files := disk.FS().vfs

@@ -103,7 +103,8 @@ func (a *assembly) addKernel() {
 	dstX, dstY, dstZ := coordinates("DI")
 	x1, y1, z1 := coordinates("SI")
 	x2, y2, h := element{"BX", 0}, element{"DX", 0}, element{"R8", 0}
-	zz, zzz, r, hh, hhh, v, x3, d := scratch(0), scratch(1), scratch(2), scratch(3), scratch(4), scratch(5), scratch(6), scratch(7)
+	zz, zzz, r, hh, hhh, v, x3, d := scratch(0), scratch(1), scratch(2), scratch(3), scratch(4), scratch(5), scratch(6),
+		scratch(7)
 	w := zz  // no longer needed by then
 	y3 := hh // likewise
 	a.square(zz, z1, nil)
@@ -216,8 +217,8 @@ func (a *assembly) unpack(word []reg, dst element) {
 	}
 }
 
-// transpose takes eight rows of eight words in Z0…Z7 and returns the registers of their columns. It uses all registers but
-// Z28…Z31.
+// transpose takes eight rows of eight words in Z0…Z7 and returns the registers of their columns. It uses all registers
+// but Z28…Z31.
 func (a *assembly) transpose() (columns []reg) {
 	row, pair := zs(0, 8), zs(8, 8)
 	for i := 0; i < 8; i += 2 {
@@ -257,7 +258,8 @@ func (a *assembly) addPointsKernel() {
 	dstX, dstY, dstZ := coordinates("DI")
 	x1, y1, z1 := coordinates("SI")
 	x2, y2, z2 := coordinates("BX")
-	zz1, zz2, u, h, s, r, hh, hhh := scratch(0), scratch(1), scratch(2), scratch(3), scratch(4), scratch(5), scratch(6), scratch(7)
+	zz1, zz2, u, h, s, r, hh, hhh := scratch(0), scratch(1), scratch(2), scratch(3), scratch(4), scratch(5), scratch(6),
+		scratch(7)
 	minus := func(e element) func(t []reg) {
 		return func(t []reg) {
 			a.addModulus(t, 2)

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// isSetting marks the flags that are settings, and so have a variable.
+const isSetting = "setting"
+
+// Names are the settings among flags, as [Register] declared them.
+func Names(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if _, is := f.Annotations[isSetting]; is {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// checkVariables refuses a variable that names no setting, and says which it may be meant to name.
+func (s Sources) checkVariables(fields []field, environ []string) error {
+	if s.Known == nil {
+		return nil
+	}
+	known := slices.Clone(s.Known)
+	for _, f := range fields {
+		known = append(known, f.name)
+	}
+	for _, variable := range environ {
+		variable, _, _ = strings.Cut(variable, "=")
+		name := settingName(s.Env, variable)
+		if !strings.HasPrefix(variable, s.Env) || slices.Contains(known, name) || ofOrchestrator(name) {
+			continue
+		}
+		nearest := slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
+		if distance(name, nearest) <= max(2, len(name)/4) {
+			return fmt.Errorf(
+				"%w: %s: there is no such setting; is %s meant?", ErrBadSetting, variable, Variable(s.Env, nearest),
+			)
+		}
+		return fmt.Errorf("%w: %s: there is no such setting", ErrBadSetting, variable)
+	}
+	return nil
+}
+
+// ofOrchestrator tells the variables that Kubernetes sets for a service which has the program's name.
+func ofOrchestrator(name string) bool {
+	return name == "port" || name == "service-host" || strings.HasPrefix(name, "port-") ||
+		strings.HasPrefix(name, "service-port")
+}
+
+// distance is how many characters of a name are to be added, taken away or replaced to make another; hyphens do not
+// count.
+func distance(a, b string) int {
+	a, b = strings.ReplaceAll(a, "-", ""), strings.ReplaceAll(b, "-", "")
+	row := make([]int, len(b)+1) // Wagner and Fischer's table, row by row
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

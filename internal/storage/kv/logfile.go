@@ -1,0 +1,90 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A log of writes is blocks of 32 KiB of chunks, each the masked CRC-32C of what comes after it, its length in 16 bits,
+// its type and, by that, the log's number in 32 bits and 8 bytes more. Reading the database ends at the first chunk
+// that is not whole, as it may be the last write before a crash, or what the file had before it was used again. That is
+// also where a changed byte ends it: here is told which of the two it was.
+
+const (
+	logBlock     = 32 << 10
+	chunkNumber  = 11 // of a header with the log's number
+	chunkSynced  = 19 // of a header with how far the log was synced besides
+	maxChunkType = 12
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// chunkAt is the end of the chunk of a log at an offset. own tells that it has the log's number and its end is there,
+// whole that its checksum is right, too.
+func chunkAt(log []byte, at int, number uint32) (end int, own, whole bool) {
+	block := min(len(log), (at/logBlock+1)*logBlock)
+	if at+chunkNumber > block {
+		return 0, false, false
+	}
+	header := chunkNumber
+	switch kind := log[at+6]; {
+	case kind > 8 && kind <= maxChunkType:
+		header = chunkSynced
+	case kind < 5 || kind > maxChunkType:
+		return 0, false, false
+	}
+	end = at + header + int(binary.LittleEndian.Uint16(log[at+4:]))
+	if end > block || binary.LittleEndian.Uint32(log[at+7:]) != number {
+		return 0, false, false
+	}
+	sum := crc32.Checksum(log[at+6:end], castagnoli)
+	return end, true, (sum>>15|sum<<17)+0xa282ead8 == binary.LittleEndian.Uint32(log[at:])
+}
+
+// checkLog compares the checksums of the chunks of a log of writes that has a number. The error says where one is not
+// as it was written, though the log goes on.
+func checkLog(files vfs.FS, path string, number uint32) error {
+	file, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	log, err := io.ReadAll(file)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	at := 0
+	for at < len(log) {
+		if end, _, whole := chunkAt(log, at, number); whole {
+			at = end
+			continue
+		}
+		next := min(len(log), (at/logBlock+1)*logBlock)
+		if next-at >= chunkSynced || !zero(log[at:next]) {
+			break
+		}
+		at = next // no chunk has room in what is left of the block
+	}
+	if _, own, _ := chunkAt(log, at, number); own {
+		return fmt.Errorf("the chunk at byte %d has another checksum", at)
+	}
+	for later := at + 1; later < len(log); later++ {
+		if _, _, whole := chunkAt(log, later, number); whole {
+			return fmt.Errorf("there is no chunk at byte %d, and one at byte %d", at, later)
+		}
+	}
+	return nil
+}
+
+func zero(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
