@@ -25,23 +25,26 @@ test: ## run every test
 	sh scripts/test.sh
 
 # Tests that take minutes under the race detector, or seconds and are of nothing that runs side by side. Others run the same concurrent code.
-LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel|TestWitnessCorrupted|TestProofCorrupted|TestLongestPaths|TestPagesEndAt8MiB|TestBlocksEndAt16MiB|TestSizeOfChunks|TestVerifyFinds|TestManifestIsChecked|TestKernelsEqualScalar|TestDecideExceptions|TestSum|TestAllHold)$$
+LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel|TestWitnessCorrupted|TestProofCorrupted|TestLongestPaths|TestPagesEndAt8MiB|TestBlocksEndAt16MiB|TestSizeOfChunks|TestVerifyFinds|TestManifestIsChecked|TestKernelsEqualScalar|TestDecideExceptions|TestSum|TestAllHold|TestPlantedBugsAreFound|TestReplay|TestNothingLeaks|TestSameFromEveryState|TestLentMemoryIsClean|TestPooledIsFresh|TestStackOverflowOfWazeroIsNoTrap|TestHostIsAskedToContinue|TestEveryNodeMakesTheSameBlocks|TestNodesAgree|TestStatelessAgrees|TestExits|TestGasIsExact)$$
 # Packages that start no goroutine, nor do their tests: who calls them from several is tested with the race detector.
-SERIAL = abi|api|codec|contracts|contracts/(assemblyscript|rust)|crypto|crypto/(bech32m|foreign)|internal/config|internal/proof/(air|security|sha|stark)|internal/protocol/(exec|fees|params|state|vm)|types|wallet
+# The members of a simulated cluster take one step after the other; the cluster's own tests are of real ones.
+SERIAL = abi|api|codec|contracts|contracts/(assemblyscript|rust)|crypto|crypto/(bech32m|foreign)|internal/config|internal/proof/(air|security|sha|stark)|internal/protocol/(exec|fees|params|state|vm)|internal/testkit/clustersim|types|wallet
 # Packages nearly all of whose tests take long, and those of their tests that share work out.
 HEAVY = crypto/bip340|internal/proof/verifier|internal/protocol/blockproof
 SHARING = ^(TestTagIsSharedBetweenGoroutines|TestVerifyBatchVectors|TestHonestProofs|TestProofOfBlocks|TestOtherStatementsRefused|TestBundle)$$
 
-# Vetting is make lint's. By the tag the database compresses in Go, as in the program that is built without C.
+# The code was vetted before. By the tag the database compresses in Go, as in the program that is built without C.
 RACE = -vet=off -tags pebblegozstd
 
 race: ## run the tests under the race detector (needs a C compiler), but for e2e, the longest and those of what runs alone
 	CGO_ENABLED=1 go test -race $(RACE) -skip '$(LONG)' $$(go list ./... | grep -vE '/cairn/(internal/e2e|$(HEAVY)|$(SERIAL))$$')
 	CGO_ENABLED=1 go test -race $(RACE) -run '$(SHARING)' ./$(subst |, ./,$(HEAVY))
 
-lint: ## check formatting, vet and staticcheck
+lint: staticcheck ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
+
+staticcheck: ## what lint checks beside what scripts/test.sh has checked already
 	go run $(STATICCHECK) ./...
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each
@@ -60,11 +63,19 @@ alerts: ## test the alert rules (needs promtool, which Debian has in its package
 provoke: build ## let each alert fire by its cause, with a node and a Prometheus (a quarter of an hour; Linux, root, prometheus)
 	go run ./deploy/provoke
 
+balance: build ## kill, stop and pause a replica behind the shipped configurations of nginx and HAProxy (needs Linux, nginx, haproxy)
+	go run ./deploy/balance
+
+outage: build ## do to a cluster of three what happens to machines, with real processes (Linux, root; two hours)
+	go run ./bench/outage -parts kills,acks,changes,promote
+	go run ./bench/outage -parts faults
+
 crash: ## kill a loaded node, and a replica that imports, KILLS times in a row and check that they lose nothing
 	go test ./internal/e2e -run 'Crash|TestReplicas' -count 1 -timeout 30m -v -kills $(KILLS)
 
-sim: ## simulate a primary and replicas with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n; LANES=false as on a machine without
+sim: ## simulate a primary and replicas, and the members of a cluster, with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n; LANES=false as on a machine without
 	go test ./internal/testkit/sim -run TestSeeds -count 1 -timeout 2h -v $(if $(LANES),-lanes=$(LANES)) $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
+	go test ./internal/testkit/clustersim -run TestSeeds -count 1 -timeout 24h -v -seconds 120 $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
 
 bench: ## measure against geth and anvil and as the state grows, into bench/results.md (two hours); QUICK=1 only shows that it runs
 	sh scripts/bench.sh
@@ -79,8 +90,11 @@ hunt: ## search for contracts that cost more than they pay, HOURS long, into ben
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
 	go run ./bench/flood -cairn bin/cairn
 
+siege: build ## attack a producer and its replica with contracts for five minutes (needs Linux)
+	go run ./bench/siege -cairn bin/cairn
+
 generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: help build release release-test verifier test race lint fuzz batches soundness alerts provoke crash sim bench gas hunt flood generate
+.PHONY: balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood siege generate

@@ -11,11 +11,16 @@ import (
 // Section is the name of the custom section that holds an ABI.
 const Section = "cairn_abi"
 
+// Version is the newest version of an ABI that this package knows.
+const Version = 2
+
 // Limits of an ABI that is read; a contract's code has at most 256 KiB.
 const (
-	maxBytes = 256 << 10
-	maxItems = 1_000 // functions, events, parameters of one
-	maxName  = 128   // bytes
+	maxBytes    = 256 << 10
+	maxItems    = 1_000 // functions, events, errors; parameters of one
+	maxName     = 128   // bytes
+	maxTypes    = 256
+	maxVariants = 256
 )
 
 // What reading fails with, wrapped.
@@ -24,21 +29,26 @@ var (
 	ErrBad = errors.New("not a contract's ABI")
 	// ErrNoABI: the code carries none.
 	ErrNoABI = errors.New("the code carries no ABI")
-	// ErrArgument: an argument does not fit its parameter.
+	// ErrArgument: an argument does not fit its parameter, or a result its type.
 	ErrArgument = errors.New("bad argument")
 )
 
-// ABI is what a contract says of its functions and events, in its code and over JSON-RPC. The tags doc describe the
-// members in the OpenRPC document.
+// ABI is what a contract says of its functions, events and errors, in its code and over JSON-RPC. The tags doc describe
+// the members in the OpenRPC document.
 type ABI struct {
-	Functions []Function `json:"functions" doc:"the functions that can be called, and init"`
-	Events    []Event    `json:"events" doc:"the events that they emit"`
+	Version     uint32     `json:"abi,omitempty" doc:"the version of the ABI; absent: 1"`
+	TakesBinary bool       `json:"binary,omitempty" doc:"whether arguments are understood in the binary form too"`
+	Types       []Named    `json:"types,omitempty" doc:"the records and enums that types refer to by name"`
+	Functions   []Function `json:"functions" doc:"the functions that can be called, and init"`
+	Events      []Event    `json:"events" doc:"the events that they emit"`
+	Errors      []Error    `json:"errors,omitempty" doc:"the typed errors that they revert with"`
 }
 
 // Function is an exported function.
 type Function struct {
 	Name    string      `json:"name" doc:"the function's name"`
 	Mode    Mode        `json:"mode" doc:"read: works in view context; write: changes the state; init: runs in the deploy"`
+	Payable bool        `json:"payable,omitempty" doc:"whether it takes coins, which ABIs of version 1 do not say"`
 	Args    []Parameter `json:"args" doc:"its parameters in order"`
 	Returns Type        `json:"returns,omitzero" doc:"the type of its result; absent where it returns nothing"`
 }
@@ -49,10 +59,17 @@ type Event struct {
 	Args []Parameter `json:"args" doc:"its fields in order"`
 }
 
+// Error is an error that a function reverts with.
+type Error struct {
+	Name   string      `json:"name" doc:"the error's name"`
+	Code   uint32      `json:"code" doc:"its number, which no other error of the contract has"`
+	Fields []Parameter `json:"fields,omitempty" doc:"what it carries, in order"`
+}
+
 // Parameter is a named value.
 type Parameter struct {
 	Name string `json:"name" doc:"its name"`
-	Type Type   `json:"type" doc:"bool, u8, u32, u64, i64, string, bytes, account or hash; T[] is a list of T, T? one that may be missing"`
+	Type Type   `json:"type" doc:"a base type, bytesN, a name of types, a tuple (T,U), a list T[] or an optional T?"`
 }
 
 // Mode says how a function is called.
@@ -68,7 +85,8 @@ const (
 // InitFunction is the name of the function that a deploy runs.
 const InitFunction = "init"
 
-// Parse reads an ABI. Members that it does not know are passed over, so that an ABI can grow.
+// Parse reads an ABI. Members that it does not know are passed over, so that an ABI can grow; a member that is there twice
+// is refused.
 func Parse(text []byte) (ABI, error) {
 	if len(text) > maxBytes {
 		return ABI{}, fmt.Errorf("%w: over %d bytes", ErrBad, maxBytes)
@@ -86,6 +104,9 @@ func (a *ABI) UnmarshalJSON(text []byte) error {
 	type unchecked ABI
 	if err := json.Unmarshal(text, (*unchecked)(a)); err != nil {
 		return err
+	}
+	if err := noMemberTwice(text); err != nil {
+		return fmt.Errorf("%w: %w", ErrBad, err)
 	}
 	a.Functions, a.Events = present(a.Functions), present(a.Events)
 	for i := range a.Functions {
@@ -105,79 +126,28 @@ func present[T any](list []T) []T {
 	return list
 }
 
-func (a ABI) check() error {
-	if len(a.Functions) > maxItems || len(a.Events) > maxItems {
-		return fmt.Errorf("%w: more than %d functions or events", ErrBad, maxItems)
-	}
-	names := make([]string, len(a.Functions))
-	for i, f := range a.Functions {
-		names[i] = f.Name
-		if f.Mode != Read && f.Mode != Write && f.Mode != Init {
-			return fmt.Errorf("%w: function %q has the mode %q", ErrBad, f.Name, f.Mode)
-		}
-		if (f.Mode == Init) != (f.Name == InitFunction) {
-			return fmt.Errorf("%w: function %q has the mode %q", ErrBad, f.Name, f.Mode)
-		}
-		if err := checkParameters(f.Name, f.Args); err != nil {
-			return err
-		}
-	}
-	if err := checkNames("functions", names); err != nil {
-		return err
-	}
-	names = make([]string, len(a.Events))
-	for i, e := range a.Events {
-		names[i] = e.Name
-		if err := checkParameters(e.Name, e.Args); err != nil {
-			return err
-		}
-	}
-	return checkNames("events", names)
-}
-
-func checkParameters(of string, parameters []Parameter) error {
-	if len(parameters) > maxItems {
-		return fmt.Errorf("%w: %q has more than %d parameters", ErrBad, of, maxItems)
-	}
-	names := make([]string, len(parameters))
-	for i, p := range parameters {
-		names[i] = p.Name
-		if p.Type == (Type{}) {
-			return fmt.Errorf("%w: parameter %q of %q has no type", ErrBad, p.Name, of)
-		}
-	}
-	return checkNames("parameters of "+of, names)
-}
-
-func checkNames(what string, names []string) error {
-	slices.Sort(names)
-	for i, name := range names {
-		if name == "" || len(name) > maxName {
-			return fmt.Errorf("%w: a name of the %s has %d bytes", ErrBad, what, len(name))
-		}
-		if i > 0 && names[i-1] == name {
-			return fmt.Errorf("%w: the %s have %q twice", ErrBad, what, name)
-		}
-	}
-	return nil
-}
-
 // Function is the function called name.
 func (a ABI) Function(name string) (Function, bool) {
-	i := slices.IndexFunc(a.Functions, func(f Function) bool { return f.Name == name })
-	if i < 0 {
-		return Function{}, false
-	}
-	return a.Functions[i], true
+	return find(a.Functions, func(f *Function) bool { return f.Name == name })
 }
 
 // Event is the event called name.
 func (a ABI) Event(name string) (Event, bool) {
-	i := slices.IndexFunc(a.Events, func(e Event) bool { return e.Name == name })
-	if i < 0 {
-		return Event{}, false
+	return find(a.Events, func(e *Event) bool { return e.Name == name })
+}
+
+// Type is the record or enum called name.
+func (a ABI) Type(name string) (Named, bool) {
+	return find(a.Types, func(n *Named) bool { return n.Name == name })
+}
+
+func find[T any](list []T, is func(*T) bool) (found T, ok bool) {
+	for i := range list {
+		if is(&list[i]) {
+			return list[i], true
+		}
 	}
-	return a.Events[i], true
+	return found, false
 }
 
 // String is the function as people write it: transfer(to account, amount u64) bool.
@@ -192,6 +162,30 @@ func (f Function) String() string {
 // String is the event as people write it.
 func (e Event) String() string { return e.Name + parameterList(e.Args) }
 
+// String is the error as people write it: its name, fields and code.
+func (e Error) String() string {
+	return fmt.Sprintf("%s%s = %d", e.Name, parameterList(e.Fields), e.Code)
+}
+
+// String is the type as people write it: Offer{seller account, price u64} or State{Open, Sold(to account)}.
+func (n Named) String() string {
+	if n.Kind == Record {
+		list := parameterList(n.Fields)
+		return n.Name + "{" + list[1:len(list)-1] + "}"
+	}
+	var b bytes.Buffer
+	for i, v := range n.Variants {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(v.Name)
+		if len(v.Fields) > 0 {
+			b.WriteString(parameterList(v.Fields))
+		}
+	}
+	return n.Name + "{" + b.String() + "}"
+}
+
 func parameterList(parameters []Parameter) string {
 	var b bytes.Buffer
 	b.WriteByte('(')
@@ -203,4 +197,14 @@ func parameterList(parameters []Parameter) string {
 	}
 	b.WriteByte(')')
 	return b.String()
+}
+
+func sortedTwice(names []string) (string, bool) {
+	slices.Sort(names)
+	for i := 1; i < len(names); i++ {
+		if names[i-1] == names[i] {
+			return names[i], true
+		}
+	}
+	return "", false
 }

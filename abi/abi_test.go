@@ -58,8 +58,8 @@ func TestParseRefuses(t *testing.T) {
 		"same name":        function(`{"name":"f","mode":"read"},{"name":"f","mode":"read"}`),
 		"same parameter":   function(`{"name":"f","mode":"read","args":[{"name":"a","type":"u8"},{"name":"a","type":"u8"}]}`),
 		"no type":          function(`{"name":"f","mode":"read","args":[{"name":"a"}]}`),
-		"unknown type":     function(`{"name":"f","mode":"read","args":[{"name":"a","type":"u128"}]}`),
-		"deep type":        function(`{"name":"f","mode":"read","returns":"u8` + strings.Repeat("[]", 9) + `"}`),
+		"unknown type":     function(`{"name":"f","mode":"read","args":[{"name":"a","type":"u256"}]}`),
+		"deep type":        function(`{"name":"f","mode":"read","returns":"u8` + strings.Repeat("[]", 16) + `"}`),
 		"too long":         `{"functions":[]` + strings.Repeat(" ", maxBytes) + `}`,
 		"same event":       `{"functions":[],"events":[{"name":"E"},{"name":"E"}]}`,
 	} {
@@ -75,14 +75,30 @@ func TestTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	element, ok := list.List()
-	if _, optional := list.Optional(); !ok || optional || element.String() != "account?" || list.Base() != Account {
+	if _, optional := list.Optional(); !ok || optional || element.String() != "account?" {
 		t.Errorf("%s of %s", list, element)
 	}
 	value, ok := element.Optional()
-	if !ok || value.String() != "account" {
+	if !ok || value != (Type{string(Account)}) {
 		t.Errorf("%s of %s", element, value)
 	}
+	for _, text := range []string{"(u64,bool)[]", "((u8,u8),string?)", "Offer[]?", "bytes4", "bytes256", "i128", "T_1"} {
+		if parsed, err := ParseType(text); err != nil || parsed.String() != text {
+			t.Errorf("%s: %v, %v", text, parsed, err)
+		}
+	}
+	for _, text := range []string{
+		"", "u64??", "(u64)", "(u64,)", "(u64, bool)", "(u64,bool", "u64,bool)", "(u8),(u8,u8)", "bytes0", "bytes257", "bytes04", "bytes-1", "u256",
+		"offer", "Ünder", "Offer[", "[]", "?", "(u8,u8,u8,u8,u8,u8,u8,u8,u8)", "Of fer",
+	} {
+		if parsed, err := ParseType(text); !errors.Is(err, ErrBad) {
+			t.Errorf("%q: %v, %v", text, parsed, err)
+		}
+	}
 }
+
+// none is an ABI that declares nothing.
+var none = ABI{}
 
 func names(text string) (types.Account, error) {
 	if text == "alice" {
@@ -130,7 +146,7 @@ func TestArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		parameters := []Parameter{{Name: "a", Type: kind}}
-		got, err := EncodeText(parameters, map[string]string{"a": test.text}, names)
+		got, err := none.EncodeText(parameters, map[string]string{"a": test.text}, names)
 		if test.want == "" {
 			if !errors.Is(err, ErrArgument) {
 				t.Errorf("%s %q: %s, %v", test.kind, test.text, got, err)
@@ -141,10 +157,10 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s %q: %s, %v", test.kind, test.text, got, err)
 		}
 		// What was encoded is read back as it is.
-		if again, err := EncodeJSON(parameters, got, Hex); err != nil || string(again) != string(got) {
+		if again, err := none.EncodeJSON(parameters, got, Hex); err != nil || string(again) != string(got) {
 			t.Errorf("%s %s: %s, %v", test.kind, got, again, err)
 		}
-		if err := kind.Check([]byte(test.want)); err != nil {
+		if _, err := none.Result(Function{Returns: kind}, []byte(test.want)); err != nil {
 			t.Errorf("%s %s is no result: %v", test.kind, test.want, err)
 		}
 	}
@@ -152,7 +168,7 @@ func TestArguments(t *testing.T) {
 
 func TestArgumentsByName(t *testing.T) {
 	transfer, _ := parsed(t, tokenABI).Function("transfer")
-	optional := []Parameter{{Name: "a", Type: Type{U64, "?"}}}
+	optional := []Parameter{{Name: "a", Type: Type{"u64?"}}}
 	for _, test := range []struct {
 		name       string
 		parameters []Parameter
@@ -162,18 +178,18 @@ func TestArgumentsByName(t *testing.T) {
 		{"missing", transfer.Args, `{"amount":5}`, ""},
 		{"unknown", transfer.Args, `{"amount":5,"to":"alice","x":1}`, ""},
 		{"no object", transfer.Args, `[1]`, ""},
-		{"a number for a string", []Parameter{{Name: "a", Type: Type{base: String}}}, `{"a":1}`, ""},
+		{"a number for a string", []Parameter{{Name: "a", Type: Type{string(String)}}}, `{"a":1}`, ""},
 		{"null", transfer.Args, `{"amount":null,"to":"alice"}`, ""},
-		{"null list", []Parameter{{Name: "a", Type: Type{U64, "["}}}, `{"a":null}`, ""},
-		{"bool as text", []Parameter{{Name: "a", Type: Type{base: Bool}}}, `{"a":"true"}`, ""},
+		{"null list", []Parameter{{Name: "a", Type: Type{"u64[]"}}}, `{"a":null}`, ""},
+		{"bool as text", []Parameter{{Name: "a", Type: Type{string(Bool)}}}, `{"a":"true"}`, ""},
 		{"optional left out", optional, ``, `{"a":null}`},
 	} {
-		got, err := EncodeJSON(test.parameters, []byte(test.text), names)
+		got, err := none.EncodeJSON(test.parameters, []byte(test.text), names)
 		if test.want == "" && !errors.Is(err, ErrArgument) || test.want != "" && (err != nil || string(got) != test.want) {
 			t.Errorf("%s: %s, %v", test.name, got, err)
 		}
 	}
-	if got, err := EncodeJSON(nil, nil, names); err != nil || got != nil {
+	if got, err := none.EncodeJSON(nil, nil, names); err != nil || got != nil {
 		t.Errorf("no parameters: %q, %v", got, err)
 	}
 }
@@ -184,10 +200,10 @@ func TestResults(t *testing.T) {
 		result string
 		ok     bool
 	}{
-		{Type{base: U64}, "5", true}, {Type{base: U64}, "5 6", false}, {Type{base: U64}, "", false},
-		{Type{base: Bool}, `"x"`, false}, {Type{}, "", true}, {Type{}, "1", false},
+		{Type{string(U64)}, "5", true}, {Type{string(U64)}, "5 6", false}, {Type{string(U64)}, "", false},
+		{Type{string(Bool)}, `"x"`, false}, {Type{}, "", true}, {Type{}, "1", false},
 	} {
-		if err := test.kind.Check([]byte(test.result)); (err == nil) != test.ok || err != nil && !errors.Is(err, ErrArgument) {
+		if _, err := none.Result(Function{Returns: test.kind}, []byte(test.result)); (err == nil) != test.ok || err != nil && !errors.Is(err, ErrArgument) {
 			t.Errorf("%s %q: %v", test.kind, test.result, err)
 		}
 	}
@@ -255,11 +271,11 @@ func FuzzEncodeJSON(f *testing.F) {
 			return
 		}
 		parameters := []Parameter{{Name: "a", Type: parsed}}
-		encoded, err := EncodeJSON(parameters, []byte(text), Hex)
+		encoded, err := none.EncodeJSON(parameters, []byte(text), Hex)
 		if err != nil {
 			return
 		}
-		if again, err := EncodeJSON(parameters, encoded, Hex); err != nil || string(again) != string(encoded) {
+		if again, err := none.EncodeJSON(parameters, encoded, Hex); err != nil || string(again) != string(encoded) {
 			t.Errorf("%s: %s, then %s, %v", kind, encoded, again, err)
 		}
 	})

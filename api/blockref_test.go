@@ -30,7 +30,8 @@ func TestBlockRef(t *testing.T) {
 }
 
 func TestBlockRefRefuses(t *testing.T) {
-	for _, text := range []string{`"pending"`, `"Latest"`, `""`, `"7"`, `"0x07"`, `-1`, `1.0`, `1e3`, `true`, `null`, `{}`, `[]`,
+	for _, text := range []string{`"pending"`, `"Latest"`, `""`, `"7"`, `"0x07"`, `-1`, `1.0`, `1e3`, `true`, `null`, `{}`,
+		`[]`,
 		`18446744073709551616`, `"0x10000000000000000"`, ``} {
 		for _, ref := range []json.Unmarshaler{new(BlockRef), new(NonceRef)} {
 			if _, nonce := ref.(*NonceRef); nonce && text == `"pending"` {

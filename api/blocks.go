@@ -13,7 +13,8 @@ var (
 	GetBlockByHash = define[GetBlockByHashParams, *Block]("svc_getBlockByHash",
 		"The block with a hash; null when there is none.", ErrPruned)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
-		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO.", ErrPruned)
+		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET "+
+			"/blocks/FROM-TO.", ErrPruned)
 )
 
 // Bounds of [GetBlocks].
@@ -52,10 +53,14 @@ type BlockRange struct {
 // MaxFollowerBytes bounds what a follower calls itself.
 const MaxFollowerBytes = 64
 
-// BlocksPath begins the path under which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal, is
-// bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks gives of it, [MaxBlocksBytes] being
-// those of the blocks. The parameter follower is [BlockRange]'s.
+// BlocksPath begins the path under which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal,
+// is bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks gives of it, [MaxBlocksBytes]
+// being those of the blocks. The parameter follower is [BlockRange]'s.
 const BlocksPath = "/blocks/"
+
+// SourcesPath begins the path under which a node serves archives of contracts' sources that were published at it:
+// SourcesPath + the SHA-256 of the archive, 0x and hex.
+const SourcesPath = "/sources/"
 
 // Block is the result of [GetBlockByNumber] and [GetBlockByHash].
 type Block struct {

@@ -20,8 +20,14 @@ var (
 	GetParameters = define[ParametersParams, ParametersInfo]("svc_getParameters",
 		"The parameters in force after a block, with their Merkle proof.", proofErrors...)
 	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
-		"A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one within the window of proofs.",
+		"A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one "+
+			"within the window of proofs.",
 		with(proofErrors, ErrWrongNetwork)...)
+	GetStateProof = define[StateProofParams, AccountProof]("svc_getStateProof",
+		"A Merkle proof of what any key of the state has, or of its absence, under a block's state root: of the latest "+
+			"block, or one within the window of proofs. "+
+			"The keys, also those of contracts' records, are in docs/protocol.md, \"State\".",
+		proofErrors...)
 )
 
 // GetBalanceParams are the parameters of [GetBalance].
@@ -81,6 +87,21 @@ type NodeInfo struct {
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
 	ProducerKey       *string         `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's, hex without 0x; null where it has none"`
 	Override          *Override       `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
+	Cluster           *Cluster        `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
+}
+
+// Cluster is several nodes that are one producer, as one of them knows it.
+type Cluster struct {
+	Leader  string          `json:"leader" doc:"the name of the member that makes the blocks; empty while none is heard of"`
+	Term    uint64          `json:"term" doc:"grows with each election"`
+	Members []ClusterMember `json:"members" doc:"all members"`
+}
+
+// ClusterMember is one of a cluster's nodes.
+type ClusterMember struct {
+	Name  string `json:"name" doc:"its name"`
+	URL   string `json:"url" doc:"its JSON-RPC; empty where it is not told"`
+	Voter bool   `json:"voter" doc:"whether it has a vote: a new member has none before it is near"`
 }
 
 // Build says what a program was built of.
@@ -170,7 +191,17 @@ type AccountProofParams struct {
 	Block   BlockRef `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 }
 
-// AccountProof is a Merkle proof of one state key (docs/protocol.md, "State tree and proofs"): the result of [GetAccountProof].
+// MaxStateKeyBytes bounds a state key: that of a value in a contract's storage is the longest.
+const MaxStateKeyBytes = 1 + 32 + types.MaxStorageKeyBytes
+
+// StateProofParams are the parameters of [GetStateProof].
+type StateProofParams struct {
+	Key   LooseData `json:"key" doc:"the state key in hex: a byte for the kind, and what follows it"`
+	Block BlockRef  `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
+}
+
+// AccountProof is a Merkle proof of one state key (docs/protocol.md, "State tree and proofs"): the result of
+// [GetAccountProof], [GetStorageProof] and [GetStateProof].
 type AccountProof struct {
 	Height    types.Height      `json:"height" doc:"the block after which the proof holds"`
 	StateRoot types.StateRoot   `json:"stateRoot" doc:"that block's state root"`

@@ -8,20 +8,24 @@ import (
 // Methods on contracts, their code and their storage.
 var (
 	GetStorageAt = define[GetStorageAtParams, Data]("svc_getStorageAt",
-		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
+		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned,
+		ErrHalted, ErrNoState)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
-		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest block, or one within the window of proofs.",
+		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest "+
+			"block, or one within the window of proofs.",
 		proofErrors...)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
 		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor, ErrNoState)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",
 		"What the chain says of a contract; null when there is none of that ID.", ErrNoState)
 	GetContractABI = define[ContractParams, *abi.ABI]("svc_getContractAbi",
-		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract, ErrNoState)
+		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract,
+		ErrNoState)
 	GetContractCode = define[ContractParams, Data]("svc_getContractCode",
 		"A contract's code as it was deployed.", ErrNoContract, ErrNoState)
 	GetCode = define[CodeParams, Data]("svc_getCode",
-		"The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called.",
+		"The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which "+
+			"it keeps deployed and called.",
 		ErrNoCode)
 )
 

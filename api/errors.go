@@ -57,8 +57,8 @@ var (
 	ErrNonceTooLow = reason(CodeNonce, "nonce_too_low", "the nonce is used already")
 	// ErrNonceTooHigh: the nonce is further ahead than the pool holds transactions for.
 	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "the nonce is too far ahead")
-	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions leave of it
-	// is. data.balance is the balance after the latest block, data.needed what this transaction may take.
+	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions
+	// leave of it is. data.balance is the balance after the latest block, data.needed what this transaction may take.
 	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
 	// ErrFeeTooLow: the max fee is under the lowest base fee that the parameters allow, data.minBaseFee.
 	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the lowest base fee")
@@ -69,8 +69,8 @@ var (
 	ErrAlreadyKnown = reason(CodeAlreadyKnown, "already_known", "the transaction is known already")
 	// ErrMempoolFull: the pool takes nothing at present; data.retryAfterSeconds says when to try again.
 	ErrMempoolFull = reason(CodeMempoolFull, "mempool_full", "the mempool is full")
-	// ErrNotWritten: the pool takes nothing at present, as it cannot write down what it takes; data.retryAfterSeconds says when
-	// to try again.
+	// ErrNotWritten: the pool takes nothing at present, as it cannot write down what it takes; data.retryAfterSeconds says
+	// when to try again.
 	ErrNotWritten = jsonrpc.NewError(CodeMempoolFull, "the node cannot write transactions down: its disk is full or fails",
 		"reason", "storage", "retryAfterSeconds", 10)
 	// ErrIntrinsicGas: the gas limit is under what the transaction costs before it runs.
@@ -91,8 +91,8 @@ var (
 	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "a field of the transaction is too long")
 	// ErrCodeTooLong: a deploy's code is over its limit.
 	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "the contract's code is too long")
-	// ErrReadOnly: this node does not take transactions; data.primary is where one may be sent to. A producer that has handed
-	// over and follows no other does not know where.
+	// ErrReadOnly: this node does not take transactions; data.primary is where one may be sent to. A producer that has
+	// handed over and follows no other does not know where.
 	ErrReadOnly = reason(CodeReadOnly, "read_only", "this node is read-only")
 	// ErrNoPrimary: this node hands transactions to data.primary, which does not answer. The transaction may have arrived
 	// there: sending it again is safe.
@@ -110,17 +110,20 @@ var (
 	ErrPruned = reason(CodePruned, "pruned", "the state at that height is pruned")
 	// ErrNoState: the node keeps no state of any height, because it verifies blocks by their proofs.
 	ErrNoState = reason(CodePruned, "stateless", "this node keeps no state: it verifies blocks by their proofs")
-	// ErrProofNotReady: the block waits for its proof; data.status is queued or proving, data.position how many blocks come
-	// before it.
+	// ErrProofNotReady: the block waits for its proof; data.status is queued or proving, data.position how many blocks
+	// come before it.
 	ErrProofNotReady = jsonrpc.NewError(CodeProofNotReady, "the proof is not ready", "reason", "proof_not_ready")
 	// ErrProofNotStored: the node has no proof of the block and will not have one; data.oldest and data.newest are the
 	// blocks that it has proofs of, if any.
-	ErrProofNotStored = jsonrpc.NewError(CodeProofNotReady, "the proof is not stored here", "reason", "proof_not_stored", "status", "not_stored")
-	// ErrHalted: the node takes no more blocks, because of what data.cause names; data.height is the last verified block's.
-	// State at that height and those before is served where the call names the height. A producer that has halted refuses
-	// transactions with it.
+	ErrProofNotStored = jsonrpc.NewError(
+		CodeProofNotReady, "the proof is not stored here", "reason", "proof_not_stored", "status", "not_stored",
+	)
+	// ErrHalted: the node takes no more blocks, because of what data.cause names; data.height is the last verified
+	// block's. State at that height and those before is served where the call names the height. A producer that has halted
+	// refuses transactions with it.
 	ErrHalted = reason(CodeHalted, "halted", "the node has halted: its latest state is not the chain's any more")
-	// ErrProofWindow: too much was written since that height to prove it; data.oldestHeight is the oldest that can be proved.
+	// ErrProofWindow: too much was written since that height to prove it; data.oldestHeight is the oldest that can be
+	// proved.
 	ErrProofWindow = reason(CodePruned, "proof_window", "too much was written since that height to prove its state")
 	// ErrTimeUp: the answer did not come in time; data.hash of a transaction that was accepted.
 	ErrTimeUp = reason(jsonrpc.CodeLimit, "time", "the time for the call is up")
@@ -135,16 +138,25 @@ var (
 	// ErrModuleRefused: the code of a deploy breaks a rule, which data.detail names.
 	ErrModuleRefused = reason(CodeModuleRefused, "module_refused", "the contract's code is refused")
 	// ErrQuarantined: this node does not run the contract's code, because its engine failed on it. Others may.
-	ErrQuarantined = reason(CodeSetAside, "quarantined", "this node does not run the contract's code: its engine failed on it")
+	ErrQuarantined = reason(
+		CodeSetAside, "quarantined", "this node does not run the contract's code: its engine failed on it",
+	)
 	// ErrOverran: a transaction of the sender, or to the code that is called, took far longer than its gas says;
 	// data.retryAfterSeconds says when others are taken.
-	ErrOverran = reason(CodeSetAside, "overran", "a transaction of this sender or to this code took far too long: others are taken later")
+	ErrOverran = reason(
+		CodeSetAside, "overran", "a transaction of this sender or to this code took far too long: others are taken later",
+	)
 	// ErrEngineFailed: the node's engine failed while it ran a contract, which is a fault of the node.
 	ErrEngineFailed = reason(CodeSetAside, "engine_failed", "the node's engine failed while it ran the contract")
 	// ErrNoToken: the contract does not answer as a NEP-20 token does; data.function is what it was asked.
 	ErrNoToken = reason(CodeExecutionFailed, "no_token", "the contract does not answer as a NEP-20 token")
 	// ErrViewCalls: more calls in one than data.limit.
-	ErrViewCalls = jsonrpc.NewError(jsonrpc.CodeLimit, "too many view calls in one", "reason", "view_calls", "limit", MaxViewCalls)
+	ErrViewCalls = jsonrpc.NewError(
+		jsonrpc.CodeLimit, "too many view calls in one", "reason", "view_calls", "limit", MaxViewCalls,
+	)
+	// ErrViewSize: a view call reads or runs more than can be sent with its proof: 1,024 keys, 1 MiB of values and of
+	// witness, 8 codes.
+	ErrViewSize = reason(jsonrpc.CodeLimit, "view_size", "the view call reads or runs too much for a proof")
 	// ErrBusy: the node has no room for the work at present.
 	ErrBusy = reason(jsonrpc.CodeLimit, "busy", "the node is busy with other calls")
 )
@@ -155,7 +167,8 @@ var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas 
 // admissionErrors are those of a transaction that is offered to the pool.
 var admissionErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrCannotPay, ErrFeeTooLow,
-	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock, ErrPriorityOverMax,
+	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock,
+	ErrPriorityOverMax,
 	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,
 	ErrNoPrimary, ErrHalted, ErrBusy, ErrQuarantined, ErrOverran,
 }
@@ -178,6 +191,7 @@ var proofErrors = []*jsonrpc.Error{ErrAboveHead, ErrPruned, ErrProofWindow, ErrT
 
 // viewErrors are those of a view call.
 var viewErrors = []*jsonrpc.Error{
-	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState,
+	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted,
+	ErrNoState,
 	ErrQuarantined, ErrEngineFailed,
 }

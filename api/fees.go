@@ -4,8 +4,10 @@ import "github.com/cairn-chain/cairn/types"
 
 // Methods on what gas costs.
 var (
-	GasPrice      = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
-	GetFeeMarket  = define[NoParams, FeeMarket]("svc_getFeeMarket", "The base fee of the next block and its rule's bounds.")
+	GasPrice     = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
+	GetFeeMarket = define[NoParams, FeeMarket](
+		"svc_getFeeMarket", "The base fee of the next block and its rule's bounds.",
+	)
 	GetFeeHistory = define[GetFeeHistoryParams, FeeHistory]("svc_getFeeHistory",
 		"Base fees, use and priority fees of the latest blocks.", ErrOutOfRange, ErrTimeUp)
 )

@@ -13,19 +13,24 @@ import (
 
 // specified are the fields of results as the specification lists them, in its order: "name type", where ? allows null.
 var specified = map[string][]string{
-	"Block": {"height integer", "hash string", "timestamp integer", "txCount integer", "stateRoot string", "transactions array"},
+	"Block": {
+		"height integer", "hash string", "timestamp integer", "txCount integer", "stateRoot string", "transactions array",
+	},
 	"Transaction": {"hash string", "from string", "to string", "value string", "gasLimit string", "gasPrice string",
 		"nonce string", "blockHeight integer?", "blockHash string?", "status string"},
 	"Receipt": {"transactionHash string", "blockHeight integer", "blockHash string", "status string", "gasUsed string",
 		"contractAddress string?", "logs array"},
-	"Log":          {"address string", "topics array", "data string"},
-	"MempoolStats": {"pending_count integer", "total_gas integer", "backpressure_active boolean", "oldest_tx_age_secs integer"},
+	"Log": {"address string", "topics array", "data string"},
+	"MempoolStats": {
+		"pending_count integer", "total_gas integer", "backpressure_active boolean", "oldest_tx_age_secs integer",
+	},
 	"FeeMarket": {"base_fee integer", "utilization number", "target_utilization number", "min_base_fee integer",
 		"max_base_fee integer"},
 	"GasPriceInfo": {"base_fee string", "suggested_priority_fee string", "suggested_max_fee string"},
 	"NodeInfo": {"version string", "network string", "mode string", "block_height integer", "protocol_public_key string",
 		"peer_count integer"},
-	"SyncStatus": {"mode string", "synced boolean", "local_height integer", "primary_height integer", "blocks_behind integer",
+	"SyncStatus": {"mode string", "synced boolean", "local_height integer", "primary_height integer",
+		"blocks_behind integer",
 		"sync_rate_blocks_per_sec number"},
 	"ResolvedAddress": {"pubkey string"},
 	"BlockRange":      {"from_height integer", "to_height integer", "include_transactions boolean?"},
@@ -47,7 +52,9 @@ func TestResultsBeginWithTheSpecifiedFields(t *testing.T) {
 			}
 		}
 	}
-	for _, result := range []any{Block{}, Transaction{}, Receipt{}, Log{}, NodeInfo{}, SyncStatus{}, MempoolStats{}, FeeMarket{}, GasPriceInfo{}} {
+	for _, result := range []any{
+		Block{}, Transaction{}, Receipt{}, Log{}, NodeInfo{}, SyncStatus{}, MempoolStats{}, FeeMarket{}, GasPriceInfo{},
+	} {
 		at := reflect.TypeOf(result)
 		for i, field := range specified[at.Name()] {
 			name, _, _ := strings.Cut(field, " ")
@@ -206,7 +213,8 @@ func TestDocumentGathersErrors(t *testing.T) {
 			if !strings.Contains(documented.Message, e.Message) {
 				t.Errorf("%s does not document %v: %+v", m.Name, e, documented)
 			}
-			if reason, ok := e.Data["reason"].(string); ok && (documented.Data == nil || documented.Data.Reasons[reason] != e.Message) {
+			if reason, ok := e.Data["reason"].(string); ok &&
+				(documented.Data == nil || documented.Data.Reasons[reason] != e.Message) {
 				t.Errorf("%s does not document the reason %s", m.Name, reason)
 			}
 		}

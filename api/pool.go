@@ -26,7 +26,8 @@ type PendingFilter struct {
 	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 2,000; 100 by default"`
 }
 
-// PendingTransaction is an item of the result of [GetPendingTransactions]: what a list shows. [GetTransactionByHash] has the rest.
+// PendingTransaction is an item of the result of [GetPendingTransactions]: what a list shows. [GetTransactionByHash]
+// has the rest.
 type PendingTransaction struct {
 	Hash                 types.TxID    `json:"hash" doc:"the transaction's hash"`
 	From                 types.Account `json:"from" doc:"the sender"`

@@ -5,13 +5,15 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on the proofs of blocks (docs/proofs.md).
 var (
 	GetProof = define[GetProofParams, BlockProof]("svc_getProof",
-		"A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With parent, header and list in one file: GET /proof/HEIGHT.",
+		"A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With "+
+			"parent, header and list in one file: GET /proof/HEIGHT.",
 		ErrProofNotReady, ErrProofNotStored, ErrAboveHead)
 	VerifyProof = define[VerifyProofParams, ProofVerdict]("svc_verifyProof",
 		"Whether a proof holds for a block of this chain, by the verifier that anyone can run.",
 		ErrAboveHead, ErrPruned, ErrBusy)
 	GetAccessList = define[GetAccessListParams, AccessList]("svc_getAccessList",
-		"A block's access list: every state key that it read or wrote, with the value before and after, as bincode in pages. Whole at GET /accesses/HEIGHT.",
+		"A block's access list: every state key that it read or wrote, with the value before and after, as bincode in "+
+			"pages. Whole at GET /accesses/HEIGHT.",
 		ErrAboveHead, ErrPruned, ErrBadCursor)
 )
 

@@ -13,8 +13,9 @@ import (
 // Schema is a JSON Schema (draft 7, as OpenRPC takes it).
 type Schema map[string]any
 
-// schemas derives schemas from Go types; those of named types are collected in named and referred to. What is taken, the
-// parameters, is declared as it is read: objects have no other members, what is optional may be null, and hashes may lack 0x.
+// schemas derives schemas from Go types; those of named types are collected in named and referred to. What is taken,
+// the parameters, is declared as it is read: objects have no other members, what is optional may be null, and hashes
+// may lack 0x.
 type schemas struct {
 	named map[string]Schema
 	taken bool
@@ -22,7 +23,9 @@ type schemas struct {
 
 // encoded are the types whose JSON is not told by their Go kind.
 var encoded = map[reflect.Type]encoding{
-	reflect.TypeFor[Quantity]():  {"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`)},
+	reflect.TypeFor[Quantity](): {
+		"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`),
+	},
 	reflect.TypeFor[Data]():      {"Data", text("bytes in hex", `^0x([0-9a-fA-F]{2})*$`)},
 	reflect.TypeFor[LooseData](): {"LooseData", text("bytes in hex, with or without 0x", `^(0x)?([0-9a-fA-F]{2})*$`)},
 	reflect.TypeFor[Fraction]():  {"Fraction", decimal},
@@ -32,10 +35,12 @@ var encoded = map[reflect.Type]encoding{
 		"properties": map[string]Schema{
 			"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object", "additionalProperties": true},
 		}}},
-	reflect.TypeFor[types.Amount]():     {"", amount()},
-	reflect.TypeFor[types.Gas]():        {"", amount()},
-	reflect.TypeFor[BlockRef]():         {"BlockRef", reference(`^(latest|earliest|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
-	reflect.TypeFor[NonceRef]():         {"NonceRef", reference(`^(latest|earliest|pending|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
+	reflect.TypeFor[types.Amount](): {"", amount()},
+	reflect.TypeFor[types.Gas]():    {"", amount()},
+	reflect.TypeFor[BlockRef]():     {"BlockRef", reference(`^(latest|earliest|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
+	reflect.TypeFor[NonceRef](): {
+		"NonceRef", reference(`^(latest|earliest|pending|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`),
+	},
 	reflect.TypeFor[types.Account]():    hash,
 	reflect.TypeFor[types.PublicKey]():  hash,
 	reflect.TypeFor[types.ContractID](): hash,
@@ -50,9 +55,13 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[SyncState]():        choice(StateProducing, StateSyncing, StateFollowing, StateHolding, StateHalted),
 	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusUnknown),
 	reflect.TypeFor[abi.Mode]():         choice(abi.Read, abi.Write, abi.Init),
+	reflect.TypeFor[abi.Kind]():         choice(abi.Record, abi.Enum),
 	reflect.TypeFor[abi.Type]():         {"", Schema{"type": "string"}},
 	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
 	reflect.TypeFor[Topic]():            choice(Topics()...),
+	reflect.TypeFor[PaymentKind]():      choice(PaymentKinds()...),
+	reflect.TypeFor[Direction]():        choice(DirectionIn, DirectionOut, DirectionBoth),
+	reflect.TypeFor[Order]():            choice(OrderAscending, OrderDescending),
 	reflect.TypeFor[Document](): {"", Schema{
 		"$ref": "https://raw.githubusercontent.com/open-rpc/meta-schema/master/schema.json"}},
 }
@@ -66,7 +75,9 @@ type encoding struct {
 
 var (
 	hash      = encoding{"Hash", text("32 bytes in hex: an account, key, contract, hash or root", `^0x[0-9a-fA-F]{64}$`)}
-	looseHash = encoding{"LooseHash", text("32 bytes in hex, with or without 0x: a contract, hash or topic", `^(0x)?[0-9a-fA-F]{64}$`)}
+	looseHash = encoding{
+		"LooseHash", text("32 bytes in hex, with or without 0x: a contract, hash or topic", `^(0x)?[0-9a-fA-F]{64}$`),
+	}
 )
 
 func text(description, pattern string) Schema {
@@ -84,7 +95,8 @@ func integer(bits int) Schema {
 	return Schema{"type": "integer", "minimum": 0, "maximum": ^uint64(0) >> (64 - bits)}
 }
 
-// amount is the schema of an integer that may be over 2^53, beyond which many readers of JSON are not exact: by format they know.
+// amount is the schema of an integer that may be over 2^53, beyond which many readers of JSON are not exact: by format
+// they know.
 func amount() Schema {
 	schema := integer(64)
 	schema["format"] = "amount"

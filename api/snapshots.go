@@ -13,8 +13,8 @@ type GetStateSnapshotParams struct {
 	Block BlockRef `json:"block" jsonrpc:"optional" doc:"the height; the latest by default"`
 }
 
-// StateSnapshot describes a snapshot (docs/protocol.md, "Snapshots"): the result of [GetStateSnapshot], and a snapshot's
-// manifest.
+// StateSnapshot describes a snapshot (docs/protocol.md, "Snapshots"): the result of [GetStateSnapshot], and a
+// snapshot's manifest.
 type StateSnapshot struct {
 	Height         types.Height    `json:"height" doc:"of the block after which the state is"`
 	BlockHash      types.BlockHash `json:"block_hash" doc:"that block's hash"`

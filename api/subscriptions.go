@@ -8,8 +8,11 @@ import (
 // Methods of a WebSocket connection. Over HTTP they do not exist.
 var (
 	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
-		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice.",
-		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrPruned)
+		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the "+
+			"subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block "+
+			"with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a "+
+			"ProofNotice, of payments a PaymentPage.",
+		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrWrongNetwork)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
 		"Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id.")
 )
@@ -30,11 +33,12 @@ const (
 	TopicEvents     Topic = "events"                 // [Event], in the chain's order
 	TopicSyncStatus Topic = "syncStatus"             // [SyncStatus], now and when it changes, once a second at most
 	TopicProofs     Topic = "proofs"                 // [ProofNotice] of each block that gets a proof, in order
+	TopicPayments   Topic = "payments"               // [PaymentPage], in the chain's order
 )
 
 // Topics lists the topics.
 func Topics() []Topic {
-	return []Topic{TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus, TopicProofs}
+	return []Topic{TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus, TopicProofs, TopicPayments}
 }
 
 // SubscribeParams are the parameters of [Subscribe].
@@ -43,15 +47,17 @@ type SubscribeParams struct {
 	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
 }
 
-// SubscriptionFilter narrows a subscription. Only events, newBlocks and proofs have from_block, only newBlocks
-// has headers_only, and only events have the rest.
+// SubscriptionFilter narrows a subscription. Only events, newBlocks, proofs and payments have from_block.
 type SubscriptionFilter struct {
-	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events and proofs: the first height to send, at most one above the head; by default what comes next"`
+	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events, proofs and payments: the first height to send, at most one above the head; by default what comes next"`
 	HeadersOnly bool              `json:"headers_only,omitempty" doc:"of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default"`
 	ContractID  *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
 	EventName   *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
 	Topics      []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
-	Cursor      string            `json:"cursor,omitempty" doc:"of events: the cursor of the last item seen, instead of from_block"`
+	Cursor      string            `json:"cursor,omitempty" doc:"of events: the cursor of the last item seen, of payments that of the last page or payment, instead of from_block"`
+	Accounts    []string          `json:"accounts,omitempty" doc:"of payments: whose, at most 1,000; by default everyone's"`
+	Direction   Direction         `json:"direction,omitempty" doc:"of payments: only those that the accounts get, or only those that they make; by default both"`
+	Kinds       []PaymentKind     `json:"kinds,omitempty" doc:"of payments: only of these kinds; by default all"`
 }
 
 // Matches reports whether an event has the contract, name and topics that the filter asks for.

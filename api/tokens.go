@@ -7,7 +7,8 @@ var (
 	GetTokenBalance = define[GetTokenBalanceParams, TokenBalance]("svc_getTokenBalance",
 		"An account's balance of a token, as the token's contract answers.", with(viewErrors, ErrWrongNetwork, ErrNoToken)...)
 	GetTokenHolders = define[GetTokenHoldersParams, []TokenHolder]("svc_getTokenHolders",
-		"The holders of a token, the largest balance first: found by Transfer events, their balances confirmed by the token's contract. A further page begins at the cursor of the last item; an empty page is the end.",
+		"The holders of a token, the largest balance first: found by Transfer events, their balances confirmed by the "+
+			"token's contract. A further page begins at the cursor of the last item; an empty page is the end.",
 		with(viewErrors, ErrOutOfRange, ErrBadCursor, ErrNoToken)...)
 )
 

@@ -58,7 +58,9 @@ func TestRatio(t *testing.T) {
 }
 
 func TestFractionRefuses(t *testing.T) {
-	for _, text := range []string{"-1", "1.", ".5", "1.0000000", "1e3", "1.5e1", `"1"`, "null", "18446744073709.551616", "NaN", "1.+5", "1.-5"} {
+	for _, text := range []string{
+		"-1", "1.", ".5", "1.0000000", "1e3", "1.5e1", `"1"`, "null", "18446744073709.551616", "NaN", "1.+5", "1.-5",
+	} {
 		if err := new(Fraction).UnmarshalJSON([]byte(text)); !errors.Is(err, ErrBadFraction) {
 			t.Errorf("%s: got %v", text, err)
 		}

@@ -8,10 +8,12 @@ import (
 // View calls of contracts.
 var (
 	ViewCall = define[ViewCallParams, Data]("svc_viewCall",
-		"Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives the bytes that it returns.",
+		"Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives "+
+			"the bytes that it returns.",
 		viewErrors...)
 	BatchViewCall = define[BatchViewCallParams, []ViewResult]("svc_batchViewCall",
-		"Makes view calls after one block, each independent of the others, and gives their results in the order of the calls. All see one height.",
+		"Makes view calls after one block, each independent of the others, and gives their results in the order of the "+
+			"calls. All see one height.",
 		ErrViewCalls, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 )
 

@@ -29,14 +29,16 @@ func (c *Client) Blocks(ctx context.Context, from, to types.Height, transactions
 	})
 }
 
-// maxBlocksFile is how long the answer of [Client.EncodedBlocks] may be: blocks of [api.MaxBlocksBytes], or one that is larger.
+// maxBlocksFile is how long the answer of [Client.EncodedBlocks] may be: blocks of [api.MaxBlocksBytes], or one that is
+// larger.
 const maxBlocksFile = max(api.MaxBlocksBytes, maxEncodedBlock) + 8 + 8*api.MaxBlocks
 
 const maxEncodedBlock = types.MaxBlockBytes + types.SignedHeaderBytes + 8
 
-// EncodedBlocks are bincode(Block) of the blocks from one height to another, both included, ascending: like [Client.Blocks], but
-// downloaded as bytes. follower, unless it is empty, names a node that follows this one, in at most [api.MaxFollowerBytes]. The
-// node answers with at most [api.MaxBlocks]. Errors are [ErrBadAnswer], [ErrTooLarge] and those of [Client.Download].
+// EncodedBlocks are bincode(Block) of the blocks from one height to another, both included, ascending: like
+// [Client.Blocks], but downloaded as bytes. follower, unless it is empty, names a node that follows this one, in at
+// most [api.MaxFollowerBytes]. The node answers with at most [api.MaxBlocks]. Errors are [ErrBadAnswer], [ErrTooLarge]
+// and those of [Client.Download].
 func (c *Client) EncodedBlocks(ctx context.Context, from, to types.Height, follower string) ([][]byte, error) {
 	path := fmt.Sprintf("%s%d-%d", api.BlocksPath, from, to)
 	if follower != "" {
@@ -78,7 +80,9 @@ func (c *Client) TransactionStatus(ctx context.Context, id types.TxID) (api.Tran
 
 // TransactionsOf lists the included transactions in which an account has a part, newest first, at most limit (1 to
 // [api.MaxTransactionsPage]). The next page is before the cursor of the last one seen; "" begins with the newest.
-func (c *Client) TransactionsOf(ctx context.Context, account types.Account, limit uint64, before string) ([]api.Transaction, error) {
+func (c *Client) TransactionsOf(
+	ctx context.Context, account types.Account, limit uint64, before string,
+) ([]api.Transaction, error) {
 	return Invoke(ctx, c, api.GetTransactionsByAddress, api.GetTransactionsByAddressParams{
 		Account: account.String(), Page: api.TransactionPage{Limit: &limit, Before: before},
 	})

@@ -50,7 +50,10 @@ func TestEncodedBlocks(t *testing.T) {
 		{"one too many", answers(blocksFile(api.MaxBlocks+1, all...)), ErrBadAnswer, 0},
 		{"one that is too large", answers(blocksFile(1, strings.Repeat("b", maxEncodedBlock+1))), ErrBadAnswer, 0},
 		{"a count without blocks", answers(blocksFile(1<<60, "block 7")), ErrBadAnswer, 0},
-		{"a length without a block", answers(append(blocksFile(1), 255, 255, 255, 255, 255, 255, 255, 255, 1)), ErrBadAnswer, 0},
+		{
+			"a length without a block", answers(append(blocksFile(1), 255, 255, 255, 255, 255, 255, 255, 255, 1)), ErrBadAnswer,
+			0,
+		},
 		{"more than it counts", answers(blocksFile(1, "block 7", "block 8")), ErrBadAnswer, 0},
 		{"something behind", answers(append(bytes.Clone(honest), 0)), ErrBadAnswer, 0},
 		{"nothing at all", answers(nil), ErrBadAnswer, 0},
@@ -75,7 +78,10 @@ func TestEncodedBlocks(t *testing.T) {
 			w.WriteHeader(http.StatusPartialContent)
 			_, _ = w.Write(honest[8:])
 		}, ErrUnreachable, 0},
-		{"they are pruned", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pruned", http.StatusNotFound) }, ErrUnreachable, 0},
+		{
+			"they are pruned", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pruned", http.StatusNotFound) },
+			ErrUnreachable, 0,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +126,8 @@ func FuzzEncodedBlocks(f *testing.F) {
 	})
 }
 
-// TestDownloadsKeepConnections has several downloads at a time, twice: the second time they use the connections of the first.
+// TestDownloadsKeepConnections has several downloads at a time, twice: the second time they use the connections of the
+// first.
 func TestDownloadsKeepConnections(t *testing.T) {
 	const together = 4
 	var opened atomic.Int64

@@ -29,7 +29,16 @@ func (c *Client) ChainID(ctx context.Context) (uint64, error) {
 
 // Balance is an account's balance after the block at, in smallest units; 0 for an account that was never touched.
 func (c *Client) Balance(ctx context.Context, account types.Account, at api.BlockRef) (types.Amount, error) {
-	balance, err := Invoke(ctx, c, api.GetBalance, api.GetBalanceParams{Account: account.String(), Block: at})
+	params := api.GetBalanceParams{Account: account.String(), Block: at}
+	if at != api.Latest() || c.seen.Load() == 0 {
+		balance, err := Invoke(ctx, c, api.GetBalance, params)
+		return types.Amount(balance), err
+	}
+	var call Pending[api.Quantity]
+	if err := c.latest(ctx, func(b *Batch) { call = Add(b, api.GetBalance, params) }); err != nil {
+		return 0, err
+	}
+	balance, err := call.Result()
 	return types.Amount(balance), err
 }
 
@@ -68,10 +77,16 @@ func (c *Client) Parameters(ctx context.Context) (api.ParametersInfo, error) {
 	return Invoke(ctx, c, api.GetParameters, api.ParametersParams{})
 }
 
-// AccountProof is a Merkle proof of an account's record, or of its absence, after the block at, which must be within the
-// node's window of proofs.
+// AccountProof is a Merkle proof of an account's record, or of its absence, after the block at, which must be within
+// the node's window of proofs.
 func (c *Client) AccountProof(ctx context.Context, account types.Account, at api.BlockRef) (api.AccountProof, error) {
 	return Invoke(ctx, c, api.GetAccountProof, api.AccountProofParams{Account: account.String(), Block: at})
+}
+
+// StateProof is a Merkle proof of what any state key has, or of its absence, after the block at, which must be within
+// the node's window of proofs. The keys are in docs/protocol.md, "State".
+func (c *Client) StateProof(ctx context.Context, key []byte, at api.BlockRef) (api.AccountProof, error) {
+	return Invoke(ctx, c, api.GetStateProof, api.StateProofParams{Key: key, Block: at})
 }
 
 // GasPrice says what to pay per gas now.
@@ -90,14 +105,20 @@ func (c *Client) FeeHistory(ctx context.Context, blocks uint64, percentiles ...f
 	return Invoke(ctx, c, api.GetFeeHistory, api.GetFeeHistoryParams{Blocks: &blocks, Percentiles: percentiles})
 }
 
-// PendingTransactions lists what is in the mempool of the node: of one sender ascending by nonce, else the newest first.
+// PendingTransactions lists what is in the mempool of the node: of one sender ascending by nonce, else the newest
+// first.
 func (c *Client) PendingTransactions(ctx context.Context, filter api.PendingFilter) ([]api.PendingTransaction, error) {
 	return Invoke(ctx, c, api.GetPendingTransactions, api.PendingTransactionsParams{Filter: filter})
 }
 
-// TransactionByNonce is the included transaction in which an account used a nonce; nil where none that the node keeps did.
-func (c *Client) TransactionByNonce(ctx context.Context, account types.Account, nonce uint64) (*api.Transaction, error) {
-	return Invoke(ctx, c, api.GetTransactionByNonce, api.TransactionByNonceParams{Account: account.String(), Nonce: api.Quantity(nonce)})
+// TransactionByNonce is the included transaction in which an account used a nonce; nil where none that the node keeps
+// did.
+func (c *Client) TransactionByNonce(
+	ctx context.Context, account types.Account, nonce uint64,
+) (*api.Transaction, error) {
+	return Invoke(ctx, c, api.GetTransactionByNonce, api.TransactionByNonceParams{
+		Account: account.String(), Nonce: api.Quantity(nonce),
+	})
 }
 
 // MempoolStats says how full the mempool is.

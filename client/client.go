@@ -25,16 +25,20 @@ var (
 	ErrBadAnswer = jsonrpc.ErrBadAnswer
 )
 
-// Client calls the methods of one node. It is safe for concurrent use.
+// Client calls the methods of one node, or of several behind a load balancer: what it asks of the latest state comes
+// from a node that has the blocks of the receipts that it waited for. It is safe for concurrent use.
 type Client struct {
 	rpc     *jsonrpc.Client
 	chainID atomic.Pointer[uint64] // once the node has told
+	seen    atomic.Uint64          // height of the newest block with a transaction that was waited for
+	nonces  sentNonces
 	wait    func(context.Context, time.Duration) error
 
 	base      string      // URL of the node, without a slash at its end
 	webSocket string      // URL of subscriptions
 	handshake http.Client // of subscriptions, and downloads
 	token     string
+	once      bool // a subscription has one connection
 }
 
 type options struct {
@@ -42,6 +46,7 @@ type options struct {
 	wait      func(context.Context, time.Duration) error
 	token     string
 	transport *http.Transport
+	once      bool
 }
 
 // An Option changes what [New] returns.
@@ -75,6 +80,12 @@ func WithWait(wait func(context.Context, time.Duration) error) Option {
 	return func(o *options) { o.wait = wait }
 }
 
+// WithoutReconnect ends a subscription, with [ErrUnreachable], when its connection breaks: for who must know of each
+// break.
+func WithoutReconnect() Option {
+	return func(o *options) { o.once = true }
+}
+
 // New returns a client of the node at an http or https URL. It connects when it is first called.
 func New(url string, opts ...Option) (*Client, error) {
 	o := options{wait: sleep}
@@ -89,7 +100,14 @@ func New(url string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{rpc: rpc, wait: o.wait, base: strings.TrimRight(url, "/"), webSocket: webSocket, token: o.token}
+	c := &Client{
+		rpc:       rpc,
+		wait:      o.wait,
+		base:      strings.TrimRight(url, "/"),
+		webSocket: webSocket,
+		token:     o.token,
+		once:      o.once,
+	}
 	transport := o.transport
 	if transport == nil {
 		transport = http.DefaultTransport.(*http.Transport)
@@ -102,7 +120,8 @@ func New(url string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// idleDownloads is how many connections are kept for the next downloads: a node that follows another has several at a time.
+// idleDownloads is how many connections are kept for the next downloads: a node that follows another has several at a
+// time.
 const idleDownloads = 8
 
 // Close closes the connections that no call is using. A later call opens new ones.

@@ -44,7 +44,9 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestErrorsOfTheNode(t *testing.T) {
-	c := connect(t, nil, answer(api.GetBalance, func(p api.GetBalanceParams) (api.Quantity, error) { return 0, api.ErrPruned }))
+	c := connect(
+		t, nil, answer(api.GetBalance, func(p api.GetBalanceParams) (api.Quantity, error) { return 0, api.ErrPruned }),
+	)
 	_, err := c.Balance(t.Context(), types.Account{}, api.AtHeight(1))
 	if !errors.Is(err, api.ErrPruned) || errors.Is(err, api.ErrAboveHead) || errors.Is(err, ErrUnreachable) {
 		t.Errorf("error %v", err)

@@ -2,6 +2,9 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
@@ -10,8 +13,12 @@ import (
 
 // View calls a function of a contract in view context after the block at, and gives the bytes that it returns. args are
 // JSON, an object by parameter name; nil for a function without parameters.
-func (c *Client) View(ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef) ([]byte, error) {
-	result, err := Invoke(ctx, c, api.ViewCall, api.ViewCallParams{Contract: contract, Function: function, Args: args, Block: at})
+func (c *Client) View(
+	ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef,
+) ([]byte, error) {
+	result, err := Invoke(ctx, c, api.ViewCall, api.ViewCallParams{
+		Contract: contract, Function: function, Args: args, Block: at,
+	})
 	return result, err
 }
 
@@ -20,15 +27,29 @@ func (c *Client) Views(ctx context.Context, calls []api.ViewCallItem) ([]api.Vie
 	return Invoke(ctx, c, api.BatchViewCall, api.BatchViewCallParams{Calls: calls})
 }
 
+// ViewProof is what a view call reads, with a witness: package proof/view makes the call again on it and believes
+// nothing. The codes in known are not sent.
+func (c *Client) ViewProof(
+	ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef, known ...types.CodeHash,
+) (api.ViewProof, error) {
+	return Invoke(ctx, c, api.GetViewProof, api.GetViewProofParams{
+		Contract: contract, Function: function, Args: args, Block: at, KnownCodes: known,
+	})
+}
+
 // StorageAt is the value under a key of a contract's storage after the block at; empty where there is none.
-func (c *Client) StorageAt(ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef) ([]byte, error) {
+func (c *Client) StorageAt(
+	ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef,
+) ([]byte, error) {
 	value, err := Invoke(ctx, c, api.GetStorageAt, api.GetStorageAtParams{Contract: contract, Key: key, Block: at})
 	return value, err
 }
 
-// StorageProof is a Merkle proof of a value in a contract's storage, or of its absence, after the block at, which must be
-// within the node's window of proofs.
-func (c *Client) StorageProof(ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef) (api.AccountProof, error) {
+// StorageProof is a Merkle proof of a value in a contract's storage, or of its absence, after the block at, which must
+// be within the node's window of proofs.
+func (c *Client) StorageProof(
+	ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef,
+) (api.AccountProof, error) {
 	return Invoke(ctx, c, api.GetStorageProof, api.GetStorageProofParams{Contract: contract, Key: key, Block: at})
 }
 
@@ -60,6 +81,45 @@ func (c *Client) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) 
 	return code, err
 }
 
+// Source downloads the archive of a hash that was published at the node, of at most limit bytes. Errors are
+// [ErrBadAnswer] if it has another hash, [ErrTooLarge] and those of [Client.Download].
+func (c *Client) Source(ctx context.Context, hash [sha256.Size]byte, limit int64) ([]byte, error) {
+	path := api.SourcesPath + "0x" + hex.EncodeToString(hash[:])
+	archive, err := c.file(ctx, path, limit)
+	if err == nil && sha256.Sum256(archive) != hash {
+		return nil, fmt.Errorf("%w: what is at %s has another hash", ErrBadAnswer, path)
+	}
+	return archive, err
+}
+
+// CallAs is [Call] in the form that the contract takes: the binary one if its ABI says so, else JSON. Arguments that do
+// not fit the ABI are refused.
+func (c *Client) CallAs(
+	ctx context.Context, contract types.ContractID, function string, args any, value types.Amount,
+) (types.Payload, error) {
+	encoded, err := encodeArgs(args)
+	if err != nil {
+		return nil, err
+	}
+	declared, err := c.ContractABI(ctx, contract)
+	if err != nil {
+		return nil, err
+	}
+	if declared != nil && declared.TakesBinary {
+		f, ok := declared.Function(function)
+		if !ok {
+			return nil, fmt.Errorf("%w: the contract has no function %q", abi.ErrArgument, function)
+		}
+		if encoded, err = declared.EncodeJSON(f.Args, encoded, abi.Hex); err != nil {
+			return nil, err
+		}
+		if encoded, err = declared.Arguments(f.Args, encoded); err != nil {
+			return nil, err
+		}
+	}
+	return types.Call{Amount: value, Contract: contract, Function: function, Args: encoded}, nil
+}
+
 // Events lists the events that match a filter, in the chain's order. The next page has the same filter with the cursor
 // of the last one seen; an empty page is the end.
 func (c *Client) Events(ctx context.Context, filter api.EventFilter) ([]api.Event, error) {
@@ -67,13 +127,19 @@ func (c *Client) Events(ctx context.Context, filter api.EventFilter) ([]api.Even
 }
 
 // TokenBalance is an account's balance of a NEP-20 token after the block at.
-func (c *Client) TokenBalance(ctx context.Context, token types.ContractID, account types.Account, at api.BlockRef) (api.TokenBalance, error) {
-	return Invoke(ctx, c, api.GetTokenBalance, api.GetTokenBalanceParams{Token: token, Account: account.String(), Block: at})
+func (c *Client) TokenBalance(
+	ctx context.Context, token types.ContractID, account types.Account, at api.BlockRef,
+) (api.TokenBalance, error) {
+	return Invoke(ctx, c, api.GetTokenBalance, api.GetTokenBalanceParams{
+		Token: token, Account: account.String(), Block: at,
+	})
 }
 
 // TokenHolders lists the holders of a NEP-20 token, the largest balance first, at most limit (1 to [api.MaxHolders]).
 // The next page is after the cursor of the last one seen; "" begins with the first.
-func (c *Client) TokenHolders(ctx context.Context, token types.ContractID, limit uint64, cursor string) ([]api.TokenHolder, error) {
+func (c *Client) TokenHolders(
+	ctx context.Context, token types.ContractID, limit uint64, cursor string,
+) ([]api.TokenHolder, error) {
 	return Invoke(ctx, c, api.GetTokenHolders, api.GetTokenHoldersParams{
 		Token: token, Page: api.HolderPage{Limit: &limit, Cursor: cursor},
 	})

@@ -36,9 +36,12 @@ func (d Dev) setBlockTime(ctx context.Context, milliseconds *uint64) error {
 	return err
 }
 
-// IncreaseTime moves the chain's time forward by whole seconds, and returns by how much it is ahead of the clock in all.
+// IncreaseTime moves the chain's time forward by whole seconds, and returns by how much it is ahead of the clock in
+// all.
 func (d Dev) IncreaseTime(ctx context.Context, by time.Duration) (ahead time.Duration, err error) {
-	seconds, err := Invoke(ctx, d.client, api.DevIncreaseTime, api.DevIncreaseTimeParams{Seconds: uint64(by / time.Second)})
+	seconds, err := Invoke(
+		ctx, d.client, api.DevIncreaseTime, api.DevIncreaseTimeParams{Seconds: uint64(by / time.Second)},
+	)
 	return time.Duration(seconds) * time.Second, err
 }
 
@@ -57,6 +60,9 @@ func (d Dev) Snapshot(ctx context.Context) (uint64, error) {
 // Revert takes the chain back to a snapshot; it and later ones are gone then.
 func (d Dev) Revert(ctx context.Context, snapshot uint64) error {
 	_, err := Invoke(ctx, d.client, api.DevRevert, api.DevRevertParams{Snapshot: api.Quantity(snapshot)})
+	if err == nil {
+		d.client.forget()
+	}
 	return err
 }
 

@@ -11,5 +11,8 @@
 //
 //	if errors.Is(err, api.ErrNonceTooLow) { … }
 //
+// Programs that send often, or from several goroutines, let package sender do it: it gives out nonces, and pays nobody
+// twice.
+//
 // A node that gives no answer is [ErrUnreachable].
 package client

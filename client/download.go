@@ -21,9 +21,9 @@ func (c *Client) StateSnapshot(ctx context.Context, block api.BlockRef) (*api.St
 // maxRefusal is how many bytes of a refusal are kept to be shown.
 const maxRefusal = 512
 
-// Download reads a file that the node serves on its public address, such as a chunk of a snapshot at its url, from a byte
-// on (RFC 9110, section 14.2). start is the byte that body begins with: from, or 0 where the node knows no ranges. The
-// caller closes body. Nothing but ctx ends it. A status that says no is a [*StatusError].
+// Download reads a file that the node serves on its public address, such as a chunk of a snapshot at its url, from a
+// byte on (RFC 9110, section 14.2). start is the byte that body begins with: from, or 0 where the node knows no ranges.
+// The caller closes body. Nothing but ctx ends it. A status that says no is a [*StatusError].
 func (c *Client) Download(ctx context.Context, path string, from uint64) (body io.ReadCloser, start uint64, err error) {
 	response, start, err := c.get(ctx, path, from)
 	if err != nil {
@@ -83,7 +83,8 @@ func (c *Client) get(ctx context.Context, path string, from uint64) (response *h
 	switch {
 	case response.StatusCode == http.StatusOK:
 		return response, 0, nil
-	case response.StatusCode == http.StatusPartialContent && strings.HasPrefix(response.Header.Get("Content-Range"), "bytes "+strconv.FormatUint(from, 10)+"-"):
+	case response.StatusCode == http.StatusPartialContent &&
+		strings.HasPrefix(response.Header.Get("Content-Range"), "bytes "+strconv.FormatUint(from, 10)+"-"):
 		return response, from, nil
 	}
 	defer response.Body.Close()
@@ -91,5 +92,7 @@ func (c *Client) get(ctx context.Context, path string, from uint64) (response *h
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, &StatusError{Status: response.StatusCode, Message: string(message)})
+	return nil, 0, fmt.Errorf(
+		"%w: %w", ErrUnreachable, &StatusError{Status: response.StatusCode, Message: string(message)},
+	)
 }

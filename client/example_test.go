@@ -80,7 +80,9 @@ func ExampleClient_Build() {
 	defer c.Close()
 
 	// The account has 3 coins.
-	_, err = c.Build(context.Background(), types.Account{1}, client.Transfer(types.Account{2}, 5*types.CoinUnits), client.TxFields{})
+	_, err = c.Build(
+		context.Background(), types.Account{1}, client.Transfer(types.Account{2}, 5*types.CoinUnits), client.TxFields{},
+	)
 	fmt.Println(errors.Is(err, api.ErrCannotPay))
 	// Output: true
 }

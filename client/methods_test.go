@@ -26,7 +26,10 @@ func TestMethodsOnTheWire(t *testing.T) {
 		answer string
 		want   string // fmt of what is returned; "" where the answer is an object
 	}{
-		{"BlockNumber", func(c *Client) (any, error) { return c.BlockNumber(t.Context()) }, "svc_blockNumber", `[]`, `"0x11"`, "17"},
+		{
+			"BlockNumber", func(c *Client) (any, error) { return c.BlockNumber(t.Context()) }, "svc_blockNumber", `[]`,
+			`"0x11"`, "17",
+		},
 		{"ChainID", func(c *Client) (any, error) { return c.ChainID(t.Context()) }, "svc_chainId", `[]`, `"0x7a69"`, "31337"},
 		{"Balance", func(c *Client) (any, error) { return c.Balance(t.Context(), types.Account{}, api.Latest()) },
 			"svc_getBalance", `[` + zero + `]`, `"0x5"`, "5"},
@@ -39,12 +42,19 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"ResolveAddress", func(c *Client) (any, error) { return c.ResolveAddress(t.Context(), "bcrt1x") },
 			"svc_resolveAddress", `["bcrt1x"]`, `{"pubkey":` + zero + `}`, types.Account{}.String()},
 		{"NodeInfo", func(c *Client) (any, error) { return c.NodeInfo(t.Context()) }, "svc_getNodeInfo", `[]`, `{}`, ""},
-		{"SyncStatus", func(c *Client) (any, error) { return c.SyncStatus(t.Context()) }, "svc_getSyncStatus", `[]`, `{}`, ""},
+		{
+			"SyncStatus", func(c *Client) (any, error) { return c.SyncStatus(t.Context()) }, "svc_getSyncStatus", `[]`, `{}`, "",
+		},
 		{"Genesis", func(c *Client) (any, error) { return c.Genesis(t.Context()) }, "svc_getGenesis", `[]`, `{}`, ""},
-		{"Parameters", func(c *Client) (any, error) { return c.Parameters(t.Context()) }, "svc_getParameters", `[]`, `{}`, ""},
+		{
+			"Parameters", func(c *Client) (any, error) { return c.Parameters(t.Context()) }, "svc_getParameters", `[]`, `{}`, "",
+		},
 		{"AccountProof", func(c *Client) (any, error) { return c.AccountProof(t.Context(), types.Account{}, api.Latest()) },
 			"svc_getAccountProof", `[` + zero + `]`, `{}`, ""},
-		{"Proof", func(c *Client) (any, error) { return c.Proof(t.Context(), api.AtHeight(3)) }, "svc_getProof", `["0x3"]`, `{}`, ""},
+		{
+			"Proof", func(c *Client) (any, error) { return c.Proof(t.Context(), api.AtHeight(3)) }, "svc_getProof", `["0x3"]`,
+			`{}`, "",
+		},
 		{"VerifyProof", func(c *Client) (any, error) { return c.VerifyProof(t.Context(), api.Latest(), []byte{1}) },
 			"svc_verifyProof", `["latest","0x01"]`, `{}`, ""},
 		{"AccessList", func(c *Client) (any, error) { return c.AccessList(t.Context(), api.AtHeight(3), "") },
@@ -57,10 +67,16 @@ func TestMethodsOnTheWire(t *testing.T) {
 			"svc_getAccountProof", `[` + zero + `,"0x3"]`, `{}`, ""},
 		{"GasPrice", func(c *Client) (any, error) { return c.GasPrice(t.Context()) }, "svc_gasPrice", `[]`, `{}`, ""},
 		{"FeeMarket", func(c *Client) (any, error) { return c.FeeMarket(t.Context()) }, "svc_getFeeMarket", `[]`, `{}`, ""},
-		{"FeeHistory", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5) }, "svc_getFeeHistory", `[5]`, `{}`, ""},
+		{
+			"FeeHistory", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5) }, "svc_getFeeHistory", `[5]`,
+			`{}`, "",
+		},
 		{"FeeHistory with percentiles", func(c *Client) (any, error) { return c.FeeHistory(t.Context(), 5, 50) },
 			"svc_getFeeHistory", `[5,[50]]`, `{}`, ""},
-		{"MempoolStats", func(c *Client) (any, error) { return c.MempoolStats(t.Context()) }, "svc_getMempoolStats", `[]`, `{}`, ""},
+		{
+			"MempoolStats", func(c *Client) (any, error) { return c.MempoolStats(t.Context()) }, "svc_getMempoolStats", `[]`,
+			`{}`, "",
+		},
 		{"PendingTransactions", func(c *Client) (any, error) {
 			return c.PendingTransactions(t.Context(), api.PendingFilter{Sender: types.Account{}.String()})
 		},
@@ -101,10 +117,15 @@ func TestMethodsOnTheWire(t *testing.T) {
 			"svc_viewCall", `[` + zero + `,"f",null,"0x3"]`, `"0x"`, "[]"},
 		{"Views", func(c *Client) (any, error) { return c.Views(t.Context(), []api.ViewCallItem{{Function: "f"}}) },
 			"svc_batchViewCall", `[[{"contract_id":` + zero + `,"function":"f"}]]`, `[]`, "[]"},
+		{"ViewProof", func(c *Client) (any, error) {
+			return c.ViewProof(t.Context(), types.ContractID{}, "f", []byte{7}, api.AtHeight(3), types.CodeHash{})
+		}, "svc_getViewProof", `[` + zero + `,"f","0x07","0x3",[` + zero + `]]`, `{}`, ""},
 		{"StorageAt", func(c *Client) (any, error) {
 			return c.StorageAt(t.Context(), types.ContractID{}, []byte{7}, api.Latest())
 		},
 			"svc_getStorageAt", `[` + zero + `,"0x07"]`, `"0x01"`, "[1]"},
+		{"StateProof", func(c *Client) (any, error) { return c.StateProof(t.Context(), []byte{0, 1}, api.AtHeight(3)) },
+			"svc_getStateProof", `["0x0001","0x3"]`, `{}`, ""},
 		{"StorageProof", func(c *Client) (any, error) {
 			return c.StorageProof(t.Context(), types.ContractID{}, []byte{7}, api.AtHeight(3))
 		},
@@ -123,6 +144,9 @@ func TestMethodsOnTheWire(t *testing.T) {
 			return c.Events(t.Context(), api.EventFilter{EventName: new("Transfer"), Cursor: "x"})
 		},
 			"svc_getEvents", `[{"event_name":"Transfer","cursor":"x"}]`, `[]`, "[]"},
+		{"PaymentPage", func(c *Client) (any, error) {
+			return c.PaymentPage(t.Context(), api.PaymentFilter{Accounts: []string{"a"}, Order: api.OrderDescending})
+		}, "svc_getPayments", `[{"accounts":["a"],"order":"desc"}]`, `{}`, ""},
 		{"TokenBalance", func(c *Client) (any, error) {
 			return c.TokenBalance(t.Context(), types.ContractID{}, types.Account{}, api.Latest())
 		}, "svc_getTokenBalance", `[` + zero + `,` + zero + `]`, `{"balance":"0x10","balanceDecimal":1.6}`, "{0x10 1.6}"},
@@ -131,15 +155,26 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"Trace", func(c *Client) (any, error) { return c.Trace(t.Context(), types.TxID{}) },
 			"svc_traceTransaction", `[` + zero + `]`, `null`, "<nil>"},
 		{"Mine", func(c *Client) (any, error) { return c.Dev().Mine(t.Context(), 2) }, "dev_mine", `[2]`, `"0x9"`, "9"},
-		{"SetBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetBlockTime(t.Context(), 1500*time.Millisecond) },
+		{"SetBlockTime", func(c *Client) (any, error) {
+			return nil, c.Dev().SetBlockTime(t.Context(), 1500*time.Millisecond)
+		},
 			"dev_setBlockTime", `[1500]`, `true`, "<nil>"},
-		{"SetManual", func(c *Client) (any, error) { return nil, c.Dev().SetManual(t.Context()) }, "dev_setBlockTime", `[null]`, `true`, "<nil>"},
+		{
+			"SetManual", func(c *Client) (any, error) { return nil, c.Dev().SetManual(t.Context()) }, "dev_setBlockTime",
+			`[null]`, `true`, "<nil>",
+		},
 		{"IncreaseTime", func(c *Client) (any, error) { return c.Dev().IncreaseTime(t.Context(), time.Minute) },
 			"dev_increaseTime", `[60]`, `90`, "1m30s"},
 		{"SetNextBlockTime", func(c *Client) (any, error) { return nil, c.Dev().SetNextBlockTime(t.Context(), 99) },
 			"dev_setNextBlockTime", `[99]`, `true`, "<nil>"},
-		{"Snapshot", func(c *Client) (any, error) { return c.Dev().Snapshot(t.Context()) }, "dev_snapshot", `[]`, `"0x1"`, "1"},
-		{"Revert", func(c *Client) (any, error) { return nil, c.Dev().Revert(t.Context(), 16) }, "dev_revert", `["0x10"]`, `true`, "<nil>"},
+		{
+			"Snapshot", func(c *Client) (any, error) { return c.Dev().Snapshot(t.Context()) }, "dev_snapshot", `[]`, `"0x1"`,
+			"1",
+		},
+		{
+			"Revert", func(c *Client) (any, error) { return nil, c.Dev().Revert(t.Context(), 16) }, "dev_revert", `["0x10"]`,
+			`true`, "<nil>",
+		},
 		{"Fund", func(c *Client) (any, error) { return c.Dev().Fund(t.Context(), types.Account{}, 255) },
 			"dev_fund", `[` + zero + `,"0xff"]`, zero, types.TxID{}.String()},
 		{"Raw", func(c *Client) (any, error) {

@@ -25,15 +25,15 @@ func (c *Client) AccessList(ctx context.Context, block api.BlockRef, cursor stri
 	return Invoke(ctx, c, api.GetAccessList, api.GetAccessListParams{Block: block, Cursor: cursor})
 }
 
-// AccessListFile downloads a block's access list whole: bincode(Vec<Access>) of at most limit bytes. Errors are [ErrTooLarge] and
-// those of [Client.Download].
+// AccessListFile downloads a block's access list whole: bincode(Vec<Access>) of at most limit bytes. Errors are
+// [ErrTooLarge] and those of [Client.Download].
 func (c *Client) AccessListFile(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	return c.file(ctx, fmt.Sprintf("/accesses/%d", height), limit)
 }
 
-// ProofBundle downloads the bundle of a block's proof, of at most limit bytes, that package proof verifies. Where the node has
-// none, the error is the one of svc_getProof, api.ErrProofNotReady or api.ErrProofNotStored above all; others are
-// [ErrTooLarge] and those of [Client.Download].
+// ProofBundle downloads the bundle of a block's proof, of at most limit bytes, that package proof verifies. Where the
+// node has none, the error is the one of svc_getProof, api.ErrProofNotReady or api.ErrProofNotStored above all; others
+// are [ErrTooLarge] and those of [Client.Download].
 func (c *Client) ProofBundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	bundle, err := c.bundle(ctx, height, limit)
 	var status *StatusError
@@ -48,4 +48,21 @@ func (c *Client) ProofBundle(ctx context.Context, height types.Height, limit int
 
 func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	return c.file(ctx, fmt.Sprintf("/proof/%d", height), limit)
+}
+
+// WaitProven asks, with growing pauses, until the node has a proof of a block or the context ends; then the error is
+// that of the context. It waits for ever at a node that proves nothing.
+func (c *Client) WaitProven(ctx context.Context, height types.Height) error {
+	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
+		info, err := c.NodeInfo(ctx)
+		switch {
+		case err != nil:
+			return err
+		case info.Proofs != nil && info.Proofs.Oldest <= height && height <= info.Proofs.Newest:
+			return nil
+		}
+		if err := c.wait(ctx, pause); err != nil {
+			return err
+		}
+	}
 }

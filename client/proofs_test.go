@@ -31,7 +31,9 @@ func TestProofBundle(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			asked, downloads := 0, 0
-			rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, answer(api.GetProof, func(p api.GetProofParams) (api.BlockProof, error) {
+			rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, answer(api.GetProof, func(
+				p api.GetProofParams,
+			) (api.BlockProof, error) {
 				if asked++; p.Block != api.AtHeight(7) {
 					t.Errorf("asked for %v", p.Block)
 				}

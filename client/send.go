@@ -31,7 +31,11 @@ func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction) (types.G
 
 // Send submits a transaction to the mempool and returns as soon as the node has accepted it.
 func (c *Client) Send(ctx context.Context, tx types.SignedTransaction) (types.TxID, error) {
-	return Invoke(ctx, c, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()})
+	id, err := Invoke(ctx, c, api.SendRawTransaction, api.RawTransactionParams{Transaction: tx.Encode()})
+	if err == nil {
+		c.sent(tx.Transaction)
+	}
+	return id, err
 }
 
 // SendAndWait submits a transaction, one that the node knows already too, and waits for its receipt until the context
@@ -41,6 +45,8 @@ func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (a
 	receipt, err := Invoke(ctx, c, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
 	switch {
 	case err == nil:
+		c.sent(tx.Transaction)
+		c.saw(receipt.BlockHeight)
 		return receipt, nil
 	case ctx.Err() != nil:
 		return api.Receipt{}, timeUp(tx.ID(), ctx.Err())
@@ -64,6 +70,7 @@ func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, e
 		receipt, err := c.Receipt(ctx, id)
 		switch {
 		case receipt != nil:
+			c.saw(receipt.BlockHeight)
 			return *receipt, nil
 		case ctx.Err() != nil:
 			return api.Receipt{}, timeUp(id, ctx.Err())
@@ -94,7 +101,8 @@ func Failure(receipt api.Receipt) error {
 	if receipt.Error != nil {
 		reason = *receipt.Error
 	}
-	return &Error{Code: api.CodeExecutionFailed, Message: "the transaction is in a block and failed: " + api.FailureText(reason, receipt.ReturnData), Data: map[string]any{
+	message := "the transaction is in a block and failed: " + api.FailureText(reason, receipt.ReturnData)
+	return &Error{Code: api.CodeExecutionFailed, Message: message, Data: map[string]any{
 		"reason": reason, "hash": receipt.TransactionHash, "blockHeight": receipt.BlockHeight,
 		"gasUsed": receipt.GasUsed, "revertData": receipt.ReturnData,
 	}}

@@ -45,7 +45,8 @@ func TestWaitReceiptEndsWithTheContext(t *testing.T) {
 	}))
 	_, err := c.WaitReceipt(ctx, types.TxID{7})
 	var e *Error
-	if !errors.Is(err, api.ErrTimeUp) || !errors.Is(err, context.Canceled) || !errors.As(err, &e) || e.Data["hash"] != (types.TxID{7}) {
+	if !errors.Is(err, api.ErrTimeUp) || !errors.Is(err, context.Canceled) || !errors.As(err, &e) ||
+		e.Data["hash"] != (types.TxID{7}) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -60,7 +61,9 @@ func TestWaitReceiptPassesErrorsOn(t *testing.T) {
 func TestSendAndWait(t *testing.T) {
 	signed := signedTransfer(t)
 	fails := func(e *jsonrpc.Error) jsonrpc.Method {
-		return answer(api.SendRawTransactionSync, func(api.RawTransactionParams) (api.Receipt, error) { return api.Receipt{}, e })
+		return answer(api.SendRawTransactionSync, func(api.RawTransactionParams) (api.Receipt, error) {
+			return api.Receipt{}, e
+		})
 	}
 	receipt := api.Receipt{TransactionHash: signed.ID(), Status: 1}
 	tests := []struct {
@@ -72,11 +75,15 @@ func TestSendAndWait(t *testing.T) {
 		{"node's time is up", []jsonrpc.Method{fails(api.ErrTimeUp), slowReceipts(3)}, nil},
 		{"node without the method", []jsonrpc.Method{always(api.SendRawTransaction, signed.ID()), slowReceipts(3)}, nil},
 		{"node without the method that knows the transaction", []jsonrpc.Method{
-			answer(api.SendRawTransaction, func(api.RawTransactionParams) (types.TxID, error) { return types.TxID{}, api.ErrAlreadyKnown }),
+			answer(api.SendRawTransaction, func(api.RawTransactionParams) (types.TxID, error) {
+				return types.TxID{}, api.ErrAlreadyKnown
+			}),
 			slowReceipts(0)}, nil},
 		{"refused", []jsonrpc.Method{fails(api.ErrNonceTooLow)}, api.ErrNonceTooLow},
 		{"refused without the method", []jsonrpc.Method{
-			answer(api.SendRawTransaction, func(api.RawTransactionParams) (types.TxID, error) { return types.TxID{}, api.ErrNonceTooLow }),
+			answer(api.SendRawTransaction, func(api.RawTransactionParams) (types.TxID, error) {
+				return types.TxID{}, api.ErrNonceTooLow
+			}),
 		}, api.ErrNonceTooLow},
 	}
 	for _, test := range tests {
@@ -107,7 +114,8 @@ func TestSendAndWaitEndsWithTheContext(t *testing.T) {
 	signed := signedTransfer(t)
 	_, err := c.SendAndWait(ctx, signed)
 	var e *Error
-	if !errors.Is(err, api.ErrTimeUp) || !errors.Is(err, context.Canceled) || !errors.As(err, &e) || e.Data["hash"] != signed.ID() {
+	if !errors.Is(err, api.ErrTimeUp) || !errors.Is(err, context.Canceled) || !errors.As(err, &e) ||
+		e.Data["hash"] != signed.ID() {
 		t.Errorf("error %v", err)
 	}
 }

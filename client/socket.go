@@ -52,7 +52,9 @@ func (c *Client) dial(ctx context.Context) (*socket, error) {
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
-	ws, response, err := websocket.Dial(ctx, c.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header})
+	ws, response, err := websocket.Dial(
+		ctx, c.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header},
+	)
 	if err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // what can be read of it is for people
 		status := &StatusError{Status: response.StatusCode, Message: strings.TrimSpace(string(text))}

@@ -41,8 +41,8 @@ func (c *Client) SubscribeEvents(ctx context.Context, filter api.SubscriptionFil
 	}, func(event api.Event) { filter.FromBlock, filter.Cursor = nil, event.Cursor })
 }
 
-// SubscribeProofs tells of each block that gets a proof, in the order of heights, as [Client.SubscribeBlocks] does: from a
-// height on, or from the next block where from is nil. Blocks that will have none are passed over.
+// SubscribeProofs tells of each block that gets a proof, in the order of heights, as [Client.SubscribeBlocks] does:
+// from a height on, or from the next block where from is nil. Blocks that will have none are passed over.
 func (c *Client) SubscribeProofs(ctx context.Context, from *types.Height) iter.Seq2[api.ProofNotice, error] {
 	return subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
 		var err error
@@ -76,7 +76,9 @@ func fixed(topic api.Topic) func(context.Context, *socket) (api.SubscribeParams,
 
 // subscribe yields a subscription's results over as many connections as it takes. where says what to ask of the next
 // connection; seen is told of each result before it is yielded.
-func subscribe[R any](ctx context.Context, c *Client, where func(context.Context, *socket) (api.SubscribeParams, error), seen func(R)) iter.Seq2[R, error] {
+func subscribe[R any](
+	ctx context.Context, c *Client, where func(context.Context, *socket) (api.SubscribeParams, error), seen func(R),
+) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		connected, pause := false, firstPause
 		for {
@@ -90,7 +92,7 @@ func subscribe[R any](ctx context.Context, c *Client, where func(context.Context
 			}
 			if ctx.Err() != nil {
 				err = ctx.Err()
-			} else if connected && transient(err) {
+			} else if connected && !c.once && transient(err) {
 				if err = c.wait(ctx, pause); err == nil {
 					pause = min(pause*3/2, longestPause)
 					continue
@@ -114,7 +116,13 @@ func transient(err error) bool {
 
 // receive subscribes over one connection and hands on the results until take says no (then stopped is true) or the
 // connection fails. connected is set once there was a subscription.
-func receive[R any](ctx context.Context, c *Client, where func(context.Context, *socket) (api.SubscribeParams, error), take func(R) bool, connected *bool) (stopped bool, err error) {
+func receive[R any](
+	ctx context.Context,
+	c *Client,
+	where func(context.Context, *socket) (api.SubscribeParams, error),
+	take func(R) bool,
+	connected *bool,
+) (stopped bool, err error) {
 	s, err := c.dial(ctx)
 	if err != nil {
 		return false, err
@@ -126,7 +134,7 @@ func receive[R any](ctx context.Context, c *Client, where func(context.Context, 
 	}
 	var id api.Quantity
 	if err := s.call(ctx, api.Subscribe.Name, []any{params.Topic, params.Filter}, &id); err != nil {
-		return false, err
+		return false, behind(params, err)
 	}
 	*connected = true
 	for {

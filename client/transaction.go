@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/api"
@@ -53,19 +54,25 @@ type TxFields struct {
 }
 
 // Build makes a transaction that is ready to be signed, with the sender's nonce, fees and gas limit from the node where
-// fields leaves them out. It fails with [api.ErrCannotPay], and the figures in the error's data, when the sender's
-// balance does not cover value + gas limit × max fee.
-func (c *Client) Build(ctx context.Context, from types.Account, payload types.Payload, fields TxFields) (types.Transaction, error) {
+// fields leaves them out. The nonce comes after those that this client has sent within a minute, too. It fails with
+// [api.ErrCannotPay], and the figures in the error's data, when the sender's balance does not cover value + gas limit ×
+// max fee.
+func (c *Client) Build(
+	ctx context.Context, from types.Account, payload types.Payload, fields TxFields,
+) (types.Transaction, error) {
 	chainID, err := c.ChainID(ctx)
 	if err != nil {
 		return types.Transaction{}, err
 	}
-	var batch Batch
 	sender := from.String()
-	balanceCall := Add(&batch, api.GetBalance, api.GetBalanceParams{Account: sender})
-	nonceCall := Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{Account: sender, Block: api.Pending()})
-	priceCall := Add(&batch, api.GasPrice, api.NoParams{})
-	if err := batch.Send(ctx, c); err != nil {
+	var balanceCall, nonceCall Pending[api.Quantity]
+	var priceCall Pending[api.GasPriceInfo]
+	err = c.latest(ctx, func(b *Batch) {
+		balanceCall = Add(b, api.GetBalance, api.GetBalanceParams{Account: sender})
+		nonceCall = Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: sender, Block: api.Pending()})
+		priceCall = Add(b, api.GasPrice, api.NoParams{})
+	})
+	if err != nil {
 		return types.Transaction{}, err
 	}
 	balance, err := balanceCall.Result()
@@ -81,7 +88,8 @@ func (c *Client) Build(ctx context.Context, from types.Account, payload types.Pa
 		return types.Transaction{}, err
 	}
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: from, Nonce: uint64(nonce), Payload: payload,
+		Version: types.TransactionVersion, ChainID: chainID, Sender: from, Nonce: c.nonceAfter(from, uint64(nonce)),
+		Payload: payload,
 	}
 	if fields.Nonce != nil {
 		tx.Nonce = *fields.Nonce
@@ -136,6 +144,29 @@ func (c *Client) gasLimit(ctx context.Context, tx types.Transaction, fields TxFi
 func cannotPay(balance, required types.Amount) error {
 	message := fmt.Sprintf("the sender's balance is %d smallest units, and the transaction can cost %d", balance, required)
 	return &Error{Code: api.ErrCannotPay.Code, Message: message, Data: map[string]any{
-		"reason": api.ErrCannotPay.Data["reason"], "balance": api.Quantity(balance), "required": api.Quantity(required),
+		"reason": api.ErrCannotPay.Data["reason"], "balance": api.Quantity(balance), "needed": api.Quantity(required),
 	}}
+}
+
+// Shortfall reads the amounts of an [api.ErrCannotPay], in smallest units: what the sender has, and what the
+// transaction may take. It is not ok for another error, or one without them.
+func Shortfall(err error) (balance, needed types.Amount, ok bool) {
+	var refusal *Error
+	if !errors.Is(err, api.ErrCannotPay) || !errors.As(err, &refusal) {
+		return 0, 0, false
+	}
+	has, known := quantityOf(refusal.Data["balance"])
+	wants, both := quantityOf(refusal.Data["needed"])
+	return types.Amount(has), types.Amount(wants), known && both
+}
+
+// quantityOf reads a quantity in an error's data: what this package wrote, or a node.
+func quantityOf(value any) (api.Quantity, bool) {
+	if text, is := value.(string); is {
+		var q api.Quantity
+		err := q.UnmarshalText([]byte(text))
+		return q, err == nil
+	}
+	q, is := value.(api.Quantity)
+	return q, is
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -62,8 +63,14 @@ func TestBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := types.Transaction{
-				Version: types.TransactionVersion, ChainID: 7, Sender: from, Nonce: test.nonce, GasLimit: test.gas,
-				MaxFeePerGas: test.max, MaxPriorityFeePerGas: test.priority, Payload: types.Transfer{To: types.Account{1}, Amount: 5},
+				Version:              types.TransactionVersion,
+				ChainID:              7,
+				Sender:               from,
+				Nonce:                test.nonce,
+				GasLimit:             test.gas,
+				MaxFeePerGas:         test.max,
+				MaxPriorityFeePerGas: test.priority,
+				Payload:              types.Transfer{To: types.Account{1}, Amount: 5},
 			}
 			if tx != want {
 				t.Errorf("got %+v, want %+v", tx, want)
@@ -106,7 +113,7 @@ func TestBuildThatCannotBePaid(t *testing.T) {
 			if !errors.Is(err, api.ErrCannotPay) || !errors.As(err, &e) {
 				t.Fatalf("error %v", err)
 			}
-			if e.Data["balance"] != api.Quantity(balance) || e.Data["required"] != test.required {
+			if e.Data["balance"] != api.Quantity(balance) || e.Data["needed"] != test.required {
 				t.Errorf("data %v", e.Data)
 			}
 		})
@@ -120,7 +127,9 @@ func TestBuildOverflow(t *testing.T) {
 	for name, fields := range map[string]TxFields{
 		"cost": {MaxFee: &most}, "max fee": {Priority: &most},
 	} {
-		if _, err := c.Build(t.Context(), types.Account{}, Transfer(types.Account{}, 5), fields); !errors.Is(err, types.ErrOverflow) {
+		if _, err := c.Build(
+			t.Context(), types.Account{}, Transfer(types.Account{}, 5), fields,
+		); !errors.Is(err, types.ErrOverflow) {
 			t.Errorf("%s: error %v, want an overflow", name, err)
 		}
 	}
@@ -157,7 +166,8 @@ func TestPayloads(t *testing.T) {
 		t.Errorf("Deploy: %+v, %v", deploy, err)
 	}
 	call, err := Call(types.ContractID{9}, "transfer", nil, 0)
-	if c, ok := call.(types.Call); err != nil || !ok || c.Contract != (types.ContractID{9}) || c.Function != "transfer" || c.Args != nil {
+	if c, ok := call.(types.Call); err != nil || !ok || c.Contract != (types.ContractID{9}) || c.Function != "transfer" ||
+		c.Args != nil {
 		t.Errorf("Call: %+v, %v", call, err)
 	}
 	if _, err := Call(types.ContractID{}, "f", func() {}, 0); err == nil {
@@ -188,5 +198,28 @@ func TestSigner(t *testing.T) {
 	}
 	if types.VerifySignatures(types.NewTxs(signed))[0] == nil {
 		t.Error("the signature is not valid")
+	}
+}
+
+func TestShortfall(t *testing.T) {
+	refusal := func(code int, data ...any) error {
+		return fmt.Errorf("send: %w", jsonrpc.NewError(code, "no", data...))
+	}
+	for _, test := range []struct {
+		name string
+		err  error
+		ok   bool
+	}{
+		{"a node's", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "0x5", "needed", "0x7"), true},
+		{"this package's", cannotPay(5, 7), true},
+		{"no amounts", api.ErrCannotPay, false},
+		{"no quantity", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "five", "needed", "0x7"), false},
+		{"another error", refusal(api.CodeNonce, "reason", "nonce_too_low", "balance", "0x5", "needed", "0x7"), false},
+		{"none", nil, false},
+	} {
+		balance, needed, ok := Shortfall(test.err)
+		if ok != test.ok || ok && (balance != 5 || needed != 7) {
+			t.Errorf("%s: %d of %d, %t", test.name, balance, needed, ok)
+		}
 	}
 }

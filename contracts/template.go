@@ -33,16 +33,17 @@ var languages = map[string]language{
 		copies: map[string]string{
 			"rust/cairn": "cairn", "rust/.cargo/config.toml": ".cargo/config.toml", "rust/examples/counter/src": "src",
 		},
-		files:  map[string]string{"Cargo.toml": rustManifest, ".gitignore": "target/\n"},
-		next:   []string{"cargo test", "cargo build --release --target wasm32-unknown-unknown"},
-		module: "target/wasm32-unknown-unknown/release/NAME.wasm",
+		files:  map[string]string{"Cargo.toml": rustManifest, ".gitignore": "build/\ntarget/\n"},
+		next:   []string{"cargo test", "cairn contract build"},
+		module: "build/NAME.wasm",
 	},
 	"assemblyscript": {
 		copies: map[string]string{
-			"assemblyscript/sdk": "sdk", "assemblyscript/examples/counter/assembly": "assembly", "assemblyscript/examples/counter/test": "test",
+			"assemblyscript/sdk": "sdk", "assemblyscript/examples/counter/assembly": "assembly",
+			"assemblyscript/examples/counter/test": "test",
 		},
 		files:  map[string]string{"package.json": packageManifest, ".gitignore": "node_modules/\nbuild/\n"},
-		next:   []string{"npm install", "npm test", "npm run build"},
+		next:   []string{"npm install", "npm test", "cairn contract build"},
 		module: "build/NAME.wasm",
 		init:   `{"start":0}`,
 	},
@@ -60,7 +61,7 @@ crate-type = ["cdylib"]
 [dependencies]
 cairn-contract = { path = "cairn" }
 
-# A byte of code costs 1,000 gas at the deploy and 4 at every call: size before speed.
+# A byte of code costs 1,000 gas at the deploy: size before speed, except in the SDK, which runs at every call.
 [profile.release]
 opt-level = "z"
 lto = true
@@ -72,6 +73,7 @@ overflow-checks = true
 
 # The SDK checks where it matters.
 [profile.release.package.cairn-contract]
+opt-level = "s"
 overflow-checks = false
 `
 
@@ -80,7 +82,6 @@ const packageManifest = `{
   "private": true,
   "type": "module",
   "scripts": {
-    "build": "mkdir -p build && cairn-asc assembly/index.ts -o build/NAME.wasm",
     "test": "cairn-test"
   },
   "workspaces": ["sdk"],
@@ -98,6 +99,15 @@ type Project struct {
 	Next   []string `json:"next"`           // the commands, in it, that test and build it
 	Module string   `json:"module"`         // where, below it, the built code is
 	Init   string   `json:"init,omitempty"` // the arguments in JSON that its deploy needs
+}
+
+// AssemblyScriptSDK are the files of the package @cairn-chain/contract.
+func AssemblyScriptSDK() fs.FS {
+	sdk, err := fs.Sub(sources, "assemblyscript/sdk")
+	if err != nil {
+		panic(err) // the path is a constant
+	}
+	return sdk
 }
 
 // projectName is what cargo and npm both take for a name, and what a file of it is called by both.

@@ -10,8 +10,11 @@ import (
 
 func TestNewProject(t *testing.T) {
 	for lang, want := range map[string][]string{
-		"rust":           {".cargo/config.toml", "Cargo.toml", "cairn/Cargo.toml", "cairn/src/lib.rs", "src/lib.rs"},
-		"assemblyscript": {"assembly/index.ts", "package.json", "sdk/index.ts", "sdk/package.json", "sdk/transform/index.mjs", "test/counter.test.mjs"},
+		"rust": {".cargo/config.toml", "Cargo.toml", "cairn/Cargo.toml", "cairn/src/lib.rs", "src/lib.rs"},
+		"assemblyscript": {
+			"assembly/index.ts", "package.json", "sdk/index.ts", "sdk/package.json", "sdk/transform/index.mjs",
+			"test/counter.test.mjs",
+		},
 	} {
 		dir := filepath.Join(t.TempDir(), "tally")
 		p, err := NewProject(dir, lang)

@@ -23,13 +23,52 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// scrape runs a node and one that follows it, makes the first answer one good and one bad call and a block, and returns the
-// labels of each series' name that their /metrics have. Series of a histogram have the names that queries use.
+// newMember is a cluster of one.
+func newMember(t *testing.T, genesis types.Genesis, key *crypto.PrivateKey) *node.Node {
+	t.Helper()
+	dir, err := datadir.Open(t.TempDir(), datadir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := dir.Engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := dir.Book()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Ledger(datadir.Chain{Genesis: &genesis}, book, engine); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.InitCluster(datadir.Membership{Name: "a", Address: "127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(dir, node.Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: node.Production{Key: key, BlockTime: time.Second},
+		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Cluster:    &node.Cluster{Addr: "127.0.0.1:0", MaxLag: 10},
+		Log:        slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// scrape runs a node, one that follows it and a member of a cluster, makes the first answer one good and one bad call
+// and a block, and returns the labels of each series' name that their /metrics have. Series of a histogram have the
+// names that queries use.
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
@@ -70,14 +109,15 @@ func scrape(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	member := newMember(t, genesis, &development.Producer)
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 2)
-	for _, n := range []*node.Node{n, follower} {
+	ended := make(chan error, 3)
+	for _, n := range []*node.Node{n, follower, member} {
 		go func() { ended <- n.Run(ctx) }()
 	}
 	defer func() {
 		stop()
-		if err := errors.Join(<-ended, <-ended); err != nil {
+		if err := errors.Join(<-ended, <-ended, <-ended); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -91,7 +131,7 @@ func scrape(t *testing.T) map[string][]string {
 		_ = response.Body.Close()
 	}
 	exported := map[string][]string{}
-	for _, n := range []*node.Node{follower, n} {
+	for _, n := range []*node.Node{member, follower, n} {
 		response, err := http.Get(n.AdminURL() + "/metrics")
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +289,8 @@ func TestQueriesAskForWhatIsExported(t *testing.T) {
 	checkDocumented(t, exported)
 }
 
-// checkDocumented compares the page of settings and metrics with what is exported: every metric and alert, and no other.
+// checkDocumented compares the page of settings and metrics with what is exported: every metric and alert, and no
+// other.
 func checkDocumented(t *testing.T, exported map[string][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/settings.md")

@@ -20,7 +20,9 @@ type textParams struct {
 
 func echoServer(b *testing.B) *jsonrpc.Server {
 	b.Helper()
-	s, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod("text", func(_ context.Context, p textParams) (string, error) {
+	s, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod("text", func(
+		_ context.Context, p textParams,
+	) (string, error) {
 		return p.Text, nil
 	}))
 	if err != nil {

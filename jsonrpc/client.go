@@ -115,9 +115,9 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Call calls a method with positional parameters and decodes what it answers into result, a pointer, or nil to discard
-// it. Numbers decoded into an interface are json.Number; a *json.RawMessage takes what was answered as it is. The error is an *Error when the server answered with one, and
-// else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding a parameter. Nothing but ctx ends a call that the
-// server leaves unanswered.
+// it. Numbers decoded into an interface are json.Number; a *json.RawMessage takes what was answered as it is. The error
+// is an *Error when the server answered with one, and else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding
+// a parameter. Nothing but ctx ends a call that the server leaves unanswered.
 func (c *Client) Call(ctx context.Context, method string, params []any, result any) error {
 	request, err := c.newCall(method, params)
 	if err != nil {
@@ -296,7 +296,8 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 	return received, nil
 }
 
-// readAll reads to the end, into as much room as is announced, if it is at most maxAnnounced bytes; a negative size is none.
+// readAll reads to the end, into as much room as is announced, if it is at most maxAnnounced bytes; a negative size is
+// none.
 func readAll(r io.Reader, announced int64) ([]byte, error) {
 	const maxAnnounced = 64 << 20
 	if announced < 0 || announced > maxAnnounced {

@@ -77,7 +77,8 @@ func TestCall(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams || e.Data["max"] != json.Number("3") {
 		t.Errorf("error's number: %#v", err)
 	}
-	if err := c.Call(ctx, "echo", []any{make(chan int)}, nil); err == nil || !strings.Contains(err.Error(), "parameter 0") {
+	if err := c.Call(ctx, "echo", []any{make(chan int)}, nil); err == nil ||
+		!strings.Contains(err.Error(), "parameter 0") {
 		t.Errorf("a channel was sent: %v", err)
 	}
 	if err := c.Call(ctx, "size", []any{3}, &sum); !errors.Is(err, jsonrpc.ErrBadAnswer) {
@@ -117,7 +118,8 @@ func TestInvoke(t *testing.T) {
 			t.Errorf("%v: sent %s, got %d, %v", test.params, sent, got, err)
 		}
 	}
-	if _, err := jsonrpc.Invoke[struct{}, *uint64](context.Background(), c, "none", struct{}{}); err != nil || sent != `[]` {
+	if _, err := jsonrpc.Invoke[struct{}, *uint64](context.Background(), c, "none", struct{}{}); err != nil ||
+		sent != `[]` {
 		t.Errorf("no parameters: sent %s, %v", sent, err)
 	}
 	if _, err := jsonrpc.Invoke[int, int](context.Background(), c, "none", 1); err == nil {
@@ -183,9 +185,15 @@ func TestBadAnswers(t *testing.T) {
 		{"string id", "application/json", `{"jsonrpc":"2.0","id":"1","result":7}`, "none that was sent"},
 		{"fraction id", "application/json", `{"jsonrpc":"2.0","id":1.0,"result":7}`, "none that was sent"},
 		{"null id", "application/json", `{"jsonrpc":"2.0","id":null,"result":7}`, "another call's id"},
-		{"other id of an error", "application/json", `{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"m"}}`, "another call's id"},
+		{
+			"other id of an error", "application/json", `{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"m"}}`,
+			"another call's id",
+		},
 		{"no result", "application/json", `{"jsonrpc":"2.0","id":1}`, "no result"},
-		{"result and error", "application/json", `{"jsonrpc":"2.0","id":1,"result":7,"error":{"code":1,"message":"m"}}`, "a result and an error"},
+		{
+			"result and error", "application/json", `{"jsonrpc":"2.0","id":1,"result":7,"error":{"code":1,"message":"m"}}`,
+			"a result and an error",
+		},
 		{"result twice", "application/json", `{"jsonrpc":"2.0","id":1,"result":7,"result":8}`, "twice"},
 		{"error without code", "application/json", `{"jsonrpc":"2.0","id":1,"error":{"message":"m"}}`, "no code"},
 		{"error without message", "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":1}}`, "no code"},
@@ -236,8 +244,13 @@ func TestAnsweredErrors(t *testing.T) {
 		name, text string
 		want       jsonrpc.Error
 	}{
-		{"plain", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"m"}}`, jsonrpc.Error{Code: -32000, Message: "m"}},
-		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":null}}`, jsonrpc.Error{Code: -32700, Message: "m"}},
+		{
+			"plain", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"m"}}`, jsonrpc.Error{Code: -32000, Message: "m"},
+		},
+		{
+			"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":null}}`,
+			jsonrpc.Error{Code: -32700, Message: "m"},
+		},
 		{"data", `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"m","data":{"a":[18446744073709551615]}}}`,
 			jsonrpc.Error{Code: 3, Message: "m", Data: map[string]any{"a": []any{json.Number("18446744073709551615")}}}},
 		{"data that is text", `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"m","data":"0x"}}`,
@@ -260,7 +273,10 @@ func TestBadBatchAnswers(t *testing.T) {
 		{"in another order", "[" + two + "," + one + "]", "", ""},
 		{"one missing", "[" + one + "]", "", "no answer"},
 		{"one twice", "[" + one + "," + one + "]", "another call's id", "another call's id"},
-		{"unknown id", "[" + one + "," + `{"jsonrpc":"2.0","id":3,"result":8}` + "]", "another call's id", "another call's id"},
+		{
+			"unknown id", "[" + one + "," + `{"jsonrpc":"2.0","id":3,"result":8}` + "]", "another call's id",
+			"another call's id",
+		},
 		{"null id", "[" + one + "," + `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}` + "]", "no id", "no id"},
 		{"junk inside", "[" + one + ",2]", "not an object", "not an object"},
 		{"one result", one, "one result", "one result"},
@@ -298,7 +314,8 @@ func TestUnreachable(t *testing.T) {
 	}
 	err = c.Call(ctx, "m", nil, nil)
 	var status *jsonrpc.StatusError
-	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 404 || status.Message != "404 page not found" {
+	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 404 ||
+		status.Message != "404 page not found" {
 		t.Errorf("404: %v", err)
 	}
 	server.Close()
@@ -306,7 +323,8 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("closed: %v", err)
 	}
 	calls := make([]jsonrpc.BatchCall, 2)
-	if err := c.Batch(ctx, calls); !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.Is(calls[1].Err, jsonrpc.ErrUnreachable) {
+	if err := c.Batch(ctx, calls); !errors.Is(err, jsonrpc.ErrUnreachable) ||
+		!errors.Is(calls[1].Err, jsonrpc.ErrUnreachable) {
 		t.Errorf("closed, batch: %v, %v", err, calls[1].Err)
 	}
 
@@ -315,7 +333,8 @@ func TestUnreachable(t *testing.T) {
 		http.Error(w, "The server is shutting down.", http.StatusServiceUnavailable)
 	})
 	err = newClient(t, draining).Call(ctx, "none", nil, nil)
-	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 503 || status.RetryAfter != 5*time.Second {
+	if !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.As(err, &status) || status.Status != 503 ||
+		status.RetryAfter != 5*time.Second {
 		t.Errorf("draining: %v", err)
 	}
 
@@ -329,7 +348,8 @@ func TestUnreachable(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := breaking.Call(cancelled, "none", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) || !errors.Is(err, context.Canceled) {
+	if err := breaking.Call(cancelled, "none", nil, nil); !errors.Is(err, jsonrpc.ErrUnreachable) ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -347,11 +367,14 @@ func TestToken(t *testing.T) {
 		t.Error(err)
 	}
 	var status *jsonrpc.StatusError
-	if err := newClient(t, guarded).Call(context.Background(), "none", nil, nil); !errors.As(err, &status) || status.Status != 401 {
+	if err := newClient(t, guarded).Call(context.Background(), "none", nil, nil); !errors.As(err, &status) ||
+		status.Status != 401 {
 		t.Errorf("without the key: %v", err)
 	}
 	redirecting := http.RedirectHandler("http://elsewhere.invalid/", http.StatusTemporaryRedirect)
-	if err := newClient(t, redirecting, jsonrpc.WithToken("key")).Call(context.Background(), "none", nil, nil); !errors.As(err, &status) || status.Status != 307 {
+	if err := newClient(t, redirecting, jsonrpc.WithToken("key")).Call(
+		context.Background(), "none", nil, nil,
+	); !errors.As(err, &status) || status.Status != 307 {
 		t.Errorf("redirected: %v", err)
 	}
 }

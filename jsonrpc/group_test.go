@@ -70,17 +70,30 @@ func TestGroups(t *testing.T) {
 		{"alone", []string{greetCall("1", `"a"`)}, [][]string{{"a"}}, []string{result("1", `"hello a"`)}, 0},
 		{"together", []string{greetCall("1", `"a"`), greetCall("2", `"b"`)}, [][]string{{"a", "b"}},
 			[]string{result("1", `"hello a"`), result("2", `"hello b"`)}, 0},
-		{"parted", []string{greetCall("1", `"a"`), sum, greetCall("2", `"b"`), greetCall("3", `"c"`)}, [][]string{{"a"}, {"b", "c"}},
+		{"parted", []string{greetCall("1", `"a"`), sum, greetCall("2", `"b"`), greetCall("3", `"c"`)}, [][]string{{"a"}, {
+			"b", "c",
+		}},
 			[]string{result("1", `"hello a"`), result(`"s"`, "1"), result("2", `"hello b"`), result("3", `"hello c"`)}, 0},
 		{"parted by an invalid call", []string{greetCall("1", `"a"`), `7`, greetCall("2", `"b"`)}, [][]string{{"a"}, {"b"}},
-			[]string{result("1", `"hello a"`), failure("null", -32600, "a call is an object", `{"reason":"not_an_object"}`), result("2", `"hello b"`)}, 0},
-		{"notifications", []string{greetCall("", `"a"`), greetCall("2", `"b"`), greetCall("", `"nobody"`)}, [][]string{{"a", "b", "nobody"}},
+			[]string{result("1", `"hello a"`), failure(
+				"null", -32600, "a call is an object", `{"reason":"not_an_object"}`,
+			), result("2", `"hello b"`)}, 0},
+		{"notifications", []string{greetCall("", `"a"`), greetCall("2", `"b"`), greetCall("", `"nobody"`)}, [][]string{{
+			"a", "b", "nobody",
+		}},
 			[]string{result("2", `"hello b"`)}, 0},
-		{"unusable parameters", []string{greetCall("1", `"a"`), greetCall("2", `5`), greetCall("3", `"c"`)}, [][]string{{"a", "c"}},
+		{"unusable parameters", []string{greetCall("1", `"a"`), greetCall("2", `5`), greetCall("3", `"c"`)}, [][]string{{
+			"a", "c",
+		}},
 			[]string{result("1", `"hello a"`), wrongType("2"), result("3", `"hello c"`)}, 0},
-		{"nothing usable", []string{greetCall("1", `5`), greetCall("2", `5`)}, nil, []string{wrongType("1"), wrongType("2")}, 0},
+		{
+			"nothing usable", []string{greetCall("1", `5`), greetCall("2", `5`)}, nil, []string{wrongType("1"), wrongType("2")},
+			0,
+		},
 		{"an error", []string{greetCall("1", `"nobody"`), greetCall("2", `"b"`)}, [][]string{{"nobody", "b"}},
-			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32011,"message":"nobody is there"}}`, result("2", `"hello b"`)}, 0},
+			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32011,"message":"nobody is there"}}`, result(
+				"2", `"hello b"`,
+			)}, 0},
 		{"a panic", []string{greetCall("1", `"a"`), greetCall("2", `"panic"`), sum, greetCall("3", `"c"`)}, [][]string{{"c"}},
 			[]string{internal("1"), internal("2"), result(`"s"`, "1"), result("3", `"hello c"`)}, 1},
 		{"outcomes missing", []string{greetCall("1", `"a"`), greetCall("2", `"short"`)}, [][]string{{"a", "short"}},
@@ -115,7 +128,10 @@ func TestGroupMeetsTheResponseLimit(t *testing.T) {
 	first := result("1", `"hello a"`)
 	limit := len(first) + 10
 	s := groupServer(t, jsonrpc.Options{MaxResponseBytes: limit}, &handed)
-	calls := []string{greetCall("1", `"a"`), greetCall("2", `"b"`), `{"jsonrpc":"2.0","method":"none"}`, greetCall("3", `"c"`), greetCall("", `"d"`)}
+	calls := []string{
+		greetCall("1", `"a"`), greetCall("2", `"b"`), `{"jsonrpc":"2.0","method":"none"}`, greetCall("3", `"c"`),
+		greetCall("", `"d"`),
+	}
 	tooLarge := func(id string) string {
 		return failure(id, -32040, "the response is too large", fmt.Sprintf(`{"limit":%d,"reason":"response_size"}`, limit))
 	}
@@ -150,7 +166,9 @@ func TestObserve(t *testing.T) {
 	var seen []string
 	var total time.Duration
 	var handed [][]string
-	s := groupServer(t, jsonrpc.Options{MaxBatch: 9, Incident: new(recorder).incident, Observe: func(method string, code int, took time.Duration) {
+	s := groupServer(t, jsonrpc.Options{MaxBatch: 9, Incident: new(recorder).incident, Observe: func(
+		method string, code int, took time.Duration,
+	) {
 		seen = append(seen, fmt.Sprintf("%s %d", method, code))
 		if took < 0 {
 			t.Errorf("%s took %v", method, took)

@@ -125,14 +125,18 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 	case r.Method != http.MethodPost:
 		return &refusal{http.StatusMethodNotAllowed, "JSON-RPC takes POST only.", "Allow", http.MethodPost}
 	case !isJSON(r.Header):
-		return &refusal{http.StatusUnsupportedMediaType, "The content type must be " + contentType + ".", "Accept", contentType}
+		return &refusal{
+			http.StatusUnsupportedMediaType, "The content type must be " + contentType + ".", "Accept", contentType,
+		}
 	case r.ContentLength > limit:
 		return tooLarge
 	}
 	// The limit holds twice: for what is sent, and for what that decompresses to.
 	plain, done, err := decompress(http.MaxBytesReader(w, r.Body, limit), r.Header.Values("Content-Encoding"))
 	if errors.Is(err, errUnknownEncoding) {
-		return &refusal{http.StatusUnsupportedMediaType, "The content encoding must be gzip or zstd.", "Accept-Encoding", "gzip, zstd"}
+		return &refusal{
+			http.StatusUnsupportedMediaType, "The content encoding must be gzip or zstd.", "Accept-Encoding", "gzip, zstd",
+		}
 	}
 	if err == nil {
 		_, err = body.ReadFrom(http.MaxBytesReader(nil, io.NopCloser(plain), limit))
@@ -160,7 +164,9 @@ var (
 	gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 	zstdReaders = sync.Pool{New: func() any {
 		// With a concurrency of 1 the reader decodes in its own goroutine: a decoder that the pool drops leaks nothing.
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		d, err := zstd.NewReader(
+			nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow),
+		)
 		if err != nil {
 			panic("jsonrpc: zstd refuses its options: " + err.Error())
 		}

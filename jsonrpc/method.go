@@ -34,8 +34,8 @@ type answers func(r *reply, i int) error
 // P is a struct. Its exported fields in order are the positional parameters, named by their json tags; struct{} takes
 // none. The tag jsonrpc:"optional" marks a parameter that may be absent or null, which leaves the field at its zero
 // value; optional parameters come last. A null for a required parameter is an error, unless its type is a pointer, an
-// interface or json.RawMessage. Unknown and repeated members of objects are errors at every level, and so is a member that is
-// missing or null as a parameter must not be, unless its field has the json option omitempty. Interfaces decode
+// interface or json.RawMessage. Unknown and repeated members of objects are errors at every level, and so is a member
+// that is missing or null as a parameter must not be, unless its field has the json option omitempty. Interfaces decode
 // numbers as float64: where a parameter may be of several types, take json.RawMessage or a type that implements
 // json.Unmarshaler. If UnmarshalJSON fails with an *Error, the client is told that, with the parameter's name added as
 // data.param; of any other error it is told only that the parameter is malformed. UnmarshalJSON and UnmarshalText must
@@ -121,7 +121,9 @@ func NewGroupMethod[P, R any](name string, fn func(ctx context.Context, params [
 }
 
 // together calls fn unless there is nothing to call it for.
-func together[P, R any](ctx context.Context, params []P, fn func(context.Context, []P) []Outcome[R]) ([]Outcome[R], error) {
+func together[P, R any](
+	ctx context.Context, params []P, fn func(context.Context, []P) []Outcome[R],
+) ([]Outcome[R], error) {
 	if len(params) == 0 {
 		return nil, nil
 	}

@@ -38,7 +38,10 @@ func TestNewServerRefuses(t *testing.T) {
 		methods []jsonrpc.Method
 		want    string
 	}{
-		{"duplicate", jsonrpc.Options{}, []jsonrpc.Method{jsonrpc.NewMethod("a", none), jsonrpc.NewMethod("a", none)}, "twice"},
+		{
+			"duplicate", jsonrpc.Options{}, []jsonrpc.Method{jsonrpc.NewMethod("a", none), jsonrpc.NewMethod("a", none)},
+			"twice",
+		},
 		{"zero method", jsonrpc.Options{}, []jsonrpc.Method{{}}, "NewMethod"},
 		{"no name", jsonrpc.Options{}, []jsonrpc.Method{jsonrpc.NewMethod("", none)}, "needs a name"},
 		{"no function", jsonrpc.Options{}, []jsonrpc.Method{jsonrpc.NewMethod[struct{}, int]("a", nil)}, "a function"},
@@ -53,7 +56,8 @@ func TestNewServerRefuses(t *testing.T) {
 		{"negative limit", jsonrpc.Options{MaxBatch: -1}, nil, "negative"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := jsonrpc.NewServer(test.options, test.methods...); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := jsonrpc.NewServer(test.options, test.methods...); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})

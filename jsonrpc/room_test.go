@@ -56,9 +56,13 @@ func TestRoom(t *testing.T) {
 		{"room", 2 * some, sized("1", some), full("1", some), []int{some + frame}},
 		{"exact", some + frame, sized("1", some), full("1", some), []int{some + frame}},
 		{"no room", some + frame - 1, sized("1", some), busy("1"), []int{some + frame}},
-		{"asked once", much, "[" + sized("1", some) + "," + sized("2", 1) + "]", "[" + full("1", some) + "," + full("2", 1) + "]", []int{1 + some + frame}},
+		{
+			"asked once", much, "[" + sized("1", some) + "," + sized("2", 1) + "]",
+			"[" + full("1", some) + "," + full("2", 1) + "]", []int{1 + some + frame},
+		},
 		{"as it grows", some + frame + 1, "[" + sized("1", some) + "," + sized("2", 1) + "," + sized("3", 1) + "]",
-			"[" + full("1", some) + "," + busy("2") + "," + busy("3") + "]", []int{1 + some + frame, 1 + some + frame + 1 + frame + 1}},
+			"[" + full("1", some) + "," + busy("2") + "," + busy("3") +
+				"]", []int{1 + some + frame, 1 + some + frame + 1 + frame + 1}},
 		{"the rest is refused", 0, "[" + sized("1", 5) + "," + sized("2", some) + "," + sized("3", 5) + "]",
 			"[" + full("1", 5) + "," + busy("2") + "," + busy("3") + "]", []int{1 + frame + 5 + 1 + some + frame}},
 	} {

@@ -13,8 +13,10 @@ import (
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"m","params":[1,"a\u00e9",{"x":[null,true,false]}],"id":-1.5e+3}`,
-		`[{"params":{"a":1,"b":"\\\""}}, [] , 3]`, `"12345678\n9"`, "\"\x7f\u2028é𝄞\"", `"\ud800"`, `"\u12G4"`, `"a`, `"\`, `"\u1`,
-		`-`, `-0`, `01`, `1.`, `1e`, `1E-07`, `.5`, `+1`, `tru`, `nul1`, `truefalse`, `[1,]`, `{"a":1,}`, `{"a" 1}`, `{1:2}`, `[,1]`,
+		`[{"params":{"a":1,"b":"\\\""}}, [] , 3]`, `"12345678\n9"`, "\"\x7f\u2028é𝄞\"", `"\ud800"`, `"\u12G4"`, `"a`, `"\`,
+		`"\u1`,
+		`-`, `-0`, `01`, `1.`, `1e`, `1E-07`, `.5`, `+1`, `tru`, `nul1`, `truefalse`, `[1,]`, `{"a":1,}`, `{"a" 1}`, `{1:2}`,
+		`[,1]`,
 		`{}{}`, ` `, ``, "\x00", "\"\x01\"", "[\xff]", "\"\xed\xa0\x80\"", "\xef\xbb\xbf{}", `[1 2]`, `{"a":1 "b":2}`,
 		strings.Repeat("[", 65), nestedArrays(64), nestedArrays(65), `"` + strings.Repeat("a", 15) + "\x1f\"",
 	} {
@@ -114,7 +116,9 @@ func TestStringBytes(t *testing.T) {
 
 // An ordinary call is taken apart without allocation.
 func TestReadAllocatesNothing(t *testing.T) {
-	text := []byte(`[{"jsonrpc":"2.0","id":1,"method":"m","params":["a",{"b":[1]}]},{"jsonrpc":"2.0","id":2,"method":"m","params":{"a":1}}]`)
+	text := []byte(
+		`[{"jsonrpc":"2.0","id":1,"method":"m","params":["a",{"b":[1]}]},{"jsonrpc":"2.0","id":2,"method":"m","params":{"a":1}}]`,
+	)
 	var d document
 	if n := testing.AllocsPerRun(100, func() {
 		if d.read(text, 10, 3, maxDepth) != nil {

@@ -138,8 +138,8 @@ func (s *Server) Serve(ctx context.Context, body []byte) []byte {
 var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Append appends what Serve answers to dst and returns the extended dst: of the same length when there is nothing to
-// answer. It neither keeps nor changes body. Where ctx has ended with an Error as its cause, no call is made and each is
-// answered with that.
+// answer. It neither keeps nor changes body. Where ctx has ended with an Error as its cause, no call is made and each
+// is answered with that.
 func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	x := newExchange(dst, s.options.MaxResponseBytes)
 	x.quota = s.options.Quota(ctx)

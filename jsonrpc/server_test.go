@@ -152,11 +152,15 @@ func testMethods() []jsonrpc.Method {
 			}
 			return sum, nil
 		}),
-		jsonrpc.NewMethod("filter", func(_ context.Context, p filterParams) (bool, error) { return p.On != nil && *p.On, nil }),
+		jsonrpc.NewMethod("filter", func(_ context.Context, p filterParams) (bool, error) {
+			return p.On != nil && *p.On, nil
+		}),
 		jsonrpc.NewMethod("own", func(_ context.Context, p ownParams) (string, error) { return string(p.Word[:]), nil }),
 		jsonrpc.NewMethod("none", func(context.Context, struct{}) (*uint64, error) { return nil, nil }),
 		jsonrpc.NewMethod("html", func(context.Context, struct{}) (string, error) { return "<&>", nil }),
-		jsonrpc.NewMethod("size", func(_ context.Context, p sizeParams) (string, error) { return strings.Repeat("x", p.Bytes), nil }),
+		jsonrpc.NewMethod("size", func(_ context.Context, p sizeParams) (string, error) {
+			return strings.Repeat("x", p.Bytes), nil
+		}),
 		jsonrpc.NewMethod("bytes", func(_ context.Context, p bytesParams) (int, error) { return len(p.Untagged), nil }),
 		jsonrpc.NewMethod("pairs", func(_ context.Context, p pairsParams) (int, error) { return len(p.Pairs), nil }),
 		jsonrpc.NewMethod("fail", fail),
@@ -183,7 +187,12 @@ func result(id, value string) string {
 func TestEnvelope(t *testing.T) {
 	s := newServer(t, jsonrpc.Options{})
 	badJSON := func(offset int) string {
-		return failure("null", -32700, "the request is not one valid JSON document", fmt.Sprintf(`{"offset":%d,"reason":"bad_json"}`, offset))
+		return failure(
+			"null",
+			-32700,
+			"the request is not one valid JSON document",
+			fmt.Sprintf(`{"offset":%d,"reason":"bad_json"}`, offset),
+		)
 	}
 	badVersion := func(id string) string { return failure(id, -32600, `jsonrpc is "2.0"`, `{"reason":"bad_version"}`) }
 	badID := failure("null", -32600, "id is a string, a number or null", `{"reason":"bad_id"}`)
@@ -194,12 +203,21 @@ func TestEnvelope(t *testing.T) {
 	empty := failure("null", -32600, "the batch is empty", `{"reason":"empty_batch"}`)
 	for _, test := range []struct{ name, body, want string }{
 		{"call", `{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":1}`, result("1", "3")},
-		{"space", " \n{ \"jsonrpc\" : \"2.0\" , \"method\" : \"sum\" ,\r\n \"params\" : [ 1 , 2 ] , \"id\" : 1 } \t", result("1", "3")},
-		{"escaped names", `{"\u006asonrpc":"2\u002e0","m\u0065thod":"s\u0075m","p\u0061rams":[1,2],"\u0069d":1}`, result("1", "3")},
+		{
+			"space", " \n{ \"jsonrpc\" : \"2.0\" , \"method\" : \"sum\" ,\r\n \"params\" : [ 1 , 2 ] , \"id\" : 1 } \t",
+			result("1", "3"),
+		},
+		{
+			"escaped names", `{"\u006asonrpc":"2\u002e0","m\u0065thod":"s\u0075m","p\u0061rams":[1,2],"\u0069d":1}`,
+			result("1", "3"),
+		},
 		{"unknown member", `{"jsonrpc":"2.0","method":"sum","params":[1],"id":1,"trace":{"a":[1]}}`, result("1", "1")},
 		{"string id", `{"jsonrpc":"2.0","method":"none","id":"a\u00e9\"}]\\"}`, result(`"a\u00e9\"}]\\"`, "null")},
 		{"fraction id", `{"jsonrpc":"2.0","method":"none","id":1.0}`, result("1.0", "null")},
-		{"big id", `{"jsonrpc":"2.0","method":"none","id":123456789012345678901234567890}`, result("123456789012345678901234567890", "null")},
+		{
+			"big id", `{"jsonrpc":"2.0","method":"none","id":123456789012345678901234567890}`,
+			result("123456789012345678901234567890", "null"),
+		},
 		{"negative id", `{"jsonrpc":"2.0","method":"none","id":-1E+2}`, result("-1E+2", "null")},
 		{"null id", `{"jsonrpc":"2.0","method":"none","id":null}`, result("null", "null")},
 		{"object id", `{"jsonrpc":"2.0","method":"none","id":{}}`, badID},
@@ -212,8 +230,14 @@ func TestEnvelope(t *testing.T) {
 		{"number version", `{"jsonrpc":2.0,"method":"none","id":1}`, badVersion("1")},
 		{"no method", `{"jsonrpc":"2.0","id":1}`, badMethod("1")},
 		{"number method", `{"jsonrpc":"2.0","method":1,"params":"bar"}`, badMethod("null")},
-		{"unknown method", `{"jsonrpc":"2.0","method":"nope","id":1}`, failure("1", -32601, "the method does not exist", `{"method":"nope"}`)},
-		{"method's case", `{"jsonrpc":"2.0","method":"None","id":1}`, failure("1", -32601, "the method does not exist", `{"method":"None"}`)},
+		{
+			"unknown method", `{"jsonrpc":"2.0","method":"nope","id":1}`,
+			failure("1", -32601, "the method does not exist", `{"method":"nope"}`),
+		},
+		{
+			"method's case", `{"jsonrpc":"2.0","method":"None","id":1}`,
+			failure("1", -32601, "the method does not exist", `{"method":"None"}`),
+		},
 		{"member's case", `{"jsonrpc":"2.0","Method":"none","id":1}`, badMethod("1")},
 		{"string params", `{"jsonrpc":"2.0","method":"none","params":"bar","id":1}`, badParams},
 		{"number params", `{"jsonrpc":"2.0","method":"none","params":1,"id":1}`, badParams},
@@ -232,12 +256,21 @@ func TestEnvelope(t *testing.T) {
 		{"single quotes", `{'jsonrpc':'2.0'}`, badJSON(2)},
 		{"leading zero id", `{"jsonrpc":"2.0","method":"none","id":01}`, badJSON(40)},
 		{"byte order mark", "\xef\xbb\xbf{}", badJSON(1)},
-		{"bad UTF-8", "{\"jsonrpc\":\"2.0\",\"method\":\"\xff\",\"id\":1}", failure("null", -32700, "the request is not valid UTF-8", `{"reason":"bad_utf8"}`)},
+		{
+			"bad UTF-8", "{\"jsonrpc\":\"2.0\",\"method\":\"\xff\",\"id\":1}",
+			failure("null", -32700, "the request is not valid UTF-8", `{"reason":"bad_utf8"}`),
+		},
 		{"deepest", `{"jsonrpc":"2.0","method":"echo","params":[` + nested(62) + `],"id":1}`, result("1", nested(62))},
 		{"too deep", `{"jsonrpc":"2.0","method":"echo","params":[` + nested(63) + `],"id":1}`,
 			failure("null", -32700, "the request is nested too deeply", `{"limit":64,"reason":"too_deep"}`)},
-		{"brackets in strings", `{"jsonrpc":"2.0","method":"echo","params":["` + strings.Repeat(`\"[`, 100) + `"],"id":1}`, result("1", `"`+strings.Repeat(`\"[`, 100)+`"`)},
-		{"100,000 brackets", strings.Repeat("[", 100000), failure("null", -32700, "the request is nested too deeply", `{"limit":64,"reason":"too_deep"}`)},
+		{
+			"brackets in strings", `{"jsonrpc":"2.0","method":"echo","params":["` + strings.Repeat(`\"[`, 100) + `"],"id":1}`,
+			result("1", `"`+strings.Repeat(`\"[`, 100)+`"`),
+		},
+		{
+			"100,000 brackets", strings.Repeat("[", 100000),
+			failure("null", -32700, "the request is nested too deeply", `{"limit":64,"reason":"too_deep"}`),
+		},
 		{"notification", `{"jsonrpc":"2.0","method":"none"}`, ""},
 		{"failing notification", `{"jsonrpc":"2.0","method":"nope","params":[]}`, ""},
 		{"notification with bad params", `{"jsonrpc":"2.0","method":"sum","params":["a"]}`, ""},
@@ -245,10 +278,16 @@ func TestEnvelope(t *testing.T) {
 		{"empty batch with space", " [ ] ", empty},
 		{"batch of junk", `[1,[],{}]`, "[" + notObject + "," + notObject + "," + badVersion("null") + "]"},
 		{"batch of notifications", `[{"jsonrpc":"2.0","method":"none"},{"jsonrpc":"2.0","method":"nope"}]`, ""},
-		{"batch in order", `[{"jsonrpc":"2.0","method":"sum","params":[5],"id":"b"}, {"jsonrpc":"2.0","method":"none"}, 7,{"jsonrpc":"2.0","method":"nope","id":3},{"jsonrpc":"2.0","method":"sum","params":{"a":1},"id":null}]`,
-			"[" + result(`"b"`, "5") + "," + notObject + "," + failure("3", -32601, "the method does not exist", `{"method":"nope"}`) + "," + result("null", "1") + "]"},
+		{"batch in order",
+			`[{"jsonrpc":"2.0","method":"sum","params":[5],"id":"b"}, {"jsonrpc":"2.0","method":"none"}, 7,{"jsonrpc":"2.0","method":"nope","id":3},{"jsonrpc":"2.0","method":"sum","params":{"a":1},"id":null}]`,
+			"[" + result(`"b"`, "5") + "," + notObject + "," + failure(
+				"3", -32601, "the method does not exist", `{"method":"nope"}`,
+			) + "," + result("null", "1") + "]"},
 		{"HTML is not escaped", `{"jsonrpc":"2.0","method":"html","id":"<>"}`, result(`"<>"`, `"<&>"`)},
-		{"exact numbers", `{"jsonrpc":"2.0","method":"sum","params":[18446744073709551615],"id":1}`, result("1", "18446744073709551615")},
+		{
+			"exact numbers", `{"jsonrpc":"2.0","method":"sum","params":[18446744073709551615],"id":1}`,
+			result("1", "18446744073709551615"),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := s.Serve(context.Background(), []byte(test.body))
@@ -336,7 +375,9 @@ func TestDefaultIncident(t *testing.T) {
 func TestCancelledContext(t *testing.T) {
 	calls := 0
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod("last", func(context.Context, struct{}) (bool, error) {
+	s, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod("last", func(
+		context.Context, struct{},
+	) (bool, error) {
 		calls++
 		cancel()
 		return true, nil
@@ -344,8 +385,14 @@ func TestCancelledContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(s.Serve(ctx, []byte(`[{"jsonrpc":"2.0","method":"last","id":1},{"jsonrpc":"2.0","method":"last"},{"jsonrpc":"2.0","method":"last","id":2}]`)))
-	want := "[" + result("1", "true") + "," + failure("2", -32040, "the time for the call is up", `{"reason":"time"}`) + "]"
+	got := string(s.Serve(
+		ctx,
+		[]byte(
+			`[{"jsonrpc":"2.0","method":"last","id":1},{"jsonrpc":"2.0","method":"last"},{"jsonrpc":"2.0","method":"last","id":2}]`,
+		),
+	))
+	want := "[" + result("1", "true") + "," + failure("2", -32040, "the time for the call is up", `{"reason":"time"}`) +
+		"]"
 	if got != want || calls != 1 {
 		t.Errorf("%d calls, got %s\nwant %s", calls, got, want)
 	}
@@ -355,7 +402,9 @@ func TestBatchLimit(t *testing.T) {
 	s := newServer(t, jsonrpc.Options{MaxBatch: 3})
 	call := `{"jsonrpc":"2.0","method":"none","id":1}`
 	answer := result("1", "null")
-	if got := string(s.Serve(context.Background(), []byte("["+call+","+call+","+call+"]"))); got != "["+answer+","+answer+","+answer+"]" {
+	if got := string(s.Serve(
+		context.Background(), []byte("["+call+","+call+","+call+"]"),
+	)); got != "["+answer+","+answer+","+answer+"]" {
 		t.Errorf("3 calls: %s", got)
 	}
 	want := failure("null", -32040, "the batch has too many calls", `{"limit":3,"reason":"batch_size"}`)
@@ -379,7 +428,10 @@ func TestResponseLimit(t *testing.T) {
 		{"over", sized("1", limit-frame+1), tooLarge("1")},
 		{"batch, over once", "[" + sized("1", 10) + "," + sized("2", 500) + "," + sized("3", 10) + "]",
 			"[" + result("1", `"xxxxxxxxxx"`) + "," + tooLarge("2") + "," + tooLarge("3") + "]"},
-		{"batch, first over", "[" + sized("1", 500) + ",{\"jsonrpc\":\"2.0\",\"method\":\"nope\",\"id\":2}]", "[" + tooLarge("1") + "," + tooLarge("2") + "]"},
+		{
+			"batch, first over", "[" + sized("1", 500) + ",{\"jsonrpc\":\"2.0\",\"method\":\"nope\",\"id\":2}]",
+			"[" + tooLarge("1") + "," + tooLarge("2") + "]",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := string(s.Serve(context.Background(), []byte(test.body))); got != test.want {
@@ -392,14 +444,21 @@ func TestResponseLimit(t *testing.T) {
 // Past the budget a call is not made at all; a notification, which needs no room, still is.
 func TestSpentBudgetMakesNoCall(t *testing.T) {
 	calls := 0
-	s, err := jsonrpc.NewServer(jsonrpc.Options{MaxResponseBytes: 50}, jsonrpc.NewMethod("count", func(context.Context, struct{}) (string, error) {
+	s, err := jsonrpc.NewServer(jsonrpc.Options{MaxResponseBytes: 50}, jsonrpc.NewMethod("count", func(
+		context.Context, struct{},
+	) (string, error) {
 		calls++
 		return strings.Repeat("x", 100), nil
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Serve(context.Background(), []byte(`[{"jsonrpc":"2.0","method":"count","id":1},{"jsonrpc":"2.0","method":"count","id":2},{"jsonrpc":"2.0","method":"count"}]`))
+	s.Serve(
+		context.Background(),
+		[]byte(
+			`[{"jsonrpc":"2.0","method":"count","id":1},{"jsonrpc":"2.0","method":"count","id":2},{"jsonrpc":"2.0","method":"count"}]`,
+		),
+	)
 	if calls != 2 {
 		t.Errorf("%d calls, want the first and the notification", calls)
 	}
@@ -413,7 +472,8 @@ func TestConcurrentServe(t *testing.T) {
 		wg.Go(func() {
 			for i := range 100 {
 				id := fmt.Sprint(g*1000 + i)
-				body := `[{"jsonrpc":"2.0","method":"echo","params":["` + id + `"],"id":` + id + `},{"jsonrpc":"2.0","method":"fail","params":["panic"]}]`
+				body := `[{"jsonrpc":"2.0","method":"echo","params":["` + id + `"],"id":` + id +
+					`},{"jsonrpc":"2.0","method":"fail","params":["panic"]}]`
 				if got, want := string(s.Serve(context.Background(), []byte(body))), "["+result(id, `"`+id+`"`)+"]"; got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}

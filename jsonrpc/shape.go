@@ -14,7 +14,8 @@ import (
 type shape struct {
 	// members are those of an object, by their exact names; nil when any name will do.
 	members map[string]*shape
-	// required are the members that must be there and, unless their shape is nullable, must not be null, in the Go type's order.
+	// required are the members that must be there and, unless their shape is nullable, must not be null, in the Go type's
+	// order.
 	required []string
 	// element is the shape of an array's elements, of a map's values and of what a pointer points to; nil is any.
 	element *shape

@@ -38,7 +38,9 @@ func TestRunning(t *testing.T) {
 			return true, nil
 		}
 		waits := func(ctx context.Context, _ struct{}) (bool, error) { <-ctx.Done(); return true, nil }
-		s, err := jsonrpc.NewServer(jsonrpc.Options{Running: running, Incident: func(context.Context, string, error) string { return "" }},
+		s, err := jsonrpc.NewServer(jsonrpc.Options{
+			Running: running, Incident: func(context.Context, string, error) string { return "" },
+		},
 			jsonrpc.NewMethod("work", work), jsonrpc.NewMethod("panics", panics), jsonrpc.NewMethod("waits", waits).In(nil),
 			jsonrpc.NewMethod("once", once).In(alone))
 		if err != nil {
@@ -55,7 +57,8 @@ func TestRunning(t *testing.T) {
 		synctest.Wait()
 
 		start := time.Now()
-		body := []byte("[" + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"work"},`, perBody-1) + `{"jsonrpc":"2.0","id":1,"method":"work"}]`)
+		body := []byte("[" + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"work"},`, perBody-1) +
+			`{"jsonrpc":"2.0","id":1,"method":"work"}]`)
 		var answered sync.WaitGroup
 		for range bodies {
 			answered.Go(func() {
@@ -67,32 +70,40 @@ func TestRunning(t *testing.T) {
 		for range atATime { // other work waits for its turn too
 			answered.Go(func() {
 				var err error
-				if waited := running.Run(t.Context(), func() { _, err = work(t.Context(), struct{}{}) }); waited != nil || err != nil {
+				if waited := running.Run(t.Context(), func() { _, err = work(t.Context(), struct{}{}) }); waited != nil ||
+					err != nil {
 					t.Errorf("%v, %v", waited, err)
 				}
 			})
 		}
 		<-time.After(time.Second / 2)
 		answered.Go(func() {
-			if got := string(s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"once"}`))); !strings.Contains(got, `"result":true`) {
+			if got := string(s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"once"}`))); !strings.Contains(
+				got, `"result":true`,
+			) {
 				t.Errorf("answer %s", got)
 			}
 		})
 		// Whoever's time ends while others run is told so.
 		short, cancel := context.WithTimeout(t.Context(), time.Second/3)
 		defer cancel()
-		if got := string(s.Serve(short, []byte(`{"jsonrpc":"2.0","id":1,"method":"work"}`))); !strings.Contains(got, `"reason":"time"`) {
+		if got := string(s.Serve(short, []byte(`{"jsonrpc":"2.0","id":1,"method":"work"}`))); !strings.Contains(
+			got, `"reason":"time"`,
+		) {
 			t.Errorf("answer %s", got)
 		}
 		if err := running.Run(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
-		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed || running.TryRun(func() { t.Error("it was done") }) {
+		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed ||
+			running.TryRun(func() { t.Error("it was done") }) {
 			t.Error("work does not wait for its turn")
 		}
 		answered.Wait()
 		refused := func() {
-			if got := string(s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"once"}`))); !strings.Contains(got, `"code":7`) {
+			if got := string(s.Serve(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"once"}`))); !strings.Contains(
+				got, `"code":7`,
+			) {
 				t.Errorf("answer %s", got)
 			}
 		}

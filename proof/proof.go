@@ -2,9 +2,9 @@
 // takes nothing of the node in.
 //
 // A proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
-// access list. That the list is what the block's transactions do is shown by executing them on it; who skips that trusts
-// the producer's execution. That the header is the chain's is for the caller to know: compare Verdict.BlockHash with a
-// source that you trust.
+// access list; or of R1, the same of a range of blocks. That the list is what the transactions do is shown by executing
+// them on it; who skips that trusts the producer's execution. That the header is the chain's is for the caller to know:
+// compare Verdict.BlockHash with a source that you trust.
 package proof
 
 import (
@@ -21,8 +21,11 @@ var ErrRefused = errors.New("the proof is refused")
 // MaxBundleBytes bounds a bundle.
 const MaxBundleBytes = blockproof.MaxBundleBytes
 
-// Statement is what the proofs of this version say.
-const Statement = "S1"
+// What a proof says: S1 of one block, R1 of several as one change of the state.
+const (
+	Statement      = "S1"
+	RangeStatement = "R1"
+)
 
 // StateHashBits is what finding two states with one root takes at most, in bits: a bound of its own beside a proof's.
 const StateHashBits = 124
@@ -44,8 +47,15 @@ type Verdict struct {
 	Circuit       types.Digest    `json:"circuit"`
 }
 
+// RangeVerdict is what a range that holds says: its verdict's state before, parent and accesses are those of all blocks
+// from FromHeight on as one, and the rest is of the last.
+type RangeVerdict struct {
+	FromHeight types.Height `json:"fromHeight"`
+	Verdict
+}
+
 // Verify checks a bundle, as GET /proof/HEIGHT of a node gives it, whose proof must have at least so many bits: 100 or
-// 128. It returns an error that wraps ErrRefused and says why for one that does not hold.
+// 128. It returns an error that wraps ErrRefused and says why for one that does not hold, also if it is a range's.
 func Verify(bundle []byte, atLeastBits int) (Verdict, error) {
 	b, err := blockproof.DecodeBundle(bundle)
 	if err != nil {
@@ -55,10 +65,46 @@ func Verify(bundle []byte, atLeastBits int) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	header := &b.Header.Header
+	return verdict(Statement, &b.Parent.Header, b.Header.Header.Parent, &b.Header.Header, b.Accesses, bits), nil
+}
+
+// IsRange tells that an encoded proof is of a range of blocks, for [VerifyRange].
+func IsRange(b []byte) bool { return blockproof.IsRange(b) }
+
+// VerifyRange checks the proof of a range of blocks, as `cairn db prove --range` writes it. Bits and errors are those
+// of [Verify].
+func VerifyRange(b []byte, atLeastBits int) (RangeVerdict, error) {
+	r, err := blockproof.DecodeRange(b)
+	if err != nil {
+		return RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	bits, err := r.Verify(atLeastBits, blockproof.InOrder)
+	if err != nil {
+		return RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	before, last := &r.Headers[0].Header, &r.Headers[len(r.Headers)-1].Header
+	v := verdict(RangeStatement, before, r.Headers[1].Header.Parent, last, r.Accesses, bits)
+	return RangeVerdict{before.Height + 1, v}, nil
+}
+
+// verdict is of the blocks after before up to last.
+func verdict(
+	statement string, before *types.Header, parent types.BlockHash, last *types.Header, accesses []types.Access,
+	bits int,
+) Verdict {
 	return Verdict{
-		ChainID: header.ChainID, Height: header.Height, BlockHash: header.Hash(), ParentHash: header.Parent, Producer: header.Producer,
-		PreRoot: b.Parent.Header.StateRoot, PostRoot: header.StateRoot, Statement: Statement, SecurityBits: bits,
-		StateHashBits: StateHashBits, Accesses: len(b.Accesses), Writes: len(types.Writes(b.Accesses)), Circuit: blockproof.Circuit().Digest(),
-	}, nil
+		ChainID:       last.ChainID,
+		Height:        last.Height,
+		BlockHash:     last.Hash(),
+		ParentHash:    parent,
+		Producer:      last.Producer,
+		PreRoot:       before.StateRoot,
+		PostRoot:      last.StateRoot,
+		Statement:     statement,
+		SecurityBits:  bits,
+		StateHashBits: StateHashBits,
+		Accesses:      len(accesses),
+		Writes:        len(types.Writes(accesses)),
+		Circuit:       blockproof.Circuit().Digest(),
+	}
 }

@@ -24,4 +24,5 @@ if [ -n "$unformatted" ]; then
 	echo "not formatted with gofmt: $unformatted" >&2
 	exit 1
 fi
-go test -vet=off ./... # it was vetted whole
+# It was vetted whole. The end-to-end tests take most of ten minutes on two slow processors, and are given more.
+go test -vet=off -timeout 30m ./...

@@ -43,27 +43,42 @@ func EncodeAccesses(accesses []Access) []byte {
 // DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend strictly. Byte fields alias b.
 func DecodeAccesses(b []byte) ([]Access, error) {
 	d := codec.NewDecoder(b)
-	accesses := ReadAccesses(d)
+	accesses := ReadAccesses(d, maxAccesses, len(b))
 	return accesses, d.Finish()
 }
 
 // ReadAccesses reads what [EncodeAccesses] gives, at the beginning of what d has left, and fails d as [DecodeAccesses]
-// would.
-func ReadAccesses(d *codec.Decoder) []Access {
-	n := d.Length(maxAccesses, minAccessBytes)
-	accesses := make([]Access, 0, n)
-	for i := range n {
-		a := Access{Key: d.Bytes(maxStateKeyBytes), Old: d.Bytes(MaxStorageValueBytes), New: d.Bytes(MaxStorageValueBytes)}
-		if d.Err() != nil {
-			break
-		}
-		if i > 0 && bytes.Compare(accesses[i-1].Key, a.Key) >= 0 {
+// would; also if it has more than so many entries, or takes more bytes.
+func ReadAccesses(d *codec.Decoder, entries, bytes int) []Access {
+	end := d.Offset() + bytes
+	accesses := make([]Access, 0, d.Length(min(entries, maxAccesses), minAccessBytes))
+	for i := range cap(accesses) {
+		a := readAccess(d)
+		if i > 0 && string(accesses[i-1].Key) >= string(a.Key) {
 			d.Fail(fmt.Errorf("access %d: keys do not ascend", i))
+		}
+		if d.Offset() > end {
+			d.Fail(fmt.Errorf("%w: accesses of more than %d bytes", codec.ErrTooLong, bytes))
+		}
+		if d.Err() != nil {
 			break
 		}
 		accesses = append(accesses, a)
 	}
 	return accesses
+}
+
+func readAccess(d *codec.Decoder) Access {
+	return Access{Key: d.Bytes(maxStateKeyBytes), Old: d.Bytes(MaxStorageValueBytes), New: d.Bytes(MaxStorageValueBytes)}
+}
+
+// SkipAccesses reads what [EncodeAccesses] gives, keeps nothing of it, and judges only its lengths.
+func SkipAccesses(d *codec.Decoder) {
+	for range d.Length(maxAccesses, minAccessBytes) {
+		if readAccess(d); d.Err() != nil {
+			return
+		}
+	}
 }
 
 // Writes is the part of a block's accesses whose values differ, in the same order.

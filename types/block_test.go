@@ -33,7 +33,8 @@ func TestSignedHeader(t *testing.T) {
 	if !signed.VerifySignature() {
 		t.Error("a good signature does not verify")
 	}
-	if want := append(header.Encode(), signature[:]...); !bytes.Equal(signed.Encode(), want) || len(want) != types.SignedHeaderBytes {
+	if want := append(header.Encode(), signature[:]...); !bytes.Equal(signed.Encode(), want) ||
+		len(want) != types.SignedHeaderBytes {
 		t.Errorf("encodes to %x, want %x", signed.Encode(), want)
 	}
 	corruptions := map[string]func(*types.SignedHeader){
@@ -48,7 +49,9 @@ func TestSignedHeader(t *testing.T) {
 		if bad.VerifySignature() {
 			t.Errorf("%s: verifies", name)
 		}
-		if got := types.VerifyHeaders([]types.SignedHeader{signed, bad, signed}); !slices.Equal(got, []bool{true, false, true}) {
+		if got := types.VerifyHeaders([]types.SignedHeader{
+			signed, bad, signed,
+		}); !slices.Equal(got, []bool{true, false, true}) {
 			t.Errorf("%s beside others: %v", name, got)
 		}
 	}

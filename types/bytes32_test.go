@@ -20,7 +20,10 @@ func TestParseBytes32(t *testing.T) {
 			t.Errorf("%s: got %v, %v", text, got, err)
 		}
 	}
-	bad := []string{"", "0x", digits[1:], digits[2:], digits + "0", digits + "00", "0X" + digits, "0x0x" + digits[2:], "g" + digits[1:], digits[:63] + "\n"}
+	bad := []string{
+		"", "0x", digits[1:], digits[2:], digits + "0", digits + "00", "0X" + digits, "0x0x" + digits[2:], "g" + digits[1:],
+		digits[:63] + "\n",
+	}
 	for _, text := range bad {
 		if got, err := types.ParseBytes32[types.TxID](text); !errors.Is(err, types.ErrBadHex32) || !got.IsZero() {
 			t.Errorf("%q: got %v, %v", text, got, err)

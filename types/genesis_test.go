@@ -126,7 +126,10 @@ func TestGenesisJSONRules(t *testing.T) {
 		{"no network", `"network": "mainnet",`, ``, "unknown network"},
 		{"unknown network", `"mainnet"`, `"signet"`, "unknown network"},
 		{"network in upper case", `"mainnet"`, `"Mainnet"`, "unknown network"},
-		{"recipient of another network", `"fee_recipient": "` + bip86Address, `"fee_recipient": "` + testnet, "expected prefix bc"},
+		{
+			"recipient of another network", `"fee_recipient": "` + bip86Address, `"fee_recipient": "` + testnet,
+			"expected prefix bc",
+		},
 		{"allocation of another network", `{"account": "` + bip86Address, `{"account": "` + testnet, "expected prefix bc"},
 		{"no producer", `"producer": "02` + bip86Key + `",`, ``, "producer: neither"},
 		{"no account", `{"account": "` + bip86Address + `", `, `{`, "allocation 1: neither"},
@@ -166,7 +169,8 @@ func TestGenesisJSONWithoutAllocations(t *testing.T) {
 		t.Errorf("got %+v, %v", genesis, err)
 	}
 	withoutParameters := genesisJSON[:strings.Index(genesisJSON, `"parameters"`)] + `"allocations": []}`
-	if _, err := types.ParseGenesisJSON([]byte(withoutParameters)); err == nil || !strings.Contains(err.Error(), "required") {
+	if _, err := types.ParseGenesisJSON([]byte(withoutParameters)); err == nil ||
+		!strings.Contains(err.Error(), "required") {
 		t.Errorf("without parameters: %v", err)
 	}
 }
@@ -186,7 +190,8 @@ func TestParseParametersJSONRules(t *testing.T) {
 	}
 	for _, test := range tests {
 		text := strings.Replace(string(good), test.old, test.new, 1)
-		if _, err := types.ParseParametersJSON([]byte(text), types.Regtest); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := types.ParseParametersJSON([]byte(text), types.Regtest); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", text, err, test.want)
 		}
 	}

@@ -82,7 +82,9 @@ func TestBlockRoots(t *testing.T) {
 		t.Errorf("transactions root %v", got)
 	}
 	full, failed := sampleReceipt(), types.Receipt{Transaction: ids[1]}
-	if got := types.ReceiptsRoot([]types.Receipt{full, failed}); got != subtreeRoot([][]byte{full.Encode(), failed.Encode()}) {
+	if got := types.ReceiptsRoot([]types.Receipt{
+		full, failed,
+	}); got != subtreeRoot([][]byte{full.Encode(), failed.Encode()}) {
 		t.Errorf("receipts root %v", got)
 	}
 	if types.TransactionsRoot(nil) != sha256.Sum256(nil) || types.ReceiptsRoot(nil) != sha256.Sum256(nil) {

@@ -36,7 +36,8 @@ func TestNetworks(t *testing.T) {
 		{types.Regtest, "bcrt", 1, "bcrt1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqvg32hk"},
 	}
 	for i, test := range tests {
-		if types.Networks()[i] != test.network || test.network.Prefix() != test.prefix || test.network.CoinType() != test.coin {
+		if types.Networks()[i] != test.network || test.network.Prefix() != test.prefix ||
+			test.network.CoinType() != test.coin {
 			t.Errorf("%s: prefix %s, coin %d", test.network, test.network.Prefix(), test.network.CoinType())
 		}
 		if got := test.network.Address(bip86Account(t)); got != test.address {
@@ -85,7 +86,10 @@ func TestParseAccount(t *testing.T) {
 		{"address with a wrong checksum", bip86Address[:len(bip86Address)-1] + "q", types.ErrBadAccount},
 		{"address of another chain", bech32m.EncodeAddress("ltc", bip86Account(t)), types.ErrBadAccount},
 		{"segwit v0 address of BIP-173", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", types.ErrBadAccount},
-		{"segwit v1 address with 40 bytes of BIP-350", "bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", types.ErrBadAccount},
+		{
+			"segwit v1 address with 40 bytes of BIP-350",
+			"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", types.ErrBadAccount,
+		},
 		{"address of testnet", testnet, types.ErrWrongNetwork},
 		{"address of regtest", types.Regtest.Address(bip86Account(t)), types.ErrWrongNetwork},
 	}

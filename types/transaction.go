@@ -173,8 +173,19 @@ func (t Transaction) encode(e *codec.Encoder) {
 	e.U64(uint64(t.GasLimit))
 	e.U64(uint64(t.MaxFeePerGas))
 	e.U64(uint64(t.MaxPriorityFeePerGas))
-	e.U32(uint32(t.Payload.Kind()))
-	t.Payload.encode(e)
+	encodePayload(e, t.Payload)
+}
+
+func encodePayload(e *codec.Encoder, p Payload) {
+	e.U32(uint32(p.Kind()))
+	p.encode(e)
+}
+
+// EncodePayload is bincode(Payload): what a transaction's encoding ends with.
+func EncodePayload(p Payload) []byte {
+	e := codec.NewEncoder(64)
+	encodePayload(e, p)
+	return e.Data()
 }
 
 func decodeTransaction(d *codec.Decoder) (t Transaction) {
@@ -250,6 +261,21 @@ func (t Transaction) Cost() (Amount, error) {
 		return 0, err
 	}
 	return fee.Add(t.Payload.Value())
+}
+
+// Recipient is whom a transaction pays its value: the account, or the contract that it calls or creates. A configure
+// has none.
+func (t *Transaction) Recipient() (Account, bool) {
+	switch p := t.Payload.(type) {
+	case Transfer:
+		return p.To, true
+	case Deploy:
+		return Account(NewContractID(t.Sender, t.Nonce)), true
+	case Call:
+		return Account(p.Contract), true
+	default:
+		return Account{}, false
+	}
 }
 
 // ID is the transaction's hash.

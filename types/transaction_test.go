@@ -26,7 +26,8 @@ func TestPayloads(t *testing.T) {
 	}
 	for _, test := range tests {
 		kind := test.payload.Kind()
-		if kind != test.kind || uint32(kind) != test.number || kind.String() != test.name || test.payload.Value() != test.value {
+		if kind != test.kind || uint32(kind) != test.number || kind.String() != test.name ||
+			test.payload.Value() != test.value {
 			t.Errorf("%T: kind %d %s, value %d", test.payload, kind, kind, test.payload.Value())
 		}
 	}
@@ -56,7 +57,8 @@ func TestTransactionHashes(t *testing.T) {
 
 func TestNewContractID(t *testing.T) {
 	sender := count[types.Account](0x40)
-	preimage, err := hex.DecodeString("404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f" + "0807060504030201")
+	preimage, err := hex.DecodeString("404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f" +
+		"0807060504030201")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,13 +83,18 @@ func TestCost(t *testing.T) {
 		{"value and gas", 21_000, 10, types.Transfer{Amount: 7}, 210_007, nil},
 		{"no value", 71_000, 3, sampleConfigure(), 213_000, nil},
 		{"all that fits", math.MaxUint32, math.MaxUint32, types.Call{Amount: 2 * math.MaxUint32}, math.MaxUint64, nil},
-		{"the sum does not fit", math.MaxUint32, math.MaxUint32, types.Call{Amount: 2*math.MaxUint32 + 1}, 0, types.ErrOverflow},
+		{
+			"the sum does not fit", math.MaxUint32, math.MaxUint32, types.Call{Amount: 2*math.MaxUint32 + 1}, 0,
+			types.ErrOverflow,
+		},
 		{"the product fits just so", 1, math.MaxUint64, types.Deploy{}, math.MaxUint64, nil},
 		{"the product does not fit", 1 << 32, 1 << 32, types.Transfer{}, 0, types.ErrOverflow},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			tx := types.Transaction{GasLimit: test.gasLimit, MaxFeePerGas: test.maxFee, MaxPriorityFeePerGas: 99, Payload: test.payload}
+			tx := types.Transaction{
+				GasLimit: test.gasLimit, MaxFeePerGas: test.maxFee, MaxPriorityFeePerGas: 99, Payload: test.payload,
+			}
 			if got, err := tx.Cost(); got != test.want || !errors.Is(err, test.err) {
 				t.Errorf("got %d, %v, want %d, %v", got, err, test.want, test.err)
 			}
@@ -152,7 +159,8 @@ func TestVerifySignatures(t *testing.T) {
 		}
 		if v := verified[i]; v != nil {
 			encoded := transactions[i].Encode()
-			if *v.Signed() != transactions[i] || !bytes.Equal(v.Encoded(), encoded) || v.ID() != tagged("cairn/txid/v1", encoded) {
+			if *v.Signed() != transactions[i] || !bytes.Equal(v.Encoded(), encoded) ||
+				v.ID() != tagged("cairn/txid/v1", encoded) {
 				t.Errorf("%d: %+v is another transaction", i, v)
 			}
 		}

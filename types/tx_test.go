@@ -14,7 +14,8 @@ import (
 func requireTx(t *testing.T, tx *types.Tx, signed types.SignedTransaction) {
 	t.Helper()
 	encoded := signed.Encode()
-	if !reflect.DeepEqual(*tx.Signed(), signed) || !bytes.Equal(tx.Encoded(), encoded) || tx.ID() != types.TransactionID(encoded) {
+	if !reflect.DeepEqual(*tx.Signed(), signed) || !bytes.Equal(tx.Encoded(), encoded) ||
+		tx.ID() != types.TransactionID(encoded) {
 		t.Fatalf("%+v is not that of %+v", tx, signed)
 	}
 }
@@ -22,7 +23,8 @@ func requireTx(t *testing.T, tx *types.Tx, signed types.SignedTransaction) {
 // samples are signed transactions of every kind.
 func samples() []types.SignedTransaction {
 	return []types.SignedTransaction{
-		sampleSigned(sampleTransfer()), sampleSigned(sampleDeploy()), sampleSigned(sampleCall()), sampleSigned(sampleConfigure()),
+		sampleSigned(sampleTransfer()), sampleSigned(sampleDeploy()), sampleSigned(sampleCall()),
+		sampleSigned(sampleConfigure()),
 		sampleSigned(types.Call{}),
 	}
 }

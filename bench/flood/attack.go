@@ -63,7 +63,9 @@ func chooseAttacks(list string) (chosen []attack, err error) {
 }
 
 // streams is an attack whose clients send the given requests in turn, each as fast as it is answered.
-func streams(requests func() []request) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
+func streams(
+	requests func() []request,
+) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
 	return func(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 		all := requests()
 		return func(ctx context.Context, n *node, t *tally) {

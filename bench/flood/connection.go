@@ -46,7 +46,12 @@ func post(body []byte, right ...string) request { return postWith("", body, righ
 
 // postWith is post with more header fields, each with its line end.
 func postWith(fields string, body []byte, right ...string) request {
-	wire := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n", fields, len(body))
+	wire := fmt.Appendf(
+		nil,
+		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n",
+		fields,
+		len(body),
+	)
 	return request{wire: append(wire, body...), wants: [][]string{right}}
 }
 
@@ -83,7 +88,8 @@ func (l *link) end() {
 	_ = l.Close()
 }
 
-// exchange sends a request and returns what became of it, one outcome for each call, and whether the connection goes on.
+// exchange sends a request and returns what became of it, one outcome for each call, and whether the connection goes
+// on.
 func (l *link) exchange(wire []byte) (outcomes []string, goesOn bool) {
 	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return []string{closed}, false
@@ -159,8 +165,8 @@ type tally struct {
 	examples []string
 }
 
-// count counts the outcomes of a request, and holds them against the right ones. What is no answer to a batch as a whole
-// must be one to each call.
+// count counts the outcomes of a request, and holds them against the right ones. What is no answer to a batch as a
+// whole must be one to each call.
 func (t *tally) count(r *request, outcomes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -137,7 +137,9 @@ func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.A
 		err = client.Failure(receipt)
 	}
 	if err != nil {
-		return inclusion{}, fmt.Errorf("send a transfer with the max fee %d and the priority fee %d: %w", tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err)
+		return inclusion{}, fmt.Errorf(
+			"send a transfer with the max fee %d and the priority fee %d: %w", tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err,
+		)
 	}
 	return inclusion{blocks: uint64(receipt.BlockHeight - height), took: time.Since(begin)}, nil
 }

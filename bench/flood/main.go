@@ -1,7 +1,7 @@
-// Command flood attacks a Cairn node while honest users work on it, with one attack after the other and then with all at
-// once, and holds the node to four rules: every answer is the right one and comes, each honest transaction is included
-// within three blocks, blocks come on time, and memory stays under a stated bound. It writes a table in Markdown, or
-// JSON, and exits with 1 if a rule was broken. How fast anything was breaks no rule.
+// Command flood attacks a Cairn node while honest users work on it, with one attack after the other and then with all
+// at once, and holds the node to four rules: every answer is the right one and comes, each honest transaction is
+// included within three blocks, blocks come on time, and memory stays under a stated bound. It writes a table in
+// Markdown, or JSON, and exits with 1 if a rule was broken. How fast anything was breaks no rule.
 //
 // The node is the real program, with its default settings, in a process of its own with a data directory. All
 // connections come from addresses of 127.0.0.0/8, a range of them for each attack and another for the honest users. The
@@ -43,7 +43,11 @@ type settings struct {
 
 func main() {
 	s := settings{}
-	names := flag.String("attacks", "all", "attacks that come one after the other, separated by commas: "+strings.Join(attackNames(), " ")+"; all or none")
+	names := flag.String(
+		"attacks",
+		"all",
+		"attacks that come one after the other, separated by commas: "+strings.Join(attackNames(), " ")+"; all or none",
+	)
 	asJSON := flag.Bool("json", false, "write JSON instead of a table")
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the node's data directory is made")
@@ -58,7 +62,9 @@ func main() {
 	flag.Uint64Var(&s.rateLimit, "rate-limit", 200, "calls a second that the node allows an address")
 	flag.BoolVar(&s.quiet, "quiet", true, "begin with a round without an attack")
 	flag.BoolVar(&s.together, "together", true, "end with all attacks at once")
-	flag.BoolVar(&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy")
+	flag.BoolVar(
+		&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy",
+	)
 	flag.Parse()
 	program.Main("flood", func(ctx context.Context) error {
 		chosen, err := chooseAttacks(*names)

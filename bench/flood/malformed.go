@@ -96,8 +96,9 @@ func malformedHTTP() []request {
 		head("POST  / HTTP/1.1\r\n"+fields+length+"\r\n"+call, "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+length+length+"\r\n"+call, "HTTP 400"),                            // two lengths
 		head("POST / HTTP/1.1\r\n"+fields+length+"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP 400"), // smuggling
-		head("POST / HTTP/1.1\r\n"+fields+"Content-Length : 2\r\n\r\n{}", "HTTP 400"),                       // a space before the colon
-		head("POST / HTTP/1.1\r\n"+fields+"X: 1\r\n folded\r\n"+length+"\r\n"+call, "HTTP 400"),             // a folded line
+		// a space before the colon
+		head("POST / HTTP/1.1\r\n"+fields+"Content-Length : 2\r\n\r\n{}", "HTTP 400"),
+		head("POST / HTTP/1.1\r\n"+fields+"X: 1\r\n folded\r\n"+length+"\r\n"+call, "HTTP 400"), // a folded line
 		head("POST / HTTP/1.1\r\n"+fields+"Content-Length: -1\r\n\r\n", "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+"Content-Length: 99999999999999999999\r\n\r\n", "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+"X: "+strings.Repeat("x", 17<<10)+"\r\n\r\n", "HTTP 431"),
@@ -117,8 +118,15 @@ func hugeBodies() []request {
 	argument := bytes.Repeat([]byte("a"), maxBody-100)
 	call := append([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":["`), append(argument, `"]}`...)...)
 	bomb := zipped(bytes.Repeat([]byte(" "), 64<<20))
-	over := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", maxBody+1, spaces)
-	chunked := []byte("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+	over := fmt.Appendf(
+		nil,
+		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		maxBody+1,
+		spaces,
+	)
+	chunked := []byte(
+		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+	)
 	for range maxBody>>16 + 1 {
 		chunked = fmt.Appendf(chunked, "10000\r\n%s\r\n", spaces[:1<<16])
 	}

@@ -52,7 +52,8 @@ func startNode(ctx context.Context, s settings) (n *node, err error) {
 		return nil, fmt.Errorf("start a network: %w\n%s", err, output)
 	}
 	served, err := program.Serve(ctx, program.Command{
-		Args: []string{s.binary, "node", "--data-dir", data, "--block-time", s.blockTime.String(), "--rpc-addr", "127.0.0.1:0",
+		Args: []string{s.binary, "node", "--data-dir", data, "--block-time", s.blockTime.String(), "--rpc-addr",
+			"127.0.0.1:0",
 			"--admin-addr", "127.0.0.1:0", "--trusted-proxy", proxies, "--rate-limit", strconv.FormatUint(s.rateLimit, 10)},
 		// Three quarters of the bound, as docs/operators.md recommends.
 		Env: append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4)),
@@ -76,14 +77,19 @@ type sample struct {
 // sample reads the node's metrics.
 func (n *node) sample(ctx context.Context) (s sample, err error) {
 	const (
-		height, goroutines, files      = "cairn_head_height", "go_goroutines", "process_open_fds"
-		resident, pending, connections = "process_resident_memory_bytes", "cairn_mempool_transactions", "cairn_http_connections"
+		height, goroutines, files = "cairn_head_height", "go_goroutines", "process_open_fds"
+		resident, pending,
+		connections = "process_resident_memory_bytes", "cairn_mempool_transactions", "cairn_http_connections"
 	)
 	ctx, cancel := context.WithTimeout(ctx, adminTime)
 	defer cancel()
 	values, err := n.Metrics(ctx, height, goroutines, files, resident, pending, connections)
 	return sample{
-		height: uint64(values[height]), goroutines: int(values[goroutines]), files: int(values[files]), pending: int(values[pending]),
-		connections: int(values[connections]), residentBytes: uint64(values[resident]),
+		height:        uint64(values[height]),
+		goroutines:    int(values[goroutines]),
+		files:         int(values[files]),
+		pending:       int(values[pending]),
+		connections:   int(values[connections]),
+		residentBytes: uint64(values[resident]),
 	}, err
 }

@@ -16,8 +16,8 @@ const (
 	latestBlock = 3
 	// abandoned is how many intervals without a block end a round.
 	abandoned = 60
-	// settleTime is how long a node may work on what the attackers asked before they left: a little more than the 30 s that
-	// it gives a request.
+	// settleTime is how long a node may work on what the attackers asked before they left: a little more than the 30 s
+	// that it gives a request.
 	settleTime  = time.Minute
 	samplePause = 100 * time.Millisecond
 )
@@ -196,9 +196,19 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 		return result{}, err
 	}
 	got := result{
-		Attack: r.name, Requests: t.requests, RequestsPerSecond: float64(t.requests) / took.Seconds(), Outcomes: t.outcomes, Wrong: t.wrong,
-		HonestIncluded: len(users.included), Blocks: w.head - before.height, BlockInterval: w.interval.Seconds(),
-		MemoryMax: peak, MemoryAfter: after.residentBytes, Goroutines: w.most.goroutines, Files: w.most.files, Pending: w.most.pending,
+		Attack:            r.name,
+		Requests:          t.requests,
+		RequestsPerSecond: float64(t.requests) / took.Seconds(),
+		Outcomes:          t.outcomes,
+		Wrong:             t.wrong,
+		HonestIncluded:    len(users.included),
+		Blocks:            w.head - before.height,
+		BlockInterval:     w.interval.Seconds(),
+		MemoryMax:         peak,
+		MemoryAfter:       after.residentBytes,
+		Goroutines:        w.most.goroutines,
+		Files:             w.most.files,
+		Pending:           w.most.pending,
 	}
 	got.honest(users.included)
 	got.judge(s, t, users)

@@ -26,7 +26,9 @@ const (
 // oneAddress sends batches of good calls from one address, behind a proxy that the node trusts: over its rate they are
 // refused.
 func oneAddress(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
-	calls := bytes.Join(slices.Repeat([][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`)}, sendBatch), []byte(","))
+	calls := bytes.Join(
+		slices.Repeat([][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`)}, sendBatch), []byte(","),
+	)
 	r := postWith("X-Forwarded-For: 203.0.113.7\r\n", slices.Concat([]byte("["), calls, []byte("]")), okay, "HTTP 429")
 	return func(ctx context.Context, n *node, t *tally) {
 		inParallel(s.clients, func(client int) {
@@ -53,7 +55,8 @@ func oneAddress(_ context.Context, s settings, _ int) (func(context.Context, *no
 
 // slowClients send a head, or a body, byte by byte, and must be cut off.
 func slowClients(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
-	head := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Long: %s\r\nContent-Length: 2\r\n\r\n{}",
+	head := fmt.Appendf(nil,
+		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Long: %s\r\nContent-Length: 2\r\n\r\n{}",
 		bytes.Repeat([]byte("x"), 1000))
 	body := post(bytes.Repeat([]byte(" "), 1000)).wire
 	whole := bytes.Index(body, []byte("\r\n\r\n")) + 4

@@ -67,14 +67,22 @@ func sending(encoded [][]byte, right ...[]string) request {
 // transfer is a transfer of 1 to a fixed account.
 func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types.Amount) types.Transaction {
 	return types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: from.Account(), Nonce: nonce, GasLimit: gas, MaxFeePerGas: maxFee,
-		MaxPriorityFeePerGas: tip, Payload: client.Transfer(signerOf("recipient").Account(), 1),
+		Version:              types.TransactionVersion,
+		ChainID:              chainID,
+		Sender:               from.Account(),
+		Nonce:                nonce,
+		GasLimit:             gas,
+		MaxFeePerGas:         maxFee,
+		MaxPriorityFeePerGas: tip,
+		Payload:              client.Transfer(signerOf("recipient").Account(), 1),
 	}
 }
 
-// signAll signs so many transactions of each signer, in parallel, where of gives the i-th, and returns them one signer's
-// after the other's.
-func signAll(ctx context.Context, signers []client.Signer, each int, of func(from client.Signer, i int) types.Transaction) ([][]byte, error) {
+// signAll signs so many transactions of each signer, in parallel, where of gives the i-th, and returns them one
+// signer's after the other's.
+func signAll(
+	ctx context.Context, signers []client.Signer, each int, of func(from client.Signer, i int) types.Transaction,
+) ([][]byte, error) {
 	encoded, errs := make([][]byte, len(signers)*each), make([]error, runtime.NumCPU())
 	var next atomic.Int64
 	inParallel(len(errs), func(worker int) {
@@ -106,8 +114,11 @@ func eachSends(of [][]request) func(context.Context, *node, *tally) {
 	}
 }
 
-// garbageTransactions are bytes that are no transaction, and transactions that break a rule without need of a signature.
-func garbageTransactions(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
+// garbageTransactions are bytes that are no transaction, and transactions that break a rule without need of a
+// signature.
+func garbageTransactions(
+	ctx context.Context, s settings, generation int,
+) (func(context.Context, *node, *tally), error) {
 	rich := signersOf("garbage", generation, 1)[0]
 	good, err := rich.Sign(transfer(rich, 0, transferGas, ampleFee, 1))
 	if err != nil {
@@ -138,12 +149,20 @@ func garbageTransactions(ctx context.Context, s settings, generation int) (func(
 	add(unsigned(func(tx *types.Transaction) { tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 1, 1 }), feeTooLow)
 	add(unsigned(func(tx *types.Transaction) { tx.Sender = signerOf("nobody").Account() }), cannotPay)
 	add(unsigned(func(tx *types.Transaction) { tx.Nonce = window }), nonceTooHigh)
-	add(unsigned(func(tx *types.Transaction) { tx.Payload = types.Call{Function: strings.Repeat("x", 10_000)} }), "-32009 field_too_long")
+	add(
+		unsigned(func(tx *types.Transaction) { tx.Payload = types.Call{Function: strings.Repeat("x", 10_000)} }),
+		"-32009 field_too_long",
+	)
 	requests = append(requests,
 		sending([][]byte{bytes.Repeat([]byte{0}, types.MaxTransactionBytes+1)}, []string{undecodable}),
-		sending([][]byte{unsigned(func(tx *types.Transaction) { tx.Payload = types.Call{Args: make([]byte, types.MaxTransactionBytes)} })}, []string{undecodable}),
+		sending([][]byte{unsigned(func(tx *types.Transaction) {
+			tx.Payload = types.Call{Args: make([]byte, types.MaxTransactionBytes)}
+		})}, []string{undecodable}),
 		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["0xabc"]}`), malformed),
-		post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["`+strings.Repeat("zz", 1000)+`"]}`), malformed),
+		post(
+			[]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_sendRawTransaction","params":["`+strings.Repeat("zz", 1000)+`"]}`),
+			malformed,
+		),
 	)
 	return streams(func() []request { return requests })(ctx, s, generation)
 }
@@ -203,13 +222,15 @@ func nonceGaps(ctx context.Context, s settings, generation int) (func(context.Co
 	requests := make([][]request, s.clients)
 	for i := 0; i < len(encoded); i += sendBatch {
 		c := i / sendBatch % s.clients
-		requests[c] = append(requests[c], sending(encoded[i:i+sendBatch], []string{okay, alreadyKnown, nonceTooHigh, poolFull}))
+		requests[c] = append(requests[c], sending(encoded[i:i+sendBatch], []string{
+			okay, alreadyKnown, nonceTooHigh, poolFull,
+		}))
 	}
 	return eachSends(requests), nil
 }
 
-// replacements raise the fees of the same nonces by a tenth again and again, in runs of as many nonces as the pool takes
-// for an account, and by less than a tenth, which is refused.
+// replacements raise the fees of the same nonces by a tenth again and again, in runs of as many nonces as the pool
+// takes for an account, and by less than a tenth, which is refused.
 func replacements(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("replacements", generation, s.clients)
 	run := min(window, max(1, s.stock/s.clients/4))

@@ -38,8 +38,13 @@ func instructions() (all []measured) {
 		{"divisions of 64 bits", []byte{I64}, Concat(Const(I64, -1), get, Const(I64, 3), []byte{I64Add, I64DivU}, set)},
 		{"globals", []byte{I32}, Concat(Op(GlobalGet, 0), Const(I32, 1), []byte{I32Add}, Op(GlobalSet, 0))},
 		{"br_ifs that nobody can foresee", []byte{I64}, Concat([]byte{BlockOp, Empty}, random(), Op(BrIfOp, 0), []byte{End})},
-		{"ifs that nobody can foresee", []byte{I64}, Concat(random(), []byte{IfOp, Empty}, Op(GlobalGet, 0), Op(GlobalSet, 0), []byte{End})},
-		{"br_tables that nobody can foresee", []byte{I64}, Concat(bytes.Repeat([]byte{BlockOp, Empty}, 4), random(), BrTable(0, 1, 2, 3, 0, 2, 1, 3, 0), bytes.Repeat([]byte{End}, 4))},
+		{
+			"ifs that nobody can foresee", []byte{I64},
+			Concat(random(), []byte{IfOp, Empty}, Op(GlobalGet, 0), Op(GlobalSet, 0), []byte{End}),
+		},
+		{"br_tables that nobody can foresee", []byte{I64}, Concat(
+			bytes.Repeat([]byte{BlockOp, Empty}, 4), random(), BrTable(0, 1, 2, 3, 0, 2, 1, 3, 0), bytes.Repeat([]byte{End}, 4),
+		)},
 	} {
 		all = append(all, measured{c.name, repeated(c.locals, c.body)})
 	}
@@ -48,7 +53,8 @@ func instructions() (all []measured) {
 
 // random pushes 0 to 7 by a generator in local 0 (Knuth's MMIX).
 func random() []byte {
-	return Concat(Op(LocalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407), []byte{I64Add},
+	return Concat(Op(LocalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407),
+		[]byte{I64Add},
 		Op(LocalTee, 0), Const(I64, 61), []byte{I64ShrU, I32WrapI64})
 }
 

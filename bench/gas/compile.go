@@ -17,10 +17,12 @@ import (
 
 const maxBody, maxCode = 32_768, types.MaxCodeBytes
 
-// compileBombs measures what modules that are hard to compile take at their deploy, and at a call for which they are
-// loaded from disk. Modules whose deploy no block has room for are left out.
+// compileBombs measures what modules that are hard to compile take at their deploy. Modules whose deploy no block has
+// room for are left out.
 func compileBombs(t *table) error {
-	for _, size := range []struct{ body, code int }{{2_048, 1}, {4_096, 1}, {8_192, 1}, {16_384, 1}, {maxBody, 1}, {2_048, maxCode}, {maxBody, maxCode}} {
+	for _, size := range []struct{ body, code int }{
+		{2_048, 1}, {4_096, 1}, {8_192, 1}, {16_384, 1}, {maxBody, 1}, {2_048, maxCode}, {maxBody, maxCode},
+	} {
 		name := fmt.Sprintf(", a body of %d bytes", size.body)
 		if size.code > 1 {
 			name = fmt.Sprintf(", bodies of %d bytes", size.body)
@@ -44,52 +46,36 @@ func compileBomb(t *table, bomb wasmgen.Bomb, name string) error {
 		t.skip("deploy: " + bomb.Name + name)
 		return nil
 	}
-	compile, load := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	compile := time.Duration(math.MaxInt64)
 	for range t.runs {
-		took, again, err := compileAndLoad(bomb.Code)
+		took, err := compiling(bomb.Code)
 		if err != nil {
 			return err
 		}
-		compile, load = min(compile, took), min(load, again)
+		compile = min(compile, took)
 	}
 	t.row("deploy: "+bomb.Name+name, deploy, compile)
-	s := &params.Schedule1
-	t.row("load: "+bomb.Name+name, s.IntrinsicCall+s.ContractCall+s.MemoryPage, load)
 	return nil
 }
 
-// compileAndLoad takes the processor time of a deploy's compiling and of a first call in another process, which finds the
-// machine code on disk.
-func compileAndLoad(code []byte) (compile, load time.Duration, err error) {
+// compiling takes the processor time that a new engine takes to check a module and to compile it.
+func compiling(code []byte) (took time.Duration, err error) {
 	dir, err := os.MkdirTemp("", "cairn-gas-")
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // of the system's temporary directory
-	if compile, err = inEngine(dir, code, func(e *wasm.Engine, m *vm.Module) error { return e.Compile(types.CodeHash{}, m) }); err != nil {
-		return 0, 0, err
-	}
-	load, err = inEngine(dir, code, func(e *wasm.Engine, m *vm.Module) error {
-		gas := vm.Gas{Left: 1}
-		_, err := e.Run(types.CodeHash{}, m, "run", nil, &gas)
-		return err
-	})
-	return compile, load, err
-}
-
-// inEngine takes the processor time that a new engine takes to check a module and to do something with it.
-func inEngine(dir string, code []byte, do func(*wasm.Engine, *vm.Module) error) (time.Duration, error) {
 	engine, err := wasm.New(wasm.Options{Dir: dir})
 	if err != nil {
 		return 0, err
 	}
 	runtime.GC()
-	took, err := processorTime(func() error {
+	took, err = processorTime(func() error {
 		module, err := engine.Module(types.CodeHash{}, func() ([]byte, error) { return code, nil })
 		if err != nil {
 			return err
 		}
-		return do(engine, module)
+		return engine.Compile(types.CodeHash{}, module)
 	})
 	if err != nil {
 		return 0, err

@@ -18,9 +18,16 @@ import (
 func main() {
 	gas := flag.Uint64("gas", 50_000_000, "gas of each measured block, up to a block's limit")
 	runs := flag.Int("runs", 3, "how often each measurement is made; the least time counts")
-	part := flag.String("part", "", "only modules, operations or cold")
+	part := flag.String("part", "", "only modules, operations or cold; contracts: what examples pay by parts")
+	raw := flag.Bool("raw", false, "with -part contracts: numbers only, as in before.txt")
 	flag.Parse()
-	if err := measureAll(types.Gas(*gas), *runs, *part); err != nil {
+	var err error
+	if *part == "contracts" {
+		err = contracts(os.Stdout, *raw)
+	} else {
+		err = measureAll(types.Gas(*gas), *runs, *part)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gas:", err)
 		os.Exit(1)
 	}
@@ -37,9 +44,9 @@ func measureAll(gas types.Gas, runs int, part string) error {
 		name, title string
 		measure     func(*table) error
 	}{
-		{"modules", "Deploys, and calls of modules that are loaded from disk", compileBombs},
+		{"modules", "Deploys", compileBombs},
 		{"operations", "Operations", func(t *table) error { return operations(t, gas) }},
-		{"cold", "Blocks of calls whose contracts fell out of memory", func(t *table) error { return coldBlocks(t, gas/10) }},
+		{"cold", "Blocks of calls that load code, 32 gas a unit at least", coldBlocks},
 	} {
 		if part != "" && part != section.name {
 			continue

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	g "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Where the contract of the look-ups has its arguments, the key and the value that it writes.
@@ -24,7 +25,8 @@ func (l lookup) encode() (args []byte) {
 	return args
 }
 
-// lookupContract is a contract that reads or writes values of its storage at random, under keys of 8 bytes.
+// lookupContract is a contract that reads or writes values of its storage at random, under keys of 8 bytes, or reads
+// under keys of as many as there may be.
 func lookupContract() []byte {
 	const remU, sub = 0x82, 0x7D // i64.rem_u, i64.sub
 	m := g.Contract(1, 1)
@@ -37,6 +39,10 @@ func lookupContract() []byte {
 	for name, operation := range map[string][]byte{
 		"read": g.Concat(
 			g.Const(g.I32, keyAt), g.Const(g.I32, 8), g.Const(g.I32, 0), g.Const(g.I32, 0), g.Call(get), []byte{g.Drop},
+		),
+		"readLong": g.Concat(
+			g.Const(g.I32, keyAt), g.Const(g.I32, types.MaxStorageKeyBytes), g.Const(g.I32, 0), g.Const(g.I32, 0),
+			g.Call(get), []byte{g.Drop},
 		),
 		"write": g.Concat(g.Const(g.I32, keyAt), g.Const(g.I32, 8), g.Const(g.I32, valueAt), g.Const(g.I32, 8), g.Call(set)),
 	} {

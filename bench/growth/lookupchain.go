@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	lookupTokens = 1_000   // contracts, no two of the same code
+	lookupTokens = 900     // contracts, no two of the same code: as many as a block may load
 	longValues   = 100_000 // of longBytes, in the storage of the contract that looks keys up
 	longBytes    = 1_000   // more than is kept in memory
 	longFirst    = 1 << 40 // their keys

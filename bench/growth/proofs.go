@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,8 +59,15 @@ func (w *written) write(keys []int, value string) (
 	return s, accesses, witness, nil
 }
 
-// provenBlock is what the proof of a block of so many writes takes: medians.
+// chosen stands for the level that nodes choose for each segment.
+const chosen = -1
+
+// mostPoints bounds rows × blowup of the arguments that are measured: a prover's memory goes by it.
+const mostPoints = 1 << 19
+
+// provenBlock is what the proof of a block of so many writes takes at a level: medians.
 type provenBlock struct {
+	level                int // or chosen
 	writes, rows, size   int
 	trace, prove, verify time.Duration
 }
@@ -76,43 +85,59 @@ func measureProofs(s settings) error {
 		}
 	}
 	p := prover.New(blockproof.Circuit())
-	p.Reserve(stark.MaxLogRows)
+	p.Reserve(stark.MaxLogRows, stark.LevelOf(stark.MaxBits, stark.MaxLogRows))
 	var blocks []provenBlock
 	for _, n := range s.writes {
-		fmt.Fprintf(os.Stderr, "%d writes\n", n)
-		b, err := w.prove(p, n, s.runs)
-		if err != nil {
-			return fmt.Errorf("%d writes: %w", n, err)
+		for level := chosen; level < len(stark.Levels); level++ {
+			if level != chosen && stark.Levels[level].Bits != stark.MaxBits {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "%d writes, level %d\n", n, level)
+			b, err := w.prove(p, level, n, s.runs)
+			if errors.Is(err, errTooLarge) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%d writes, level %d: %w", n, level, err)
+			}
+			blocks = append(blocks, b)
 		}
-		blocks = append(blocks, b)
 	}
 	return writeProofs(s, blocks)
 }
 
-// prove makes a block of n writes and proves it so many times.
-func (w *written) prove(p *prover.Prover, n, runs int) (b provenBlock, err error) {
+var errTooLarge = errors.New("the level is not for so many rows")
+
+// prove makes a block of n writes and proves it so many times. The writes stay as they are after the first time.
+func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, err error) {
 	keys := make([]int, n)
 	for i := range keys {
 		keys[i] = i * (provenKeys / n)
 	}
-	statement, accesses, witness, err := w.write(keys, fmt.Sprint("block of ", n))
+	statement, accesses, witness, err := w.write(keys, fmt.Sprint("block of ", n, " level ", level))
 	if err != nil {
 		return b, err
 	}
-	level := len(stark.Levels) - 1
-	var room blockproof.Room
+	var scratch blockproof.Scratch
 	var trace, prove, verify []time.Duration
 	for range runs + 1 { // the first run finds cold caches, and does not count
-		b = provenBlock{writes: n}
+		b = provenBlock{level: level, writes: n}
 		begun, tracing, proving := time.Now(), time.Duration(0), time.Duration(0)
 		var segments []blockproof.Proven
 		for segment, err := range blockproof.Trace(statement, accesses, witness, parallel.Run) {
 			if err != nil {
 				return b, err
 			}
-			columns := segment.Columns(&room, parallel.Run)
+			columns := segment.Columns(&scratch, parallel.Run)
 			filled := time.Now()
-			argument, err := p.Prove(&segment.Instance, level, columns, parallel.Run)
+			use := level
+			if use == chosen {
+				use = stark.LevelOf(stark.MaxBits, bits.TrailingZeros(uint(len(columns[0]))))
+			}
+			if len(columns[0])<<stark.Levels[use].LogBlowup > mostPoints {
+				return b, errTooLarge
+			}
+			argument, err := p.Prove(&segment.Instance, use, columns, parallel.Run)
 			if err != nil {
 				return b, err
 			}
@@ -124,7 +149,7 @@ func (w *written) prove(p *prover.Prover, n, runs int) (b provenBlock, err error
 		tracing += time.Since(begun)
 		proof := blockproof.EncodeProof(segments)
 		begun = time.Now()
-		if _, err := blockproof.VerifyProof(statement, accesses, proof, stark.Levels[level].Bits, parallel.Run); err != nil {
+		if _, err := blockproof.VerifyProof(statement, accesses, proof, stark.MaxBits, parallel.Run); err != nil {
 			return b, err
 		}
 		trace, prove, verify = append(trace, tracing), append(prove, proving), append(verify, time.Since(begun))
@@ -145,15 +170,32 @@ func writeProofs(s settings, blocks []provenBlock) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Blocks that write to so many of %d keys, %d bits, on all cores; "+
 		"medians of %d runs. A row of the table is a hash proven.\n\n"+
-		"| writes | rows | table, ms | proof, ms | together, ms | hashes proven a second "+
+		"| writes | level | rows | table, ms | proof, ms | together, ms | hashes proven a second "+
 		"| KB | verification and hashing the list, ms |\n"+
-		"|---|---|---|---|---|---|---|---|\n", provenKeys, stark.Levels[len(stark.Levels)-1].Bits, s.runs)
+		"|---|---|---|---|---|---|---|---|---|\n", provenKeys, stark.MaxBits, s.runs)
 	var table, proof, verification []point
 	for _, b := range blocks {
 		all := b.trace + b.prove
-		fmt.Fprintf(&text, "| %d | %d | %.1f | %.1f | %.1f | %.0f | %.0f | %.1f |\n", b.writes, b.rows, milliseconds(b.trace),
-			milliseconds(b.prove), milliseconds(all), float64(b.rows)/all.Seconds(), float64(b.size)/1000,
-			milliseconds(b.verify))
+		level := "as nodes choose"
+		if b.level != chosen {
+			level = fmt.Sprint(b.level)
+		}
+		fmt.Fprintf(
+			&text,
+			"| %d | %s | %d | %.1f | %.1f | %.1f | %.0f | %.0f | %.1f |\n",
+			b.writes,
+			level,
+			b.rows,
+			milliseconds(b.trace),
+			milliseconds(b.prove),
+			milliseconds(all),
+			float64(b.rows)/all.Seconds(),
+			float64(b.size)/1000,
+			milliseconds(b.verify),
+		)
+		if b.level != chosen {
+			continue
+		}
 		x := float64(b.writes)
 		table, proof = append(table, point{x, milliseconds(b.trace)}), append(proof, point{x, milliseconds(all)})
 		verification = append(verification, point{x, milliseconds(b.verify)})

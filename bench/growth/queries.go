@@ -238,7 +238,8 @@ func holderCursor(r *rand.Rand, made int) string {
 func writeQueries(results []queriesAt) error {
 	var text strings.Builder
 	text.WriteString("\nQueries of a token by one client over HTTP, one after the other, " +
-		"pages of " + fmt.Sprint(pageSize) + " items: the token has as many Transfer events, holders and entries in storage " +
+		"pages of " + fmt.Sprint(pageSize) +
+		" items: the token has as many Transfer events, holders and entries in storage " +
 		"as there were transfers.\n\n" +
 		"| p50 / p99 in ms, items of an answer |")
 	for _, r := range results {

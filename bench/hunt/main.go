@@ -23,7 +23,7 @@ func main() {
 	only := flag.String("only", "", "objectives, divided by commas; all if empty")
 	out := flag.String("out", "bench/hunt/worst.md", "the results file; the records in it are where the search goes on")
 	blank := flag.Bool("blank", false, "begin with neither the corpus nor the records: does the search find what is known?")
-	replay := flag.String("replay", "", "measure these genes by every objective, and end")
+	replay := flag.String("replay", "", "measure these genes by every objective of -only, and end")
 	worker := flag.Bool("worker", false, "measure what standard input asks for (the search starts such processes)")
 	flag.Parse()
 	var err error
@@ -31,7 +31,7 @@ func main() {
 	case *worker:
 		err = work(bufio.NewScanner(os.Stdin), os.Stdout)
 	case *replay != "":
-		err = measureAll(*replay)
+		err = measureAll(*replay, *only)
 	default:
 		err = search(time.Duration(*hours*float64(time.Hour)), *seed, *only, *out, *blank)
 	}
@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// measureAll prints what one candidate takes, by every objective that it has.
-func measureAll(line string) error {
+// measureAll prints what one candidate takes, by every objective of only that it has.
+func measureAll(line, only string) error {
 	g, err := hunt.Parse(line)
 	if err != nil {
 		return err
@@ -53,12 +53,17 @@ func measureAll(line string) error {
 	}
 	fmt.Printf("unit %.2f\n", unit)
 	for _, o := range hunt.Objectives {
-		if slices.Contains(o.Kinds, g.Kind()) {
+		if asked(only, o) && slices.Contains(o.Kinds, g.Kind()) {
 			score, err := o.Measure(g, 5)
 			fmt.Printf("%-9s %8.3f %s (%d gas in %v) %v\n", o.Name, score.Value, o.Unit, score.Gas, score.Took, errorText(err))
 		}
 	}
 	return nil
+}
+
+// asked tells whether an objective is of those that -only names; empty names all.
+func asked(only string, o hunt.Objective) bool {
+	return only == "" || slices.Contains(strings.Split(only, ","), o.Name)
 }
 
 func errorText(err error) string {
@@ -92,7 +97,7 @@ func search(length time.Duration, seed uint64, only, out string, blank bool) (er
 	}()
 	for round := 0; time.Now().Before(end); round++ {
 		for _, o := range hunt.Objectives {
-			if only != "" && !slices.Contains(strings.Split(only, ","), o.Name) {
+			if !asked(only, o) {
 				continue
 			}
 			if round == 0 { // the corpus and the old records first: prices and machines change

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/testkit/hunt"
 )
 
@@ -19,7 +20,7 @@ const kept = 5
 type records struct {
 	worst  map[string][]found
 	faults []string
-	hours  float64                 // of the processor, that earlier searches of the file took
+	hours  float64                 // of the processor, that earlier searches of the file took on this schedule
 	before map[string][]hunt.Genes // of the file, not measured yet
 }
 
@@ -36,9 +37,16 @@ func readRecords(file string) (*records, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	objective := ""
+	objective, schedule := "", ""
 	for line := range strings.Lines(string(text)) {
+		if digest, ok := strings.CutPrefix(line, scheduleLine); ok {
+			schedule = strings.TrimSpace(digest)
+			continue
+		}
 		if hours, ok := strings.CutPrefix(line, hoursLine); ok {
+			if schedule != params.Schedule1.Digest().String() {
+				continue // of other prices
+			}
 			if _, err := fmt.Sscan(hours, &r.hours); err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", file, line, err)
 			}
@@ -48,7 +56,12 @@ func readRecords(file string) (*records, error) {
 			objective, _, _ = strings.Cut(name, ":")
 			continue
 		}
-		if parts := strings.Split(line, "`"); strings.HasPrefix(line, "| ") && len(parts) == 3 {
+		if fault, ok := strings.CutPrefix(line, "- "); ok {
+			objective, _, _ = strings.Cut(fault, ":")
+		} else if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		if parts := strings.Split(line, "`"); len(parts) == 3 {
 			if g, err := hunt.Parse(parts[1]); err == nil { // a shape that is no more is no record
 				r.before[objective] = append(r.before[objective], g)
 			}
@@ -57,8 +70,11 @@ func readRecords(file string) (*records, error) {
 	return r, nil
 }
 
-// hoursLine begins the line of a results file that adds up searches.
-const hoursLine = "Hours of the processor, all searches: "
+// What the lines of a results file begin with that say of which schedule it is, and add up the searches on that.
+const (
+	scheduleLine = "Schedule digest: "
+	hoursLine    = "Hours of the processor, all searches on this schedule: "
+)
 
 // of is the genes of an objective's records.
 func (r *records) of(objective string) (all []hunt.Genes) {
@@ -111,15 +127,21 @@ func (r *records) keep(o hunt.Objective, f found) {
 func (r *records) write(file string, unit float64, measured int, used time.Duration) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# The worst that was found\n\nBy `make hunt` on %s/%s, %s: %d measurements in the last search. One unit is %.2f ns:\n"+
-		"a multiplication with an addition that waits for it takes %.2f units. Times are the least of %d runs.\n\n%s%.4f\n",
-		runtime.GOOS, runtime.GOARCH, runtime.Version(), measured, unit, hunt.ChainedThere, record, hoursLine, r.hours+used.Hours())
+		"a multiplication with an addition that waits for it takes %.2f units. Times are the least of %d runs.\n\n%s%s\n\n%s%.4f\n",
+		runtime.GOOS, runtime.GOARCH, runtime.Version(), measured, unit, hunt.ChainedThere, record,
+		scheduleLine, params.Schedule1.Digest(), hoursLine, r.hours+used.Hours())
 	for _, o := range hunt.Objectives {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", o.Name, o.Unit)
-		if len(r.worst[o.Name]) == 0 {
+		if len(r.of(o.Name)) == 0 {
 			fmt.Fprintln(&b, "Nothing was found.")
 			continue
 		}
 		fmt.Fprint(&b, "| value | in units | gas | ms | genes |\n|---:|---:|---:|---:|---|\n")
+		if len(r.worst[o.Name]) == 0 {
+			for _, g := range r.before[o.Name] {
+				fmt.Fprintf(&b, "| not measured again yet | | | | `%s` |\n", g)
+			}
+		}
 		for _, f := range r.worst[o.Name] {
 			units := "–"
 			if o.Timed {
@@ -135,5 +157,9 @@ func (r *records) write(file string, unit float64, measured int, used time.Durat
 	if len(r.faults) == 0 {
 		fmt.Fprintln(&b, "None: no candidate took more than the memory and time of the process that measured it, or ended it.")
 	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	next := file + ".new" // so that a search which is ended loses nothing
+	if err := os.WriteFile(next, b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, file)
 }

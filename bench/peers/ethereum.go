@@ -17,7 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 )
 
 const (
@@ -38,10 +38,10 @@ type ethereum struct {
 	nonces  []uint64
 }
 
-var _ bench.Target = (*ethereum)(nil)
+var _ loadgen.Target = (*ethereum)(nil)
 
 // prepareEthereum makes senders and funds them from the node's first account, which a development node has unlocked.
-func prepareEthereum(ctx context.Context, url string, plan bench.Plan) (*ethereum, error) {
+func prepareEthereum(ctx context.Context, url string, plan loadgen.Plan) (*ethereum, error) {
 	e := &ethereum{url: url}
 	var chainID hexutil.Big
 	if err := e.call(ctx, "eth_chainId", &chainID); err != nil {
@@ -117,8 +117,8 @@ func (e *ethereum) await(ctx context.Context, hash common.Hash) error {
 	}
 }
 
-// Transfers implements [bench.Target].
-func (e *ethereum) Transfers(sender, first, count int) (calls []bench.Call, err error) {
+// Transfers implements [loadgen.Target].
+func (e *ethereum) Transfers(sender, first, count int) (calls []loadgen.Call, err error) {
 	for i := range count {
 		call, err := e.transfer(sender, first+i)
 		if err != nil {
@@ -130,47 +130,47 @@ func (e *ethereum) Transfers(sender, first, count int) (calls []bench.Call, err 
 }
 
 // transfer is a sender's index-th: one wei to another sender (EIP-1559).
-func (e *ethereum) transfer(sender, index int) (bench.Call, error) {
+func (e *ethereum) transfer(sender, index int) (loadgen.Call, error) {
 	to := e.senders[(sender+len(e.senders)/2+index)%len(e.senders)]
 	tx, err := types.SignNewTx(e.keys[sender], e.signer, &types.DynamicFeeTx{
 		ChainID: e.chainID, Nonce: e.nonces[sender] + uint64(index), GasTipCap: big.NewInt(1_000_000_000),
 		GasFeeCap: big.NewInt(maxFee), Gas: transferGas, To: &to, Value: big.NewInt(1),
 	})
 	if err != nil {
-		return bench.Call{}, err
+		return loadgen.Call{}, err
 	}
 	encoded, err := tx.MarshalBinary()
 	if err != nil {
-		return bench.Call{}, err
+		return loadgen.Call{}, err
 	}
 	hash := [32]byte(tx.Hash())
-	return bench.NewCall("eth_sendRawTransaction", `["`+hexutil.Encode(encoded)+`"]`, &hash), nil
+	return loadgen.NewCall("eth_sendRawTransaction", `["`+hexutil.Encode(encoded)+`"]`, &hash), nil
 }
 
-// Read implements [bench.Target].
-func (e *ethereum) Read(number int) bench.Call {
-	return bench.NewCall("eth_getBalance", `["`+e.senders[number%len(e.senders)].Hex()+`","latest"]`, nil)
+// Read implements [loadgen.Target].
+func (e *ethereum) Read(number int) loadgen.Call {
+	return loadgen.NewCall("eth_getBalance", `["`+e.senders[number%len(e.senders)].Hex()+`","latest"]`, nil)
 }
 
-// Judge implements [bench.Target]. The words are geth's and anvil's: neither has codes of its own for these.
-func (e *ethereum) Judge(refusal bench.CallError) bench.Verdict {
+// Judge implements [loadgen.Target]. The words are geth's and anvil's: neither has codes of its own for these.
+func (e *ethereum) Judge(refusal loadgen.CallError) loadgen.Verdict {
 	switch {
 	case strings.Contains(refusal.Message, "already known"), strings.Contains(refusal.Message, "already imported"):
-		return bench.Known
+		return loadgen.Known
 	case strings.Contains(refusal.Message, "txpool is full"):
-		return bench.TryAgain
+		return loadgen.TryAgain
 	}
-	return bench.Refused
+	return loadgen.Refused
 }
 
-// Height implements [bench.Chain].
+// Height implements [loadgen.Chain].
 func (e *ethereum) Height(ctx context.Context) (uint64, error) {
 	var height hexutil.Uint64
 	err := e.call(ctx, "eth_blockNumber", &height)
 	return uint64(height), err
 }
 
-// BlockTransactions implements [bench.Chain].
+// BlockTransactions implements [loadgen.Chain].
 func (e *ethereum) BlockTransactions(ctx context.Context, height uint64) ([][32]byte, error) {
 	var block struct {
 		Transactions []common.Hash `json:"transactions"`
@@ -205,8 +205,8 @@ func (e *ethereum) call(ctx context.Context, method string, result any, params .
 	}
 	defer response.Body.Close()
 	var answer struct {
-		Result json.RawMessage  `json:"result"`
-		Error  *bench.CallError `json:"error"`
+		Result json.RawMessage    `json:"result"`
+		Error  *loadgen.CallError `json:"error"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return fmt.Errorf("%s: %w", method, err)

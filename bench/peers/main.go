@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
@@ -69,8 +69,8 @@ func (s settings) measure(ctx context.Context, p peer, into sample) error {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", p.name, stopped)
 		}
 	}()
-	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}
-	reads := bench.Plan{Load: bench.Reads, Connections: 32, Senders: s.senders, PerSender: 1}
+	plan := loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}
+	reads := loadgen.Plan{Load: loadgen.Reads, Connections: 32, Senders: s.senders, PerSender: 1}
 	for _, l := range []load{
 		{plan, 100, []row{includedBatched, acceptedBatched}},
 		{reads, 1, []row{balances, balancesP99}},
@@ -86,7 +86,7 @@ func (s settings) measure(ctx context.Context, p peer, into sample) error {
 
 // load is one load, and the rows that it is measured for.
 type load struct {
-	plan  bench.Plan
+	plan  loadgen.Plan
 	batch int
 	rows  []row
 }
@@ -96,15 +96,15 @@ func (s settings) run(ctx context.Context, p peer, url string, l load, into samp
 	if err != nil {
 		return err
 	}
-	queues, err := bench.Prepare(ctx, target, l.plan, nil)
+	queues, err := loadgen.Prepare(ctx, target, l.plan, nil)
 	if err != nil {
 		return err
 	}
-	options := bench.Options{URL: url, Batch: l.batch, Settle: 2 * time.Minute}
-	if l.plan.Load == bench.Reads {
+	options := loadgen.Options{URL: url, Batch: l.batch, Settle: 2 * time.Minute}
+	if l.plan.Load == loadgen.Reads {
 		options.Duration = s.readTime
 	}
-	report, err := bench.Run(ctx, target, l.plan, queues, options)
+	report, err := loadgen.Run(ctx, target, l.plan, queues, options)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
@@ -24,21 +24,21 @@ type peer struct {
 	// command is how a node with a fresh chain, blocks every second and limits above the load's is started.
 	command func(dir, port string) []string
 	// prepare makes a target of the running node.
-	prepare func(ctx context.Context, url string, plan bench.Plan) (bench.Target, error)
+	prepare func(ctx context.Context, url string, plan loadgen.Plan) (loadgen.Target, error)
 }
 
 // peersOf are the nodes whose binaries are given; the first is Cairn.
 func peersOf(cairn, geth, anvil string) []peer {
 	peers := []peer{{"cairn", func(dir, port string) []string {
 		return []string{cairn, "dev", "--data-dir", dir, "--rpc-addr", "127.0.0.1:" + port, "--admin-addr", "127.0.0.1:0"}
-	}, func(ctx context.Context, url string, plan bench.Plan) (bench.Target, error) {
+	}, func(ctx context.Context, url string, plan loadgen.Plan) (loadgen.Target, error) {
 		c, err := client.New(url)
 		if err != nil {
 			return nil, err
 		}
-		return bench.PrepareCairn(ctx, c, plan, nil, func(string) {})
+		return loadgen.PrepareCairn(ctx, c, plan, nil, func(string) {})
 	}}}
-	ethereum := func(ctx context.Context, url string, plan bench.Plan) (bench.Target, error) {
+	ethereum := func(ctx context.Context, url string, plan loadgen.Plan) (loadgen.Target, error) {
 		return prepareEthereum(ctx, url, plan)
 	}
 	if geth != "" {

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 )
 
 // row is a figure of the table.
 type row struct {
 	name  string
 	less  bool // less is better
-	value func(bench.Report) (float64, bool)
+	value func(loadgen.Report) (float64, bool)
 }
 
 // The rows.
@@ -23,16 +23,20 @@ var (
 	acceptedBatched = row{"transfers accepted a second, batches of 100", false, rate}
 	acceptedSingly  = row{"transfers accepted a second, one a request", false, rate}
 	balances        = row{"balances read a second, 32 connections", false, rate}
-	balancesP99     = row{"99 % of them within, in ms", true, func(r bench.Report) (float64, bool) { return r.Latency.P99, true }}
+	balancesP99     = row{
+		"99 % of them within, in ms", true, func(r loadgen.Report) (float64, bool) { return r.Latency.P99, true },
+	}
 	balancesBatched = row{"balances read a second, batches of 100", false, rate}
 
-	allRows = []row{includedBatched, includedSingly, acceptedBatched, acceptedSingly, balances, balancesP99, balancesBatched}
+	allRows = []row{
+		includedBatched, includedSingly, acceptedBatched, acceptedSingly, balances, balancesP99, balancesBatched,
+	}
 )
 
-func rate(r bench.Report) (float64, bool) { return r.CallsPerSecond, true }
+func rate(r loadgen.Report) (float64, bool) { return r.CallsPerSecond, true }
 
 // included is the rate of inclusion, where there were blocks enough for one.
-func included(r bench.Report) (float64, bool) {
+func included(r loadgen.Report) (float64, bool) {
 	if r.Inclusion == nil || r.Inclusion.PerSecond == nil {
 		return 0, false
 	}
@@ -45,8 +49,9 @@ type sample map[string][]float64
 // writeTable writes each row's median of each node and, of the peers, how many times as good Cairn is.
 func writeTable(to io.Writer, s settings, peers []peer, samples []sample) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d senders × %d transfers, 16 connections, blocks every second; medians of %d runs, the nodes by turns. In "+
-		"brackets: how many times as good Cairn is.\n\n|  |", s.senders, s.perSender, s.rounds)
+	fmt.Fprintf(&text,
+		"%d senders × %d transfers, 16 connections, blocks every second; medians of %d runs, the nodes by turns. In "+
+			"brackets: how many times as good Cairn is.\n\n|  |", s.senders, s.perSender, s.rounds)
 	for _, p := range peers {
 		fmt.Fprintf(&text, " %s |", p.name)
 	}

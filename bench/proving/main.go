@@ -1,7 +1,7 @@
 // Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
 // sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
-// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown. A rate that is more than the chain
-// takes loads it fully. What the nodes say goes to the standard error.
+// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown. A rate that is more than the
+// chain takes loads it fully. What the nodes say goes to the standard error.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -46,7 +46,9 @@ func main() {
 	var s settings
 	flag.StringVar(&s.binary, "cairn", "bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "where the chains are kept meanwhile")
-	flag.Float64Var(&s.rate, "rate", 1_000, "transfers a second; what the chain does not take is sent again while there is time")
+	flag.Float64Var(
+		&s.rate, "rate", 1_000, "transfers a second; what the chain does not take is sent again while there is time",
+	)
 	flag.DurationVar(&s.duration, "duration", time.Minute, "how long to send, for each way of proving")
 	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
 	flag.DurationVar(&s.drain, "drain", time.Minute, "how long the prover may go on once all is sent")
@@ -65,7 +67,14 @@ func main() {
 
 // run measures one way of proving after the other.
 func (s settings) run(ctx context.Context) error {
-	fmt.Printf("%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n", s.rate, s.duration, s.blockTime, s.proofBits, header)
+	fmt.Printf(
+		"%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n",
+		s.rate,
+		s.duration,
+		s.blockTime,
+		s.proofBits,
+		header,
+	)
 	for _, mode := range s.modes {
 		o, err := s.measure(ctx, mode)
 		if err != nil {
@@ -78,7 +87,7 @@ func (s settings) run(ctx context.Context) error {
 
 // outcome is what one way of proving showed.
 type outcome struct {
-	report       bench.Report
+	report       loadgen.Report
 	intervals    []time.Duration // between blocks as a subscriber saw them, ascending
 	node, prover float64         // CPU seconds from the first transfer until the last was in a block
 	proofs       float64         // made meanwhile
@@ -101,18 +110,18 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 		return o, err
 	}
 	defer c.Close()
-	plan := bench.Plan{
-		Load: bench.Transfers, Connections: s.connections, Senders: s.senders,
+	plan := loadgen.Plan{
+		Load: loadgen.Transfers, Connections: s.connections, Senders: s.senders,
 		PerSender: int(s.rate*s.duration.Seconds())/s.senders + 1,
 	}
-	target, err := bench.PrepareCairn(ctx, c, plan, nil, note)
+	target, err := loadgen.PrepareCairn(ctx, c, plan, nil, note)
 	if err != nil {
 		return o, err
 	}
 	if err := c.Dev().SetManual(ctx); err != nil { // no block is made while the transfers are signed
 		return o, err
 	}
-	calls, err := bench.Prepare(ctx, target, plan, nil)
+	calls, err := loadgen.Prepare(ctx, target, plan, nil)
 	if err != nil {
 		return o, err
 	}
@@ -134,7 +143,7 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 		return o, err
 	}
 	if err := s.load(ctx, n, c, &o, func() (err error) {
-		o.report, err = bench.Run(ctx, target, plan, calls, bench.Options{
+		o.report, err = loadgen.Run(ctx, target, plan, calls, loadgen.Options{
 			URL: n.RPC, Batch: s.batch, Rate: s.rate, Duration: s.duration, Settle: 10*s.blockTime + 30*time.Second,
 		})
 		return err
@@ -272,8 +281,10 @@ func (o outcome) line(mode string) string {
 	case o.drained > 0:
 		drained = fmt.Sprintf("%.1f s", o.drained.Seconds())
 	}
-	return fmt.Sprintf("| %s | %.0f | %.0f, %d / %d | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | %.0f / %.0f / %.0f | %s |",
-		mode, rate, o.blocks, o.touched.keys, o.touched.written, r.Latency.P50, r.Latency.P99, at(0.5), at(0.99), at(1), o.node, o.prover,
+	return fmt.Sprintf("| %s | %.0f | %.0f, %d / %d | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | "+
+		"%.0f / %.0f / %.0f | %s |",
+		mode, rate, o.blocks, o.touched.keys, o.touched.written, r.Latency.P50, r.Latency.P99, at(0.5), at(0.99), at(1),
+		o.node, o.prover,
 		100*o.prover/(o.loaded.Seconds()*float64(runtime.NumCPU())), o.proofs,
 		o.lags[len(o.lags)/2], o.lags[len(o.lags)-1], slices.Max(o.lags), drained)
 }

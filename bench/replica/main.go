@@ -1,7 +1,8 @@
 // Command replica measures how fast a replica imports blocks against how fast their primary made them: a load of
-// transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate; then, with nothing else running, a replica that has nothing follows it from
-// genesis over loopback until it has the same head. It prints a table in Markdown with the figures of each round, their
-// medians, and the ratio; there is no threshold to fail.
+// transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate; then, with
+// nothing else running, a replica that has nothing follows it from genesis over loopback until it has the same head. It
+// prints a table in Markdown with the figures of each round, their medians, and the ratio; there is no threshold to
+// fail.
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -68,7 +69,11 @@ var columns = []struct {
 }
 
 func (s settings) run(ctx context.Context) error {
-	fmt.Printf("%d senders × %d transfers, 16 connections; the load generator shares the cores with the primary.\n\n| round |", s.senders, s.perSender)
+	fmt.Printf(
+		"%d senders × %d transfers, 16 connections; the load generator shares the cores with the primary.\n\n| round |",
+		s.senders,
+		s.perSender,
+	)
 	rule := "|---|"
 	for _, c := range columns {
 		fmt.Printf(" %s |", c.name)
@@ -110,7 +115,9 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", s.blockTime.String())
+	primary, err := start(
+		ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", s.blockTime.String(),
+	)
 	if err != nil {
 		return r, fmt.Errorf("the primary: %w", err)
 	}
@@ -131,7 +138,8 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 	if err != nil {
 		return r, err
 	}
-	replica, err := start(ctx, s.binary, filepath.Join(dir, "replica"), "node", "--mode", "replica", "--upstream", primary.RPC,
+	replica, err := start(ctx, s.binary, filepath.Join(dir, "replica"), "node", "--mode", "replica",
+		"--upstream", primary.RPC,
 		"--genesis-hash", info.GenesisHash.String())
 	if err != nil {
 		return r, fmt.Errorf("the replica: %w", err)
@@ -154,12 +162,12 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 
 // load sends the transfers and returns how many are in blocks.
 func (s settings) load(ctx context.Context, primary *node, r *round) (transfers float64, err error) {
-	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}
-	target, err := bench.PrepareCairn(ctx, primary.client, plan, nil, func(string) {})
+	plan := loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}
+	target, err := loadgen.PrepareCairn(ctx, primary.client, plan, nil, func(string) {})
 	if err != nil {
 		return 0, err
 	}
-	calls, err := bench.Prepare(ctx, target, plan, nil)
+	calls, err := loadgen.Prepare(ctx, target, plan, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +179,9 @@ func (s settings) load(ctx context.Context, primary *node, r *round) (transfers 
 	if s.rate > 0 { // few at a time, so that they are spread over the blocks
 		batch = 4
 	}
-	report, err := bench.Run(ctx, target, plan, calls, bench.Options{URL: primary.RPC, Batch: batch, Rate: s.rate, Settle: time.Minute})
+	report, err := loadgen.Run(ctx, target, plan, calls, loadgen.Options{
+		URL: primary.RPC, Batch: batch, Rate: s.rate, Settle: time.Minute,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +193,9 @@ func (s settings) load(ctx context.Context, primary *node, r *round) (transfers 
 	case i.Accepted != int64(s.senders*s.perSender): // one refused because the pool was full was sent again
 		return 0, fmt.Errorf("%d transfers were accepted, and refused %v", i.Accepted, report.Errors)
 	case i.PerSecond == nil || i.Included != i.Accepted:
-		return 0, fmt.Errorf("%d transfers were accepted and %d are in %d blocks: send more", i.Accepted, i.Included, i.Blocks)
+		return 0, fmt.Errorf(
+			"%d transfers were accepted and %d are in %d blocks: send more", i.Accepted, i.Included, i.Blocks,
+		)
 	default:
 		transfers, r.made = float64(i.Included), *i.PerSecond
 	}

@@ -18,8 +18,10 @@ type node struct {
 // start starts a node in a new directory and returns once it serves.
 func start(ctx context.Context, binary, dir, command string, settings ...string) (*node, error) {
 	served, err := program.Serve(ctx, program.Command{
-		Args: append([]string{binary, command, "--data-dir", dir, "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, settings...),
-		Log:  dir + ".log",
+		Args: append([]string{
+			binary, command, "--data-dir", dir, "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+		}, settings...),
+		Log: dir + ".log",
 	}, dir+"-ready.json")
 	if err != nil {
 		return nil, err

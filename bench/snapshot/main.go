@@ -1,5 +1,5 @@
-// Command snapshot measures what a snapshot of a state costs: to make, to check, to import, and a start from it. It writes
-// a table in Markdown to the standard output.
+// Command snapshot measures what a snapshot of a state costs: to make, to check, to import, and a start from it. It
+// writes a table in Markdown to the standard output.
 package main
 
 import (
@@ -87,8 +87,10 @@ func measure(ctx context.Context, parent string, accounts, entries int, keep boo
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| accounts | storage entries | chunks | snapshot, MiB | create, s | verify, s | import, s | start, s | database after the import, MiB |\n"+
-		"|---|---|---|---|---|---|---|---|---|\n| %d | %d | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", m.Accounts, m.StorageEntries, m.ChunkCount,
+	fmt.Printf("| accounts | storage entries | chunks | snapshot, MiB | create, s | verify, s | import, s | start, s | "+
+		"database after the import, MiB |\n"+
+		"|---|---|---|---|---|---|---|---|---|\n| %d | %d | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", m.Accounts,
+		m.StorageEntries, m.ChunkCount,
 		mebibytes(m.SizeBytes), created.Seconds(), verify.Seconds(), imported.Seconds(), started.Seconds(), mebibytes(size))
 	if keep {
 		fmt.Println(dir)
@@ -166,15 +168,17 @@ func withStore(dir string, f func(*chain.Store) error) (err error) {
 	return f(store)
 }
 
-// grow makes a chain in a data directory whose state has so many keys, past the execution, and returns its genesis hash.
-// Only what a snapshot is held to is sound: state, tree, supply and signatures.
+// grow makes a chain in a data directory whose state has so many keys, past the execution, and returns its genesis
+// hash. Only what a snapshot is held to is sound: state, tree, supply and signatures.
 func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("snapshot")))
 	if err != nil {
 		return types.BlockHash{}, err
 	}
 	g, err := datadir.InitNetwork(dir, datadir.NewNetwork{
-		Network: types.Regtest, ChainID: 4242, Time: 1, Key: key, Allocations: []types.Allocation{{Account: key.PublicKey(), Balance: treasury}},
+		Network: types.Regtest, ChainID: 4242, Time: 1, Key: key, Allocations: []types.Allocation{{
+			Account: key.PublicKey(), Balance: treasury,
+		}},
 	})
 	if err != nil {
 		return types.BlockHash{}, err
@@ -225,7 +229,9 @@ func (b *builder) append(from, to, accounts int) error {
 		accesses = append(accesses, types.Access{Key: state.StorageKey(contract, name[:]), New: value[:valueBytes]})
 	}
 	if after := (state.Account{Balance: b.left}); after != before {
-		accesses = append(accesses, types.Access{Key: state.AccountKey(b.key.PublicKey()), Old: before.Encode(), New: after.Encode()})
+		accesses = append(accesses, types.Access{
+			Key: state.AccountKey(b.key.PublicKey()), Old: before.Encode(), New: after.Encode(),
+		})
 	}
 	slices.SortFunc(accesses, func(x, y types.Access) int { return bytes.Compare(x.Key, y.Key) })
 	change, err := b.tree.Prepare(accesses, parallel.Run)

@@ -74,8 +74,10 @@ func (f *follower) look(ctx context.Context, primary *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if status.LocalHeight > after || status.PrimaryHeight > after || status.BlocksBehind != uint64(status.PrimaryHeight-status.LocalHeight) {
-		return fmt.Errorf("it says that it has block %d of %d, %d behind, and the primary is at %d", status.LocalHeight, status.PrimaryHeight, status.BlocksBehind, after)
+	if status.LocalHeight > after || status.PrimaryHeight > after ||
+		status.BlocksBehind != uint64(status.PrimaryHeight-status.LocalHeight) {
+		return fmt.Errorf("it says that it has block %d of %d, %d behind, and the primary is at %d",
+			status.LocalHeight, status.PrimaryHeight, status.BlocksBehind, after)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,13 +110,21 @@ func (f *follower) line(ctx context.Context, window, number int) (string, error)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	line := fmt.Sprintf("| %d | %d | %d | %d | %.0f %% | %s |", window, number, f.behind, f.unaware, 100*float64(f.ready)/float64(max(1, f.looks)), h)
+	line := fmt.Sprintf(
+		"| %d | %d | %d | %d | %.0f %% | %s |",
+		window,
+		number,
+		f.behind,
+		f.unaware,
+		100*float64(f.ready)/float64(max(1, f.looks)),
+		h,
+	)
 	f.behind, f.unaware, f.looks, f.ready = 0, 0, 0, 0
 	return line, nil
 }
 
-// compare waits until the follower has the primary's head, and holds all of its blocks to the primary's: with the bytes of
-// a header its roots are the same.
+// compare waits until the follower has the primary's head, and holds all of its blocks to the primary's: with the bytes
+// of a header its roots are the same.
 func (f *follower) compare(ctx context.Context, primary *client.Client) (head types.Height, err error) {
 	if head, err = primary.BlockNumber(ctx); err != nil {
 		return head, err

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 )
 
-// held are the metrics of what a node holds, in the order of a table's columns (memory, heap, goroutines, handles, disk),
-// and its height.
+// held are the metrics of what a node holds, in the order of a table's columns (memory, heap, goroutines, handles,
+// disk), and its height.
 var held = []struct {
 	metric string
 	unit   float64 // of the column
@@ -28,7 +28,7 @@ func readHeld(ctx context.Context, url string) (string, error) {
 	for _, h := range held {
 		names = append(names, h.metric)
 	}
-	values, err := bench.ReadMetrics(ctx, url, names...)
+	values, err := loadgen.ReadMetrics(ctx, url, names...)
 	for _, h := range held {
 		columns = append(columns, fmt.Sprintf("%.0f", values[h.metric]/h.unit))
 	}

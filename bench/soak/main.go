@@ -1,7 +1,8 @@
 // Command soak sends transfers to a node of a development chain at a steady rate for a long time, and prints for each
 // window of it what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does
-// not level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow that
-// one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its blocks.
+// not level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow
+// that one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its
+// blocks.
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 )
 
@@ -43,22 +44,24 @@ func main() {
 	flag.IntVar(&s.connections, "connections", 16, "connections")
 	flag.IntVar(&s.senders, "senders", 400, "accounts that send in a window")
 	flag.IntVar(&s.batch, "batch", 100, "calls in a request")
-	flag.Var(&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated")
+	flag.Var(
+		&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated",
+	)
 	flag.Parse()
 	program.Main("soak", s.run)
 }
 
 // window is a part of the run, prepared while the one before it is sent.
 type window struct {
-	target *bench.Cairn
-	plan   bench.Plan
-	calls  [][]bench.Call
+	target *loadgen.Cairn
+	plan   loadgen.Plan
+	calls  [][]loadgen.Call
 	err    error
 }
 
 // outcome is what became of a window.
 type outcome struct {
-	report bench.Report
+	report loadgen.Report
 	held   string // columns of the table
 	err    error
 }
@@ -142,7 +145,12 @@ func (s settings) compare(ctx context.Context, primary *client.Client, lines []s
 			failures = append(failures, fmt.Errorf("follower %d: %w", i+1, err))
 			continue
 		}
-		fmt.Printf("follower %d has the primary's blocks 0 to %d, compared within %v\n", i+1, head, time.Since(begun).Round(time.Second))
+		fmt.Printf(
+			"follower %d has the primary's blocks 0 to %d, compared within %v\n",
+			i+1,
+			head,
+			time.Since(begun).Round(time.Second),
+		)
 	}
 	return errors.Join(failures...)
 }
@@ -175,18 +183,18 @@ func (s settings) send(ctx context.Context, c *client.Client, count int, outcome
 // prepare signs the transfers of a window. Three sets of senders take turns, so that a set's last transfers are in
 // blocks, and its nonces known, when it is used again.
 func (s settings) prepare(ctx context.Context, c *client.Client, number int) window {
-	w := window{plan: bench.Plan{
-		Load: bench.Transfers, Connections: s.connections, FirstSender: number % 3 * s.senders, Senders: s.senders,
+	w := window{plan: loadgen.Plan{
+		Load: loadgen.Transfers, Connections: s.connections, FirstSender: number % 3 * s.senders, Senders: s.senders,
 		PerSender: int(s.rate * s.window.Seconds() / float64(s.senders)),
 	}}
-	if w.target, w.err = bench.PrepareCairn(ctx, c, w.plan, nil, func(string) {}); w.err == nil {
-		w.calls, w.err = bench.Prepare(ctx, w.target, w.plan, nil)
+	if w.target, w.err = loadgen.PrepareCairn(ctx, c, w.plan, nil, func(string) {}); w.err == nil {
+		w.calls, w.err = loadgen.Prepare(ctx, w.target, w.plan, nil)
 	}
 	return w
 }
 
 func (s settings) measure(ctx context.Context, w window) (o outcome) {
-	o.report, o.err = bench.Run(ctx, w.target, w.plan, w.calls, bench.Options{
+	o.report, o.err = loadgen.Run(ctx, w.target, w.plan, w.calls, loadgen.Options{
 		URL: s.url, Batch: s.batch, Rate: s.rate, Settle: settleTime,
 	})
 	if o.err == nil {

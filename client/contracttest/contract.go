@@ -141,6 +141,26 @@ func callOf(contract types.ContractID, function string, args any, value types.Am
 	return client.Call(contract, function, args, value)
 }
 
+// Binary is the binary form of a function's arguments, to be given to [Contract.Call] or [Contract.View]. It ends the test
+// if they do not fit the ABI.
+func (k *Contract) Binary(function string, args any) json.RawMessage {
+	k.chain.t.Helper()
+	f, ok := k.ABI.Function(function)
+	if !ok || !k.ABI.TakesBinary {
+		k.chain.t.Fatalf("%s has no %s, or takes no binary arguments", k.Name, function)
+	}
+	text, err := json.Marshal(args)
+	k.chain.must(err)
+	if args == nil {
+		text = nil
+	}
+	object, err := k.ABI.EncodeJSON(f.Args, text, abi.Hex)
+	k.chain.must(err)
+	data, err := k.ABI.Binary(f.Args, object)
+	k.chain.must(err)
+	return data
+}
+
 // View calls a function in view context, after the latest block, as the zero account.
 func (k *Contract) View(function string, args any) Result {
 	k.chain.t.Helper()

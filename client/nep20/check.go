@@ -111,9 +111,11 @@ func (l leftOut) Error() string { return string(l) }
 
 func breaks(format string, args ...any) error { return broken(fmt.Sprintf(format, args...)) }
 
-// Check tests a token, rule by rule; told hears of each result as it is known, and may be nil. A token that breaks rules
-// is no error.
-func Check(ctx context.Context, chain Chain, token types.ContractID, accounts Accounts, told func(Result)) (Report, error) {
+// Check tests a token, rule by rule; told hears of each result as it is known, and may be nil. A token that breaks
+// rules is no error.
+func Check(
+	ctx context.Context, chain Chain, token types.ContractID, accounts Accounts, told func(Result),
+) (Report, error) {
 	c := &checker{Accounts: accounts, chain: chain, token: token, ctx: ctx}
 	report := Report{Token: token}
 	var err error

@@ -104,7 +104,8 @@ func (m *model) ABI(context.Context) (*abi.ABI, error) {
 	for _, e := range standardEvents {
 		events = append(events, declare(e, ""))
 	}
-	a, err := abi.Parse([]byte(`{"functions":[` + strings.Join(functions, ",") + `],"events":[` + strings.Join(events, ",") + `]}`))
+	a, err := abi.Parse([]byte(`{"functions":[` + strings.Join(functions, ",") + `],"events":[` +
+		strings.Join(events, ",") + `]}`))
 	return &a, errors.Join(m.fault, err)
 }
 
@@ -330,12 +331,31 @@ func TestSoundToken(t *testing.T) {
 // TestFlaws: each flaw breaks the rule that is about it.
 func TestFlaws(t *testing.T) {
 	for f, rule := range map[flaw]string{
-		wrongABI: "interface", numericName: "metadata", looseArguments: "arguments", returnsNothing: "transfer", noEvent: "transfer",
-		twoEvents: "transfer", wrongEvent: "transfer", wrongTopics: "transfer", quotedAmount: "approve", refusesZero: "transfer_nothing",
-		selfTransferDoubles: "transfer_to_oneself", emptyReason: "transfer_too_much", trapsOnPoor: "transfer_too_much",
-		wraps: "transfer_overflow", creditsZero: "zero_account", approveAdds: "approve", approveNoEvent: "approve",
-		keepsAllowance: "transfer_from", ignoresAllowance: "allowance_limits", ownNeedsNone: "allowance_of_oneself",
-		infinite: "no_infinity", worksInView: "view_context", anyoneMints: "mint", mintWraps: "mint", burnKeepsSupply: "burn",
+		wrongABI:            "interface",
+		numericName:         "metadata",
+		looseArguments:      "arguments",
+		returnsNothing:      "transfer",
+		noEvent:             "transfer",
+		twoEvents:           "transfer",
+		wrongEvent:          "transfer",
+		wrongTopics:         "transfer",
+		quotedAmount:        "approve",
+		refusesZero:         "transfer_nothing",
+		selfTransferDoubles: "transfer_to_oneself",
+		emptyReason:         "transfer_too_much",
+		trapsOnPoor:         "transfer_too_much",
+		wraps:               "transfer_overflow",
+		creditsZero:         "zero_account",
+		approveAdds:         "approve",
+		approveNoEvent:      "approve",
+		keepsAllowance:      "transfer_from",
+		ignoresAllowance:    "allowance_limits",
+		ownNeedsNone:        "allowance_of_oneself",
+		infinite:            "no_infinity",
+		worksInView:         "view_context",
+		anyoneMints:         "mint",
+		mintWraps:           "mint",
+		burnKeepsSupply:     "burn",
 	} {
 		report := checked(t, newModel(f))
 		i := slices.IndexFunc(report.Results, func(r Result) bool { return r.Rule == rule })
@@ -362,7 +382,8 @@ func TestFaultsOfTheChain(t *testing.T) {
 	}
 	poor := newModel(none)
 	poor.balances[holder] = MinHolding - 1
-	if _, err := Check(t.Context(), poor, token, actors, nil); err == nil || !strings.Contains(err.Error(), "too few tokens") {
+	if _, err := Check(t.Context(), poor, token, actors, nil); err == nil ||
+		!strings.Contains(err.Error(), "too few tokens") {
 		t.Errorf("error %v", err)
 	}
 }

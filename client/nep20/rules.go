@@ -16,22 +16,48 @@ import (
 var rules = []rule{
 	{"interface", "the ABI declares the nine functions and two events of the standard", (*checker).declares},
 	{"metadata", "name, symbol and decimals are two strings and a u32", (*checker).metadata},
-	{"balances", "balanceOf and totalSupply are u64; an account that never had tokens has 0; no balance is over the supply", (*checker).balances},
-	{"arguments", "arguments that are missing, unknown, malformed or out of range revert with a reason", (*checker).arguments},
+	{
+		"balances",
+		"balanceOf and totalSupply are u64; an account that never had tokens has 0; no balance is over the supply",
+		(*checker).balances,
+	},
+	{
+		"arguments", "arguments that are missing, unknown, malformed or out of range revert with a reason",
+		(*checker).arguments,
+	},
 	{"transfer", "transfer moves the amount, returns true and emits Transfer", (*checker).transfer},
 	{"transfer_nothing", "a transfer of 0 is a transfer: it succeeds and emits Transfer", (*checker).transferNothing},
-	{"transfer_to_oneself", "a transfer to oneself changes no balance, and needs the balance", (*checker).transferToOneself},
+	{
+		"transfer_to_oneself", "a transfer to oneself changes no balance, and needs the balance",
+		(*checker).transferToOneself,
+	},
 	{"transfer_too_much", "a transfer of more than the balance reverts with a reason", (*checker).transferTooMuch},
 	{"transfer_overflow", "amounts near 2^64 do not wrap around", (*checker).overflow},
 	{"zero_account", "a transfer to the zero account is refused, or is a burn: the supply falls", (*checker).zeroAccount},
 	{"approve", "approve sets the allowance and never adds to it, returns true and emits Approval", (*checker).approve},
-	{"transfer_from", "transferFrom moves the owner's tokens, takes them off the allowance and emits Transfer", (*checker).transferFrom},
-	{"allowance_limits", "transferFrom over the allowance or the balance reverts with a reason", (*checker).allowanceLimits},
-	{"allowance_of_oneself", "transferFrom needs an allowance also of the caller's own tokens", (*checker).allowanceOfOneself},
+	{
+		"transfer_from", "transferFrom moves the owner's tokens, takes them off the allowance and emits Transfer",
+		(*checker).transferFrom,
+	},
+	{
+		"allowance_limits", "transferFrom over the allowance or the balance reverts with a reason",
+		(*checker).allowanceLimits,
+	},
+	{
+		"allowance_of_oneself", "transferFrom needs an allowance also of the caller's own tokens",
+		(*checker).allowanceOfOneself,
+	},
 	{"no_infinity", "an allowance of 2^64 - 1 is spent like any other", (*checker).noInfinity},
 	{"view_context", "transfer does not work in view context", (*checker).viewContext},
-	{"mint", "mint is the owner's, adds to supply and balance, emits Transfer from the zero account, and does not overflow", (*checker).mint},
-	{"burn", "burn takes from supply and the caller's balance, emits Transfer to the zero account, and needs the balance", (*checker).burn},
+	{
+		"mint",
+		"mint is the owner's, adds to supply and balance, emits Transfer from the zero account, and does not overflow",
+		(*checker).mint,
+	},
+	{
+		"burn", "burn takes from supply and the caller's balance, emits Transfer to the zero account, and needs the balance",
+		(*checker).burn,
+	},
 }
 
 // standard are the functions that a token must have.
@@ -108,7 +134,8 @@ func (c *checker) balances() error {
 func (c *checker) arguments() error {
 	for _, args := range []string{
 		``, `{}`, `[]`, `{`, `{"to":"0x01","amount":1}`, `{"to":"TO"}`, `{"amount":1}`, `{"to":"TO","amount":1,"more":1}`,
-		`{"to":"TO","amount":-1}`, `{"to":"TO","amount":1.5}`, `{"to":"TO","amount":18446744073709551616}`, `{"to":"TO","amount":"x"}`,
+		`{"to":"TO","amount":-1}`, `{"to":"TO","amount":1.5}`, `{"to":"TO","amount":18446744073709551616}`,
+		`{"to":"TO","amount":"x"}`,
 		`{"to":"TO","amount":null}`, `{"to":"TO","amount":1,"amount":1}`, `{"to":"TO","amount":1}x`,
 	} {
 		args = strings.ReplaceAll(args, "TO", c.A.String())
@@ -225,7 +252,9 @@ func (c *checker) zeroAccount() error {
 
 // approveOf is an approval that must do what it says.
 func (c *checker) approveOf(owner, spender types.Account, amount uint64) error {
-	err := c.does(owner, "approve", object{"spender": spender, "amount": abi.Uint64(amount)}, approved(owner, spender, amount))
+	err := c.does(owner, "approve", object{
+		"spender": spender, "amount": abi.Uint64(amount),
+	}, approved(owner, spender, amount))
 	if err != nil {
 		return err
 	}
@@ -261,14 +290,18 @@ func (c *checker) approve() error {
 
 // movedFrom is a transferFrom that must do what it says.
 func (c *checker) movedFrom(spender, from, to types.Account, amount uint64) error {
-	return c.does(spender, "transferFrom", object{"from": from, "to": to, "amount": abi.Uint64(amount)}, transferred(from, to, amount))
+	return c.does(spender, "transferFrom", object{
+		"from": from, "to": to, "amount": abi.Uint64(amount),
+	}, transferred(from, to, amount))
 }
 
 func (c *checker) transferFrom() error {
 	if err := c.approveOf(c.Holder, c.A, 9); err != nil {
 		return err
 	}
-	if err := c.moves(func(s *books) { s.holder -= 4; s.b += 4 }, func() error { return c.movedFrom(c.A, c.Holder, c.B, 4) }); err != nil {
+	if err := c.moves(func(s *books) { s.holder -= 4; s.b += 4 }, func() error {
+		return c.movedFrom(c.A, c.Holder, c.B, 4)
+	}); err != nil {
 		return err
 	}
 	if err := c.allows(c.Holder, c.A, 5); err != nil {
@@ -362,7 +395,9 @@ func (c *checker) mint() error {
 	if !c.has("mint") {
 		return leftOut("the token has no function mint")
 	}
-	if err := c.moves(nothing, func() error { return c.refuses(c.A, "mint", object{"to": c.A, "amount": 1}) }); err != nil {
+	if err := c.moves(nothing, func() error {
+		return c.refuses(c.A, "mint", object{"to": c.A, "amount": 1})
+	}); err != nil {
 		return err
 	}
 	before, err := c.books()
@@ -384,7 +419,13 @@ func (c *checker) mint() error {
 		return err
 	}
 	if after.supply != before.supply+7 || after.holder != before.holder+7 {
-		return breaks("after a mint of 7 the supply is %d, was %d; the balance is %d, was %d", after.supply, before.supply, after.holder, before.holder)
+		return breaks(
+			"after a mint of 7 the supply is %d, was %d; the balance is %d, was %d",
+			after.supply,
+			before.supply,
+			after.holder,
+			before.holder,
+		)
 	}
 	return c.moves(nothing, func() error {
 		return c.refuses(c.Holder, "mint", object{"to": c.Holder, "amount": abi.Uint64(math.MaxUint64)})

@@ -35,7 +35,8 @@ func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 		return nil, nil
 	}
 	if verify != verifyStateless {
-		return nil, output.Usage(errors.New("--trusted-header is for --verify stateless; a node with state begins at a block with --bootstrap snapshot and --bootstrap-hash"))
+		return nil, output.Usage(errors.New("--trusted-header is for --verify stateless; a node with state begins at a " +
+			"block with --bootstrap snapshot and --bootstrap-hash"))
 	}
 	height, hash, _ := strings.Cut(s.TrustedHeader, ":")
 	number, err := strconv.ParseUint(height, 10, 64)
@@ -57,9 +58,11 @@ func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTru
 	case s.Bootstrap == fromGenesis && s.BootstrapHash != "":
 		return trust, output.Usage(errors.New("--bootstrap-hash is for --bootstrap snapshot"))
 	case s.Bootstrap == fromSnapshot && mode != string(api.ModeReplica):
-		return trust, output.Usage(errors.New("--bootstrap snapshot is for --mode replica: a snapshot has no history for an archive, and a primary has its own chain"))
+		return trust, output.Usage(errors.New("--bootstrap snapshot is for --mode replica: a snapshot has no history for " +
+			"an archive, and a primary has its own chain"))
 	case s.Bootstrap == fromSnapshot && verify == verifyStateless:
-		return trust, output.Usage(errors.New("a snapshot is a state, and --verify stateless keeps none: begin with --trusted-header"))
+		return trust,
+			output.Usage(errors.New("a snapshot is a state, and --verify stateless keeps none: begin with --trusted-header"))
 	case s.BootstrapHash == "":
 		return trust, nil
 	}
@@ -70,7 +73,9 @@ func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTru
 }
 
 // run fills the data directory from a snapshot where that is wanted and there is no chain.
-func (s bootstrapSettings) run(command *cobra.Command, dir *datadir.Dir, config node.Config, trust datadir.SnapshotTrust) (err error) {
+func (s bootstrapSettings) run(
+	command *cobra.Command, dir *datadir.Dir, config node.Config, trust datadir.SnapshotTrust,
+) (err error) {
 	if s.Bootstrap == fromGenesis || dir.Genesis() != nil { // a later start
 		return nil
 	}

@@ -18,7 +18,8 @@ type contractSettings struct {
 
 func defaultContracts() contractSettings {
 	return contractSettings{
-		CodeMemory: datadir.DefaultCodeMemory >> 20, CodeDisk: datadir.DefaultCodeDisk >> 20, ViewGas: uint64(node.DefaultViewGas),
+		CodeMemory: datadir.DefaultCodeMemory >> 20, CodeDisk: datadir.DefaultCodeDisk >> 20,
+		ViewGas: uint64(node.DefaultViewGas),
 	}
 }
 

@@ -20,10 +20,10 @@ import (
 func newDB() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:     "db",
-		Short:   "Check, prune, export, import or prove the chain of a data directory",
+		Short:   "Check, back up, prune, export, import or prove the chain of a data directory",
 		Example: "  cairn db check --data-dir ./mychain",
 	})
-	command.AddCommand(newDBCheck(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
+	command.AddCommand(newDBCheck(), newDBBackup(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
 	return command
 }
 
@@ -54,15 +54,16 @@ func newDBCheck() *cobra.Command {
 	}{dataHome("dev")}
 	return withSettings(&cobra.Command{
 		Use:   "check",
-		Short: "Recompute roots and indices from what is stored and compare",
-		Long: "Recompute the state root, every block's hashes, signature, roots and digests, and every index row from what is stored,\n" +
-			"and compare. Exit 1 if something is wrong.",
+		Short: "Compare checksums, and recompute roots and indices from what is stored",
+		Long: "Compare every checksum of the database's files. Recompute the state root, every block's hashes, " +
+			"signature, roots and\n" +
+			"digests, and every index row from what is stored, and verify every proof. Exit 1 if something is wrong.",
 		Example: "  cairn db check --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		printer := cli.PrinterOf(command)
 		progress, stop := cli.Progress(command, "checking")
 		var report datadir.Report
-		err := withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+		err := withChain(settings.DataDir, datadir.Options{CheckFiles: progress}, func(d *datadir.Dir) (err error) {
 			report, err = d.Check(command.Context(), progress)
 			return err
 		})
@@ -104,7 +105,9 @@ func reportProblems(printer *output.Printer, report datadir.Report) error {
 		}
 	}
 	return output.WithData(
-		fmt.Errorf("the database is damaged: %d problems found; restore it from a copy, or start again from genesis", report.Found),
+		fmt.Errorf(
+			"the database is damaged: %d problems found; restore it from a copy, or start again from genesis", report.Found,
+		),
 		map[string]any{"found": report.Found, "problems": problems})
 }
 
@@ -117,7 +120,8 @@ func newDBPrune() *cobra.Command {
 	return withSettings(&cobra.Command{
 		Use:   "prune",
 		Short: "Delete old blocks with their receipts and history",
-		Long: "Delete old blocks with their receipts and history. They cannot be had back: only a node that starts from genesis, or from a copy\n" +
+		Long: "Delete old blocks with their receipts and history. They cannot be had back: only a node that starts from " +
+			"genesis, or from a copy\n" +
 			"of an archive, has them again.",
 		Example: "  cairn db prune --keep 100000 --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
@@ -149,9 +153,10 @@ func newDBExport() *cobra.Command {
 	var path string
 	var from, to uint64
 	command := withSettings(&cobra.Command{
-		Use:     "export",
-		Short:   "Write blocks to a file",
-		Long:    "Write blocks to a file: each as its length in 8 little-endian bytes and the block in its canonical encoding.",
+		Use:   "export",
+		Short: "Write blocks to a file",
+		Long: "Write blocks to a file: each as its length in 8 little-endian bytes and the block in its " +
+			"canonical encoding.",
 		Example: "  cairn db export --output blocks.bin --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		if path == "" {
@@ -192,8 +197,10 @@ func newDBImport() *cobra.Command {
 	command := withSettings(&cobra.Command{
 		Use:   "import",
 		Short: "Append the blocks of a file",
-		Long: "Append the blocks that `cairn db export` wrote. Each is executed again and compared with its header; blocks that are there already\n" +
-			"must be the same. A data directory without a chain begins with the genesis file. What was imported stays when the command ends\n" +
+		Long: "Append the blocks that `cairn db export` wrote. Each is executed again and compared with its header; blocks " +
+			"that are there already\n" +
+			"must be the same. A data directory without a chain begins with the genesis file. What was imported stays when " +
+			"the command ends\n" +
 			"early: call it again to go on.",
 		Example: "  cairn db import --input blocks.bin --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
@@ -254,17 +261,25 @@ func newDBProve() *cobra.Command {
 		ProofBits int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
 	}{dataHome("dev"), 128}
 	var from, to uint64
+	var file string
 	command := withSettings(&cobra.Command{
 		Use:   "prove",
 		Short: "Prove blocks that have no proof any more, from their history",
-		Long: "Prove the blocks that have no proof and whose history is kept, such as those of an archive that went beyond --witness-mib.\n" +
+		Long: "Prove the blocks that have no proof and whose history is kept, such as those of an archive that went beyond " +
+			"--witness-mib.\n" +
 			"The state is taken back to the first of them and forth again. What is done when the command is ended stays.\n" +
-			"A node that is started afterwards with --proof-retention 0 keeps all of them; with another, the newest.",
-		Example: "  cairn db prove --from 1000 --to 2000 --data-dir ./mychain",
+			"A node that is started afterwards with --proof-retention 0 keeps all of them; with another, the newest.\n" +
+			"With --range FILE one proof of all of the blocks is written to a file instead: that the state after the last " +
+			"follows from the one before the first.",
+		Example: "  cairn db prove --from 1000 --to 2000 --data-dir ./mychain\n" +
+			"  cairn db prove --from 1000 --to 1099 --range r1000.proof && cairn proof verify r1000.proof",
 	}, &settings, func(command *cobra.Command) error {
 		prover, err := proving.NewProver(settings.ProofBits, parallel.Run)
 		if err != nil {
 			return output.Usage(err)
+		}
+		if file != "" {
+			return proveRange(command, settings.DataDir, types.Height(from), types.Height(to), prover, file)
 		}
 		progress, stop := cli.Progress(command, "proving")
 		var made uint64
@@ -283,5 +298,30 @@ func newDBProve() *cobra.Command {
 	// Which blocks is said each time: these are no settings of the environment.
 	command.Flags().Uint64Var(&from, "from", 0, "first block (default the first after the oldest that is kept)")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
+	command.Flags().StringVar(&file, "range", "", "the file of one proof of all blocks from --from to --to")
 	return command
+}
+
+// proveRange writes the proof of a range of blocks to a file.
+func proveRange(
+	command *cobra.Command, dir string, from, to types.Height, prover *proving.Prover, file string,
+) error {
+	progress, stop := cli.Progress(command, "proving")
+	var encoded []byte
+	var accesses int
+	err := withChain(dir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+		encoded, accesses, err = d.ProveRange(command.Context(), from, to, prover, progress)
+		return err
+	})
+	stop()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, encoded, 0o644); err != nil {
+		return err
+	}
+	result := map[string]any{"file": file, "size": len(encoded), "blocks": to - from + 1, "accesses": accesses}
+	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		t.Line("%s proves the blocks %d to %d, %d bytes.", file, from, to, len(encoded))
+	})
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -42,15 +44,26 @@ type devSettings struct {
 
 func newDev() *cobra.Command {
 	settings := devSettings{
-		DataDir: dataHome("dev"), BlockTime: time.Second, Accounts: 10, Mnemonic: api.DevelopmentMnemonic,
-		RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr, LogLevel: "warn", LogFormat: "text", proofSettings: defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
+		DataDir:          dataHome("dev"),
+		BlockTime:        time.Second,
+		Accounts:         10,
+		Mnemonic:         api.DevelopmentMnemonic,
+		RPCAddr:          defaultRPCAddr,
+		AdminAddr:        defaultAdminAddr,
+		LogLevel:         "warn",
+		LogFormat:        "text",
+		proofSettings:    defaultProofs(),
+		contractSettings: defaultContracts(),
+		httpSettings:     defaultHTTP(),
 	}
 	settings.Explorer = true
 	return withSettings(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
-		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys are printed.\n" +
-			"The chain is a real one on disk and goes on where it stopped. Its keys are public: never send anything of value to them.\n" +
+		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys " +
+			"are printed.\n" +
+			"The chain is a real one on disk and goes on where it stopped. Its keys are public: never send anything of " +
+			"value to them.\n" +
 			"Each block is a line on the standard error; so is what contracts say with the host function debug.",
 		Example: "  cairn dev\n  cairn dev --ephemeral --block-time 0",
 	}, &settings, func(command *cobra.Command) error { return runDev(command, settings) })
@@ -80,7 +93,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	options := datadir.Options{Log: log}
-	proofs, err := settings.proofSettings.set(&options, aloneProvers, log)
+	proofs, err := settings.proofSettings.set(&options, aloneProvers, true, log)
 	if err != nil {
 		return err
 	}
@@ -121,7 +134,29 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err := printDev(printer, n, accounts, dir, settings.Explorer); err != nil {
 		return errors.Join(err, n.Close())
 	}
-	return run(command.Context(), n, settings.ReadyFile, accounts)
+	if settings.ReadyFile != "" {
+		return run(command.Context(), n, settings.ReadyFile, accounts)
+	}
+	return runFound(command.Context(), n, accounts)
+}
+
+// runFound runs a node that the commands of this machine find. The file that tells them goes with it, unless another
+// node has written its own since.
+func runFound(ctx context.Context, n *node.Node, accounts []developmentAccount) error {
+	file := dataHome(cli.DevNodeFile)
+	if file == "" {
+		return run(ctx, n, "", accounts)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return errors.Join(err, n.Close())
+	}
+	address := n.RPCURL()
+	err := run(ctx, n, file, accounts)
+	content, readErr := os.ReadFile(file)
+	if readErr == nil && bytes.Contains(content, []byte(address)) {
+		return errors.Join(err, os.Remove(file))
+	}
+	return err
 }
 
 // developmentGenesis is the genesis of the chain in dir, or a new one of now.
@@ -151,7 +186,8 @@ func developmentAccounts(development *datadir.Development) []developmentAccount 
 func newDevelopmentAccount(key crypto.PrivateKey) developmentAccount {
 	public, private := key.PublicKey(), key.Bytes()
 	return developmentAccount{
-		Address: types.Regtest.Address(public), PublicKey: hex.EncodeToString(public[:]), PrivateKey: hex.EncodeToString(private[:]),
+		Address: types.Regtest.Address(public), PublicKey: hex.EncodeToString(public[:]),
+		PrivateKey: hex.EncodeToString(private[:]),
 	}
 }
 
@@ -170,10 +206,14 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		for i, a := range accounts {
-			t.Line("dev%-4d %s  10000 coins\n        public key  %s\n        private key %s", i, a.Address, a.PublicKey, a.PrivateKey)
+			t.Line(
+				"dev%-4d %s  10000 coins\n        public key  %s\n        private key %s", i, a.Address, a.PublicKey, a.PrivateKey,
+			)
 		}
 		t.Line("")
-		fields := []output.Field{{Name: "JSON-RPC", Value: result.RPC}, {Name: "OpenRPC", Value: result.RPC + "/openrpc.json"}}
+		fields := []output.Field{
+			{Name: "JSON-RPC", Value: result.RPC}, {Name: "OpenRPC", Value: result.RPC + "/openrpc.json"},
+		}
 		if explores {
 			fields = append(fields, output.Field{Name: "explorer", Value: result.RPC + explorer.Path})
 		}

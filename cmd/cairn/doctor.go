@@ -47,9 +47,11 @@ func newDoctor() *cobra.Command {
 	return withSettingsFile(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check machine, settings, data directory, ports and upstreams, and say what to do",
-		Long: "Check what a node with these settings needs of this machine, its data directory, its ports and its upstreams, and say\n" +
+		Long: "Check what a node with these settings needs of this machine, its data directory, its ports and its " +
+			"upstreams, and say\n" +
 			"what to do. Settings are those of `cairn node`, from the same places. Exit 1 on a problem.",
-		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica --upstream http://127.0.0.1:8777",
+		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica " +
+			"--upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
 		here := lookAt(settings.DataDir)
 		findings := []finding{checkSettings(settings, here), checkProcessor(), checkFiles()}
@@ -100,20 +102,24 @@ func checkSettings(s nodeSettings, here place) finding {
 	_, logErr := newLogger(io.Discard, s.LogLevel, s.LogFormat)
 	_, trustErr := s.trust(s.Mode, s.Verify)
 	_, trustedErr := s.trusted(s.Verify)
-	_, proofsErr := s.proofSettings.set(new(datadir.Options), s.provers(), slog.New(slog.DiscardHandler))
+	_, proofsErr := s.proofSettings.set(new(datadir.Options), s.provers(), false, slog.New(slog.DiscardHandler))
 	contractsErr := s.contractSettings.set(new(datadir.Options), new(node.Serving))
 	_, _, chainErr := s.followedChain(here)
 	http, httpErr := s.httpSettings.config()
 	var wrong []string
 	for _, err := range []error{
-		s.kernelSettings.use(), s.check(), logErr, trustErr, trustedErr, proofsErr, contractsErr, chainErr, cmp.Or(httpErr, http.Check()),
+		s.kernelSettings.use(), s.check(), logErr, trustErr, trustedErr, proofsErr, contractsErr, chainErr,
+		cmp.Or(httpErr, http.Check()),
 	} {
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
 	}
 	if len(wrong) > 0 {
-		return finding{"settings", stateProblem, strings.Join(wrong, "; "), "correct the flag, the CAIRN_* variable or the line of " + datadir.SettingsFile}
+		return finding{
+			"settings", stateProblem, strings.Join(wrong, "; "),
+			"correct the flag, the CAIRN_* variable or the line of " + datadir.SettingsFile,
+		}
 	}
 	return finding{"settings", stateOK, "mode " + s.Mode, ""}
 }
@@ -180,9 +186,15 @@ func checkUpstream(ctx context.Context, follow node.Follow, url string, chain ty
 	info, err := follow.Ask(ctx, url)
 	switch {
 	case err != nil:
-		return finding{name, stateWarning, err.Error(), "see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call"}
+		return finding{
+			name, stateWarning, err.Error(),
+			"see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call",
+		}
 	case chain != types.BlockHash{} && info.GenesisHash != chain:
-		return finding{name, stateProblem, fmt.Sprintf("its chain has the genesis hash %s, not %s", info.GenesisHash, chain), "name a node of the same chain"}
+		return finding{
+			name, stateProblem, fmt.Sprintf("its chain has the genesis hash %s, not %s", info.GenesisHash, chain),
+			"name a node of the same chain",
+		}
 	}
 	return finding{name, stateOK, fmt.Sprintf("%s at block %d, version %s", info.Mode, info.BlockHeight, info.Version), ""}
 }
@@ -191,10 +203,13 @@ func checkProcessor() finding {
 	kernels, fast := machine.ActiveKernels()
 	f := finding{
 		Check: "processor", State: stateOK,
-		Detail: fmt.Sprintf("%d cores, hashing with %s, signatures with %s", runtime.NumCPU(), kernels.Hash, kernels.Signature),
+		Detail: fmt.Sprintf(
+			"%d cores, hashing with %s, signatures with %s", runtime.NumCPU(), kernels.Hash, kernels.Signature,
+		),
 	}
 	if !fast {
-		f.State, f.Advice = stateWarning, "state roots and signatures take several times as long as with AVX-512: fine for development"
+		f.State, f.Advice = stateWarning,
+			"state roots and signatures take several times as long as with AVX-512: fine for development"
 	}
 	if runtime.NumCPU() < 2 {
 		f.State, f.Advice = stateWarning, "signatures and execution share one core: give the node two"
@@ -220,10 +235,13 @@ func checkFiles() finding {
 func checkDataDir(settings nodeSettings, here place) []finding {
 	dir := settings.DataDir
 	if dir == "" {
-		return []finding{{"data directory", stateProblem, "none is set and there is no home directory", "name one with --data-dir"}}
+		return []finding{{
+			"data directory", stateProblem, "none is set and there is no home directory", "name one with --data-dir",
+		}}
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return []finding{{"data directory", stateWarning, dir + " is not there yet", "`cairn dev` and a replica make it when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}
+		return []finding{{"data directory", stateWarning, dir + " is not there yet", "`cairn dev` and a replica make it " +
+			"when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}
 	}
 	findings := []finding{checkDisk(dir), checkDatabase(here)}
 	genesis := here.genesis
@@ -234,7 +252,8 @@ func checkDataDir(settings nodeSettings, here place) []finding {
 			genesis = file
 		}
 	}
-	// Who makes a network's blocks must have a key, who follows may. A development chain has none in a file, and no settings.
+	// Who makes a network's blocks must have a key, who follows may. A development chain has none in a file, and no
+	// settings.
 	path := orIn(dir, settings.ProtocolKey, datadir.ProtocolKeyFile)
 	network := exists(filepath.Join(dir, datadir.SettingsFile)) || exists(orIn(dir, settings.Genesis, datadir.GenesisFile))
 	if settings.ProtocolKey != "" || exists(path) || network && settings.Mode == string(api.ModePrimary) {
@@ -249,8 +268,8 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkGenesisFile reads a genesis file, and compares it with the genesis of the chain in the directory, nil where that is not
-// known.
+// checkGenesisFile reads a genesis file, and compares it with the genesis of the chain in the directory, nil where that
+// is not known.
 func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, finding) {
 	const check = "genesis"
 	genesis, err := datadir.ReadGenesis(path)
@@ -262,7 +281,10 @@ func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, findi
 		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
 	}
 	if stored != nil && stored.Digest() != genesis.Digest() {
-		return &genesis, finding{check, stateProblem, fmt.Sprintf("%s has the hash %s, and the database is of another chain", path, hash), "put the chain's own genesis file in its place, or the directory's own database"}
+		return &genesis, finding{
+			check, stateProblem, fmt.Sprintf("%s has the hash %s, and the database is of another chain", path, hash),
+			"put the chain's own genesis file in its place, or the directory's own database",
+		}
 	}
 	return &genesis, finding{check, stateOK, "hash " + hash.String(), ""}
 }
@@ -272,10 +294,18 @@ func checkKey(path string, genesis *types.Genesis, mode string) finding {
 	const check = "producer's key"
 	key, err := datadir.ReadProtocolKey(path)
 	if err != nil {
-		return finding{check, stateProblem, err.Error(), "put the key's file there, name another with --protocol-key, or follow with --mode replica"}
+		return finding{
+			check, stateProblem, err.Error(),
+			"put the key's file there, name another with --protocol-key, or follow with --mode replica",
+		}
 	}
-	if genesis != nil && mode != string(api.ModeReplica) && mode != string(api.ModeArchive) && genesis.Parameters.Producer != key.PublicKey() {
-		return finding{check, stateWarning, fmt.Sprintf("the key of %s, not of the producer in the genesis, %s", types.Account(key.PublicKey()), types.Account(genesis.Parameters.Producer)),
+	if genesis != nil && mode != string(api.ModeReplica) && mode != string(api.ModeArchive) &&
+		genesis.Parameters.Producer != key.PublicKey() {
+		return finding{check, stateWarning, fmt.Sprintf(
+			"the key of %s, not of the producer in the genesis, %s",
+			types.Account(key.PublicKey()),
+			types.Account(genesis.Parameters.Producer),
+		),
 			"right if production was handed over to it; else this node makes no blocks"}
 	}
 	return finding{check, stateOK, "of " + types.Account(key.PublicKey()).String(), ""}
@@ -315,7 +345,10 @@ func checkPort(ctx context.Context, address string) finding {
 	name := "port " + address
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return finding{name, stateWarning, "cannot be listened on", "a node may run already; otherwise choose another with --rpc-addr or --admin-addr"}
+		return finding{
+			name, stateWarning, "cannot be listened on",
+			"a node may run already; otherwise choose another with --rpc-addr or --admin-addr",
+		}
 	}
 	if err := listener.Close(); err != nil {
 		return finding{name, stateWarning, err.Error(), ""}

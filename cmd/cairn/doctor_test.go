@@ -25,15 +25,28 @@ func TestDoctorChecksSettings(t *testing.T) {
 		{"the defaults", func(*nodeSettings) {}, nil},
 		{"a mode", func(s *nodeSettings) { s.Mode = "leader" }, []string{"--mode", "--upstream"}},
 		{"a replica of nobody", func(s *nodeSettings) { s.Mode = "replica" }, []string{"--upstream"}},
-		{"a replica of any chain", func(s *nodeSettings) { s.Mode, s.Upstream = "replica", []string{"http://127.0.0.1:1"} }, []string{"which chain"}},
+		{
+			"a replica of any chain", func(s *nodeSettings) { s.Mode, s.Upstream = "replica", []string{"http://127.0.0.1:1"} },
+			[]string{"which chain"},
+		},
 		{"a hash that is none", func(s *nodeSettings) {
 			s.Mode, s.Upstream, s.GenesisHash = "replica", []string{"http://127.0.0.1:1"}, "0x12"
 		}, []string{"--genesis-hash"}},
-		{"no certificates of upstreams", func(s *nodeSettings) { s.Upstream, s.UpstreamCAFile = []string{"http://127.0.0.1:1"}, unreadable }, []string{unreadable}},
+		{
+			"no certificates of upstreams",
+			func(s *nodeSettings) { s.Upstream, s.UpstreamCAFile = []string{"http://127.0.0.1:1"}, unreadable },
+			[]string{unreadable},
+		},
 		{"an archive that forgets", func(s *nodeSettings) { s.Mode, s.Retention = "archive", 5 }, []string{"--retention"}},
-		{"numbers", func(s *nodeSettings) { s.TableMiB, s.ProofBits, s.ViewGas = 0, 7, 1 }, []string{"--table-mib", "--proof-bits", "--view-gas"}},
+		{
+			"numbers", func(s *nodeSettings) { s.TableMiB, s.ProofBits, s.ViewGas = 0, 7, 1 },
+			[]string{"--table-mib", "--proof-bits", "--view-gas"},
+		},
 		{"words", func(s *nodeSettings) { s.LogLevel, s.HashKernel = "loud", "abacus" }, []string{"--log-level", "abacus"}},
-		{"beginnings", func(s *nodeSettings) { s.Bootstrap, s.TrustedHeader = "anywhere", "7" }, []string{"--bootstrap", "--trusted-header"}},
+		{
+			"beginnings", func(s *nodeSettings) { s.Bootstrap, s.TrustedHeader = "anywhere", "7" },
+			[]string{"--bootstrap", "--trusted-header"},
+		},
 		{"half of TLS", func(s *nodeSettings) { s.TLSCert = unreadable }, []string{"TLS"}},
 		{"no files", func(s *nodeSettings) { s.APIKeyFile, s.JWTSecretFile = unreadable, unreadable }, []string{unreadable}},
 		{"no TLS files", func(s *nodeSettings) { s.TLSCert, s.TLSKey = unreadable, unreadable }, []string{unreadable}},
@@ -58,7 +71,11 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 	genesis := types.BlockHash{1}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"version":"9.9","mode":"primary","block_height":17,"genesisHash":%q}}`, genesis.String())
+		_, err := fmt.Fprintf(
+			w,
+			`{"jsonrpc":"2.0","id":1,"result":{"version":"9.9","mode":"primary","block_height":17,"genesisHash":%q}}`,
+			genesis.String(),
+		)
 		if err != nil {
 			t.Error(err)
 		}
@@ -79,7 +96,8 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 		{"none", nil, genesis, nil},
 	} {
 		settings := defaultNode()
-		settings.DataDir, settings.Mode, settings.Upstream, settings.GenesisHash = t.TempDir(), "replica", test.upstreams, test.chain.String()
+		settings.DataDir, settings.Mode, settings.Upstream, settings.GenesisHash = t.TempDir(), "replica", test.upstreams,
+			test.chain.String()
 		findings := checkUpstreams(t.Context(), settings, lookAt(settings.DataDir))
 		if len(findings) != len(test.want) {
 			t.Fatalf("%s: %+v", test.name, findings)
@@ -96,14 +114,17 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 func TestDoctorKnowsTheChain(t *testing.T) {
 	settings := defaultNode()
 	settings.DataDir, settings.Mode, settings.Upstream = t.TempDir(), "replica", []string{"http://127.0.0.1:1"}
-	if follow, _, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err == nil || err.Error() != errWhichChain.Error() {
+	if follow, _, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err == nil ||
+		err.Error() != errWhichChain.Error() {
 		t.Errorf("without a file: %v, %v", follow, err)
 	}
 	key, err := crypto.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	genesis, err := datadir.InitNetwork(settings.DataDir, datadir.NewNetwork{Network: types.Regtest, ChainID: 3, Time: 1_700_000_000, Key: key})
+	genesis, err := datadir.InitNetwork(settings.DataDir, datadir.NewNetwork{
+		Network: types.Regtest, ChainID: 3, Time: 1_700_000_000, Key: key,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +132,8 @@ func TestDoctorKnowsTheChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if follow, chain, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err != nil || chain != want {
+	if follow, chain, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err != nil ||
+		chain != want {
 		t.Errorf("%v, %s, %v; want %s", follow, chain, err, want)
 	}
 }

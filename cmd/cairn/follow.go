@@ -47,7 +47,9 @@ func (s followSettings) config() (node.Follow, error) {
 	}
 	for _, upstream := range s.Upstream {
 		if !strings.HasPrefix(upstream, "http://") && !strings.HasPrefix(upstream, "https://") {
-			return node.Follow{}, output.Usage(fmt.Errorf("--upstream: %q is no http or https URL, such as http://127.0.0.1:8777", upstream))
+			return node.Follow{}, output.Usage(fmt.Errorf(
+				"--upstream: %q is no http or https URL, such as http://127.0.0.1:8777", upstream,
+			))
 		}
 	}
 	f := node.Follow{
@@ -84,7 +86,9 @@ func checkGenesis(genesis types.Genesis, wanted *types.BlockHash) error {
 	}
 	hash, err := datadir.GenesisHash(genesis)
 	if err == nil && hash != *wanted {
-		err = output.Usage(fmt.Errorf("--genesis-hash: the genesis here has the hash %s, not %s: is it the right --data-dir?", hash, wanted))
+		err = output.Usage(fmt.Errorf(
+			"--genesis-hash: the genesis here has the hash %s, not %s: is it the right --data-dir?", hash, wanted,
+		))
 	}
 	return err
 }

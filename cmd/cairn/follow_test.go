@@ -20,7 +20,8 @@ func TestUpstreamKeyIsSecret(t *testing.T) {
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.config(); err == nil || !strings.Contains(err.Error(), "--upstream-key-file") || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := s.config(); err == nil || !strings.Contains(err.Error(), "--upstream-key-file") ||
+		!strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that others may read: %v", err)
 	}
 }

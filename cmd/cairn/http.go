@@ -36,7 +36,14 @@ type httpSettings struct {
 }
 
 func defaultHTTP() httpSettings {
-	return httpSettings{RateLimit: defaultRate, MaxConnections: 10_000, PerAddress: 256, RequestMemory: 512, RequestTime: 30 * time.Second, SlowReader: 20 * time.Second}
+	return httpSettings{
+		RateLimit:      defaultRate,
+		MaxConnections: 10_000,
+		PerAddress:     256,
+		RequestMemory:  512,
+		RequestTime:    30 * time.Second,
+		SlowReader:     20 * time.Second,
+	}
 }
 
 // config checks the settings.
@@ -44,7 +51,9 @@ func (s httpSettings) config() (front.Config, error) {
 	const most = 1 << 20
 	switch {
 	case s.MaxConnections < 1 || s.MaxConnections > most || s.PerAddress < 1 || s.PerAddress > most:
-		return front.Config{}, output.Usage(fmt.Errorf("--max-connections and --max-connections-per-address are from 1 to %d", most))
+		return front.Config{}, output.Usage(fmt.Errorf(
+			"--max-connections and --max-connections-per-address are from 1 to %d", most,
+		))
 	case s.RateLimit > most:
 		return front.Config{}, output.Usage(fmt.Errorf("--rate-limit is at most %d", most))
 	case s.RequestMemory < minRequestMemory || s.RequestMemory > most:
@@ -64,9 +73,17 @@ func (s httpSettings) config() (front.Config, error) {
 		proxies[i] = proxy
 	}
 	return front.Config{
-		MaxMemory: int64(s.RequestMemory) << 20, MaxConnections: int(s.MaxConnections), MaxConnectionsPerAddress: int(s.PerAddress), Budget: s.RequestTime,
-		Rate:            front.Rate{PerSecond: float64(s.RateLimit), Burst: 2 * float64(s.RateLimit)},
-		CertificateFile: s.TLSCert, KeyFile: s.TLSKey, APIKeyFile: s.APIKeyFile, JWTSecretFile: s.JWTSecretFile,
-		Origins: s.CORSOrigin, Hosts: s.AllowedHost, Proxies: proxies,
+		MaxMemory:                int64(s.RequestMemory) << 20,
+		MaxConnections:           int(s.MaxConnections),
+		MaxConnectionsPerAddress: int(s.PerAddress),
+		Budget:                   s.RequestTime,
+		Rate:                     front.Rate{PerSecond: float64(s.RateLimit), Burst: 2 * float64(s.RateLimit)},
+		CertificateFile:          s.TLSCert,
+		KeyFile:                  s.TLSKey,
+		APIKeyFile:               s.APIKeyFile,
+		JWTSecretFile:            s.JWTSecretFile,
+		Origins:                  s.CORSOrigin,
+		Hosts:                    s.AllowedHost,
+		Proxies:                  proxies,
 	}, nil
 }

@@ -34,13 +34,16 @@ func newInit() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Start a network: write genesis, producer key and settings into a directory",
-		Long: "Start a network: write genesis.json, protocol.key and cairn.toml into DIR, which is then the data directory of\n" +
+		Long: "Start a network: write genesis.json, protocol.key and cairn.toml into DIR, which is then the data " +
+			"directory of\n" +
 			"its producing node. Whoever holds protocol.key makes the blocks: keep a copy of it in a safe place.",
-		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node --data-dir ./mychain",
-		Args:    exactlyOne("a directory"),
+		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node " +
+			"--data-dir ./mychain",
+		Args: exactlyOne("a directory"),
 		RunE: func(command *cobra.Command, args []string) error {
 			n := datadir.NewNetwork{
-				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()), Settings: settingsText(blockTime),
+				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()),
+				Settings: settingsText(blockTime),
 			}
 			if n.Network.Prefix() == "" {
 				return output.Usage(fmt.Errorf("unknown network %q: mainnet, testnet or regtest", network))
@@ -58,7 +61,9 @@ func newInit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if n.Allocations, err = parseAllocations(store, argument.Chain{ID: n.ChainID, Network: n.Network}, allocations); err != nil {
+			if n.Allocations, err = parseAllocations(store, argument.Chain{
+				ID: n.ChainID, Network: n.Network,
+			}, allocations); err != nil {
 				return output.Usage(err)
 			}
 			return initNetwork(cli.PrinterOf(command), args[0], n)
@@ -66,11 +71,21 @@ func newInit() *cobra.Command {
 	}
 	flags := command.Flags()
 	config.Register(flags, &location)
-	flags.StringVar(&network, "network", string(types.Regtest), "mainnet, testnet or regtest: it fixes the prefix of addresses")
+	flags.StringVar(
+		&network, "network", string(types.Regtest), "mainnet, testnet or regtest: it fixes the prefix of addresses",
+	)
 	cli.CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
-	flags.Uint64Var(&chainID, "chain-id", 0, "number that keeps transactions of different chains apart (default 1 for mainnet, 2 testnet, 3 regtest)")
-	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT, where ACCOUNT is an address, a public key in hex or a name of the keystore; may be repeated")
-	flags.DurationVar(&blockTime, "block-time", time.Second, "time between blocks; 0: a block at once for each transaction")
+	flags.Uint64Var(
+		&chainID,
+		"chain-id",
+		0,
+		"number that keeps transactions of different chains apart (default 1 for mainnet, 2 testnet, 3 regtest)",
+	)
+	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT, where ACCOUNT is an address, a "+
+		"public key in hex or a name of the keystore; may be repeated")
+	flags.DurationVar(
+		&blockTime, "block-time", time.Second, "time between blocks; 0: a block at once for each transaction",
+	)
 	return command
 }
 
@@ -95,8 +110,11 @@ func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork) (err
 	}{dir, genesis.Network, genesis.ChainID, hash, genesis.Network.Address(types.Account(genesis.Parameters.Producer))}
 	return printer.Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "network", Value: result.Network}, output.Field{Name: "chain id", Value: result.ChainID},
-			output.Field{Name: "genesis hash", Value: result.GenesisHash}, output.Field{Name: "producer", Value: result.Producer},
-			output.Field{Name: "producer's key", Value: filepath.Join(dir, datadir.ProtocolKeyFile) + " (keep it secret, keep a copy)"})
+			output.Field{Name: "genesis hash", Value: result.GenesisHash},
+			output.Field{Name: "producer", Value: result.Producer},
+			output.Field{
+				Name: "producer's key", Value: filepath.Join(dir, datadir.ProtocolKeyFile) + " (keep it secret, keep a copy)",
+			})
 		t.Line("\nStart it: cairn node --data-dir %s", dir)
 	})
 }

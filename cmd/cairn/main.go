@@ -20,18 +20,27 @@ func main() { os.Exit(execute()) }
 func execute() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Execute(ctx, newRoot(machine.Kernels{}.Use), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	return cli.Execute(ctx, newRoot(machine.Kernels{}.Use), os.Args[1:], cli.Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	})
 }
 
-// newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it should.
+// newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it
+// should.
 func newRoot(testKernels func() error) *cobra.Command {
 	root := cli.NewRoot(cli.Build{
 		Info:            build.Read(),
 		ProtocolVersion: params.Version,
 		ScheduleDigest:  params.Schedule1.Digest(),
 	})
-	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine()) // which choose their kernels themselves, or report on them
-	for _, command := range []*cobra.Command{newInit(), newProve(), newDB(), newSnapshot()} {
+	promote, _, err := root.Find([]string{"promote"})
+	if err != nil {
+		panic(err) // the command is part of the program
+	}
+	fromDead(promote)
+	// which choose their kernels themselves, or report on them
+	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine())
+	for _, command := range []*cobra.Command{newInit(), newProve(), newDB(), newSnapshot(), newCluster()} {
 		testFirst(command, testKernels)
 		root.AddCommand(command)
 	}

@@ -47,3 +47,15 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 		t.Errorf("a good processor: exit code %d after %d tests: %s", exit, tested, out)
 	}
 }
+
+// Every command that help lists is in one of its groups.
+func TestHelpIsInGroups(t *testing.T) {
+	root := newRoot(func() error { return nil })
+	var text bytes.Buffer
+	if exit := cli.Execute(t.Context(), root, []string{"help"}, cli.Streams{Out: &text, Err: &text}); exit != 0 {
+		t.Fatalf("exit code %d: %s", exit, text.String())
+	}
+	if strings.Contains(text.String(), "Additional Commands") || strings.Contains(text.String(), "Available Commands") {
+		t.Errorf("a command is in no group:\n%s", text.String())
+	}
+}

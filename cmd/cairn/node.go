@@ -34,6 +34,7 @@ type nodeSettings struct {
 	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
 	AdminAddr   string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
+	ClusterAddr string        `setting:"cluster-addr" usage:"address where the other members of a cluster reach this one, as HOST:PORT; of a directory that is a member's"`
 	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
 	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
 	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
@@ -67,22 +68,35 @@ func (s kernelSettings) use() error {
 
 func defaultNode() nodeSettings {
 	return nodeSettings{
-		DataDir: dataHome("node"), Mode: string(api.ModePrimary), BlockTime: time.Second, RPCAddr: defaultRPCAddr, AdminAddr: defaultAdminAddr,
-		Journal: "async", SnapshotsOf: 2, TableMiB: datadir.DefaultTableBytes >> 20, MaxUnmerged: datadir.DefaultMaxUnmerged,
-		LogLevel: "warn", LogFormat: "text", TraceEvery: 100,
+		DataDir:           dataHome("node"),
+		Mode:              string(api.ModePrimary),
+		BlockTime:         time.Second,
+		RPCAddr:           defaultRPCAddr,
+		AdminAddr:         defaultAdminAddr,
+		Journal:           "async",
+		SnapshotsOf:       2,
+		TableMiB:          datadir.DefaultTableBytes >> 20,
+		MaxUnmerged:       datadir.DefaultMaxUnmerged,
+		LogLevel:          "warn",
+		LogFormat:         "text",
+		TraceEvery:        100,
 		followSettings:    followSettings{Forward: true, MaxLag: defaultMaxLag, Verify: verifyExecute},
 		bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
-		proofSettings:     defaultProofs(), contractSettings: defaultContracts(), httpSettings: defaultHTTP(),
+		proofSettings:     defaultProofs(),
+		contractSettings:  defaultContracts(),
+		httpSettings:      defaultHTTP(),
 	}
 }
 
 func newNode() *cobra.Command {
 	settings := defaultNode()
 	return withSettingsFile(&cobra.Command{
-		Use:     "node",
-		Short:   "Run a node of a network",
-		Long:    "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and DATA-DIR/cairn.toml.",
-		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain\n  cairn node --data-dir ./replica --mode replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",
+		Use:   "node",
+		Short: "Run a node of a network",
+		Long: "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and " +
+			"DATA-DIR/cairn.toml.",
+		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain\n  cairn node --data-dir ./replica --mode " +
+			"replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",
 	}, &settings, func(command *cobra.Command) error { return runNode(command, settings) })
 }
 
@@ -126,7 +140,8 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		DataDir     string `json:"dataDir"`
 	}{n.RPCURL(), n.AdminURL(), nodeConfig.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
 	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
-		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin + "/health"},
+		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin +
+			"/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},
 			output.Field{Name: "data", Value: result.DataDir})
 	}); err != nil {
@@ -138,23 +153,23 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	return run(command.Context(), n, settings.ReadyFile, nil)
 }
 
-// provers are who may prove the node's blocks, the one first who does where nobody said so: a primary, and who follows it
-// takes the proofs from there. A replica without state has each block's proof with the block.
+// provers are who may prove the node's blocks, the one first who does where nobody said so: a node itself, and who
+// follows another takes the proofs from there while it does. A replica without state has each block's proof with the
+// block.
 func (s nodeSettings) provers() []string {
 	switch {
 	case s.Verify == verifyStateless:
 		return []string{proveOff}
 	case len(s.Upstream) == 0:
 		return aloneProvers
-	case s.Mode == string(api.ModePrimary):
-		return append(slices.Clone(aloneProvers), proveUpstream)
 	}
 	return append([]string{proveUpstream}, aloneProvers...)
 }
 
-// begin opens the data directory and makes the node's configuration. The directory gets the beginning of a chain where that
-// comes from others.
-func (s nodeSettings) begin(command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, log *slog.Logger,
+// begin opens the data directory and makes the node's configuration. The directory gets the beginning of a chain where
+// that comes from others.
+func (s nodeSettings) begin(
+	command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, log *slog.Logger,
 ) (_ *datadir.Dir, _ node.Config, err error) {
 	options, config, err := s.config(log)
 	if err != nil {
@@ -178,6 +193,11 @@ func (s nodeSettings) begin(command *cobra.Command, trust datadir.SnapshotTrust,
 	if err := s.bootstrapSettings.run(command, dir, config, trust); err != nil {
 		return nil, config, err
 	}
+	if config.Cluster != nil {
+		if err := dir.Join(command.Context(), *config.Chain.Genesis, config.Build.Version); err != nil {
+			return nil, config, err
+		}
+	}
 	if trusted != nil {
 		err = dir.StartAt(command.Context(), config.Chain, *trusted, config.Follow.Upstreams, config.Proofs.Bits)
 	}
@@ -188,7 +208,9 @@ func (s nodeSettings) begin(command *cobra.Command, trust datadir.SnapshotTrust,
 func adviseArchive(err error) error {
 	switch {
 	case errors.Is(err, datadir.ErrArchive):
-		return fmt.Errorf("%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err)
+		return fmt.Errorf(
+			"%w: start it without a retention, or make a replica of it with `cairn db prune --end-archive`", err,
+		)
 	case errors.Is(err, datadir.ErrNoArchive):
 		return fmt.Errorf("%w; an archive begins in an empty directory, at genesis or from a copy of an archive", err)
 	}
@@ -219,7 +241,8 @@ func (s nodeSettings) check() error {
 	case s.Verify != verifyExecute && s.Verify != verifyStateless:
 		return output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
 	case s.Verify == verifyStateless && s.Mode != string(api.ModeReplica):
-		return output.Usage(errors.New("--verify stateless is for --mode replica: a primary makes blocks on a state, and an archive holds that of every height"))
+		return output.Usage(errors.New("--verify stateless is for --mode replica: a primary makes blocks on a state, and " +
+			"an archive holds that of every height"))
 	}
 	return nil
 }
@@ -245,7 +268,10 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	if config.Follow, err = s.chain(); err != nil {
 		return options, config, err
 	}
-	if config.Key, err = s.key(); err != nil {
+	if config.Cluster, err = s.cluster(); err != nil {
+		return options, config, err
+	}
+	if config.Key, err = s.key(config.Cluster != nil); err != nil {
 		return options, config, err
 	}
 	if options.Stateless && (config.Key != nil || s.Snapshots > 0) {
@@ -258,7 +284,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	if err := s.contractSettings.set(&options, &config.Serving); err != nil {
 		return options, config, err
 	}
-	config.Proofs, err = s.proofSettings.set(&options, s.provers(), log)
+	config.Proofs, err = s.proofSettings.set(&options, s.provers(), config.Key != nil, log)
 	return options, config, err
 }
 
@@ -279,8 +305,8 @@ func (s nodeSettings) options(log *slog.Logger) datadir.Options {
 	return options
 }
 
-// chain is what the node needs to follow its chain, and says why there is no telling which chain that is, as far as that
-// shows before the data directory is opened.
+// chain is what the node needs to follow its chain, and says why there is no telling which chain that is, as far as
+// that shows before the data directory is opened.
 func (s nodeSettings) chain() (follow node.Follow, err error) {
 	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
 		if follow, err = s.followSettings.config(); err != nil {
@@ -305,7 +331,8 @@ func (s nodeSettings) chain() (follow node.Follow, err error) {
 	return follow, err
 }
 
-// genesis is that of the node's chain: of the file, or else of the chain in the data directory, or else from the upstreams.
+// genesis is that of the node's chain: of the file, or else of the chain in the data directory, or else from the
+// upstreams.
 func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *datadir.Dir) (*types.Genesis, error) {
 	wanted, err := s.genesisHash()
 	if err != nil {
@@ -332,9 +359,12 @@ func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *data
 func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
 	switch primary := s.Mode == string(api.ModePrimary); {
 	case primary && len(s.Upstream) > 0:
-		return output.Usage(fmt.Errorf("there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir))
+		return output.Usage(fmt.Errorf(
+			"there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir,
+		))
 	case primary:
-		return output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with --genesis; "+
+		return output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with "+
+			"--genesis; "+
 			"to follow a network begin with --mode replica", s.DataDir))
 	case wanted == nil:
 		return output.Usage(errWhichChain)
@@ -356,21 +386,46 @@ func (s nodeSettings) genesisFile() (*types.Genesis, error) {
 	return nil, err
 }
 
-// key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that was
-// copied from a primary's makes no blocks elsewhere.
-func (s nodeSettings) key() (*crypto.PrivateKey, error) {
+// key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that
+// was copied from a primary's makes no blocks elsewhere.
+func (s nodeSettings) key(member bool) (*crypto.PrivateKey, error) {
 	if s.ProtocolKey == "" && s.Mode != string(api.ModePrimary) {
 		return nil, nil
 	}
 	path := s.keyPath()
 	key, err := datadir.ReadProtocolKey(path)
 	switch {
+	case errors.Is(err, os.ErrNotExist) && member && s.ProtocolKey == "":
+		return nil, nil // it votes, and hands leadership on
 	case errors.Is(err, os.ErrNotExist):
-		return nil, output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow the producer's node with --mode replica --upstream URL", path))
+		return nil, output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow "+
+			"the producer's node with --mode replica --upstream URL", path))
 	case err != nil:
 		return nil, output.Usage(err)
 	}
 	return &key, nil
+}
+
+// cluster is how the node is a member of a cluster, nil if its directory is of none.
+func (s nodeSettings) cluster() (*node.Cluster, error) {
+	member, err := datadir.IsMember(s.DataDir)
+	switch {
+	case err != nil:
+		return nil, err
+	case !member && s.ClusterAddr != "":
+		return nil, output.Usage(fmt.Errorf("%s is of no cluster: --cluster-addr is for a directory that "+
+			"`cairn cluster init` or `cairn cluster join` made a member's", s.DataDir))
+	case !member:
+		return nil, nil
+	case s.ClusterAddr == "":
+		return nil, output.Usage(fmt.Errorf("%s is of a cluster: --cluster-addr HOST:PORT is needed", s.DataDir))
+	case s.BlockTime <= 0:
+		return nil, output.Usage(errors.New("a cluster makes its blocks at an interval: --block-time is over 0"))
+	case s.Mode != string(api.ModePrimary) || len(s.Upstream) > 0 || s.Verify != verifyExecute:
+		return nil,
+			output.Usage(errors.New("a member of a cluster is a primary: --mode, --upstream and --verify are not for it"))
+	}
+	return &node.Cluster{Addr: s.ClusterAddr, MaxLag: s.MaxLag}, nil
 }
 
 func (s nodeSettings) keyPath() string {

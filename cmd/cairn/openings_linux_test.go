@@ -90,7 +90,9 @@ func ends(t *testing.T, args ...string) (exit int, out string) {
 		stop()
 		fallthrough
 	case "dev":
-		args = append(args, "--prove", "off", "--block-time", "10ms", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
+		args = append(
+			args, "--prove", "off", "--block-time", "10ms", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+		)
 	}
 	text := &stopper{stop: stop}
 	root := newRoot(func() error { return nil })

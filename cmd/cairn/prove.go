@@ -42,7 +42,7 @@ var aloneProvers = []string{proveHere, proveElsewhere, proveOff}
 
 // proofSettings are what a node does for the proofs of its blocks.
 type proofSettings struct {
-	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there) or off (default here for a primary, upstream for a replica or an archive; with --verify stateless, where each block comes with its proof, it is off)"`
+	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there, and makes them while it makes the blocks) or off (default upstream where there is one, else here; with --verify stateless, where each block comes with its proof, it is off)"`
 	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
 	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept; 0: those of all blocks that are kept"`
 	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
@@ -52,10 +52,14 @@ func defaultProofs() proofSettings {
 	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
 }
 
-// set checks the settings and puts them where they belong; provers are who may prove blocks, the one first who does where
-// nobody said so.
-func (s proofSettings) set(options *datadir.Options, provers []string, log *slog.Logger) (node.Proofs, error) {
+// set checks the settings and puts them where they belong; provers are who may prove blocks, the one first who does
+// where nobody said so. A node that produces blocks at times, and takes proofs from its upstream at others, makes them
+// itself then.
+func (s proofSettings) set(
+	options *datadir.Options, provers []string, produces bool, log *slog.Logger,
+) (node.Proofs, error) {
 	prover := cmp.Or(s.Prove, provers[0])
+	prove := func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
 	config := node.Proofs{Bits: s.ProofBits}
 	options.WitnessBytes, options.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
 	switch {
@@ -68,11 +72,16 @@ func (s proofSettings) set(options *datadir.Options, provers []string, log *slog
 	}
 	switch prover {
 	case proveHere:
-		config.Prove = func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
+		config.Prove = prove
 	case proveUpstream:
-		config.Relay, options.WitnessBytes = true, 0
+		config.Relay = true
+		if produces {
+			config.Prove = prove
+		} else {
+			options.WitnessBytes = 0
+		}
 	case proveOff:
-		options.WitnessBytes = 0
+		config.Off, options.WitnessBytes = true, 0
 	}
 	return config, nil
 }
@@ -84,7 +93,9 @@ func runProver(ctx context.Context, url string, bits int, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, program, "prove", "--admin", url, "--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet")
+	command := exec.CommandContext(
+		ctx, program, "prove", "--admin", url, "--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet",
+	)
 	input, err := command.StdinPipe()
 	if err != nil {
 		return err
@@ -111,14 +122,16 @@ func newProve() *cobra.Command {
 	return withSettings(&cobra.Command{
 		Use:   "prove",
 		Short: "Prove the blocks of a node, on this machine or another",
-		Long: "Take blocks that wait for a proof from a node's admin address, prove them one after the other and hand the proofs in.\n" +
+		Long: "Take blocks that wait for a proof from a node's admin address, prove them one after the other and hand the " +
+			"proofs in.\n" +
 			"The node verifies each before it stores it: a prover need not be trusted. It runs at the lowest priority.",
 		Example: "  cairn node --prove elsewhere --data-dir ./mychain\n  cairn prove --admin http://127.0.0.1:8778",
 	}, &settings, func(command *cobra.Command) error { return runProve(command, settings) })
 }
 
-// proverMemory is what the garbage collector keeps a prover's memory below. What is in use is 0.9 GB for a segment of 2^17 rows
-// and the witness, at most 0.2 GB at the default gas limit; garbage would otherwise be left to grow to as much again.
+// proverMemory is what the garbage collector keeps a prover's memory below. What is in use is 0.9 GB for a segment of
+// 2^17 rows and the witness, at most 0.2 GB at the default gas limit; garbage would otherwise be left to grow to as
+// much again.
 const proverMemory = 5 << 28 // 1.25 GiB
 
 func runProve(command *cobra.Command, settings proveSettings) error {

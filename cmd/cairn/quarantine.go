@@ -19,7 +19,8 @@ func newQuarantine() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:   "quarantine",
 		Short: "List or clear the codes that a node does not run",
-		Long: "List or clear the codes that a node does not run any more, because its engine failed on them. Blocks of others that call them\n" +
+		Long: "List or clear the codes that a node does not run any more, because its engine failed on them. Blocks of " +
+			"others that call them\n" +
 			"are executed all the same.",
 		Example: "  cairn quarantine list --data-dir ./mychain",
 	})
@@ -37,7 +38,8 @@ func newQuarantineList() *cobra.Command {
 		DataDir string `setting:"data-dir" usage:"data directory of a node, which may run"`
 	}{dataHome("node")}
 	return withSettings(&cobra.Command{
-		Use: "list", Short: "List the codes that a node does not run", Example: "  cairn quarantine list --data-dir ./mychain",
+		Use: "list", Short: "List the codes that a node does not run",
+		Example: "  cairn quarantine list --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		quarantine, err := datadir.Quarantine(settings.DataDir)
 		if err != nil {
@@ -47,7 +49,9 @@ func newQuarantineList() *cobra.Command {
 		for code, why := range maps.All(quarantine) {
 			codes = append(codes, quarantinedCode{code, why})
 		}
-		slices.SortFunc(codes, func(a, b quarantinedCode) int { return cmp.Or(a.Time.Compare(b.Time), a.Code.Compare(b.Code)) })
+		slices.SortFunc(codes, func(a, b quarantinedCode) int {
+			return cmp.Or(a.Time.Compare(b.Time), a.Code.Compare(b.Code))
+		})
 		return cli.PrinterOf(command).Result(map[string]any{"quarantined": codes}, func(t *output.Text) {
 			if len(codes) == 0 {
 				t.Line("No code is in quarantine.")
@@ -67,7 +71,8 @@ func newQuarantineClear() *cobra.Command {
 	command := withSettings(&cobra.Command{
 		Use:   "clear",
 		Short: "Take codes out of the quarantine",
-		Long: "Take codes out of the quarantine: those that --code names, or all. Do so with a version of the program that is known to run them;\n" +
+		Long: "Take codes out of the quarantine: those that --code names, or all. Do so with a version of the program that " +
+			"is known to run them;\n" +
 			"otherwise the engine fails again, and they are back.",
 		Example: "  cairn quarantine clear --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
@@ -86,6 +91,7 @@ func newQuarantineClear() *cobra.Command {
 			t.Line("%d codes are out of the quarantine.", cleared)
 		})
 	})
-	command.Flags().StringSliceVar(&codes, "code", nil, "hash of a code, several with commas (default all)") // said each time
+	// said each time
+	command.Flags().StringSliceVar(&codes, "code", nil, "hash of a code, several with commas (default all)")
 	return command
 }

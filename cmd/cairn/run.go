@@ -24,8 +24,7 @@ import (
 
 const (
 	defaultRPCAddr   = "127.0.0.1:8777"
-	defaultAdminAddr = "127.0.0.1:8778"
-	envPrefix        = "CAIRN_"
+	defaultAdminAddr = cli.DefaultAdminAddr
 )
 
 // withSettings gives a command its settings as flags, and loads them before it runs: flags over environment over
@@ -53,7 +52,9 @@ func noArguments(command *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case command.Flags().Lookup("data-dir") != nil:
-		return fmt.Errorf("%s takes no arguments, and %q is given: a directory is named with --data-dir", command.CommandPath(), args[0])
+		return fmt.Errorf(
+			"%s takes no arguments, and %q is given: a directory is named with --data-dir", command.CommandPath(), args[0],
+		)
 	}
 	return fmt.Errorf("%s takes no arguments, and %q is given", command.CommandPath(), args[0])
 }
@@ -73,7 +74,7 @@ var choices = map[string][]string{
 }
 
 func settingsSources(command *cobra.Command) config.Sources {
-	return config.Sources{Flags: command.Flags(), Env: envPrefix}
+	return config.Sources{Flags: command.Flags(), Env: cli.EnvPrefix, Known: cli.SettingNames(command)}
 }
 
 // withSettingsFile is withSettings for a command whose settings may stand in the cairn.toml of its data directory too:

@@ -28,7 +28,9 @@ import (
 
 // Every level and format that is documented logs what is of its level and above, in its form; others are refused.
 func TestNewLogger(t *testing.T) {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}
 	for name, least := range levels {
 		for _, format := range []string{"text", "json"} {
 			var to bytes.Buffer
@@ -99,7 +101,8 @@ func TestHTTPSettings(t *testing.T) {
 	settings := defaultHTTP()
 	settings.TrustedProxy = []string{"10.0.0.0/8", "::1"}
 	config, err := settings.config()
-	if err != nil || config.MaxMemory != 512<<20 || config.Rate.PerSecond != defaultRate || config.Rate.Burst != 2*defaultRate ||
+	if err != nil || config.MaxMemory != 512<<20 || config.Rate.PerSecond != defaultRate ||
+		config.Rate.Burst != 2*defaultRate ||
 		!slices.Equal(config.Proxies, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}) {
 		t.Errorf("%+v, %v", config, err)
 	}
@@ -118,8 +121,16 @@ func TestDatabaseSettings(t *testing.T) {
 		{16, 1, "--max-unmerged"},
 		{16, 1025, "--max-unmerged"},
 	} {
-		settings := nodeSettings{DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: test.table, MaxUnmerged: test.unmerged, followSettings: followSettings{Verify: verifyExecute}}
-		if _, _, err := settings.config(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.says) {
+		settings := nodeSettings{
+			DataDir:        t.TempDir(),
+			Mode:           "primary",
+			Journal:        "async",
+			TableMiB:       test.table,
+			MaxUnmerged:    test.unmerged,
+			followSettings: followSettings{Verify: verifyExecute},
+		}
+		if _, _, err := settings.config(slog.New(slog.DiscardHandler)); err == nil ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
@@ -137,14 +148,32 @@ func TestFollowSettings(t *testing.T) {
 		{"a primary's verification", func(s *nodeSettings) { s.Verify = "nonsense" }, "--verify"},
 		{"a primary without state", func(s *nodeSettings) { s.Verify = verifyStateless }, "--verify stateless"},
 		{"a primary at a trusted block", func(s *nodeSettings) { s.TrustedHeader = trusted }, "--trusted-header"},
-		{"a primary without state at a trusted block", func(s *nodeSettings) { s.Verify, s.TrustedHeader = verifyStateless, trusted }, "--verify stateless"},
-		{"an archive without state", func(s *nodeSettings) { s.Mode, s.Verify = "archive", verifyStateless }, "--verify stateless"},
-		{"a replica of nobody", func(s *nodeSettings) { s.Mode, s.Verify, s.TrustedHeader = "replica", verifyStateless, trusted }, "--upstream"},
+		{
+			"a primary without state at a trusted block",
+			func(s *nodeSettings) { s.Verify, s.TrustedHeader = verifyStateless, trusted }, "--verify stateless",
+		},
+		{
+			"an archive without state", func(s *nodeSettings) { s.Mode, s.Verify = "archive", verifyStateless },
+			"--verify stateless",
+		},
+		{
+			"a replica of nobody",
+			func(s *nodeSettings) { s.Mode, s.Verify, s.TrustedHeader = "replica", verifyStateless, trusted }, "--upstream",
+		},
 		{"neither primary nor replica", func(s *nodeSettings) { s.Mode = "replicate" }, "--mode"},
-		{"a primary that is to follow and has no chain", func(s *nodeSettings) { s.Upstream = []string{"http://x"} }, "--mode replica"},
-		{"an upstream that is no URL", func(s *nodeSettings) { s.Mode, s.Upstream = "replica", []string{"127.0.0.1:8777"} }, "--upstream"},
+		{
+			"a primary that is to follow and has no chain", func(s *nodeSettings) { s.Upstream = []string{"http://x"} },
+			"--mode replica",
+		},
+		{
+			"an upstream that is no URL", func(s *nodeSettings) { s.Mode, s.Upstream = "replica", []string{"127.0.0.1:8777"} },
+			"--upstream",
+		},
 		{"a genesis file that is not there", func(s *nodeSettings) { s.Genesis = "nowhere.json" }, "--genesis"},
-		{"a replica's verification", func(s *nodeSettings) { s.Mode, s.Verify, s.Upstream = "replica", "nonsense", []string{"http://x"} }, "--verify"},
+		{
+			"a replica's verification",
+			func(s *nodeSettings) { s.Mode, s.Verify, s.Upstream = "replica", "nonsense", []string{"http://x"} }, "--verify",
+		},
 	} {
 		settings := nodeSettings{
 			DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: 16, MaxUnmerged: 64,
@@ -168,25 +197,50 @@ func TestProvers(t *testing.T) {
 		provers []string
 		want    []string // the default first
 	}{
-		"development":     {aloneProvers, []string{proveHere, proveElsewhere, proveOff}},
-		"primary":         {nodeSettings{Mode: "primary"}.provers(), []string{proveHere, proveElsewhere, proveOff}},
-		"primary's spare": {nodeSettings{Mode: "primary", followSettings: followSettings{Upstream: upstream}}.provers(), []string{proveHere, proveElsewhere, proveUpstream, proveOff}},
-		"replica":         {nodeSettings{Mode: "replica", followSettings: followSettings{Upstream: upstream}}.provers(), []string{proveUpstream, proveHere, proveElsewhere, proveOff}},
-		"archive":         {nodeSettings{Mode: "archive", followSettings: followSettings{Upstream: upstream}}.provers(), []string{proveUpstream, proveHere, proveElsewhere, proveOff}},
-		"without state":   {nodeSettings{Mode: "replica", followSettings: followSettings{Upstream: upstream, Verify: verifyStateless}}.provers(), []string{proveOff}},
+		"development": {aloneProvers, []string{proveHere, proveElsewhere, proveOff}},
+		"primary":     {nodeSettings{Mode: "primary"}.provers(), []string{proveHere, proveElsewhere, proveOff}},
+		"primary's spare": {
+			nodeSettings{Mode: "primary", followSettings: followSettings{Upstream: upstream}}.provers(),
+			[]string{proveUpstream, proveHere, proveElsewhere, proveOff},
+		},
+		"replica": {
+			nodeSettings{Mode: "replica", followSettings: followSettings{Upstream: upstream}}.provers(),
+			[]string{proveUpstream, proveHere, proveElsewhere, proveOff},
+		},
+		"archive": {
+			nodeSettings{Mode: "archive", followSettings: followSettings{Upstream: upstream}}.provers(),
+			[]string{proveUpstream, proveHere, proveElsewhere, proveOff},
+		},
+		"without state": {
+			nodeSettings{Mode: "replica", followSettings: followSettings{Upstream: upstream, Verify: verifyStateless}}.provers(),
+			[]string{proveOff},
+		},
 	} {
 		for _, prover := range []string{"", proveHere, proveElsewhere, proveUpstream, proveOff, "nobody"} {
 			settings := defaultProofs()
 			settings.Prove = prover
 			var options datadir.Options
-			config, err := settings.set(&options, test.provers, slog.New(slog.DiscardHandler))
-			if ok := prover == "" || slices.Contains(test.want, prover); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "--prove") {
+			config, err := settings.set(&options, test.provers, false, slog.New(slog.DiscardHandler))
+			if ok := prover == "" || slices.Contains(test.want, prover); (err == nil) != ok ||
+				!ok && !strings.Contains(err.Error(), "--prove") {
 				t.Errorf("%s, %q: %v", name, prover, err)
-			} else if prover = cmp.Or(prover, test.want[0]); ok && (config.Relay != (prover == proveUpstream) || (config.Prove != nil) != (prover == proveHere) ||
-				(options.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
+			} else if prover = cmp.Or(prover, test.want[0]); ok &&
+				(config.Relay != (prover == proveUpstream) || (config.Prove != nil) != (prover == proveHere) ||
+					(options.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
 				t.Errorf("%s, %q: %+v", name, prover, config)
+			} else if ok && config.Off != (prover == proveOff) {
+				t.Errorf("%s, %q: off is %t", name, prover, config.Off)
 			}
 		}
+	}
+}
+
+// A node that may come to make blocks proves them then, and has what that takes.
+func TestWhoProducesProves(t *testing.T) {
+	var options datadir.Options
+	config, err := defaultProofs().set(&options, []string{proveUpstream}, true, slog.New(slog.DiscardHandler))
+	if err != nil || !config.Relay || config.Prove == nil || options.WitnessBytes == 0 {
+		t.Errorf("%+v, %d bytes of witnesses, %v", config, options.WitnessBytes, err)
 	}
 }
 
@@ -207,7 +261,9 @@ func TestContractSettings(t *testing.T) {
 		"--code-disk-mib":   {func(s *contractSettings) *uint64 { return &s.CodeDisk }, 16, 1 << 30},
 		"--view-gas":        {func(s *contractSettings) *uint64 { return &s.ViewGas }, 100_000, 1_000_000_000},
 	} {
-		for value, ok := range map[uint64]bool{bounds.least - 1: false, bounds.least: true, bounds.most: true, bounds.most + 1: false} {
+		for value, ok := range map[uint64]bool{
+			bounds.least - 1: false, bounds.least: true, bounds.most: true, bounds.most + 1: false,
+		} {
 			s := fine
 			*bounds.setting(&s) = value
 			if err := s.set(&options, &serving); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), name) {
@@ -217,8 +273,8 @@ func TestContractSettings(t *testing.T) {
 	}
 }
 
-// A directory that holds a chain needs no genesis file: what followed becomes the primary as it is, if it has the key. It is
-// held to --genesis-hash, and no network is started over it.
+// A directory that holds a chain needs no genesis file: what followed becomes the primary as it is, if it has the key.
+// It is held to --genesis-hash, and no network is started over it.
 func TestGenesisOfDirectory(t *testing.T) {
 	dir := t.TempDir()
 	key, err := crypto.GenerateKey(rand.Reader)
@@ -267,11 +323,13 @@ func TestGenesisOfDirectory(t *testing.T) {
 	if err != nil || got.Digest() != genesis.Digest() {
 		t.Errorf("genesis %v, %v", got, err)
 	}
-	if _, err := settings.key(); err == nil || !strings.Contains(err.Error(), "--protocol-key") || !strings.Contains(err.Error(), "--mode replica") {
+	if _, err := settings.key(false); err == nil || !strings.Contains(err.Error(), "--protocol-key") ||
+		!strings.Contains(err.Error(), "--mode replica") {
 		t.Errorf("without a key: %v", err)
 	}
 	settings.GenesisHash = "0x" + strings.Repeat("1", 64)
-	if _, err := settings.genesis(t.Context(), node.Config{}, d); err == nil || !strings.Contains(err.Error(), "--genesis-hash") {
+	if _, err := settings.genesis(t.Context(), node.Config{}, d); err == nil ||
+		!strings.Contains(err.Error(), "--genesis-hash") {
 		t.Errorf("another chain is wanted: %v", err)
 	}
 	if _, err := datadir.InitNetwork(dir, network); !errors.Is(err, datadir.ErrExists) {
@@ -294,7 +352,8 @@ func TestDoctorOfDirectory(t *testing.T) {
 	other.Time++
 	settings := nodeSettings{DataDir: dir, Mode: "primary"}
 	path := filepath.Join(dir, datadir.ProtocolKeyFile)
-	if f := checkKey(path, &genesis, settings.Mode); f.State != stateOK || !strings.Contains(f.Detail, types.Account(key.PublicKey()).String()) {
+	if f := checkKey(path, &genesis, settings.Mode); f.State != stateOK ||
+		!strings.Contains(f.Detail, types.Account(key.PublicKey()).String()) {
 		t.Errorf("%+v", f)
 	}
 	for _, f := range checkDataDir(settings, lookAt(settings.DataDir)) {
@@ -302,7 +361,8 @@ func TestDoctorOfDirectory(t *testing.T) {
 			t.Errorf("a new network: %+v", f)
 		}
 	}
-	if _, f := checkGenesisFile(filepath.Join(dir, datadir.GenesisFile), &other); f.State != stateProblem || f.Advice == "" {
+	if _, f := checkGenesisFile(filepath.Join(dir, datadir.GenesisFile), &other); f.State != stateProblem ||
+		f.Advice == "" {
 		t.Errorf("the database is of another chain: %+v", f)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("1", 64)), 0o600); err != nil {

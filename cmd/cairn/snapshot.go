@@ -19,12 +19,16 @@ func newSnapshot() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:   "snapshot",
 		Short: "Make, copy, check and import snapshots of the state",
-		Long: "Make, copy, check and import snapshots of the state. A running node makes them by itself where --snapshot-interval is set;\n" +
-			"a replica that starts with --bootstrap snapshot fetches one. PATH is a snapshot's directory, DATA-DIR/snapshots/HEIGHT, or an\n" +
+		Long: "Make, copy, check and import snapshots of the state. A running node makes them by itself where " +
+			"--snapshot-interval is set;\n" +
+			"a replica that starts with --bootstrap snapshot fetches one. PATH is a snapshot's directory, " +
+			"DATA-DIR/snapshots/HEIGHT, or an\n" +
 			"archive that `cairn snapshot export` wrote.",
 		Example: "  cairn snapshot list --data-dir ./mychain",
 	})
-	command.AddCommand(newSnapshotCreate(), newSnapshotList(), newSnapshotExport(), newSnapshotVerify(), newSnapshotImport())
+	command.AddCommand(
+		newSnapshotCreate(), newSnapshotList(), newSnapshotExport(), newSnapshotVerify(), newSnapshotImport(),
+	)
 	return command
 }
 
@@ -45,7 +49,8 @@ type snapshotResult struct {
 
 func newSnapshotResult(m datadir.Snapshot, path string) snapshotResult {
 	return snapshotResult{
-		m.Height, m.BlockHash, m.StateRoot, m.GenesisHash, m.Accounts, m.Contracts, m.StorageEntries, m.SizeBytes, m.ChunkCount, m.CreatedAt, path,
+		m.Height, m.BlockHash, m.StateRoot, m.GenesisHash, m.Accounts, m.Contracts, m.StorageEntries, m.SizeBytes,
+		m.ChunkCount, m.CreatedAt, path,
 	}
 }
 
@@ -55,8 +60,10 @@ func (r snapshotResult) show(command *cobra.Command, sentence string) error {
 		t.Line("%s", sentence)
 		fields := []output.Field{
 			{Name: "block", Value: r.Height}, {Name: "block hash", Value: r.BlockHash}, {Name: "state root", Value: r.StateRoot},
-			{Name: "genesis hash", Value: r.GenesisHash}, {Name: "accounts", Value: r.Accounts}, {Name: "contracts", Value: r.Contracts},
-			{Name: "storage entries", Value: r.StorageEntries}, {Name: "bytes", Value: r.SizeBytes}, {Name: "chunks", Value: r.Chunks},
+			{Name: "genesis hash", Value: r.GenesisHash}, {Name: "accounts", Value: r.Accounts},
+			{Name: "contracts", Value: r.Contracts},
+			{Name: "storage entries", Value: r.StorageEntries}, {Name: "bytes", Value: r.SizeBytes},
+			{Name: "chunks", Value: r.Chunks},
 		}
 		if r.Path != "" {
 			fields = append(fields, output.Field{Name: "path", Value: r.Path})
@@ -72,9 +79,10 @@ type stoppedDirectory struct {
 func newSnapshotCreate() *cobra.Command {
 	settings := stoppedDirectory{dataHome("node")}
 	return withSettings(&cobra.Command{
-		Use:     "create",
-		Short:   "Make a snapshot of the head of a stopped node's chain",
-		Long:    "Make a snapshot of the head of a stopped node's chain in DATA-DIR/snapshots. A running node makes them with --snapshot-interval.",
+		Use:   "create",
+		Short: "Make a snapshot of the head of a stopped node's chain",
+		Long: "Make a snapshot of the head of a stopped node's chain in DATA-DIR/snapshots. A running node makes them " +
+			"with --snapshot-interval.",
 		Example: "  cairn snapshot create --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		var m datadir.Snapshot
@@ -116,7 +124,10 @@ func newSnapshotList() *cobra.Command {
 			}
 			rows := make([][]any, len(results))
 			for i, r := range results {
-				rows[i] = []any{r.Height, r.StateRoot, r.Accounts, r.StorageEntries, r.SizeBytes, time.Unix(int64(r.CreatedAt), 0).UTC().Format(time.RFC3339)}
+				rows[i] = []any{
+					r.Height, r.StateRoot, r.Accounts, r.StorageEntries, r.SizeBytes,
+					time.Unix(int64(r.CreatedAt), 0).UTC().Format(time.RFC3339),
+				}
 			}
 			t.Table([]string{"block", "state root", "accounts", "storage entries", "bytes", "made"}, rows)
 		})
@@ -139,7 +150,9 @@ func newSnapshotExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err = errors.Join(datadir.ExportSnapshot(command.Context(), args[0], file), file.Sync(), file.Close()); err != nil {
+			if err = errors.Join(
+				datadir.ExportSnapshot(command.Context(), args[0], file), file.Sync(), file.Close(),
+			); err != nil {
 				return errors.Join(err, os.Remove(path))
 			}
 			return cli.PrinterOf(command).Result(map[string]string{"file": path}, func(t *output.Text) {
@@ -156,7 +169,12 @@ type trustFlags struct{ genesis, block string }
 
 func (f *trustFlags) register(command *cobra.Command) {
 	command.Flags().StringVar(&f.genesis, "genesis-hash", "", "hash of block 0 of the chain that the snapshot must be of")
-	command.Flags().StringVar(&f.block, "block-hash", "", "hash of the block that the snapshot must be of; needed where its producer is not the one of the genesis")
+	command.Flags().StringVar(
+		&f.block,
+		"block-hash",
+		"",
+		"hash of the block that the snapshot must be of; needed where its producer is not the one of the genesis",
+	)
 }
 
 func (f *trustFlags) trust() (trust datadir.SnapshotTrust, err error) {
@@ -179,8 +197,10 @@ func newSnapshotVerify() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify PATH",
 		Short: "Check a snapshot whole, without a node",
-		Long: "Check a snapshot whole, without a node: each chunk against the manifest, the state against the root in the signed header,\n" +
-			"and that nothing is missing, doubled or of another snapshot. Without --genesis-hash it is of whichever chain it says. Exit 1 if something is wrong.",
+		Long: "Check a snapshot whole, without a node: each chunk against the manifest, the state against the root in the " +
+			"signed header,\n" +
+			"and that nothing is missing, doubled or of another snapshot. Without --genesis-hash it is of whichever chain it " +
+			"says. Exit 1 if something is wrong.",
 		Example: "  cairn snapshot verify snapshot-1000.zip --genesis-hash 0x…",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -209,8 +229,10 @@ func newSnapshotImport() *cobra.Command {
 	command := withSettings(&cobra.Command{
 		Use:   "import PATH|URL... --genesis-hash HASH",
 		Short: "Make a snapshot the chain of a new data directory",
-		Long: "Make a snapshot the chain of a new data directory, after checking it as `cairn snapshot verify` does: one at a path, or the newest\n" +
-			"that nodes offer, fetched from all of them that have it. A fetch that is broken off is continued. The directory has the whole chain or none.",
+		Long: "Make a snapshot the chain of a new data directory, after checking it as `cairn snapshot verify` does: one " +
+			"at a path, or the newest\n" +
+			"that nodes offer, fetched from all of them that have it. A fetch that is broken off is continued. The directory " +
+			"has the whole chain or none.",
 		Example: "  cairn snapshot import snapshot-1000.zip --genesis-hash 0x… --data-dir ./replica\n" +
 			"  cairn snapshot import https://a.example.org https://b.example.org --genesis-hash 0x… --data-dir ./replica",
 	}, &settings, func(command *cobra.Command) error {
@@ -235,7 +257,9 @@ func newSnapshotImport() *cobra.Command {
 }
 
 // importFrom imports from a path, or from nodes at URLs.
-func importFrom(command *cobra.Command, dir string, from []string, trust datadir.SnapshotTrust, progress func(done, total uint64)) (m datadir.Snapshot, err error) {
+func importFrom(
+	command *cobra.Command, dir string, from []string, trust datadir.SnapshotTrust, progress func(done, total uint64),
+) (m datadir.Snapshot, err error) {
 	urls := 0
 	for _, name := range from {
 		if strings.Contains(name, "://") {

@@ -36,7 +36,17 @@ func abiOf(t *testing.T, code []byte) (abi struct{ Functions []struct{ Name, Mod
 }
 
 func TestModulesAreContracts(t *testing.T) {
-	for name, functions := range map[string]int{"counter": 2, "escrow": 6, "multisig": 12, "nep20": 11, "nft": 13, "vesting": 7} {
+	for name, functions := range map[string]int{
+		"counter":  2,
+		"escrow":   6,
+		"multisig": 12,
+		"nep20":    11,
+		"nft":      13,
+		"proxy":    9,
+		"registry": 10,
+		"savings":  3,
+		"vesting":  7,
+	} {
 		code := code(t, name)
 		module, err := vm.Check(code)
 		if err != nil {
@@ -93,7 +103,9 @@ func sameLogs(t *testing.T, got []types.Log, want ...types.Log) {
 }
 
 func TestToken(t *testing.T) {
-	c := newChain(t).deploy("nep20", `{"name":"Grüße 🪙","symbol":"G\"1","decimals":8,"initialSupply":"18446744073709551614"}`)
+	c := newChain(t).deploy(
+		"nep20", `{"name":"Grüße 🪙","symbol":"G\"1","decimals":8,"initialSupply":"18446744073709551614"}`,
+	)
 	a, b := account(alice), account(bob)
 	zero := types.Account{}
 	balance := func(of types.Account, want string) {
@@ -177,7 +189,8 @@ func TestEscrow(t *testing.T) {
 			t.Fatalf("open: %s with %q", reason, receipt.Output)
 		}
 	}
-	if receipt, reason := open(1, 5_000); reason != exec.Reverted || string(receipt.Output) != "the deadline is in the past" {
+	if receipt, reason := open(1, 5_000); reason != exec.Reverted ||
+		string(receipt.Output) != "the deadline is in the past" {
 		t.Errorf("%s with %q", reason, receipt.Output)
 	}
 	if receipt, reason := open(1, 0); reason != exec.Reverted || string(receipt.Output) != "a deal needs coins" {
@@ -194,7 +207,9 @@ func TestEscrow(t *testing.T) {
 	c.refused(alice, "release", `{"deal":0}`, "the deal is closed")
 	c.refused(alice, "refund", `{"deal":1}`, "only the seller and the arbiter may refund before the deadline")
 	c.call(carol, "refund", `{"deal":1}`, "")
-	if _, reason := c.apply(alice, types.Call{Contract: c.id, Function: "refund", Args: []byte(`{"deal":2}`)}, 200); reason != exec.Success {
+	if _, reason := c.apply(alice, types.Call{
+		Contract: c.id, Function: "refund", Args: []byte(`{"deal":2}`),
+	}, 200); reason != exec.Success {
 		t.Errorf("refund after the deadline: %s", reason)
 	}
 	c.refused(alice, "refund", `{"deal":3}`, "the list has no such item")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -21,6 +21,7 @@ type cause struct {
 	args        []string // further arguments of `cairn node`
 	runner      []string // a command that runs the node
 	follows     bool     // the node is a replica of a primary that nobody watches
+	clustered   bool     // the node is a member of a cluster of three, and began it
 	diskMiB     int      // of a file system of the node's own; 0: none
 	// prepare, if not nil, runs before the cause.
 	prepare func(context.Context, *stage) error
@@ -30,7 +31,10 @@ type cause struct {
 
 // causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
 var causeless = map[string]string{
-	"CairnOverrun": "prices are there to make it impossible; the sequencer's tests have engines that take any time",
+	"CairnClusterClock":    "the cluster's simulator has clocks that are wrong; the rules' tests have this one",
+	"CairnClusterDiverged": "the cluster's tests have an engine that comes to something else",
+	"CairnDiskDamage":      "the database's tests damage a proof on the disk",
+	"CairnOverrun":         "prices make it impossible; the sequencer's tests have engines that take any time",
 }
 
 // quarantine starts the node with a code in quarantine.
@@ -38,7 +42,11 @@ func quarantine(ctx context.Context, st *stage) error {
 	if err := st.stop(os.Kill); err != nil {
 		return err
 	}
-	book := fmt.Sprintf(`{"quarantined":{"0x%064d":{"function":"f","error":"provoked","height":1,"time":"2026-01-01T00:00:00Z"}},"senders":{},"codes":{}}`, 1)
+	book := fmt.Sprintf(
+		`{"quarantined":{"0x%064d":{"function":"f","error":"provoked","height":1,"time":"2026-01-01T00:00:00Z"}},`+
+			`"senders":{},"codes":{}}`,
+		1,
+	)
 	if err := os.WriteFile(filepath.Join(st.data, "aside.json"), []byte(book), 0o600); err != nil {
 		return err
 	}
@@ -50,6 +58,34 @@ func quarantine(ctx context.Context, st *stage) error {
 			return err
 		}
 		if err := st.cairn(ctx, "quarantine", "clear", "--data-dir", st.data); err != nil {
+			return err
+		}
+		return st.start(ctx)
+	})
+}
+
+// loseLock starts the node without the height lock of its key, as on a copy of its database.
+func loseLock(ctx context.Context, st *stage) error {
+	locks, err := filepath.Glob(filepath.Join(st.data, "signed-*"))
+	if err := errors.Join(err, st.stop(os.Kill)); err != nil {
+		return err
+	}
+	for _, lock := range locks {
+		if err := os.Remove(lock); err != nil {
+			return err
+		}
+	}
+	if err := st.start(ctx); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		if err := st.stop(os.Interrupt); err != nil {
+			return err
+		}
+		key := filepath.Join(st.data, "protocol.key")
+		if err := st.cairn(
+			ctx, "promote", "--from-dead", "--alone", "--yes", "--data-dir", st.data, "--protocol-key", key,
+		); err != nil {
 			return err
 		}
 		return st.start(ctx)
@@ -76,53 +112,93 @@ var causes = []cause{
 	}},
 	{alert: "CairnNoBlock", text: "the disk hangs: fsfreeze", diskMiB: 400, bring: hang},
 	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
-	{alert: "CairnHalted", text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
+	{alert: "CairnHalted",
+		text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
 		prepare: backup, bring: restore},
+	{
+		alert: "CairnKeyUsedElsewhere",
+		text:  "a start without the record of what the key signed, until the directory is promoted",
+		bring: loseLock,
+	},
+	{
+		alert: "CairnClusterNoLeader", text: "kill -9 of the two other members", clustered: true, bring: loseMajority,
+	},
+	{alert: "CairnClusterThin", text: "another member hangs: SIGSTOP", clustered: true, bring: hangMember},
+	{
+		alert:     "CairnClusterElections",
+		text:      "leadership handed on four times a second",
+		clustered: true,
+		bring:     changeLeaders,
+	},
+	{
+		alert:     "CairnClusterStranger",
+		text:      "a member that was removed is started again",
+		clustered: true,
+		bring:     runRemoved,
+	},
 	{alert: "CairnEngineFault", text: "a start with a code in quarantine, until it is cleared", bring: quarantine},
 	{alert: "CairnBehind", text: "the disk of a replica hangs: fsfreeze", follows: true, diskMiB: 400, bring: hang},
 	{alert: "CairnNoUpstream", text: "kill -9 of the primary of a replica", follows: true, bring: noUpstream},
-	{alert: "CairnUpstreamLied", text: "a proxy between primary and replica that changes a digit of every block", follows: true, bring: lie},
-	{alert: "CairnOldKeySigns", text: "a copy of a primary's directory, started in its place after it handed over to another key", follows: true,
+	{
+		alert:   "CairnUpstreamLied",
+		text:    "a proxy between primary and replica that changes a digit of every block",
+		follows: true,
+		bring:   lie,
+	},
+	{alert: "CairnOldKeySigns",
+		text: "a copy of a primary's directory, started in its place after it handed over to another key", follows: true,
 		prepare: retire, bring: comeBack},
-	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes", args: []string{"--block-time", "2ms"},
+	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes",
+		args:  []string{"--block-time", "2ms"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 25, 100, 0) }},
-	{alert: "CairnWriteStalls", text: "ten blocks a second for a database that makes a file of each and may have two unmerged",
+	{alert: "CairnWriteStalls",
+		text:  "ten blocks a second for a database that makes a file of each and may have two unmerged",
 		args:  []string{"--block-time", "100ms", "--table-mib", "1", "--max-unmerged", "2"},
 		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 50, 100, 0) }},
-	{alert: "CairnProofsBehind", text: "proofs made elsewhere, and nobody makes them; then a start without", args: []string{"--prove", "elsewhere"},
+	{alert: "CairnProofsBehind", text: "proofs made elsewhere, and nobody makes them; then a start without",
+		args: []string{"--prove", "elsewhere"},
 		bring: func(ctx context.Context, st *stage) error {
 			return until(ctx, func(ctx context.Context) error { return errors.Join(st.stop(os.Interrupt), st.start(ctx)) })
 		}},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
 	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
-	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten", args: []string{"--cache-mib", "1"},
+	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten",
+		args:    []string{"--cache-mib", "1"},
 		prepare: writeHistory, bring: damageHistory},
-	{alert: "CairnRPCErrors", text: "a client that calls a method that does not exist, 25 times a second", bring: func(ctx context.Context, st *stage) error {
-		return st.badCalls(ctx, 40*time.Millisecond)
-	}},
-	{alert: "CairnRPCSlow", text: "transfers to --journal sync on a disk that hangs for half of each second", args: []string{"--journal", "sync"}, diskMiB: 400,
+	{alert: "CairnRPCErrors", text: "a client that calls a method that does not exist, 25 times a second",
+		bring: func(ctx context.Context, st *stage) error {
+			return st.badCalls(ctx, 40*time.Millisecond)
+		}},
+	{alert: "CairnRPCSlow", text: "transfers to --journal sync on a disk that hangs for half of each second",
+		args: []string{"--journal", "sync"}, diskMiB: 400,
 		bring: func(ctx context.Context, st *stage) error {
 			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 50, 1, 200) }, st.stutter)
 		}},
-	{alert: "CairnBadSignatures", text: "transactions with wrong signatures, 100 at a time", bring: func(ctx context.Context, st *stage) error {
-		return st.badSignatures(ctx, 100)
-	}},
-	{alert: "CairnDiskNearlyFull", text: "a file that leaves 5 % of the disk", diskMiB: 400, bring: func(ctx context.Context, st *stage) error {
-		return st.fill(ctx, 5)
-	}},
+	{alert: "CairnBadSignatures", text: "transactions with wrong signatures, 100 at a time",
+		bring: func(ctx context.Context, st *stage) error {
+			return st.badSignatures(ctx, 100)
+		}},
+	{alert: "CairnDiskNearlyFull", text: "a file that leaves 5 % of the disk", diskMiB: 400,
+		bring: func(ctx context.Context, st *stage) error {
+			return st.fill(ctx, 5)
+		}},
 	{alert: "CairnDiskFillsUp", text: "a file that grows by 512 KiB a second", diskMiB: 400, bring: grow},
-	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=12MiB, transfers, and then a start without", runner: []string{"env", "GOMEMLIMIT=12MiB"},
+	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=12MiB, transfers, and then a start without",
+		runner: []string{"env", "GOMEMLIMIT=12MiB"},
 		bring: func(ctx context.Context, st *stage) error {
 			return errors.Join(st.transfers(ctx, 25, 100, 0), until(ctx, func(ctx context.Context) error {
 				st.under = nil
 				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
 			}))
 		}},
-	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 100 connections that say nothing", runner: []string{"prlimit", "--nofile=128:128"},
-		bring: func(ctx context.Context, st *stage) error { return st.idle(ctx, 100) }},
-	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit", args: []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
+	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 100 connections that say nothing",
+		runner: []string{"prlimit", "--nofile=128:128"},
+		bring:  func(ctx context.Context, st *stage) error { return st.idle(ctx, 100) }},
+	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit",
+		args:  []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
 		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},
-	{alert: "CairnSlowReadersDropped", text: "three WebSocket clients a second that subscribe and do not read, while transfers come in",
+	{alert: "CairnSlowReadersDropped",
+		text: "three WebSocket clients a second that subscribe and do not read, while transfers come in",
 		bring: func(ctx context.Context, st *stage) error {
 			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 25, 100, 0) }, st.slowReaders)
 		}},
@@ -194,7 +270,9 @@ func (st *stage) nextKey() (file, account string, err error) {
 		return "", "", err
 	}
 	file = filepath.Join(st.dir, "next.key")
-	return file, types.Account(next.PublicKey()).String(), os.WriteFile(file, fmt.Appendf(nil, "%x\n", next.Bytes()), 0o600)
+	return file, types.Account(next.PublicKey()).String(), os.WriteFile(
+		file, fmt.Appendf(nil, "%x\n", next.Bytes()), 0o600,
+	)
 }
 
 func handOver(ctx context.Context, st *stage) error {
@@ -212,12 +290,14 @@ func handOver(ctx context.Context, st *stage) error {
 
 // configure changes the parameters of the chain of the node, which is the stage's or its upstream.
 func (n *node) configure(ctx context.Context, st *stage, args ...string) error {
-	return st.cairn(ctx, append([]string{"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key")}, args...)...)
+	return st.cairn(ctx, append([]string{
+		"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key"),
+	}, args...)...)
 }
 
 // fillMempool sends what the pool holds while blocks take next to nothing of it.
 func fillMempool(ctx context.Context, st *stage) error {
-	send, err := st.sign(ctx, crowd(500), bench.Options{Batch: 100})
+	send, err := st.sign(ctx, crowd(500), loadgen.Options{Batch: 100})
 	if err != nil {
 		return asAsked(ctx, err)
 	}
@@ -235,7 +315,7 @@ func fillMempool(ctx context.Context, st *stage) error {
 // fullDisk sends transfers to a node that cannot write them down. If the disk ends the node, it is started again when
 // there is room.
 func fullDisk(ctx context.Context, st *stage) error {
-	send, err := st.sign(ctx, crowd(50), bench.Options{Batch: 1, Rate: 100})
+	send, err := st.sign(ctx, crowd(50), loadgen.Options{Batch: 1, Rate: 100})
 	if err != nil {
 		return asAsked(ctx, err)
 	}

@@ -1,7 +1,7 @@
 // Command provoke shows that the alert rules of this directory fire. For each rule it runs a node and brings about what
 // the rule is there for: it kills the node, fills its disk, sends it bad signatures. A Prometheus that scrapes the node
-// with the shipped rules, their durations divided by a factor, must say that the alert fires, and after the cause is gone
-// that it does not any more.
+// with the shipped rules, their durations divided by a factor, must say that the alert fires, and after the cause is
+// gone that it does not any more.
 //
 // It needs Linux, Prometheus, and for the causes that have to do with the disk root, for a file system of their own.
 package main
@@ -28,7 +28,9 @@ type settings struct {
 	program, prometheus, rules, only string
 	factor                           float64
 	patience                         time.Duration
-	firstPort                        int // of five: the node's JSON-RPC and metrics, Prometheus, and those of the primary that it follows
+	// of twelve: the node's JSON-RPC and metrics, Prometheus, those of the primary that it follows, and those of two
+	// members of a cluster and of the links of three
+	firstPort int
 }
 
 func main() {
@@ -38,8 +40,11 @@ func main() {
 	flag.StringVar(&s.rules, "rules", "deploy/alerts.yml", "file of alert rules")
 	flag.StringVar(&s.only, "only", "", "regular expression of the alerts to provoke")
 	flag.Float64Var(&s.factor, "factor", 60, "by which the rules' durations are divided")
-	flag.DurationVar(&s.patience, "patience", 3*time.Minute, "the longest to wait until an alert fires, and again until it does not")
-	flag.IntVar(&s.firstPort, "port", 21400, "of the node, its metrics at the next one, Prometheus at the one after that, and a primary that the node follows at the two after that")
+	flag.DurationVar(
+		&s.patience, "patience", 3*time.Minute, "the longest to wait until an alert fires, and again until it does not",
+	)
+	flag.IntVar(&s.firstPort, "port", 21400, "of the node, its metrics at the next one, Prometheus at the one after "+
+		"that, a primary that the node follows at the two after that, and members of its cluster at the next seven")
 	flag.Parse()
 	program.Main("provoke", func(ctx context.Context) error { return run(ctx, s, os.Stdout) })
 }
@@ -69,10 +74,25 @@ func run(ctx context.Context, s settings, table io.Writer) error {
 		o, err := c.try(ctx, s, p, filepath.Join(dir, c.alert))
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.alert, err))
-			fmt.Fprintf(table, "| %s | %s | FAILED: %s | | %s |\n", c.alert, c.text, strings.Join(strings.Fields(err.Error()), " "), strings.Join(o.others, ", "))
+			fmt.Fprintf(
+				table,
+				"| %s | %s | FAILED: %s | | %s |\n",
+				c.alert,
+				c.text,
+				strings.Join(strings.Fields(err.Error()), " "),
+				strings.Join(o.others, ", "),
+			)
 			continue
 		}
-		fmt.Fprintf(table, "| %s | %s | %s | %s | %s |\n", c.alert, c.text, seconds(o.fired), seconds(o.resolved), strings.Join(o.others, ", "))
+		fmt.Fprintf(
+			table,
+			"| %s | %s | %s | %s | %s |\n",
+			c.alert,
+			c.text,
+			seconds(o.fired),
+			seconds(o.resolved),
+			strings.Join(o.others, ", "),
+		)
 	}
 	return errors.Join(append(failed, ctx.Err(), p.process.Stop())...)
 }

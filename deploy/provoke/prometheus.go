@@ -68,8 +68,11 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", s.firstPort+2)
 	started, err := program.Start(program.Command{
-		Args: []string{s.prometheus, "--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "tsdb"), "--web.listen-address=" + address},
-		Log:  filepath.Join(dir, "prometheus.log"),
+		Args: []string{
+			s.prometheus, "--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "tsdb"),
+			"--web.listen-address=" + address,
+		},
+		Log: filepath.Join(dir, "prometheus.log"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start Prometheus, which Debian has in its package prometheus: %w", err)
@@ -92,7 +95,9 @@ const (
 )
 
 // await asks for the alerts' states until they are as wanted. What is to bring them about must not end meanwhile.
-func (p *prometheus) await(ctx context.Context, patience time.Duration, ended chan error, wanted func(alerts map[string]string) bool) error {
+func (p *prometheus) await(
+	ctx context.Context, patience time.Duration, ended chan error, wanted func(alerts map[string]string) bool,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(scrape / 2)
@@ -116,7 +121,8 @@ func (p *prometheus) await(ctx context.Context, patience time.Duration, ended ch
 	}
 }
 
-// alerts are the alerts that are pending or fire, and which of the two (https://prometheus.io/docs/prometheus/latest/querying/api/#alerts).
+// alerts are the alerts that are pending or fire, and which of the two
+// (https://prometheus.io/docs/prometheus/latest/querying/api/#alerts).
 func (p *prometheus) alerts(ctx context.Context) (map[string]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/alerts", nil)
 	if err != nil {

@@ -59,7 +59,8 @@ func TestShortenLeavesNothingLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(short) {
-		if !strings.Contains(line, "#") && regexp.MustCompile(`\[\d+[smhdwy]\]|for: \d+[smhdwy]$|86400`).MatchString(strings.TrimSpace(line)) {
+		if !strings.Contains(line, "#") &&
+			regexp.MustCompile(`\[\d+[smhdwy]\]|for: \d+[smhdwy]$|86400`).MatchString(strings.TrimSpace(line)) {
 			t.Errorf("left as it was: %s", line)
 		}
 	}

@@ -105,7 +105,9 @@ func (st *stage) follow(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{"--mode", "replica", "--upstream", st.link.url, "--genesis-hash", info.GenesisHash.String()}, st.args...), nil
+	return append([]string{
+		"--mode", "replica", "--upstream", st.link.url, "--genesis-hash", info.GenesisHash.String(),
+	}, st.args...), nil
 }
 
 // synced waits until the replica has the newest block.
@@ -158,14 +160,17 @@ func backup(ctx context.Context, st *stage) error {
 }
 
 // restore puts the copy in the place of the primary's directory: the primary signs other blocks where the replica has
-// some. What is right again is what docs/operators.md says: the chain that the replica has, and its evidence moved away.
+// some. What is right again is what docs/operators.md says: the chain that the replica has, and its evidence moved
+// away.
 func restore(ctx context.Context, st *stage) error {
 	if err := st.runCopy(ctx); err != nil {
 		return err
 	}
 	return until(ctx, func(ctx context.Context) error {
 		const evidence = "halted.json"
-		err := errors.Join(st.stop(os.Interrupt), st.runLive(ctx), os.Rename(filepath.Join(st.data, evidence), filepath.Join(st.dir, evidence)))
+		err := errors.Join(
+			st.stop(os.Interrupt), st.runLive(ctx), os.Rename(filepath.Join(st.data, evidence), filepath.Join(st.dir, evidence)),
+		)
 		if err != nil {
 			return fmt.Errorf("make the chain whole again: %w", err)
 		}
@@ -176,7 +181,9 @@ func restore(ctx context.Context, st *stage) error {
 // runCopy runs the primary on the copy of its directory; runLive runs it on its own again.
 func (st *stage) runCopy(ctx context.Context) error {
 	live := st.upstream.data
-	if err := errors.Join(st.upstream.stop(os.Kill), os.Rename(live, st.kept()), os.Rename(filepath.Join(st.dir, "copy"), live)); err != nil {
+	if err := errors.Join(
+		st.upstream.stop(os.Kill), os.Rename(live, st.kept()), os.Rename(filepath.Join(st.dir, "copy"), live),
+	); err != nil {
 		return err
 	}
 	return st.upstream.start(ctx, produce...)
@@ -205,7 +212,9 @@ func retire(ctx context.Context, st *stage) error {
 	if err := st.upstream.configure(ctx, st, "--producer", next); err != nil {
 		return err
 	}
-	err = errors.Join(st.upstream.stop(os.Interrupt), st.upstream.start(ctx, append(slices.Clone(produce), "--protocol-key", file)...))
+	err = errors.Join(
+		st.upstream.stop(os.Interrupt), st.upstream.start(ctx, append(slices.Clone(produce), "--protocol-key", file)...),
+	)
 	if err != nil {
 		return err
 	}

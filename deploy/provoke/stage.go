@@ -21,6 +21,7 @@ type stage struct {
 	node
 	starts   []string // the arguments of the node
 	upstream *node    // the primary that the node follows, where it is a replica
+	members  []*node  // the others of its cluster
 	link     *link    // the way to it
 	mounted  bool
 	treasury crypto.PrivateKey
@@ -29,7 +30,12 @@ type stage struct {
 
 func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, err error) {
 	st = &stage{settings: s, cause: c, node: node{
-		program: s.program, name: "node", dir: dir, data: filepath.Join(dir, "disk", "chain"), port: s.firstPort, under: c.runner,
+		program: s.program,
+		name:    "node",
+		dir:     dir,
+		data:    filepath.Join(dir, "disk", "chain"),
+		port:    s.firstPort,
+		under:   c.runner,
 	}, starts: c.args}
 	defer func() {
 		if err != nil {
@@ -49,10 +55,18 @@ func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, 
 	}
 	primary := &st.node
 	if c.follows {
-		st.upstream = &node{program: s.program, name: "upstream", dir: dir, data: filepath.Join(dir, "upstream"), port: s.firstPort + upstreamPort}
+		st.upstream = &node{
+			program: s.program,
+			name:    "upstream",
+			dir:     dir,
+			data:    filepath.Join(dir, "upstream"),
+			port:    s.firstPort + upstreamPort,
+		}
 		primary = st.upstream
 	}
-	if err := st.cairn(ctx, "init", primary.data, "--alloc", types.Account(st.treasury.PublicKey()).String()+"=1000000"); err != nil {
+	if err := st.cairn(
+		ctx, "init", primary.data, "--alloc", types.Account(st.treasury.PublicKey()).String()+"=1000000",
+	); err != nil {
 		return st, err
 	}
 	if c.follows {
@@ -62,6 +76,9 @@ func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, 
 	}
 	if st.client, err = client.New(st.url()); err != nil {
 		return st, err
+	}
+	if c.clustered {
+		return st, st.gather(ctx)
 	}
 	if err := st.start(ctx, st.starts...); err != nil || !c.follows {
 		return st, err
@@ -108,11 +125,18 @@ func (st *stage) close() error {
 	if st.upstream != nil {
 		err = errors.Join(err, st.upstream.stop(os.Interrupt))
 	}
+	for _, n := range st.members {
+		err = errors.Join(err, n.stop(os.Interrupt))
+	}
 	if st.link != nil {
 		err = errors.Join(err, st.link.close())
 	}
 	if st.mounted {
-		err = errors.Join(err, execute(context.Background(), "umount", filepath.Join(st.dir, "disk")), os.Remove(filepath.Join(st.dir, "disk.img")))
+		err = errors.Join(
+			err,
+			execute(context.Background(), "umount", filepath.Join(st.dir, "disk")),
+			os.Remove(filepath.Join(st.dir, "disk.img")),
+		)
 	}
 	return err
 }

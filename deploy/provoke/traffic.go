@@ -17,15 +17,15 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// transfers sends transfers of 400 senders as `cairn bench` does, in batches and at a rate of calls a second (0: as fast
-// as they are answered), again and again.
+// transfers sends transfers of 400 senders as `cairn bench` does, in batches and at a rate of calls a second (0: as
+// fast as they are answered), again and again.
 func (st *stage) transfers(ctx context.Context, perSender, batch int, rate float64) error {
 	for ctx.Err() == nil {
-		if err := st.load(ctx, crowd(perSender), bench.Options{Batch: batch, Rate: rate}); err != nil {
+		if err := st.load(ctx, crowd(perSender), loadgen.Options{Batch: batch, Rate: rate}); err != nil {
 			return asAsked(ctx, err)
 		}
 	}
@@ -33,12 +33,12 @@ func (st *stage) transfers(ctx context.Context, perSender, batch int, rate float
 }
 
 // crowd is a load of 400 senders.
-func crowd(perSender int) bench.Plan {
-	return bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 400, PerSender: perSender}
+func crowd(perSender int) loadgen.Plan {
+	return loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: 400, PerSender: perSender}
 }
 
 // load sends transfers and waits until they are in blocks.
-func (st *stage) load(ctx context.Context, plan bench.Plan, options bench.Options) error {
+func (st *stage) load(ctx context.Context, plan loadgen.Plan, options loadgen.Options) error {
 	send, err := st.sign(ctx, plan, options)
 	if err != nil {
 		return err
@@ -47,18 +47,20 @@ func (st *stage) load(ctx context.Context, plan bench.Plan, options bench.Option
 }
 
 // sign funds the senders of a load and signs it, so that all is ready to be sent.
-func (st *stage) sign(ctx context.Context, plan bench.Plan, options bench.Options) (send func(context.Context) error, err error) {
-	target, err := bench.PrepareCairn(ctx, st.client, plan, &st.treasury, func(string) {})
+func (st *stage) sign(
+	ctx context.Context, plan loadgen.Plan, options loadgen.Options,
+) (send func(context.Context) error, err error) {
+	target, err := loadgen.PrepareCairn(ctx, st.client, plan, &st.treasury, func(string) {})
 	if err != nil {
 		return nil, err
 	}
-	queues, err := bench.Prepare(ctx, target, plan, nil)
+	queues, err := loadgen.Prepare(ctx, target, plan, nil)
 	if err != nil {
 		return nil, err
 	}
 	options.URL, options.Settle = st.url(), time.Minute
 	return func(ctx context.Context) error {
-		_, err := bench.Run(ctx, target, plan, queues, options)
+		_, err := loadgen.Run(ctx, target, plan, queues, options)
 		return err
 	}, nil
 }
@@ -102,7 +104,9 @@ func (st *stage) badSignatures(ctx context.Context, size int) error {
 			}
 			nonce++
 			signed.Signature[63] ^= 1
-			answers = append(answers, client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()}))
+			answers = append(answers, client.Add(
+				&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed.Encode()},
+			))
 		}
 		if err := batch.Send(ctx, st.client); err != nil {
 			return false, err
@@ -161,7 +165,8 @@ func (st *stage) slowReaders(ctx context.Context) error {
 			return false, err
 		}
 		if _, err := fmt.Fprintf(c, "GET /ws HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", strings.TrimPrefix(st.url(), "http://")); err != nil {
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+			strings.TrimPrefix(st.url(), "http://")); err != nil {
 			return false, err
 		}
 		response, err := http.ReadResponse(bufio.NewReaderSize(c, 16), nil)
@@ -169,7 +174,9 @@ func (st *stage) slowReaders(ctx context.Context) error {
 			return false, fmt.Errorf("no WebSocket: %v, %w", response, err)
 		}
 		for _, topic := range []string{string(api.TopicPending), string(api.TopicBlocks)} {
-			if _, err := c.Write(frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":[%q]}`, topic))); err != nil {
+			if _, err := c.Write(frame(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":[%q]}`, topic,
+			))); err != nil {
 				return false, err
 			}
 		}
@@ -182,11 +189,11 @@ func frame(text string) []byte {
 	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
 }
 
-// writeHistory makes blocks with transfers, and has the node write them to files and start again without them in memory.
-// It makes no further block: that could read what is damaged next, and end the node.
+// writeHistory makes blocks with transfers, and has the node write them to files and start again without them in
+// memory. It makes no further block: that could read what is damaged next, and end the node.
 func writeHistory(ctx context.Context, st *stage) error {
-	plan := bench.Plan{Load: bench.Transfers, Connections: 16, Senders: 100, PerSender: 100}
-	if err := st.load(ctx, plan, bench.Options{Batch: 100}); err != nil {
+	plan := loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: 100, PerSender: 100}
+	if err := st.load(ctx, plan, loadgen.Options{Batch: 100}); err != nil {
 		return err
 	}
 	return errors.Join(st.stop(os.Interrupt), st.start(ctx, slices.Concat(st.args, []string{"--block-time", "1h"})...))

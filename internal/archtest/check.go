@@ -19,8 +19,8 @@ func Check(tree fs.FS) ([]string, error) {
 	return problems, err
 }
 
-// CheckAllowances lists what the table allows and no file of a source tree needs: an import of a row that no source makes, one
-// of testRows that no test makes, an importer of a shared module or an exception that is none.
+// CheckAllowances lists what the table allows and no file of a source tree needs: an import of a row that no source
+// makes, one of testRows that no test makes, an importer of a shared module or an exception that is none.
 func CheckAllowances(tree fs.FS) ([]string, error) {
 	_, u, err := check(tree)
 	if err != nil {
@@ -72,7 +72,8 @@ func check(tree fs.FS) ([]string, *uses, error) {
 			return err
 		}
 		if entry.IsDir() {
-			if base := entry.Name(); base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && base != "." {
+			if base := entry.Name(); base == "testdata" || base == "node_modules" ||
+				strings.HasPrefix(base, ".") && base != "." {
 				return fs.SkipDir
 			}
 			return nil
@@ -93,7 +94,7 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 		return nil, err
 	}
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +109,7 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 	if slices.Contains(bannedNames, path.Base(pkg)) {
 		report(file.Package, "package name %s says nothing about what is inside", path.Base(pkg))
 	}
+	checkLines(name, source, file, report)
 	strict := matches(deterministic, pkg) && !isTest
 	u.sources[pkg] = u.sources[pkg] || !isTest
 	for _, spec := range file.Imports {

@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// CheckPages follows every link of a source tree's Markdown pages, and every page that a comment of a Go file names, with
-// the section if one is named in quotation marks after it. It lists those that lead nowhere.
+// CheckPages follows every link of a source tree's Markdown pages, and every page that a comment of a Go file names,
+// with the section if one is named in quotation marks after it. It lists those that lead nowhere.
 func CheckPages(tree fs.FS) ([]string, error) {
 	c := pageCheck{tree: tree, pages: map[string]*page{}}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -22,7 +22,8 @@ func CheckPages(tree fs.FS) ([]string, error) {
 			return err
 		}
 		if entry.IsDir() {
-			if base := entry.Name(); base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && base != "." {
+			if base := entry.Name(); base == "testdata" || base == "node_modules" ||
+				strings.HasPrefix(base, ".") && base != "." {
 				return fs.SkipDir
 			}
 			return nil
@@ -162,7 +163,9 @@ func (c *pageCheck) checkComment(name string, comment *ast.CommentGroup) error {
 		case p == nil:
 			c.problems = append(c.problems, fmt.Sprintf("%s: a comment names %s, which is not there", name, found[1]))
 		case found[2] != "" && !p.sections[found[2]]:
-			c.problems = append(c.problems, fmt.Sprintf("%s: a comment names a section %q, which %s has not", name, found[2], found[1]))
+			c.problems = append(c.problems, fmt.Sprintf(
+				"%s: a comment names a section %q, which %s has not", name, found[2], found[1],
+			))
 		}
 	}
 	return nil

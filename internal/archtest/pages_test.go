@@ -29,15 +29,22 @@ func TestBrokenReferencesAreFound(t *testing.T) {
 		{"a page from a folder", "docs/a.md", "see [it](docs/other.md)", "there is no docs/other.md"},
 		{"a page in a comment", "a.go", "// F is docs/none.md's.\npackage a", "docs/none.md, which is not there"},
 		{"a section in a comment", "a.go", "package a\n\n// See docs/other.md,\n// \"None\".\n", `"None"`},
-		{"a page that is there", "a.md", "[a](docs/other.md) [b](docs/other.md#a-section-and-more) [c](docs/other.md#twice-1) [d](https://x/y#z)", ""},
+		{
+			"a page that is there", "a.md",
+			"[a](docs/other.md) [b](docs/other.md#a-section-and-more) [c](docs/other.md#twice-1) [d](https://x/y#z)", "",
+		},
 		{"code", "a.md", "`[a](none.md)`\n\n```\n[a](none.md)\n```\n", ""},
-		{"comments that lead somewhere", "a.go", "package a\n\n// See docs/other.md, \"A section, and more\", and docs/other.md, \"A term\".\n", ""},
+		{
+			"comments that lead somewhere", "a.go",
+			"package a\n\n// See docs/other.md, \"A section, and more\", and docs/other.md, \"A term\".\n", "",
+		},
 	} {
 		problems, err := CheckPages(fstest.MapFS{tc.file: {Data: []byte(tc.content)}, "docs/other.md": {Data: []byte(other)}})
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		if tc.want == "" && len(problems) > 0 || tc.want != "" && (len(problems) != 1 || !strings.Contains(problems[0], tc.want)) {
+		if tc.want == "" && len(problems) > 0 ||
+			tc.want != "" && (len(problems) != 1 || !strings.Contains(problems[0], tc.want)) {
 			t.Errorf("%s: got %q, want %q", tc.name, problems, tc.want)
 		}
 	}
@@ -60,7 +67,8 @@ func TestRationaleListsItsQuestions(t *testing.T) {
 		}
 		for _, h := range heading.FindAllStringSubmatch(string(content), -1) {
 			isQuestion := strings.HasPrefix(h[0], "### ")
-			if entry := "](docs/rationale/" + entry.Name() + "#" + anchorOf(h[1]) + ")"; isQuestion && !strings.Contains(string(index), entry) {
+			if entry := "](docs/rationale/" + entry.Name() + "#" + anchorOf(h[1]) + ")"; isQuestion &&
+				!strings.Contains(string(index), entry) {
 				t.Errorf("RATIONALE.md has no link %q", entry)
 			}
 		}

@@ -19,7 +19,7 @@ var rows = map[string][]string{
 	"types":   {"codec", "crypto/bech32m", "crypto/bip340"},
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
-	"abi":     {"types"},
+	"abi":     {"types", "codec"},
 	"proof":   {"types", "internal/protocol/blockproof"},
 
 	// The parts of crypto that know no secrets.
@@ -27,11 +27,16 @@ var rows = map[string][]string{
 	"crypto/bech32m": {},
 	"crypto/foreign": {},
 
+	// Makes view calls again on what is proven of the state: with an engine, which the verifier of blocks does without.
+	"proof/view": {"api", "types", "internal/engine/wasm", "internal/protocol/..."},
+
 	// The verifier for JavaScript.
 	"proof/wasm": {"proof"},
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
 	"client/nep20":        {"abi", "types"},
+	"client/sender":       {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
+	"client/bind":         {"abi", "api", "client", "codec", "types"},
 	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm", "internal/protocol/..."},
 
 	// Inside crypto: vector code.
@@ -56,7 +61,7 @@ var rows = map[string][]string{
 	"internal/protocol/state":              {"types", "codec"},
 	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
 	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
-	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier", "internal/protocol/tree"},
+	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier", "internal/protocol/params", "internal/protocol/tree"},
 	"internal/protocol/exec":               {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
@@ -68,15 +73,16 @@ var rows = map[string][]string{
 
 	// What runs.
 	"internal/engine/flat":            {"types", "internal/engine/parallel"},
-	"internal/engine/cluster":         {"types", "codec"},
+	"internal/engine/cluster":         {"types", "codec", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv", "internal/storage/raftlog"},
+	"internal/engine/cluster/link":    {"types", "codec", "internal/engine/cluster"},
 	"internal/engine/ledger":          {"types", "internal/engine/flat", "internal/engine/parallel", "internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/mempool":         {"types", "crypto/bip340", "internal/engine/ledger", "internal/engine/mempool/journal", "internal/protocol/...", "internal/storage/chain"},
+	"internal/engine/mempool":         {"types", "crypto/bip340", "internal/engine/ledger", "internal/engine/mempool/journal", "internal/engine/parallel", "internal/protocol/...", "internal/storage/chain"},
 	"internal/engine/mempool/journal": {},
 	"internal/engine/aside":           {"types", "internal/engine/mempool/journal", "internal/protocol/vm"},
 	"internal/engine/parallel":        {},
 	"internal/engine/pause":           {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
-	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain"},
+	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
 	"internal/engine/snapshot":        {"types", "codec", "internal/engine/ledger", "internal/engine/pause", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/aside", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock"},
 
@@ -90,43 +96,50 @@ var rows = map[string][]string{
 	"internal/server/push":      {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
 	"internal/server/rpc":       {"internal/build", "internal/server/request", "abi", "api", "jsonrpc", "types", "codec", "internal/engine/...", "internal/storage/chain", "internal/protocol/..."},
 	"internal/server/admin":     {},
+	"internal/server/members":   {},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
+	"internal/server/sources":   {"api", "internal/contractbuild"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/explorer":  {},
 	"internal/server/front":     {"internal/server/request"},
 	"internal/server/telemetry": {"internal/build"},
 
 	// The wiring and the commands.
-	"internal/build":        {},
-	"internal/config":       {},
-	"internal/machine":      {"crypto/bip340", "internal/proof/poseidon"},
-	"internal/datadir":      {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine", "internal/protocol/...", "internal/storage/...", "internal/upstream"},
-	"internal/node":         {"..."},
-	"internal/bench":        {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
-	"internal/cli":          {"internal/build", "abi", "proof", "contracts", "client", "client/nep20", "api", "types", "crypto", "wallet", "internal/config", "internal/bench", "internal/cli/..."},
-	"internal/cli/argument": {"api", "types", "crypto", "internal/cli/keystore"},
-	"internal/cli/keystore": {"types", "crypto", "wallet"},
-	"internal/cli/output":   {"jsonrpc"},
-	"internal/cli/terminal": {},
-	"cmd/cairn":             {"internal/build", "internal/datadir", "internal/machine", "internal/node", "internal/engine/parallel", "internal/engine/proving", "internal/server/explorer", "internal/server/front", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"internal/build":         {},
+	"internal/contractbuild": {"contracts", "types", "internal/protocol/..."},
+	"internal/bindings":      {"abi"},
+	"internal/config":        {},
+	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
+	"internal/datadir":       {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine", "internal/protocol/...", "internal/storage/...", "internal/upstream"},
+	"internal/node":          {"..."},
+	"internal/loadgen":       {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
+	"internal/cli":           {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof", "contracts", "client", "client/nep20", "client/sender", "api", "types", "crypto", "wallet", "internal/config", "internal/loadgen", "internal/server/sources", "internal/cli/..."},
+	"internal/cli/argument":  {"api", "types", "crypto", "crypto/bech32m", "internal/cli/keystore"},
+	"internal/cli/keystore":  {"types", "crypto", "wallet"},
+	"internal/cli/output":    {"jsonrpc"},
+	"internal/cli/terminal":  {},
+	"cmd/cairn":              {"internal/build", "internal/datadir", "internal/machine", "internal/node", "internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/server/explorer", "internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Makes the files of a release; a module of its own.
 	"tools/release": {},
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
-	"bench/gas":      {"types", "internal/engine/wasm", "internal/protocol/...", "internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
-	"bench/hunt":     {"internal/testkit/hunt"},
+	"bench/gas":      {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...", "internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
+	"bench/hunt":     {"internal/protocol/params", "internal/testkit/hunt"},
 	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
-	"bench/proving":  {"client", "internal/bench", "internal/testkit/program", "types"},
-	"bench/soak":     {"client", "types", "internal/bench", "internal/testkit/program"},
-	"bench/peers":    {"client", "internal/bench", "internal/testkit/program"},
-	"bench/replica":  {"client", "types", "internal/bench", "internal/testkit/program"},
+	"bench/proving":  {"client", "internal/loadgen", "internal/testkit/program", "types"},
+	"bench/soak":     {"client", "types", "internal/loadgen", "internal/testkit/program"},
+	"bench/outage":   {"api", "client", "crypto", "types", "internal/server/members", "internal/testkit/program"},
+	"bench/siege":    {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
+	"bench/peers":    {"client", "internal/loadgen", "internal/testkit/program"},
+	"bench/replica":  {"client", "types", "internal/loadgen", "internal/testkit/program"},
 	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 
 	"deploy":         {}, // files for operators; its test runs a node
-	"deploy/provoke": {"api", "client", "crypto", "types", "internal/bench", "internal/testkit/program"},
+	"deploy/balance": {"api", "client", "crypto", "types", "internal/testkit/program"},
+	"deploy/provoke": {"api", "client", "crypto", "types", "internal/loadgen", "internal/testkit/program"},
 
 	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
@@ -135,25 +148,29 @@ var rows = map[string][]string{
 	// Writes the methods and types of the TypeScript SDK from the OpenRPC document.
 	"internal/tsgen": {"api"},
 
-	"internal/testkit":               {"..."},
-	"internal/testkit/bip":           {},                                                                                                                                                  // official test vectors of signatures, addresses and wallets
-	"internal/testkit/cputime":       {},                                                                                                                                                  // what benchmarks take of the processor
-	"internal/testkit/hunt":          {"crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"}, // contracts that cost more than they pay
-	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                                                              // proofs a second time, as docs/proofs.md has it
-	"internal/testkit/program":       {"internal/bench"},                                                                                                                                  // runs the real binary
-	"internal/testkit/provenchain":   {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."},                                            // a chain with its proofs
-	"internal/testkit/naivemeter":    {},                                                                                                                                                  // the rule of metering a second time, as docs/protocol.md has it
-	"internal/testkit/wasmgen":       {},                                                                                                                                                  // writes modules for the tests of who checks and who runs them
-	"internal/e2e":                   {"..."},
-	"internal/archtest":              {},
-	"internal/testkit/sim":           {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
+	"internal/testkit":                {"..."},
+	"internal/testkit/bip":            {},                                                                                                                                                  // official test vectors of signatures, addresses and wallets
+	"internal/testkit/cputime":        {},                                                                                                                                                  // what benchmarks take of the processor
+	"internal/testkit/hunt":           {"crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"}, // contracts that cost more than they pay
+	"internal/testkit/plainverifier":  {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                                                              // proofs a second time, as docs/proofs.md has it
+	"internal/testkit/program":        {"internal/loadgen"},                                                                                                                                // runs the real binary
+	"internal/testkit/provenchain":    {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."},                                            // a chain with its proofs
+	"internal/testkit/naivemeter":     {},                                                                                                                                                  // the rule of metering a second time, as docs/protocol.md has it
+	"internal/testkit/wasmgen":        {},                                                                                                                                                  // writes modules for the tests of who checks and who runs them
+	"internal/e2e":                    {"..."},
+	"internal/archtest":               {},
+	"internal/testkit/clustersim":     {"crypto", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
+	"internal/testkit/bindings/typed": {"abi", "api", "client/bind", "codec", "types"},
+	"internal/testkit/bindings/nep20": {"api", "client/bind", "codec", "types"},
+	"internal/testkit/sim":            {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
 }
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
 	"internal/storage/chain":       {"crypto"},
+	"client/sender":                {"crypto", "jsonrpc"},
 	"internal/cli":                 {"jsonrpc"},
-	"internal/bench":               {"jsonrpc"},
+	"internal/loadgen":             {"jsonrpc"},
 	"crypto":                       {"crypto/bech32m", "internal/testkit/bip"},
 	"crypto/bip340":                {"internal/testkit/bip"},
 	"crypto/bech32m":               {"internal/testkit/bip"},
@@ -164,9 +181,9 @@ var testRows = map[string][]string{
 	"internal/protocol/exec":       {"crypto", "internal/testkit/wasmgen"},
 	"client/contracttest":          {"internal/testkit/wasmgen"},
 	"internal/cli/argument":        {"wallet"},
-	"contracts/rust":               {"client/contracttest", "types"},
+	"contracts/rust":               {"abi", "client/contracttest", "types"},
 	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy":                       {"api", "internal/datadir", "internal/node", "types"},
+	"deploy":                       {"api", "crypto", "internal/datadir", "internal/node", "types"},
 	"internal/engine/cluster":      {"crypto"},
 	"internal/engine/flat":         {"internal/testkit/cputime"},
 	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
@@ -179,9 +196,11 @@ var testRows = map[string][]string{
 	"proof/wasm":                   {"internal/testkit/provenchain"},
 	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
-	"internal/server/rpc":          {"crypto", "internal/proof/poseidon", "internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv"}, // the other end of a subscription
+	"internal/server/push":         {"internal/protocol/exec"},
+	"internal/server/rpc":          {"crypto", "internal/proof/poseidon", "internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv", "proof/view"}, // the other ends of a subscription and of a proof
 	"internal/server/telemetry":    {"api", "internal/datadir", "internal/node"},
 	"internal/server/snapshots":    {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params", "internal/storage/...", "internal/upstream"},
+	"internal/server/sources":      {"client"},
 	"internal/server/provers":      {"crypto", "internal/engine/ledger", "internal/protocol/params", "internal/storage/..."},
 	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},
 	"internal/datadir":             {"internal/node"}, // a chain to do things with
@@ -218,8 +237,12 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 var sharedModules = map[string][]string{
 	"github.com/coder/websocket": {"client", "internal/server/push"},           // the two ends
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
-	"github.com/spf13/cobra":     {"cmd/cairn", "internal/cli/..."},
-	"github.com/spf13/pflag":     {"internal/cli/...", "internal/config"},
+	// The log of a cluster, what keeps it, and what carries and simulates its messages.
+	"go.etcd.io/raft/v3":               {"internal/engine/cluster", "internal/storage/raftlog"},
+	"go.etcd.io/raft/v3/raftpb":        {"internal/engine/cluster/...", "internal/node", "internal/storage/raftlog", "internal/testkit/clustersim"},
+	"google.golang.org/protobuf/proto": {"internal/engine/cluster/...", "internal/storage/raftlog", "internal/testkit/clustersim"},
+	"github.com/spf13/cobra":           {"cmd/cairn", "internal/cli/..."},
+	"github.com/spf13/pflag":           {"internal/cli/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
 	// Scalars of secrets, points that are recovered.

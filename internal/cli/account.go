@@ -18,15 +18,17 @@ type accountView struct {
 	Balance      api.Quantity      `json:"balance"`
 	Nonce        api.Quantity      `json:"nonce"`
 	PendingNonce api.Quantity      `json:"pendingNonce"` // executable transactions in the mempool counted
+	Payments     []api.Payment     `json:"payments"`     // newest first
 	Transactions []api.Transaction `json:"transactions"` // newest first
 }
 
 func (a *app) newAccount() *cobra.Command {
-	var limit uint64
+	var limit, payments uint64
 	command := a.completeNames(a.lookUp(&cobra.Command{
 		Use:   "account ACCOUNT",
-		Short: "Show an account: balance, nonce and latest transactions",
+		Short: "Show an account: balance, nonce, latest payments and transactions",
 		Example: `  cairn account alice
+  cairn account alice --payments 100 --transactions 0
   cairn account dev0 --transactions 50 --json`,
 		Args: exactly("ACCOUNT"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -46,8 +48,18 @@ func (a *app) newAccount() *cobra.Command {
 			return err
 		}
 		view.Address = chain.Network.Address(account.ID)
-		return s.Result(view, view.people)
+		if view.Payments, err = s.paymentsOf(ctx, account.ID, payments); err != nil {
+			return err
+		}
+		return s.Result(view, func(t *output.Text) {
+			view.people(t)
+			if len(view.Payments) > 0 {
+				t.Line("")
+				paymentTable(t, view.Payments, account.ID, s.naming(chain.Network))
+			}
+		})
 	}))
+	command.Flags().Uint64Var(&payments, "payments", 10, "how many payments to list, at most 1000")
 	command.Flags().Uint64Var(&limit, "transactions", 10, "how many transactions to list, at most 1000")
 	return command
 }
@@ -59,7 +71,9 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 	var batch client.Batch
 	balance := client.Add(&batch, api.GetBalance, api.GetBalanceParams{Account: name})
 	nonce := client.Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{Account: name})
-	pending := client.Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{Account: name, Block: api.Pending()})
+	pending := client.Add(&batch, api.GetTransactionCount, api.GetTransactionCountParams{
+		Account: name, Block: api.Pending(),
+	})
 	err := batch.Send(ctx, s.client)
 	if err != nil {
 		return view, err

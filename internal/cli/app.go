@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
@@ -52,6 +53,9 @@ type settings struct {
 	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 on a development chain"`
 }
 
+// DefaultAdminAddr is where a node's admin address is unless it is told otherwise.
+const DefaultAdminAddr = "127.0.0.1:8778"
+
 // The settings that most commands take as flags.
 var (
 	nodeSettings   = []string{"rpc-url", "api-key-file", "ca-file", "timeout"}
@@ -77,7 +81,7 @@ type app struct {
 
 func newApp(build Build) *app {
 	return &app{build: build, environ: os.Environ, settings: settings{
-		RPCURL: "http://127.0.0.1:8777", Timeout: 2 * time.Minute, Network: string(types.Regtest),
+		RPCURL: defaultRPCURL, Timeout: 2 * time.Minute, Network: string(types.Regtest),
 	}}
 }
 
@@ -85,6 +89,7 @@ func newApp(build Build) *app {
 type session struct {
 	*output.Printer
 	settings settings
+	home     string
 	store    *keystore.Store
 	client   *client.Client
 	tls      *tls.Config // of the node; nil is the system's
@@ -120,7 +125,9 @@ func (a *app) register(command *cobra.Command, settings []string) {
 
 // lookUp makes a command that only asks the node.
 func (a *app) lookUp(command *cobra.Command, run action) *cobra.Command {
-	return a.define(command, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+	return a.define(command, nodeSettings, func(
+		ctx context.Context, s *session, command *cobra.Command, args []string,
+	) error {
 		ctx, cancel := s.patience(ctx)
 		defer cancel()
 		return run(ctx, s, command, args)
@@ -141,7 +148,11 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := config.Sources{Flags: command.Flags(), Env: EnvPrefix, Environ: a.environ, File: file}
+	sources := a.sources(command)
+	sources.File = file
+	if a.settings.RPCURL == defaultRPCURL {
+		a.settings.RPCURL = devNodeURL(a.environ()) // under all that is set
+	}
 	if err := config.Load(&a.settings, sources); err != nil {
 		return nil, err
 	}
@@ -170,8 +181,8 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 		return nil, fmt.Errorf("the node's URL: %w", err)
 	}
 	s := &session{
-		Printer: PrinterOf(command), settings: a.settings, store: a.open(home), client: node, tls: roots, asker: a.asker,
-		terminal: terminal.Is(command.ErrOrStderr()),
+		Printer: PrinterOf(command), settings: a.settings, home: home, store: a.open(home), client: node, tls: roots,
+		asker: a.asker, terminal: terminal.Is(command.ErrOrStderr()),
 	}
 	if s.asker == nil {
 		s.asker = terminal.New(command.InOrStdin(), command.ErrOrStderr())
@@ -203,8 +214,8 @@ func readRoots(path string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// Keystore opens the keystore of a home directory, or of the default one where home is empty, for the commands that come
-// from elsewhere.
+// Keystore opens the keystore of a home directory, or of the default one where home is empty, for the commands that
+// come from elsewhere.
 func Keystore(home string) (_ *keystore.Store, err error) {
 	if home == "" {
 		if home, err = defaultHome(os.Environ()); err != nil {
@@ -223,10 +234,28 @@ func (a *app) open(home string) *keystore.Store {
 	return store
 }
 
+// sources are where a command's settings come from beside a file.
+func (a *app) sources(command *cobra.Command) config.Sources {
+	return config.Sources{Flags: command.Flags(), Env: EnvPrefix, Environ: a.environ, Known: SettingNames(command)}
+}
+
+// SettingNames are the settings of all commands of the program that a command is of.
+func SettingNames(command *cobra.Command) []string {
+	names := []string{}
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		names = append(names, config.Names(c.Flags())...)
+		for _, child := range c.Commands() {
+			visit(child)
+		}
+	}
+	visit(command.Root())
+	return names
+}
+
 // locate finds the home directory and the settings file, "" where there is none.
 func (a *app) locate(command *cobra.Command) (home, file string, err error) {
-	sources := config.Sources{Flags: command.Flags(), Env: EnvPrefix, Environ: a.environ}
-	if err := config.Load(&a.location, sources); err != nil {
+	if err := config.Load(&a.location, a.sources(command)); err != nil {
 		return "", "", err
 	}
 	if home = a.location.Home; home == "" {
@@ -269,12 +298,17 @@ func (e explained) Unwrap() error { return e.cause }
 
 // explain says in one sentence what went wrong on the way to the node. What the node answered speaks for itself.
 func (s *session) explain(ctx context.Context, err error) error {
+	var done explained
 	var answer *client.Error
 	var status *client.StatusError
 	var transport *url.Error
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &done):
+		return err
+	case errors.Is(err, api.ErrCannotPay):
+		return inCoins(err)
 	case errors.As(err, &answer):
 		return err
 	case ctx.Err() != nil:
@@ -284,9 +318,24 @@ func (s *session) explain(ctx context.Context, err error) error {
 	case errors.Is(err, client.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded):
 		return explained{fmt.Sprintf("the node at %s did not answer within %s", s.settings.RPCURL, s.settings.Timeout), err}
 	case errors.Is(err, client.ErrUnreachable) && errors.As(err, &transport):
-		return explained{fmt.Sprintf("no node can be reached at %s: %s%s", s.settings.RPCURL, transport.Err, transportHint(transport.Err)), err}
+		return explained{
+			fmt.Sprintf("no node can be reached at %s: %s%s", s.settings.RPCURL, transport.Err, transportHint(transport.Err)),
+			err,
+		}
 	}
 	return err
+}
+
+// inCoins says in coins what the sender of a transaction has, and what it may cost.
+func inCoins(err error) error {
+	var refusal *client.Error
+	balance, needed, known := client.Shortfall(err)
+	if !known || !errors.As(err, &refusal) {
+		return err
+	}
+	said := *refusal
+	said.Message = fmt.Sprintf("the sender has %s, and the transaction may cost %s", coins(balance), coins(needed))
+	return explained{said.Message, &said}
 }
 
 // transportHint says what is probably wrong with the URL or the settings where a connection does not come to an answer.
@@ -306,7 +355,7 @@ func transportHint(err error) string {
 // chain asks the node which chain it is on.
 func (s *session) chain(ctx context.Context) (argument.Chain, error) {
 	info, err := s.client.NodeInfo(ctx)
-	return argument.Chain{ID: info.ChainID, Network: info.Network}, err
+	return argument.Chain{ID: info.ChainID, Network: info.Network, Genesis: info.GenesisHash}, err
 }
 
 // account reads an account argument; one that is unknown is wrong usage.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/bench"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 )
 
 // benchmark are the flags of cairn bench.
@@ -18,7 +18,7 @@ type benchmark struct {
 	connections, batch, senders, perSender int
 	rate                                   float64
 	duration, settle                       time.Duration
-	audience                               bench.Audience
+	audience                               loadgen.Audience
 	metricsURL                             string
 }
 
@@ -50,9 +50,15 @@ its metrics tell, or the run has ended.`,
 		Args: exactly(),
 	}, senderSettings, flags.run)
 	f := command.Flags()
-	f.StringVar(&flags.load, "load", string(bench.Transfers), "transfers, reads (of balances), mixed (9 reads for each transfer), tokens (transfers of a token), views (view calls of its balances) or subscribers (transfers while others listen)")
+	f.StringVar(
+		&flags.load,
+		"load",
+		string(loadgen.Transfers),
+		"transfers, reads (of balances), mixed (9 reads for each transfer), tokens (transfers of a token), views (view "+
+			"calls of its balances) or subscribers (transfers while others listen)",
+	)
 	var loads []string
-	for _, load := range bench.Loads() {
+	for _, load := range loadgen.Loads() {
 		loads = append(loads, string(load))
 	}
 	CompleteChoice(command, "load", loads...)
@@ -65,16 +71,26 @@ its metrics tell, or the run has ended.`,
 	f.DurationVar(&flags.settle, "settle", time.Minute, "the longest to wait after that until transfers are in a block")
 	f.IntVar(&flags.audience.Subscribers, "subscribers", 1000, "connections that follow new blocks")
 	f.IntVar(&flags.audience.Stalled, "stalled", 0, "of them, those that stop reading")
-	f.IntVar(&flags.audience.Pending, "pending", 0, "of them, those that follow pending transactions too; the ones that stop reading come first")
-	f.StringVar(&flags.metricsURL, "metrics-url", "", "URL of the node's metrics, to report its memory, goroutines and blocks beside subscribers")
+	f.IntVar(
+		&flags.audience.Pending,
+		"pending",
+		0,
+		"of them, those that follow pending transactions too; the ones that stop reading come first",
+	)
+	f.StringVar(
+		&flags.metricsURL,
+		"metrics-url",
+		"",
+		"URL of the node's metrics, to report its memory, goroutines and blocks beside subscribers",
+	)
 	return command
 }
 
 // defaultReadTime is how long reads go on where no duration is given.
 const defaultReadTime = 10 * time.Second
 
-func (f *benchmark) plan() bench.Plan {
-	return bench.Plan{Load: bench.Load(f.load), Connections: f.connections, Senders: f.senders, PerSender: f.perSender}
+func (f *benchmark) plan() loadgen.Plan {
+	return loadgen.Plan{Load: loadgen.Load(f.load), Connections: f.connections, Senders: f.senders, PerSender: f.perSender}
 }
 
 func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
@@ -85,7 +101,7 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 	if f.batch < 1 || f.rate < 0 || f.duration < 0 || f.settle < 0 {
 		return output.Usage(fmt.Errorf("--batch is at least 1, and --rate, --duration and --settle are not below 0"))
 	}
-	if plan.Load == bench.Subscribers {
+	if plan.Load == loadgen.Subscribers {
 		if err := f.audience.Check(); err != nil {
 			return output.Usage(err)
 		}
@@ -95,12 +111,12 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 		return err
 	}
 	progress, stop := s.Bar(s.terminal, "signing")
-	queues, err := bench.Prepare(ctx, target, plan, progress)
+	queues, err := loadgen.Prepare(ctx, target, plan, progress)
 	stop()
 	if err != nil {
 		return err
 	}
-	options := bench.Options{
+	options := loadgen.Options{
 		URL: s.settings.RPCURL, Batch: f.batch, Rate: f.rate, Duration: f.duration, Settle: f.settle,
 		TLS: s.tls, Audience: f.audience, MetricsURL: f.metricsURL,
 	}
@@ -113,8 +129,8 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 		}
 	}
 	describe, stop := s.Live(s.terminal)
-	options.Progress = func(p bench.Progress) { describe(progressLine(p)) }
-	report, err := bench.Run(ctx, target, plan, queues, options)
+	options.Progress = func(p loadgen.Progress) { describe(progressLine(p)) }
+	report, err := loadgen.Run(ctx, target, plan, queues, options)
 	stop()
 	if err != nil {
 		return err
@@ -123,7 +139,7 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 }
 
 // target readies the senders; who pays for them is --from where it is given.
-func (f *benchmark) target(ctx context.Context, s *session, plan bench.Plan) (bench.Target, error) {
+func (f *benchmark) target(ctx context.Context, s *session, plan loadgen.Plan) (loadgen.Target, error) {
 	var treasury *crypto.PrivateKey
 	if s.settings.From != "" {
 		from, err := s.sender(false)
@@ -141,18 +157,18 @@ func (f *benchmark) target(ctx context.Context, s *session, plan bench.Plan) (be
 	}
 	preparing, cancel := s.patience(ctx)
 	defer cancel()
-	return bench.PrepareCairn(preparing, s.client, plan, treasury, func(text string) { s.Note("%s", text) })
+	return loadgen.PrepareCairn(preparing, s.client, plan, treasury, func(text string) { s.Note("%s", text) })
 }
 
 // progressLine says how far a run is.
-func progressLine(p bench.Progress) string {
+func progressLine(p loadgen.Progress) string {
 	if p.Settling {
 		return fmt.Sprintf("all sent, %d transfers in blocks", p.Included)
 	}
 	return fmt.Sprintf("%d calls, %.0f a second, %d errors", p.Done, float64(p.Done)/p.Elapsed.Seconds(), p.Failed)
 }
 
-func printReport(t *output.Text, r bench.Report) {
+func printReport(t *output.Text, r loadgen.Report) {
 	loop := "closed loop"
 	if r.OfferedRate > 0 {
 		loop = fmt.Sprintf("open loop, %.0f calls a second", r.OfferedRate)
@@ -196,15 +212,25 @@ func printReport(t *output.Text, r bench.Report) {
 	t.Table([]string{"ERROR", "TIMES", "FOR EXAMPLE"}, rows)
 }
 
-func audienceFields(a *bench.AudienceReport) []output.Field {
+func audienceFields(a *loadgen.AudienceReport) []output.Field {
 	fields := []output.Field{
-		{Name: "Subscribers", Value: fmt.Sprintf("%d of %d blocks: %d missed, %d repeated, %d connections lost", a.Subscribers, a.Blocks, a.Missed, a.Repeated, countAll(a.Lost))},
+		{Name: "Subscribers", Value: fmt.Sprintf(
+			"%d of %d blocks: %d missed, %d repeated, %d connections lost",
+			a.Subscribers,
+			a.Blocks,
+			a.Missed,
+			a.Repeated,
+			countAll(a.Lost),
+		)},
 		{Name: "Notifications", Value: fmt.Sprintf("%d, %.1f MiB", a.Notifications, float64(a.Bytes)/(1<<20))},
 		{Name: "Delay of a block", Value: percentilesLine(a.Delay)},
 	}
 	if p := a.Pending; p != nil {
 		fields = append(fields,
-			output.Field{Name: "Of pending transactions", Value: fmt.Sprintf("%d subscribers: %d missed, %d repeated", p.Subscribers, p.Missed, p.Repeated)},
+			output.Field{
+				Name:  "Of pending transactions",
+				Value: fmt.Sprintf("%d subscribers: %d missed, %d repeated", p.Subscribers, p.Missed, p.Repeated),
+			},
 			output.Field{Name: "Delay of a transaction", Value: percentilesLine(p.Delay)})
 	}
 	if s := a.Stalled; s != nil {
@@ -216,19 +242,25 @@ func audienceFields(a *bench.AudienceReport) []output.Field {
 	}
 	if n := a.Node; n != nil {
 		fields = append(fields,
-			output.Field{Name: "Node's resources", Value: fmt.Sprintf("%.0f MiB, %.0f goroutines, %.1f s of processor time", n.MemoryMiB, n.Goroutines, n.CPUSeconds)},
-			output.Field{Name: "Node's blocks", Value: fmt.Sprintf("%.0f, %.1f ms each, begun %.1f ms late", n.Blocks, n.BlockTime, n.BlockLate)})
+			output.Field{
+				Name:  "Node's resources",
+				Value: fmt.Sprintf("%.0f MiB, %.0f goroutines, %.1f s of processor time", n.MemoryMiB, n.Goroutines, n.CPUSeconds),
+			},
+			output.Field{
+				Name:  "Node's blocks",
+				Value: fmt.Sprintf("%.0f, %.1f ms each, begun %.1f ms late", n.Blocks, n.BlockTime, n.BlockLate),
+			})
 	}
 	return fields
 }
 
-func countAll(counts []bench.ErrorCount) (total int64) {
+func countAll(counts []loadgen.ErrorCount) (total int64) {
 	for _, c := range counts {
 		total += c.Count
 	}
 	return total
 }
 
-func percentilesLine(p bench.Percentiles) string {
+func percentilesLine(p loadgen.Percentiles) string {
 	return fmt.Sprintf("p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, most %.2f ms", p.P50, p.P90, p.P99, p.P999, p.Max)
 }

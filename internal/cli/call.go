@@ -66,7 +66,9 @@ from, has the flag --arg-from.`,
 	// Which flags there are is known only once the contract has been asked: the words are parsed when the command runs.
 	command.DisableFlagParsing, command.Args = true, cobra.ArbitraryArgs
 	command.RunE = func(command *cobra.Command, words []string) error { return flags.run(a, command, words) }
-	command.ValidArgsFunction = func(command *cobra.Command, words []string, last string) ([]string, cobra.ShellCompDirective) {
+	command.ValidArgsFunction = func(
+		command *cobra.Command, words []string, last string,
+	) ([]string, cobra.ShellCompDirective) {
 		return a.completeCall(command, words, last), cobra.ShellCompDirectiveNoFileComp
 	}
 	return command
@@ -103,6 +105,9 @@ func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 		args = append(args, "") // no function's name: which ones there are is said below
 	}
 	if err := exactly("CONTRACT", "FUNCTION")(command, args); err != nil {
+		if len(args) > 2 {
+			err = fmt.Errorf("%w: parameters are flags, see cairn call %s %s --help", err, args[0], args[1])
+		}
 		return output.Usage(err)
 	}
 	s, err := a.start(command)
@@ -149,6 +154,7 @@ type target struct {
 	contract types.ContractID
 	chain    argument.Chain
 	function abi.Function
+	abi      abi.ABI
 	declared bool // whether the contract has an ABI
 }
 
@@ -177,9 +183,11 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 		if function == "" {
 			return target{}, output.Usage(fmt.Errorf("which function? The contract has %s", strings.Join(names, ", ")))
 		}
-		return target{}, output.Usage(fmt.Errorf("the contract has no function %q: it has %s", function, strings.Join(names, ", ")))
+		return target{}, output.Usage(fmt.Errorf(
+			"the contract has no function %q: it has %s", function, strings.Join(names, ", "),
+		))
 	}
-	t.function, t.declared = f, true
+	t.function, t.abi, t.declared = f, *declared, true
 	return t, nil
 }
 
@@ -249,9 +257,12 @@ func (f *calling) encode(s *session, t target, given map[string]string) ([]byte,
 		return []byte(f.args), nil
 	}
 	resolve := s.resolver(t.chain)
-	encoded, err := abi.EncodeText(t.function.Args, given, resolve)
+	encoded, err := t.abi.EncodeText(t.function.Args, given, resolve)
 	if f.args != "" {
-		encoded, err = abi.EncodeJSON(t.function.Args, []byte(f.args), resolve)
+		encoded, err = t.abi.EncodeJSON(t.function.Args, []byte(f.args), resolve)
+	}
+	if err == nil {
+		encoded, err = t.abi.Arguments(t.function.Args, encoded)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; the function is %s", err, t.function)
@@ -265,7 +276,7 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 		if f.trace {
 			return output.Usage(errors.New("a view call leaves no trace: only transactions do"))
 		}
-		return s.view(ctx, t.contract, t.function.Name, args)
+		return t.reverted(s.view(ctx, t, args))
 	}
 	value, err := argument.ParseAmount(f.value)
 	if err != nil {
@@ -284,30 +295,30 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 		s.Note("It would fail and was not sent: there is no trace. With --gas-limit it is sent all the same, and traced.")
 	}
 	if receipt == nil || err != nil {
-		return err
+		return t.reverted(err)
 	}
-	return s.called(ctx, *receipt, f.trace)
+	return t.reverted(s.called(ctx, t, *receipt, f.trace))
 }
 
 // view makes a view call and writes its result.
-func (s *session) view(ctx context.Context, contract types.ContractID, function string, args []byte) error {
+func (s *session) view(ctx context.Context, t target, args []byte) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
-	result, err := s.client.View(ctx, contract, function, args, api.Latest())
+	result, err := s.client.View(ctx, t.contract, t.function.Name, args, api.Latest())
 	if err != nil {
 		return err
 	}
-	view := viewedFunction{Contract: contract, Function: function, Result: returned(result), Output: result}
-	return s.Result(view, func(t *output.Text) { t.Line("%s", readable(result)) })
+	view := viewedFunction{Contract: t.contract, Function: t.function.Name, Result: t.result(result), Output: result}
+	return s.Result(view, func(text *output.Text) { text.Line("%s", t.shown(result)) })
 }
 
 // called writes the result of a call that is in a block, with its trace where that is asked for.
-func (s *session) called(ctx context.Context, receipt api.Receipt, traced bool) error {
+func (s *session) called(ctx context.Context, of target, receipt api.Receipt, traced bool) error {
 	included, err := s.include(ctx, receipt)
 	if err != nil {
 		return err
 	}
-	result := calledFunction{includedTransaction: included, Result: returned(receipt.ReturnData)}
+	result := calledFunction{includedTransaction: included, Result: of.result(receipt.ReturnData)}
 	if traced {
 		asking, cancel := s.patience(ctx)
 		defer cancel()
@@ -328,7 +339,7 @@ func (s *session) called(ctx context.Context, receipt api.Receipt, traced bool) 
 	return s.Result(result, func(t *output.Text) {
 		fields := included.fields()
 		if len(receipt.ReturnData) > 0 {
-			fields = append(fields, output.Field{Name: "Result", Value: readable(receipt.ReturnData)})
+			fields = append(fields, output.Field{Name: "Result", Value: of.shown(receipt.ReturnData)})
 		}
 		t.Fields(fields...)
 		s.logTable(t, receipt.Logs)

@@ -32,7 +32,7 @@ func TestSuccess(t *testing.T) {
 	}{
 		{"--version", `"version":"1.2.3"`, "cairn 1.2.3, go"},
 		{"version", `"protocolVersion":1,"scheduleDigest":"0x`, "\nprotocol version 1, gas schedule 0x00"},
-		{"--help", `"help":"A blockchain node`, "Available Commands:"},
+		{"--help", `"help":"A blockchain node`, "Keys and coins:"},
 		{"help send", `"help":"Send coins`, "Usage:\n  cairn send TO AMOUNT [flags]"},
 		{"keys list --help", `"help":"List keys`, "Usage:"},
 		{"completion bash", `"script":"# bash completion`, "# bash completion"},
@@ -40,9 +40,17 @@ func TestSuccess(t *testing.T) {
 		{"completion fish", `"script":"# fish completion`, "# fish completion"},
 		{"keys list", `[{"name":"alice","kind":"key","account":"0xf9308a01`, "alice  key   regtest  bcrt1p"},
 		{"keys show alice", `"name":"alice"`, "Network  regtest"},
-		{"keys export alice --yes --password-file $HOME/password.txt", `"privateKey":"` + strings.Repeat("0", 63) + `3"`, strings.Repeat("0", 63) + "3\n"},
+		{
+			"keys export alice --yes --password-file $HOME/password.txt", `"privateKey":"` + strings.Repeat("0", 63) + `3"`,
+			strings.Repeat("0", 63) + "3\n",
+		},
 		{"account dev0", `"balance":"0x3b9aca00","nonce":"0x3","pendingNonce":"0x4"`, "Balance     10 coins"},
 		{"account alice --transactions 0", `"transactions":[]`, "Next nonce  4"},
+		{
+			"account alice --payments 1", `"payments":[{"cursor":""`,
+			"TIME                  PAYMENT  AMOUNT     COUNTERPARTY",
+		},
+		{"account alice --payments 2", `"kind":"contract"`, "1970-01-01T00:00:00Z  self     1.5 coins  alice"},
 		{"tx " + hash("01"), `"status":"pending"`, "Status        pending"},
 		{"tx " + hash("02"), `"receipt":{"transactionHash":"0x02`, "Error         reverted"},
 		{"block", `"height":17`, "Height        17"},
@@ -57,17 +65,23 @@ func TestSuccess(t *testing.T) {
 		{"contract show " + gold, `"abi":{"functions":[{"name":"init"`, "Code      900 bytes, SHA-256 0x"},
 		{"contract show " + bare, `"abi":null`, "The code carries no ABI"},
 		{"events", `"event_name":"Transfer"`, `    5  Transfer  0xc0`},
-		{"events --contract " + gold + " --event Transfer --from-block 2 --to-block 9 --after seen --limit 1", `"cursor":"next"`, "There may be more: --after next"},
+		{
+			"events --contract " + gold + " --event Transfer --from-block 2 --to-block 9 --after seen --limit 1",
+			`"cursor":"next"`, "There may be more: --after next",
+		},
 		{"token balance " + gold + " alice", `"balance":"0x3039"`, "123.45 GLD\n"},
 		{"token allowance " + gold + " alice dev1", `"allowance":"0x96"`, "1.5 GLD\n"},
 		{"token holders " + gold + " --limit 1", `"balance":"0x1f4"`, "5 GLD"},
+		{"rpc svc_blockNumber", `"result":"0x11"`, `"0x11"` + "\n"},
 		{"token transfer " + gold + " dev1 1.5 --from dev0", `"status":"0x1"`, "New balance  10 coins"},
 		{"call " + gold + " balanceOf --address alice", `"result":{"function":"balanceOf"`, `{"function":"balanceOf"`},
-		{"call " + gold + " transfer --to alice --amount 5 --from dev0 --dry-run", `"function":"transfer","args":"{`, "Function       transfer"},
+		{
+			"call " + gold + " transfer --to alice --amount 5 --from dev0 --dry-run", `"function":"transfer","args":"{`,
+			"Function       transfer",
+		},
 		{"call " + gold + " transfer --help", `"help":"transfer(to account, amount u64) bool`, "--amount u64"},
 		{"tx trace " + hash("02"), `"truncated":true`, "success, 90000 gas"},
 		{"deploy $HOME/bare.wasm --from dev0 --dry-run", `"type":"deploy","from"`, "Contract       0x"},
-		{"rpc svc_blockNumber", `"result":"0x11"`, `"0x11"` + "\n"},
 		{"rpc svc_getBlockByNumber latest true", `"height":17`, `  "height": 17,`},
 		{"rpc svc_getTransactionByHash " + hash("00"), `"result":null`, "null\n"},
 		{"send dev1 1.5 --from dev0", `"status":"0x1"`, "New balance  10 coins"},
@@ -75,7 +89,10 @@ func TestSuccess(t *testing.T) {
 		{"send dev1 1.5 --from dev0 --dry-run", `"maxCost":"0x8f78c28"`, "Costs at most  1.50441 coins"},
 		{"send dev1 1 --from alice --password-file $HOME/password.txt", `"fee":"0x35b60"`, "Fee          0.0022 coins"},
 		{"configure --protocol-key $HOME/protocol.key --gas-limit 60000000", `"status":"0x1"`, "Status       success"},
-		{"configure --protocol-key $HOME/protocol.key --target-bps 4000 --dry-run", `"type":"configure"`, "New target             4000 bps"},
+		{
+			"configure --protocol-key $HOME/protocol.key --target-bps 4000 --dry-run", `"type":"configure"`,
+			"New target             4000 bps",
+		},
 	}
 	desk := newDesk(t, node)
 	desk.write(t, "protocol.key", strings.Repeat("1", 64)+"\n")
@@ -110,30 +127,50 @@ func TestWrongUsage(t *testing.T) {
 		"send", "send dev1", "send dev1 1 2 --from dev0", "send dev1 1", "send dev1 1 --from dev0 --nope",
 		"send dev1 1x --from dev0", "send dev1 0.000000001 --from dev0", "send dev1 -- -1 --from dev0",
 		"send nobody 1 --from dev0", "send dev1 1 --from nobody", "send " + testnet + " 1 --from dev0",
-		"send dev1 1 --from " + hash("01"), "send dev1 1 --from dev0 --nonce x", "send dev1 1 --from dev0 --no-wait --dry-run",
-		"send dev1 1 --from alice", "send dev1 1 --from alice --password-file $HOME/none", "send dev1 1 --from alice --password-file $HOME/empty",
+		"send dev1 1 --from " +
+			hash("01"), "send dev1 1 --from dev0 --nonce x", "send dev1 1 --from dev0 --no-wait --dry-run",
+		"send dev1 1 --from alice", "send dev1 1 --from alice --password-file $HOME/none",
+		"send dev1 1 --from alice --password-file $HOME/empty",
 		"account", "account nobody", "account dev10", "account " + testnet, "tx", "tx 0x12", "block x", "block 1 2", "rpc",
-		"configure", "configure --protocol-key $HOME/none --gas-limit 5", "configure --protocol-key $HOME/password.txt --gas-limit 5",
+		"configure", "configure --protocol-key $HOME/none --gas-limit 5",
+		"configure --protocol-key $HOME/password.txt --gas-limit 5",
 		"configure --protocol-key $HOME/protocol.key", "configure --protocol-key $HOME/protocol.key --gas-limit 50000000",
-		"configure --protocol-key $HOME/protocol.key --producer nobody", "configure --protocol-key $HOME/protocol.key --fee-recipient " + testnet,
+		"configure --protocol-key $HOME/protocol.key --producer nobody",
+		"configure --protocol-key $HOME/protocol.key --fee-recipient " + testnet,
 		"keys new", "keys new Bad --password-file $HOME/password.txt", "keys new dev3 --password-file $HOME/password.txt",
-		"keys new bob --words 13 --password-file $HOME/password.txt", "keys new bob --network moon --password-file $HOME/password.txt",
-		"keys new bob", "keys import bob", "keys import bob --mnemonic-file $HOME/password.txt", "keys import bob --private-key-file $HOME/none",
-		"keys import bob --mnemonic-file a --private-key-file b", "keys show nobody", "keys show ../x", "keys export nobody --yes",
-		"keys export alice", "keys delete alice", "keys delete nobody --yes", "keys alias shop nobody", "keys alias Shop dev0",
-		"call", "call " + gold, "call " + gold + " none", "call " + gold + " init", "call nobody f", "call " + gold + " stop", "call " + gold + " transfer extra --from dev0",
+		"keys new bob --words 13 --password-file $HOME/password.txt",
+		"keys new bob --network moon --password-file $HOME/password.txt",
+		"keys new bob", "keys import bob", "keys import bob --mnemonic-file $HOME/password.txt",
+		"keys import bob --private-key-file $HOME/none",
+		"keys import bob --mnemonic-file a --private-key-file b", "keys show nobody", "keys show ../x",
+		"keys export nobody --yes",
+		"keys export alice", "keys delete alice", "keys delete nobody --yes", "keys alias shop nobody",
+		"keys alias Shop dev0",
+		"call", "call " + gold, "call " + gold + " none", "call " + gold +
+			" init", "call nobody f", "call " + gold + " stop", "call " + gold + " transfer extra --from dev0",
 		"call " + gold + " transfer --to dev1 --from dev0", "call " + gold + " transfer --to dev1 --amount x --from dev0",
-		"call " + gold + " transfer --to nobody --amount 5 --from dev0", "call " + gold + " transfer --to " + testnet + " --amount 5 --from dev0",
-		"call " + gold + " transfer --to dev1 --amount 5 --nope x --from dev0", "call " + gold + " transfer --to dev1 --amount",
-		"call " + gold + " transfer --to dev1 --args {} --from dev0", "call " + gold + " transfer --args {} --from dev0", "call " + bare + " f --args { --from dev0",
-		"call " + gold + " balanceOf --address dev1 --trace", "call " + gold + " stop --from dev0 --no-wait --dry-run", "call " + gold + " stop --from dev0 --value x",
-		"deploy", "deploy $HOME/none.wasm --from dev0", "deploy $HOME/gold.wasm --from dev0", "deploy $HOME/gold.wasm --args {} --from dev0",
-		"deploy $HOME/bare.wasm --args {", "deploy $HOME/bare.wasm --from dev0 --alias alice", "deploy $HOME/bare.wasm --from dev0 --alias Bad",
-		"deploy $HOME/bare.wasm --from dev0 --alias a --no-wait", "deploy $HOME/bare.wasm --from dev0 --value x", "tx trace", "tx trace 0x12",
-		"contract", "contract show", "contract show nobody", "contract list --limit x", "events x", "events --contract nobody",
-		"token", "token balance " + gold, "token balance " + gold + " nobody", "token transfer " + gold + " dev1 1.555 --from dev0",
-		"token transfer " + gold + " dev1 1", "token deploy $HOME/gold.wasm --from dev0", "token check " + gold, "token check " + gold + " --from " + hash("01"),
-		"status --config $HOME/unknown.toml", "status --config $HOME/none.toml", "status --timeout soon", "status --rpc-url 127.0.0.1:8777",
+		"call " + gold + " transfer --to nobody --amount 5 --from dev0", "call " + gold + " transfer --to " + testnet +
+			" --amount 5 --from dev0",
+		"call " + gold + " transfer --to dev1 --amount 5 --nope x --from dev0", "call " + gold +
+			" transfer --to dev1 --amount",
+		"call " + gold + " transfer --to dev1 --args {} --from dev0", "call " + gold +
+			" transfer --args {} --from dev0", "call " + bare + " f --args { --from dev0",
+		"call " + gold + " balanceOf --address dev1 --trace", "call " + gold +
+			" stop --from dev0 --no-wait --dry-run", "call " + gold + " stop --from dev0 --value x",
+		"deploy", "deploy $HOME/none.wasm --from dev0", "deploy $HOME/gold.wasm --from dev0",
+		"deploy $HOME/gold.wasm --args {} --from dev0",
+		"deploy $HOME/bare.wasm --args {", "deploy $HOME/bare.wasm --from dev0 --alias alice",
+		"deploy $HOME/bare.wasm --from dev0 --alias Bad",
+		"deploy $HOME/bare.wasm --from dev0 --alias a --no-wait", "deploy $HOME/bare.wasm --from dev0 --value x", "tx trace",
+		"tx trace 0x12",
+		"contract", "contract show", "contract show nobody", "contract list --limit x", "events x",
+		"events --contract nobody",
+		"token", "token balance " + gold, "token balance " + gold +
+			" nobody", "token transfer " + gold + " dev1 1.555 --from dev0",
+		"token transfer " + gold + " dev1 1", "token deploy $HOME/gold.wasm --from dev0", "token check " +
+			gold, "token check " + gold + " --from " + hash("01"),
+		"status --config $HOME/unknown.toml", "status --config $HOME/none.toml", "status --timeout soon",
+		"status --rpc-url 127.0.0.1:8777",
 		"status --api-key-file $HOME/none",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -249,10 +286,19 @@ func TestOperationFails(t *testing.T) {
 		{"the value cannot be paid", "send dev1 11 --from dev0", nil, -32004, "cannot_pay"},
 		{"the fee cannot be paid", "send dev1 10 --from dev0", nil, -32004, "cannot_pay"},
 		{"a dry run that cannot be paid", "send dev1 10 --from dev0 --dry-run", nil, -32004, "cannot_pay"},
-		{"a given fee cannot be paid", "send dev1 1 --from dev0 --max-fee 1000000000 --gas-limit 21000", nil, -32004, "cannot_pay"},
+		{
+			"a given fee cannot be paid", "send dev1 1 --from dev0 --max-fee 1000000000 --gas-limit 21000", nil, -32004,
+			"cannot_pay",
+		},
 		{"refused", "send dev1 1 --from dev0", func(n *fakeNode) { n.refuse = api.ErrNonceTooLow }, -32003, "nonce_too_low"},
-		{"refused at once", "send dev1 1 --from dev0 --no-wait", func(n *fakeNode) { n.refuse = api.ErrMempoolFull }, -32007, "mempool_full"},
-		{"not the producer", "configure --protocol-key $HOME/protocol.key --gas-limit 5", func(n *fakeNode) { n.refuse = api.ErrNotProducer }, -32009, "not_producer"},
+		{
+			"refused at once", "send dev1 1 --from dev0 --no-wait", func(n *fakeNode) { n.refuse = api.ErrMempoolFull }, -32007,
+			"mempool_full",
+		},
+		{
+			"not the producer", "configure --protocol-key $HOME/protocol.key --gas-limit 5",
+			func(n *fakeNode) { n.refuse = api.ErrNotProducer }, -32009, "not_producer",
+		},
 		{"fails in its block", "send dev1 1 --from dev0", func(n *fakeNode) {
 			n.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
 		}, -32010, reason},
@@ -320,7 +366,9 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestAPIKey(t *testing.T) {
-	node, err := jsonrpc.NewServer(jsonrpc.Options{}, method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return 17, nil }))
+	node, err := jsonrpc.NewServer(
+		jsonrpc.Options{}, method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return 17, nil }),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +443,8 @@ func TestSettings(t *testing.T) {
 func TestHomeDirectory(t *testing.T) {
 	t.Setenv("HOME", "/h")
 	for variable, want := range map[string]string{
-		"XDG_DATA_HOME=/data": "/data/cairn", "XDG_DATA_HOME=relative": "/h/.local/share/cairn", "X=": "/h/.local/share/cairn",
+		"XDG_DATA_HOME=/data": "/data/cairn", "XDG_DATA_HOME=relative": "/h/.local/share/cairn",
+		"X=": "/h/.local/share/cairn",
 	} {
 		if got, err := defaultHome([]string{variable}); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", variable, got, err, want)
@@ -426,7 +475,9 @@ func TestCommandsFromOutside(t *testing.T) {
 		return api.ErrPruned
 	}})
 	var out, prose strings.Builder
-	exit := Execute(t.Context(), root, []string{"outside", "--json"}, Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
+	exit := Execute(t.Context(), root, []string{
+		"outside", "--json",
+	}, Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
 	if exit != 1 || !strings.Contains(out.String(), `"code":-32021`) || prose.Len() != 0 {
 		t.Errorf("exit code %d, %q, %q", exit, &out, &prose)
 	}

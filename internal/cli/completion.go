@@ -26,7 +26,9 @@ func newCompletion() *cobra.Command {
 			var script bytes.Buffer
 			root, shell := command.Root(), args[0]
 			if !slices.Contains(shells, shell) {
-				return output.Usage(fmt.Errorf("there is no completion for %q: the shells are %s", shell, strings.Join(shells, ", ")))
+				return output.Usage(fmt.Errorf(
+					"there is no completion for %q: the shells are %s", shell, strings.Join(shells, ", "),
+				))
 			}
 			var err error
 			switch shell {

@@ -50,7 +50,8 @@ block. What no flag gives stays as it is. The parameters hold from the next bloc
 			return output.Usage(errors.New("nothing changes: give a parameter's flag with another value than the present one"))
 		}
 		if next.Version > a.build.ProtocolVersion {
-			s.Note("Warning: this program knows protocol version %d. Nodes that do not know version %d halt before the first block that needs it.",
+			s.Note("Warning: this program knows protocol version %d. Nodes that do not know version %d halt before the first "+
+				"block that needs it.",
 				a.build.ProtocolVersion, next.Version)
 		}
 		return flags.submit(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
@@ -85,7 +86,9 @@ func readKeyFile(path string) (crypto.PrivateKey, error) {
 }
 
 // nextParameters are the chain's parameters, and the same with what the flags change.
-func (s *session) nextParameters(ctx context.Context, command *cobra.Command, flags parameterFlags) (present, next types.Parameters, err error) {
+func (s *session) nextParameters(
+	ctx context.Context, command *cobra.Command, flags parameterFlags,
+) (present, next types.Parameters, err error) {
 	producer, err := s.optionalAccount(flags.producer)
 	if err != nil {
 		return present, next, err

@@ -20,10 +20,13 @@ import (
 func (a *app) newContract() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:     "contract",
-		Short:   "Begin a contract, list contracts, show what one says of itself",
+		Short:   "Begin, build, verify and publish a contract, list contracts, show what one says of itself, write bindings",
 		Example: "  cairn contract new tally --lang rust\n  cairn contract list\n  cairn contract show counter",
 	})
-	group.AddCommand(a.newContractNew(), a.newContractList(), a.newContractShow())
+	group.AddCommand(
+		a.newContractNew(), a.newContractBuild(), a.newContractVerify(), a.newContractPublish(), a.newContractBindings(),
+		a.newContractList(), a.newContractShow(),
+	)
 	return group
 }
 
@@ -72,6 +75,8 @@ type contractView struct {
 	Address string       `json:"address"`
 	Balance api.Quantity `json:"balance"`
 	ABI     *abi.ABI     `json:"abi"` // null where the code carries none
+	// Source is what the code says of its source, and whether this user has verified it.
+	Source contractSource `json:"source"`
 }
 
 func (a *app) newContractShow() *cobra.Command {
@@ -101,6 +106,13 @@ func (a *app) newContractShow() *cobra.Command {
 			return err
 		}
 		view.Balance = api.Quantity(balance)
+		code, err := s.client.ContractCode(ctx, id)
+		if err != nil {
+			return err
+		}
+		if view.Source, err = s.sourceOf(code); err != nil {
+			return err
+		}
 		return s.Result(view, view.people)
 	}))
 }
@@ -111,17 +123,24 @@ func (v contractView) people(t *output.Text) {
 		output.Field{Name: "Name", Value: v.Name}, output.Field{Name: "Deployer", Value: v.Deployer},
 		output.Field{Name: "Block", Value: v.DeployedAt}, output.Field{Name: "Balance", Value: coins(v.Balance)},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", v.CodeSize, v.CodeHash)},
+		v.Source.field(),
 	)
 	if v.ABI == nil {
 		t.Line("\nThe code carries no ABI: functions are called with --args and --view.")
 		return
 	}
 	rows := make([][]any, 0, len(v.ABI.Functions)+len(v.ABI.Events))
+	for _, n := range v.ABI.Types {
+		rows = append(rows, []any{n.Kind, n})
+	}
 	for _, f := range v.ABI.Functions {
 		rows = append(rows, []any{f.Mode, f})
 	}
 	for _, e := range v.ABI.Events {
 		rows = append(rows, []any{"event", e})
+	}
+	for _, e := range v.ABI.Errors {
+		rows = append(rows, []any{"error", e})
 	}
 	t.Line("")
 	t.Table([]string{"Kind", "Declaration"}, rows)

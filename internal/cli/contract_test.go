@@ -13,6 +13,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// goldCode is a module that says the hash of its source.
+const goldCode = "\x00asm\x01\x00\x00\x00\x00\x2e\x0ccairn_source\x01" + "0123456789abcdef0123456789abcdef"
+
 // goldABI is that of a token with a function of each kind of parameter besides.
 const goldABI = `{"functions":[
 	{"name":"init","mode":"init","args":[{"name":"owner","type":"account"},{"name":"cap","type":"u64?"}]},
@@ -20,6 +23,7 @@ const goldABI = `{"functions":[
 	{"name":"transfer","mode":"write","args":[{"name":"to","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
 	{"name":"transferFrom","mode":"write","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
 	{"name":"pay","mode":"write","args":[{"name":"list","type":"account[]"},{"name":"urgent","type":"bool"},{"name":"memo","type":"string?"}]},
+	{"name":"approve","mode":"write","args":[{"name":"spender","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
 	{"name":"stop","mode":"write","args":[]}],
 	"events":[{"name":"Transfer","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}]}]}`
 
@@ -55,6 +59,9 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 				return nil, nil
 			}
 			return &contract, nil
+		}),
+		method(api.GetContractCode, func(p api.ContractParams) (api.Data, error) {
+			return api.Data(goldCode), noContract(p.Contract)
 		}),
 		method(api.ListContracts, func(p api.ListContractsParams) ([]api.Contract, error) {
 			return make([]api.Contract, *p.Limit-1, *p.Limit), nil
@@ -224,6 +231,13 @@ func TestHelpOfAFunction(t *testing.T) {
 }
 
 // Who mistypes a call reads what the contract has, and what the function takes.
+func TestCallWithAParameterAsAWordNamesTheHelp(t *testing.T) {
+	o := newDesk(t, startNode(t)).run(t, "call", "gold", "transfer", "5", "--from", "dev0")
+	if o.exit != 2 || !strings.Contains(o.err, "parameters are flags, see cairn call gold transfer --help") {
+		t.Errorf("exit code %d: %s", o.exit, o.err)
+	}
+}
+
 func TestMistypedCallNamesWhatThereIs(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	for _, test := range []struct {

@@ -123,7 +123,8 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	}
 	result := deployedContract{includedTransaction: included}
 	if f.alias != "" {
-		if _, err := s.store.AddAlias(f.alias, chain.Network, types.Account(*receipt.ContractAddress)); err != nil {
+		of := keystore.Chain{ID: chain.ID, Genesis: chain.Genesis}
+		if _, err := s.store.AddContract(f.alias, chain.Network, of, *receipt.ContractAddress); err != nil {
 			return fmt.Errorf("the contract %s is deployed, but has no alias: %w", receipt.ContractAddress, err)
 		}
 		result.Alias = f.alias
@@ -142,7 +143,12 @@ func (s *session) free(name string) error {
 	_, err := s.store.Find(name)
 	switch {
 	case err == nil:
-		return fmt.Errorf("%w: %s is in the keystore already; choose another, or free it: cairn keys delete %s", keystore.ErrExists, name, name)
+		return fmt.Errorf(
+			"%w: %s is in the keystore already; choose another, or free it: cairn keys delete %s",
+			keystore.ErrExists,
+			name,
+			name,
+		)
 	case errors.Is(err, keystore.ErrNotFound):
 		return nil
 	}
@@ -165,7 +171,10 @@ func (s *session) initArgs(chain argument.Chain, code, args []byte) ([]byte, err
 	if !ok && len(args) > 0 {
 		return nil, errors.New("the contract has no function init: leave --args out")
 	}
-	encoded, err := abi.EncodeJSON(function.Args, args, s.resolver(chain))
+	encoded, err := declared.EncodeJSON(function.Args, args, s.resolver(chain))
+	if err == nil && ok {
+		encoded, err = declared.Arguments(function.Args, encoded)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; the contract wants --args for %s", err, function)
 	}

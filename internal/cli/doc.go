@@ -2,7 +2,7 @@
 // makes the tree, to which other commands can be added, and [Execute] runs it.
 //
 // Results go to the standard output, everything else to the standard error. With --json each command prints exactly one
-// JSON document, {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}, whose code is that of
-// the node's JSON-RPC where it has one and else the exit code: 0 done, 1 the operation failed, 2 wrong usage, 3 the node
-// cannot be reached.
+// JSON document, {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}, whose code is that
+// of the node's JSON-RPC where it has one and else the exit code: 0 done, 1 the operation failed, 2 wrong usage, 3 the
+// node cannot be reached.
 package cli

@@ -65,7 +65,9 @@ func (a *app) eventFlags(command *cobra.Command, contract, name *string) {
 }
 
 // eventSource is what the flags of [app.eventFlags] ask for; nil stands for any.
-func (s *session) eventSource(ctx context.Context, command *cobra.Command, contract, name string) (*types.ContractID, *string, error) {
+func (s *session) eventSource(
+	ctx context.Context, command *cobra.Command, contract, name string,
+) (*types.ContractID, *string, error) {
 	var event *string
 	if command.Flags().Changed("event") {
 		event = &name

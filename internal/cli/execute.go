@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/cli/terminal"
 )
 
 // jsonFlag is the flag that every command has.
@@ -28,6 +30,7 @@ type Streams struct {
 func Execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs(args)
+	arrange(root)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
@@ -41,7 +44,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	printer := PrinterOf(command)
 	if !started {
 		// Flags after the wrong one are not parsed.
-		printer = output.New(streams.Out, streams.Err, printer.JSON() || asksJSON(args))
+		printer = newPrinter(streams.Out, streams.Err, printer.JSON() || asksJSON(args))
 		err = output.Usage(err)
 	}
 	return printer.Fail(err)
@@ -50,7 +53,13 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 // PrinterOf is the printer for a command that is running.
 func PrinterOf(command *cobra.Command) *output.Printer {
 	asJSON, err := command.Flags().GetBool(jsonFlag)
-	return output.New(command.OutOrStdout(), command.ErrOrStderr(), err == nil && asJSON)
+	return newPrinter(command.OutOrStdout(), command.ErrOrStderr(), err == nil && asJSON)
+}
+
+// newPrinter prints in colours where a person watches who has not said otherwise (no-color.org).
+func newPrinter(out, err io.Writer, asJSON bool) *output.Printer {
+	wanted := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return output.New(out, err, asJSON).Colour(wanted && terminal.Is(out), wanted && terminal.Is(err))
 }
 
 // watch sets started when one of the commands is run.
@@ -66,8 +75,8 @@ func watch(command *cobra.Command, started *bool) {
 	}
 }
 
-// explainFlag says of a flag that cannot be parsed what would be right. What is no command is the first thing wrong with a
-// line, not a flag after it.
+// explainFlag says of a flag that cannot be parsed what would be right. What is no command is the first thing wrong
+// with a line, not a flag after it.
 func explainFlag(command *cobra.Command, err error) error {
 	if args := command.Flags().Args(); command.HasSubCommands() && len(args) > 0 {
 		return wrongCommand(command, args)
@@ -75,6 +84,8 @@ func explainFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &unknown) && isDigit(unknown.GetSpecifiedName()):
+		return fmt.Errorf("-%s is taken for a flag: no number here is negative", unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):
 		if similar := similarFlag(command, unknown.GetSpecifiedName()); similar != "" {
 			return fmt.Errorf("%w, did you mean --%s?", err, similar)
@@ -87,14 +98,20 @@ func explainFlag(command *cobra.Command, err error) error {
 	return err
 }
 
+func isDigit(name string) bool { return len(name) == 1 && name[0] >= '0' && name[0] <= '9' }
+
 // flagValues are the kinds of flags whose values have a form.
 var flagValues = map[string]string{
-	"uint64": "a whole number of at least 0", "uint": "a whole number of at least 0", "uint8": "a whole number from 0 to 255",
-	"int": "a whole number", "duration": `a duration such as "1s"`, "bool": "true or false",
+	"uint64":   "a whole number of at least 0",
+	"uint":     "a whole number of at least 0",
+	"uint8":    "a whole number from 0 to 255",
+	"int":      "a whole number",
+	"duration": `a duration such as "1s"`,
+	"bool":     "true or false",
 }
 
-// similarFlag is the flag of a command whose name differs from the given one by the least, at most by two letters; empty if
-// there is none.
+// similarFlag is the flag of a command whose name differs from the given one by the least, at most by two letters;
+// empty if there is none.
 func similarFlag(command *cobra.Command, name string) (similar string) {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
 	command.Flags().VisitAll(func(flag *pflag.Flag) {

@@ -32,6 +32,8 @@ type fakeNode struct {
 	balance types.Amount
 	// refuse, where it is not nil, is what sending fails with.
 	refuse error
+	// late, where it is not nil, is what waiting for a transaction fails with.
+	late error
 	// receipt changes the receipt of a transaction.
 	receipt func(*api.Receipt)
 	// producer is the chain's, producerKey the node's own; status changes what it tells of itself.
@@ -51,7 +53,9 @@ func method[P, R any](declared api.Method[P, R], fn func(P) (R, error)) jsonrpc.
 func startNode(t *testing.T) *fakeNode {
 	t.Helper()
 	n := &fakeNode{chainID: api.DevelopmentChainID, balance: 10 * types.CoinUnits, producer: types.PublicKey{1}}
-	server, err := jsonrpc.NewServer(jsonrpc.Options{}, slices.Concat(n.accounts(), n.blocks(), n.sending(), n.contracts())...)
+	server, err := jsonrpc.NewServer(
+		jsonrpc.Options{}, slices.Concat(n.accounts(), n.blocks(), n.sending(), n.contracts())...,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +69,16 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 	return []jsonrpc.Method{
 		method(api.ChainID, func(api.NoParams) (api.Quantity, error) { return api.Quantity(n.chainID), nil }),
 		method(api.GetNodeInfo, func(api.NoParams) (api.NodeInfo, error) {
-			return api.NodeInfo{Version: "1.0", Network: types.Regtest, Mode: api.ModePrimary, ChainID: n.chainID, BlockHeight: 17, ProducerKey: n.producerKey,
-				Verification: api.VerificationStateless, Proofs: &api.ProofRange{Oldest: 3, Newest: 12}}, nil
+			return api.NodeInfo{
+				Version:      "1.0",
+				Network:      types.Regtest,
+				Mode:         api.ModePrimary,
+				ChainID:      n.chainID,
+				BlockHeight:  17,
+				ProducerKey:  n.producerKey,
+				Verification: api.VerificationStateless,
+				Proofs:       &api.ProofRange{Oldest: 3, Newest: 12},
+			}, nil
 		}),
 		method(api.GetSyncStatus, func(api.NoParams) (api.SyncStatus, error) {
 			reason, eta := "a block from the future", uint64(75)
@@ -86,8 +98,30 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 		method(api.GetTransactionsByAddress, func(p api.GetTransactionsByAddressParams) ([]api.Transaction, error) {
 			return make([]api.Transaction, *p.Page.Limit), nil
 		}),
+		method(api.GetPayments, func(p api.GetPaymentsParams) (api.PaymentPage, error) {
+			page := api.PaymentPage{Payments: make([]api.Payment, *p.Filter.Limit), Complete: true}
+			for i := range page.Payments {
+				account, err := types.Regtest.ParseAccount(p.Filter.Accounts[0])
+				if err != nil {
+					return page, err
+				}
+				page.Payments[i] = api.Payment{From: types.Account{7}, To: account, Amount: 150_000_000, Kind: "contract"}
+				if i%2 == 1 {
+					page.Payments[i].From, page.Payments[i].To = account, account
+				}
+			}
+			return page, nil
+		}),
 		method(api.GetParameters, func(api.ParametersParams) (api.ParametersInfo, error) {
-			return api.ParametersInfo{Version: 1, GasLimit: 50_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1000, Producer: n.producer, FeeRecipient: types.Account{2}}, nil
+			return api.ParametersInfo{
+				Version:      1,
+				GasLimit:     50_000_000,
+				TargetBPS:    5000,
+				MinBaseFee:   10,
+				MaxBaseFee:   1000,
+				Producer:     n.producer,
+				FeeRecipient: types.Account{2},
+			}, nil
 		}),
 	}
 }
@@ -101,7 +135,7 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 		return b
 	}
 	return []jsonrpc.Method{
-		method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return 17, nil }),
+		method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return n.head(), nil }),
 		method(api.GetBlockByNumber, func(p api.GetBlockByNumberParams) (*api.Block, error) {
 			if p.Block.Resolve(17) > 17 {
 				return nil, nil
@@ -137,7 +171,9 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 			return api.FeeMarket{BaseFee: 10, MinBaseFee: 10, MaxBaseFee: 1000, TargetUtilization: api.Ratio(1, 2)}, nil
 		}),
 		method(api.GetFeeHistory, func(p api.GetFeeHistoryParams) (api.FeeHistory, error) {
-			return api.FeeHistory{OldestBlock: 16, BaseFeePerGas: []api.Quantity{12, 11, 10}, GasUsedRatio: []api.Fraction{0, api.Ratio(1, 4)}}, nil
+			return api.FeeHistory{
+				OldestBlock: 16, BaseFeePerGas: []api.Quantity{12, 11, 10}, GasUsedRatio: []api.Fraction{0, api.Ratio(1, 4)},
+			}, nil
 		}),
 		method(api.GetMempoolStats, func(api.NoParams) (api.MempoolStats, error) {
 			return api.MempoolStats{PendingCount: 2, TotalGas: 42_000, OldestTxAgeSecs: 3}, nil
@@ -154,16 +190,36 @@ func (n *fakeNode) sending() []jsonrpc.Method {
 		}),
 		method(api.SendRawTransactionSync, func(p api.RawTransactionParams) (api.Receipt, error) {
 			tx, err := n.take(p.Transaction)
+			if err == nil {
+				err = n.late
+			}
 			if err != nil {
 				return api.Receipt{}, err
 			}
-			receipt := api.Receipt{TransactionHash: tx.ID(), BlockHeight: 18, Status: 1, GasUsed: 20_000, EffectiveGasPrice: 11, From: tx.Sender}
+			receipt := api.Receipt{
+				TransactionHash:   tx.ID(),
+				BlockHeight:       18,
+				Status:            1,
+				GasUsed:           20_000,
+				EffectiveGasPrice: 11,
+				From:              tx.Sender,
+			}
 			if n.receipt != nil {
 				n.receipt(&receipt)
 			}
 			return receipt, nil
 		}),
 	}
+}
+
+// head is the newest block: the one of the transactions that were taken comes after block 17.
+func (n *fakeNode) head() api.Quantity {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.sent) > 0 {
+		return 18
+	}
+	return 17
 }
 
 // take accepts a transaction whose signature is valid.
@@ -180,7 +236,10 @@ func (n *fakeNode) take(encoded []byte) (types.SignedTransaction, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.sent = append(n.sent, tx)
+	known := func(sent types.SignedTransaction) bool { return sent.ID() == tx.ID() }
+	if !slices.ContainsFunc(n.sent, known) { // else it is waited for
+		n.sent = append(n.sent, tx)
+	}
 	return tx, nil
 }
 
@@ -293,7 +352,8 @@ func (o outcome) document(t *testing.T) document {
 	if _, err := decoder.Token(); err != io.EOF {
 		t.Fatalf("more than one document: %q", o.out)
 	}
-	if d.OK != (o.exit == 0) || d.OK != (d.Error == nil) || d.OK != (d.Result != nil) || d.Error != nil && d.Error.Data == nil {
+	if d.OK != (o.exit == 0) || d.OK != (d.Error == nil) || d.OK != (d.Result != nil) ||
+		d.Error != nil && d.Error.Data == nil {
 		t.Fatalf("exit code %d with the document %q", o.exit, o.out)
 	}
 	return d

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/cli/terminal"
 	"github.com/cairn-chain/cairn/types"
 	"github.com/cairn-chain/cairn/wallet"
 )
@@ -43,6 +44,10 @@ func (v keyView) fields() []output.Field {
 	}
 	if v.Path != "" {
 		fields = append(fields, output.Field{Name: "Path", Value: v.Path})
+	}
+	if v.Chain != nil {
+		fields = append(fields,
+			output.Field{Name: "Chain id", Value: v.Chain.ID}, output.Field{Name: "Genesis", Value: v.Chain.Genesis})
 	}
 	return fields
 }
@@ -126,7 +131,9 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
   cairn keys import alice --mnemonic-file words.txt --index 1
   cairn keys import producer --private-key-file protocol.key --password-file password.txt`,
 		Args: exactly("NAME"),
-	}, []string{"network", "password-file"}, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+	}, []string{"network", "password-file"}, func(
+		ctx context.Context, s *session, command *cobra.Command, args []string,
+	) error {
 		view, err := s.addKey(ctx, args[0], func() (keystore.Secret, error) {
 			text, err := s.secretText(ctx, mnemonicFile, keyFile)
 			if err != nil {
@@ -219,10 +226,19 @@ func (s *session) find(name string) (keystore.Entry, error) {
 
 // confirm lets a person type the name, unless yes says that it is meant.
 func (s *session) confirm(ctx context.Context, yes bool, name, question string) error {
+	return confirm(ctx, s.asker, yes, name, question)
+}
+
+// Confirm lets the person at a command's terminal type a word, unless yes says that it is meant.
+func Confirm(command *cobra.Command, yes bool, word, question string) error {
+	return confirm(command.Context(), terminal.New(command.InOrStdin(), command.ErrOrStderr()), yes, word, question)
+}
+
+func confirm(ctx context.Context, at asker, yes bool, name, question string) error {
 	if yes {
 		return nil
 	}
-	answer, err := s.asker.Line(ctx, question+" Type "+name+" to go on: ")
+	answer, err := at.Line(ctx, question+" Type "+name+" to go on: ")
 	if err != nil {
 		return noTerminal(err, "--yes")
 	}

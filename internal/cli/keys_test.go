@@ -19,7 +19,8 @@ func TestNewKey(t *testing.T) {
 			keyView
 			Mnemonic string
 		}](t, o)
-		if got := len(strings.Fields(made.Mnemonic)); o.exit != 0 || got != map[string]int{"12": 12, "24": 24}[words] || o.err != "" {
+		if got := len(strings.Fields(made.Mnemonic)); o.exit != 0 || got != map[string]int{"12": 12, "24": 24}[words] ||
+			o.err != "" {
 			t.Errorf("%d words, standard error %q", got, o.err)
 		}
 		if made.Path != "m/86'/0'/0'/0/0" || !strings.HasPrefix(made.Address, "bc1p") {
@@ -49,7 +50,8 @@ func TestNewKeyForPeople(t *testing.T) {
 	}
 	desk.answers = []string{"bob", "secret"}
 	exported := desk.run(t, "keys", "export", "bob")
-	if words := strings.TrimSpace(strings.Split(o.err, "\n")[i]); exported.exit != 0 || !strings.Contains(exported.out, words) {
+	if words := strings.TrimSpace(strings.Split(o.err, "\n")[i]); exported.exit != 0 ||
+		!strings.Contains(exported.out, words) {
 		t.Errorf("exported %+v, without %q", exported, words)
 	}
 }
@@ -146,7 +148,8 @@ func TestDelete(t *testing.T) {
 
 func TestKeysListNeedsNoNode(t *testing.T) {
 	desk := newDesk(t, nil)
-	if o := desk.run(t, "keys", "list", "--rpc-url", "http://127.0.0.1:1"); o.exit != 2 || !strings.Contains(o.err, "--rpc-url") {
+	if o := desk.run(t, "keys", "list", "--rpc-url", "http://127.0.0.1:1"); o.exit != 2 ||
+		!strings.Contains(o.err, "--rpc-url") {
 		t.Errorf("a flag that does nothing there: %+v", o)
 	}
 }
@@ -177,16 +180,20 @@ func TestAliasesAreAccounts(t *testing.T) {
 func TestNamesAreCompleted(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, args := range [][]string{
-		{"__complete", "send", ""}, {"__complete", "keys", "show", ""}, {"__complete", "send", "--from", ""}, {"__complete", "account", ""},
-		{"__complete", "deploy", "--from", ""}, {"__complete", "bench", "--from", ""}, {"__complete", "events", "--contract", ""},
+		{"__complete", "send", ""}, {"__complete", "keys", "show", ""}, {"__complete", "send", "--from", ""},
+		{"__complete", "account", ""},
+		{"__complete", "deploy", "--from", ""}, {"__complete", "bench", "--from", ""},
+		{"__complete", "events", "--contract", ""},
 		{"__complete", "configure", "--fee-recipient", ""},
 	} {
-		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, "alice\tbcrt1p") || strings.Contains(o.out, "dev") {
+		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, "alice\tbcrt1p") ||
+			strings.Contains(o.out, "dev") {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
 	for _, args := range [][]string{{"__complete", "send", "de"}, {"__complete", "deploy", "--from", "dev"}} {
-		if o := desk.run(t, args...); o.exit != 0 || !strings.Contains(o.out, "\ndev0\n") || !strings.Contains(o.out, "\ndev9\n") {
+		if o := desk.run(t, args...); o.exit != 0 || !strings.Contains(o.out, "\ndev0\n") ||
+			!strings.Contains(o.out, "\ndev9\n") {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}

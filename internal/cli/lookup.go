@@ -70,7 +70,9 @@ func (v transactionView) fields() []output.Field {
 	}
 	if r := v.Receipt; r != nil {
 		fields = append(fields, output.Field{Name: "Block", Value: r.BlockHeight},
-			output.Field{Name: "Gas used", Value: uint64(r.GasUsed)}, output.Field{Name: "Gas price", Value: perGas(r.EffectiveGasPrice)})
+			output.Field{Name: "Gas used", Value: uint64(r.GasUsed)}, output.Field{
+				Name: "Gas price", Value: perGas(r.EffectiveGasPrice),
+			})
 		if fee, err := feeOf(*r); err == nil {
 			fields = append(fields, output.Field{Name: "Fee", Value: coins(fee)})
 		}
@@ -129,7 +131,9 @@ func blockPeople(t *output.Text, b *api.Block) {
 		output.Field{Name: "Time", Value: blockTime(b.Timestamp)},
 		output.Field{Name: "State root", Value: b.StateRoot}, output.Field{Name: "Producer", Value: b.Producer},
 		output.Field{Name: "Gas used", Value: fmt.Sprintf("%d of %d", uint64(b.GasUsed), uint64(b.GasLimit))},
-		output.Field{Name: "Base fee", Value: perGas(b.BaseFee)}, output.Field{Name: "Size", Value: fmt.Sprintf("%d bytes", b.Size)},
+		output.Field{Name: "Base fee", Value: perGas(b.BaseFee)}, output.Field{Name: "Size", Value: fmt.Sprintf(
+			"%d bytes", b.Size,
+		)},
 		output.Field{Name: "Transactions", Value: b.TxCount},
 	)
 	if len(b.Transactions.Full) > 0 {

@@ -21,7 +21,9 @@ func (a *app) newMan() *cobra.Command {
 		Args:    exactly("DIRECTORY"),
 		Hidden:  true,
 	}
-	command.Flags().StringVar(&date, "date", "", "date of the pages, such as 2026-01-31: that of the program's commit unless it is given")
+	command.Flags().StringVar(
+		&date, "date", "", "date of the pages, such as 2026-01-31: that of the program's commit unless it is given",
+	)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		at, err := a.build.dateOf(date)
 		if err != nil {

@@ -55,14 +55,20 @@ func (a *app) newPromote() *cobra.Command {
 which cannot sign a block after it; the node makes the next block as soon as it has that one. A producer that has an
 --upstream of its own follows from then on, and hands on what it took and is in no block.
 
+Where the producer's machine is lost and the key is not, --from-dead lets the data directory of a stopped replica make the
+next blocks with that key. It asks every other replica for its head, and refuses where one has more blocks.
+
 Where the producer's key is lost, --override writes parameters that name this node instead. They are a hard fork, which
 every node of the chain must be started with.`,
 		Example: `  cairn promote --rpc-url http://10.0.0.2:8777 --protocol-key protocol.key
+  cairn promote --from-dead --data-dir ./replica1 --protocol-key protocol.key --replica http://10.0.0.3:8777
   cairn promote --rpc-url http://10.0.0.2:8777 --override parameters.json`,
 		Args: exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
 		if (keyFile == "") == (override == "") {
-			return output.Usage(errors.New("give either --protocol-key, the present producer's key, or --override, where that is lost"))
+			return output.Usage(errors.New(
+				"give either --protocol-key, the present producer's key, or --override, where that is lost",
+			))
 		}
 		present, next, err := s.promoted(ctx)
 		if err != nil {
@@ -81,8 +87,13 @@ every node of the chain must be started with.`,
 		return s.promote(ctx, command, &flags, key, next)
 	})
 	command.Flags().StringVar(&keyFile, "protocol-key", "", "file with the present producer's private key, 64 hex digits")
-	command.Flags().StringVar(&override, "override", "", "file to write parameters to that name this node: for a chain whose producer's key is lost")
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask before an override is written")
+	command.Flags().StringVar(
+		&override,
+		"override",
+		"",
+		"file to write parameters to that name this node: for a chain whose producer's key is lost",
+	)
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask before an override is written, or a directory promoted")
 	flags.register(command)
 	return command
 }
@@ -107,11 +118,15 @@ func (s *session) promoted(ctx context.Context) (present, next types.Parameters,
 	next = present
 	switch {
 	case node.ProducerKey == nil:
-		return present, next, fmt.Errorf("the node at %s has no producer's key: start it with --protocol-key FILE", s.settings.RPCURL)
+		return present, next, fmt.Errorf(
+			"the node at %s has no producer's key: start it with --protocol-key FILE", s.settings.RPCURL,
+		)
 	case status.State == api.StateHalted:
 		return present, next, fmt.Errorf("the node at %s has halted: %s", s.settings.RPCURL, reasonOf(status))
 	case status.BlocksBehind > maxPromoteLag:
-		return present, next, fmt.Errorf("the node at %s is %d blocks behind: wait until it is synced", s.settings.RPCURL, status.BlocksBehind)
+		return present, next, fmt.Errorf(
+			"the node at %s is %d blocks behind: wait until it is synced", s.settings.RPCURL, status.BlocksBehind,
+		)
 	}
 	if err := next.Producer.UnmarshalText([]byte(*node.ProducerKey)); err != nil {
 		return present, next, fmt.Errorf("the node's key: %w", err)
@@ -130,10 +145,14 @@ func reasonOf(status api.SyncStatus) string {
 }
 
 // promote sends the transaction and waits until the node makes blocks.
-func (s *session) promote(ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters) error {
+func (s *session) promote(
+	ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters,
+) error {
 	balance, err := s.client.Balance(ctx, types.Account(next.Producer), api.Latest())
 	if err == nil && balance == 0 {
-		s.Note("Warning: the new producer has no coins: without any it can change no parameter and hand production on to nobody.")
+		s.Note(
+			"Warning: the new producer has no coins: without any it can change no parameter and hand production on to nobody.",
+		)
 	}
 	receipt, err := flags.send(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
 		func() (crypto.PrivateKey, error) { return key, nil })
@@ -150,16 +169,23 @@ func (s *session) promote(ctx context.Context, command *cobra.Command, flags *su
 	if err != nil {
 		return fmt.Errorf("production was handed over in block %d, %w", receipt.BlockHeight, err)
 	}
-	result := promotion{next.Producer, receipt.TransactionHash, receipt.BlockHeight, first, time.Since(began).Round(time.Millisecond).Seconds()}
-	s.Note("To make it last, set mode = \"primary\" for this node. A node whose mode is not primary waits for an upstream at its start.")
+	result := promotion{
+		next.Producer, receipt.TransactionHash, receipt.BlockHeight, first,
+		time.Since(began).Round(time.Millisecond).Seconds(),
+	}
+	s.Note("To make it last, set mode = \"primary\" for this node. A node whose mode is not primary waits for an " +
+		"upstream at its start.")
 	return s.Result(result, func(t *output.Text) {
-		t.Fields(output.Field{Name: "Producer", Value: result.Producer}, output.Field{Name: "Transaction", Value: result.TransactionHash},
+		t.Fields(output.Field{Name: "Producer", Value: result.Producer},
+			output.Field{Name: "Transaction", Value: result.TransactionHash},
 			output.Field{Name: "Last block of the one before", Value: result.Height},
-			output.Field{Name: "First block of this one", Value: result.FirstBlock}, output.Field{Name: "Seconds between", Value: result.Seconds})
+			output.Field{Name: "First block of this one", Value: result.FirstBlock},
+			output.Field{Name: "Seconds between", Value: result.Seconds})
 	})
 }
 
-// firstBlock waits for a block after the one with which production was handed over, and returns the height that there was.
+// firstBlock waits for a block after the one with which production was handed over, and returns the height that there
+// was.
 func (s *session) firstBlock(ctx context.Context, handedOver types.Height) (types.Height, error) {
 	ctx, cancel := context.WithTimeout(ctx, promoteTime)
 	defer cancel()
@@ -194,7 +220,9 @@ func (s *session) promoteByOverride(ctx context.Context, next types.Parameters, 
   - the old producer must be stopped for good: while it makes blocks there are two chains;
   - block %d must be the newest that any node has. Blocks beyond it are lost, and their transactions with them;
   - every node, and everyone who verifies the chain, must set the same parameters before the same block.`, head)
-	if err := s.confirm(ctx, yes, fmt.Sprint(height), fmt.Sprintf("Block %d is to be the first one with the new parameters.", height)); err != nil {
+	if err := s.confirm(
+		ctx, yes, fmt.Sprint(height), fmt.Sprintf("Block %d is to be the first one with the new parameters.", height),
+	); err != nil {
 		return err
 	}
 	content, err := json.MarshalIndent(next, "", "  ")
@@ -212,7 +240,10 @@ func (s *session) promoteByOverride(ctx context.Context, next types.Parameters, 
 	result := forcedPromotion{next.Producer, height, path, fmt.Sprintf("--override-parameters %d:%s", height, path)}
 	s.Note("Start the new producer with --mode primary besides.")
 	return s.Result(result, func(t *output.Text) {
-		t.Fields(output.Field{Name: "Producer", Value: hex.EncodeToString(next.Producer[:])}, output.Field{Name: "From block", Value: result.Height},
-			output.Field{Name: "Parameters", Value: result.File}, output.Field{Name: "Start every node with", Value: result.Setting})
+		t.Fields(output.Field{Name: "Producer", Value: hex.EncodeToString(
+			next.Producer[:],
+		)}, output.Field{Name: "From block", Value: result.Height},
+			output.Field{Name: "Parameters", Value: result.File},
+			output.Field{Name: "Start every node with", Value: result.Setting})
 	})
 }

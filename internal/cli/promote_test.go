@@ -40,7 +40,8 @@ func TestPromote(t *testing.T) {
 	got := result[promotion](t, d.run(t, "promote", "--protocol-key", d.path("producer.key"), "--json"))
 	sent := n.onlySent(t)
 	configure, ok := sent.Payload.(types.Configure)
-	if !ok || configure.Parameters.Producer != next || types.PublicKey(sent.Sender) != n.producer || configure.Parameters.GasLimit != 50_000_000 {
+	if !ok || configure.Parameters.Producer != next || types.PublicKey(sent.Sender) != n.producer ||
+		configure.Parameters.GasLimit != 50_000_000 {
 		t.Errorf("sent %+v", sent)
 	}
 	if got.Producer != next || got.Height != 18 || got.FirstBlock != 19 || got.TransactionHash != sent.ID() {
@@ -57,9 +58,13 @@ func TestPromoteRefuses(t *testing.T) {
 		says   string
 	}{
 		"no key of its own": {func(n *fakeNode) { n.producerKey = nil }, nil, 1, "--protocol-key FILE"},
-		"the producer":      {func(n *fakeNode) { n.producer = types.PublicKey(developmentAccount(t, "dev1")) }, nil, 1, "is the producer already"},
-		"another's key":     {func(n *fakeNode) { n.producer = types.PublicKey{9} }, nil, 2, "is not the producer's"},
-		"far behind":        {func(n *fakeNode) { n.status = func(s *api.SyncStatus) { s.BlocksBehind = 3 } }, nil, 1, "3 blocks behind"},
+		"the producer": {
+			func(n *fakeNode) { n.producer = types.PublicKey(developmentAccount(t, "dev1")) }, nil, 1, "is the producer already",
+		},
+		"another's key": {func(n *fakeNode) { n.producer = types.PublicKey{9} }, nil, 2, "is not the producer's"},
+		"far behind": {
+			func(n *fakeNode) { n.status = func(s *api.SyncStatus) { s.BlocksBehind = 3 } }, nil, 1, "3 blocks behind",
+		},
 		"halted": {func(n *fakeNode) {
 			n.status = func(s *api.SyncStatus) { s.State, s.Reason = api.StateHalted, nil }
 		}, nil, 1, "has halted"},

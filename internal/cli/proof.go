@@ -31,6 +31,7 @@ the block's access list (statement S1); that the list is what the transactions d
 
 func (a *app) newProofGet() *cobra.Command {
 	var file string
+	var bits int
 	command := a.lookUp(&cobra.Command{
 		Use:     "get HEIGHT",
 		Short:   "Save a block's proof with all that it takes to verify it",
@@ -46,7 +47,7 @@ func (a *app) newProofGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		verdict, err := proof.Verify(bundle, leastProofBits)
+		verdict, err := proof.Verify(bundle, bits)
 		if err != nil {
 			return fmt.Errorf("what the node gave does not hold: %w", err)
 		}
@@ -54,10 +55,13 @@ func (a *app) newProofGet() *cobra.Command {
 			return err
 		}
 		return s.Result(savedProof{path, len(bundle), verdict}, func(t *output.Text) {
-			t.Fields(append([]output.Field{{Name: "File", Value: path}, {Name: "Size", Value: fmt.Sprintf("%d bytes", len(bundle))}}, verdictFields(verdict)...)...)
+			t.Fields(append([]output.Field{
+				{Name: "File", Value: path}, {Name: "Size", Value: fmt.Sprintf("%d bytes", len(bundle))},
+			}, verdictFields(verdict)...)...)
 		})
 	})
 	command.Flags().StringVarP(&file, "output", "o", "", "file to write (default blockHEIGHT.proof)")
+	flagBits(command, &bits)
 	return command
 }
 
@@ -68,17 +72,18 @@ type savedProof struct {
 	Verdict proof.Verdict `json:"verdict"`
 }
 
-// leastProofBits is what a proof has at least, where nobody asks for more.
-const leastProofBits = 100
+// leastProofBits is what a proof has at least, if nobody asks for less.
+const leastProofBits = 128
 
 func (a *app) newProofVerify() *cobra.Command {
 	var blockHash string
 	var bits int
 	command := a.define(&cobra.Command{
 		Use:   "verify FILE",
-		Short: "Verify a block's proof, without a node",
-		Long: `Verify a block's proof, without a node and without state, and say of which block, producer and statement it is. A proof
-that does not hold is refused: exit 1. With --block-hash it must be of that block, which you know from elsewhere.`,
+		Short: "Verify the proof of a block, or of a range of blocks, without a node",
+		Long: `Verify the proof of a block, or of a range of blocks, without a node and without state, and say of which block, producer
+and statement it is. A proof that does not hold is refused: exit 1. With --block-hash it must be of that block, or end with
+it, which you know from elsewhere.`,
 		Example: "  cairn proof verify block17.proof --block-hash 0x4f1c…",
 		Args:    exactly("FILE"),
 	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -86,7 +91,7 @@ that does not hold is refused: exit 1. With --block-hash it must be of that bloc
 		if err != nil {
 			return err
 		}
-		verdict, err := proof.Verify(bundle, bits)
+		verdict, result, fields, err := verifyFile(bundle, bits)
 		if err != nil {
 			return err
 		}
@@ -102,20 +107,37 @@ that does not hold is refused: exit 1. With --block-hash it must be of that bloc
 				return fmt.Errorf("%w: it is of the block %s, not of %s", proof.ErrRefused, verdict.BlockHash, *want.Hash)
 			}
 		}
-		return s.Result(verdict, func(t *output.Text) {
+		return s.Result(result, func(t *output.Text) {
 			t.Line("The proof holds.")
-			t.Fields(verdictFields(verdict)...)
+			t.Fields(fields...)
 		})
 	})
 	command.Flags().StringVar(&blockHash, "block-hash", "", "the hash of the block that it must be of")
-	command.Flags().IntVar(&bits, "bits", leastProofBits, "proven bits of security that it must have")
+	flagBits(command, &bits)
 	return command
+}
+
+// verifyFile verifies the proof of a block or of a range, and gives the verdict, the result and the fields that say it.
+func verifyFile(b []byte, bits int) (v proof.Verdict, result any, fields []output.Field, err error) {
+	if !proof.IsRange(b) {
+		v, err = proof.Verify(b, bits)
+		return v, v, verdictFields(v), err
+	}
+	r, err := proof.VerifyRange(b, bits)
+	blocks := output.Field{Name: "Blocks", Value: fmt.Sprintf("%d to %d, as one change", r.FromHeight, r.Height)}
+	return r.Verdict, r, append([]output.Field{blocks}, verdictFields(r.Verdict)...), err
+}
+
+func flagBits(command *cobra.Command, bits *int) {
+	command.Flags().IntVar(bits, "bits", leastProofBits, "proven bits of security that it must have: 100 or 128")
 }
 
 func verdictFields(v proof.Verdict) []output.Field {
 	says := "nothing was read or written, the state is the same"
 	if v.Accesses > 0 {
-		says = fmt.Sprintf("just %d keys were read or written, %d changed, with these values before and after", v.Accesses, v.Writes)
+		says = fmt.Sprintf(
+			"just %d keys were read or written, %d changed, with these values before and after", v.Accesses, v.Writes,
+		)
 	}
 	return []output.Field{
 		{Name: "Chain", Value: v.ChainID}, {Name: "Block", Value: uint64(v.Height)}, {Name: "Hash", Value: v.BlockHash},

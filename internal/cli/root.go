@@ -28,7 +28,9 @@ func (a *app) root() *cobra.Command {
 		}
 		return needsCommand(command, args)
 	}
-	root.PersistentFlags().Bool(jsonFlag, false, `print one JSON document: {"ok":true,"result":…} or {"ok":false,"error":…}`)
+	root.PersistentFlags().Bool(
+		jsonFlag, false, `print one JSON document: {"ok":true,"result":…} or {"ok":false,"error":…}`,
+	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
@@ -38,8 +40,10 @@ func (a *app) root() *cobra.Command {
 		}
 	})
 	root.AddCommand(
-		a.newKeys(), a.newSend(), a.newDeploy(), a.newCall(), a.newToken(), a.newContract(), a.newConfigure(), a.newPromote(),
-		a.newAccount(), a.newTx(), a.newBlock(), a.newEvents(), a.newProof(), a.newFees(), a.newMempool(), a.newStatus(), a.newWatch(), a.newRPC(), a.newBench(),
+		a.newKeys(), a.newFund(), a.newSend(),
+		a.newDeploy(), a.newCall(), a.newToken(), a.newContract(), a.newConfigure(), a.newPromote(),
+		a.newAccount(), a.newTx(), a.newBlock(), a.newEvents(), a.newProof(), a.newFees(), a.newMempool(), a.newStatus(),
+		a.newWatch(), a.newRPC(), a.newBench(),
 		a.newVersion(), a.newMan(), newCompletion(),
 	)
 	return root

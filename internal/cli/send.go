@@ -3,13 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/client/sender"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
 )
 
 func (a *app) newSend() *cobra.Command {
@@ -20,13 +25,21 @@ func (a *app) newSend() *cobra.Command {
 		Long: `Send coins to an account and wait until the transfer is in a block.
 
 An account is a taproot address, a public key in hex, a name of the keystore, or, on a development chain, dev0 to dev9.
-An amount is "1.5" in coins or "150000000u" in smallest units.`,
+An amount is "1.5" in coins or "150000000u" in smallest units. "all" leaves the sender nothing: it is the balance
+without the fee.`,
 		Example: `  cairn send bob 1.5 --from alice
   cairn send dev1 150000000u --from dev0 --json
-  cairn send bob 1 --from alice --dry-run`,
+  cairn send bob 1 --from alice --dry-run
+  cairn send bob all --from alice`,
 		Args: exactly("TO", "AMOUNT"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
-		amount, err := argument.ParseAmount(args[1])
+		var amount types.Amount
+		all, err := args[1] == "all", error(nil)
+		if !all {
+			amount, err = argument.ParseAmount(args[1])
+		} else {
+			err = sweepFlags(command)
+		}
 		if err != nil {
 			return output.Usage(err)
 		}
@@ -41,11 +54,76 @@ An amount is "1.5" in coins or "150000000u" in smallest units.`,
 		if err := s.onChain(ctx, from, to); err != nil {
 			return err
 		}
+		if all {
+			return flags.sweep(ctx, s, to.ID, s.keyOf(ctx, from))
+		}
 		return flags.submit(ctx, s, command, from.ID, client.Transfer(to.ID, amount), s.keyOf(ctx, from))
 	}))
 	flags.register(command)
 	flags.registerGasLimit(command)
 	return command
+}
+
+// sweepFlags refuses the flags that mean nothing if all is sent.
+func sweepFlags(command *cobra.Command) error {
+	for _, name := range []string{nonceFlag, gasLimitFlag, priorityFeeFlag, "dry-run"} {
+		if command.Flags().Changed(name) {
+			return fmt.Errorf("--%s does not go with all: amount, gas and fee depend on each other", name)
+		}
+	}
+	return nil
+}
+
+// sweepPoll is how often a sweep looks for its block.
+const sweepPoll = 100 * time.Millisecond
+
+// sweep sends all that the sender has, and waits for it, as the flags say.
+func (f *submission) sweep(
+	ctx context.Context, s *session, to types.Account, key func() (crypto.PrivateKey, error),
+) error {
+	private, err := key()
+	if err != nil {
+		return err
+	}
+	sending, cancel := s.patience(ctx)
+	defer cancel()
+	all, err := sender.Open(sending, s.client, client.NewSigner(private), sender.Options{
+		MaxFee: types.Amount(f.maxFee), Poll: sweepPoll,
+	})
+	if err != nil {
+		return err
+	}
+	receipt, err := f.await(sending, s, all, to)
+	err = errors.Join(err, all.Close())
+	if err != nil || receipt == nil {
+		return err
+	}
+	return s.included(ctx, *receipt)
+}
+
+// await sends all; the receipt is nil if none was to be waited for.
+func (f *submission) await(
+	ctx context.Context, s *session, all *sender.Sender, to types.Account,
+) (*api.Receipt, error) {
+	sent, err := all.SendAll(ctx, to, sender.Job{})
+	if err != nil {
+		return nil, err
+	}
+	id, err := sent.Accepted(ctx)
+	var poor *sender.InsufficientForFee
+	switch {
+	case errors.As(err, &poor):
+		return nil, fmt.Errorf("the sender has %s, and the fee is %s", coins(poor.Balance), coins(poor.Needed))
+	case err != nil:
+		return nil, err
+	case f.noWait:
+		return nil, s.accepted(id)
+	}
+	s.Note("Sent transaction %s", id)
+	stop := s.Spin(s.terminal, "Waiting for a block")
+	receipt, err := sent.Receipt(ctx)
+	stop()
+	return &receipt, err
 }
 
 // sender is the account that sends; unless nothing is signed, its key must be here.

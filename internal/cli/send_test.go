@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
+	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -27,7 +32,8 @@ func TestSendSignsWhatWasAsked(t *testing.T) {
 		t.Errorf("sent %+v, want %+v", tx.Transaction, want)
 	}
 	got := result[includedTransaction](t, o)
-	if got.TransactionHash != tx.ID() || got.BlockHeight != 18 || got.Fee != 20_000*11 || got.Balance == nil || *got.Balance != api.Quantity(node.balance) {
+	if got.TransactionHash != tx.ID() || got.BlockHeight != 18 || got.Fee != 20_000*11 || got.Balance == nil ||
+		*got.Balance != api.Quantity(node.balance) {
 		t.Errorf("result %s", o.out)
 	}
 	if !strings.Contains(o.err, tx.ID().String()) {
@@ -40,7 +46,8 @@ func TestSendTakesEveryField(t *testing.T) {
 	o := newDesk(t, node).run(t, "send", hash("05"), "7u", "--from", "dev0", "--gas-limit", "50000", "--max-fee", "30",
 		"--priority-fee", "0", "--nonce", "0", "--no-wait", "--json")
 	tx := node.onlySent(t)
-	if tx.GasLimit != 50_000 || tx.MaxFeePerGas != 30 || tx.MaxPriorityFeePerGas != 0 || tx.Nonce != 0 || tx.Payload.Value() != 7 {
+	if tx.GasLimit != 50_000 || tx.MaxFeePerGas != 30 || tx.MaxPriorityFeePerGas != 0 || tx.Nonce != 0 ||
+		tx.Payload.Value() != 7 {
 		t.Errorf("sent %+v", tx)
 	}
 	if got := result[acceptedTransaction](t, o); got.TransactionHash != tx.ID() {
@@ -98,10 +105,12 @@ func TestDevelopmentAccountsAreForTheirChain(t *testing.T) {
 // TestTimeUp: the hash of a transaction that is not in a block yet is in the error.
 func TestTimeUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	node := &fakeNode{chainID: api.DevelopmentChainID, balance: math.MaxUint64, refuse: api.ErrTimeUp}
+	node := &fakeNode{chainID: api.DevelopmentChainID, balance: math.MaxUint64, late: api.ErrTimeUp}
 	methods := append(node.accounts(), node.sending()...)
 	server, err := jsonrpc.NewServer(jsonrpc.Options{}, append(methods,
-		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) { return api.GasPriceInfo{SuggestedMaxFee: 21}, nil }),
+		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) {
+			return api.GasPriceInfo{SuggestedMaxFee: 21}, nil
+		}),
 		method(api.GetTransactionReceipt, func(api.TransactionParams) (*api.Receipt, error) {
 			cancel()
 			return nil, nil
@@ -131,7 +140,9 @@ func TestBalanceUnknownAfterwards(t *testing.T) {
 			}
 			return math.MaxUint64, nil
 		}),
-		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) { return api.GasPriceInfo{SuggestedMaxFee: 21}, nil }),
+		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) {
+			return api.GasPriceInfo{SuggestedMaxFee: 21}, nil
+		}),
 	}
 	for _, m := range append(node.accounts(), node.sending()...) {
 		if m.Name() != api.GetBalance.Name {
@@ -202,5 +213,72 @@ func TestAmountsForPeople(t *testing.T) {
 	}
 	if got := perGas(types.Amount(1)) + ", " + perGas(types.Amount(21)); got != "1 unit per gas, 21 units per gas" {
 		t.Error(got)
+	}
+}
+
+// TestRefusedSendNamesNoTransaction: there is none.
+func TestRefusedSendNamesNoTransaction(t *testing.T) {
+	node := startNode(t)
+	node.refuse = api.ErrIntrinsicGas
+	o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0")
+	if o.exit != 1 || strings.Contains(o.err, "0x") || !strings.Contains(o.err, "intrinsic gas") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestNodeGoneWhileWaiting: the transaction may be in a block all the same, and the error says which.
+func TestNodeGoneWhileWaiting(t *testing.T) {
+	for _, gone := range []string{api.SendRawTransaction.Name, api.SendRawTransactionSync.Name} {
+		node := startNode(t)
+		target, err := url.Parse(node.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forward := httputil.NewSingleHostReverseProxy(target)
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || strings.Contains(string(body), `"`+gone+`"`) {
+				panic(http.ErrAbortHandler)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			forward.ServeHTTP(w, r)
+		}))
+		node.url = proxy.URL
+		o := newDesk(t, node).run(t, "send", "dev1", "1", "--from", "dev0", "--json")
+		proxy.Close()
+		d := o.document(t)
+		hash, _ := d.Error.Data["hash"].(string)
+		want := "may get into a block: look with cairn tx " + hash
+		if o.exit != 3 || len(hash) != 66 || !strings.Contains(d.Error.Message, want) {
+			t.Errorf("%s: %+v", gone, o)
+		}
+	}
+}
+
+// TestCannotPayInCoins: what is typed in coins is answered in coins.
+func TestCannotPayInCoins(t *testing.T) {
+	node := startNode(t)
+	o := newDesk(t, node).run(t, "send", "dev1", "11.5", "--from", "dev0")
+	want := "the sender has 10 coins, and the transaction may cost 11.5 coins (code -32004)"
+	if o.exit != 1 || !strings.Contains(o.err, want) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestNegativeNumbers(t *testing.T) {
+	node := startNode(t)
+	o := newDesk(t, node).run(t, "send", "dev1", "-5", "--from", "dev0")
+	if o.exit != 2 || !strings.Contains(o.err, "no number here is negative") || len(node.sent) != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestSendAllTakesNoAmounts(t *testing.T) {
+	node := startNode(t)
+	for _, flag := range []string{"--nonce=1", "--gas-limit=21000", "--priority-fee=1", "--dry-run"} {
+		o := newDesk(t, node).run(t, "send", "dev1", "all", "--from", "dev0", flag)
+		if o.exit != 2 || len(node.sent) != 0 {
+			t.Errorf("%s: %+v", flag, o)
+		}
 	}
 }

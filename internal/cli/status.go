@@ -49,14 +49,18 @@ func (v feesView) people(t *output.Text) {
 		output.Field{Name: "Base fee of the next block", Value: perGas(v.Price.BaseFee)},
 		output.Field{Name: "Suggested priority fee", Value: perGas(v.Price.SuggestedPriorityFee)},
 		output.Field{Name: "Suggested max fee", Value: perGas(v.Price.SuggestedMaxFee)},
-		output.Field{Name: "Base fee's bounds", Value: fmt.Sprintf("%d to %d units per gas", v.Market.MinBaseFee, v.Market.MaxBaseFee)},
+		output.Field{
+			Name: "Base fee's bounds", Value: fmt.Sprintf("%d to %d units per gas", v.Market.MinBaseFee, v.Market.MaxBaseFee),
+		},
 		output.Field{Name: "Use of the latest block", Value: percent(v.Market.Utilization)},
 		output.Field{Name: "Use that keeps the base fee", Value: percent(v.Market.TargetUtilization)},
 	)
 	var rows [][]any
 	// The base fees have one more than the ratios: the next block's.
 	for i := range min(len(v.History.GasUsedRatio), len(v.History.BaseFeePerGas)) {
-		rows = append(rows, []any{v.History.OldestBlock + types.Height(i), uint64(v.History.BaseFeePerGas[i]), percent(v.History.GasUsedRatio[i])})
+		rows = append(rows, []any{
+			v.History.OldestBlock + types.Height(i), uint64(v.History.BaseFeePerGas[i]), percent(v.History.GasUsedRatio[i]),
+		})
 	}
 	t.Line("")
 	t.Table([]string{"Block", "Base fee", "Gas used"}, rows)
@@ -77,7 +81,8 @@ func (a *app) newMempool() *cobra.Command {
 		}
 		return s.Result(stats, func(t *output.Text) {
 			t.Fields(
-				output.Field{Name: "Transactions", Value: stats.PendingCount}, output.Field{Name: "Gas limits together", Value: stats.TotalGas},
+				output.Field{Name: "Transactions", Value: stats.PendingCount},
+				output.Field{Name: "Gas limits together", Value: stats.TotalGas},
 				output.Field{Name: "Oldest", Value: time.Duration(stats.OldestTxAgeSecs) * time.Second},
 				output.Field{Name: "Takes new ones", Value: yesNo(!stats.BackpressureActive)},
 			)
@@ -112,12 +117,15 @@ func (a *app) newStatus() *cobra.Command {
 
 func (v statusView) people(t *output.Text) {
 	fields := []output.Field{
-		{Name: "Version", Value: v.Node.Version}, {Name: "Network", Value: v.Node.Network}, {Name: "Chain id", Value: v.Node.ChainID},
-		{Name: "Genesis", Value: v.Node.GenesisHash}, {Name: "Mode", Value: v.Node.Mode}, {Name: "State", Value: v.Sync.State},
+		{Name: "Version", Value: v.Node.Version}, {Name: "Network", Value: v.Node.Network},
+		{Name: "Chain id", Value: v.Node.ChainID},
+		{Name: "Genesis", Value: v.Node.GenesisHash}, {Name: "Mode", Value: v.Node.Mode},
+		{Name: "State", Value: v.Sync.State},
 		{Name: "Height", Value: v.Sync.LocalHeight}, {Name: "Synced", Value: yesNo(v.Sync.Synced)},
 		{Name: "Blocks behind", Value: v.Sync.BlocksBehind}, {Name: "Peers", Value: v.Node.PeerCount},
 		{Name: "Oldest state", Value: v.Node.OldestHeight}, {Name: "Protocol version", Value: v.Node.ProtocolVersion},
-		{Name: "Producer", Value: "0x" + v.Node.ProtocolPublicKey}, {Name: "Verification", Value: v.Node.Verification}, {Name: "Proofs", Value: v.proofs()},
+		{Name: "Producer", Value: "0x" +
+			v.Node.ProtocolPublicKey}, {Name: "Verification", Value: v.Node.Verification}, {Name: "Proofs", Value: v.proofs()},
 	}
 	if v.Sync.Reason != nil {
 		fields = append(fields, output.Field{Name: "Reason", Value: *v.Sync.Reason})

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,9 @@ const (
 func (f *submission) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: as the node suggests)")
-	flags.Uint64Var(&f.priorityFee, priorityFeeFlag, 0, "of that the most for the fee recipient (default: as the node suggests)")
+	flags.Uint64Var(
+		&f.priorityFee, priorityFeeFlag, 0, "of that the most for the fee recipient (default: as the node suggests)",
+	)
 	flags.Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait until the transaction is in a block")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the transaction, but neither sign nor send it")
@@ -105,10 +109,15 @@ func (f *submission) submit(
 	if receipt == nil || err != nil {
 		return err
 	}
-	if err := client.Failure(*receipt); err != nil {
+	return s.included(ctx, *receipt)
+}
+
+// included writes the result of a transaction that is in a block; one that failed is an error.
+func (s *session) included(ctx context.Context, receipt api.Receipt) error {
+	if err := client.Failure(receipt); err != nil {
 		return err
 	}
-	included, err := s.include(ctx, *receipt)
+	included, err := s.include(ctx, receipt)
 	if err != nil {
 		return err
 	}
@@ -134,27 +143,73 @@ func (f *submission) send(
 	if err != nil {
 		return nil, err
 	}
-	signed, err := client.NewSigner(private).Sign(tx)
+	sending, cancel := s.patience(ctx)
+	defer cancel()
+	signed, err := f.post(sending, s, command, client.NewSigner(private), tx)
 	if err != nil {
 		return nil, err
 	}
-	sending, cancel := s.patience(ctx)
-	defer cancel()
 	if f.noWait {
-		id, err := s.client.Send(sending, signed)
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.Result(acceptedTransaction{id}, func(t *output.Text) { t.Fields(output.Field{Name: "Transaction", Value: id}) })
+		return nil, s.accepted(signed.ID())
 	}
-	s.Note("Sending transaction %s", signed.ID())
+	s.Note("Sent transaction %s", signed.ID())
 	stop := s.Spin(s.terminal, "Waiting for a block")
 	receipt, err := s.client.SendAndWait(sending, signed)
 	stop()
 	if err != nil {
-		return nil, err
+		return nil, s.mayBeIn(ctx, err, signed.ID(), takenAlready)
 	}
 	return &receipt, nil
+}
+
+// post signs a transaction and sends it. If another program has used its nonce meanwhile, it is made again with the
+// next one, unless the nonce was asked for: what the node refused so is with nobody.
+func (f *submission) post(
+	ctx context.Context, s *session, command *cobra.Command, signer client.Signer, tx types.Transaction,
+) (types.SignedTransaction, error) {
+	for {
+		signed, err := signer.Sign(tx)
+		if err != nil {
+			return signed, err
+		}
+		_, err = s.client.Send(ctx, signed)
+		used := errors.Is(err, api.ErrNonceTooLow) || errors.Is(err, api.ErrReplacementUnderpriced)
+		if !used || command.Flags().Changed(nonceFlag) {
+			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
+		}
+		next, building := s.client.Build(ctx, tx.Sender, tx.Payload, f.fields(command))
+		if building != nil {
+			return signed, building
+		}
+		if next.Nonce == tx.Nonce {
+			return signed, err // the node contradicts itself
+		}
+		tx = next
+	}
+}
+
+// accepted writes the result of a transaction that is not waited for.
+func (s *session) accepted(id types.TxID) error {
+	return s.Result(acceptedTransaction{id}, func(t *output.Text) {
+		t.Fields(output.Field{Name: "Transaction", Value: id})
+	})
+}
+
+// takenAlready is what is known of a transaction that the node answered for.
+const takenAlready = "the node has taken it"
+
+// mayBeIn adds to the error of a node that has gone away that a transaction may be in a block all the same. A
+// connection that was never made has carried nothing.
+func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known string) error {
+	var dial *net.OpError
+	var status *client.StatusError
+	if !errors.Is(err, client.ErrUnreachable) || errors.As(err, &status) ||
+		errors.As(err, &dial) && dial.Op == "dial" && known != takenAlready {
+		return err
+	}
+	text := fmt.Sprintf("%s; %s, and it may get into a block: look with cairn tx %s before you send again",
+		s.explain(ctx, err), known, id)
+	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
 func (s *session) planned(tx types.Transaction) error {
@@ -200,12 +255,18 @@ func (p plannedTransaction) people(t *output.Text) {
 		fields = append(fields,
 			output.Field{Name: "New version", Value: c.Version}, output.Field{Name: "New gas limit", Value: c.GasLimit},
 			output.Field{Name: "New target", Value: fmt.Sprintf("%d bps", c.TargetBPS)},
-			output.Field{Name: "New base fee's bounds", Value: fmt.Sprintf("%d to %d units per gas", c.MinBaseFee, c.MaxBaseFee)},
-			output.Field{Name: "New producer", Value: c.Producer}, output.Field{Name: "New fee recipient", Value: c.FeeRecipient})
+			output.Field{
+				Name: "New base fee's bounds", Value: fmt.Sprintf("%d to %d units per gas", c.MinBaseFee, c.MaxBaseFee),
+			},
+			output.Field{
+				Name: "New producer", Value: c.Producer,
+			}, output.Field{Name: "New fee recipient", Value: c.FeeRecipient})
 	}
 	t.Fields(append(fields,
 		output.Field{Name: "Value", Value: coins(p.Value)}, output.Field{Name: "Nonce", Value: uint64(p.Nonce)},
-		output.Field{Name: "Gas limit", Value: uint64(p.GasLimit)}, output.Field{Name: "Max fee", Value: perGas(p.MaxFeePerGas)},
+		output.Field{
+			Name: "Gas limit", Value: uint64(p.GasLimit),
+		}, output.Field{Name: "Max fee", Value: perGas(p.MaxFeePerGas)},
 		output.Field{Name: "Priority fee", Value: perGas(p.MaxPriorityFeePerGas)},
 		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})...)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/types"
@@ -26,7 +25,8 @@ TOKEN is the contract of the token. An amount is "1.5" in whole tokens, or "150u
   cairn token transfer gold bob 1.5 --from alice
   cairn token check gold --from dev0`,
 	})
-	group.AddCommand(a.newTokenDeploy(), a.newTokenBalance(), a.newTokenTransfer(), a.newTokenApprove(), a.newTokenAllowance(),
+	group.AddCommand(a.newTokenDeploy(), a.newTokenBalance(), a.newTokenTransfer(), a.newTokenApprove(),
+		a.newTokenAllowance(),
 		a.newTokenHolders(), a.newTokenCheck())
 	return group
 }
@@ -46,7 +46,9 @@ func (s *session) token(ctx context.Context, text string) (token, error) {
 		return token{}, err
 	}
 	t := token{id: id, chain: chain}
-	results, err := s.client.Views(ctx, []api.ViewCallItem{{Contract: id, Function: "decimals"}, {Contract: id, Function: "symbol"}})
+	results, err := s.client.Views(ctx, []api.ViewCallItem{
+		{Contract: id, Function: "decimals"}, {Contract: id, Function: "symbol"},
+	})
 	if err != nil {
 		return token{}, err
 	}
@@ -137,7 +139,9 @@ func (a *app) newTokenAllowance() *cobra.Command {
 		if err := json.Unmarshal(result, &units); err != nil {
 			return fmt.Errorf("%s is no token: it answers %q", args[0], readable(result))
 		}
-		return s.Result(allowanceView{api.Quantity(units)}, func(text *output.Text) { text.Line("%s", t.amount(uint64(units))) })
+		return s.Result(allowanceView{api.Quantity(units)}, func(text *output.Text) {
+			text.Line("%s", t.amount(uint64(units)))
+		})
 	}))
 }
 
@@ -173,12 +177,20 @@ func (a *app) newTokenHolders() *cobra.Command {
 }
 
 func (a *app) newTokenTransfer() *cobra.Command {
-	return a.tokenWrite("transfer TOKEN TO AMOUNT", "Send tokens to an account", "to", "TO", "  cairn token transfer gold bob 1.5 --from alice")
+	return a.tokenWrite(
+		"transfer TOKEN TO AMOUNT",
+		"Send tokens to an account",
+		"to",
+		"TO",
+		"  cairn token transfer gold bob 1.5 --from alice",
+	)
 }
 
 func (a *app) newTokenApprove() *cobra.Command {
-	return a.tokenWrite("approve TOKEN SPENDER AMOUNT", "Let an account move so many of the sender's tokens; this replaces what it could move before",
-		"spender", "SPENDER", "  cairn token approve gold market 100 --from alice\n  cairn token approve gold market 0 --from alice")
+	return a.tokenWrite("approve TOKEN SPENDER AMOUNT",
+		"Let an account move so many of the sender's tokens; this replaces what it could move before",
+		"spender", "SPENDER",
+		"  cairn token approve gold market 100 --from alice\n  cairn token approve gold market 0 --from alice")
 }
 
 // tokenWrite makes the command that calls the token's function of the same name with an account and an amount.
@@ -208,15 +220,21 @@ func (a *app) tokenWrite(use, short, parameter, argumentName, example string) *c
 		if err != nil {
 			return output.Usage(err)
 		}
-		payload, err := client.Call(t.id, command.Name(), map[string]any{parameter: account, "amount": abi.Uint64(units)}, 0)
+		payload, err := s.client.CallAs(asking, t.id, command.Name(), map[string]any{
+			parameter: account, "amount": abi.Uint64(units),
+		}, 0)
+		if err != nil {
+			return err
+		}
+		of, err := s.target(asking, args[0], command.Name())
 		if err != nil {
 			return err
 		}
 		receipt, err := flags.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
 		if receipt == nil || err != nil {
-			return err
+			return of.reverted(err)
 		}
-		return s.called(ctx, *receipt, false)
+		return of.reverted(s.called(ctx, of, *receipt, false))
 	}))
 	flags.register(command)
 	flags.registerGasLimit(command)
@@ -238,8 +256,9 @@ func (a *app) newTokenDeploy() *cobra.Command {
 		Short: "Deploy a token whose init takes name, symbol, decimals and initialSupply",
 		Long: `Deploy a token, such as the reference token nep20.wasm, whose function init takes name, symbol, decimals and
 initialSupply. The sender gets the supply.`,
-		Example: "  cairn token deploy nep20.wasm --name Gold --symbol GLD --decimals 2 --supply 1000000 --from dev0 --alias gold",
-		Args:    exactly("FILE"),
+		Example: "  cairn token deploy nep20.wasm --name Gold --symbol GLD --decimals 2 --supply 1000000 --from dev0 " +
+			"--alias gold",
+		Args: exactly("FILE"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
 		code, err := readCode(args[0])
 		if err != nil {

@@ -68,7 +68,9 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if !report.Conforms() && s.JSON() {
 			return output.WithData(errBreaksRules, map[string]any{"token": report.Token, "results": report.Results})
 		}
-		if err := s.Result(tokenReport{report, report.Conforms()}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
+		if err := s.Result(tokenReport{
+			report, report.Conforms(),
+		}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
 			return err
 		}
 		if !report.Conforms() {
@@ -91,7 +93,12 @@ func reportPeople(t *output.Text, report nep20.Report) {
 		rows[i] = []any{words[r.Verdict], r.Rule, says}
 	}
 	t.Table([]string{"", "Rule", "It says"}, rows)
-	t.Line("\n%d rules kept, %d broken, %d left out", report.Count(nep20.Pass), report.Count(nep20.Fail), report.Count(nep20.LeftOut))
+	t.Line(
+		"\n%d rules kept, %d broken, %d left out",
+		report.Count(nep20.Pass),
+		report.Count(nep20.Fail),
+		report.Count(nep20.LeftOut),
+	)
 }
 
 // checkedToken is a token on a node as a check sees it.
@@ -192,7 +199,9 @@ func (t checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account)
 const transferGas = 21_000
 
 // send sends a transaction and waits for its receipt.
-func (t checkedToken) send(ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields) (api.Receipt, error) {
+func (t checkedToken) send(
+	ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields,
+) (api.Receipt, error) {
 	ctx, cancel := t.patience(ctx)
 	defer cancel()
 	tx, err := t.client.Build(ctx, from, payload, fields)
@@ -231,7 +240,9 @@ func (t checkedToken) View(ctx context.Context, function string, args []byte) (n
 }
 
 // Send is [nep20.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
-func (t checkedToken) Send(ctx context.Context, from types.Account, function string, args []byte) (nep20.Outcome, error) {
+func (t checkedToken) Send(
+	ctx context.Context, from types.Account, function string, args []byte,
+) (nep20.Outcome, error) {
 	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
 	if err == nil {
 		err = client.Failure(receipt)

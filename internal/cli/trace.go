@@ -120,7 +120,9 @@ func stored(value []byte) string {
 
 // hostGas lists the host functions that took gas, the most first.
 func hostGas(gas map[string]api.Quantity) string {
-	names := slices.SortedFunc(maps.Keys(gas), func(a, b string) int { return cmp.Or(cmp.Compare(gas[b], gas[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(gas), func(a, b string) int {
+		return cmp.Or(cmp.Compare(gas[b], gas[a]), cmp.Compare(a, b))
+	})
 	parts := make([]string, len(names))
 	for i, name := range names {
 		parts[i] = fmt.Sprintf("%s %d", name, uint64(gas[name]))

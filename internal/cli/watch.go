@@ -16,14 +16,15 @@ import (
 func (a *app) newWatch() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:   "watch",
-		Short: "Follow blocks, events, proofs, new transactions or the sync status",
-		Long: "Follow what the node pushes until interrupted. A connection that breaks is made anew; of blocks, events and proofs " +
-			"none is missed.\nWith --json each line is a document.",
-		Example: "  cairn watch blocks\n  cairn watch events --contract gold --json",
+		Short: "Follow blocks, payments, events, proofs, new transactions or the sync status",
+		Long: "Follow what the node pushes until interrupted. A connection that breaks is made anew; of blocks, " +
+			"payments, events and proofs none is missed.\nWith --json each line is a document.",
+		Example: "  cairn watch blocks\n  cairn watch payments alice\n  cairn watch events --contract gold --json",
 	})
 	var count uint64
 	commands := []*cobra.Command{
-		a.newWatchBlocks(&count), a.newWatchEvents(&count), a.newWatchProofs(&count), a.newWatchTransactions(&count), a.newWatchSync(&count),
+		a.newWatchBlocks(&count), a.newWatchPayments(&count), a.newWatchEvents(&count), a.newWatchProofs(&count),
+		a.newWatchTransactions(&count), a.newWatchSync(&count),
 	}
 	for _, command := range commands {
 		command.Flags().Uint64Var(&count, "count", 0, "how many to print; 0: until interrupted")
@@ -68,7 +69,9 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 		filter.FromBlock = firstHeight(from)
 		known := s.known()
 		return watchAll(ctx, s, s.client.SubscribeEvents(ctx, filter), *count, func(t *output.Text, e api.Event) {
-			t.Line("%d  %s  %s  %s", e.BlockHeight, e.EventName, known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)))
+			t.Line(
+				"%d  %s  %s  %s", e.BlockHeight, e.EventName, known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)),
+			)
 		})
 	})
 	a.eventFlags(command, &contract, &name)
@@ -86,7 +89,9 @@ func (a *app) newWatchProofs(count *uint64) *cobra.Command {
 		Example: "  cairn watch proofs --from 17 --count 1",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
-		return watchAll(ctx, s, s.client.SubscribeProofs(ctx, firstHeight(from)), *count, func(t *output.Text, p api.ProofNotice) {
+		return watchAll(ctx, s, s.client.SubscribeProofs(ctx, firstHeight(from)), *count, func(
+			t *output.Text, p api.ProofNotice,
+		) {
 			t.Line("%d  %s  %d bytes", p.Height, p.Statement, p.Size)
 		})
 	})
@@ -101,7 +106,9 @@ func (a *app) newWatchTransactions(count *uint64) *cobra.Command {
 		Example: "  cairn watch transactions",
 		Args:    exactly(),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
-		return watchAll(ctx, s, s.client.SubscribePending(ctx), *count, func(t *output.Text, id types.TxID) { t.Line("%s", id) })
+		return watchAll(ctx, s, s.client.SubscribePending(ctx), *count, func(t *output.Text, id types.TxID) {
+			t.Line("%s", id)
+		})
 	})
 }
 
@@ -117,7 +124,14 @@ func (a *app) newWatchSync(count *uint64) *cobra.Command {
 			if status.Reason != nil {
 				reason = fmt.Sprintf(" (%s)", *status.Reason)
 			}
-			t.Line("%s%s  block %d of %d, %d behind", status.State, reason, status.LocalHeight, status.PrimaryHeight, status.BlocksBehind)
+			t.Line(
+				"%s%s  block %d of %d, %d behind",
+				status.State,
+				reason,
+				status.LocalHeight,
+				status.PrimaryHeight,
+				status.BlocksBehind,
+			)
 		})
 	})
 }
@@ -136,7 +150,9 @@ func firstHeight(from int64) *types.Height {
 }
 
 // watchAll prints results until there were count of them, or ctx ends: that is how a user ends it.
-func watchAll[R any](ctx context.Context, s *session, results iter.Seq2[R, error], count uint64, people func(*output.Text, R)) error {
+func watchAll[R any](
+	ctx context.Context, s *session, results iter.Seq2[R, error], count uint64, people func(*output.Text, R),
+) error {
 	printed := uint64(0)
 	for result, err := range results {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {

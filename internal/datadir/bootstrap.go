@@ -10,9 +10,11 @@ import (
 )
 
 // Bootstrap fills the directory, which must have no chain, from the newest snapshot that upstreams offer: else it is
-// [ErrHasChain]. It must be of the chain and, if it is set, the block that trust names. What a broken attempt fetched is used
-// again. progress is told of the bytes done and of all there are, of fetching and then of importing.
-func (d *Dir) Bootstrap(ctx context.Context, from Upstreams, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
+// [ErrHasChain]. It must be of the chain and, if it is set, the block that trust names. What a broken attempt fetched
+// is used again. progress is told of the bytes done and of all there are, of fetching and then of importing.
+func (d *Dir) Bootstrap(
+	ctx context.Context, from Upstreams, trust SnapshotTrust, progress func(done, total uint64),
+) (m Snapshot, err error) {
 	if d.Genesis() != nil {
 		return m, fmt.Errorf("%w: %s", ErrHasChain, d.path)
 	}

@@ -31,10 +31,15 @@ func check(t *testing.T, err error) {
 // runDevelopment runs a development chain in a directory until the test, or end, ends it.
 func runDevelopment(t *testing.T, dir string) (n *node.Node, end func()) {
 	t.Helper()
+	return runDevelopmentWith(t, dir, datadir.Options{})
+}
+
+func runDevelopmentWith(t *testing.T, dir string, options datadir.Options) (n *node.Node, end func()) {
+	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 3)
 	check(t, err)
 	genesis := development.Genesis(1_700_000_000)
-	d, err := datadir.Open(dir, datadir.Options{})
+	d, err := datadir.Open(dir, options)
 	check(t, err)
 	n, err = node.New(d, node.Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
@@ -53,7 +58,8 @@ func runDevelopment(t *testing.T, dir string) (n *node.Node, end func()) {
 	}
 }
 
-// TestBootstrapStopped keeps what was fetched when the import is stopped, and goes on with it: no chunk is fetched again.
+// TestBootstrapStopped keeps what was fetched when the import is stopped, and goes on with it: no chunk is fetched
+// again.
 func TestBootstrapStopped(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	n, end := runDevelopment(t, from)
@@ -92,7 +98,8 @@ func TestBootstrapStopped(t *testing.T) {
 	for _, chunk := range chunks {
 		check(t, os.Remove(chunk))
 	}
-	ctx, stop = context.WithTimeout(t.Context(), time.Minute) // after which it gives up: a chunk that is missing is asked for again and again
+	// after which it gives up: a chunk that is missing is asked for again and again
+	ctx, stop = context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	m, err := bootstrap(ctx, t, to, n.RPCURL(), trust, func(uint64, uint64) {})
 	if err != nil || m.BlockHash != made.BlockHash {
@@ -100,8 +107,9 @@ func TestBootstrapStopped(t *testing.T) {
 	}
 }
 
-// TestBootstrapRemovesWhatIsUntrue has an upstream offer a snapshot whose chunks are each as they should be and together are not,
-// one of them being there twice: that shows when it is imported, and nothing of it is left to be used again.
+// TestBootstrapRemovesWhatIsUntrue has an upstream offer a snapshot whose chunks are each as they should be and
+// together are not, one of them being there twice: that shows when it is imported, and nothing of it is left to be used
+// again.
 func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	n, end := runDevelopment(t, from)
@@ -134,7 +142,9 @@ func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	once := func() (datadir.Snapshot, error) {
 		n, end := runDevelopment(t, from)
 		defer end()
-		return bootstrap(t.Context(), t, to, n.RPCURL(), datadir.SnapshotTrust{Genesis: made.GenesisHash}, func(uint64, uint64) {})
+		return bootstrap(
+			t.Context(), t, to, n.RPCURL(), datadir.SnapshotTrust{Genesis: made.GenesisHash}, func(uint64, uint64) {},
+		)
 	}
 	if _, err := once(); !errors.Is(err, snapshot.ErrFalse) {
 		t.Fatalf("a snapshot with a chunk twice: %v", err)
@@ -162,7 +172,9 @@ func createSnapshot(t *testing.T, dir string) datadir.Snapshot {
 }
 
 // bootstrap fills a directory from a node.
-func bootstrap(ctx context.Context, t *testing.T, dir, url string, trust datadir.SnapshotTrust, progress func(done, total uint64)) (datadir.Snapshot, error) {
+func bootstrap(
+	ctx context.Context, t *testing.T, dir, url string, trust datadir.SnapshotTrust, progress func(done, total uint64),
+) (datadir.Snapshot, error) {
 	t.Helper()
 	d, err := datadir.Open(dir, datadir.Options{})
 	check(t, err)

@@ -3,6 +3,7 @@
 package datadir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ const (
 	importDir    = "db.importing" // a database that is being made of a snapshot
 	codeDir      = "code"         // machine code of contracts: may be deleted while the node is stopped
 	snapshotsDir = "snapshots"
+	sourcesDir   = "sources" // archives of contracts' sources
 	journalFile  = "mempool.journal"
 	asideFile    = "aside.json"
 	noteFile     = "trying.note"
@@ -43,8 +45,8 @@ var (
 	ErrNoChain = errors.New("there is no chain in this data directory")
 	// ErrHasChain is the error of a data directory that is to be filled and holds a chain.
 	ErrHasChain = errors.New("there is a chain in this data directory already")
-	// ErrArchive is the error of an archive that is to be pruned, and ErrNoArchive that of a chain that has lost blocks and
-	// is to be one.
+	// ErrArchive is the error of an archive that is to be pruned, and ErrNoArchive that of a chain that has lost blocks
+	// and is to be one.
 	ErrArchive   = chain.ErrArchive
 	ErrNoArchive = chain.ErrNoArchive
 )
@@ -64,6 +66,11 @@ type Options struct {
 	CodeMemory  int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
 	CodeDisk    int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
 
+	// CheckFiles, unless nil, has every byte of the database's files read and compared with its checksum before it is
+	// opened: opening takes the end of a damaged log for that of a crash. It is told of the bytes done and of all there
+	// are.
+	CheckFiles func(done, total uint64)
+
 	Log *slog.Logger // nil: nothing is logged
 }
 
@@ -73,8 +80,8 @@ const (
 	DefaultMaxUnmerged = kv.DefaultMaxUnmerged
 )
 
-// Dir is a data directory that is open, or a chain in memory that has none. Nobody else can open the directory until it is
-// closed. Its methods may not be called concurrently.
+// Dir is a data directory that is open, or a chain in memory that has none. Nobody else can open the directory until it
+// is closed. Its methods may not be called concurrently.
 type Dir struct {
 	path    string // empty: everything is in memory
 	options Options
@@ -83,6 +90,8 @@ type Dir struct {
 	db    *kv.DB    // nil before there is a database
 	store *chain.Store
 	lost  error // the chain lacks a block that a key of this directory signed, or that is not known
+
+	damages []kv.Damage // that CheckFiles found
 }
 
 // Open locks a data directory, which it makes where there is none, and opens the chain in it, if there is one. An empty
@@ -106,11 +115,30 @@ func Open(path string, options Options) (_ *Dir, err error) {
 	if there, err := HasDatabase(path); err != nil || !there {
 		return d, err
 	}
-	if err := d.open(); err != nil {
-		return nil, err
+	if options.CheckFiles != nil {
+		d.damages, err = kv.FS{}.CheckFiles(context.Background(), filepath.Join(path, databaseDir), options.CheckFiles)
+		if err != nil {
+			return nil, err
+		}
 	}
-	d.lost = d.lostBlocks()
-	return d, nil
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.damaged())
+	}
+	// What a member's key signed is in the cluster's log, which it comes to again: the chain may be some blocks behind.
+	member, err := IsMember(path)
+	if err == nil && !member {
+		d.lost = d.lostBlocks()
+	}
+	return d, err
+}
+
+// damaged is the damage that CheckFiles found, as an error.
+func (d *Dir) damaged() error {
+	var errs []error
+	for _, damage := range d.damages {
+		errs = append(errs, fmt.Errorf("%s: %w", damage.File, damage.Err))
+	}
+	return errors.Join(errs...)
 }
 
 // OpenChain is [Open] of a directory that holds a chain. Any other is [ErrNoChain], and nothing is made of it.
@@ -162,6 +190,9 @@ func (d *Dir) open() (err error) {
 		WitnessBytes:   d.options.WitnessBytes,
 		ProofRetention: d.options.ProofRetention,
 		Stateless:      d.options.Stateless,
+		OnDropped: func(what string, of types.Height, err error) {
+			d.options.Log.Error("damage on the disk: what was read is dropped", "what", what, "height", of, "error", err)
+		},
 	})
 	return err
 }

@@ -23,22 +23,17 @@ const (
 var ErrBadExport = errors.New("this is no file of blocks")
 
 // Import appends the blocks that [Dir.Export] wrote, and returns how many. A directory without a chain begins with the
-// genesis of c. Each block is executed and compared with its header, as a replica does; those that are there already must be
-// the same. What was imported when it fails stays, and it can be called again. progress is told of the bytes done.
-func (d *Dir) Import(ctx context.Context, c Chain, file io.Reader, progress func(done uint64)) (count uint64, err error) {
+// genesis of c. Each block is executed and compared with its header, as a replica does; those that are there already
+// must be the same. What was imported when it fails stays, and it can be called again. progress is told of the bytes
+// done.
+func (d *Dir) Import(
+	ctx context.Context, c Chain, file io.Reader, progress func(done uint64),
+) (count uint64, err error) {
 	if c.Genesis == nil && d.Genesis() == nil {
 		return 0, fmt.Errorf("%w: %s", ErrNoChain, d.path)
 	}
-	engine, err := d.Engine()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
-	book, err := aside.Open(aside.Options{Log: d.options.Log}) // of what the node sets aside nothing matters here
-	if err != nil {
-		return 0, err
-	}
-	l, err := d.Ledger(c, book, engine)
+	l, closing, err := d.offline(c)
+	defer func() { err = errors.Join(err, closing()) }()
 	if err != nil {
 		return 0, err
 	}
@@ -50,6 +45,21 @@ func (d *Dir) Import(ctx context.Context, c Chain, file io.Reader, progress func
 		err = nil
 	}
 	return i.count, err
+}
+
+// offline opens the chain, or begins it, for a command. The function that it returns closes what the chain needs, also
+// after an error.
+func (d *Dir) offline(c Chain) (_ *ledger.Ledger, closing func() error, err error) {
+	engine, err := d.Engine()
+	if err != nil {
+		return nil, func() error { return nil }, err
+	}
+	book, err := aside.Open(aside.Options{Log: d.options.Log}) // of what the node sets aside nothing matters here
+	if err != nil {
+		return nil, engine.Close, err
+	}
+	l, err := d.Ledger(c, book, engine)
+	return l, engine.Close, err
 }
 
 // blockImport is an import on its way.
@@ -139,7 +149,9 @@ func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
 	}
 	own, err := i.ledger.Header(height)
 	if err == nil && given.Header.Hash() != own.Header.Hash() {
-		err = fmt.Errorf("block %d of the file is %s, that of the data directory %s", height, given.Header.Hash(), own.Header.Hash())
+		err = fmt.Errorf(
+			"block %d of the file is %s, that of the data directory %s", height, given.Header.Hash(), own.Header.Hash(),
+		)
 	}
 	return height, true, err
 }

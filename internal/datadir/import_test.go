@@ -95,7 +95,8 @@ func TestImportMakesTheChain(t *testing.T) {
 		genesis  *types.Genesis
 		new      uint64
 	}{{0, 5, &genesis, 4}, {3, 5, nil, 0}, {2, blocks + 1, nil, blocks - 4}, {0, blocks + 1, &genesis, 0}} {
-		if count, err := importFile(t.Context(), parts, part.genesis, file[at[part.from]:at[part.to]]); err != nil || count != part.new {
+		if count, err := importFile(t.Context(), parts, part.genesis, file[at[part.from]:at[part.to]]); err != nil ||
+			count != part.new {
 			t.Fatalf("%+v: %d blocks, %v", part, count, err)
 		}
 	}
@@ -103,7 +104,8 @@ func TestImportMakesTheChain(t *testing.T) {
 	for i, dir := range []string{whole, parts} {
 		d, err := datadir.OpenChain(dir, datadir.Options{})
 		check(t, err)
-		if reports[i], err = d.Check(t.Context(), func(uint64, uint64) {}); err != nil || !reports[i].OK() || reports[i].Head != blocks || reports[i].Transactions != 2 {
+		if reports[i], err = d.Check(t.Context(), func(uint64, uint64) {}); err != nil || !reports[i].OK() ||
+			reports[i].Head != blocks || reports[i].Transactions != 2 {
 			t.Errorf("%+v, %v", reports[i], err)
 		}
 		check(t, d.Close())
@@ -146,7 +148,8 @@ func TestImportRefuses(t *testing.T) {
 		{"an end within a length", file[:at[4]+3], &genesis, 3, datadir.ErrBadExport, "ends within"},
 	} {
 		count, err := importFile(t.Context(), t.TempDir(), test.to, test.file)
-		if err == nil || count != test.count || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+		if err == nil || count != test.count || test.want != nil && !errors.Is(err, test.want) ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %d blocks, %v; want %d and %v %s", test.name, count, err, test.count, test.want, test.says)
 		}
 	}

@@ -9,28 +9,16 @@ import (
 	"io"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Report is what [Dir.Check] looked at and found.
-type Report = chain.Report
-
-// Check recomputes roots, digests and every index from what is stored. Blocks that a key signed and the chain lacks are a
-// problem too. progress is told of the rows done and of all there are.
-func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (Report, error) {
-	report, err := chain.Check(ctx, d.store, progress)
-	if err == nil && d.lost != nil {
-		report.Found++
-		report.Problems = append(report.Problems, chain.Problem{Where: "the newest blocks", What: d.lost.Error()})
-	}
-	return report, err
-}
-
-// Prune deletes the blocks that are further behind the head than the options' retention, with their history, and returns
-// the oldest height that is left.
+// Prune deletes the blocks that are further behind the head than the options' retention, with their history, and
+// returns the oldest height that is left.
 func (d *Dir) Prune(ctx context.Context) (oldest types.Height, err error) {
 	if d.lost != nil {
 		return 0, d.lost
@@ -39,9 +27,11 @@ func (d *Dir) Prune(ctx context.Context) (oldest types.Height, err error) {
 	return d.store.OldestHeight(), err
 }
 
-// Export writes the blocks from … to, each as its length in 8 little-endian bytes and bincode(Block), and returns how many.
-// progress is told of the blocks done and of all there are.
-func (d *Dir) Export(ctx context.Context, from, to types.Height, w io.Writer, progress func(done, total uint64)) (count uint64, err error) {
+// Export writes the blocks from … to, each as its length in 8 little-endian bytes and bincode(Block), and returns how
+// many. progress is told of the blocks done and of all there are.
+func (d *Dir) Export(
+	ctx context.Context, from, to types.Height, w io.Writer, progress func(done, total uint64),
+) (count uint64, err error) {
 	head := d.store.Head().Header.Height
 	to = min(to, head)
 	if oldest := d.store.OldestHeight(); from < oldest || from > to {
@@ -68,10 +58,12 @@ func (d *Dir) Export(ctx context.Context, from, to types.Height, w io.Writer, pr
 	return count, buffered.Flush()
 }
 
-// Prove proves the blocks from … to that have no proof, by what is kept of their history, and keeps the proofs, of however
-// many blocks; from 0 is the first that can be. It returns how many it made; progress is told of the steps done and of all
-// there are.
-func (d *Dir) Prove(ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64)) (made uint64, err error) {
+// Prove proves the blocks from … to that have no proof, by what is kept of their history, and keeps the proofs, of
+// however many blocks; from 0 is the first that can be. It returns how many it made; progress is told of the steps done
+// and of all there are.
+func (d *Dir) Prove(
+	ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64),
+) (made uint64, err error) {
 	if d.lost != nil {
 		return 0, d.lost
 	}
@@ -91,7 +83,9 @@ func (d *Dir) Prove(ctx context.Context, from, to types.Height, prover *proving.
 	if err != nil {
 		return 0, err
 	}
-	err = ledger.PastWitnesses(ctx, d.store, next, to, progress, func(h types.Height, witness func() (tree.Witness, error)) error {
+	err = ledger.PastWitnesses(ctx, d.store, next, to, progress, func(
+		h types.Height, witness func() (tree.Witness, error),
+	) error {
 		if h < next {
 			return nil
 		}
@@ -109,4 +103,32 @@ func (d *Dir) Prove(ctx context.Context, from, to types.Height, prover *proving.
 		return err
 	})
 	return made, err
+}
+
+// ProveRange proves the blocks from … to as one range, from their history, and verifies it. It returns the encoded
+// range and how many keys its list has. The state before the first must be kept, and the range is at most
+// blockproof.MaxRange blocks. Its errors are as those of [Dir.Prove].
+func (d *Dir) ProveRange(
+	ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64),
+) (encoded []byte, accesses int, err error) {
+	if d.lost != nil {
+		return nil, 0, d.lost
+	}
+	first, head := d.store.OldestHeight()+1, d.store.Head().Header.Height
+	if from < first || from > to || to > head || to-from >= blockproof.MaxRange {
+		return nil, 0, fmt.Errorf(
+			"at most %d of the blocks %d to %d can be proven as one range", blockproof.MaxRange, first, head,
+		)
+	}
+	r, witness, err := ledger.RangeWitness(ctx, d.store, from, to, progress)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := prover.ProveRange(&r, witness); err != nil {
+		return nil, 0, fmt.Errorf("blocks %d to %d cannot be proven: %w", from, to, err)
+	}
+	if _, err := r.Verify(prover.Bits(), parallel.Run); err != nil {
+		return nil, 0, err
+	}
+	return r.Encode(), len(r.Accesses), nil
 }

@@ -136,8 +136,8 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 // maxParametersFile bounds a file of parameters, which have 94 bytes or some lines of JSON.
 const maxParametersFile = 64 << 10
 
-// ReadOverride reads an override written as HEIGHT:FILE, where the file holds the parameters in their canonical encoding
-// or as JSON. An empty text is none.
+// ReadOverride reads an override written as HEIGHT:FILE, where the file holds the parameters in their canonical
+// encoding or as JSON. An empty text is none.
 func ReadOverride(text string, network types.Network) (*ledger.Override, error) {
 	if text == "" {
 		return nil, nil

@@ -20,8 +20,8 @@ type Chain struct {
 	Override *ledger.Override // nil: none
 }
 
-// Ledger opens the chain with its state, or begins it. The engine runs its contracts, and the book judges what it sets aside.
-// The error of a directory with another chain, [chain.ErrOtherGenesis], names both.
+// Ledger opens the chain with its state, or begins it. The engine runs its contracts, and the book judges what it sets
+// aside. The error of a directory with another chain, [chain.ErrOtherGenesis], names both.
 func (d *Dir) Ledger(c Chain, book *aside.Book, engine *wasm.Engine) (*ledger.Ledger, error) {
 	store, err := d.Store()
 	if err != nil {
@@ -59,7 +59,8 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the genesis hash of the chain in %s is %s, that of the genesis given %s: one of the two is in the wrong place",
+	return fmt.Errorf("%w: the genesis hash of the chain in %s is %s, that of the genesis given %s: one of the two is "+
+		"in the wrong place",
 		chain.ErrOtherGenesis, d.path, stored, given)
 }
 
@@ -116,6 +117,9 @@ func (d *Dir) Note() (*sequencer.Note, error) {
 
 // Journal is the path of the pool's journal, empty in memory.
 func (d *Dir) Journal() string { return d.file(journalFile) }
+
+// Sources is the path of the directory of contracts' sources, empty in memory.
+func (d *Dir) Sources() string { return d.file(sourcesDir) }
 
 // HaltFile is the path of the evidence of a replica's halt, empty in memory.
 func (d *Dir) HaltFile() string { return d.file(haltFile) }

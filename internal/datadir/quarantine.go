@@ -25,8 +25,8 @@ func Quarantine(path string) (map[types.CodeHash]Quarantined, error) {
 	return book.List(), nil
 }
 
-// ClearQuarantine takes codes, or all if none is given, out of the quarantine of a data directory, and returns how many there
-// were. The node must not run on it. The database is not opened.
+// ClearQuarantine takes codes, or all if none is given, out of the quarantine of a data directory, and returns how many
+// there were. The node must not run on it. The database is not opened.
 func ClearQuarantine(path string, codes ...types.CodeHash) (cleared int, err error) {
 	if err := mustHaveDatabase(path); err != nil {
 		return 0, err

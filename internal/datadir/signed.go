@@ -14,33 +14,49 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBlocksLost is the error of a chain without a block that a key signed: the end of the database was damaged, or it is an
-// older copy. Others may have the block, and whoever holds the key would sign another one of its height.
+// ErrBlocksLost is the error of a chain without a block that a key signed: the end of the database was damaged, or it
+// is an older copy. Others may have the block, and whoever holds the key would sign another one of its height.
 var ErrBlocksLost = errors.New("blocks are lost")
 
 // KeyLock is the height lock of a key on the chain of a directory.
 type KeyLock struct {
 	*heightlock.Lock
-	store *chain.Store
+	key    types.PublicKey
+	store  *chain.Store
+	shared bool
 }
 
-// KeyLock opens the height lock of a key, which is in the directory of the path in, or in this one if that is empty. There
-// must be a chain. The caller closes it.
+// Share says that the members of a cluster sign with the key in turn: blocks that the others signed are not taken for
+// those of another producer. It is called before the lock is raised.
+func (l *KeyLock) Share() { l.shared = true }
+
+// KeyLock opens the height lock of a key, which is in the directory of the path in, or in this one if that is empty.
+// There must be a chain. The caller closes it.
 func (d *Dir) KeyLock(key types.PublicKey, in string) (*KeyLock, error) {
 	genesis, err := d.store.Header(0)
 	if err != nil {
 		return nil, err
 	}
 	hash := genesis.Header.Hash()
-	return d.openKeyLock(filepath.Join(cmp.Or(in, d.path), signedName(key, hash)), hash)
+	lock, err := d.openKeyLock(d.lockPath(key, in, hash), hash)
+	if err == nil {
+		lock.key = key
+	}
+	return lock, err
 }
 
+// lockPath is where the lock of a key is, in the directory of the path in, or in this one if that is empty.
+func (d *Dir) lockPath(key types.PublicKey, in string, genesis types.BlockHash) string {
+	return filepath.Join(cmp.Or(in, d.path), signedName(key, genesis))
+}
+
+// openKeyLock opens a lock, of a key that need not be known.
 func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error) {
 	lock, err := heightlock.Open(kv.FS{}, path, genesis)
 	if err != nil {
 		return nil, fmt.Errorf("the record of what this node's key signed: %w", err)
 	}
-	return &KeyLock{lock, d.store}, nil
+	return &KeyLock{Lock: lock, store: d.store}, nil
 }
 
 // signedName is the file of the lock of a key on the chain of a genesis block.
@@ -54,9 +70,11 @@ func (l *KeyLock) Missing() error {
 	if signed.Height <= head {
 		return nil
 	}
-	return fmt.Errorf("%w: this node's key signed block %d, %s, and the chain here ends at block %d: let a replica give the "+
-		"missing blocks, with --upstream URL, or restore a newer copy; if nobody has them, move %s away to go on from here, "+
-		"and tell the chain's users that blocks from %d on are replaced",
+	return fmt.Errorf("%w: this node's key signed block %d, %s, and the chain here ends at block %d: let a "+
+		"replica give the "+
+		"missing blocks, with --upstream URL, or restore a newer copy; if nobody has them, move %s away and run "+
+		"`cairn promote "+
+		"--from-dead` to go on from here, and tell the chain's users that blocks from %d on are replaced",
 		ErrBlocksLost, signed.Height, signed.Hash, head, l.Path(), head+1)
 }
 
@@ -69,25 +87,67 @@ func (l *KeyLock) Replaced() error {
 	case err != nil:
 		return err
 	case header.Header.Hash() != signed.Hash:
-		return fmt.Errorf("%w: this node's key signed block %d, %s, and the chain here has another one, %s: restore the copy "+
-			"that has it, or follow this chain without the key; to make blocks after this one all the same move %s away, and "+
-			"tell the chain's users that blocks from %d on are replaced",
+		return fmt.Errorf("%w: this node's key signed block %d, %s, and the chain here has another one, %s: "+
+			"restore the copy "+
+			"that has it, or follow this chain without the key; to make blocks after this one all the same move %s away, run "+
+			"`cairn promote --from-dead`, and tell the chain's users that blocks from %d on are replaced",
 			ErrBlocksLost, signed.Height, signed.Hash, header.Header.Hash(), l.Path(), signed.Height)
 	}
 	return nil
 }
 
-// Raise lets the lock hold the head, before a node makes blocks after it: whoever is told of the head will not be told of
-// another block of its height. The chain must have the block that the lock held.
+// Raise lets the lock hold the head, before a node makes blocks after it: whoever is told of the head will not be told
+// of another block of its height. The chain must have the block that the lock held. Where it has later ones of the key
+// that this node did not make, the lock notes that instead, and [heightlock.Lock.Elsewhere] tells.
 func (l *KeyLock) Raise() error {
-	if err := l.Replaced(); err != nil {
+	if err := l.Replaced(); err != nil || l.Elsewhere() != 0 {
 		return err
+	}
+	if !l.shared {
+		if at, err := l.madeElsewhere(); err != nil || at != 0 {
+			return errors.Join(err, l.NoteElsewhere(at))
+		}
 	}
 	return l.Hold(l.store.Head().Header)
 }
 
-// lostBlocks holds the chain to the locks of keys in the directory. A lock that is kept elsewhere is looked at only by the
-// node that has the key.
+// madeElsewhere is the first block of the chain that the key signed and this node did not make, 0 where there is none.
+// One that directly follows the block held, and is the head, is this node's own, which a crash kept from being held:
+// that blocks come from elsewhere is noted before they are imported.
+func (l *KeyLock) madeElsewhere() (types.Height, error) {
+	held, head := l.Last(), l.store.Head().Header
+	if head.Height == held.Height+1 && head.Parent == held.Hash {
+		return 0, nil
+	}
+	for h := max(held.Height+1, l.store.OldestHeight()); h <= head.Height; h++ {
+		header, err := l.store.Header(h)
+		if err != nil {
+			return 0, err
+		}
+		if header.Header.Producer == l.key {
+			return h, nil
+		}
+	}
+	return 0, nil
+}
+
+// Watch is given the headers of blocks that are about to be imported, of which the first follows the head. Where the
+// key signed one of them elsewhere it has the lock note that first.
+func (l *KeyLock) Watch(headers []types.SignedHeader) error {
+	held := l.Last().Height
+	for i, h := range headers {
+		if l.shared || i > 0 && h.Header.Parent != headers[i-1].Header.Hash() {
+			break // it is not going to be imported, or is a member's
+		}
+		if h.Header.Producer == l.key && h.Header.Height > held {
+			return l.NoteElsewhere(h.Header.Height)
+		}
+	}
+	return nil
+}
+
+// lostBlocks holds the chain to the locks of keys in the directory. A lock that is kept elsewhere is looked at only by
+// the node that has the key.
 func (d *Dir) lostBlocks() error {
 	if d.store.Empty() {
 		return nil

@@ -48,13 +48,15 @@ func produce(t *testing.T, dir string, genesis types.Genesis, key crypto.Private
 	return height
 }
 
-// Where the chain lacks blocks that the key of the directory signed, checking says so, nothing is deleted or handed on as the
-// chain, and the blocks can be brought back.
+// Where the chain lacks blocks that the key of the directory signed, checking says so, nothing is deleted or handed on
+// as the chain, and the blocks can be brought back.
 func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "chain")
-	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key})
+	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+	})
 	check(t, err)
 	had := produce(t, dir, genesis, key)
 	db, older := filepath.Join(dir, "db"), filepath.Join(t.TempDir(), "older")

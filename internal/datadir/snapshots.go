@@ -24,14 +24,15 @@ type (
 	SnapshotTrust = snapshot.Trust
 )
 
-// Snapshots lists the snapshots that a node offers, nil in memory. None is made where the disk has room for blocks only.
+// Snapshots lists the snapshots that a node offers, nil in memory. None is made where the disk has room for blocks
+// only.
 func (d *Dir) Snapshots() (*snapshot.Directory, error) {
 	if d.path == "" {
 		return nil, nil
 	}
 	snapshots, err := snapshot.OpenDirectory(d.file(snapshotsDir), d.options.Log)
 	if err == nil {
-		snapshots.Room = func() error { return leaveForBlocks(machine.Disk(d.path)) }
+		snapshots.Space = func() error { return leaveForBlocks(machine.Disk(d.path)) }
 	}
 	return snapshots, err
 }
@@ -39,8 +40,8 @@ func (d *Dir) Snapshots() (*snapshot.Directory, error) {
 // errNoRoom is the error of a snapshot that would take the room of blocks.
 var errNoRoom = errors.New("less than a twentieth of the disk is free, which is left for blocks")
 
-// leaveForBlocks refuses to fill a disk of which little is free: a snapshot can wait, a node without room for a block ends.
-// Where a disk does not tell its size, what does not fit fails when it is written.
+// leaveForBlocks refuses to fill a disk of which little is free: a snapshot can wait, a node without room for a block
+// ends. Where a disk does not tell its size, what does not fit fails when it is written.
 func leaveForBlocks(size, free uint64, err error) error {
 	if err == nil && free < size/20 {
 		return errNoRoom
@@ -76,7 +77,9 @@ func ExportSnapshot(ctx context.Context, path string, w io.Writer) error {
 }
 
 // VerifySnapshot checks a snapshot whole: a directory or an archive.
-func VerifySnapshot(ctx context.Context, path string, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
+func VerifySnapshot(
+	ctx context.Context, path string, trust SnapshotTrust, progress func(done, total uint64),
+) (m Snapshot, err error) {
 	files, closeFiles, err := snapshot.Open(path)
 	if err != nil {
 		return m, err
@@ -85,9 +88,11 @@ func VerifySnapshot(ctx context.Context, path string, trust SnapshotTrust, progr
 	return m, errors.Join(err, closeFiles())
 }
 
-// ImportSnapshot makes a snapshot, a directory or an archive, the chain of this directory, which must have none: else it is
-// [ErrHasChain]. It has a chain whole or not at all. progress is told of the bytes done and of all there are.
-func (d *Dir) ImportSnapshot(ctx context.Context, path string, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
+// ImportSnapshot makes a snapshot, a directory or an archive, the chain of this directory, which must have none: else
+// it is [ErrHasChain]. It has a chain whole or not at all. progress is told of the bytes done and of all there are.
+func (d *Dir) ImportSnapshot(
+	ctx context.Context, path string, trust SnapshotTrust, progress func(done, total uint64),
+) (m Snapshot, err error) {
 	if d.Genesis() != nil {
 		return m, fmt.Errorf("%w: %s", ErrHasChain, d.path)
 	}
@@ -99,7 +104,9 @@ func (d *Dir) ImportSnapshot(ctx context.Context, path string, trust SnapshotTru
 	return m, errors.Join(err, closeFiles())
 }
 
-func (d *Dir) importFiles(ctx context.Context, files fs.FS, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
+func (d *Dir) importFiles(
+	ctx context.Context, files fs.FS, trust SnapshotTrust, progress func(done, total uint64),
+) (m Snapshot, err error) {
 	importing, final := d.file(importDir), d.file(databaseDir)
 	if err := os.RemoveAll(importing); err != nil { // what a crash left
 		return m, err
@@ -112,7 +119,9 @@ func (d *Dir) importFiles(ctx context.Context, files fs.FS, trust SnapshotTrust,
 }
 
 // importInto makes a database of a snapshot.
-func (d *Dir) importInto(ctx context.Context, dir string, files fs.FS, trust SnapshotTrust, progress func(done, total uint64)) (m Snapshot, err error) {
+func (d *Dir) importInto(
+	ctx context.Context, dir string, files fs.FS, trust SnapshotTrust, progress func(done, total uint64),
+) (m Snapshot, err error) {
 	db, err := kv.Open(dir, kv.Options{Logger: d.options.Log})
 	if err != nil {
 		return m, err

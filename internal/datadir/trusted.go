@@ -14,8 +14,8 @@ import (
 type Trusted = replica.Trusted
 
 // StartAt begins the chain of the directory at a trusted block, for a node without state. If the directory has a chain
-// already it does nothing, unless that has another block of the height. The trusted block's proof must have so many proven
-// bits.
+// already it does nothing, unless that has another block of the height. The trusted block's proof must have so many
+// proven bits.
 func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstreams, bits int) (err error) {
 	store, err := d.Store()
 	if err != nil {
@@ -36,8 +36,8 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 	for _, s := range sources {
 		defer s.Close()
 	}
-	begin := func(s ledger.Start, fetch ledger.FetchCode) error {
-		return ledger.StartStateless(store, *c.Genesis, c.Override, engine, bits, trusted.Hash, s, fetch)
+	begin := func(s ledger.Start) error {
+		return ledger.StartStateless(store, *c.Genesis, c.Override, engine, bits, s)
 	}
 	if err := replica.StartAt(ctx, sources, trusted, d.options.Log, begin); err != nil {
 		return err
@@ -56,7 +56,12 @@ func hasTrusted(store *chain.Store, trusted Trusted) error {
 		return err
 	}
 	if hash := header.Header.Hash(); hash != trusted.Hash {
-		return fmt.Errorf("the chain in this data directory has the block %s of height %d, not the trusted %s: start anew in an empty one", hash, trusted.Height, trusted.Hash)
+		return fmt.Errorf(
+			"the chain in this data directory has the block %s of height %d, not the trusted %s: start anew in an empty one",
+			hash,
+			trusted.Height,
+			trusted.Hash,
+		)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -56,10 +56,15 @@ func startGuarded(t *testing.T) guarded {
 	g := guarded{dir: t.TempDir()}
 	g.certify(t, 1)
 	digest := sha256.Sum256([]byte(hashedKey))
-	g.write(t, "keys", "# who may call\nopen:"+openKey+"\nhashed:sha256:"+hex.EncodeToString(digest[:])+"\nslow:"+slowKey+" rate=1\n")
+	g.write(
+		t,
+		"keys",
+		"# who may call\nopen:"+openKey+"\nhashed:sha256:"+hex.EncodeToString(digest[:])+"\nslow:"+slowKey+" rate=1\n",
+	)
 	g.write(t, "jwt", hex.EncodeToString(jwtSecret[:])+"\n")
 	g.write(t, "key", openKey+"\n")
-	g.process = startDev(t, "--ephemeral", "--block-time", "100ms", "--tls-cert", g.file("cert.pem"), "--tls-key", g.file("key.pem"),
+	g.process = startDev(t, "--ephemeral", "--block-time", "100ms", "--tls-cert", g.file("cert.pem"),
+		"--tls-key", g.file("key.pem"),
 		"--api-key-file", g.file("keys"), "--jwt-secret-file", g.file("jwt"), "--cors-origin", "https://app.example.org")
 	return g
 }
@@ -83,9 +88,16 @@ func (g guarded) certify(t *testing.T, serial int64) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "a node under test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber:          big.NewInt(serial),
+		Subject:               pkix.Name{CommonName: "a node under test"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -128,14 +140,17 @@ func (g guarded) client(t *testing.T, token string) *client.Client {
 
 // token is a JWT (RFC 7519) with claims, signed with HMAC-SHA256 and a secret, by this test's own hand.
 func token(secret []byte, algorithm, claims string) string {
-	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"`+algorithm+`","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
+	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"`+algorithm+`","typ":"JWT"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString([]byte(claims))
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(text))
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // exchange sends one request and returns the answer's status, header and body.
-func exchange(t *testing.T, transport http.RoundTripper, method, url, body string, header map[string]string) (int, http.Header, string) {
+func exchange(
+	t *testing.T, transport http.RoundTripper, method, url, body string, header map[string]string,
+) (int, http.Header, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -178,20 +193,48 @@ func TestWhoMayCall(t *testing.T) {
 		{"nothing", nil, 401, ""},
 		{"a key", map[string]string{"Authorization": good}, 200, ""},
 		{"a key whose digest is filed", map[string]string{"Authorization": "bearer " + hashedKey}, 200, ""},
-		{"a digest as a key", map[string]string{"Authorization": fmt.Sprintf("Bearer %x", sha256.Sum256([]byte(hashedKey)))}, 401, ""},
+		{
+			"a digest as a key", map[string]string{"Authorization": fmt.Sprintf("Bearer %x", sha256.Sum256([]byte(hashedKey)))},
+			401, "",
+		},
 		{"a wrong key", map[string]string{"Authorization": "Bearer " + openKey + "."}, 401, ""},
 		{"another scheme", map[string]string{"Authorization": "Basic " + openKey}, 401, ""},
 		{"a token", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", expires)}, 200, ""},
-		{"a token of now", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", fmt.Sprintf(`{"iat":%d}`, now))}, 200, ""},
-		{"an expired token", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", fmt.Sprintf(`{"exp":%d}`, now-60))}, 401, ""},
-		{"an old token", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", fmt.Sprintf(`{"iat":%d}`, now-600))}, 401, ""},
-		{"a token without a time", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", `{}`)}, 401, ""},
-		{"a token of another secret", map[string]string{"Authorization": "Bearer " + token(other[:], "HS256", expires)}, 401, ""},
-		{"a token of no algorithm", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "none", expires)}, 401, ""},
+		{
+			"a token of now",
+			map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", fmt.Sprintf(`{"iat":%d}`, now))}, 200,
+			"",
+		},
+		{
+			"an expired token",
+			map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", fmt.Sprintf(`{"exp":%d}`, now-60))},
+			401, "",
+		},
+		{
+			"an old token",
+			map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", fmt.Sprintf(`{"iat":%d}`, now-600))},
+			401, "",
+		},
+		{
+			"a token without a time", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "HS256", `{}`)}, 401,
+			"",
+		},
+		{
+			"a token of another secret", map[string]string{"Authorization": "Bearer " + token(other[:], "HS256", expires)}, 401,
+			"",
+		},
+		{
+			"a token of no algorithm", map[string]string{"Authorization": "Bearer " + token(jwtSecret[:], "none", expires)},
+			401, "",
+		},
 		{"another host", map[string]string{"Authorization": good, "Host": "evil.example"}, 403, ""},
 		{"its own name", map[string]string{"Authorization": good, "Host": "localhost:1"}, 200, ""},
-		{"a page that may", map[string]string{"Authorization": good, "Origin": "https://app.example.org"}, 200, "https://app.example.org"},
-		{"a page that may not", map[string]string{"Authorization": good, "Origin": "https://evil.example"}, 200, ""}, // the browser keeps the answer
+		{
+			"a page that may", map[string]string{"Authorization": good, "Origin": "https://app.example.org"}, 200,
+			"https://app.example.org",
+		},
+		// the browser keeps the answer
+		{"a page that may not", map[string]string{"Authorization": good, "Origin": "https://evil.example"}, 200, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, odd := range []string{"", "odd"} { // the fast loop, and net/http
@@ -203,7 +246,8 @@ func TestWhoMayCall(t *testing.T) {
 					header[name] = value
 				}
 				status, answer, body := exchange(t, transport, http.MethodPost, node.RPC, blockNumberCall, header)
-				if status != test.want || (status == 200) != strings.Contains(body, `"result":"0x`) || answer.Get("Access-Control-Allow-Origin") != test.page {
+				if status != test.want || (status == 200) != strings.Contains(body, `"result":"0x`) ||
+					answer.Get("Access-Control-Allow-Origin") != test.page {
 					t.Errorf("%s POST: %d %q, readable by %q", odd, status, body, answer.Get("Access-Control-Allow-Origin"))
 				}
 				if status == 401 && answer.Get("WWW-Authenticate") != "Bearer" {
@@ -235,7 +279,9 @@ func TestWhoMayCall(t *testing.T) {
 	if status != 204 || answer.Get("Access-Control-Allow-Headers") == "" {
 		t.Errorf("a browser's question: %d %v", status, answer)
 	}
-	if response, err := http.Post(strings.Replace(node.RPC, "https", "http", 1), "application/json", strings.NewReader(blockNumberCall)); err == nil {
+	if response, err := http.Post(
+		strings.Replace(node.RPC, "https", "http", 1), "application/json", strings.NewReader(blockNumberCall),
+	); err == nil {
 		defer response.Body.Close()
 		t.Errorf("without TLS: %s", response.Status)
 	}
@@ -251,9 +297,13 @@ func TestWhoMayCall(t *testing.T) {
 // TestAllowedHost has a node that is called by one name only.
 func TestAllowedHost(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--allowed-host", "rpc.example.org")
-	for host, want := range map[string]int{"rpc.example.org": 200, "RPC.example.org:8777": 200, "127.0.0.1": 403, "rpc.example.org.evil.example": 403} {
+	for host, want := range map[string]int{
+		"rpc.example.org": 200, "RPC.example.org:8777": 200, "127.0.0.1": 403, "rpc.example.org.evil.example": 403,
+	} {
 		header := map[string]string{"Host": host, "Content-Type": "application/json"}
-		if status, _, body := exchange(t, http.DefaultTransport, http.MethodPost, node.RPC, blockNumberCall, header); status != want {
+		if status, _, body := exchange(
+			t, http.DefaultTransport, http.MethodPost, node.RPC, blockNumberCall, header,
+		); status != want {
 			t.Errorf("%s: %d %q, want %d", host, status, body, want)
 		}
 	}
@@ -318,8 +368,21 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 	u.succeeds(nil, "status")
 	u.succeeds(nil, "send", "dev1", "1", "--from", "dev0")
 	u.succeeds(nil, "watch", "blocks", "--from", "0", "--count", "1")
-	var r bench.Report
-	u.succeeds(&r, "bench", "--load", "subscribers", "--subscribers", "4", "--senders", "2", "--per-sender", "5", "--connections", "2")
+	var r loadgen.Report
+	u.succeeds(
+		&r,
+		"bench",
+		"--load",
+		"subscribers",
+		"--subscribers",
+		"4",
+		"--senders",
+		"2",
+		"--per-sender",
+		"5",
+		"--connections",
+		"2",
+	)
 	if r.Calls != 10 || r.Audience == nil || r.Audience.Missed != 0 || r.Audience.Notifications < 4*r.Audience.Blocks {
 		t.Errorf("report %+v, audience %+v", r, r.Audience)
 	}
@@ -357,10 +420,10 @@ func TestFilesAreReadAgain(t *testing.T) {
 		_, err := again.BlockNumber(t.Context())
 		return err == nil
 	})
+	await(t, "the log tells of the bad file", func() bool {
+		return strings.Contains(node.printed(t), "a changed file cannot be used")
+	})
 	if err := node.Stop(); err != nil {
 		t.Error(err)
-	}
-	if printed := node.printed(t); !strings.Contains(printed, "a changed file cannot be used") {
-		t.Errorf("the log does not tell of the bad file:\n%s", printed)
 	}
 }

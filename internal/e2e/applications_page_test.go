@@ -40,7 +40,9 @@ func TestCallsOfTheApplicationsPage(t *testing.T) {
 	}
 	command := exec.CommandContext(t.Context(), "sh", "-e", "-c", script.String())
 	command.Dir = "../.."
-	command.Env = append(newUser(t).of(node).environment, "PATH="+filepath.Dir(buildBinary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	command.Env = append(
+		newUser(t).of(node).environment, "PATH="+filepath.Dir(buildBinary(t))+string(os.PathListSeparator)+os.Getenv("PATH"),
+	)
 	output, err := command.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)

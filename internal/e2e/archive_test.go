@@ -15,7 +15,9 @@ func TestModesOfADirectory(t *testing.T) {
 	genesis := filepath.Join(filepath.Dir(h.keys[0]), "genesis.json")
 	dir := filepath.Join(t.TempDir(), "archive")
 	archive := []string{"node", "--data-dir", dir, "--mode", "archive", "--genesis", genesis, "--upstream", h.first.RPC}
-	replica := []string{"node", "--data-dir", dir, "--mode", "replica", "--genesis", genesis, "--upstream", h.first.RPC, "--retention", "2"}
+	replica := []string{
+		"node", "--data-dir", dir, "--mode", "replica", "--genesis", genesis, "--upstream", h.first.RPC, "--retention", "2",
+	}
 	follow := func(args []string) {
 		t.Helper()
 		node := start(t, args...)

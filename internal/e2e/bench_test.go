@@ -5,7 +5,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 )
 
 // TestBench lets the load generator send a small load of each kind, and holds its report to what the chain says.
@@ -27,7 +27,7 @@ func TestBench(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := includedOn(t, node)
-			var r bench.Report
+			var r loadgen.Report
 			u.in(t).succeeds(&r, append(small, test.args...)...)
 			if r.Calls != test.calls || r.Requests != test.requests || len(r.Errors) != 0 || r.Interrupted {
 				t.Errorf("report %+v", r)
@@ -41,12 +41,12 @@ func TestBench(t *testing.T) {
 			}
 		})
 	}
-	var reads bench.Report
+	var reads loadgen.Report
 	u.succeeds(&reads, "bench", "--load", "reads", "--senders", "8", "--duration", "300ms", "--batch", "10")
 	if reads.Calls == 0 || reads.Calls != 10*reads.Requests || len(reads.Errors) != 0 || reads.Inclusion != nil {
 		t.Errorf("report %+v", reads)
 	}
-	var views bench.Report
+	var views loadgen.Report
 	u.succeeds(&views, "bench", "--load", "views", "--senders", "8", "--duration", "300ms")
 	if views.Calls == 0 || views.Calls != views.Requests || len(views.Errors) != 0 || views.Inclusion != nil {
 		t.Errorf("report %+v", views)

@@ -100,15 +100,17 @@ func snapshotCluster(t *testing.T) (c *cluster, offered *api.StateSnapshot) {
 
 // fromSnapshot are the arguments of a replica that begins with a snapshot.
 func (c *cluster) fromSnapshot(name string, upstreams ...string) []string {
-	arguments := []string{"node", "--data-dir", c.path(name), "--mode", "replica", "--bootstrap", "snapshot", "--genesis-hash", c.hash}
+	arguments := []string{
+		"node", "--data-dir", c.path(name), "--mode", "replica", "--bootstrap", "snapshot", "--genesis-hash", c.hash,
+	}
 	for _, upstream := range upstreams {
 		arguments = append(arguments, "--upstream", upstream)
 	}
 	return arguments
 }
 
-// TestReplicaFromSnapshot begins replicas from a snapshot that a primary made under load: one has the same state, without
-// the blocks before, and follows on, as it does after a further start.
+// TestReplicaFromSnapshot begins replicas from a snapshot that a primary made under load: one has the same state,
+// without the blocks before, and follows on, as it does after a further start.
 func TestReplicaFromSnapshot(t *testing.T) {
 	c, offered := snapshotCluster(t)
 	good, bad := newMirror(t, c.primary, untouched), newMirror(t, c.primary, damaged)
@@ -142,16 +144,20 @@ func TestReplicaFromSnapshot(t *testing.T) {
 	user.fails(exitUsage, append(refused, "--bootstrap", "elsewhere")...)
 	user.fails(exitUsage, append(refused, "--bootstrap-hash", "0x12")...)
 	user.fails(exitUsage, append(refused, "--bootstrap", "genesis", "--bootstrap-hash", other)...)
-	if failed := user.fails(exitFailed, append(refused, "--bootstrap-hash", other)...); !strings.Contains(failed.Message, "no upstream offers a snapshot") {
+	if failed := user.fails(
+		exitFailed, append(refused, "--bootstrap-hash", other)...,
+	); !strings.Contains(failed.Message, "no upstream offers a snapshot") {
 		t.Errorf("a snapshot of another block: %s", failed.Message)
 	}
-	if failed := user.fails(exitFailed, append(c.fromSnapshot("x", node.RPC), append(anyPorts, "--bootstrap-hash", other)...)...); !strings.Contains(failed.Message, other) {
+	if failed := user.fails(
+		exitFailed, append(c.fromSnapshot("x", node.RPC), append(anyPorts, "--bootstrap-hash", other)...)...,
+	); !strings.Contains(failed.Message, other) {
 		t.Errorf("a snapshot of another block, from a replica: %s", failed.Message)
 	}
 }
 
-// requireProofsOf waits until a replica that began with a snapshot has taken a proof from its upstream, and fails the test unless
-// that is sound, and none is announced of the block of the snapshot, which came without its parent.
+// requireProofsOf waits until a replica that began with a snapshot has taken a proof from its upstream, and fails the
+// test unless that is sound, and none is announced of the block of the snapshot, which came without its parent.
 func (c *cluster) requireProofsOf(node *process) {
 	t := c.t
 	t.Helper()
@@ -173,13 +179,15 @@ func (c *cluster) requireProofsOf(node *process) {
 	if verdict, err := proof.Verify(bundle, 128); err != nil || verdict.Height != info.Proofs.Oldest {
 		t.Errorf("%+v, %v", verdict, err)
 	}
-	if _, err := replica.ProofBundle(ctx, info.OldestHeight, proof.MaxBundleBytes); !errors.Is(err, api.ErrProofNotStored) {
+	if _, err := replica.ProofBundle(
+		ctx, info.OldestHeight, proof.MaxBundleBytes,
+	); !errors.Is(err, api.ErrProofNotStored) {
 		t.Errorf("the block of the snapshot: %v", err)
 	}
 }
 
-// TestBootstrapKilled kills a replica that begins with a snapshot: while it fetches, when it serves nothing yet, and while it
-// imports. It goes on with what it has.
+// TestBootstrapKilled kills a replica that begins with a snapshot: while it fetches, when it serves nothing yet, and
+// while it imports. It goes on with what it has.
 func TestBootstrapKilled(t *testing.T) {
 	c, offered := snapshotCluster(t)
 	held, release := make(chan struct{}, 1), make(chan struct{})
@@ -213,10 +221,14 @@ func TestBootstrapKilled(t *testing.T) {
 	}
 	for _, second := range [][]string{
 		append(c.fromSnapshot("replica", c.primary.RPC), anyPorts...),
-		append([]string{"node", "--data-dir", c.path("replica"), "--mode", "replica", "--upstream", c.primary.RPC, "--genesis-hash", c.hash}, anyPorts...),
+		append([]string{
+			"node", "--data-dir", c.path("replica"), "--mode", "replica", "--upstream", c.primary.RPC, "--genesis-hash", c.hash,
+		}, anyPorts...),
 		{"snapshot", "import", c.primary.RPC, "--data-dir", c.path("replica"), "--genesis-hash", c.hash},
 	} {
-		if refused := newUser(t).fails(exitFailed, second...); !strings.Contains(refused.Message, "in use by another process") {
+		if refused := newUser(t).fails(
+			exitFailed, second...,
+		); !strings.Contains(refused.Message, "in use by another process") {
 			t.Errorf("%v in the same directory: %s", second, refused.Message)
 		}
 	}
@@ -246,8 +258,8 @@ func TestBootstrapKilled(t *testing.T) {
 	}
 }
 
-// killImporting starts a replica and kills it once its import has begun. It reports whether the import was still going on;
-// where it was not, the replica is left with what it had fetched and nothing else.
+// killImporting starts a replica and kills it once its import has begun. It reports whether the import was still going
+// on; where it was not, the replica is left with what it had fetched and nothing else.
 func killImporting(t *testing.T, dir string, arguments []string) bool {
 	t.Helper()
 	database, importing := filepath.Join(dir, "db"), filepath.Join(dir, "db.importing")
@@ -287,8 +299,8 @@ func exists(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// requireSnapshotOf waits until a replica has the primary's newest block, and fails the test unless it began at or after
-// the snapshot that was offered, with the primary's blocks and the primary's balances.
+// requireSnapshotOf waits until a replica has the primary's newest block, and fails the test unless it began at or
+// after the snapshot that was offered, with the primary's blocks and the primary's balances.
 func (c *cluster) requireSnapshotOf(node *process, offered *api.StateSnapshot) {
 	t := c.t
 	t.Helper()
@@ -316,7 +328,8 @@ func (c *cluster) requireSnapshotOf(node *process, offered *api.StateSnapshot) {
 	for _, height := range []types.Height{info.OldestHeight, head} {
 		want, err := primary.BlockByNumber(ctx, api.AtHeight(height), false)
 		got, gotErr := replica.BlockByNumber(ctx, api.AtHeight(height), false)
-		if err := errors.Join(err, gotErr); err != nil || want == nil || got == nil || want.Hash != got.Hash || want.StateRoot != got.StateRoot {
+		if err := errors.Join(err, gotErr); err != nil || want == nil || got == nil || want.Hash != got.Hash ||
+			want.StateRoot != got.StateRoot {
 			t.Fatalf("block %d is not the same: %+v, %+v, %v", height, want, got, err)
 		}
 	}

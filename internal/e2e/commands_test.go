@@ -75,7 +75,8 @@ func TestSendAgreesToTheUnit(t *testing.T) {
 	}
 	var r receipt
 	u.succeeds(&r, "send", "dev1", "150000000u", "--from", "dev0", "--max-fee", "100", "--priority-fee", "7")
-	if r.Status != 1 || r.GasUsed != api.Quantity(transferGas) || r.EffectiveGasPrice != 17 || r.Fee != r.GasUsed*r.EffectiveGasPrice {
+	if r.Status != 1 || r.GasUsed != api.Quantity(transferGas) || r.EffectiveGasPrice != 17 ||
+		r.Fee != r.GasUsed*r.EffectiveGasPrice {
 		t.Errorf("receipt %+v", r)
 	}
 	var fresh receipt
@@ -158,7 +159,8 @@ func TestLookups(t *testing.T) {
 		t.Run(tc.args, func(t *testing.T) {
 			args, u := strings.Fields(tc.args), u.in(t)
 			people := u.run(args...)
-			if people.code != exitDone || !strings.Contains(people.stdout, tc.people) || strings.HasPrefix(people.stdout, `{"ok"`) {
+			if people.code != exitDone || !strings.Contains(people.stdout, tc.people) ||
+				strings.HasPrefix(people.stdout, `{"ok"`) {
 				t.Errorf("exit code %d, or without %q: %s", people.code, tc.people, people)
 			}
 			var result json.RawMessage
@@ -245,7 +247,8 @@ func TestNoNodeAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range []string{
-		"status", "account dev0", "send dev1 1 --from dev0", "block", "fees", "mempool", "rpc svc_blockNumber", "tx " + strings.Repeat("00", 32),
+		"status", "account dev0", "send dev1 1 --from dev0", "block", "fees", "mempool", "rpc svc_blockNumber", "tx " +
+			strings.Repeat("00", 32),
 	} {
 		t.Run(args, func(t *testing.T) {
 			failed := newUser(t).fails(exitUnreachable, append(strings.Fields(args), "--rpc-url", "http://"+address)...)
@@ -271,7 +274,9 @@ func TestNetworkJourney(t *testing.T) {
 		t.Errorf("the mnemonic has %d words", len(strings.Fields(alice.Mnemonic)))
 	}
 	u.succeeds(nil, "keys", "alias", "shop", strings.Repeat("ab", 32))
-	if twice := u.fails(exitUsage, "init", dir, "--alloc", "alice=1", "--alloc", alice.Address+"=1"); !strings.Contains(twice.Message, "once") {
+	if twice := u.fails(
+		exitUsage, "init", dir, "--alloc", "alice=1", "--alloc", alice.Address+"=1",
+	); !strings.Contains(twice.Message, "once") {
 		t.Errorf("it says %q", twice.Message)
 	}
 	u.fails(exitUsage, "init", dir, "--network", "mainnet", "--alloc", "alice=1") // a key for another network
@@ -308,7 +313,9 @@ func configureJourney(t *testing.T, u *user, node *process, dir string) {
 	t.Helper()
 	key := filepath.Join(dir, "protocol.key")
 	u.fails(exitUsage, "configure", "--protocol-key", key, "--min-base-fee", "10") // as it is
-	if refused := u.fails(exitFailed, "configure", "--protocol-key", key, "--min-base-fee", "7"); refused.Code != api.CodeNotAllowed {
+	if refused := u.fails(
+		exitFailed, "configure", "--protocol-key", key, "--min-base-fee", "7",
+	); refused.Code != api.CodeNotAllowed {
 		t.Errorf("a base fee below the floor: %+v", refused)
 	}
 	stranger := filepath.Join(t.TempDir(), "stranger.key")
@@ -337,7 +344,9 @@ func configureJourney(t *testing.T, u *user, node *process, dir string) {
 		t.Fatal(err)
 	}
 	if before.BaseFee != 10 || after == nil || after.BaseFee != 20 || next.EffectiveGasPrice <= 20 {
-		t.Errorf("base fee %d in its block, %+v in the next, then a price of %d", before.BaseFee, after, next.EffectiveGasPrice)
+		t.Errorf(
+			"base fee %d in its block, %+v in the next, then a price of %d", before.BaseFee, after, next.EffectiveGasPrice,
+		)
 	}
 }
 
@@ -358,7 +367,9 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	blocks, copied := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
 	var imported struct{ Blocks uint64 }
 	u.succeeds(nil, "db", "export", "--data-dir", dir, "--output", blocks)
-	u.succeeds(&imported, "db", "import", "--data-dir", copied, "--input", blocks, "--genesis", filepath.Join(dir, "genesis.json"))
+	u.succeeds(
+		&imported, "db", "import", "--data-dir", copied, "--input", blocks, "--genesis", filepath.Join(dir, "genesis.json"),
+	)
 	u.succeeds(&after, "db", "check", "--data-dir", copied)
 	if imported.Blocks != before.Head || after != before {
 		t.Errorf("%d blocks imported: %+v, of %+v", imported.Blocks, after, before)
@@ -369,7 +380,8 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	if after.Head != before.Head || after.Oldest != before.Head-2 {
 		t.Errorf("after pruning: %+v, before %+v", after, before)
 	}
-	if height, err := connect(t, start(t, "node", "--data-dir", dir)).BlockNumber(t.Context()); err != nil || uint64(height) < after.Head {
+	if height, err := connect(t, start(t, "node", "--data-dir", dir)).BlockNumber(t.Context()); err != nil ||
+		uint64(height) < after.Head {
 		t.Errorf("after a restart: block %d, %v", height, err)
 	}
 }
@@ -428,9 +440,12 @@ func TestDevelopmentMethods(t *testing.T) {
 
 	rpc(nil, "dev_revert", snapshot.String())
 	if now, back := height(api.Latest()); now != begin+3 || back != time || balance() != 0 {
-		t.Errorf("after going back: block %d at %d, want %d at %d; the funded account has %d", now, back, begin+3, time, balance())
+		t.Errorf(
+			"after going back: block %d at %d, want %d at %d; the funded account has %d", now, back, begin+3, time, balance(),
+		)
 	}
-	if refused := u.fails(exitFailed, "rpc", "dev_revert", snapshot.String()); refused.Code != -32602 || refused.Data["reason"] != "no_snapshot" {
+	if refused := u.fails(exitFailed, "rpc", "dev_revert", snapshot.String()); refused.Code != -32602 ||
+		refused.Data["reason"] != "no_snapshot" {
 		t.Errorf("a snapshot that was used: %+v", refused)
 	}
 	rpc(nil, "dev_setBlockTime", "0")

@@ -78,7 +78,9 @@ type survivor struct {
 func newSurvivor(t *testing.T, stream, outstanding uint64) *survivor {
 	t.Helper()
 	s := &survivor{
-		t: t, random: rand.New(rand.NewPCG(*seed, stream)), dir: filepath.Join(t.TempDir(), "chain"), load: newLoad(outstanding),
+		t: t, random: rand.New(rand.NewPCG(
+			*seed, stream,
+		)), dir: filepath.Join(t.TempDir(), "chain"), load: newLoad(outstanding),
 	}
 	s.told.receipts = map[types.TxID]api.Receipt{}
 	newUser(t).succeeds(nil, append([]string{"init", s.dir}, s.load.allocations()...)...)
@@ -103,8 +105,10 @@ func (s *survivor) run(kills int) {
 	if err := s.finish(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Logf("%d kills, %d of them during the start: %d transactions acknowledged, %d included, %d blocks, %d receipts seen, %.0f s",
-		kills, s.stillborn, s.load.acknowledged(), len(s.model.included), s.model.head.Height, len(s.told.receipts), time.Since(begun).Seconds())
+	s.t.Logf("%d kills, %d of them during the start: %d transactions acknowledged, %d included, %d blocks, %d receipts "+
+		"seen, %.0f s",
+		kills, s.stillborn, s.load.acknowledged(), len(s.model.included), s.model.head.Height, len(s.told.receipts),
+		time.Since(begun).Seconds())
 }
 
 // killStarting kills the node while it opens what the last life left.
@@ -332,7 +336,9 @@ func (s *survivor) finish() error {
 	defer cancel()
 	for missing := s.load.missing(s.model); len(missing) > 0; missing = s.load.missing(s.model) {
 		if err := s.model.follow(ctx, c); err != nil {
-			return fmt.Errorf("%d acknowledged transactions are not in a block yet, %s is the first: %w", len(missing), missing[0], err)
+			return fmt.Errorf(
+				"%d acknowledged transactions are not in a block yet, %s is the first: %w", len(missing), missing[0], err,
+			)
 		}
 		select {
 		case <-time.After(loadPause):

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestDeadlyTransaction has a process end whenever it runs a certain call, as if the call had brought it down. The journal
-// brings the call back at each start; the third life drops it, and goes on with the transactions of others.
+// TestDeadlyTransaction has a process end whenever it runs a certain call, as if the call had brought it down. The
+// journal brings the call back at each start; the third life drops it, and goes on with the transactions of others.
 func TestDeadlyTransaction(t *testing.T) {
 	s := newSurvivor(t, 7, 1)
 	command := []string{"node", "--data-dir", s.dir, "--block-time", "2s"}
@@ -68,13 +68,16 @@ func TestDeadlyTransaction(t *testing.T) {
 		node = start(t, command...)
 	}
 	c = connect(node)
-	if receipt, err := c.SendAndWait(ctx, sign(bob, 0, 100_000, types.Transfer{To: alice.account, Amount: 1})); err != nil || receipt.Status != 1 {
+	if receipt, err := c.SendAndWait(
+		ctx, sign(bob, 0, 100_000, types.Transfer{To: alice.account, Amount: 1}),
+	); err != nil || receipt.Status != 1 {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
 	if status, err := c.TransactionStatus(ctx, deadly); err != nil || status.Status != api.StatusUnknown {
 		t.Fatalf("the deadly transaction is %+v, %v", status, err)
 	}
-	if _, err := c.Send(ctx, sign(bob, 1, 900_000_000, call)); err == nil || !strings.Contains(err.Error(), "took far too long") {
+	if _, err := c.Send(ctx, sign(bob, 1, 900_000_000, call)); err == nil ||
+		!strings.Contains(err.Error(), "took far too long") {
 		t.Errorf("a call of the code is answered with %v", err)
 	}
 }

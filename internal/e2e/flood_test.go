@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFlood runs every attack of the flood at once against a node, small, and holds it to the rules that do not depend on
-// how fast this machine is.
+// TestFlood runs every attack of the flood at once against a node, small, and holds it to the rules that do not depend
+// on how fast this machine is.
 func TestFlood(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "flood")
 	build := exec.Command("go", "build", "-o", program, "github.com/cairn-chain/cairn/bench/flood")
@@ -20,8 +20,10 @@ func TestFlood(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	flood := exec.Command(program, "-cairn", buildBinary(t), "-dir", t.TempDir(), "-json", "-timing=false", "-attacks", "none", "-quiet=false",
-		"-duration", "3s", "-clients", "4", "-honest", "2", "-idle", "100", "-stock", "1000", "-pool", "1000", "-memory", "2048", "-rate-limit", "5")
+	flood := exec.Command(program, "-cairn", buildBinary(t), "-dir", t.TempDir(), "-json", "-timing=false", "-attacks",
+		"none", "-quiet=false",
+		"-duration", "6s", "-clients", "4", "-honest", "2", "-idle", "100", "-stock", "1000", "-pool", "1000", "-memory",
+		"2048", "-rate-limit", "5")
 	flood.Env = environment()
 	output, err := flood.Output()
 	var failed *exec.ExitError
@@ -44,7 +46,8 @@ func TestFlood(t *testing.T) {
 	}
 	// One outcome of each attack says that it took place.
 	for _, outcome := range []string{
-		"-32700 bad_json", "-32700 too_deep", "HTTP 400", "HTTP 413", "-32040 batch_size", "HTTP 429", "waiting at the end", "not read",
+		"-32700 bad_json", "-32700 too_deep", "HTTP 400", "HTTP 413", "-32040 batch_size", "HTTP 429", "waiting at the end",
+		"not read",
 		"idle to the end", "-32001 undecodable", "-32002 bad_signature", "-32006 already_known", "-32003 nonce_too_high",
 		"-32005 replacement_underpriced", "-32005 fee_too_low",
 	} {

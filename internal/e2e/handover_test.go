@@ -16,7 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// handover is a chain with two nodes that each have a key of their own and follow the other while that makes the blocks.
+// handover is a chain with two nodes that each have a key of their own and follow the other while that makes the
+// blocks.
 type handover struct {
 	t           *testing.T
 	load        *load
@@ -49,9 +50,13 @@ func newHandover(t *testing.T) *handover {
 		t.Fatal(err)
 	}
 	h.addresses = [2]string{freeAddress(t), freeAddress(t)}
-	h.command = []string{"node", "--data-dir", filepath.Join(t.TempDir(), "next"), "--mode", "replica", "--block-time", "200ms",
-		"--genesis", filepath.Join(dir, "genesis.json"), "--upstream", "http://" + h.addresses[0], "--protocol-key", h.keys[1]}
-	h.first = startAt(t, h.addresses[0], "node", "--data-dir", dir, "--block-time", "200ms", "--upstream", "http://"+h.addresses[1])
+	h.command = []string{"node", "--data-dir", filepath.Join(t.TempDir(), "next"), "--mode", "replica", "--block-time",
+		"200ms",
+		"--genesis", filepath.Join(dir, "genesis.json"), "--upstream", "http://" +
+			h.addresses[0], "--protocol-key", h.keys[1]}
+	h.first = startAt(
+		t, h.addresses[0], "node", "--data-dir", dir, "--block-time", "200ms", "--upstream", "http://"+h.addresses[1],
+	)
 	h.next = startAt(t, h.addresses[1], h.command...)
 	return h
 }
@@ -150,7 +155,8 @@ func TestHandoverUnderLoad(t *testing.T) {
 	if len(m.producers) != 3 || m.producers[0] != m.producers[2] || m.producers[1] != keyOf("next producer").PublicKey() {
 		t.Errorf("the blocks' producers were %v", m.producers)
 	}
-	t.Logf("%d acknowledged, all of them in %d blocks; handed over in block %d, %.2f s until the next producer's first; and back in block %d, %.2f s",
+	t.Logf("%d acknowledged, all of them in %d blocks; handed over in block %d, %.2f s until the next producer's first; "+
+		"and back in block %d, %.2f s",
 		h.load.acknowledged(), m.head.Height, there.Height, there.Seconds, back.Height, back.Seconds)
 }
 
@@ -228,7 +234,8 @@ func (h *handover) finish(m *model) {
 	}
 }
 
-// TestKeyOfThePast replays a chain that was handed to a key and on: that key makes no block at the height at which it once did.
+// TestKeyOfThePast replays a chain that was handed to a key and on: that key makes no block at the height at which it
+// once did.
 func TestKeyOfThePast(t *testing.T) {
 	h := newHandover(t)
 	there := h.promote(h.next, h.keys[0])
@@ -237,9 +244,14 @@ func TestKeyOfThePast(t *testing.T) {
 		t.Fatal(err)
 	}
 	genesis := filepath.Join(filepath.Dir(h.keys[0]), "genesis.json")
-	again := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "again"), "--mode", "replica", "--genesis", genesis, "--block-time", "200ms",
+	again := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "again"), "--mode", "replica", "--genesis", genesis,
+		"--block-time", "200ms",
 		"--upstream", h.first.RPC, "--protocol-key", h.keys[1])
-	h.await(again, "beyond the block that took production from it", func(s api.SyncStatus) bool { return s.LocalHeight > back.FirstBlock })
+	h.await(
+		again,
+		"beyond the block that took production from it",
+		func(s api.SyncStatus) bool { return s.LocalHeight > back.FirstBlock },
+	)
 	for _, height := range []types.Height{there.FirstBlock, back.Height, back.FirstBlock} {
 		var hashes []types.BlockHash
 		for _, node := range []*process{h.first, again} {
@@ -283,6 +295,9 @@ func TestProducerThatHandedOver(t *testing.T) {
 	h.await(h.first, "a replica", func(s api.SyncStatus) bool {
 		return s.Mode == api.ModeReplica && s.State == api.StateFollowing && s.LocalHeight > p.FirstBlock
 	})
+	// Who makes the blocks proves them, and who follows has the proofs from there.
+	provenUpTo(t, h.next, p.FirstBlock, p.FirstBlock+1)
+	provenUpTo(t, h.first, p.FirstBlock, p.FirstBlock+1)
 	refused := newUser(t).of(h.next).fails(exitFailed, "promote", "--protocol-key", h.keys[0])
 	if want := fmt.Sprintf("the node at %s is the producer already", h.next.RPC); refused.Message != want {
 		t.Errorf("it says %q", refused.Message)

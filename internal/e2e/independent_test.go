@@ -38,7 +38,8 @@ type clientReport struct {
 	} `json:"seen"`
 }
 
-// runClient runs the independent client and returns its report. The exit code must be the one that the report stands for.
+// runClient runs the independent client and returns its report. The exit code must be the one that the report stands
+// for.
 func runClient(t *testing.T, args ...string) clientReport {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -147,8 +148,8 @@ func TestIndependentClient(t *testing.T) {
 	}
 }
 
-// Of blocks with contracts, which the independent client cannot run, it takes the writes from their access lists, says so,
-// and believes no list that the header does not bear out.
+// Of blocks with contracts, which the independent client cannot run, it takes the writes from their access lists, says
+// so, and believes no list that the header does not bear out.
 func TestIndependentClientOfContracts(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)
@@ -158,7 +159,9 @@ func TestIndependentClientOfContracts(t *testing.T) {
 	report := runClient(t, "--verify", node.RPC)
 	requireAllTrue(t, report, append(slices.Clone(verifyChecks), "access_list"))
 	if report.Seen.Transactions != 3 || report.Seen.NotExecuted != 2 {
-		t.Errorf("of %d transactions %d blocks were not executed, want 2 of 3", report.Seen.Transactions, report.Seen.NotExecuted)
+		t.Errorf(
+			"of %d transactions %d blocks were not executed, want 2 of 3", report.Seen.Transactions, report.Seen.NotExecuted,
+		)
 	}
 	list := func(offset int) func(any) any {
 		return func(result any) any {
@@ -198,6 +201,7 @@ func TestIndependentVectors(t *testing.T) {
 		{[]any{"state_proofs", 3, "siblings", 2}, "state_proofs"},
 		{[]any{"chain", "blocks", 2, "receipts", 1, "gas_used"}, "receipts_of_execution"},
 		{[]any{"chain", "base_fee_of_block_3"}, "base_fees"},
+		{[]any{"abi", "values", 5, "binary"}, "abi"},
 	}
 	for _, c := range cases {
 		t.Run(strings.ReplaceAll(strings.Trim(fmt.Sprint(c.path), "[]"), " ", "."), func(t *testing.T) {

@@ -8,21 +8,24 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestMessagesCountAgainstTheRate has a key of one call a second, two at once: the handshake and one message are let in,
-// the next message is answered with its id and the time to wait, and so is the next handshake.
+// TestMessagesCountAgainstTheRate has a key of one call a second, two at once: the handshake and one message are let
+// in, the next message is answered with its id and the time to wait, and so is the next handshake.
 func TestMessagesCountAgainstTheRate(t *testing.T) {
 	const key = "a-key-of-one-call-a-second"
 	node := startDev(t, "--ephemeral", "--api-key-file", secretFile(t, t.TempDir(), "keys", []byte("me:"+key+" rate=1\n")))
 	dial := func() (*websocket.Conn, *http.Response, error) {
 		header := http.Header{"Authorization": {"Bearer " + key}}
-		return websocket.Dial(t.Context(), strings.Replace(node.RPC, "http", "ws", 1)+"/ws", &websocket.DialOptions{HTTPHeader: header})
+		return websocket.Dial(
+			t.Context(), strings.Replace(node.RPC, "http", "ws", 1)+"/ws", &websocket.DialOptions{HTTPHeader: header},
+		)
 	}
 	ws, _, err := dial()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = ws.CloseNow() }()
-	batch := `[{"jsonrpc":"2.0","id":1,"method":"svc_chainId","params":[]},` + strings.Repeat(`{"jsonrpc":"2.0","method":"svc_chainId","params":[]},`, 99) +
+	batch := `[{"jsonrpc":"2.0","id":1,"method":"svc_chainId","params":[]},` +
+		strings.Repeat(`{"jsonrpc":"2.0","method":"svc_chainId","params":[]},`, 99) +
 		`{"jsonrpc":"2.0","id":2,"method":"svc_chainId","params":[]}]`
 	for _, test := range []struct{ message, want string }{
 		{batch, `"id":2,"result":"`}, // its calls are owed from then on
@@ -44,7 +47,9 @@ func TestMessagesCountAgainstTheRate(t *testing.T) {
 // TestAdminAddressChecksTheHost asks the admin address under its own names and under one that was pointed at it.
 func TestAdminAddressChecksTheHost(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--admin-host", "node.internal")
-	for host, status := range map[string]int{"": 200, "localhost": 200, "node.internal:9": 200, "10.0.0.1": 200, "evil.example": 403} {
+	for host, status := range map[string]int{
+		"": 200, "localhost": 200, "node.internal:9": 200, "10.0.0.1": 200, "evil.example": 403,
+	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, node.Admin+"/health", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -99,9 +99,14 @@ func (l *load) offer(s *sender, nonce uint64) (offer, error) {
 func (l *load) transaction(s *sender, nonce uint64) (types.SignedTransaction, error) {
 	to := sha256.Sum256(fmt.Appendf(nil, "recipient %d", (uint64(s.number)+nonce)%loadRecipients))
 	return types.Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: l.chainID, Sender: s.account, Nonce: nonce, GasLimit: transferGas + newAccountGas,
-		MaxFeePerGas: loadMaxFee, MaxPriorityFeePerGas: types.Amount(1 + (uint64(s.number)+nonce)%5),
-		Payload: types.Transfer{To: to, Amount: types.Amount(1 + nonce%97)},
+		Version:              types.TransactionVersion,
+		ChainID:              l.chainID,
+		Sender:               s.account,
+		Nonce:                nonce,
+		GasLimit:             transferGas + newAccountGas,
+		MaxFeePerGas:         loadMaxFee,
+		MaxPriorityFeePerGas: types.Amount(1 + (uint64(s.number)+nonce)%5),
+		Payload:              types.Transfer{To: to, Amount: types.Amount(1 + nonce%97)},
 	}, s.key, [32]byte{})
 }
 
@@ -181,7 +186,8 @@ func (l *load) request(ctx context.Context, c *client.Client, senders []*sender)
 		switch {
 		case full[sent.sender]: // all from the refused one on is offered again
 		// A nonce is too high while those before it are on their way to a producer that has just taken over.
-		case errors.Is(err, api.ErrMempoolFull), errors.Is(err, api.ErrNoPrimary), errors.Is(err, api.ErrBusy), errors.Is(err, api.ErrNonceTooHigh):
+		case errors.Is(err, api.ErrMempoolFull), errors.Is(err, api.ErrNoPrimary), errors.Is(err, api.ErrBusy),
+			errors.Is(err, api.ErrNonceTooHigh):
 			full[sent.sender] = true
 		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
 			return progress, fmt.Errorf("sender %d: %w", sent.sender.number, err)

@@ -44,9 +44,12 @@ func newModel(ctx context.Context, c *client.Client) (*model, error) {
 		return nil, err
 	}
 	m := &model{
-		head: types.Header{BaseFee: info.Genesis.BaseFee, Timestamp: info.Genesis.Time}, hash: genesis.Hash,
+		head:     types.Header{BaseFee: info.Genesis.BaseFee, Timestamp: info.Genesis.Time},
+		hash:     genesis.Hash,
 		fees:     info.Genesis.Parameters.FeeRecipient,
-		balances: map[types.Account]types.Amount{}, nonces: map[types.Account]uint64{}, included: map[types.TxID]types.Height{},
+		balances: map[types.Account]types.Amount{},
+		nonces:   map[types.Account]uint64{},
+		included: map[types.TxID]types.Height{},
 	}
 	for _, a := range info.Genesis.Allocations {
 		m.balances[a.Account] = a.Balance
@@ -176,7 +179,9 @@ func (m *model) compare(ctx context.Context, c *client.Client) error {
 		name := account.String()
 		all = append(all, asked{
 			account, client.Add(&balances, api.GetBalance, api.GetBalanceParams{Account: name, Block: at}),
-			client.Add(&nonces, api.GetTransactionCount, api.GetTransactionCountParams{Account: name, Block: api.NonceRef{Block: at}}),
+			client.Add(&nonces, api.GetTransactionCount, api.GetTransactionCountParams{
+				Account: name, Block: api.NonceRef{Block: at},
+			}),
 		})
 	}
 	if err := balances.Send(ctx, c); err != nil {
@@ -196,13 +201,16 @@ func (m *model) compare(ctx context.Context, c *client.Client) error {
 			return err
 		}
 		if types.Amount(balance) != m.balances[a.account] || uint64(nonce) != m.nonces[a.account] {
-			return fmt.Errorf("after block %d, %s has the balance %d and the nonce %d, and by the blocks %d and %d", m.head.Height,
+			return fmt.Errorf("after block %d, %s has the balance %d and the nonce %d, and by the blocks %d and %d",
+				m.head.Height,
 				a.account, uint64(balance), uint64(nonce), m.balances[a.account], m.nonces[a.account])
 		}
 		sum += types.Amount(balance)
 	}
 	if sum != m.supply {
-		return fmt.Errorf("after block %d, balances and burned coins add up to %d, and the supply is %d", m.head.Height, sum, m.supply)
+		return fmt.Errorf(
+			"after block %d, balances and burned coins add up to %d, and the supply is %d", m.head.Height, sum, m.supply,
+		)
 	}
 	return nil
 }

@@ -108,7 +108,9 @@ func launchAt(t *testing.T, address string, args ...string) *process {
 	dir := t.TempDir()
 	node := &process{ready: filepath.Join(dir, "ready.json"), log: filepath.Join(dir, "log")}
 	started, err := program.Start(program.Command{
-		Args:     slices.Concat([]string{buildBinary(t)}, args, []string{"--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready}),
+		Args: slices.Concat([]string{buildBinary(t)}, args, []string{
+			"--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready,
+		}),
 		Env:      environment(),
 		Log:      node.log,
 		Patience: stopTimeout,

@@ -35,8 +35,8 @@ func provenUpTo(t *testing.T, node *process, from, to types.Height) {
 	}
 }
 
-// TestProofs sends coins, deploys and calls on a chain whose node proves its blocks, and verifies every proof offline; a
-// changed one is refused, and one of another block.
+// TestProofs sends coins, deploys and calls on a chain whose node proves its blocks, and verifies every proof offline;
+// a changed one is refused, and one of another block.
 func TestProofs(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)
@@ -56,7 +56,8 @@ func TestProofs(t *testing.T) {
 		}
 		var verdict proof.Verdict
 		u.succeeds(&verdict, "proof", "verify", file, "--bits", "128", "--block-hash", block.Hash.String())
-		if verdict != saved.Verdict || verdict.PostRoot != block.StateRoot || verdict.Height != height || verdict.SecurityBits != 128 {
+		if verdict != saved.Verdict || verdict.PostRoot != block.StateRoot || verdict.Height != height ||
+			verdict.SecurityBits != 128 {
 			t.Errorf("block %d: verdict %+v, saved with %+v", height, verdict, saved.Verdict)
 		}
 		u.fails(1, "proof", "verify", file, "--block-hash", block.ParentHash.String())

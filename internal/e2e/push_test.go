@@ -84,6 +84,21 @@ func TestWatch(t *testing.T) {
 		t.Errorf("the event after the first: %s", r)
 	}
 	u.fails(exitUsage, "watch", "events", "--from", "1", "--after", event.Cursor)
+	u.succeeds(nil, "send", "dev1", "1.5", "--from", "dev0")
+	var payment api.Payment
+	u.succeeds(&payment, "watch", "payments", "dev1", "--in", "--from", "1", "--count", "1")
+	if payment.Amount != 150_000_000 || payment.To != devAccount(t, node, 1) || payment.Kind != api.PaymentTransfer {
+		t.Errorf("the payment is %+v", payment)
+	}
+	u.succeeds(nil, "send", "dev1", "2", "--from", "dev0")
+	if r = u.run("watch", "payments", "dev1", "--after", payment.Cursor, "--count", "1"); r.code != 0 ||
+		!strings.Contains(r.stdout, "  dev0 -> dev1  2 coins  by transfer  0x") {
+		t.Errorf("the payment after the first: %s", r)
+	}
+	if r = u.run("account", "dev1"); r.code != 0 ||
+		!strings.Contains(r.stdout, "  in       2 coins    dev0          transfer") {
+		t.Errorf("the account's payments: %s", r)
+	}
 	var proof api.ProofNotice
 	u.succeeds(&proof, "watch", "proofs", "--from", "1", "--count", "1")
 	if proof.Height != 1 {

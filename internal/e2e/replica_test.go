@@ -25,8 +25,8 @@ import (
 // catchUpTime is how long a replica may take to have every block, once nothing is in its way.
 const catchUpTime = 3 * time.Minute
 
-// link is the way to a node that is started anew at other ports: a proxy at one address, with the faults of a bad network
-// while there are any.
+// link is the way to a node that is started anew at other ports: a proxy at one address, with the faults of a bad
+// network while there are any.
 type link struct {
 	server *httptest.Server
 	target atomic.Pointer[url.URL]
@@ -162,7 +162,18 @@ func (c *cluster) startPrimary() {
 // follow starts a node that follows the primary, with nothing but its address and the genesis hash.
 func (c *cluster) follow(mode string) *process {
 	c.t.Helper()
-	return start(c.t, "node", "--data-dir", c.path(mode), "--mode", mode, "--upstream", c.links[mode].server.URL, "--genesis-hash", c.hash)
+	return start(
+		c.t,
+		"node",
+		"--data-dir",
+		c.path(mode),
+		"--mode",
+		mode,
+		"--upstream",
+		c.links[mode].server.URL,
+		"--genesis-hash",
+		c.hash,
+	)
 }
 
 func (c *cluster) client(node *process) *client.Client {
@@ -287,7 +298,8 @@ func TestReplicas(t *testing.T) {
 	if faults == 0 {
 		t.Error("the bad network was a good one")
 	}
-	t.Logf("%d kills of the replica, %d faults: %d transactions in blocks, %d of them sent through the archive, %.0f s", *kills, faults,
+	t.Logf("%d kills of the replica, %d faults: %d transactions in blocks, %d of them sent through the archive, %.0f s",
+		*kills, faults,
 		c.includes, forwarded, time.Since(c.begun).Seconds())
 	for _, node := range []*process{replica, archive, c.primary} {
 		if err := node.Stop(); err != nil {
@@ -315,14 +327,18 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
 		t.Errorf("the primary's answer to what it knows: %v", err)
 	}
-	if _, err := client.Invoke(ctx, forwarding, api.SendRawTransaction, api.RawTransactionParams{Transaction: []byte{1}}); !errors.Is(err, api.ErrUndecodable) {
+	if _, err := client.Invoke(
+		ctx, forwarding, api.SendRawTransaction, api.RawTransactionParams{Transaction: []byte{1}},
+	); !errors.Is(err, api.ErrUndecodable) {
 		t.Errorf("what is no transaction: %v", err)
 	}
-	refusing := c.client(start(t, "node", "--data-dir", c.path("refusing"), "--mode", "archive", "--upstream", c.links["archive"].server.URL,
+	refusing := c.client(start(t, "node", "--data-dir", c.path("refusing"), "--mode", "archive",
+		"--upstream", c.links["archive"].server.URL,
 		"--genesis-hash", c.hash, "--forward=false"))
 	defer refusing.Close()
 	var refused *client.Error
-	if _, err := refusing.Send(ctx, first); !errors.Is(err, api.ErrReadOnly) || !errors.As(err, &refused) || refused.Data["primary"] != c.links["archive"].server.URL {
+	if _, err := refusing.Send(ctx, first); !errors.Is(err, api.ErrReadOnly) || !errors.As(err, &refused) ||
+		refused.Data["primary"] != c.links["archive"].server.URL {
 		t.Errorf("a node that refuses: %v", err)
 	}
 	c.primary.Kill()
@@ -332,5 +348,18 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "replica", "--genesis-hash", c.hash)
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "replica", "--upstream", c.primary.RPC)
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "observer")
-	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "archive", "--upstream", c.primary.RPC, "--genesis-hash", c.hash, "--retention", "5")
+	newUser(t).fails(
+		exitUsage,
+		"node",
+		"--data-dir",
+		c.path("x"),
+		"--mode",
+		"archive",
+		"--upstream",
+		c.primary.RPC,
+		"--genesis-hash",
+		c.hash,
+		"--retention",
+		"5",
+	)
 }

@@ -52,7 +52,9 @@ func TestStopBeforeAChain(t *testing.T) {
 			}))
 			defer upstream.Close()
 			defer close(give)
-			node := launch(t, append([]string{"node", "--mode", "replica", "--data-dir", t.TempDir(), "--upstream", upstream.URL}, args...)...)
+			node := launch(
+				t, append([]string{"node", "--mode", "replica", "--data-dir", t.TempDir(), "--upstream", upstream.URL}, args...)...,
+			)
 			select {
 			case <-asked:
 			case <-node.Ended():
@@ -111,7 +113,10 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 		}
 	}
 	for name, args := range map[string][]string{
-		"another network's":  {"node", "--data-dir", dir, "--genesis", filepath.Join(other, "genesis.json"), "--protocol-key", filepath.Join(other, "protocol.key")},
+		"another network's": {
+			"node", "--data-dir", dir, "--genesis", filepath.Join(other, "genesis.json"), "--protocol-key",
+			filepath.Join(other, "protocol.key"),
+		},
 		"another mnemonic's": {"dev", "--data-dir", development, "--mnemonic", strings.Repeat("abandon ", 11) + "about"},
 		"fewer accounts":     {"dev", "--data-dir", development, "--accounts", "3"},
 	} {
@@ -174,8 +179,8 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not go on behind
-// an earlier block before someone says so, not even where one block is missing that was made a moment before.
+// TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not go on
+// behind an earlier block before someone says so, not even where one block is missing that was made a moment before.
 func TestLostBlocksAreNoticed(t *testing.T) {
 	dir := initialize(t, "--block-time", "100ms")
 	node := start(t, "node", "--data-dir", dir)
@@ -224,6 +229,8 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	if err := os.Remove(locks[0]); err != nil {
 		t.Fatal(err)
 	}
+	newUser(t).succeeds(nil, "promote", "--from-dead", "--alone", "--yes", "--data-dir", dir,
+		"--protocol-key", filepath.Join(dir, "protocol.key"))
 	if err := start(t, "node", "--data-dir", dir).Stop(); err != nil {
 		t.Errorf("it does not go on when told to: %v", err)
 	}

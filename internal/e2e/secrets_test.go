@@ -43,7 +43,9 @@ func tlsFiles(t *testing.T, dir string) (certificate, key string, keyDER []byte)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -76,14 +78,22 @@ func logsHoldNoSecret(t *testing.T, format string) {
 	now := fmt.Sprintf(`{"iat":%d}`, time.Now().Unix())
 	goodToken, badToken := token(jwtSecret, "HS256", now), token(bytes.Repeat([]byte{1}, 32), "HS256", now)
 	node := start(t, "node", "--data-dir", dir, "--log-level", "debug", "--log-format", format, "--block-time", "0",
-		"--tls-cert", certificate, "--tls-key", key, "--api-key-file", secretFile(t, t.TempDir(), "keys", []byte("me:"+apiKey+"\n")),
+		"--tls-cert", certificate, "--tls-key", key, "--api-key-file", secretFile(t, t.TempDir(), "keys", []byte("me:"+apiKey+
+			"\n")),
 		"--jwt-secret-file", secretFile(t, t.TempDir(), "jwt", []byte(hex.EncodeToString(jwtSecret))))
 
 	secrets := map[string]string{
-		"protocol key": strings.TrimSpace(string(protocolKey)), "API key": apiKey, "wrong API key": wrongKey,
-		"JWT secret": hex.EncodeToString(jwtSecret), "JWT secret's bytes": string(jwtSecret), "token": goodToken, "wrong token": badToken,
-		"token's signature": goodToken[strings.LastIndexByte(goodToken, '.')+1:],
-		"TLS key":           base64.StdEncoding.EncodeToString(keyDER)[40:80], "TLS key's bytes": string(keyDER[36:68]), "TLS key in hex": hex.EncodeToString(keyDER[36:68]),
+		"protocol key":          strings.TrimSpace(string(protocolKey)),
+		"API key":               apiKey,
+		"wrong API key":         wrongKey,
+		"JWT secret":            hex.EncodeToString(jwtSecret),
+		"JWT secret's bytes":    string(jwtSecret),
+		"token":                 goodToken,
+		"wrong token":           badToken,
+		"token's signature":     goodToken[strings.LastIndexByte(goodToken, '.')+1:],
+		"TLS key":               base64.StdEncoding.EncodeToString(keyDER)[40:80],
+		"TLS key's bytes":       string(keyDER[36:68]),
+		"TLS key in hex":        hex.EncodeToString(keyDER[36:68]),
 		"digest of the API key": hex.EncodeToString(digest(apiKey)),
 	}
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -91,7 +101,10 @@ func logsHoldNoSecret(t *testing.T, format string) {
 	for credentials, status := range map[string]int{
 		apiKey: 200, goodToken: 200, wrongKey: 401, badToken: 401, "": 401,
 	} {
-		for _, body := range []string{`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","params":[]}`, `{"jsonrpc":"2.0","id":1,"method":"` + credentials + `"}`, "no JSON"} {
+		for _, body := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","params":[]}`,
+			`{"jsonrpc":"2.0","id":1,"method":"` + credentials + `"}`, "no JSON",
+		} {
 			for _, path := range []string{"/", "/?key=" + credentials, "/" + credentials} {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, node.RPC+path, strings.NewReader(body))
 				if err != nil {
@@ -111,7 +124,9 @@ func logsHoldNoSecret(t *testing.T, format string) {
 			}
 		}
 		header := http.Header{"Authorization": {"Bearer " + credentials}}
-		ws, _, err := websocket.Dial(t.Context(), "wss://"+address+"/ws", &websocket.DialOptions{HTTPClient: web, HTTPHeader: header})
+		ws, _, err := websocket.Dial(
+			t.Context(), "wss://"+address+"/ws", &websocket.DialOptions{HTTPClient: web, HTTPHeader: header},
+		)
 		if (err == nil) != (status == 200) {
 			t.Errorf("WebSocket: %v", err)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestSnapshotIndependently has a program that shares no code with the node check a snapshot that it serves, by the format's
-// description alone.
+// TestSnapshotIndependently has a program that shares no code with the node check a snapshot that it serves, by the
+// format's description alone.
 func TestSnapshotIndependently(t *testing.T) {
 	for _, tool := range []string{"python3", "zstd"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -26,7 +26,9 @@ func TestSnapshotIndependently(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "primary")
 	newUser(t).succeeds(nil, append([]string{"init", dir}, newLoad(40).allocations()...)...)
-	node := start(t, "node", "--data-dir", dir, "--block-time", "250ms", "--snapshot-interval", "2")
+	node := start(
+		t, "node", "--data-dir", dir, "--block-time", "250ms", "--snapshot-interval", "10", "--snapshot-keep", "1000",
+	)
 	sdk, err := client.New(node.RPC)
 	if err != nil {
 		t.Fatal(err)
@@ -52,12 +54,28 @@ func TestSnapshotIndependently(t *testing.T) {
 	}
 	fetched := filepath.Join(t.TempDir(), "fetched")
 	user := newUser(t)
-	user.succeeds(nil, "snapshot", "import", node.RPC, node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched)
+	user.succeeds(
+		nil, "snapshot", "import", node.RPC, node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched,
+	)
 	requireOnly(t, fetched, "LOCK", "db", "snapshots")
 	user.succeeds(nil, "db", "check", "--data-dir", fetched)
-	user.fails(exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched)
-	user.fails(exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", types.BlockHash{1}.String(), "--data-dir", fetched+"2")
-	user.fails(exitUsage, "snapshot", "import", node.RPC, dir, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched+"2")
+	user.fails(
+		exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", info.GenesisHash.String(), "--data-dir", fetched,
+	)
+	user.fails(
+		exitFailed, "snapshot", "import", node.RPC, "--genesis-hash", types.BlockHash{1}.String(), "--data-dir", fetched+"2",
+	)
+	user.fails(
+		exitUsage,
+		"snapshot",
+		"import",
+		node.RPC,
+		dir,
+		"--genesis-hash",
+		info.GenesisHash.String(),
+		"--data-dir",
+		fetched+"2",
+	)
 	if err := node.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +105,17 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 	user.fails(exitUsage, "snapshot", "import", archive, "--data-dir", to)
 	for _, arguments := range [][]string{{"verify", archive}, {"import", archive, "--data-dir", to}} {
 		user.fails(exitFailed, append(append([]string{"snapshot"}, arguments...), "--genesis-hash", other)...)
-		user.fails(exitFailed, append(append([]string{"snapshot"}, arguments...), "--genesis-hash", genesis.String(), "--block-hash", other)...)
+		user.fails(
+			exitFailed,
+			append(append([]string{"snapshot"}, arguments...), "--genesis-hash", genesis.String(), "--block-hash", other)...,
+		)
 	}
 	requireOnly(t, to, "LOCK")
 	// What a killed import left is no chain, and in nobody's way.
-	if err := errors.Join(os.MkdirAll(filepath.Join(to, "db.importing"), 0o700), os.WriteFile(filepath.Join(to, "db.importing", "left"), []byte("x"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(to, "db.importing"), 0o700),
+		os.WriteFile(filepath.Join(to, "db.importing", "left"), []byte("x"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	user.succeeds(nil, "snapshot", "import", archive, "--genesis-hash", genesis.String(), "--data-dir", to)
@@ -118,11 +142,13 @@ func requireOnly(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// TestSnapshotKilled kills a node again and again while it makes a snapshot. There are only whole ones then, and what is half
-// made is gone at the next start.
+// TestSnapshotKilled kills a node again and again while it makes a snapshot. There are only whole ones then, and what
+// is half made is gone at the next start.
 func TestSnapshotKilled(t *testing.T) {
 	dir, user := initialize(t), newUser(t)
-	arguments := []string{"node", "--data-dir", dir, "--block-time", "50ms", "--snapshot-interval", "1", "--snapshot-keep", "3"}
+	arguments := []string{
+		"node", "--data-dir", dir, "--block-time", "50ms", "--snapshot-interval", "1", "--snapshot-keep", "3",
+	}
 	halfMade := func() int {
 		found, err := filepath.Glob(filepath.Join(dir, "snapshots", "*.new"))
 		if err != nil {

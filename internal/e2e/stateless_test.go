@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/proof"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -60,8 +61,8 @@ func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height
 }
 
 // TestStatelessReplica has a replica without state follow a primary that proves its blocks: transfers, a token that is
-// deployed and used, and a restart. Others follow it, from genesis with a restart of its own and from an empty block: what that takes,
-// the token's code included, the first one has.
+// deployed and used, and a restart. Others follow it, from genesis with a restart of its own and from an empty block:
+// what that takes, the token's code included, the first one has.
 func TestStatelessReplica(t *testing.T) {
 	primary := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(primary)
@@ -82,10 +83,12 @@ func TestStatelessReplica(t *testing.T) {
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev3", "--amount", "5", "--from", "dev0")
 	awaitBlock(t, replica, primary, last.BlockHeight)
 	c := connect(t, replica)
-	if own, err := c.NodeInfo(t.Context()); err != nil || own.Verification != api.VerificationStateless || own.GenesisHash != info.GenesisHash {
+	if own, err := c.NodeInfo(t.Context()); err != nil || own.Verification != api.VerificationStateless ||
+		own.GenesisHash != info.GenesisHash {
 		t.Errorf("node info %+v, %v", own, err)
 	}
-	if got, err := c.Receipt(t.Context(), last.TransactionHash); err != nil || got == nil || got.Status != 1 || len(got.Logs) != 1 {
+	if got, err := c.Receipt(t.Context(), last.TransactionHash); err != nil || got == nil || got.Status != 1 ||
+		len(got.Logs) != 1 {
 		t.Errorf("receipt %+v, %v", got, err)
 	}
 	if events, err := c.Events(t.Context(), api.EventFilter{}); err != nil || len(events) == 0 {
@@ -96,7 +99,8 @@ func TestStatelessReplica(t *testing.T) {
 	_, parametersErr := c.Parameters(t.Context())
 	_, contractsErr := c.Contracts(t.Context(), 10, "")
 	for _, err := range []error{balanceErr, parametersErr, contractsErr} {
-		if !errors.As(err, &refused) || refused.Code != api.CodePruned || refused.Data["reason"] != api.ErrNoState.Data["reason"] {
+		if !errors.As(err, &refused) || refused.Code != api.CodePruned ||
+			refused.Data["reason"] != api.ErrNoState.Data["reason"] {
 			t.Errorf("state of a node that has none: %v", err)
 		}
 	}
@@ -126,7 +130,8 @@ func TestStatelessReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify", "stateless", "--upstream", replica.RPC,
+	late := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify",
+		"stateless", "--upstream", replica.RPC,
 		"--genesis-hash", info.GenesisHash.String(), "--trusted-header", fmt.Sprintf("%d:%s", empty, block.Hash))
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev6", "--amount", "5", "--from", "dev0")
 	awaitBlocks(t, late, primary, empty, last.BlockHeight)
@@ -150,13 +155,14 @@ func TestStatelessReplica(t *testing.T) {
 		{"--mode", "archive", "--verify", "stateless"}, {"--mode", "replica", "--verify", "nothing"},
 		{"--mode", "replica", "--verify", "stateless", "--snapshot-interval", "5"},
 	} {
-		u.fails(exitUsage, append([]string{"node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--upstream", primary.RPC, "--genesis-hash",
-			info.GenesisHash.String()}, wrong...)...)
+		u.fails(exitUsage,
+			append([]string{"node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--upstream", primary.RPC, "--genesis-hash",
+				info.GenesisHash.String()}, wrong...)...)
 	}
 }
 
-// TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given, with a primary
-// that has no proofs of earlier blocks any more; one of them follows another replica.
+// TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given, with a
+// primary that has no proofs of earlier blocks any more; one of them follows another replica.
 func TestStatelessFromATrustedHeader(t *testing.T) {
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--proof-retention", "4")
 	u := newUser(t).of(primary)
@@ -186,7 +192,8 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 		return block.Hash
 	}
 	arguments := func(dir string, upstream *process, h types.Height, hash types.BlockHash) []string {
-		return []string{"node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--upstream", upstream.RPC, "--proof-bits", "100",
+		return []string{"node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--upstream", upstream.RPC,
+			"--proof-bits", "100",
 			"--genesis-hash", info.GenesisHash.String(), "--trusted-header", fmt.Sprintf("%d:%s", h, hash)}
 	}
 	dir := filepath.Join(t.TempDir(), "replica")
@@ -196,16 +203,20 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
 	awaitBlocks(t, atEmpty, primary, empty, last.BlockHeight)
 	awaitBlocks(t, atCall, primary, last.BlockHeight-1, last.BlockHeight)
-	if proof, err := connect(t, atEmpty).Proof(t.Context(), api.AtHeight(last.BlockHeight)); err != nil || proof.BlockHash != hashOf(last.BlockHeight) {
+	if proof, err := connect(t, atEmpty).Proof(t.Context(), api.AtHeight(last.BlockHeight)); err != nil ||
+		proof.BlockHash != hashOf(last.BlockHeight) {
 		t.Errorf("a replica's proof: %+v, %v", proof, err)
 	}
 	// A replica with state relays the proofs that there are; nothing else is what another one needs of it.
-	full := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--upstream", primary.RPC, "--proof-bits", "100",
+	full := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica",
+		"--upstream", primary.RPC, "--proof-bits", "100",
 		"--genesis-hash", info.GenesisHash.String())
 	awaitBlock(t, full, primary, last.BlockHeight)
 	provenUpTo(t, full, last.BlockHeight, last.BlockHeight)
 	u.succeeds(&last, "call", "gold", "transfer", "--to", "dev4", "--amount", "5", "--from", "dev0")
-	follower := start(t, arguments(filepath.Join(t.TempDir(), "replica"), full, last.BlockHeight, hashOf(last.BlockHeight))...)
+	follower := start(
+		t, arguments(filepath.Join(t.TempDir(), "replica"), full, last.BlockHeight, hashOf(last.BlockHeight))...,
+	)
 	u.succeeds(&last, "send", "dev1", "5", "--from", "dev0")
 	awaitBlocks(t, follower, primary, last.BlockHeight-1, last.BlockHeight)
 	if err := atCall.Stop(); err != nil {
@@ -217,17 +228,20 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, last.BlockHeight-1, other)...)
 	u.fails(1, arguments(filepath.Join(t.TempDir(), "x"), primary, 2, hashOf(2))...) // whose proof is gone
 	for _, wrong := range []string{"0:" + other.String(), "1", "x:" + other.String(), "1:00"} {
-		u.fails(exitUsage, "node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--mode", "replica", "--verify", "stateless", "--upstream", primary.RPC,
+		u.fails(exitUsage, "node", "--data-dir", filepath.Join(t.TempDir(), "x"), "--mode", "replica", "--verify",
+			"stateless", "--upstream", primary.RPC,
 			"--genesis-hash", info.GenesisHash.String(), "--trusted-header", wrong)
 	}
 	start(t, arguments(dir, primary, last.BlockHeight-1, hashOf(last.BlockHeight-1))...) // goes on where it was
 }
 
-// TestProveFromHistory has a chain that was made without proofs be proven by what it keeps of its history, in two goes, and
-// a replica without state follow it from genesis.
+// TestProveFromHistory has a chain that was made without proofs be proven by what it keeps of its history, in two goes,
+// and a replica without state follow it from genesis.
 func TestProveFromHistory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chain")
-	settings := []string{"--data-dir", dir, "--block-time", "0", "--prove", "off", "--proof-bits", "100", "--proof-retention", "0"}
+	settings := []string{
+		"--data-dir", dir, "--block-time", "0", "--prove", "off", "--proof-bits", "100", "--proof-retention", "0",
+	}
 	primary := startDev(t, settings...)
 	u := newUser(t).of(primary)
 	var last receipt
@@ -253,6 +267,16 @@ func TestProveFromHistory(t *testing.T) {
 		}
 	}
 	u.fails(1, prove("--from", "99")...)
+	file := filepath.Join(t.TempDir(), "all.proof")
+	head := fmt.Sprint(last.BlockHeight)
+	u.succeeds(nil, prove("--from", "1", "--to", head, "--range", file)...)
+	var verdict proof.RangeVerdict
+	u.succeeds(&verdict, "proof", "verify", file, "--bits", "100")
+	if verdict.FromHeight != 1 || verdict.Height != last.BlockHeight || verdict.Statement != proof.RangeStatement {
+		t.Errorf("the range's verdict is %+v", verdict)
+	}
+	u.fails(1, "proof", "verify", file, "--bits", "100", "--block-hash", verdict.ParentHash.String())
+	u.fails(1, prove("--from", "1", "--to", "99", "--range", file)...)
 	u.fails(exitUsage, prove("--proof-bits", "99")...)
 	u.succeeds(nil, "db", "check", "--data-dir", dir)
 	primary = startDev(t, settings...)
@@ -260,7 +284,12 @@ func TestProveFromHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replica := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify", "stateless",
+	block, err := connect(t, primary).BlockByNumber(t.Context(), api.AtHeight(last.BlockHeight), false)
+	if err != nil || block.Hash != verdict.BlockHash {
+		t.Errorf("the range ends with %s, not with %+v, %v", verdict.BlockHash, block, err)
+	}
+	replica := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "replica"), "--mode", "replica", "--verify",
+		"stateless",
 		"--upstream", primary.RPC, "--proof-bits", "100", "--genesis-hash", info.GenesisHash.String())
 	awaitBlock(t, replica, primary, last.BlockHeight)
 }

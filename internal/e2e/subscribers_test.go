@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestStalledSubscribers has 100 subscribers, of whom 10 stop reading while blocks are full of transfers: the others miss
-// nothing, those 10 are closed and told why, and every transfer is in a block.
+// TestStalledSubscribers has 100 subscribers, of whom 10 stop reading while blocks are full of transfers: the others
+// miss nothing, those 10 are closed and told why, and every transfer is in a block.
 func TestStalledSubscribers(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "250ms", "--slow-reader-time", "5s")
 	u := newUser(t).of(node)
-	var r bench.Report
+	var r loadgen.Report
 	u.succeeds(&r, "bench", "--load", "subscribers", "--subscribers", "100", "--stalled", "10", "--pending", "12",
 		"--senders", "50", "--per-sender", "160", "--rate", "1500", "--batch", "10", "--metrics-url", node.Admin+"/metrics")
 	const sent = 50 * 160
@@ -26,7 +26,8 @@ func TestStalledSubscribers(t *testing.T) {
 	if r.Inclusion.Accepted != sent || r.Inclusion.Included != sent {
 		t.Errorf("inclusion %+v", r.Inclusion)
 	}
-	if a.Subscribers != 100 || a.Blocks < 5 || a.Missed != 0 || a.Repeated != 0 || len(a.Lost) != 0 || a.Notifications < 90*a.Blocks+2*sent {
+	if a.Subscribers != 100 || a.Blocks < 5 || a.Missed != 0 || a.Repeated != 0 || len(a.Lost) != 0 ||
+		a.Notifications < 90*a.Blocks+2*sent {
 		t.Errorf("audience %+v", a)
 	}
 	if a.Pending.Subscribers != 2 || a.Pending.Missed != 0 || a.Pending.Repeated != 0 {
@@ -41,7 +42,8 @@ func TestStalledSubscribers(t *testing.T) {
 	slowly(t, node)
 }
 
-// slowly reads the chain's blocks with a client that stops reading until the node has dropped it: it goes on where it was.
+// slowly reads the chain's blocks with a client that stops reading until the node has dropped it: it goes on where it
+// was.
 func slowly(t *testing.T, node *process) {
 	c := connect(t, node)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -60,7 +62,9 @@ func slowly(t *testing.T, node *process) {
 			t.Fatalf("block %d where %d was due", block.Height, next)
 		}
 		if next == 0 {
-			await(t, "the node drops who does not read", func() bool { return metric(t, node, "cairn_push_dropped_total") > dropped })
+			await(t, "the node drops who does not read", func() bool {
+				return metric(t, node, "cairn_push_dropped_total") > dropped
+			})
 		}
 		if next++; block.Height == head {
 			break

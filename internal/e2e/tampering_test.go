@@ -109,7 +109,12 @@ var tamperings = []tampering{
 	{name: "receipt's gasUsed", method: "svc_getTransactionReceipt", change: at("gasUsed"), want: "receipts_root"},
 	{name: "receipt's price", method: "svc_getTransactionReceipt", change: at("effectiveGasPrice"), want: "json_receipt"},
 	{name: "receipt denied", method: "svc_getTransactionReceipt", change: put(nil), want: "receipts_present"},
-	{name: "quantity with a leading zero", method: "svc_getTransactionReceipt", change: put("0x05208", "gasUsed"), want: "json_form"},
+	{
+		name:   "quantity with a leading zero",
+		method: "svc_getTransactionReceipt",
+		change: put("0x05208", "gasUsed"),
+		want:   "json_form",
+	},
 
 	{name: "balance", method: "svc_getBalance", change: at(), want: "balances"},
 	{name: "nonce", method: "svc_getTransactionCount", change: at(), want: "nonces"},
@@ -118,15 +123,20 @@ var tamperings = []tampering{
 	{name: "proof's end", method: "svc_getAccountProof", change: put("empty", "end", "type"), want: "proof_verifies"},
 	{name: "proof's root", method: "svc_getAccountProof", change: at("stateRoot"), want: "proof_state_root"},
 	{name: "proof's key", method: "svc_getAccountProof", change: at("key"), want: "proof_key"},
-	{name: "proof of a height to come", method: "svc_getAccountProof", change: put(json.Number("1000000"), "height"), want: "proof_height"},
+	{
+		name:   "proof of a height to come",
+		method: "svc_getAccountProof",
+		change: put(json.Number("1000000"), "height"),
+		want:   "proof_height",
+	},
 	{name: "JSON of the parameters", method: "svc_getParameters", change: at("max_base_fee"), want: "json_parameters"},
 
 	{name: "hash of a sent transaction", method: "svc_sendRawTransaction", change: at(), sends: true, want: "sent_hash"},
 	{name: "estimate", method: "svc_estimateGas", change: at(), sends: true, want: "estimated_gas"},
 }
 
-// proxy serves what the node at url serves, but for the lie, and returns its own URL. At the end of the test the lie must
-// have been told.
+// proxy serves what the node at url serves, but for the lie, and returns its own URL. At the end of the test the lie
+// must have been told.
 func (lie tampering) proxy(t *testing.T, url string) string {
 	t.Helper()
 	told := make(chan struct{}, 1)

@@ -122,7 +122,8 @@ func (u *user) fails(code int, args ...string) failure {
 		u.t.Fatalf("exit code %d, want %d: %s", r.code, code, r)
 	}
 	document := u.document(r)
-	if document.OK == nil || *document.OK || document.Result != nil || document.Error == nil || document.Error.Message == "" {
+	if document.OK == nil || *document.OK || document.Result != nil || document.Error == nil ||
+		document.Error.Message == "" {
 		u.t.Fatalf("no error: %s", r)
 	}
 	return *document.Error

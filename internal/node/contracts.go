@@ -12,8 +12,8 @@ const DefaultViewGas = rpc.DefaultViewGas
 // viewMemory is what compiled code and idle instances of calls that are not sent take, in bytes, about.
 const viewMemory = 64 << 20
 
-// openEngines opens what runs the chain's contracts in blocks, what runs them otherwise, and what runs those of simulated
-// deploys. A call that is not sent costs nothing, so it must not take from blocks what they keep in memory.
+// openEngines opens what runs the chain's contracts in blocks, what runs them otherwise, and what runs those of
+// simulated deploys. A call that is not sent costs nothing, so it must not take from blocks what they keep in memory.
 func (n *Node) openEngines() (err error) {
 	if n.engine, err = n.dir.Engine(); err != nil {
 		return err
@@ -37,31 +37,63 @@ func engineMetrics() []telemetry.Metric[wasm.Stats] {
 	return []telemetry.Metric[stats]{
 		telemetry.Gauge("contract_modules", "Modules in memory.", func(s stats) int { return s.Codes }),
 		telemetry.Gauge("contract_idle_instances", "Instances that wait for a call.", func(s stats) int { return s.Idle }),
-		telemetry.Gauge("contract_code_bytes", "Memory that modules, their machine code and idle instances take, about.", func(s stats) int { return s.Bytes }),
-		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.", func(s stats) int64 { return s.DiskBytes }),
-		telemetry.Counters("contract_calls_total", "Calls of contracts, nested ones too, by whether they ran in an instance that was used before.", "instance", func(s stats) map[string]uint64 {
+		telemetry.Gauge(
+			"contract_code_bytes",
+			"Memory that modules, their machine code and idle instances take, about.",
+			func(s stats) int { return s.Bytes },
+		),
+		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.", func(s stats) int64 {
+			return s.DiskBytes
+		}),
+		telemetry.Counters("contract_calls_total", "Calls of contracts, nested ones too, by whether they ran in an "+
+			"instance that was used before.", "instance", func(s stats) map[string]uint64 {
 			return map[string]uint64{"reused": s.Reused, "new": s.Instantiated}
 		}),
-		telemetry.Counters("contract_loads_total", "Modules that were not in memory, by where their machine code came from.", "from", func(s stats) map[string]uint64 {
-			return map[string]uint64{"disk": s.Loaded, "compiler": s.Compiled - min(s.Loaded, s.Compiled)}
-		}),
-		telemetry.Counter("contract_stack_exceeded_total", "Calls that used more machine stack than metering allows, a fault without effect on their outcome.", func(s stats) uint64 { return s.Deeper }),
-		telemetry.Counter("contract_code_rejected_total", "Files of machine code that were not what the node had written.", func(s stats) uint64 { return s.Rejected }),
+		telemetry.Counters("contract_loads_total", "Modules that were not in memory, by where their machine code came from.",
+			"from", func(s stats) map[string]uint64 {
+				return map[string]uint64{"disk": s.Loaded, "compiler": s.Compiled - min(s.Loaded, s.Compiled)}
+			}),
+		telemetry.Counter(
+			"contract_stack_exceeded_total",
+			"Calls that used more machine stack than metering allows, a fault without effect on their outcome.",
+			func(s stats) uint64 { return s.Deeper },
+		),
+		telemetry.Counter(
+			"contract_code_rejected_total",
+			"Files of machine code that were not what the node had written.",
+			func(s stats) uint64 { return s.Rejected },
+		),
 	}
 }
 
 func viewMetrics() []telemetry.Metric[wasm.Stats] {
 	return []telemetry.Metric[wasm.Stats]{
-		telemetry.Gauge("simulation_code_bytes", "Memory that modules, machine code and idle instances of calls that are not sent take, about.", func(s wasm.Stats) int { return s.Bytes }),
+		telemetry.Gauge(
+			"simulation_code_bytes",
+			"Memory that modules, machine code and idle instances of calls that are not sent take, about.",
+			func(s wasm.Stats) int { return s.Bytes },
+		),
 	}
 }
 
 func simulationMetrics() []telemetry.Metric[rpc.Stats] {
 	type stats = rpc.Stats
 	return []telemetry.Metric[stats]{
-		telemetry.Gauge("simulations_running", "View calls, calls and estimates that execute.", func(s stats) int { return s.Running }),
-		telemetry.Counter("simulations_total", "View calls, calls and estimates that executed.", func(s stats) uint64 { return s.Ended }),
-		telemetry.Counter("simulations_stopped_total", "Of these, those that were ended because their time was up or nobody waited.", func(s stats) uint64 { return s.Stopped }),
-		telemetry.Counter("simulation_seconds_total", "Time that they executed, all together.", func(s stats) float64 { return s.Took.Seconds() }),
+		telemetry.Gauge("simulations_running", "View calls, calls and estimates that execute.", func(s stats) int {
+			return s.Running
+		}),
+		telemetry.Counter("simulations_total", "View calls, calls and estimates that executed.", func(s stats) uint64 {
+			return s.Ended
+		}),
+		telemetry.Counter(
+			"simulations_stopped_total",
+			"Of these, those that were ended because their time was up or nobody waited.",
+			func(s stats) uint64 { return s.Stopped },
+		),
+		telemetry.Counter(
+			"simulation_seconds_total",
+			"Time that they executed, all together.",
+			func(s stats) float64 { return s.Took.Seconds() },
+		),
 	}
 }

@@ -30,7 +30,12 @@ func (n *Node) newReplica() (*replica.Replica, error) {
 		return nil, err
 	}
 	return replica.New(replica.Config{
-		Importer: n.importer, Sources: sources, HaltFile: n.dir.HaltFile(), Log: n.config.Log, OnBlocks: n.imported(),
+		Importer:   n.importer,
+		Sources:    sources,
+		HaltFile:   n.dir.HaltFile(),
+		Log:        n.config.Log,
+		OnBlocks:   n.imported(),
+		OnProducer: n.heardOfProducer,
 	})
 }
 
@@ -50,7 +55,10 @@ func (n *Node) imported() func([]ledger.Block) error {
 }
 
 // follower is what a node that follows another knows of itself.
-type follower struct{ *replica.Replica }
+type follower struct {
+	*replica.Replica
+	elsewhere string // why it makes no blocks though it has the producer's key; else empty
+}
 
 // PeerCount is the number of upstreams in use.
 func (f follower) PeerCount() (count uint64) {
@@ -64,6 +72,9 @@ func (f follower) PeerCount() (count uint64) {
 
 func (f follower) State() (api.SyncState, string) {
 	status := f.Status()
+	if f.elsewhere != "" && status.State != replica.StateHalted {
+		return api.StateHolding, f.elsewhere
+	}
 	return syncStates[status.State], status.Reason
 }
 
@@ -88,10 +99,11 @@ func (f follower) SyncStatus() api.SyncStatus {
 	s := f.Status()
 	status := api.SyncStatus{
 		Synced: s.Synced, LocalHeight: s.Local, PrimaryHeight: s.Primary, BlocksBehind: s.Behind(),
-		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000), State: syncStates[s.State], Upstreams: make([]api.Upstream, len(s.Upstreams)),
+		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000), Upstreams: make([]api.Upstream, len(s.Upstreams)),
 	}
-	if s.Reason != "" {
-		status.Reason = &s.Reason
+	var reason string
+	if status.State, reason = f.State(); reason != "" {
+		status.Reason = &reason
 	}
 	if s.ETAKnown {
 		seconds := uint64(math.Ceil(s.ETA.Seconds()))
@@ -124,18 +136,32 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 	type status = replica.Status
 	return []telemetry.Metric[status]{
 		telemetry.Gauge("sync_blocks_behind", "Blocks that are missing here.", func(s status) uint64 { return s.Behind() }),
-		telemetry.Gauge("sync_primary_height", "Height of the newest block that an upstream told of.", func(s status) uint64 { return uint64(s.Primary) }),
-		telemetry.Gauge("sync_synced", "1 while there is no newer block elsewhere.", func(s status) int { return oneIf(s.Synced) }),
-		telemetry.Gauge("sync_blocks_per_second", "Blocks imported a second, over the last 20 s.", func(s status) float64 { return s.Rate }),
-		telemetry.Gauge("sync_silence_seconds", "Time since an upstream answered.", func(s status) float64 { return s.Silence.Seconds() }),
-		telemetry.Gauges("sync_upstream_in_use", "1 for the upstream that blocks come from.", "upstream", func(s status) map[string]int {
+		telemetry.Gauge(
+			"sync_primary_height",
+			"Height of the newest block that an upstream told of.",
+			func(s status) uint64 { return uint64(s.Primary) },
+		),
+		telemetry.Gauge("sync_synced", "1 while there is no newer block elsewhere.", func(s status) int {
+			return oneIf(s.Synced)
+		}),
+		telemetry.Gauge("sync_blocks_per_second", "Blocks imported a second, over the last 20 s.", func(s status) float64 {
+			return s.Rate
+		}),
+		telemetry.Gauge("sync_silence_seconds", "Time since an upstream answered.", func(s status) float64 {
+			return s.Silence.Seconds()
+		}),
+		telemetry.Gauges("sync_upstream_in_use", "1 for the upstream that blocks come from.", "upstream", func(
+			s status,
+		) map[string]int {
 			inUse := make(map[string]int, len(s.Upstreams))
 			for _, u := range s.Upstreams {
 				inUse[u.URL] = oneIf(u.InUse)
 			}
 			return inUse
 		}),
-		telemetry.Counters("sync_upstream_faults_total", "Times that an upstream was left, by cause.", "cause", func(s status) map[string]uint64 {
+		telemetry.Counters("sync_upstream_faults_total", "Times that an upstream was left, by cause.", "cause", func(
+			s status,
+		) map[string]uint64 {
 			faults := make(map[string]uint64)
 			for _, u := range s.Upstreams {
 				for cause, count := range u.Faults {
@@ -148,7 +174,7 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 }
 
 // SyncStatus tells how far the node is.
-func (n *Node) SyncStatus() api.SyncStatus { return n.rpc.SyncStatus() }
+func (n *Node) SyncStatus() api.SyncStatus { return n.rpc.Feed().SyncStatus() }
 
 // Follows reports whether the node follows another.
 func (n *Node) Follows() bool { return !n.produces.Load() }

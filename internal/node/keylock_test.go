@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,9 @@ func newNetwork(t *testing.T) network {
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "chain")
-	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key})
+	genesis, err := datadir.InitNetwork(dir, datadir.NewNetwork{
+		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
+	})
 	check(t, err)
 	return network{dir: dir, Config: Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
@@ -107,8 +110,8 @@ func (c network) refused(t *testing.T) string {
 	return err.Error()
 }
 
-// A database that lacks the last block signed, an older copy or one that lost its end, is not gone on with before someone says
-// so; nor is the whole directory where the lock is elsewhere.
+// A database that lacks the last block signed, an older copy or one that lost its end, is not gone on with before
+// someone says so; nor is the whole directory where the lock is elsewhere.
 func TestOlderCopyIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ elsewhere, whole bool }{
 		"the database, the lock in the data directory": {false, false},
@@ -131,12 +134,15 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			config.made(t, 0) // started anew
 			replace(t, copied, older)
 			said := config.refused(t)
-			for _, part := range []string{"block 4, " + signed.Header.Hash().String(), "ends at block 3", "--upstream", config.lockPath(t, in)} {
+			for _, part := range []string{
+				"block 4, " + signed.Header.Hash().String(), "ends at block 3", "--upstream", config.lockPath(t, in),
+			} {
 				if !strings.Contains(said, part) {
 					t.Errorf("it says %q, without %q", said, part)
 				}
 			}
 			check(t, os.Remove(config.lockPath(t, in)))
+			config.promote(t)
 			if head := config.made(t, 1); head.Header.Height != 4 {
 				t.Errorf("told to go on it has block %d", head.Header.Height)
 			}
@@ -165,8 +171,8 @@ func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
 	}
 }
 
-// A producer whose database lost blocks takes them from a replica, and makes the next one after them; where the replica has
-// not all of them, it makes none.
+// A producer whose database lost blocks takes them from a replica, and makes the next one after them; where the replica
+// has not all of them, it makes none.
 func TestLostBlocksComeFromAReplica(t *testing.T) {
 	for name, had := range map[string]types.Height{"all": 5, "not the last": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +204,8 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 			defer end()
 			check(t, again.store.WaitHeight(t.Context(), had))
 			if had < 5 {
-				if status := again.sequencer.Status(); status.State != sequencer.Holding || !strings.Contains(status.Reason, signed.Header.Hash().String()) {
+				if status := again.sequencer.Status(); status.State != sequencer.Holding ||
+					!strings.Contains(status.Reason, signed.Header.Hash().String()) {
 					t.Errorf("%+v", status)
 				}
 				return
@@ -212,7 +219,8 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 	}
 }
 
-// The lock of a chain that goes on is that of its head from the start on, also where the last block was not held any more.
+// The lock of a chain that goes on is that of its head from the start on, also where the last block was not held any
+// more.
 func TestLockIsRaisedAtTheStart(t *testing.T) {
 	config := newNetwork(t)
 	config.made(t, 2)
@@ -227,6 +235,83 @@ func TestLockIsRaisedAtTheStart(t *testing.T) {
 		t.Errorf("it holds %+v", last)
 	}
 	check(t, n.Close())
+}
+
+// promote tells a directory that no other node has its key any more.
+func (c network) promote(t *testing.T) {
+	t.Helper()
+	dir, err := datadir.OpenChain(c.dir, datadir.Options{})
+	check(t, err)
+	check(t, dir.Promote(c.Key.PublicKey(), c.LockDir))
+	check(t, dir.Close())
+}
+
+// holds fails unless a node holds because another one used its key.
+func holds(t *testing.T, n *Node) {
+	t.Helper()
+	const want = "another node signed block"
+	if status := n.sequencer.Status(); status.State != sequencer.Holding || !strings.Contains(status.Reason, want) {
+		t.Errorf("the sequencer: %+v, not %q", status, want)
+	}
+	if state, reason := (self{n}).State(); state != "holding" || !strings.Contains(reason, want) {
+		t.Errorf("it tells %s, %q", state, reason)
+	}
+	if ready, reason := n.ready(); ready || !strings.Contains(reason, want) {
+		t.Errorf("ready %t, %q", ready, reason)
+	}
+}
+
+// A node with blocks of its own key that it did not make, wherever it has them from, makes none before somebody says
+// so, and says why: now, started anew, and started anew without the upstream that they came from.
+func TestKeyUsedElsewhereHolds(t *testing.T) {
+	for name, blocks := range map[string]uint64{
+		"followed":                  2,
+		"followed, one":             1, // as many as a crash could have kept from being held
+		"none, the copy makes them": 0,
+		"in its database":           3,
+		"the lock is gone":          4,
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := newNetwork(t)
+			config.made(t, 3)
+			copied := config
+			copied.dir = copyOf(t, config.dir)
+			switch name {
+			case "in its database":
+				copied.made(t, blocks)
+				replace(t, filepath.Join(config.dir, "db"), filepath.Join(copied.dir, "db"))
+			case "the lock is gone":
+				check(t, os.Remove(config.lockPath(t, config.dir)))
+			default:
+				second, end := copied.run(t)
+				check(t, second.sequencer.Mine(t.Context(), blocks))
+				following := config
+				following.Follow.URLs = []string{second.RPCURL()}
+				n, endFollowing := following.run(t)
+				if blocks == 0 {
+					for n.keyLock.Elsewhere() == 0 && n.replica.Status().Silence > maxSilence {
+						runtime.Gosched() // until it has heard of the other
+					}
+				}
+				check(t, n.store.WaitHeight(t.Context(), 3+types.Height(blocks)))
+				holds(t, n)
+				endFollowing()
+				end()
+			}
+			n, end := config.run(t)
+			defer end()
+			holds(t, n)
+			if err := n.sequencer.Mine(t.Context(), 1); !errors.Is(err, sequencer.ErrNotProducing) {
+				t.Errorf("asked for a block it says %v", err)
+			}
+			head := n.store.Head().Header.Height
+			end()
+			config.promote(t)
+			if made := config.made(t, 1); made.Header.Height != head+1 {
+				t.Errorf("told to go on it has block %d after %d", made.Header.Height, head)
+			}
+		})
+	}
 }
 
 // A development chain is taken back at will: nothing is locked.

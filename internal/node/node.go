@@ -29,9 +29,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/internal/server/sources"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -45,6 +47,7 @@ type Config struct {
 	Follow     Follow        // of a replica or an archive, and of a primary that follows once it has handed over
 	Production               // of a node that makes blocks, now or once production is handed to it
 	Serving
+	Cluster     *Cluster // nil: of a node that is no member of a cluster
 	Proofs      Proofs
 	SyncJournal bool // answer a sent transaction only once it is synced
 
@@ -112,6 +115,7 @@ type makers struct {
 	importer  replica.Importer // blocks into the ledger
 	keyLock   *datadir.KeyLock // nil without a key, and of a development chain
 	note      *sequencer.Note  // nil in memory and without a key
+	member    *member          // of a node of a cluster; else nil, as the next two are then
 	sequencer *sequencer.Solo  // of a node that has a producer's key; else nil
 	replica   *replica.Replica // of a node that has an upstream; else nil
 	forwarder *replica.Forwarder
@@ -127,11 +131,12 @@ type servers struct {
 	pending   *push.Pending
 	telemetry *telemetry.Telemetry
 	snapshots *snapshot.Directory // nil in memory
+	sources   *sources.Directory
 	listeners struct{ rpc, admin net.Listener }
 }
 
-// New makes a node of a data directory, which it closes from now on, and opens the listeners. [Node.Run] does the rest; a
-// node that is not run must be closed.
+// New makes a node of a data directory, which it closes from now on, and opens the listeners. [Node.Run] does the rest;
+// a node that is not run must be closed.
 func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
 	n := &Node{config: config, dir: dir}
@@ -156,12 +161,16 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if err := n.openKeyLock(); err != nil {
 		return nil, err
 	}
+	if err := n.openMember(); err != nil {
+		return nil, err
+	}
 	if err := n.openPool(); err != nil {
 		return nil, err
 	}
 	if n.telemetry, err = n.newTelemetry(); err != nil {
 		return nil, err
 	}
+	n.sources = sources.OpenDirectory(dir.Sources())
 	if n.snapshots, err = dir.Snapshots(); err != nil {
 		return nil, err
 	}
@@ -182,15 +191,26 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	return n, err
 }
 
-// openPool opens the pool of pending transactions, with what makes it last if this node may make blocks of them.
+// keeps reports whether the node keeps what it hands on until that is in a block. Without a state it cannot.
+func (n *Node) keeps() bool {
+	return len(n.config.Follow.URLs) > 0 && !n.config.Follow.Refuse && n.maker != nil
+}
+
+// openPool opens the pool of pending transactions, with what makes it last if this node may make blocks of them, or has
+// to send them again.
 func (n *Node) openPool() (err error) {
 	n.pending = push.NewPending()
 	options := mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add}
 	if n.maker != nil && n.config.Key != nil {
 		options.Admit = n.admit
 	}
-	if n.config.Key != nil {
+	if n.member != nil {
+		options.Moment = n.member.clock.Now
+	}
+	if n.config.Key != nil || n.member != nil || n.keeps() {
 		options.Journal = n.dir.Journal()
+	}
+	if n.config.Key != nil {
 		if n.note, err = n.dir.Note(); err != nil {
 			return err
 		}
@@ -199,39 +219,13 @@ func (n *Node) openPool() (err error) {
 	return err
 }
 
-// openKeyLock opens the height lock of a node that has a producer's key, and holds the chain to it. A development chain has
-// none: it is taken back at will. A node with an upstream may get the blocks that are missing from there.
-func (n *Node) openKeyLock() (err error) {
-	if n.config.Key == nil || n.dir.Path() == "" || n.config.Development != nil {
-		return nil
-	}
-	if n.keyLock, err = n.dir.KeyLock(n.config.Key.PublicKey(), n.config.LockDir); err != nil {
-		return err
-	}
-	missing := n.keyLock.Missing()
-	switch {
-	case missing == nil:
-		return n.raiseKeyLock()
-	case len(n.config.Follow.URLs) == 0:
-		return missing
-	}
-	n.config.Log.Warn("this node makes no blocks before it has those that are missing", "error", missing)
-	return nil
-}
-
-// raiseKeyLock lets the height lock hold the head, before this node makes blocks after it.
-func (n *Node) raiseKeyLock() error {
-	if n.keyLock == nil {
-		return nil
-	}
-	return n.keyLock.Raise()
-}
-
 // listen listens on an address that the flag sets.
 func listen(address, flag string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s %s is in use by another program, perhaps another node: end that, or choose another address", flag, address)
+		return nil, fmt.Errorf(
+			"%s %s is in use by another program, perhaps another node: end that, or choose another address", flag, address,
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
@@ -283,7 +277,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
 	adminServer := n.serve(group, n.listeners.admin,
-		admin.New(n.ready, n.telemetry.Handler(), provers.Handler(n.queue), front.NewHosts(n.config.AdminHosts, true).Allow))
+		admin.New(n.adminConfig()))
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.runEngine(producing) })
@@ -297,6 +291,22 @@ func (n *Node) Run(ctx context.Context) error {
 		return n.stop(adminServer, stopProducing)
 	})
 	return errors.Join(group.Wait(), n.Close())
+}
+
+// adminConfig is what the admin address serves.
+func (n *Node) adminConfig() admin.Config {
+	config := admin.Config{
+		Ready:     n.ready,
+		Metrics:   n.telemetry.Handler(),
+		Proving:   provers.Handler(n.queue),
+		Sources:   sources.PublishHandler(n.sources),
+		Backup:    func() (string, error) { return n.dir.Backup(time.Now()) },
+		AllowHost: front.NewHosts(n.config.AdminHosts, true).Allow,
+	}
+	if n.member != nil {
+		config.Leads, config.Cluster = n.member.leads, members.Handler(operator{n.member})
+	}
+	return config
 }
 
 // Reload reads the files of the public server again where they have changed: certificate, API keys and JWT secret.
@@ -336,6 +346,9 @@ func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 	defer stopProducing()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
+	if n.member != nil {
+		n.member.handOver(ctx)
+	}
 	n.front.Drain()
 	if err := n.push.Shutdown(ctx); err != nil {
 		n.config.Log.Warn("WebSocket connections were cut", "error", err)
@@ -396,11 +409,22 @@ func (n *Node) announce(ctx context.Context) error {
 }
 
 func (n *Node) ready() (bool, string) {
+	if n.member != nil {
+		return n.member.ready()
+	}
+	if reason := n.elsewhere(); reason != "" && n.config.Mode == api.ModePrimary {
+		return false, reason
+	}
 	if !n.produces.Load() {
 		return readyToServe(n.replica.Status(), n.config.Follow.MaxLag)
 	}
-	status := n.sequencer.Status()
-	return status.State == sequencer.Producing, status.Reason
+	if status := n.sequencer.Status(); status.State != sequencer.Producing {
+		return false, status.Reason
+	}
+	if n.pool.Failing() != nil { // the log says why
+		return false, "transactions are refused: the mempool's journal cannot be written"
+	}
+	return true, ""
 }
 
 // Close releases what New opened; Run calls it.
@@ -431,6 +455,9 @@ func (n *Node) Close() error {
 	}
 	if n.keyLock != nil {
 		errs = append(errs, n.keyLock.Close())
+	}
+	if n.member != nil {
+		errs = append(errs, n.member.close())
 	}
 	return errors.Join(append(errs, n.dir.Close())...)
 }

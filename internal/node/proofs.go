@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
@@ -13,33 +14,44 @@ import (
 type Proofs struct {
 	Bits int // that a proof has at least
 
-	// Relay has a node that follows another take the proofs of its blocks from there.
+	// Relay has a node take the proofs of its blocks from those that it follows, while it does.
 	Relay bool
 
-	// Prove, unless nil, runs a prover for the queue that the admin address at url serves, until ctx ends.
+	// Prove, unless nil, runs a prover for the queue that the admin address at url serves, until ctx ends. With Relay it
+	// runs while the node makes the blocks.
 	Prove func(ctx context.Context, url string) error
+
+	// Off says that the node's blocks are to have no proofs.
+	Off bool
 }
 
-// restartProver is how long a node waits before it starts a prover again that has ended.
-const restartProver = 5 * time.Second
+// restartProver is how long a node waits before it starts a prover again that has ended, proverPause the time between
+// two looks whether the node makes the blocks now.
+const (
+	restartProver = 5 * time.Second
+	proverPause   = time.Second
+)
 
 // prove keeps a prover running until ctx ends.
 func (n *Node) prove(ctx context.Context) error {
-	if n.config.Proofs.Prove == nil {
+	proofs := n.config.Proofs
+	if proofs.Prove == nil {
 		return nil
 	}
-	for {
-		err := n.config.Proofs.Prove(ctx, n.AdminURL())
-		if ctx.Err() != nil {
-			return nil
+	for ctx.Err() == nil {
+		over := func() bool { return proofs.Relay && !n.produces.Load() } // others prove while it follows
+		if over() {
+			_ = pause.For(ctx, proverPause) // the loop looks at the context
+			continue
+		}
+		err := runUntil(ctx, func(ctx context.Context) error { return proofs.Prove(ctx, n.AdminURL()) }, over)
+		if ctx.Err() != nil || over() {
+			continue
 		}
 		n.config.Log.Warn("the prover ended and is started again", "error", err)
-		select {
-		case <-time.After(restartProver):
-		case <-ctx.Done():
-			return nil
-		}
+		_ = pause.For(ctx, restartProver) // as above
 	}
+	return nil
 }
 
 // relay takes proofs from upstreams until ctx ends.
@@ -47,25 +59,47 @@ func (n *Node) relay(ctx context.Context) error {
 	if !n.config.Proofs.Relay || n.replica == nil {
 		return nil
 	}
-	err := n.replica.RelayProofs(ctx, n.queue)
-	if ctx.Err() != nil {
-		return nil
+	for ctx.Err() == nil {
+		if n.produces.Load() {
+			_ = pause.For(ctx, proverPause) // the loop looks at the context
+			continue
+		}
+		err := runUntil(ctx, func(ctx context.Context) error {
+			if err := n.replica.RelayProofs(ctx, n.queue); ctx.Err() == nil {
+				return err
+			}
+			return nil // it was told to end
+		}, n.produces.Load)
+		if err != nil {
+			return err
+		}
+		n.queue.Await(nil)
 	}
-	return err
+	return nil
 }
 
 // proofMetrics are of what waits for a proof. A store that cannot be read shows in other metrics.
 func proofMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
-		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.", func(n *Node) uint64 { return n.queue.Proven() }),
-		telemetry.Gauge("proof_lag_blocks", "Blocks from the oldest that waits for its proof to the head; 0 where none waits.", func(n *Node) uint64 {
+		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.", func(n *Node) uint64 {
+			return n.queue.Proven()
+		}),
+		telemetry.Counter("proofs_made_total", "Those of them that provers of this node made.", func(n *Node) uint64 {
+			return n.queue.Made()
+		}),
+		telemetry.Gauge("proof_wanted", "1 where blocks are to have proofs, 0 with --prove off.", func(n *Node) int {
+			return oneIf(!n.config.Proofs.Off)
+		}),
+		telemetry.Gauge("proof_lag_blocks", "Blocks after the newest that has its proof here.", func(n *Node) uint64 {
 			lag, err := n.queue.Lag()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
 				n.config.Log.Warn("blocks without a proof cannot be counted", "error", err)
 			}
 			return lag
 		}),
-		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses of blocks that wait for a proof.", func(n *Node) uint64 {
+		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses of blocks that wait for a proof.", func(
+			n *Node,
+		) uint64 {
 			bytes, err := n.store.WitnessBytes()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
 				n.config.Log.Warn("witnesses cannot be counted", "error", err)

@@ -3,12 +3,14 @@ package node
 import (
 	"net/http"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/server/explorer"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/server/snapshots"
+	"github.com/cairn-chain/cairn/internal/server/sources"
 )
 
 // socketPercent is how many of all connections may be WebSockets. They make way for nobody, so some are kept from them.
@@ -19,7 +21,7 @@ func (n *Node) newPush() *push.Server {
 	return push.New(push.Config{
 		Chain:          n.store,
 		Calls:          n.rpc.Calls(),
-		Source:         n.rpc,
+		Source:         n.rpc.Feed(),
 		Pending:        n.pending,
 		Log:            n.config.Log,
 		WriteTimeout:   n.config.SlowReader,
@@ -36,6 +38,7 @@ func (n *Node) public() (http.Handler, error) {
 	if n.snapshots != nil {
 		mux.Handle(snapshot.PathPrefix, snapshots.Handler(n.snapshots))
 	}
+	mux.Handle(api.SourcesPath, sources.Handler(n.sources))
 	mux.Handle("/", n.rpc)
 	if n.config.Explorer {
 		pages, err := explorer.New()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,9 +19,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A node that has a producer's key and an upstream takes turns: it makes blocks while the chain's parameters name its key,
-// and follows while they name another. The change is a transaction (docs/protocol.md, "Parameters"): the old producer
-// cannot sign a block after it, so two nodes that both look only at their own chain never make blocks of one height.
+// A node that has a producer's key and an upstream takes turns: it makes blocks while the chain's parameters name its
+// key, and follows while they name another. The change is a transaction (docs/protocol.md, "Parameters"): the old
+// producer cannot sign a block after it, so two nodes that both look only at their own chain never make blocks of one
+// height.
 
 // roleInterval is the time between two looks at whether the node's turn is over.
 const roleInterval = 50 * time.Millisecond
@@ -30,8 +30,16 @@ const roleInterval = 50 * time.Millisecond
 // silence is how long a primary waits for an upstream to tell what there is, before it makes blocks without.
 const silence = 5 * time.Second
 
-// newEngine makes what gives the chain its blocks: a sequencer where there is a key, a replica where there is an upstream.
+// returning is how long a node follows whose key was in force when it began to. Another one may have made blocks with
+// that key meanwhile, which its upstreams know of once they have found that one.
+const returning = replica.LongestBackoff + 2*time.Second
+
+// newEngine makes what gives the chain its blocks: a sequencer where there is a key, a replica where there is an
+// upstream.
 func (n *Node) newEngine() (err error) {
+	if n.member != nil {
+		return n.newMember()
+	}
 	if len(n.config.Follow.URLs) > 0 {
 		if n.replica, err = n.newReplica(); err != nil {
 			return err
@@ -62,10 +70,12 @@ func (n *Node) newEngine() (err error) {
 // runEngine makes or imports blocks until ctx ends.
 func (n *Node) runEngine(ctx context.Context) error {
 	switch {
+	case n.member != nil:
+		return n.member.run(ctx)
 	case n.replica == nil:
 		return n.sequencer.Run(ctx)
 	case n.sequencer == nil:
-		return n.replica.Run(ctx)
+		return n.follow(ctx)
 	}
 	for {
 		run, over := n.turn()
@@ -78,8 +88,15 @@ func (n *Node) runEngine(ctx context.Context) error {
 			if err := n.raiseKeyLock(); err != nil {
 				return err
 			}
+			if n.elsewhere() != "" {
+				n.tellOfElsewhere()
+				continue
+			}
 		}
 		n.produces.Store(produces)
+		if produces && n.config.Proofs.Off {
+			n.config.Log.Warn("nobody proves the blocks that this node makes: it runs with --prove off")
+		}
 		n.config.Log.Warn("the producer has changed", "height", n.store.Head().Header.Height, "this node produces", produces)
 	}
 }
@@ -89,22 +106,24 @@ func (n *Node) turn() (run func(context.Context) error, over func() bool) {
 	if n.produces.Load() {
 		return n.sequencer.Run, func() bool { return n.sequencer.Status().State == sequencer.Holding }
 	}
-	follow := func(ctx context.Context) error {
-		group, ctx := errgroup.WithContext(ctx)
-		group.Go(func() error { return n.replica.Run(ctx) })
-		group.Go(func() error { return n.handOn(ctx) })
-		return group.Wait()
-	}
-	begun := time.Now()
-	return follow, func() bool {
+	begun, inForce := time.Now(), n.sequencer.Status().State == sequencer.Producing
+	return n.follow, func() bool {
 		if n.sequencer.Status().State != sequencer.Producing || n.replica.Halt() != nil {
 			return false
 		}
 		// While blocks are missing here the parameters are those of an earlier time: this key may have signed the next ones.
 		status := n.replica.Status()
 		alone := n.config.Mode == api.ModePrimary && min(status.Silence, time.Since(begun)) > silence
-		return status.Synced || alone
+		return status.Synced && !(inForce && time.Since(begun) < returning) || alone
 	}
+}
+
+// follow imports blocks until ctx ends, and sends what waits for one to the node that makes them.
+func (n *Node) follow(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.replica.Run(ctx) })
+	group.Go(func() error { return n.forwarder.Resend(ctx) })
+	return group.Wait()
 }
 
 // runUntil runs until ctx ends or over tells so.
@@ -132,66 +151,12 @@ func runUntil(ctx context.Context, run func(context.Context) error, over func() 
 	return group.Wait()
 }
 
-// What handing on sends at once, and how long it waits before it tries again.
-const (
-	handOnItems = 500
-	handOnPause = time.Second
-)
-
-// handOn sends what this node took while it made blocks, and is in none, to the node that makes them now. It goes over the
-// pool twice: what is being taken while the turn ends is there the second time.
-func (n *Node) handOn(ctx context.Context) error {
-	sent := make(map[types.TxID]bool)
-	for passes := 2; passes > 0; {
-		if n.handOnOnce(ctx, sent) {
-			passes--
-		}
-		select {
-		case <-time.After(handOnPause):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	return nil
-}
-
-// handOnOnce sends the pending transactions that were not sent, the oldest first, and reports whether all got an answer.
-func (n *Node) handOnOnce(ctx context.Context, sent map[types.TxID]bool) bool {
-	var batch [][]byte
-	var ids []types.TxID
-	answered := true
-	flush := func() {
-		errs, again := n.forwarder.HandOn(ctx, batch)
-		for i, err := range errs {
-			if again[i] {
-				answered = false
-				continue
-			}
-			sent[ids[i]] = true
-			if err != nil {
-				n.config.Log.Info("a pending transaction was not taken by the new producer", "transaction", ids[i], "error", err)
-			}
-		}
-		batch, ids = batch[:0], ids[:0]
-	}
-	pending := n.pool.Pending(n.pool.Stats().Count)
-	for _, p := range slices.Backward(pending) {
-		if sent[p.Tx.ID()] {
-			continue
-		}
-		if batch, ids = append(batch, p.Tx.Encoded()), append(ids, p.Tx.ID()); len(batch) == handOnItems {
-			flush()
-		}
-	}
-	if len(batch) > 0 {
-		flush()
-	}
-	return answered
-}
-
 // sends is where the transactions go that clients send.
 func (n *Node) sends() rpc.Sender {
 	s := sender{node: n}
+	if n.member != nil {
+		return n.member.service
+	}
 	switch {
 	case n.replica == nil:
 	case n.config.Follow.Refuse:
@@ -208,8 +173,8 @@ type sender struct {
 	following rpc.Sender // of a node that follows another at times; else nil
 }
 
-// AddMany takes transactions where the node makes blocks, or is about to. Where no block can have them they are refused: what
-// is acknowledged would wait in vain.
+// AddMany takes transactions where the node makes blocks, or is about to. Where no block can have them they are
+// refused: what is acknowledged would wait in vain.
 func (s sender) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
 	if s.node.sequencer == nil {
 		return s.following.AddMany(ctx, encoded, source)
@@ -220,8 +185,9 @@ func (s sender) AddMany(ctx context.Context, encoded [][]byte, source string) []
 	case !produces:
 		return s.following.AddMany(ctx, encoded, source)
 	case state == sequencer.Halted:
-		return refused(encoded, jsonrpc.NewError(api.CodeHalted, api.ErrHalted.Message, "reason", api.ErrHalted.Data["reason"],
-			"cause", replica.UnknownVersion, "height", s.node.store.Head().Header.Height))
+		return refused(encoded,
+			jsonrpc.NewError(api.CodeHalted, api.ErrHalted.Message, "reason", api.ErrHalted.Data["reason"],
+				"cause", replica.UnknownVersion, "height", s.node.store.Head().Header.Height))
 	case s.following == nil: // another node produces, and which is not known here
 		return refused(encoded, api.ErrReadOnly)
 	}
@@ -253,6 +219,8 @@ type self struct{ *Node }
 // Mode is what the node is now: who was a primary and handed over is a replica.
 func (s self) Mode() api.Mode {
 	switch {
+	case s.member != nil:
+		return s.member.Mode()
 	case s.produces.Load():
 		return api.ModePrimary
 	case s.config.Mode == api.ModePrimary:
@@ -262,18 +230,27 @@ func (s self) Mode() api.Mode {
 	}
 }
 
+// follower is what the node knows of itself while it follows.
+func (s self) follower() follower { return follower{s.replica, s.elsewhere()} }
+
 // PeerCount is the number of upstreams in use. Those that follow this node are counted where they ask for blocks.
 func (s self) PeerCount() uint64 {
+	if s.member != nil {
+		return s.member.PeerCount()
+	}
 	if s.produces.Load() {
 		return 0
 	}
-	return follower{s.replica}.PeerCount()
+	return s.follower().PeerCount()
 }
 
 // State is what the node does about new blocks, and why not.
 func (s self) State() (api.SyncState, string) {
+	if s.member != nil {
+		return s.member.State()
+	}
 	if !s.produces.Load() {
-		return follower{s.replica}.State()
+		return s.follower().State()
 	}
 	status := s.sequencer.Status()
 	return api.SyncState(status.State), status.Reason
@@ -281,10 +258,21 @@ func (s self) State() (api.SyncState, string) {
 
 // Following is what the node knows of those that it follows, nil while it makes the blocks itself.
 func (s self) Following() rpc.Following {
-	if s.produces.Load() {
+	if s.member != nil && !s.member.service.Status().Leads {
+		return s.member
+	}
+	if s.member != nil || s.produces.Load() {
 		return nil
 	}
-	return follower{s.replica}
+	return s.follower()
+}
+
+// Cluster is what the node knows of its cluster.
+func (s self) Cluster() *api.Cluster {
+	if s.member == nil {
+		return nil
+	}
+	return s.member.Cluster()
 }
 
 // ProducerKey is the key with which the node makes blocks when its turn comes.

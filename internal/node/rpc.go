@@ -35,9 +35,8 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		Sender:  n.sends(),
 		Node:    self{n},
 		Proofs:  n.queue,
-		Views:   n.book.Refuse(n.views),
-		Trials:  n.book.Refuse(n.trials),
-		Build:   n.config.Build,
+		Engines: rpc.Engines{Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials)},
+		About:   rpc.About{Build: n.config.Build},
 		ViewGas: n.config.ViewGas,
 		Limits: jsonrpc.Options{
 			Running:  jsonrpc.NewSlots(callsPerCore * runtime.GOMAXPROCS(0)),
@@ -46,16 +45,18 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		},
 	}
 	if o := n.config.Chain.Override; o != nil {
-		config.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
+		config.About.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
 	}
 	if n.snapshots != nil {
 		config.Snapshots = n.snapshots
 	}
 	if n.dir.Options().Stateless {
-		config.Verification = api.VerificationStateless
+		config.About.Verification = api.VerificationStateless
 	}
 	if n.config.Development != nil {
-		config.Developer = &developer{Solo: n.sequencer, ledger: n.maker, pool: n.pool, treasury: n.config.Development.Treasury}
+		config.Developer = &developer{
+			Solo: n.sequencer, ledger: n.maker, pool: n.pool, treasury: n.config.Development.Treasury,
+		}
 	}
 	return rpc.New(config)
 }

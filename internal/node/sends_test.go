@@ -36,7 +36,13 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			defer connected.Close()
 			send := func(nonce uint64, payload types.Payload) error {
 				tx, err := types.Sign(types.Transaction{
-					Version: 1, ChainID: 7, Sender: config.Key.PublicKey(), Nonce: nonce, GasLimit: 100_000, MaxFeePerGas: 1_000, Payload: payload,
+					Version:      1,
+					ChainID:      7,
+					Sender:       config.Key.PublicKey(),
+					Nonce:        nonce,
+					GasLimit:     100_000,
+					MaxFeePerGas: 1_000,
+					Payload:      payload,
 				}, *config.Key, [32]byte{})
 				check(t, err)
 				_, err = connected.Send(t.Context(), tx)

@@ -30,10 +30,15 @@ const (
 // newTelemetry makes what observes the node. Its parts are there already; the RPC server is not.
 func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	config := telemetry.Config{
-		Build:  n.config.Build,
-		Codes:  []int{jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInternal},
+		Build: n.config.Build,
+		Codes: []int{
+			jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
+			jsonrpc.CodeInternal,
+		},
 		Phases: []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
-		Traces: telemetry.Traces{Endpoint: n.config.Traces.Endpoint, Every: n.config.Traces.Every, ChainID: n.store.Genesis().ChainID},
+		Traces: telemetry.Traces{
+			Endpoint: n.config.Traces.Endpoint, Every: n.config.Traces.Every, ChainID: n.store.Genesis().ChainID,
+		},
 	}
 	for _, d := range api.Declarations() {
 		config.Methods = append(config.Methods, d.Name)
@@ -76,7 +81,8 @@ func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(
 	return func(b ledger.Block) {
 		timings := b.Timings
 		observed := telemetry.Block{
-			Height: uint64(b.Header.Header.Height), Transactions: len(b.Included), Gas: uint64(b.Header.Header.GasUsed), Start: timings.Start,
+			Height: uint64(b.Header.Header.Height), Transactions: len(b.Included), Gas: uint64(b.Header.Header.GasUsed),
+			Start: timings.Start,
 			Phases: []telemetry.Phase{
 				{Name: phaseExecute, Took: timings.Execute}, {Name: phaseTree, Took: timings.Tree},
 				{Name: phaseSeal, Took: timings.Seal}, {Name: phaseAppend, Took: timings.Append},
@@ -96,14 +102,18 @@ type overdueCounts struct{ dropped, deferred atomic.Uint64 }
 // observeLeftOut is a sequencer.Solo's OnLeftOut.
 func (n *Node) observeLeftOut(l sequencer.LeftOut) {
 	signed := l.Tx.Signed()
-	log := n.config.Log.With("transaction", l.Tx.ID(), "sender", signed.Sender, "height", n.ledger.Tip().Header.Header.Height)
+	log := n.config.Log.With(
+		"transaction", l.Tx.ID(), "sender", signed.Sender, "height", n.ledger.Tip().Header.Header.Height,
+	)
 	if call, ok := signed.Payload.(types.Call); ok {
 		log = log.With("contract", call.Contract, "function", call.Function)
 	}
 	switch l.Fate {
 	case sequencer.Overran:
 		n.overdue.dropped.Add(1)
-		log.Warn("a transaction was dropped: it took far longer than its gas says; its sender and the code that it calls wait")
+		log.Warn(
+			"a transaction was dropped: it took far longer than its gas says; its sender and the code that it calls wait",
+		)
 	case sequencer.NoRoom:
 		log.Debug("a transaction comes again in the next block: this one can load no further code")
 	case sequencer.Faulty:
@@ -117,37 +127,75 @@ func (n *Node) observeLeftOut(l sequencer.LeftOut) {
 func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 	type tip = *ledger.Tip
 	return []telemetry.Metric[tip]{
-		telemetry.Gauge("head_height", "Height of the newest block.", func(t tip) uint64 { return uint64(t.Header.Header.Height) }),
-		telemetry.Gauge("head_time_seconds", "Timestamp of the newest block, in Unix seconds.", func(t tip) uint64 { return t.Header.Header.Timestamp }),
-		telemetry.Gauge("head_gas_used", "Gas used by the newest block.", func(t tip) uint64 { return uint64(t.Header.Header.GasUsed) }),
-		telemetry.Gauge("gas_limit", "Gas limit of the next block.", func(t tip) uint64 { return uint64(t.Parameters.GasLimit) }),
-		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.", func(t tip) uint64 { return uint64(t.Env.BaseFee) }),
+		telemetry.Gauge("head_height", "Height of the newest block.", func(t tip) uint64 {
+			return uint64(t.Header.Header.Height)
+		}),
+		telemetry.Gauge(
+			"head_time_seconds",
+			"Timestamp of the newest block, in Unix seconds.",
+			func(t tip) uint64 { return t.Header.Header.Timestamp },
+		),
+		telemetry.Gauge("head_gas_used", "Gas used by the newest block.", func(t tip) uint64 {
+			return uint64(t.Header.Header.GasUsed)
+		}),
+		telemetry.Gauge("gas_limit", "Gas limit of the next block.", func(t tip) uint64 {
+			return uint64(t.Parameters.GasLimit)
+		}),
+		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.", func(t tip) uint64 {
+			return uint64(t.Env.BaseFee)
+		}),
 	}
 }
 
 func nodeMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
-		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(n *Node) map[string]int {
+		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(
+			n *Node,
+		) map[string]int {
 			states := make(map[string]int)
-			for _, s := range []api.SyncState{api.StateProducing, api.StateSyncing, api.StateFollowing, api.StateHolding, api.StateHalted} {
+			for _, s := range []api.SyncState{
+				api.StateProducing, api.StateSyncing, api.StateFollowing, api.StateHolding, api.StateHalted,
+			} {
 				states[string(s)] = 0
 			}
 			state, _ := self{n}.State()
 			states[string(state)] = 1
 			return states
 		}),
-		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(n *Node) float64 {
-			if !n.produces.Load() {
+		telemetry.Counter("store_dropped_total", "Proofs and witnesses that were dropped because the disk had damaged them.",
+			func(n *Node) uint64 { return n.store.Dropped() }),
+		telemetry.Gauge("key_used_elsewhere", "1 once another node is known to have signed blocks with this node's key.",
+			func(n *Node) int { return oneIf(n.elsewhere() != "") }),
+		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(
+			n *Node,
+		) float64 {
+			switch {
+			case n.member != nil:
+				return n.member.blockTime().Seconds()
+			case !n.produces.Load():
 				return 0
 			}
 			return max(0, n.sequencer.BlockTime().Seconds())
 		}),
-		telemetry.Counters("block_overdue_total", "Transactions that were stopped because their block's time was over, by what became of them.", "fate", func(n *Node) map[string]uint64 {
+		telemetry.Counters("block_overdue_total", "Transactions that were stopped because their block's time was over, by "+
+			"what became of them.", "fate", func(n *Node) map[string]uint64 {
 			return map[string]uint64{"dropped": n.overdue.dropped.Load(), "deferred": n.overdue.deferred.Load()}
 		}),
-		telemetry.Counter("engine_faults_total", "Calls of contracts that the engine failed on, in blocks and in views.", func(n *Node) uint64 { return n.book.Stats().Faults }),
-		telemetry.Gauge("quarantined_codes", "Codes that this node does not run, because its engine failed on them.", func(n *Node) int { return n.book.Stats().Quarantined }),
-		telemetry.Gauge("waiting_parties", "Senders and codes whose transactions wait, because one overran its time.", func(n *Node) int { return n.book.Stats().Waiting }),
+		telemetry.Counter(
+			"engine_faults_total",
+			"Calls of contracts that the engine failed on, in blocks and in views.",
+			func(n *Node) uint64 { return n.book.Stats().Faults },
+		),
+		telemetry.Gauge(
+			"quarantined_codes",
+			"Codes that this node does not run, because its engine failed on them.",
+			func(n *Node) int { return n.book.Stats().Quarantined },
+		),
+		telemetry.Gauge(
+			"waiting_parties",
+			"Senders and codes whose transactions wait, because one overran its time.",
+			func(n *Node) int { return n.book.Stats().Waiting },
+		),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
 	}
 }
@@ -156,19 +204,54 @@ func poolMetrics() []telemetry.Metric[mempool.Stats] {
 	type stats = mempool.Stats
 	return []telemetry.Metric[stats]{
 		telemetry.Gauge("mempool_transactions", "Pending transactions.", func(s stats) int { return s.Count }),
-		telemetry.Gauge("mempool_held_transactions", "Pending transactions that cannot be executed yet.", func(s stats) int { return s.Held }),
+		telemetry.Gauge(
+			"mempool_held_transactions",
+			"Pending transactions that cannot be executed yet.",
+			func(s stats) int { return s.Held },
+		),
 		telemetry.Gauge("mempool_bytes", "Size of the pending transactions.", func(s stats) int { return s.Bytes }),
-		telemetry.Gauge("mempool_gas", "Sum of the pending transactions' gas limits.", func(s stats) uint64 { return uint64(s.Gas) }),
-		telemetry.Gauge("mempool_oldest_seconds", "Age of the oldest pending transaction, 0 without one.", func(s stats) float64 { return s.Oldest.Seconds() }),
-		telemetry.Gauge("mempool_pressure", "1 while the pool is nearly full and refuses cheap transactions.", func(s stats) int { return oneIf(s.BackPressure) }),
-		telemetry.Counter("mempool_accepted_total", "Transactions that clients sent and the pool took.", func(s stats) uint64 { return s.Accepted }),
-		telemetry.Counters("mempool_refused_total", "Transactions that clients sent and the pool refused, by reason.", "reason", func(s stats) map[string]uint64 { return s.Refused }),
-		telemetry.Gauge("mempool_journal_bytes", "Size of the file of pending transactions.", func(s stats) int64 { return s.JournalBytes }),
-		telemetry.Gauge("mempool_journal_failed", "1 while the file of pending transactions takes nothing.", func(s stats) int { return oneIf(s.Journal != nil) }),
-		telemetry.Counters("signatures_total", "Signatures that were checked, by what was found.", "result", func(s stats) map[string]uint64 {
+		telemetry.Gauge("mempool_gas", "Sum of the pending transactions' gas limits.", func(s stats) uint64 {
+			return uint64(s.Gas)
+		}),
+		telemetry.Gauge(
+			"mempool_oldest_seconds",
+			"Age of the oldest pending transaction, 0 without one.",
+			func(s stats) float64 { return s.Oldest.Seconds() },
+		),
+		telemetry.Gauge(
+			"mempool_pressure",
+			"1 while the pool is nearly full and refuses cheap transactions.",
+			func(s stats) int { return oneIf(s.BackPressure) },
+		),
+		telemetry.Counter(
+			"mempool_accepted_total",
+			"Transactions that clients sent and the pool took.",
+			func(s stats) uint64 { return s.Accepted },
+		),
+		telemetry.Counters(
+			"mempool_refused_total",
+			"Transactions that clients sent and the pool refused, by reason.",
+			"reason",
+			func(s stats) map[string]uint64 { return s.Refused },
+		),
+		telemetry.Gauge("mempool_journal_bytes", "Size of the file of pending transactions.", func(s stats) int64 {
+			return s.JournalBytes
+		}),
+		telemetry.Gauge(
+			"mempool_journal_failed",
+			"1 while the file of pending transactions takes nothing.",
+			func(s stats) int { return oneIf(s.Journal != nil) },
+		),
+		telemetry.Counters("signatures_total", "Signatures that were checked, by what was found.", "result", func(
+			s stats,
+		) map[string]uint64 {
 			return map[string]uint64{"good": s.SignaturesGood, "bad": s.SignaturesBad}
 		}),
-		telemetry.Counter("signature_batches_total", "Batches in which signatures were checked.", func(s stats) uint64 { return s.SignatureBatches }),
+		telemetry.Counter(
+			"signature_batches_total",
+			"Batches in which signatures were checked.",
+			func(s stats) uint64 { return s.SignatureBatches },
+		),
 	}
 }
 
@@ -176,18 +259,50 @@ func storeMetrics() []telemetry.Metric[kv.Metrics] {
 	type metrics = kv.Metrics
 	return []telemetry.Metric[metrics]{
 		telemetry.Gauge("store_disk_bytes", "Size of the database's files.", func(m metrics) uint64 { return m.DiskBytes }),
-		telemetry.Gauge("store_memtable_bytes", "Size of the tables that are written to, in memory.", func(m metrics) uint64 { return m.MemTableBytes }),
-		telemetry.Gauge("store_cache_bytes", "Size of the database's cache in use.", func(m metrics) int64 { return m.CacheBytes }),
-		telemetry.Counter("store_cache_hits_total", "Blocks of files found in the cache.", func(m metrics) int64 { return m.CacheHits }),
-		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.", func(m metrics) int64 { return m.CacheMisses }),
+		telemetry.Gauge(
+			"store_memtable_bytes",
+			"Size of the tables that are written to, in memory.",
+			func(m metrics) uint64 { return m.MemTableBytes },
+		),
+		telemetry.Gauge("store_cache_bytes", "Size of the database's cache in use.", func(m metrics) int64 {
+			return m.CacheBytes
+		}),
+		telemetry.Counter("store_cache_hits_total", "Blocks of files found in the cache.", func(m metrics) int64 {
+			return m.CacheHits
+		}),
+		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.", func(m metrics) int64 {
+			return m.CacheMisses
+		}),
 		telemetry.Counter("store_compactions_total", "Compactions.", func(m metrics) int64 { return m.Compactions }),
-		telemetry.Gauge("store_compaction_debt_bytes", "Estimate of what is to be compacted.", func(m metrics) uint64 { return m.CompactionDebtBytes }),
-		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.", func(m metrics) uint64 { return m.WALBytes }),
+		telemetry.Gauge(
+			"store_compaction_debt_bytes",
+			"Estimate of what is to be compacted.",
+			func(m metrics) uint64 { return m.CompactionDebtBytes },
+		),
+		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.", func(m metrics) uint64 {
+			return m.WALBytes
+		}),
 		telemetry.Counter("store_flushes_total", "Tables written out of memory.", func(m metrics) int64 { return m.Flushes }),
-		telemetry.Counter("store_write_stalls_total", "Times that writing waited for flushes or compactions.", func(m metrics) int64 { return m.WriteStalls }),
-		telemetry.Counter("store_syncs_total", "Batches that were waited for until they were on disk.", func(m metrics) int64 { return m.Syncs }),
-		telemetry.Counter("store_sync_seconds_total", "Time from handing those over to their being on disk.", func(m metrics) float64 { return m.SyncTime.Seconds() }),
-		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.", func(m metrics) int { return m.ReadAmplification }),
+		telemetry.Counter(
+			"store_write_stalls_total",
+			"Times that writing waited for flushes or compactions.",
+			func(m metrics) int64 { return m.WriteStalls },
+		),
+		telemetry.Counter(
+			"store_syncs_total",
+			"Batches that were waited for until they were on disk.",
+			func(m metrics) int64 { return m.Syncs },
+		),
+		telemetry.Counter(
+			"store_sync_seconds_total",
+			"Time from handing those over to their being on disk.",
+			func(m metrics) float64 { return m.SyncTime.Seconds() },
+		),
+		telemetry.Gauge(
+			"store_read_amplification",
+			"Levels of the database that a read may have to ask.",
+			func(m metrics) int { return m.ReadAmplification },
+		),
 	}
 }
 
@@ -195,11 +310,27 @@ func frontMetrics() []telemetry.Metric[front.Stats] {
 	type stats = front.Stats
 	return []telemetry.Metric[stats]{
 		telemetry.Gauge("http_connections", "Open connections to the public address.", func(s stats) int { return s.Open }),
-		telemetry.Gauge("http_memory_bytes", "Memory that the larger requests and answers hold, of the public address.", func(s stats) int64 { return s.Memory }),
-		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 { return s.Requests }),
-		telemetry.Counter("http_handed_over_total", "Connections that went over to the general HTTP server.", func(s stats) uint64 { return s.Handed }),
-		telemetry.Counter("http_displaced_total", "Idle connections that were closed to make way for new ones.", func(s stats) uint64 { return s.Displaced }),
-		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(s stats) map[string]uint64 {
+		telemetry.Gauge(
+			"http_memory_bytes",
+			"Memory that the larger requests and answers hold, of the public address.",
+			func(s stats) int64 { return s.Memory },
+		),
+		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 {
+			return s.Requests
+		}),
+		telemetry.Counter(
+			"http_handed_over_total",
+			"Connections that went over to the general HTTP server.",
+			func(s stats) uint64 { return s.Handed },
+		),
+		telemetry.Counter(
+			"http_displaced_total",
+			"Idle connections that were closed to make way for new ones.",
+			func(s stats) uint64 { return s.Displaced },
+		),
+		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(
+			s stats,
+		) map[string]uint64 {
 			return map[string]uint64{
 				"rate_limited": s.RateLimited, "unauthorized": s.Unauthorized, "too_large": s.TooLarge,
 				"too_many_connections": s.TooManyConnections, "timeout": s.Timeouts, "forbidden_host": s.ForbiddenHost,
@@ -215,7 +346,11 @@ func pushMetrics() []telemetry.Metric[push.Stats] {
 		telemetry.Gauge("push_clients", "WebSocket connections.", func(s stats) uint64 { return s.Clients }),
 		telemetry.Gauge("push_subscriptions", "Subscriptions of them.", func(s stats) uint64 { return s.Subscriptions }),
 		telemetry.Counter("push_sent_total", "Notifications sent.", func(s stats) uint64 { return s.Sent }),
-		telemetry.Counter("push_dropped_total", "Connections closed because their client did not read.", func(s stats) uint64 { return s.Dropped }),
+		telemetry.Counter(
+			"push_dropped_total",
+			"Connections closed because their client did not read.",
+			func(s stats) uint64 { return s.Dropped },
+		),
 	}
 }
 
@@ -232,8 +367,16 @@ func (n *Node) disk() diskSpace {
 
 func diskMetrics() []telemetry.Metric[diskSpace] {
 	return []telemetry.Metric[diskSpace]{
-		telemetry.Gauge("disk_size_bytes", "Size of the data directory's file system, 0 where it is not known.", func(d diskSpace) uint64 { return d.size }),
-		telemetry.Gauge("disk_free_bytes", "Space left on the data directory's file system for the node's user.", func(d diskSpace) uint64 { return d.free }),
+		telemetry.Gauge(
+			"disk_size_bytes",
+			"Size of the data directory's file system, 0 where it is not known.",
+			func(d diskSpace) uint64 { return d.size },
+		),
+		telemetry.Gauge(
+			"disk_free_bytes",
+			"Space left on the data directory's file system for the node's user.",
+			func(d diskSpace) uint64 { return d.free },
+		),
 	}
 }
 

@@ -103,8 +103,13 @@ func (c *contractChain) sign(actions []action) []*types.VerifiedTx {
 	signed := make([]types.SignedTransaction, len(actions))
 	for i, a := range actions {
 		tx, err := types.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), Nonce: c.nonce + uint64(i), GasLimit: a.gas,
-			MaxFeePerGas: 1_000_000, Payload: a.payload,
+			Version:      types.TransactionVersion,
+			ChainID:      chainID,
+			Sender:       c.user.PublicKey(),
+			Nonce:        c.nonce + uint64(i),
+			GasLimit:     a.gas,
+			MaxFeePerGas: 1_000_000,
+			Payload:      a.payload,
 		}, c.user, [32]byte{})
 		if err != nil {
 			c.t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestEveryNodeMakesTheSameBlocks builds a chain of blocks of generated and hostile contracts on nodes that differ in all
-// that a node may differ in: compiler or interpreter, instances used again or fresh, code in memory or compiled for each
-// call, one processor or two. Headers, with their roots and gas, and receipts are the same.
+// TestEveryNodeMakesTheSameBlocks builds a chain of blocks of generated and hostile contracts on nodes that differ in
+// all that a node may differ in: compiler or interpreter, instances used again or fresh, code in memory or compiled for
+// each call, one processor or two. Headers, with their roots and gas, and receipts are the same.
 func TestEveryNodeMakesTheSameBlocks(t *testing.T) {
 	nodes := []struct {
 		name       string
@@ -37,7 +37,8 @@ func TestEveryNodeMakesTheSameBlocks(t *testing.T) {
 				want = got
 			}
 			for i, block := range got {
-				if block.Header != want[i].Header || block.Hash != want[i].Hash || !reflect.DeepEqual(block.receipts, want[i].receipts) ||
+				if block.Header != want[i].Header || block.Hash != want[i].Hash ||
+					!reflect.DeepEqual(block.receipts, want[i].receipts) ||
 					!reflect.DeepEqual(block.Accesses, want[i].Accesses) {
 					t.Fatalf("block %d is %+v, on node %q %+v", i+1, block, nodes[0].name, want[i])
 				}
@@ -81,14 +82,29 @@ func chainOfContracts(c *contractChain) (blocks []builtBlock) {
 	for range 10 {
 		var calls []action
 		for _, i := range r.Perm(len(generated))[:12] {
-			calls = append(calls, action{types.Call{Contract: generated[i], Function: "run", Args: make([]byte, r.IntN(9))}, 21_000 + types.Gas(r.IntN(400_000))})
+			calls = append(calls, action{
+				types.Call{Contract: generated[i], Function: "run", Args: make([]byte, r.IntN(9))},
+				21_000 + types.Gas(r.IntN(400_000)),
+			})
 		}
 		for _, f := range hostImports() {
-			args := numbers(uint64(r.IntN(200)), uint64(r.IntN(40)), uint64(r.IntN(200)), uint64(r.IntN(40)), uint64(r.IntN(200)), uint64(r.IntN(40)), 1<<40)
-			calls = append(calls, action{types.Call{Contract: forge, Function: f.Name, Args: append(args, generated[0][:]...), Amount: 1}, 500_000})
+			args := numbers(
+				uint64(r.IntN(200)),
+				uint64(r.IntN(40)),
+				uint64(r.IntN(200)),
+				uint64(r.IntN(40)),
+				uint64(r.IntN(200)),
+				uint64(r.IntN(40)),
+				1<<40,
+			)
+			calls = append(calls, action{
+				types.Call{Contract: forge, Function: f.Name, Args: append(args, generated[0][:]...), Amount: 1}, 500_000,
+			})
 		}
 		for _, function := range []string{"relay", "fork", "growRelay", "storage", "recurse", "events"} {
-			calls = append(calls, action{types.Call{Contract: a, Function: function, Args: both(b, a)}, types.Gas(1_000_000 + r.IntN(8_000_000))})
+			calls = append(calls, action{
+				types.Call{Contract: a, Function: function, Args: both(b, a)}, types.Gas(1_000_000 + r.IntN(8_000_000)),
+			})
 		}
 		blocks = append(blocks, c.block(calls...))
 	}

@@ -43,10 +43,11 @@ func attacks(a, b, alone types.ContractID) []attack {
 		{"events", nil, exec.Trap, nil},
 		{"bigEvents", nil, exec.Trap, nil},
 		{"output", nil, exec.OutOfGas, nil},
-		{"relay", both(a, a), exec.Success, code(0)},      // itself, down to the greatest depth
-		{"relay", both(b, a), exec.Success, code(0)},      // each other
-		{"relay", both(alone, a), exec.Success, code(0)},  // a → alone → a → alone is refused
-		{"fork", both(b, a), exec.Success, code(2)},       // 2^32 calls: the callee runs out of gas, the caller has its 64th left
+		{"relay", both(a, a), exec.Success, code(0)},     // itself, down to the greatest depth
+		{"relay", both(b, a), exec.Success, code(0)},     // each other
+		{"relay", both(alone, a), exec.Success, code(0)}, // a → alone → a → alone is refused
+		// 2^32 calls: the callee runs out of gas, the caller has its 64th left
+		{"fork", both(b, a), exec.Success, code(2)},
 		{"growRelay", both(b, a), exec.Success, code(0)},  // 16 pages each, of 256 together
 		{"arguments", both(b, a), exec.OutOfGas, nil},     // 64 KiB each time
 		{"arguments", nil, exec.OutOfGas, nil},            // to no contract
@@ -73,7 +74,13 @@ func TestHostileContracts(t *testing.T) {
 			}
 			receipt := c.block(action{call, attackGas}).receipts[0]
 			if outcome.Reason != a.reason || (receipt.Status == types.StatusSuccess) != (a.reason == exec.Success) {
-				t.Errorf("%s ended %q in a simulation and with status %d in a block, want %q", a.function, outcome.Reason, receipt.Status, a.reason)
+				t.Errorf(
+					"%s ended %q in a simulation and with status %d in a block, want %q",
+					a.function,
+					outcome.Reason,
+					receipt.Status,
+					a.reason,
+				)
 			}
 			if takesAll(a.reason) && receipt.GasUsed != attackGas {
 				t.Errorf("%s used %d gas, want all", a.function, receipt.GasUsed)
@@ -96,7 +103,9 @@ func TestHostileContracts(t *testing.T) {
 	if now := c.engine.Stats(); now.Codes != stats.Codes || now.Idle > stats.Idle+4 || now.Bytes > stats.Bytes+64<<20 {
 		t.Errorf("the engine held %+v, and after more of the same %+v", stats, now)
 	}
-	if r := c.block(action{types.Call{Contract: ids[0], Function: "sink"}, 200_000}).receipts[0]; r.Status != types.StatusSuccess {
+	if r := c.block(action{
+		types.Call{Contract: ids[0], Function: "sink"}, 200_000,
+	}).receipts[0]; r.Status != types.StatusSuccess {
 		t.Errorf("a well-behaved call afterwards: %+v", r)
 	}
 }
@@ -159,8 +168,8 @@ func hostImports() (imports []wasmgen.HostImport) {
 	return imports
 }
 
-// memoryRange is a range that a host function reads or writes: the parameters of its pointer and of its length (−1: size
-// bytes), times size, of at most limit.
+// memoryRange is a range that a host function reads or writes: the parameters of its pointer and of its length (−1:
+// size bytes), times size, of at most limit.
 type memoryRange struct {
 	pointer, length int
 	size, limit     uint64
@@ -204,7 +213,9 @@ func mustFail(function string, args []uint64) bool {
 
 // drawNumber is often at an edge: of the memory, of a limit, of a type.
 func drawNumber(t *rapid.T) uint64 {
-	edge := rapid.SampledFrom([]uint64{0, 1, 3, 32, 56, 64, 96, 256, 1 << 10, 16 << 10, 64 << 10, 1 << 17, 1 << 31, 1 << 32, 1 << 63, 0}).Draw(t, "edge")
+	edge := rapid.SampledFrom([]uint64{
+		0, 1, 3, 32, 56, 64, 96, 256, 1 << 10, 16 << 10, 64 << 10, 1 << 17, 1 << 31, 1 << 32, 1 << 63, 0,
+	}).Draw(t, "edge")
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
 		return rapid.Uint64().Draw(t, "any")
@@ -262,14 +273,15 @@ func TestForgedPointers(t *testing.T) {
 	}
 }
 
-// FuzzMutatedModule deploys and calls changed modules, over compiler and interpreter: each is refused, or does the same in
-// both, is billed, and leaves the node working.
+// FuzzMutatedModule deploys and calls changed modules, over compiler and interpreter: each is refused, or does the same
+// in both, is billed, and leaves the node working.
 func FuzzMutatedModule(f *testing.F) {
 	f.Add(uint64(0), []byte{})
 	for seed := range uint64(20) {
 		f.Add(seed, []byte{200, 0, 1, 90, 1, 0x6B, byte(seed), 2, 0x20})
 	}
-	compiled, interpreted := newContractChain(f, wasm.Options{Codes: 16}), newContractChain(f, wasm.Options{Interpreter: true, Codes: 16})
+	compiled, interpreted := newContractChain(f, wasm.Options{Codes: 16}),
+		newContractChain(f, wasm.Options{Interpreter: true, Codes: 16})
 	forger, hostile := wasmgen.Forger(hostImports()).Encode(), wasmgen.Hostile(true).Encode()
 	f.Fuzz(func(t *testing.T, seed uint64, edits []byte) {
 		code, functions := slices.Clone(forger), []string{"call", "storage_write", "emit"}

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/testkit/plainverifier"
 )
 
-// The verifier of bundles a second time, as docs/proofs.md and docs/protocol.md define it: on bytes and big integers, and
-// without a line of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read as data.
+// The verifier of bundles a second time, as docs/proofs.md and docs/protocol.md define it: on bytes and big integers,
+// and without a line of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read as data.
 
 // naiveReader reads bincode; what it returns after an error means nothing.
 type naiveReader struct {
@@ -166,7 +166,8 @@ func naiveVerifyBundle(bundle []byte, bits int) error {
 	writes := slices.DeleteFunc(slices.Clone(accesses), func(a naiveAccess) bool { return !a.changed })
 	parentHash, writesDigest := parent.hash(), digestOf(writes)
 	switch {
-	case header.height() != parent.height()+1 || header.chainID() != parent.chainID() || !bytes.Equal(header.parent(), parentHash[:]):
+	case header.height() != parent.height()+1 || header.chainID() != parent.chainID() ||
+		!bytes.Equal(header.parent(), parentHash[:]):
 		return errors.New("the header does not follow")
 	case !bytes.Equal(writesDigest[:], header.writes()):
 		return errors.New("other writes")
@@ -179,7 +180,9 @@ func naiveVerifyBundle(bundle []byte, bits int) error {
 // checkSegments checks a proof's segments one after the other.
 func checkSegments(parent, header naiveHeader, accesses []naiveAccess, r *naiveReader, bits int) error {
 	hash, digest := header.hash(), digestOf(accesses)
-	accesses = slices.SortedFunc(slices.Values(accesses), func(a, b naiveAccess) int { return slices.Compare(a.path[:], b.path[:]) })
+	accesses = slices.SortedFunc(slices.Values(accesses), func(a, b naiveAccess) int {
+		return slices.Compare(a.path[:], b.path[:])
+	})
 	for i := range accesses {
 		if i > 0 && accesses[i].path == accesses[i-1].path {
 			return errors.New("two keys of one path")
@@ -214,7 +217,10 @@ func checkSegments(parent, header naiveHeader, accesses []naiveAccess, r *naiveR
 		context = append(append(context, start[:]...), stated...)
 		high := low + len(s.levels)
 		if err := plainverifier.Verify(plainverifier.Statement{
-			Circuit: blockproof.Circuit(), Context: context, Public: append(before[:], s.after[:]...), Terms: s.terms(accesses[low:high]),
+			Circuit: blockproof.Circuit(),
+			Context: context,
+			Public:  append(before[:], s.after[:]...),
+			Terms:   s.terms(accesses[low:high]),
 		}, argument); err != nil {
 			return fmt.Errorf("segment %d: %w", i, err)
 		}

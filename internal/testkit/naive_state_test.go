@@ -14,7 +14,9 @@ const koalaBear = 1<<31 - 1<<24 + 1
 // naiveConstants yields the 448 round constants by the Grain LFSR of the Poseidon paper's appendix E.
 func naiveConstants() (constants [448]uint32) {
 	var state []byte
-	for _, field := range []struct{ value, bits int }{{1, 2}, {0, 4}, {31, 12}, {16, 12}, {8, 10}, {20, 10}, {1<<30 - 1, 30}} {
+	for _, field := range []struct{ value, bits int }{
+		{1, 2}, {0, 4}, {31, 12}, {16, 12}, {8, 10}, {20, 10}, {1<<30 - 1, 30},
+	} {
 		for i := field.bits - 1; i >= 0; i-- {
 			state = append(state, byte(field.value>>i&1))
 		}

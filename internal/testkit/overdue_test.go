@@ -10,8 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestABlockWithoutItsOverdueTransaction stops an endless call in a block, before its code is loaded and at its first slices
-// of gas: the block is the one that is made without the call, and so is the next one, in which the call is not stopped.
+// TestABlockWithoutItsOverdueTransaction stops an endless call in a block, before its code is loaded and at its first
+// slices of gas: the block is the one that is made without the call, and so is the next one, in which the call is not
+// stopped.
 func TestABlockWithoutItsOverdueTransaction(t *testing.T) {
 	for name, opts := range map[string]wasm.Options{"pooled": {}, "always fresh": {Fresh: true}} {
 		with, without := newContractChain(t, opts), newContractChain(t, opts)
@@ -34,14 +35,17 @@ func TestABlockWithoutItsOverdueTransaction(t *testing.T) {
 
 func compareBlocks(t *testing.T, name string, got, want ledger.Block) {
 	t.Helper()
-	if got.Header != want.Header || !reflect.DeepEqual(got.Included, want.Included) || !reflect.DeepEqual(got.Accesses, want.Accesses) {
+	if got.Header != want.Header || !reflect.DeepEqual(got.Included, want.Included) ||
+		!reflect.DeepEqual(got.Accesses, want.Accesses) {
 		t.Errorf("%s: the block is\n%+v, without the overdue transaction\n%+v", name, got, want)
 	}
 }
 
 func deployEndless(c *contractChain) (call action) {
 	c.t.Helper()
-	id := c.block(action{types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode(), Amount: 9}, 30_000_000}).receipts[0].Contract
+	id := c.block(action{
+		types.Deploy{Name: "endless", Code: wasmgen.Hostile(false).Encode(), Amount: 9}, 30_000_000,
+	}).receipts[0].Contract
 	if id == nil {
 		c.t.Fatal("not deployed")
 	}

@@ -129,7 +129,9 @@ func exampleChain(t *testing.T, keys [10]crypto.PrivateKey) chainVectors {
 // exampleBatches are the transactions of blocks 1 and 2: a transfer; then a transfer that makes an account, one whose
 // gas does not suffice for that, a payment to oneself and a configure.
 func exampleBatches(t *testing.T, keys [10]crypto.PrivateKey) [][]txVector {
-	build := func(name string, key int, nonce uint64, gas types.Gas, payload types.Payload, fields map[string]any) txVector {
+	build := func(
+		name string, key int, nonce uint64, gas types.Gas, payload types.Payload, fields map[string]any,
+	) txVector {
 		tx := exampleTx(keys[key], nonce, payload)
 		tx.GasLimit = gas
 		return newTxVector(name, sign(t, tx, keys[key]), keys[key], fields)
@@ -153,7 +155,9 @@ func exampleBatches(t *testing.T, keys [10]crypto.PrivateKey) [][]txVector {
 	}
 }
 
-func exampleBlock(t *testing.T, committed memoryState, parent types.Header, producer crypto.PrivateKey, batch []txVector) (exec.Result, types.Block) {
+func exampleBlock(
+	t *testing.T, committed memoryState, parent types.Header, producer crypto.PrivateKey, batch []txVector,
+) (exec.Result, types.Block) {
 	t.Helper()
 	p, err := exec.ReadParameters(committed)
 	if err != nil {
@@ -223,7 +227,9 @@ func checkFirstTransfer(t *testing.T, block blockVector, keys [10]crypto.Private
 	want := map[string]string{}
 	add := func(key, record []byte) { want[string(key)] = string(record) }
 	add(state.SupplyKey(), state.Supply{Supply: 20_010 * coins, Burned: used * baseFee}.Encode())
-	add(state.AccountKey(keys[0].PublicKey()), state.Account{Balance: 10_000*coins - value - used*price, Nonce: 1}.Encode())
+	add(
+		state.AccountKey(keys[0].PublicKey()), state.Account{Balance: 10_000*coins - value - used*price, Nonce: 1}.Encode(),
+	)
 	add(state.AccountKey(keys[1].PublicKey()), state.Account{Balance: 10_000*coins + value}.Encode())
 	add(state.AccountKey(keys[8].PublicKey()), state.Account{Balance: used * 3}.Encode())
 	if block.Header.BaseFee != baseFee || block.Header.GasUsed != used {

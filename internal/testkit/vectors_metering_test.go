@@ -46,7 +46,9 @@ func meteringSection(t *testing.T) (all []meteringVector) {
 		rule := naivemeter.Measure(code)
 		v.DeployGas, v.Load, v.InstanceItems = uint64(checked.DeployGas()), checked.Load(), checked.InstanceItems()
 		if v.DeployGas != rule.DeployGas || v.Load != rule.Load || v.InstanceItems != rule.InstanceItems {
-			t.Errorf("%s: deploy %d, load %d, %d items; the naive rule has %+v", m.about, v.DeployGas, v.Load, v.InstanceItems, rule)
+			t.Errorf(
+				"%s: deploy %d, load %d, %d items; the naive rule has %+v", m.about, v.DeployGas, v.Load, v.InstanceItems, rule,
+			)
 		}
 		for _, f := range rule.Functions {
 			function := functionVector{Variables: f.Variables, Frame: f.Frame, Branches: f.Branches}
@@ -83,19 +85,46 @@ func setLocal(i uint32) []byte { return Concat(Const(I32, 7), Op(LocalSet, i)) }
 func meteredModules() []meteredModule {
 	example := Contract(1, 1)
 	example.AddFunction(example.AddType([]byte{I32}, 0), []byte{I32}, Concat(openBlock, openLoop,
-		Op(LocalGet, 1), Const(I32, 1), Op(I32Add), Op(LocalTee, 1), Op(BrIfOp, 1), Op(LocalGet, 1), Op(I32Load, 2, 0), Op(BrIfOp, 0), closed,
+		Op(LocalGet, 1), Const(I32, 1), Op(I32Add), Op(LocalTee, 1), Op(
+			BrIfOp, 1,
+		), Op(LocalGet, 1), Op(I32Load, 2, 0), Op(BrIfOp, 0), closed,
 		Const(I32, 0), Op(LocalSet, 0), closed, get0, Op(Drop))...)
 	two := []byte{I32, I32}
 	return append([]meteredModule{
 		{"the example of the page", example},
 		{"one empty function", with(nil)},
 		{"a block that no branch names has no merge", with(two, openBlock, setLocal(0), closed)},
-		{"a local set twice counts once, in an inner block too", with(two, openBlock, get0, Op(BrIfOp, 0), setLocal(0), openBlock, setLocal(0), closed, closed)},
-		{"a block and an if with results", with(two, Op(BlockOp), []byte{I64}, Const(I64, 1), get0, Op(BrIfOp, 0), closed, Op(Drop),
-			get0, []byte{IfOp, I32}, get0, setLocal(1), Op(Else), get0, closed, Op(Drop))},
-		{"an if without else, and one whose arms set different locals", with(two, get0, openIf, setLocal(1), closed, get0, openIf, setLocal(0), Op(Else), setLocal(1), closed)},
-		{"a loop that a br_table names three times", with(two, openLoop, openBlock, setLocal(1), get0, BrTable(1, 1, 0, 1, 2), closed, closed)},
-		{"dead code counts", with(two, openBlock, openLoop, Op(Return), setLocal(0), Op(BrOp, 0), Op(Select), get0, get0, get0, Op(BrIfOp, 1), Op(Unreachable), closed, closed)},
+		{
+			"a local set twice counts once, in an inner block too",
+			with(two, openBlock, get0, Op(BrIfOp, 0), setLocal(0), openBlock, setLocal(0), closed, closed),
+		},
+		{"a block and an if with results",
+			with(two, Op(BlockOp), []byte{I64}, Const(I64, 1), get0, Op(BrIfOp, 0), closed, Op(Drop),
+				get0, []byte{IfOp, I32}, get0, setLocal(1), Op(Else), get0, closed, Op(Drop))},
+		{
+			"an if without else, and one whose arms set different locals",
+			with(two, get0, openIf, setLocal(1), closed, get0, openIf, setLocal(0), Op(Else), setLocal(1), closed),
+		},
+		{
+			"a loop that a br_table names three times",
+			with(two, openLoop, openBlock, setLocal(1), get0, BrTable(1, 1, 0, 1, 2), closed, closed),
+		},
+		{"dead code counts", with(
+			two,
+			openBlock,
+			openLoop,
+			Op(Return),
+			setLocal(0),
+			Op(BrOp, 0),
+			Op(Select),
+			get0,
+			get0,
+			get0,
+			Op(BrIfOp, 1),
+			Op(Unreachable),
+			closed,
+			closed,
+		)},
 		{"return and the function's own label", with(two, get0, Op(BrIfOp, 0), openBlock, Op(Return), closed, Op(BrOp, 0))},
 		{"calls beside mutable globals", callsBesideGlobals()},
 		{"instructions with prices of their own", pricedInstructions()},
@@ -109,8 +138,27 @@ func callsBesideGlobals() *Module {
 	m.Imports = [][]byte{ImportFunction("cairn", "caller", caller)}
 	m.Tables = [][]byte{{0x70, 0, 4}}
 	m.Globals = [][]byte{Global(I32, true, -5), Global(I64, false, 1<<40), Global(I64, true, -1)}
-	m.AddFunction(empty, nil, Concat(Const(I32, 0), Call(0), Const(I64, 200), Const(I32, 3), Call(2), Op(GlobalSet, 2), Const(I32, 1), Op(CallIndirect, empty, 0))...)
-	m.AddFunction(sum, []byte{I64}, Concat(get0, Op(LocalGet, 1), []byte{I64ExtendI32U}, Op(I64Add), Const(I32, 0), Op(MemoryGrow, 0), Op(Drop), Op(MemorySize, 0), Op(Drop))...)
+	m.AddFunction(empty, nil, Concat(
+		Const(I32, 0),
+		Call(0),
+		Const(I64, 200),
+		Const(I32, 3),
+		Call(2),
+		Op(GlobalSet, 2),
+		Const(I32, 1),
+		Op(CallIndirect, empty, 0),
+	)...)
+	m.AddFunction(sum, []byte{I64}, Concat(
+		get0,
+		Op(LocalGet, 1),
+		[]byte{I64ExtendI32U},
+		Op(I64Add),
+		Const(I32, 0),
+		Op(MemoryGrow, 0),
+		Op(Drop),
+		Op(MemorySize, 0),
+		Op(Drop),
+	)...)
 	m.Elements = [][]byte{Element(1, 1, 1), Element(0, 1)}
 	m.Data = [][]byte{Data(16, "data"), Data(0, "")}
 	return m
@@ -140,7 +188,9 @@ func pricedInstructions() *Module {
 		body = Concat(body, Const(I64, 1), []byte{op, Drop})
 	}
 	for op := byte(0x6A); op <= 0x78; op++ {
-		body = Concat(body, Const(I32, 1), Const(I32, 1), []byte{op, Drop}, Const(I64, 1), Const(I64, 1), []byte{op + 0x12, Drop})
+		body = Concat(body, Const(I32, 1), Const(I32, 1), []byte{
+			op, Drop,
+		}, Const(I64, 1), Const(I64, 1), []byte{op + 0x12, Drop})
 	}
 	return with(nil, body)
 }

@@ -91,7 +91,9 @@ func poseidonSection(t *testing.T) (v poseidonVectors) {
 	return v
 }
 
-func newPairVector(t *testing.T, pair [2]poseidon.Digest, digest poseidon.Digest, naive func(a, b naiveDigest) naiveDigest) pairVector {
+func newPairVector(
+	t *testing.T, pair [2]poseidon.Digest, digest poseidon.Digest, naive func(a, b naiveDigest) naiveDigest,
+) pairVector {
 	t.Helper()
 	if want := naive(naiveDigest(pair[0]), naiveDigest(pair[1])); naiveDigest(digest) != want {
 		t.Fatalf("hash of %v is %v, naively %v", pair, digest, want)

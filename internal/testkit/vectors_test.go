@@ -42,6 +42,7 @@ type vectors struct {
 	StateProofs  []proofVector      `json:"state_proofs"`
 	GasSchedule  scheduleVector     `json:"gas_schedule"`
 	Metering     []meteringVector   `json:"metering"`
+	ABI          abiVectors         `json:"abi"`
 	Chain        chainVectors       `json:"chain"`
 }
 
@@ -71,7 +72,7 @@ func buildVectors(t *testing.T) vectors {
 		Transactions: transactions(t, keys), ContractIDs: contractIDs(keys), IntrinsicGas: intrinsicGas(keys),
 		BaseFees: baseFees(), MerkleRoots: merkleRoots(), Receipts: receipts(), Accesses: accesses(),
 		Poseidon: poseidonSection(t), StateRoots: stateRoots(), StateProofs: stateProofs(t),
-		GasSchedule: gasSchedule(), Metering: meteringSection(t), Chain: exampleChain(t, keys),
+		GasSchedule: gasSchedule(), Metering: meteringSection(t), ABI: abiSection(t), Chain: exampleChain(t, keys),
 	}
 }
 

@@ -94,7 +94,9 @@ func transactions(t *testing.T, keys [10]crypto.PrivateKey) (vectors []txVector)
 	add("deploy", 0, deploy, map[string]any{
 		"variant": 1, "value": 5, "name": "token", "code": bytesHex(code), "init_args": bytesHex(`{"a":1}`)})
 	add("call", 0, exampleTx(keys[0], 2, types.Call{Contract: contract, Function: "transfer", Args: []byte(`{}`)}),
-		map[string]any{"variant": 2, "value": 0, "contract": bytesHex(contract[:]), "function": "transfer", "args": bytesHex(`{}`)})
+		map[string]any{
+			"variant": 2, "value": 0, "contract": bytesHex(contract[:]), "function": "transfer", "args": bytesHex(`{}`),
+		})
 	configure := exampleTx(keys[9], 0, types.Configure{Parameters: p})
 	configure.GasLimit = 71_000
 	add("configure", 9, configure, map[string]any{"variant": 3, "parameters": p})

@@ -19,7 +19,9 @@ type taggedVector struct {
 }
 
 func taggedHashes() (vectors []taggedVector) {
-	for _, tag := range []string{"cairn/tx/v1", "cairn/txid/v1", "cairn/contract/v1", "cairn/block/v1", "cairn/genesis/v1"} {
+	for _, tag := range []string{
+		"cairn/tx/v1", "cairn/txid/v1", "cairn/contract/v1", "cairn/block/v1", "cairn/genesis/v1",
+	} {
 		for _, message := range []string{"", "cairn"} {
 			hash := naiveTagged(tag, []byte(message))
 			vectors = append(vectors, taggedVector{tag, bytesHex(message), hash[:]})
@@ -100,7 +102,9 @@ func walletSection(t *testing.T, regtest [10]crypto.PrivateKey) walletVectors {
 	return w
 }
 
-func accountVector(t *testing.T, seed []byte, coin, index int, key crypto.PrivateKey, networks ...types.Network) keyVector {
+func accountVector(
+	t *testing.T, seed []byte, coin, index int, key crypto.PrivateKey, networks ...types.Network,
+) keyVector {
 	t.Helper()
 	naive := naiveMaster(seed)
 	for _, number := range []uint32{hardened + 86, hardened + uint32(coin), hardened, 0, uint32(index)} {

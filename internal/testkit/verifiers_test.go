@@ -147,7 +147,9 @@ func TestForgedBundles(t *testing.T) {
 	})
 	forge("another block's proof", func(c *blockproof.Bundle) { c.Proof = before.Proof })
 	forge("another block's list", func(c *blockproof.Bundle) { c.Accesses = before.Accesses })
-	forge("another block's list and proof", func(c *blockproof.Bundle) { c.Accesses, c.Proof = before.Accesses, before.Proof })
+	forge("another block's list and proof", func(c *blockproof.Bundle) {
+		c.Accesses, c.Proof = before.Accesses, before.Proof
+	})
 	forge("another block's parent", func(c *blockproof.Bundle) { c.Parent = before.Parent })
 	forge("no proof", func(c *blockproof.Bundle) { c.Proof = nil })
 	forge("an empty block's proof", func(c *blockproof.Bundle) { c.Proof = blocks[1].Bundle.Proof })

@@ -47,7 +47,8 @@ type writer struct {
 
 func newWriter(d document) *writer {
 	w := &writer{document: d, shapes: map[string]map[string]string{}}
-	// A component is converted if a member of it is: found by rounds until nothing changes, as components may contain themselves.
+	// A component is converted if a member of it is: found by rounds until nothing changes, as components may contain
+	// themselves.
 	for changed := true; changed; {
 		changed = false
 		for name, component := range d.Components.Schemas {
@@ -109,7 +110,9 @@ func (w *writer) methods() {
 			}
 			params[i] += ": " + w.kind(p.Schema)
 		}
-		fmt.Fprintf(w, "  %s: { params: [%s]; result: %s };\n", name(m.Name), strings.Join(params, ", "), w.kind(m.Result.Schema))
+		fmt.Fprintf(
+			w, "  %s: { params: [%s]; result: %s };\n", name(m.Name), strings.Join(params, ", "), w.kind(m.Result.Schema),
+		)
 	}
 	w.WriteString("}\n")
 }
@@ -131,8 +134,9 @@ func (w *writer) reasons() {
 	w.WriteString("}\n")
 }
 
-// tables writes what converts results at run time: q a quantity and b a large integer to bigint, n an integer and f another number
-// to number, [x an array, {x an object by any name, and a name an object with the members that are converted.
+// tables writes what converts results at run time: q a quantity and b a large integer to bigint, n an integer and f
+// another number to number, [x an array, {x an object by any name, and a name an object with the members that are
+// converted.
 func (w *writer) tables() {
 	w.WriteString("\nexport const shapes: Record<string, Record<string, string>> = {\n")
 	for _, component := range slices.Sorted(maps.Keys(w.shapes)) {

@@ -1,5 +1,6 @@
-// Package upstream is the node on the other end of a wire, as the engine asks it: where a replica's blocks and a snapshot's chunks
-// come from. It turns answers of the RPC interface into the engine's own words, and refusals into its errors.
+// Package upstream is the node on the other end of a wire, as the engine asks it: where a replica's blocks and a
+// snapshot's chunks come from. It turns answers of the RPC interface into the engine's own words, and refusals into its
+// errors.
 package upstream
 
 import (
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
@@ -32,7 +34,7 @@ func New(address string, options ...client.Option) (*Node, error) {
 	if err != nil {
 		return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
 	}
-	c, err := client.New(address, options...)
+	c, err := client.New(address, append(slices.Clone(options), client.WithoutReconnect())...)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,15 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 	if err != nil {
 		return replica.Probe{}, refused(err)
 	}
-	p := replica.Probe{Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: max(progress.LocalHeight, progress.PrimaryHeight)}
+	p := replica.Probe{
+		Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: max(progress.LocalHeight, progress.PrimaryHeight),
+	}
+	if node.ProducerKey != nil && progress.State == api.StateProducing {
+		p.Producing = new(types.PublicKey)
+		if err := p.Producing.UnmarshalText([]byte(*node.ProducerKey)); err != nil {
+			return replica.Probe{}, fmt.Errorf("%w: its key: %w", client.ErrBadAnswer, err)
+		}
+	}
 	items, err := blocks.Result()
 	if answerIn(err) != nil { // that block is pruned there
 		return p, nil
@@ -182,27 +192,59 @@ func (n *Node) Bundle(ctx context.Context, height types.Height, limit int64) ([]
 	return bundle, refused(err)
 }
 
-// Parameters implements replica.Source.
-func (n *Node) Parameters(ctx context.Context, height types.Height) (encoded []byte, proof tree.Proof, err error) {
-	info, err := client.Invoke(ctx, n.client, api.GetParameters, api.ParametersParams{Block: api.AtHeight(height)})
+// Value implements replica.Source.
+func (n *Node) Value(
+	ctx context.Context, height types.Height, key []byte,
+) (value []byte, proof tree.MerkleProof, err error) {
+	told, err := n.client.StateProof(ctx, key, api.AtHeight(height))
 	if errors.Is(err, api.ErrNoState) {
 		return nil, proof, fmt.Errorf("%w: %w", chain.ErrNoState, refused(err))
 	}
 	if err != nil {
 		return nil, proof, refused(err)
 	}
-	if info.Proof == nil || info.Proof.Value == nil || info.Height != height {
-		return nil, proof, replica.Faulty(replica.Stalled, "it has no proof of the parameters after block %d any more", height)
+	if proof, err = newProof(told); err != nil {
+		return nil, proof, fmt.Errorf("%w: a Merkle proof: %w", client.ErrBadAnswer, err)
 	}
-	proof.End.Kind = tree.EndLeaf // the key is always there
-	for _, sibling := range info.Proof.Siblings {
+	if told.Value != nil {
+		value = *told.Value
+	}
+	return value, proof, nil
+}
+
+// newProof is a Merkle proof that a node tells.
+func newProof(told api.AccountProof) (proof tree.MerkleProof, err error) {
+	for _, sibling := range told.Siblings {
 		digest, err := poseidon.ParseDigest(sibling)
 		if err != nil {
-			return nil, proof, fmt.Errorf("%w: a Merkle proof: %w", client.ErrBadAnswer, err)
+			return proof, err
 		}
 		proof.Siblings = append(proof.Siblings, digest)
 	}
-	return *info.Proof.Value, proof, nil
+	switch end := told.End; {
+	case end.Type == api.EndLeaf:
+		proof.End.Kind = tree.EndLeaf
+	case end.Type == api.EndEmpty:
+		proof.End.Kind = tree.EndEmpty
+	case end.Type == api.EndOther && end.Path != nil && end.ValueHash != nil:
+		proof.End.Kind = tree.EndOther
+		var pathErr, valueErr error
+		proof.End.Path, pathErr = parseDigest(*end.Path)
+		proof.End.ValueHash, valueErr = parseDigest(*end.ValueHash)
+		return proof, errors.Join(pathErr, valueErr)
+	default:
+		return proof, fmt.Errorf("it ends with %q", end.Type)
+	}
+	return proof, nil
+}
+
+func parseDigest(data api.Data) (poseidon.Digest, error) {
+	var bytes types.StateRoot
+	if len(data) != len(bytes) {
+		return poseidon.Digest{}, fmt.Errorf("a digest of %d bytes", len(data))
+	}
+	copy(bytes[:], data)
+	return poseidon.ParseDigest(bytes)
 }
 
 // Code implements replica.Source.
@@ -217,6 +259,10 @@ func (n *Node) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) {
 // Watch implements replica.Source.
 func (n *Node) Watch(ctx context.Context, head func(types.Height)) error {
 	for block, err := range n.client.SubscribeBlocks(ctx, nil) {
+		var status *client.StatusError
+		if errors.As(err, &status) { // it is there, and makes no such connection
+			return &replica.Refusal{Why: replica.RefusedForGood, Err: err}
+		}
 		if err != nil {
 			return refused(err)
 		}

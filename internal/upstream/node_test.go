@@ -1,13 +1,16 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
@@ -27,18 +30,26 @@ func check(t *testing.T, err error) {
 
 // TestBundleOfANode has a node not give a bundle: only what it says is to come is waited for.
 func TestBundleOfANode(t *testing.T) {
-	stored := &jsonrpc.Error{Code: api.CodeProofNotReady, Message: "not stored", Data: map[string]any{"reason": "proof_not_stored", "oldest": 3, "newest": 9}}
+	stored := &jsonrpc.Error{
+		Code:    api.CodeProofNotReady,
+		Message: "not stored",
+		Data:    map[string]any{"reason": "proof_not_stored", "oldest": 3, "newest": 9},
+	}
 	for _, test := range []struct {
 		name   string
 		status int
 		why    error
 		holds  func(error) bool
 	}{
-		{"to come", http.StatusNotFound, api.ErrProofNotReady, func(err error) bool { return errors.Is(err, replica.ErrNotProven) }},
+		{
+			"to come", http.StatusNotFound, api.ErrProofNotReady,
+			func(err error) bool { return errors.Is(err, replica.ErrNotProven) },
+		},
 		{"not stored", http.StatusNotFound, stored, func(err error) bool {
 			var none *replica.NoProof
 			var fault *replica.FaultError
-			return errors.As(err, &none) && *none == (replica.NoProof{Height: 7, Stored: true, Oldest: 3, Newest: 9}) && errors.As(err, &fault) && fault.Cause == replica.Stalled
+			return errors.As(err, &none) && *none == (replica.NoProof{Height: 7, Stored: true, Oldest: 3, Newest: 9}) &&
+				errors.As(err, &fault) && fault.Cause == replica.Stalled
 		}},
 		{"none at all", http.StatusNotFound, api.ErrProofNotStored, func(err error) bool {
 			var none *replica.NoProof
@@ -52,7 +63,9 @@ func TestBundleOfANode(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetProof.Name, func(context.Context, api.GetProofParams) (api.BlockProof, error) {
+			rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetProof.Name, func(
+				context.Context, api.GetProofParams,
+			) (api.BlockProof, error) {
 				return api.BlockProof{}, test.why
 			}))
 			check(t, err)
@@ -89,17 +102,16 @@ func TestHeadersOfANode(t *testing.T) {
 		}
 		return items, nil
 	}
-	parameters := func(context.Context, api.ParametersParams) (api.ParametersInfo, error) {
-		return api.ParametersInfo{}, api.ErrNoState
-	}
-	rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetBlocks.Name, blocks), jsonrpc.NewMethod(api.GetParameters.Name, parameters))
+	rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetBlocks.Name, blocks))
 	check(t, err)
 	server := httptest.NewServer(rpc)
 	defer server.Close()
 	source, err := New(server.URL)
 	check(t, err)
 	defer source.Close()
-	for _, test := range []struct{ to, from types.Height }{{300, 300 - api.MaxBlocks + 1}, {280, oldest}, {oldest, oldest}} {
+	for _, test := range []struct{ to, from types.Height }{
+		{300, 300 - api.MaxBlocks + 1}, {280, oldest}, {oldest, oldest},
+	} {
 		headers, err := source.Headers(t.Context(), test.to)
 		if err != nil || len(headers) != int(test.to-test.from)+1 {
 			t.Fatalf("up to block %d: %d headers, %v", test.to, len(headers), err)
@@ -110,11 +122,85 @@ func TestHeadersOfANode(t *testing.T) {
 			}
 		}
 	}
-	if _, err := source.Headers(t.Context(), oldest-1); !errors.Is(err, api.ErrPruned) || !errors.As(err, new(*replica.Refusal)) {
+	if _, err := source.Headers(t.Context(), oldest-1); !errors.Is(err, api.ErrPruned) ||
+		!errors.As(err, new(*replica.Refusal)) {
 		t.Errorf("headers that are gone: %v", err)
 	}
-	if _, _, err := source.Parameters(t.Context(), 7); !errors.Is(err, chain.ErrNoState) || !errors.As(err, new(*replica.Refusal)) {
-		t.Errorf("the parameters of a node without state: %v", err)
+}
+
+// TestValuesOfANode gets values with the proofs of the vectors, which have every kind of end, and what shows nothing.
+func TestValuesOfANode(t *testing.T) {
+	var vectors struct {
+		Proofs []struct {
+			Root      string           `json:"root"`
+			Key       string           `json:"key"`
+			Value     string           `json:"value"`
+			Siblings  []string         `json:"siblings"`
+			End       api.ProofEndType `json:"end"`
+			Path      string           `json:"path"`
+			ValueHash string           `json:"value_hash"`
+		} `json:"state_proofs"`
+	}
+	content, err := os.ReadFile("../../docs/vectors.json")
+	check(t, err)
+	check(t, json.Unmarshal(content, &vectors))
+	var told api.AccountProof
+	failure := error(nil)
+	proofs := func(_ context.Context, p api.StateProofParams) (api.AccountProof, error) {
+		if p.Block != api.AtHeight(7) || !bytes.Equal(p.Key, told.Key) {
+			t.Errorf("asked for %+v", p)
+		}
+		return told, failure
+	}
+	rpc, err := jsonrpc.NewServer(jsonrpc.Options{}, jsonrpc.NewMethod(api.GetStateProof.Name, proofs))
+	check(t, err)
+	server := httptest.NewServer(rpc)
+	defer server.Close()
+	source, err := New(server.URL)
+	check(t, err)
+	defer source.Close()
+	ends := map[api.ProofEndType]bool{}
+	for _, v := range vectors.Proofs {
+		data := func(text string) api.Data {
+			decoded, err := hex.DecodeString(text)
+			check(t, err)
+			return decoded
+		}
+		told = api.AccountProof{Key: data(v.Key), End: api.ProofEnd{Type: v.End}}
+		for _, sibling := range v.Siblings {
+			told.Siblings = append(told.Siblings, types.StateRoot(data(sibling)))
+		}
+		want := data(v.Value)
+		if len(want) > 0 {
+			told.Value = &want
+		}
+		if v.End == api.EndOther {
+			path, hash := data(v.Path), data(v.ValueHash)
+			told.End.Path, told.End.ValueHash = &path, &hash
+		}
+		value, proof, err := source.Value(t.Context(), 7, told.Key)
+		check(t, err)
+		if !bytes.Equal(value, want) || proof.Verify(types.StateRoot(data(v.Root)), told.Key, value) != nil {
+			t.Errorf("%s: the value %x, %+v", v.Key, value, proof)
+		}
+		ends[v.End] = true
+	}
+	if len(ends) != 3 {
+		t.Errorf("the vectors have proofs that end with %v", ends)
+	}
+	short := api.Data{1}
+	for _, end := range []api.ProofEnd{
+		{Type: "root"}, {Type: api.EndOther}, {Type: api.EndOther, Path: &short, ValueHash: &short},
+	} {
+		told.End = end
+		if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, client.ErrBadAnswer) {
+			t.Errorf("a proof that ends with %+v: %v", end, err)
+		}
+	}
+	failure = api.ErrNoState
+	if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, chain.ErrNoState) ||
+		!errors.As(err, new(*replica.Refusal)) {
+		t.Errorf("a value of a node without state: %v", err)
 	}
 }
 

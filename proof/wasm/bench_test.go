@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/proof"
 )
 
-// BenchmarkVerify verifies bundles of blocks with n transfers on a state of 100,000 accounts, at 128 bits, in Go, with the
-// tag purego without vector instructions, and in Node.js. A time is that of a call, from bytes to verdict.
+// BenchmarkVerify verifies bundles of blocks with n transfers on a state of 100,000 accounts, at 128 bits, in Go, with
+// the tag purego without vector instructions, and in Node.js. A time is that of a call, from bytes to verdict.
 func BenchmarkVerify(b *testing.B) {
 	dir := b.TempDir()
 	build(b, dir)

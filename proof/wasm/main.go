@@ -26,7 +26,8 @@ func verify(_ js.Value, args []js.Value) any {
 	return object(verdict)
 }
 
-// object is a verdict's JSON as an object of JavaScript. It is made by hand: encoding/json would be a tenth of the program.
+// object is a verdict's JSON as an object of JavaScript. It is made by hand: encoding/json would be a tenth of the
+// program.
 func object(v proof.Verdict) js.Value {
 	o := js.Global().Get("Object").New()
 	for _, member := range []struct {

@@ -47,7 +47,9 @@ func cases(t *testing.T) (all []testCase) {
 		if err != nil {
 			t.Fatalf("%s: %v", b.Name, err)
 		}
-		t.Logf("%s: %d accesses, a bundle of %d bytes, verified in %v", b.Name, verdict.Accesses, len(bundle), time.Since(start))
+		t.Logf(
+			"%s: %d accesses, a bundle of %d bytes, verified in %v", b.Name, verdict.Accesses, len(bundle), time.Since(start),
+		)
 		add(b.Name, bundle, 100, &verdict)
 		if verdict.SecurityBits < 128 {
 			add(b.Name+": too few bits", bundle, 128, nil)
@@ -144,7 +146,8 @@ func inBrowser(t *testing.T, dir string) []byte {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	// The browser's sandbox needs more of a container than it has; the page is the test's own.
-	browser := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+	browser := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu",
+		"--disable-dev-shm-usage",
 		"--no-first-run", "--user-data-dir="+t.TempDir(), server.URL+"/browser.html")
 	if err := browser.Start(); err != nil {
 		t.Fatal(err)

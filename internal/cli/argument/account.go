@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/crypto/bech32m"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -15,14 +16,15 @@ import (
 // ErrBadAccount is what resolving an account fails with, wrapped.
 var ErrBadAccount = errors.New("bad account")
 
-// developmentPrefix begins the names of the development accounts, dev0 to dev9: the first ten of api.DevelopmentMnemonic,
-// on chain id 31337.
+// developmentPrefix begins the names of the development accounts, dev0 to dev9: the first ten of
+// api.DevelopmentMnemonic, on chain id 31337.
 const developmentPrefix = "dev"
 
 // Chain is what an account depends on of the chain that it is meant for.
 type Chain struct {
 	ID      uint64
 	Network types.Network
+	Genesis types.BlockHash // zero for one that is not made yet
 }
 
 // Account is an account as an argument named it.
@@ -34,6 +36,8 @@ type Account struct {
 	Network types.Network
 	// Name is that of a key or alias of the keystore; empty for all else.
 	Name string
+	// chain is that of a named contract; nil for all else.
+	chain *keystore.Chain
 	// kind is that of a named one.
 	kind keystore.Kind
 	// key is that of a development account.
@@ -55,7 +59,9 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 		if errors.Is(err, keystore.ErrNotFound) {
 			return Account{}, fmt.Errorf("%w: there is no key or alias %q in %s", ErrBadAccount, text, store.Dir())
 		}
-		return Account{ID: entry.Account, Text: text, Network: entry.Network, Name: text, kind: entry.Kind}, err
+		return Account{
+			ID: entry.Account, Text: text, Network: entry.Network, Name: text, kind: entry.Kind, chain: entry.Chain,
+		}, err
 	}
 	if network, account, err := types.ParseAddress(text); err == nil {
 		return Account{ID: account, Text: text, Network: network}, nil
@@ -63,13 +69,35 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 	// What is no address is hex, for which the network does not matter.
 	account, err := types.Regtest.ParseAccount(text)
 	if err != nil {
-		return Account{}, fmt.Errorf("%w: %q is no address, no public key in hex and no name", ErrBadAccount, text)
+		return Account{}, fmt.Errorf("%w: %q %s", ErrBadAccount, text, wrongAddress(text))
 	}
 	return Account{ID: account, Text: text}, nil
 }
 
+// wrongAddress says what is wrong with a text that is no account.
+func wrongAddress(text string) string {
+	for _, network := range types.Networks() {
+		if !strings.HasPrefix(strings.ToLower(text), network.Prefix()+"1") {
+			continue
+		}
+		if want := len(network.Address(types.Account{})); len(text) != want {
+			return fmt.Sprintf("is no address: one of %s has %d characters, not %d", network, want, len(text))
+		}
+		at := bech32m.Locate(text)
+		if len(at) == 0 {
+			return "is no address: its checksum does not match"
+		}
+		places := make([]string, len(at))
+		for i, place := range at {
+			places[i] = fmt.Sprintf("%d, %q", place+1, text[place])
+		}
+		return "has a typing error: look at character " + strings.Join(places, " and ")
+	}
+	return "is no address, no public key in hex and no name"
+}
+
 // On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain: an address or a named
-// account of another network was meant for another chain.
+// account of another network was meant for another chain, and so was a named contract of another genesis.
 func (a Account) On(chain Chain) error {
 	if a.key != nil && chain.ID != api.DevelopmentChainID {
 		return fmt.Errorf("%w: %s is known on chain id %d only, and the node's is %d",
@@ -78,6 +106,11 @@ func (a Account) On(chain Chain) error {
 	if a.Network != "" && a.Network != chain.Network {
 		return fmt.Errorf("%w: %s belongs to %s, and the node is on %s (addresses %s1…)",
 			ErrBadAccount, a.Text, a.Network, chain.Network, chain.Network.Prefix())
+	}
+	if a.chain != nil && *a.chain != (keystore.Chain{ID: chain.ID, Genesis: chain.Genesis}) {
+		return fmt.Errorf("%w: %s names a contract of another chain (chain id %d, genesis %s), and the node's has %s;"+
+			" if that chain is gone: cairn keys delete %s",
+			ErrBadAccount, a.Text, a.chain.ID, a.chain.Genesis, chain.Genesis, a.Text)
 	}
 	return nil
 }

@@ -130,11 +130,19 @@ func TestAccountsBelongToChains(t *testing.T) {
 	development := Chain{ID: 31337, Network: types.Regtest}
 	regtest := Chain{ID: 5, Network: types.Regtest}
 	testnet := Chain{ID: 5, Network: types.Testnet}
+	anew := Chain{ID: 31337, Network: types.Regtest, Genesis: types.BlockHash{1}}
+	if _, err := store.AddContract("gold", types.Regtest, keystore.Chain{ID: 31337}, types.ContractID{5}); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		text  string
 		chain Chain
 		ok    bool
 	}{
+		{"gold", development, true},
+		{"gold", anew, false},
+		{"gold", regtest, false},
+		{"alice", anew, true},
 		{"dev0", development, true},
 		{"dev0", regtest, false},
 		{"dev0", testnet, false},
@@ -165,7 +173,9 @@ func TestKeyNeedsItsPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := account.Key(store, func(string) (string, error) { return "wrong", nil }); !errors.Is(err, keystore.ErrWrongPassword) {
+	if _, err := account.Key(
+		store, func(string) (string, error) { return "wrong", nil },
+	); !errors.Is(err, keystore.ErrWrongPassword) {
 		t.Errorf("error %v", err)
 	}
 	nobody := errors.New("nobody there")
@@ -176,7 +186,9 @@ func TestKeyNeedsItsPassword(t *testing.T) {
 
 // FuzzParseAccount: an account that is taken can be written as hex and read again, and one that is not is unknown.
 func FuzzParseAccount(f *testing.F) {
-	for _, text := range []string{"alice", "dev0", types.Regtest.Address(shop), "0x" + strings.Repeat("01", 32), "", "bc1p"} {
+	for _, text := range []string{
+		"alice", "dev0", types.Regtest.Address(shop), "0x" + strings.Repeat("01", 32), "", "bc1p",
+	} {
 		f.Add(text)
 	}
 	store := testStore(f)
@@ -193,4 +205,30 @@ func FuzzParseAccount(f *testing.F) {
 			t.Errorf("%q is %s, which is read as %s, %v", text, account.ID, again.ID, err)
 		}
 	})
+}
+
+// A typing error in an address is placed, as its checksum tells.
+func TestMistypedAddress(t *testing.T) {
+	store := testStore(t)
+	right := types.Regtest.Address(shop)
+	for text, want := range map[string]string{
+		right[:20] + "b" + right[21:]:                "look at character 21, 'b'",
+		right[:len(right)-1]:                         "one of regtest has 64 characters, not 63",
+		swapped(right, 10):                           "look at character 11,",
+		swapped(swapped(right, 10), 30):              "look at character 11, ",
+		swapped(swapped(swapped(right, 10), 30), 40): "is no address: its checksum does not match",
+	} {
+		if _, err := ParseAccount(store, text); !errors.Is(err, ErrBadAccount) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// swapped is a text with another letter at a place.
+func swapped(text string, at int) string {
+	letter := byte('q')
+	if text[at] == letter {
+		letter = 'p'
+	}
+	return text[:at] + string(letter) + text[at+1:]
 }

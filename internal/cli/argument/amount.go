@@ -15,8 +15,8 @@ var ErrBadAmount = errors.New("bad amount")
 // coinDecimals is the number of decimals of one smallest unit in coins: types.CoinUnits is 10 to that power.
 const coinDecimals = 8
 
-// ParseAmount parses an amount in coins, "1.5" with at most 8 decimals, or in smallest units, "150000000u". It is exact:
-// an amount that would have to be rounded, or does not fit 64 bits, is an error.
+// ParseAmount parses an amount in coins, "1.5" with at most 8 decimals, or in smallest units, "150000000u". It is
+// exact: an amount that would have to be rounded, or does not fit 64 bits, is an error.
 func ParseAmount(text string) (types.Amount, error) {
 	units, err := ParseUnits(text, coinDecimals)
 	return types.Amount(units), err

@@ -11,7 +11,11 @@ import (
 
 func TestParseBlock(t *testing.T) {
 	tests := map[string]api.BlockRef{
-		"latest": api.Latest(), "earliest": api.Earliest(), "0": api.AtHeight(0), "17": api.AtHeight(17), "0x11": api.AtHeight(17),
+		"latest":               api.Latest(),
+		"earliest":             api.Earliest(),
+		"0":                    api.AtHeight(0),
+		"17":                   api.AtHeight(17),
+		"0x11":                 api.AtHeight(17),
 		"18446744073709551615": api.AtHeight(1<<64 - 1),
 	}
 	for text, want := range tests {
@@ -24,7 +28,9 @@ func TestParseBlock(t *testing.T) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "-1", "0x", "0x011", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31)} {
+	for _, text := range []string{
+		"", "-1", "0x", "0x011", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31),
+	} {
 		if got, err := ParseBlock(text); !errors.Is(err, ErrBadBlock) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}

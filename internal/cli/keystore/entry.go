@@ -32,6 +32,14 @@ type Entry struct {
 	Network types.Network `json:"network"`
 	// Path is the BIP-32 path that the key was derived at; empty for an alias and a key that came as such.
 	Path string `json:"path,omitempty"`
+	// Chain is where a contract's name belongs; nil of an account, which is the same on every chain of its network.
+	Chain *Chain `json:"chain,omitempty"`
+}
+
+// Chain names one chain: a development chain that is begun anew has another genesis.
+type Chain struct {
+	ID      uint64          `json:"id"`
+	Genesis types.BlockHash `json:"genesis"`
 }
 
 // Address is the entry's account as an address of its network.

@@ -71,6 +71,12 @@ func (s *Store) AddAlias(name string, network types.Network, account types.Accou
 	return entry, s.add(document{Version: formatVersion, Entry: entry})
 }
 
+// AddContract names a contract of a chain; the name must be free.
+func (s *Store) AddContract(name string, network types.Network, chain Chain, id types.ContractID) (Entry, error) {
+	entry := Entry{Name: name, Kind: KindAlias, Account: types.Account(id), Network: network, Chain: &chain}
+	return entry, s.add(document{Version: formatVersion, Entry: entry})
+}
+
 // Find returns what is public about a name. The error wraps [ErrBadName], [ErrNotFound] or [ErrDamaged].
 func (s *Store) Find(name string) (Entry, error) {
 	d, err := s.read(name)

@@ -41,12 +41,15 @@ func TestRoundTrip(t *testing.T) {
 	store := testStore(t)
 	secret := addKey(t, store, "alice")
 	entry, err := store.Find("alice")
-	want := Entry{Name: "alice", Kind: KindKey, Account: secret.Key.PublicKey(), Network: types.Regtest, Path: "m/86'/1'/0'/0/0"}
+	want := Entry{
+		Name: "alice", Kind: KindKey, Account: secret.Key.PublicKey(), Network: types.Regtest, Path: "m/86'/1'/0'/0/0",
+	}
 	if err != nil || entry != want {
 		t.Errorf("found %+v, %v", entry, err)
 	}
 	unlocked, err := store.Unlock("alice", password)
-	if err != nil || unlocked.Key.Bytes() != secret.Key.Bytes() || unlocked.Mnemonic != mnemonic || unlocked.Path != want.Path {
+	if err != nil || unlocked.Key.Bytes() != secret.Key.Bytes() || unlocked.Mnemonic != mnemonic ||
+		unlocked.Path != want.Path {
 		t.Errorf("unlocked another secret, %v", err)
 	}
 }
@@ -268,15 +271,21 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"", "Alice", "1a", "-a", "a b", "a/b", "../a", "a.json", "ä", "dev0", "dev12", strings.Repeat("a", 33)} {
+	for _, name := range []string{
+		"", "Alice", "1a", "-a", "a b", "a/b", "../a", "a.json", "ä", "dev0", "dev12", strings.Repeat("a", 33),
+	} {
 		if err := CheckName(name); !errors.Is(err, ErrBadName) {
 			t.Errorf("%q: error %v", name, err)
 		}
 	}
 	store := testStore(t)
 	for call, err := range map[string]error{
-		"Find":     func() error { _, err := store.Find("../x"); return err }(),
-		"Unlock":   func() error { _, err := store.Unlock("../x", password); return err }(),
+		"Find":   func() error { _, err := store.Find("../x"); return err }(),
+		"Unlock": func() error { _, err := store.Unlock("../x", password); return err }(),
+		"AddContract": func() error {
+			_, err := store.AddContract("../x", types.Regtest, Chain{}, types.ContractID{})
+			return err
+		}(),
 		"AddAlias": func() error { _, err := store.AddAlias("../x", types.Regtest, types.Account{}); return err }(),
 		"Delete":   store.Delete("../x"),
 	} {
@@ -287,7 +296,10 @@ func TestNames(t *testing.T) {
 }
 
 func TestParsePrivateKey(t *testing.T) {
-	for _, text := range []string{"", "0x", strings.Repeat("0", 64), strings.Repeat("f", 64), strings.Repeat("1", 62), strings.Repeat("1", 66), strings.Repeat("g", 64)} {
+	for _, text := range []string{
+		"", "0x", strings.Repeat("0", 64), strings.Repeat("f", 64), strings.Repeat("1", 62), strings.Repeat("1", 66),
+		strings.Repeat("g", 64),
+	} {
 		_, err := ParsePrivateKey(text)
 		if err == nil {
 			t.Errorf("%q was taken", text)
@@ -298,8 +310,10 @@ func TestParsePrivateKey(t *testing.T) {
 }
 
 func FuzzDecodeDocument(f *testing.F) {
-	f.Add([]byte(`{"version":1,"name":"a","kind":"alias","account":"` + types.Account{1}.String() + `","network":"regtest"}`))
-	f.Add([]byte(`{"version":1,"name":"a","kind":"key","account":"` + types.Account{1}.String() + `","network":"mainnet","path":"m","secret":"x"}`))
+	f.Add([]byte(`{"version":1,"name":"a","kind":"alias","account":"` + types.Account{1}.String() +
+		`","network":"regtest"}`))
+	f.Add([]byte(`{"version":1,"name":"a","kind":"key","account":"` + types.Account{1}.String() +
+		`","network":"mainnet","path":"m","secret":"x"}`))
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := decodeDocument(text, "a")

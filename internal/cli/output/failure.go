@@ -123,9 +123,12 @@ func (f failure) sentence() string {
 const detailMember = "detail"
 
 // spoken are members of an error's data that its message says in words.
-var spoken = []string{detailMember, "reason", "revertData", "status", "position", "oldest", "newest"}
+var spoken = []string{
+	detailMember, "reason", "balance", "needed", "revertData", "status", "position", "oldest", "newest",
+}
 
-// noteText is a member of an error's data where it is short: a text, a number, or a quantity in hex, which is a number too.
+// noteText is a member of an error's data where it is short: a text, a number, or a quantity in hex, which is a number
+// too.
 func noteText(value any) string {
 	raw, err := json.Marshal(value)
 	var text string

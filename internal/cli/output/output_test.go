@@ -31,12 +31,24 @@ func TestFailures(t *testing.T) {
 		{"several lines", errors.New("it is\n  torn"), 1, 1, "it is torn", map[string]any{}},
 		{"usage", Usage(errors.New("no")), 2, 2, "no", map[string]any{}},
 		{"usage, wrapped", fmt.Errorf("so: %w", Usage(errors.New("no"))), 2, 2, "so: no", map[string]any{}},
-		{"with data", fmt.Errorf("so: %w", WithData(errors.New("no"), map[string]any{"found": "rust"})), 1, 1, "so: no", map[string]any{"found": "rust"}},
-		{"usage with data", WithData(Usage(errors.New("no")), map[string]any{"found": "rust"}), 2, 2, "no", map[string]any{"found": "rust"}},
+		{
+			"with data", fmt.Errorf("so: %w", WithData(errors.New("no"), map[string]any{"found": "rust"})), 1, 1, "so: no",
+			map[string]any{"found": "rust"},
+		},
+		{
+			"usage with data", WithData(Usage(errors.New("no")), map[string]any{"found": "rust"}), 2, 2, "no",
+			map[string]any{"found": "rust"},
+		},
 		{"answer", answer, 1, -32004, "It cannot pay.", map[string]any{"reason": "cannot_pay"}},
-		{"answer, wrapped", fmt.Errorf("so: %w: %w", answer, io.EOF), 1, -32004, "It cannot pay.", map[string]any{"reason": "cannot_pay"}},
+		{
+			"answer, wrapped", fmt.Errorf("so: %w: %w", answer, io.EOF), 1, -32004, "It cannot pay.",
+			map[string]any{"reason": "cannot_pay"},
+		},
 		{"answer without data", jsonrpc.NewError(-32601, "No method."), 1, -32601, "No method.", map[string]any{}},
-		{"no answer", fmt.Errorf("%w: refused", jsonrpc.ErrUnreachable), 3, 3, "the server cannot be reached: refused", map[string]any{}},
+		{
+			"no answer", fmt.Errorf("%w: refused", jsonrpc.ErrUnreachable), 3, 3, "the server cannot be reached: refused",
+			map[string]any{},
+		},
 		{"bad gateway", status(502), 3, 3, "", map[string]any{}},
 		{"unauthorized", status(401), 1, 1, "", map[string]any{}},
 		{"bad answer", fmt.Errorf("%w: html", jsonrpc.ErrBadAnswer), 1, 1, "", map[string]any{}},
@@ -82,14 +94,27 @@ func TestFailureTellsItsData(t *testing.T) {
 		answer *jsonrpc.Error
 		want   string
 	}{
-		{jsonrpc.NewError(-32012, "the code is refused", "reason", "module_refused", "detail", "at byte 8:\n it has floats", "gasUsed", "0x10"),
+		{jsonrpc.NewError(
+			-32012, "the code is refused", "reason", "module_refused", "detail", "at byte 8:\n it has floats", "gasUsed", "0x10",
+		),
 			"the code is refused: at byte 8: it has floats (code -32012, gasUsed 16)"},
 		{jsonrpc.NewError(-32010, "out of gas", "reason", "out_of_gas", "revertData", "0x"), "out of gas (code -32010)"},
-		{jsonrpc.NewError(-32602, "no such block", "max", "0x2a", "param", "height", "topics", []any{"a"}, "more", true, "seconds", 2e8),
+		{jsonrpc.NewError(
+			-32602, "no such block", "max", "0x2a", "param", "height", "topics", []any{"a"}, "more", true, "seconds", 2e8,
+		),
 			"no such block (code -32602, max 42, more true, param height, seconds 200000000)"},
 		{jsonrpc.NewError(-32030, "not here", "primary", "http://a", "hash", "0x"+strings.Repeat("ab", 32)),
 			"not here (code -32030, hash 0x" + strings.Repeat("ab", 32) + ", primary http://a)"},
-		{jsonrpc.NewError(-32020, "not ready: the block is queued, 2 blocks come before it", "reason", "proof_not_ready", "status", "queued", "position", 2.0),
+		{jsonrpc.NewError(
+			-32020,
+			"not ready: the block is queued, 2 blocks come before it",
+			"reason",
+			"proof_not_ready",
+			"status",
+			"queued",
+			"position",
+			2.0,
+		),
 			"not ready: the block is queued, 2 blocks come before it (code -32020)"},
 		{jsonrpc.NewError(-32601, "no method"), "no method (code -32601)"},
 	} {
@@ -201,7 +226,48 @@ func TestControlsAreShown(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := New(&out, io.Discard, true).Result("\x1b", nil); err != nil || out.String() != `{"ok":true,"result":"\u001b"}`+"\n" {
+	if err := New(&out, io.Discard, true).Result("\x1b", nil); err != nil ||
+		out.String() != `{"ok":true,"result":"\u001b"}`+"\n" {
 		t.Errorf("as JSON: %q, %v", out.String(), err)
+	}
+}
+
+func TestColoursAreForPeople(t *testing.T) {
+	people := func(text *Text) {
+		text.Fields(Field{"Status", "success"}, Field{"Name", "success"}, Field{"Evil", "\x1b[2J"})
+		text.Table([]string{"Block", "Status", "Type"}, [][]any{{7, "failed", "call"}, {"pending", "pending", "call"}})
+	}
+	print := func(colours bool) (out, err string) {
+		var results, notes strings.Builder
+		p := New(&results, &notes, false).Colour(colours, colours)
+		if err := p.Result(nil, people); err != nil {
+			t.Fatal(err)
+		}
+		p.Note("Warning: it is an Error: no")
+		p.Fail(errors.New("it is wrong"))
+		return results.String(), notes.String()
+	}
+	plainOut, plainErr := print(false)
+	if strings.Contains(plainOut+plainErr, "\x1b") {
+		t.Errorf("colours where nobody sees them: %q %q", plainOut, plainErr)
+	}
+	out, notes := print(true)
+	for _, want := range []string{"Status  " + green + "success" + plain + "\n", red + "failed" + plain + "   call",
+		yellow + "pending" + plain + "  call", `Evil    \x1b[2J`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	if strings.Count(out, green) != 1 {
+		t.Errorf("more than the status is green: %q", out)
+	}
+	want := yellow + "Warning:" + plain + " it is an Error: no\n" + red + "Error:" + plain + " it is wrong\n"
+	if notes != want {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	var document strings.Builder
+	if err := New(&document, io.Discard, true).Colour(true, true).Result("Status  success", nil); err != nil ||
+		strings.Contains(document.String(), "\x1b") || strings.Contains(document.String(), "u001b") {
+		t.Errorf("a document has colours: %q, %v", document.String(), err)
 	}
 }

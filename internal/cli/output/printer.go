@@ -12,6 +12,8 @@ import (
 type Printer struct {
 	out, err io.Writer
 	json     bool
+
+	colourOut, colourErr bool
 }
 
 // New returns a printer that writes results to out and everything else to err. With asJSON results and failures are
@@ -33,7 +35,11 @@ func (p *Printer) Result(result any, people func(*Text)) error {
 	} else {
 		var text strings.Builder
 		people(&Text{to: &text})
-		buffer.WriteString(visible(text.String()))
+		shown := visible(text.String())
+		if p.colourOut {
+			shown = paint(shown)
+		}
+		buffer.WriteString(shown)
 	}
 	_, err := p.out.Write(buffer.Bytes())
 	return err
@@ -41,8 +47,12 @@ func (p *Printer) Result(result any, people func(*Text)) error {
 
 // Note writes a line of prose for people to the standard error.
 func (p *Printer) Note(format string, args ...any) {
+	text := visible(fmt.Sprintf(format, args...))
+	if p.colourErr {
+		text = paintNote(text)
+	}
 	// A standard error that cannot be written to leaves nobody to tell.
-	_, _ = fmt.Fprintln(p.err, visible(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintln(p.err, text)
 }
 
 // Fail writes the error that a command ended with, and returns the program's exit code.

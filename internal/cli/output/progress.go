@@ -24,6 +24,7 @@ func (p *Printer) Spin(terminal bool, text string) (stop func()) {
 func (p *Printer) Live(terminal bool) (describe func(text string), stop func()) {
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(p.err), progressbar.OptionSetVisibility(terminal),
 		progressbar.OptionSpinnerType(spinnerStyle), progressbar.OptionSetSpinnerChangeInterval(spinnerInterval),
-		progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
+		progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetRenderBlankState(true))
 	return bar.Describe, func() { _ = bar.Finish() } // what it could not draw does not matter
 }

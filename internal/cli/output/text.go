@@ -19,7 +19,8 @@ type Text struct {
 // much of what is printed. Bidirectional controls (Unicode property Bidi_Control) reorder what stands beside them.
 func visible(text string) string {
 	obeyed := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) ||
+			r == unicode.ReplacementChar
 	}
 	if !strings.ContainsFunc(text, obeyed) {
 		return text

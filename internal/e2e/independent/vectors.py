@@ -1,5 +1,8 @@
 """Checks of docs/vectors.json: each definition is computed anew from its inputs."""
 
+import json
+
+import abi
 import execution
 import keys
 import messages
@@ -218,6 +221,25 @@ def metered(report, members):
         report.equal("metering", metering.measure(unhex(m["code"])), want, m["about"])
 
 
+def abi_values(report, m):
+    types = abi.Types(m["abi"])
+    for v in m["values"]:
+        kind = types.of(v["type"])
+        value = kind.from_json(abi.parse(json.dumps(v["json"])))
+        same_encoding(report.equal, "abi", kind, value, v["binary"])
+        report.equal("abi", kind.to_json(value), v["json"], v["type"])
+    for v in m["refused"]:
+        kind = types.of(v["type"])
+        try:
+            kind.from_json(abi.parse(v["json"])) if "json" in v else decode(kind, unhex(v["binary"]))
+            refused = False
+        except ValueError:
+            refused = True
+        report.check("abi_refused", refused, str(v))
+    for v in m["reverts"]:
+        report.equal("abi_reverts", types.revert(unhex(v["data"])), v["revert"])
+
+
 def chain(report, m):
     """Executes the example chain from its genesis; every field of every header follows."""
     equal, genesis = report.equal, genesis_from(m["genesis"])
@@ -278,4 +300,4 @@ MEMBERS = {
     "contract_ids": contract_ids, "intrinsic_gas": intrinsic_gas, "base_fees": base_fees, "merkle_roots": merkle_roots,
     "receipts": receipts, "accesses": accesses, "poseidon": poseidon, "state_roots": state_roots,
     "state_proofs": state_proofs, "gas_schedule": gas_schedule, "metering": metered,
-    "chain": chain}
+    "abi": abi_values, "chain": chain}

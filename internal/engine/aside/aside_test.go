@@ -56,8 +56,8 @@ func open(t *testing.T, opts Options) *Book {
 	return b
 }
 
-// What the engine does wrong is its fault, whatever way; what its host or the store do wrong is not, and a nested fault is
-// that of the code which it happened in.
+// What the engine does wrong is its fault, whatever way; what its host or the store do wrong is not, and a nested fault
+// is that of the code which it happened in.
 func TestWhoseFault(t *testing.T) {
 	nested := &vm.Fault{Code: types.CodeHash{9}, Err: errInjected}
 	for name, test := range map[string]struct {
@@ -127,7 +127,9 @@ func TestRefuse(t *testing.T) {
 	if err := run(nil)(b.Refuse(broken)); err == nil {
 		t.Fatal("no fault")
 	}
-	sound := faulty{module: func() error { return nil }, compile: func() error { return nil }, run: func(vm.Host) error { return nil }}
+	sound := faulty{
+		module: func() error { return nil }, compile: func() error { return nil }, run: func(vm.Host) error { return nil },
+	}
 	for name, call := range map[string]func(vm.Engine) error{"load": load(nil), "compile": compile} {
 		if err := call(b.Refuse(sound)); !errors.Is(err, ErrQuarantined) || !errors.As(err, new(*vm.Fault)) {
 			t.Errorf("%s: got %v", name, err)
@@ -311,9 +313,14 @@ func TestDamagedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
-		"empty": "", "another type": "[]", "a member is missing": `{"quarantined":{},"senders":{}}`, "an unknown member": `{"more":1,` + full[1:],
-		"something follows": full + "{}", "no hash": `{"quarantined":{"0x01":{}},"senders":{},"codes":{}}`, "cut": full[:20],
-		"too long": full + strings.Repeat(" ", maxFile),
+		"empty":               "",
+		"another type":        "[]",
+		"a member is missing": `{"quarantined":{},"senders":{}}`,
+		"an unknown member":   `{"more":1,` + full[1:],
+		"something follows":   full + "{}",
+		"no hash":             `{"quarantined":{"0x01":{}},"senders":{},"codes":{}}`,
+		"cut":                 full[:20],
+		"too long":            full + strings.Repeat(" ", maxFile),
 	} {
 		path := filepath.Join(t.TempDir(), "aside.json")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -339,7 +346,8 @@ func FuzzDecode(f *testing.F) {
 			return // a time that JSON cannot have
 		}
 		again := open(t, b.opts)
-		if len(again.kept.Quarantined) != len(c.Quarantined) || len(again.kept.Senders) != len(c.Senders) || len(again.kept.Codes) != len(c.Codes) {
+		if len(again.kept.Quarantined) != len(c.Quarantined) || len(again.kept.Senders) != len(c.Senders) ||
+			len(again.kept.Codes) != len(c.Codes) {
 			t.Fatalf("got %+v, want %+v", again.kept, c)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package aside keeps what this node does not run: codes that the engine failed on, until an operator says otherwise, and
-// senders and codes whose transaction overran its time, for a while. It is no part of the protocol: blocks that are there
-// are executed whatever it says.
+// Package aside keeps what this node does not run: codes that the engine failed on, until an operator says otherwise,
+// and senders and codes whose transaction overran its time, for a while. It is no part of the protocol: blocks that are
+// there are executed whatever it says.
 package aside
 
 import (
@@ -26,7 +26,9 @@ type WaitError struct{ Left time.Duration }
 
 // Error implements error.
 func (e *WaitError) Error() string {
-	return fmt.Sprintf("a transaction of this sender or to this code overran its time: others are taken in %v", e.Left.Round(time.Second))
+	return fmt.Sprintf(
+		"a transaction of this sender or to this code overran its time: others are taken in %v", e.Left.Round(time.Second),
+	)
 }
 
 // maxQuarantined bounds the quarantine: the oldest falls out.
@@ -53,8 +55,8 @@ type Quarantined struct {
 // maxReason bounds the text of an error that is kept.
 const maxReason = 512
 
-// Book is what is set aside. Its methods may be called concurrently. What they change is in the file when they return; where
-// it cannot be written the log says so, and the change counts all the same.
+// Book is what is set aside. Its methods may be called concurrently. What they change is in the file when they return;
+// where it cannot be written the log says so, and the change counts all the same.
 type Book struct {
 	opts Options
 
@@ -99,7 +101,8 @@ func Open(opts Options) (*Book, error) {
 
 // failed notes that an engine failed on a code, which is in quarantine from then on.
 func (b *Book) failed(f *vm.Fault) {
-	b.opts.Log.Error("the engine failed on a contract, whose code is in quarantine now", "code", f.Code, "function", f.Function,
+	b.opts.Log.Error("the engine failed on a contract, whose code is in quarantine now", "code", f.Code,
+		"function", f.Function,
 		"height", b.opts.Height(), "error", f.Err)
 	b.change(func() bool {
 		b.stats.Faults++
@@ -110,7 +113,9 @@ func (b *Book) failed(f *vm.Fault) {
 			delete(b.kept.Quarantined, b.kept.oldest())
 		}
 		reason := f.Err.Error()
-		b.kept.Quarantined[f.Code] = Quarantined{f.Function, reason[:min(len(reason), maxReason)], b.opts.Height(), b.opts.Now().UTC()}
+		b.kept.Quarantined[f.Code] = Quarantined{
+			f.Function, reason[:min(len(reason), maxReason)], b.opts.Height(), b.opts.Now().UTC(),
+		}
 		return true
 	})
 }
@@ -136,8 +141,8 @@ func (b *Book) Overran(sender types.Account, code types.CodeHash) (waits time.Du
 	return waits
 }
 
-// Check is nil for a transaction of a sender that calls, or deploys, a code, unless one of them is set aside: then it is
-// [ErrQuarantined] or a [*WaitError]. codeOf is only asked for where it matters.
+// Check is nil for a transaction of a sender that calls, or deploys, a code, unless one of them is set aside: then it
+// is [ErrQuarantined] or a [*WaitError]. codeOf is only asked for where it matters.
 func (b *Book) Check(sender types.Account, codeOf func() (types.CodeHash, error)) error {
 	b.mu.Lock()
 	empty := len(b.kept.Quarantined)+len(b.kept.Senders)+len(b.kept.Codes) == 0
@@ -176,8 +181,8 @@ func (b *Book) List() map[types.CodeHash]Quarantined {
 	return maps.Clone(b.kept.Quarantined)
 }
 
-// Clear takes codes out of the quarantine, all of it where none is named, with the waits of their codes, and returns how many
-// there were. Unlike other changes it fails where the file cannot be written.
+// Clear takes codes out of the quarantine, all of it where none is named, with the waits of their codes, and returns
+// how many there were. Unlike other changes it fails where the file cannot be written.
 func (b *Book) Clear(codes ...types.CodeHash) (cleared int, err error) {
 	b.saving.Lock()
 	defer b.saving.Unlock()
@@ -216,6 +221,8 @@ func (b *Book) change(do func() bool) {
 		return
 	}
 	if err := b.write(); err != nil {
-		b.opts.Log.Error("what this node sets aside could not be written: a restart will not know the newest of it", "error", err)
+		b.opts.Log.Error(
+			"what this node sets aside could not be written: a restart will not know the newest of it", "error", err,
+		)
 	}
 }

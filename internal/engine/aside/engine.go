@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Watch is an engine whose failures are told from those of what it asks, noted in the book, and returned as a [*vm.Fault]. A
-// panic is one. Codes in quarantine run all the same: it is for blocks that are there.
+// Watch is an engine whose failures are told from those of what it asks, noted in the book, and returned as a
+// [*vm.Fault]. A panic is one. Codes in quarantine run all the same: it is for blocks that are there.
 func (b *Book) Watch(e vm.Engine) vm.Engine { return watched{e, b} }
 
 // Refuse is [Book.Watch] of an engine that is for what this node may leave: a code in quarantine gives a [*vm.Fault] of
@@ -44,7 +44,9 @@ func (w watched) Compile(hash types.CodeHash, module *vm.Module) error {
 }
 
 // Run implements [vm.Engine].
-func (w watched) Run(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas) (exit vm.Exit, err error) {
+func (w watched) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (exit vm.Exit, err error) {
 	h := &watchedHost{Host: host}
 	err = w.guard(hash, function, &h.own, func() (err error) {
 		exit, err = w.engine.Run(hash, module, function, h, gas)

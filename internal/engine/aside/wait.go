@@ -2,8 +2,8 @@ package aside
 
 import "time"
 
-// A wait is firstWait long, each further one twice as long as the one before, up to maxWait. Who has overrun nothing for
-// maxWait after a wait begins anew.
+// A wait is firstWait long, each further one twice as long as the one before, up to maxWait. Who has overrun nothing
+// for maxWait after a wait begins anew.
 const (
 	firstWait = time.Minute
 	maxWait   = 24 * time.Hour

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -86,8 +87,8 @@ func (r Release) encode() []byte {
 	return e.Data()
 }
 
-// Decode decodes what Encode gives. It looks at a block's header only; what the entry holds aliases data. The error
-// is [ErrEntry].
+// Decode decodes what Encode gives. It looks at a block's header only, and a block aliases data; transactions do not:
+// one that is pending for long would keep all others. The error is [ErrEntry].
 func Decode(data []byte) (Entry, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrEntry)
@@ -122,7 +123,7 @@ func decodeIntake(body []byte) (Intake, error) {
 		if size += len(encoded); size > MaxIntakeBytes {
 			return i, fmt.Errorf("%w: an intake of more than %d bytes", codec.ErrTooLong, MaxIntakeBytes)
 		}
-		tx, err := types.DecodeTx(encoded)
+		tx, err := types.DecodeTx(bytes.Clone(encoded))
 		if err != nil {
 			return i, err
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkImport receives and imports a chain of small blocks, as a node does that begins at genesis, into a store on disk:
-// the processor time and the time of a block, and how many of them are imported together.
+// BenchmarkImport receives and imports a chain of small blocks, as a node does that begins at genesis, into a store on
+// disk: the processor time and the time of a block, and how many of them are imported together.
 func BenchmarkImport(b *testing.B) {
 	const blocks, together = 4_096, 256 // as many as a replica asks for at a time
 	for _, transfers := range []int{0, 1, 4, 32} {
@@ -62,7 +62,9 @@ func benchmarkChain(b *testing.B, blocks, transfers int) ([][]byte, *types.Genes
 	encoded := make([][]byte, blocks)
 	for i := range encoded {
 		batch := txs[i*transfers : (i+1)*transfers]
-		block, err := l.Build(Batch{Time: uint64(2_000 + i), Transactions: &batch}, func(h types.BlockHash) (types.Signature, error) {
+		block, err := l.Build(Batch{Time: uint64(2_000 + i), Transactions: &batch}, func(
+			h types.BlockHash,
+		) (types.Signature, error) {
 			return producer.Sign(h[:], [32]byte{})
 		})
 		if err != nil || len(block.Included) != transfers {

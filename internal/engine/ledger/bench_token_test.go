@@ -40,23 +40,32 @@ func newTokenBench(b *testing.B) *tokenBench {
 	g := testGenesis(b)
 	g.Parameters.GasLimit = 1 << 36
 	for i := range benchmarkSenders {
-		g.Allocations = append(g.Allocations, types.Allocation{Account: benchmarkKey(b, i).PublicKey(), Balance: 1_000 * types.CoinUnits})
+		g.Allocations = append(g.Allocations, types.Allocation{
+			Account: benchmarkKey(b, i).PublicKey(), Balance: 1_000 * types.CoinUnits,
+		})
 	}
 	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
 	l, err := Open(store, &g, nil, engine)
 	check(err)
 	t := &tokenBench{Ledger: l, b: b, token: types.NewContractID(benchmarkKey(b, 0).PublicKey(), 0)}
 	t.include(1_001, t.sign(1, func(int) (int, types.Payload) {
-		return 0, types.Deploy{Name: "bench", Code: contracts.Token(), InitArgs: []byte(`{"name":"Bench","symbol":"BNC","decimals":0,"initialSupply":1000000000000}`)}
+		return 0, types.Deploy{
+			Name:     "bench",
+			Code:     contracts.Token(),
+			InitArgs: []byte(`{"name":"Bench","symbol":"BNC","decimals":0,"initialSupply":1000000000000}`),
+		}
 	}))
-	t.include(1_002, t.sign(benchmarkSenders-1, func(i int) (int, types.Payload) { return 0, t.transfer(i+1, 1_000_000_000) }))
+	t.include(
+		1_002, t.sign(benchmarkSenders-1, func(i int) (int, types.Payload) { return 0, t.transfer(i+1, 1_000_000_000) }),
+	)
 	return t
 }
 
 // transfer is a payment to a sender.
 func (t *tokenBench) transfer(to int, amount uint64) types.Payload {
 	return types.Call{
-		Contract: t.token, Function: "transfer", Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, types.Account(benchmarkKey(t.b, to).PublicKey()), amount),
+		Contract: t.token, Function: "transfer",
+		Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, types.Account(benchmarkKey(t.b, to).PublicKey()), amount),
 	}
 }
 
@@ -71,7 +80,7 @@ func (t *tokenBench) sign(n int, of func(i int) (sender int, payload types.Paylo
 			ChainID:              7,
 			Sender:               key.PublicKey(),
 			Nonce:                t.nonces[sender],
-			GasLimit:             50_000_000,
+			GasLimit:             60_000_000,
 			MaxFeePerGas:         100,
 			MaxPriorityFeePerGas: 1,
 			Payload:              payload,

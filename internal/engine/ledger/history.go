@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -29,22 +30,12 @@ type pastTree struct {
 // [ErrRoot], and the store's: chain.ErrPruned for a block that is at or below the oldest height, chain.ErrAboveHead.
 func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Height, progress func(done, total uint64),
 	visit func(h types.Height, witness func() (tree.Witness, error)) error) (err error) {
-	head := store.Head().Header.Height
-	switch oldest := store.OldestHeight(); {
-	case from <= oldest:
-		return fmt.Errorf("block %d: %w: the state before a block is kept from block %d on", from, chain.ErrPruned, oldest+1)
-	case to > head:
-		return fmt.Errorf("block %d: %w, %d", to, chain.ErrAboveHead, head)
-	}
-	p := &pastTree{store: store, height: head, written: make(map[poseidon.Digest]poseidon.Digest)}
-	if p.state, err = store.StateAt(head); err != nil {
+	p, err := openPast(store, from, to)
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.state.Close()) }()
-	if p.tree, err = LoadTree(store); err != nil {
-		return err
-	}
-	done, total := uint64(0), uint64(head-from+1)+uint64(to-from+1)
+	done, total := uint64(0), uint64(p.height-from+1)+uint64(to-from+1)
 	step := func() error {
 		done++
 		progress(done, total)
@@ -64,6 +55,72 @@ func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Heigh
 		}
 	}
 	return nil
+}
+
+// openPast is the tree of the head of a store that has the states before the blocks from … to.
+func openPast(store *chain.Store, from, to types.Height) (*pastTree, error) {
+	head := store.Head().Header.Height
+	switch oldest := store.OldestHeight(); {
+	case from <= oldest:
+		return nil, fmt.Errorf(
+			"block %d: %w: the state before a block is kept from block %d on", from, chain.ErrPruned, oldest+1,
+		)
+	case to > head:
+		return nil, fmt.Errorf("block %d: %w, %d", to, chain.ErrAboveHead, head)
+	}
+	state, err := store.StateAt(head)
+	if err != nil {
+		return nil, err
+	}
+	p := &pastTree{store: store, state: state, height: head, written: make(map[poseidon.Digest]poseidon.Digest)}
+	if p.tree, err = LoadTree(store); err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
+	return p, nil
+}
+
+// RangeWitness makes what the proof of the blocks from … to is made of, as one range: all but the proof, and the
+// witness of its list in the state before. Time, memory, conditions and errors are those of [PastWitnesses], and
+// blockproof.ErrAccesses.
+func RangeWitness(
+	ctx context.Context, store *chain.Store, from, to types.Height, progress func(done, total uint64),
+) (r blockproof.Range, w tree.Witness, err error) {
+	p, err := openPast(store, from, to)
+	if err != nil {
+		return r, w, err
+	}
+	defer func() { err = errors.Join(err, p.state.Close()) }()
+	var lists [][]types.Access
+	for h := from - 1; h <= to; h++ {
+		header, err := store.Header(h)
+		if err != nil {
+			return r, w, err
+		}
+		r.Headers = append(r.Headers, header)
+		if h < from {
+			continue
+		}
+		list, err := store.Accesses(h)
+		if err != nil {
+			return r, w, err
+		}
+		lists = append(lists, list)
+	}
+	if r.Accesses, err = blockproof.UnionAccesses(lists); err != nil {
+		return r, w, err
+	}
+	for total := uint64(p.height - from + 1); p.height >= from; {
+		if err := errors.Join(p.back(), ctx.Err()); err != nil {
+			return r, w, err
+		}
+		progress(total-uint64(p.height+1-from), total)
+	}
+	change, err := p.prepare(r.Accesses, to)
+	if err != nil {
+		return r, w, err
+	}
+	w, err = change.Witness(p.valueHash)
+	return r, w, err
 }
 
 // back undoes the block at height.

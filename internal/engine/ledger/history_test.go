@@ -56,6 +56,44 @@ func TestPastWitnesses(t *testing.T) {
 	}
 }
 
+// TestRangeWitness makes what proves ranges of that chain: of one block it is the block's, and the proof of all holds.
+func TestRangeWitness(t *testing.T) {
+	c := newProvenChain(t)
+	c.extend()
+	store, head := c.primary.Store(), c.primary.Tip().Header.Header.Height
+	silent := func(_, _ uint64) {}
+	for from := types.Height(1); from <= head; from++ {
+		var want tree.Witness
+		must(0, PastWitnesses(t.Context(), store, from, from, silent, func(
+			_ types.Height, witness func() (tree.Witness, error),
+		) (err error) {
+			want, err = witness()
+			return err
+		}))(t)
+		r, w, err := RangeWitness(t.Context(), store, from, from, silent)
+		if err != nil || !bytes.Equal(w.Encode(), want.Encode()) || len(r.Headers) != 2 {
+			t.Errorf("the range of block %d is not the block: %v", from, err)
+		}
+		r, w, err = RangeWitness(t.Context(), store, from, head, silent)
+		if err != nil || len(r.Headers) != int(head-from)+2 {
+			t.Fatalf("blocks %d to %d: %d headers, %v", from, head, len(r.Headers), err)
+		}
+		if from > 2 { // two proofs show it
+			continue
+		}
+		must(0, c.prover.ProveRange(&r, w))(t)
+		must(r.Verify(testBits, parallel.Run))(t)
+	}
+	for _, bad := range []struct {
+		from, to types.Height
+		want     error
+	}{{0, 1, chain.ErrPruned}, {1, head + 1, chain.ErrAboveHead}} {
+		if _, _, err := RangeWitness(t.Context(), store, bad.from, bad.to, silent); !errors.Is(err, bad.want) {
+			t.Errorf("blocks %d to %d: %v, want %v", bad.from, bad.to, err, bad.want)
+		}
+	}
+}
+
 func TestPastWitnessesRefuses(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()
@@ -76,7 +114,14 @@ func TestPastWitnessesRefuses(t *testing.T) {
 		{"an ended context", ended, c.primary.Store(), 1, head, context.Canceled},
 		{"a visitor's error", t.Context(), c.primary.Store(), 1, head, fault},
 	} {
-		err := PastWitnesses(test.ctx, test.store, test.from, test.to, func(_, _ uint64) {}, func(types.Height, func() (tree.Witness, error)) error { return fault })
+		err := PastWitnesses(
+			test.ctx,
+			test.store,
+			test.from,
+			test.to,
+			func(_, _ uint64) {},
+			func(types.Height, func() (tree.Witness, error)) error { return fault },
+		)
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, err, test.want)
 		}

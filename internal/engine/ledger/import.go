@@ -185,7 +185,9 @@ type EngineFailure struct {
 
 // Error implements error.
 func (e *EngineFailure) Error() string {
-	return fmt.Sprintf("block %d (%s) cannot be executed by this node: %v", e.Claimed.Header.Height, e.Claimed.Header.Hash(), e.Err)
+	return fmt.Sprintf(
+		"block %d (%s) cannot be executed by this node: %v", e.Claimed.Header.Height, e.Claimed.Header.Hash(), e.Err,
+	)
 }
 
 // Unwrap is what the engines said.

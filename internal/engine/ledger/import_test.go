@@ -54,7 +54,12 @@ func TestImportGivesTheSameChain(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)
 	for nonce := range uint64(3) {
-		built := build(t, primary, transfer(t, "alice", nonce, types.Account{9, byte(nonce)}, 7), transfer(t, "bob", nonce, types.Account{10}, 8))
+		built := build(
+			t,
+			primary,
+			transfer(t, "alice", nonce, types.Account{9, byte(nonce)}, 7),
+			transfer(t, "bob", nonce, types.Account{10}, 8),
+		)
 		received, err := Receive(encodedBlock(t, primary, types.Height(nonce+1)).Encode())
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +69,8 @@ func TestImportGivesTheSameChain(t *testing.T) {
 			t.Fatalf("%d blocks, %v", len(blocks), err)
 		}
 		imported := blocks[0]
-		if imported.Hash != built.Hash || imported.Header != built.Header || len(imported.Included) != 2 || len(imported.Accesses) != len(built.Accesses) {
+		if imported.Hash != built.Hash || imported.Header != built.Header || len(imported.Included) != 2 ||
+			len(imported.Accesses) != len(built.Accesses) {
 			t.Errorf("imported %+v, built %+v", imported, built)
 		}
 		if took := imported.Timings; min(took.Execute, took.Tree, took.Append) <= 0 || took.Seal != 0 {
@@ -101,7 +107,8 @@ func TestReceiveAll(t *testing.T) {
 			t.Fatalf("%d blocks, want %d", len(blocks), n)
 		}
 		for i, b := range blocks {
-			if !bytes.Equal(b.Encoded(), encoded[i]) || !slices.Equal(b.IDs(), transactions[i]) || len(b.verified) != len(b.txs) {
+			if !bytes.Equal(b.Encoded(), encoded[i]) || !slices.Equal(b.IDs(), transactions[i]) ||
+				len(b.verified) != len(b.txs) {
 				t.Errorf("block %d is another one", i+1)
 			}
 			for j, tx := range b.verified {
@@ -118,10 +125,13 @@ func TestReceiveAll(t *testing.T) {
 	check(blocks, len(encoded))
 	for bad, was := range encoded {
 		for name, alter := range map[string]func([]byte) []byte{
-			"cut off":              func(b []byte) []byte { return b[:len(b)-1] },
-			"another header":       func(b []byte) []byte { b[0] ^= 1; return b },
-			"another last byte":    func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
-			"a signature replaced": func(b []byte) []byte { clear(b[types.SignedHeaderBytes-64 : types.SignedHeaderBytes]); return b },
+			"cut off":           func(b []byte) []byte { return b[:len(b)-1] },
+			"another header":    func(b []byte) []byte { b[0] ^= 1; return b },
+			"another last byte": func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			"a signature replaced": func(b []byte) []byte {
+				clear(b[types.SignedHeaderBytes-64 : types.SignedHeaderBytes])
+				return b
+			},
 		} {
 			altered := slices.Clone(encoded)
 			altered[bad] = alter(bytes.Clone(was))
@@ -153,26 +163,66 @@ func TestImportRefuses(t *testing.T) {
 		want   error // in Receive or Import
 		text   string
 	}{
-		"a header changed on its way":        {"", header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), ErrAltered, "signature"},
-		"a transaction changed on its way":   {"", func(b *types.Block) { b.Transactions[1].Signature[5] ^= 1 }, ErrAltered, "transactions"},
-		"a transaction left out on its way":  {"", func(b *types.Block) { b.Transactions = b.Transactions[:1] }, ErrAltered, "transactions"},
-		"transactions swapped on their way":  {"", func(b *types.Block) { b.Transactions[0], b.Transactions[1] = b.Transactions[1], b.Transactions[0] }, ErrAltered, "transactions"},
-		"another signer":                     {"bob", header(func(h *types.Header) { h.Producer = testKey(t, "bob").PublicKey() }), ErrOtherSigner, ""},
-		"another height":                     {producer, header(func(h *types.Header) { h.Height++ }), ErrOtherHeight, ""},
-		"another parent":                     {producer, header(func(h *types.Header) { h.Parent[3] ^= 1 }), ErrOtherParent, ""},
-		"another version":                    {producer, header(func(h *types.Header) { h.Version++ }), exec.ErrHeader, "version"},
-		"another chain":                      {producer, header(func(h *types.Header) { h.ChainID++ }), exec.ErrHeader, "chain_id"},
-		"a time before the parent's":         {producer, header(func(h *types.Header) { h.Timestamp = 999 }), exec.ErrTimestamp, ""},
-		"another gas limit":                  {producer, header(func(h *types.Header) { h.GasLimit++ }), exec.ErrHeader, "gas_limit"},
-		"another base fee":                   {producer, header(func(h *types.Header) { h.BaseFee++ }), exec.ErrHeader, "base_fee"},
-		"another gas used":                   {producer, header(func(h *types.Header) { h.GasUsed++ }), exec.ErrHeader, "gas_used"},
-		"another receipts root":              {producer, header(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }), exec.ErrHeader, "receipts_root"},
-		"another writes digest":              {producer, header(func(h *types.Header) { h.WritesDigest[0] ^= 1 }), exec.ErrHeader, "writes_digest"},
-		"another state root":                 {producer, header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), exec.ErrHeader, "state_root"},
-		"a transaction's signature":          {producer, func(b *types.Block) { b.Transactions[1].Signature[5] ^= 1 }, errBadSignature, "transaction 1"},
-		"a transaction with a nonce ahead":   {producer, otherTransaction(transfer(t, "bob", 1, types.Account{9}, 7)), exec.ErrNonceTooHigh, "transaction 1"},
-		"a transaction that cannot pay":      {producer, otherTransaction(transfer(t, "bob", 0, types.Account{9}, 1_000*types.CoinUnits)), exec.ErrCannotPay, "transaction 1"},
-		"the same transaction for the other": {producer, otherTransaction(transfer(t, "alice", 0, types.Account{9}, 7)), exec.ErrNonceTooLow, "transaction 1"},
+		"a header changed on its way": {
+			"", header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), ErrAltered, "signature",
+		},
+		"a transaction changed on its way": {
+			"", func(b *types.Block) { b.Transactions[1].Signature[5] ^= 1 }, ErrAltered, "transactions",
+		},
+		"a transaction left out on its way": {
+			"", func(b *types.Block) { b.Transactions = b.Transactions[:1] }, ErrAltered, "transactions",
+		},
+		"transactions swapped on their way": {
+			"", func(b *types.Block) { b.Transactions[0], b.Transactions[1] = b.Transactions[1], b.Transactions[0] },
+			ErrAltered, "transactions",
+		},
+		"another signer": {
+			"bob", header(func(h *types.Header) { h.Producer = testKey(t, "bob").PublicKey() }), ErrOtherSigner, "",
+		},
+		"another height": {producer, header(func(h *types.Header) { h.Height++ }), ErrOtherHeight, ""},
+		"another parent": {
+			producer, header(func(h *types.Header) { h.Parent[3] ^= 1 }), ErrOtherParent, "",
+		},
+		"another version": {
+			producer, header(func(h *types.Header) { h.Version++ }), exec.ErrHeader, "version",
+		},
+		"another chain": {
+			producer, header(func(h *types.Header) { h.ChainID++ }), exec.ErrHeader, "chain_id",
+		},
+		"a time before the parent's": {
+			producer, header(func(h *types.Header) { h.Timestamp = 999 }), exec.ErrTimestamp, "",
+		},
+		"another gas limit": {
+			producer, header(func(h *types.Header) { h.GasLimit++ }), exec.ErrHeader, "gas_limit",
+		},
+		"another base fee": {
+			producer, header(func(h *types.Header) { h.BaseFee++ }), exec.ErrHeader, "base_fee",
+		},
+		"another gas used": {
+			producer, header(func(h *types.Header) { h.GasUsed++ }), exec.ErrHeader, "gas_used",
+		},
+		"another receipts root": {
+			producer, header(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }), exec.ErrHeader, "receipts_root",
+		},
+		"another writes digest": {
+			producer, header(func(h *types.Header) { h.WritesDigest[0] ^= 1 }), exec.ErrHeader, "writes_digest",
+		},
+		"another state root": {
+			producer, header(func(h *types.Header) { h.StateRoot[0] ^= 1 }), exec.ErrHeader, "state_root",
+		},
+		"a transaction's signature": {
+			producer, func(b *types.Block) { b.Transactions[1].Signature[5] ^= 1 }, errBadSignature, "transaction 1",
+		},
+		"a transaction with a nonce ahead": {
+			producer, otherTransaction(transfer(t, "bob", 1, types.Account{9}, 7)), exec.ErrNonceTooHigh, "transaction 1",
+		},
+		"a transaction that cannot pay": {
+			producer, otherTransaction(transfer(t, "bob", 0, types.Account{9}, 1_000*types.CoinUnits)), exec.ErrCannotPay,
+			"transaction 1",
+		},
+		"the same transaction for the other": {
+			producer, otherTransaction(transfer(t, "alice", 0, types.Account{9}, 7)), exec.ErrNonceTooLow, "transaction 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			block := encodedBlock(t, primary, 1)
@@ -193,7 +243,8 @@ func TestImportRefuses(t *testing.T) {
 			if errors.As(err, &invalid) != byProducer {
 				t.Errorf("the producer's fault: %v", err)
 			}
-			if byProducer && (invalid.Claimed.Header.Hash() != received.Header().Header.Hash() || !invalid.Claimed.VerifySignature()) {
+			if byProducer &&
+				(invalid.Claimed.Header.Hash() != received.Header().Header.Hash() || !invalid.Claimed.VerifySignature()) {
 				t.Errorf("the evidence is %+v", invalid.Claimed)
 			}
 			if replica.Tip().Header.Header.Height != 0 || replica.Store().Head().Header.Height != 0 {
@@ -234,7 +285,9 @@ func TestImportStopsBeforeAnUnknownVersion(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(types.Block{}.Encode())
-	f.Add(types.Block{Transactions: []types.SignedTransaction{{Transaction: types.Transaction{Payload: types.Transfer{}}}}}.Encode())
+	f.Add(types.Block{
+		Transactions: []types.SignedTransaction{{Transaction: types.Transaction{Payload: types.Transfer{}}}},
+	}.Encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		received, err := Receive(b)
 		if err != nil && !errors.Is(err, ErrAltered) {
@@ -273,7 +326,8 @@ func TestStoredBytesAreThoseThatCame(t *testing.T) {
 	if _, err := replica.Import(received); err != nil {
 		t.Fatal(err)
 	}
-	if imported := encodedBlock(t, replica, 1); !slices.Equal(imported.Transactions, want) || imported.Header != built.Header.Header {
+	if imported := encodedBlock(t, replica, 1); !slices.Equal(imported.Transactions, want) ||
+		imported.Header != built.Header.Header {
 		t.Errorf("the replica has %+v, was given %+v", imported.Transactions, want)
 	}
 }

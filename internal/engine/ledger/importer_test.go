@@ -67,7 +67,8 @@ func TestImportRun(t *testing.T) {
 				t.Errorf("block %d of the run is %+v", i, b)
 			}
 		}
-		if *replica.Tip() != *primary.Tip() || replica.tree.Root() != primary.tree.Root() || replica.treeHead != primary.treeHead {
+		if *replica.Tip() != *primary.Tip() || replica.tree.Root() != primary.tree.Root() ||
+			replica.treeHead != primary.treeHead {
 			t.Errorf("tips %+v and %+v", replica.Tip(), primary.Tip())
 		}
 		rows := func(db *kv.DB) (rows [][]byte) {
@@ -111,7 +112,8 @@ func TestImportRunUpToABadBlock(t *testing.T) {
 			block.Header.StateRoot[0] ^= 1
 			blocks[bad] = must(Receive(signed(t, "producer", block)))(t)
 			imported, err := replica.Import(blocks...)
-			if invalid := new(InvalidBlock); !errors.As(err, &invalid) || len(imported) != bad || int(invalid.Claimed.Header.Height) != bad+1 {
+			if invalid := new(InvalidBlock); !errors.As(err, &invalid) || len(imported) != bad ||
+				int(invalid.Claimed.Header.Height) != bad+1 {
 				t.Errorf("block %d is bad: %d are imported, %v", bad+1, len(imported), err)
 			}
 			checkMemory(t, replica)
@@ -125,7 +127,8 @@ func TestImportRunUpToABadBlock(t *testing.T) {
 			if replica.treeHead != replica.Tip().Header.Header {
 				t.Errorf("block %d is bad: the tree is of block %d", bad+1, replica.treeHead.Height)
 			}
-			if imported = must(replica.Import(received(t, primary)[bad:]...))(t); len(imported) != 4-bad || *replica.Tip() != *primary.Tip() {
+			if imported = must(replica.Import(received(t, primary)[bad:]...))(t); len(imported) != 4-bad ||
+				*replica.Tip() != *primary.Tip() {
 				t.Errorf("block %d was bad: then %d are imported", bad+1, len(imported))
 			}
 		})

@@ -15,7 +15,9 @@ func locked(t *testing.T, l *Ledger, lock *heightlock.Lock, amount types.Amount)
 	key := testKey(t, "producer")
 	head := l.Tip().Header.Header
 	batch := list{transfer(t, "alice", uint64(head.Height), types.Account{9}, amount)}
-	return l.Build(Batch{Time: head.Timestamp + 1, Transactions: &batch, Lock: lock}, func(h types.BlockHash) (types.Signature, error) {
+	return l.Build(Batch{Time: head.Timestamp + 1, Transactions: &batch, Lock: lock}, func(
+		h types.BlockHash,
+	) (types.Signature, error) {
 		return key.Sign(h[:], [32]byte{})
 	})
 }

@@ -14,7 +14,9 @@ type failing struct{ vm.Engine }
 
 var errInjected = errors.New("injected")
 
-func (f failing) Run(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
+func (f failing) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
 	if _, err := f.Engine.Run(hash, module, function, host, gas); err != nil {
 		return 0, err
 	}
@@ -38,7 +40,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 		block, accesses := c.next()
 		received := must(Receive(block.Encode()))(t)
 		bundle := c.prove(block.Signed(), accesses)
-		fetch := c.primary.Store().Code
+		fetch := c.fetch()
 
 		none := []Opinion{opinion("one", bad, new(int)), opinion("another", bad, new(int))}
 		c.before.Opinions, c.Stateless.Opinions = none, none
@@ -51,7 +53,8 @@ func TestImportByAnotherEngine(t *testing.T) {
 			continue
 		}
 		withCalls++
-		if !errors.As(err, &failure) || failure.Claimed != block.Signed() || !strings.Contains(err.Error(), "another: execute") ||
+		if !errors.As(err, &failure) || failure.Claimed != block.Signed() ||
+			!strings.Contains(err.Error(), "another: execute") ||
 			len(imported) != 0 || c.before.Tip().Header.Header.Height != h-1 {
 			t.Fatalf("block %d: %v", h, err)
 		}

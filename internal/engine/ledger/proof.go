@@ -18,7 +18,7 @@ type KeyProof struct {
 	StateRoot types.StateRoot
 	Key       []byte
 	Value     []byte
-	Merkle    tree.Proof
+	Merkle    tree.MerkleProof
 }
 
 // Prove proves a key under the state root of the head.
@@ -84,27 +84,91 @@ const undoLimit = 64 << 20
 // ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can
 // be undone. Beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
 // chain.ErrAboveHead and chain.ErrPruned among them. What it takes grows with what was written since.
-func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (proof KeyProof, err error) {
-	past, err := l.store.StateAt(h)
+func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (KeyProof, error) {
+	proofs, err := l.proveAt(ctx, h, [][]byte{key})
 	if err != nil {
 		return KeyProof{}, err
+	}
+	return proofs[0], nil
+}
+
+func (l *Ledger) proveAt(ctx context.Context, h types.Height, keys [][]byte) (proofs []KeyProof, err error) {
+	past, err := l.store.StateAt(h)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
 	header, err := l.store.Header(h)
 	if err != nil {
-		return KeyProof{}, err
+		return nil, err
 	}
+	proofs = make([]KeyProof, len(keys))
 	var undo *chain.Undo
-	for done := false; !done; {
-		if undo, done, err = l.tryPast(ctx, undo, past, &proof, key); err != nil {
-			return KeyProof{}, err
+	for i, key := range keys {
+		proof := &proofs[i]
+		for done := false; !done; {
+			if undo, done, err = l.tryPast(ctx, undo, past, proof, key); err != nil {
+				return nil, err
+			}
+		}
+		proof.Height, proof.StateRoot = h, header.Header.StateRoot
+		if err := proof.Merkle.Verify(proof.StateRoot, key, proof.Value); err != nil {
+			return nil, fmt.Errorf("proof of a key after block %d: %w", h, err)
 		}
 	}
-	proof.Height, proof.StateRoot = h, header.Header.StateRoot
-	if err := proof.Merkle.Verify(proof.StateRoot, key, proof.Value); err != nil {
-		return KeyProof{}, fmt.Errorf("proof of a key after block %d: %w", h, err)
+	return proofs, nil
+}
+
+// Reads are what keys have in the state after a block, with the one witness that shows it under the block's root.
+type Reads struct {
+	Values  []tree.KeyValue
+	Witness tree.Witness
+}
+
+// ProveAll proves some keys, at least one, as [Ledger.ProveAt] does one. After the head it undoes nothing.
+func (l *Ledger) ProveAll(ctx context.Context, h types.Height, keys [][]byte) (Reads, error) {
+	proofs, err := l.proveHead(h, keys)
+	if err == nil && proofs == nil {
+		proofs, err = l.proveAt(ctx, h, keys)
 	}
-	return proof, nil
+	if err != nil {
+		return Reads{}, err
+	}
+	r := Reads{Values: make([]tree.KeyValue, len(keys))}
+	merkle := make([]tree.MerkleProof, len(keys))
+	for i, p := range proofs {
+		r.Values[i], merkle[i] = tree.KeyValue{Key: p.Key, Value: p.Value}, p.Merkle
+	}
+	if r.Witness, err = tree.JoinProofs(keys, merkle); err != nil {
+		return Reads{}, err
+	}
+	return r, r.Witness.VerifyReads(proofs[0].StateRoot, r.Values)
+}
+
+// proveHead proves keys under the state root of the head; nil if that is not the block.
+func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []KeyProof, err error) {
+	view, head, err := l.lockTree()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	if head.Height != h {
+		l.treeLock.RUnlock()
+		return nil, nil
+	}
+	proofs = make([]KeyProof, len(keys))
+	for i, key := range keys {
+		merkle, proveErr := l.tree.Prove(key, unknown)
+		err = errors.Join(err, proveErr)
+		proofs[i] = KeyProof{Height: h, StateRoot: head.StateRoot, Key: key, Merkle: merkle}
+	}
+	l.treeLock.RUnlock()
+	for i := range proofs {
+		if err == nil {
+			proofs[i], err = complete(proofs[i], view, view)
+		}
+	}
+	return proofs, err
 }
 
 // tryPast makes a proof for a past state. It is not done if a block comes between gathering what undoes the later ones

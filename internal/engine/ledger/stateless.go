@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -68,24 +69,29 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 // verifyBundle checks the proof in an encoded bundle, and its access list, for two headers of the chain: what the
 // bundle says of headers counts for nothing. The error is [ErrEvidence].
 func verifyBundle(encoded []byte, parent, header types.SignedHeader, bits int) (blockproof.Bundle, error) {
-	b, err := blockproof.DecodeBundle(encoded)
+	b, err := blockproof.DecodeBundleOf(encoded, parent, header)
 	if err != nil {
 		return b, fmt.Errorf("%w: %w", ErrEvidence, err)
 	}
-	b.Parent, b.Header = parent, header
 	if _, err := b.Verify(bits, parallel.Run); err != nil {
 		return b, fmt.Errorf("%w: block %d: %w", ErrEvidence, header.Header.Height, err)
 	}
 	return b, nil
 }
 
-// FetchCode gets the code of a hash from elsewhere: nothing in what it gives is believed.
-type FetchCode func(types.CodeHash) ([]byte, error)
+// Fetch gets from elsewhere what a block's verification lacks. Nothing that it gives is believed.
+type Fetch struct {
+	// Code is the code of a hash.
+	Code func(types.CodeHash) ([]byte, error)
+	// Value is a key's value in the state before the block, empty for none, with its Merkle proof under the parent's
+	// state root; chain.ErrNoState where no state is kept.
+	Value func(key []byte) ([]byte, tree.MerkleProof, error)
+}
 
 // usedCodes are the codes that the execution of one block asks for: those of the store, and what is fetched.
 type usedCodes struct {
 	store *chain.Store
-	fetch FetchCode
+	fetch func(types.CodeHash) ([]byte, error)
 	used  map[types.CodeHash][]byte
 	err   error // the first, whatever becomes of it on its way through the execution
 }
@@ -118,10 +124,19 @@ func (c *usedCodes) get(hash types.CodeHash) ([]byte, error) {
 	return code, nil
 }
 
-// provenState is an access list as the state before its block. A key that is not in it is a fault, never absence.
+// mostShown is how many values outside of its access list a block's execution may ask for: each is a question to the
+// upstream. A list without more of them does not show whose fault that is.
+const mostShown = 1000
+
+// provenState is an access list as the state before its block. A key that is not in it is a fault, never absence: its
+// value has to be shown by a Merkle proof, so that the execution can tell who is to blame.
 type provenState struct {
 	accesses []types.Access // ascending by key
-	missed   []byte         // the first key that was looked up outside the list
+	root     types.StateRoot
+	value    func(key []byte) ([]byte, tree.MerkleProof, error)
+	shown    map[string][]byte // values outside of the list
+	lacks    []byte            // the first key that was looked up outside of the list
+	err      error             // why a key's value is not shown
 }
 
 var errNotListed = errors.New("the access list lacks a key")
@@ -131,21 +146,43 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 	i, found := slices.BinarySearchFunc(p.accesses, key, func(a types.Access, key []byte) int {
 		return bytes.Compare(a.Key, key)
 	})
-	if !found {
-		if p.missed == nil {
-			p.missed = bytes.Clone(key)
-		}
-		return nil, fmt.Errorf("%w: %x", errNotListed, key)
+	if found {
+		return p.accesses[i].Old, nil
 	}
-	return p.accesses[i].Old, nil
+	if value, shown := p.shown[string(key)]; shown {
+		return value, nil
+	}
+	if p.lacks == nil {
+		p.lacks = bytes.Clone(key)
+	}
+	value, err := p.show(key)
+	if err != nil {
+		p.err = cmp.Or(p.err, fmt.Errorf("%w: %x: %w", errNotListed, key, err))
+		return nil, p.err
+	}
+	p.shown[string(key)] = value
+	return value, nil
+}
+
+// show gets the value of a key that is not in the list.
+func (p *provenState) show(key []byte) ([]byte, error) {
+	if len(p.shown) == mostShown {
+		return nil, fmt.Errorf("%d others are lacking, too", mostShown)
+	}
+	value, proof, err := p.value(key)
+	if err != nil {
+		return nil, err
+	}
+	return value, proof.Verify(p.root, key, value)
 }
 
 // Import executes a block on its access list, and compares what it gives with the header and the list. It puts the
-// block on disk with its proof and the codes that it used. Codes that the store lacks are fetched. Errors: those of
+// block on disk with its proof and the codes that it used. Codes that the store lacks are fetched, and so are values
+// that the list lacks: if the producer signed a block without a key that it writes, they show it. Errors: those of
 // [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure];
-// those of fetch. Any other is a fault of this node. After an error the tip is what it was; that the block is on disk
-// all the same shows once the store is opened anew.
-func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
+// those of fetch.Code. Any other is a fault of this node. After an error the tip is what it was; that the block is on
+// disk all the same shows once the store is opened anew.
+func (l *Stateless) Import(p *Proven, fetch Fetch) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
 	r, now := p.block, time.Now()
@@ -164,7 +201,7 @@ func (l *Stateless) Import(p *Proven, fetch FetchCode) (Block, error) {
 
 // derive executes a block that follows the tip on its access list, and compares what it gives with the header and the
 // list. Errors are those of [Stateless.Import].
-func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error) {
+func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	r := p.block
 	if err := l.CheckNext(r); err != nil {
 		return e, err
@@ -172,15 +209,17 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 	var before *provenState
 	var codes *usedCodes
 	result, err := l.executeByAny(r, func(engine vm.Engine) (exec.Result, error) {
-		before = &provenState{accesses: p.accesses}
-		codes = &usedCodes{store: l.store, fetch: fetch, used: make(map[types.CodeHash][]byte)}
+		before = &provenState{
+			accesses: p.accesses, root: l.Tip().Header.Header.StateRoot, value: fetch.Value, shown: make(map[string][]byte),
+		}
+		codes = &usedCodes{store: l.store, fetch: fetch.Code, used: make(map[types.CodeHash][]byte)}
 		return l.executeOn(l.Tip(), r, before, exec.Machine{Engine: engine, Codes: codes})
 	})
 	switch {
 	case before == nil: // no engine could be had
 		return e, err
-	case before.missed != nil:
-		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.missed)
+	case before.err != nil:
+		return e, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.header.Header.Height, before.err)
 	case codes.err != nil:
 		return e, codes.err
 	}
@@ -197,6 +236,9 @@ func (l *Stateless) derive(p *Proven, fetch FetchCode) (e chain.Entry, err error
 			Writes:   types.Writes(result.Accesses),
 			Err:      err,
 		}
+	}
+	if before.lacks != nil { // it is only read
+		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.lacks)
 	}
 	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
 		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch",
@@ -222,6 +264,11 @@ func (l *Stateless) Prove([]byte) (KeyProof, error) { return KeyProof{}, chain.E
 // ProveAt is refused: chain.ErrNoState.
 func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (KeyProof, error) {
 	return KeyProof{}, chain.ErrNoState
+}
+
+// ProveAll is refused: chain.ErrNoState.
+func (l *Stateless) ProveAll(context.Context, types.Height, [][]byte) (Reads, error) {
+	return Reads{}, chain.ErrNoState
 }
 
 // Trace is refused: chain.ErrNoState.

@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -94,7 +95,12 @@ func (c *provenChain) prove(header types.SignedHeader, accesses []types.Access) 
 	view := must(c.before.Store().StateAt(c.before.Tip().Header.Header.Height))(c.t)
 	defer view.Close()
 	change := must(c.before.tree.Prepare(accesses, parallel.Run))(c.t)
-	task := proving.Task{Parent: c.before.Tip().Header, Header: header, Accesses: accesses, Witness: must(change.Witness(view.ValueHashAt))(c.t)}
+	task := proving.Task{
+		Parent:   c.before.Tip().Header,
+		Header:   header,
+		Accesses: accesses,
+		Witness:  must(change.Witness(view.ValueHashAt))(c.t),
+	}
 	proof := must(c.prover.Prove(&task))(c.t)
 	return blockproof.Bundle{Parent: task.Parent, Header: header, Accesses: accesses, Proof: proof}.Encode()
 }
@@ -106,8 +112,16 @@ func (c *provenChain) next() (types.Block, []types.Access) {
 	return encodedBlock(c.t, c.primary, h), must(c.primary.Store().Accesses(h))(c.t)
 }
 
+// fetch gives what an honest node with the state before the next block gives.
+func (c *provenChain) fetch() Fetch {
+	return Fetch{Code: c.primary.Store().Code, Value: func(key []byte) ([]byte, tree.MerkleProof, error) {
+		p, err := c.before.Prove(key)
+		return p.Value, p.Merkle, err
+	}}
+}
+
 // importBlock is what the follower makes of a block with what came with it.
-func (c *provenChain) importBlock(block types.Block, bundle []byte, fetch FetchCode) error {
+func (c *provenChain) importBlock(block types.Block, bundle []byte, fetch Fetch) error {
 	c.t.Helper()
 	proven, err := c.Verify(must(Receive(block.Encode()))(c.t), bundle)
 	if err != nil {
@@ -121,11 +135,12 @@ func (c *provenChain) importBlock(block types.Block, bundle []byte, fetch FetchC
 func (c *provenChain) follow() {
 	c.t.Helper()
 	block, accesses := c.next()
-	if err := c.importBlock(block, c.prove(block.Signed(), accesses), c.primary.Store().Code); err != nil {
+	if err := c.importBlock(block, c.prove(block.Signed(), accesses), c.fetch()); err != nil {
 		c.t.Fatalf("block %d: %v", block.Header.Height, err)
 	}
 	must(c.before.Import(must(Receive(block.Encode()))(c.t)))(c.t)
-	if got, want := c.Tip(), c.before.Tip(); got.Hash != want.Hash || got.Parameters != want.Parameters || got.Env != want.Env {
+	if got, want := c.Tip(), c.before.Tip(); got.Hash != want.Hash || got.Parameters != want.Parameters ||
+		got.Env != want.Env {
 		c.t.Fatalf("after block %d: %+v, want %+v", block.Header.Height, got, want)
 	}
 }
@@ -150,11 +165,12 @@ func signedBy(t *testing.T, from string, nonce uint64, payload types.Payload) *t
 func token(t *testing.T, function, args string) (code, encoded []byte) {
 	t.Helper()
 	code = must(os.ReadFile("../../../contracts/wasm/nep20.wasm"))(t)
-	f, ok := must(abi.FromCode(code))(t).Function(function)
+	declared := must(abi.FromCode(code))(t)
+	f, ok := declared.Function(function)
 	if !ok {
 		t.Fatalf("the token has no function %s", function)
 	}
-	return code, must(abi.EncodeJSON(f.Args, []byte(args), abi.Hex))(t)
+	return code, must(declared.EncodeJSON(f.Args, []byte(args), abi.Hex))(t)
 }
 
 // extend has the primary make blocks of all kinds.
@@ -172,13 +188,19 @@ func (c *provenChain) extend() {
 	p.GasLimit += 1_000_000
 	for _, txs := range [][]*types.VerifiedTx{
 		{},
-		{transfer(t, "alice", 0, types.Account(testKey(t, "producer").PublicKey()), 500*types.CoinUnits), transfer(t, "bob", 0, types.Account{9}, 7)},
+		{
+			transfer(t, "alice", 0, types.Account(testKey(t, "producer").PublicKey()), 500*types.CoinUnits),
+			transfer(t, "bob", 0, types.Account{9}, 7),
+		},
 		{signedBy(t, "alice", 1, types.Deploy{Name: "gold", Code: code, InitArgs: init}), call(2, "transfer", to+`30"}`)},
 		{},
 		// the first fails, the second deletes a balance
 		{call(3, "transfer", to+`71"}`), call(4, "transfer", to+`70"}`)},
 		{signedBy(t, "producer", 0, types.Configure{Parameters: p}), transfer(t, "bob", 1, types.Account{10}, 8)},
-		{signedBy(t, "bob", 2, types.Deploy{Name: "again", Code: code, InitArgs: init}), signedBy(t, "bob", 3, types.Deploy{Code: []byte("none")})},
+		{
+			signedBy(t, "bob", 2, types.Deploy{Name: "again", Code: code, InitArgs: init}),
+			signedBy(t, "bob", 3, types.Deploy{Code: []byte("none")}),
+		},
 		{call(5, "transfer", to+`1"}`)}, // fails: there is nothing left
 		{},
 	} {
@@ -202,7 +224,9 @@ func TestStatelessFollowsAChain(t *testing.T) {
 			inserted += len(a.New) * (1 - min(1, len(a.Old)))
 			deleted += len(a.Old) * (1 - min(1, len(a.New)))
 		}
-		if !slices.EqualFunc(must(c.store.Receipts(h))(t), must(c.primary.Store().Receipts(h))(t), func(a, b types.Receipt) bool {
+		if !slices.EqualFunc(must(c.store.Receipts(h))(t), must(c.primary.Store().Receipts(h))(t), func(
+			a, b types.Receipt,
+		) bool {
 			failed += 1 - int(min(1, a.Status))
 			return bytes.Equal(a.Encode(), b.Encode())
 		}) {
@@ -210,13 +234,17 @@ func TestStatelessFollowsAChain(t *testing.T) {
 		}
 	}
 	if inserted == 0 || deleted == 0 || failed != 3 {
-		t.Errorf("the chain inserted %d bytes, deleted %d and had %d failures: not all kinds were seen", inserted, deleted, failed)
+		t.Errorf(
+			"the chain inserted %d bytes, deleted %d and had %d failures: not all kinds were seen", inserted, deleted, failed,
+		)
 	}
 	report, err := chain.Check(t.Context(), c.store, nil)
 	if err != nil || !report.OK() || report.StateKeys != 1 || report.Codes != 1 {
 		t.Errorf("the store: %+v, %v", report, err)
 	}
-	if _, err := c.store.Account(c.store.Head().Header.Height, testKey(t, "alice").PublicKey()); !errors.Is(err, chain.ErrNoState) {
+	if _, err := c.store.Account(
+		c.store.Head().Header.Height, testKey(t, "alice").PublicKey(),
+	); !errors.Is(err, chain.ErrNoState) {
 		t.Errorf("an account can be read: %v", err)
 	}
 	view := must(c.store.StateAt(3))(t)
@@ -286,7 +314,8 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	c.follow()
 	block, list := c.next()
 	paidKey := state.AccountKey(types.Account{9})
-	bobKey, aliceKey, untouched := state.AccountKey(bob), state.AccountKey(alice), state.ContractKey(types.ContractID(alice))
+	bobKey, aliceKey, untouched := state.AccountKey(bob), state.AccountKey(alice),
+		state.ContractKey(types.ContractID(alice))
 	account := func(key []byte) state.Account {
 		view := must(c.before.Store().StateAt(1))(t)
 		defer view.Close()
@@ -325,25 +354,69 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		bundle  func(types.Block) []byte
 		invalid bool // the producer is to blame; else who gave the bundle
 	}{
-		{"the producer takes coins that no transaction moves", c.forged(block, stolen), func(b types.Block) []byte { return proofOf(b, stolen) }, true},
-		{"the producer gives another balance than the transaction", c.forged(block, withChanged(list, aliceKey, richer.Encode())), func(b types.Block) []byte {
+		{
+			"the producer takes coins that no transaction moves", c.forged(block, stolen),
+			func(b types.Block) []byte { return proofOf(b, stolen) }, true,
+		},
+		{"the producer gives another balance than the transaction", c.forged(block, withChanged(
+			list, aliceKey, richer.Encode(),
+		)), func(b types.Block) []byte {
 			return proofOf(b, withChanged(list, aliceKey, richer.Encode()))
 		}, true},
-		{"the producer writes nothing at all", c.forged(block, unchanged(list)), func(b types.Block) []byte { return proofOf(b, unchanged(list)) }, true},
-		{"the producer leaves one write out", c.forged(block, omitted), func(b types.Block) []byte { return proofOf(b, omitted) }, true},
-		{"the producer writes what is only read", c.forged(block, configured), func(b types.Block) []byte { return proofOf(b, configured) }, true},
-		{"a transaction that pays more than the writes say", toMore, func(b types.Block) []byte { return proofOf(b, list) }, true},
+		{
+			"the producer writes nothing at all", c.forged(block, unchanged(list)),
+			func(b types.Block) []byte { return proofOf(b, unchanged(list)) }, true,
+		},
+		{
+			"the producer leaves one write out", c.forged(block, omitted),
+			func(b types.Block) []byte { return proofOf(b, omitted) }, true,
+		},
+		{
+			"the producer writes what is only read", c.forged(block, configured),
+			func(b types.Block) []byte { return proofOf(b, configured) }, true,
+		},
+		{
+			"a transaction that pays more than the writes say", toMore, func(b types.Block) []byte { return proofOf(b, list) },
+			true,
+		},
 		{"a transaction that is not valid", notInOrder, func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"a transaction that pays somebody who is not in the list", toAnother, func(b types.Block) []byte { return proofOf(b, list) }, false},
-		{"other receipts", resign(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }), func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"another version", resign(func(h *types.Header) { h.Version++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"another gas limit", resign(func(h *types.Header) { h.GasLimit++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"other gas", resign(func(h *types.Header) { h.GasUsed++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"another base fee", resign(func(h *types.Header) { h.BaseFee++ }), func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"a time before the parent's", resign(func(h *types.Header) { h.Timestamp = 0 }), func(b types.Block) []byte { return proofOf(b, list) }, true},
-		{"another root", resign(func(h *types.Header) { h.StateRoot[0] ^= 1 }), func(types.Block) []byte { return honest }, false},
+		{
+			"a transaction that pays somebody who is not in the list", toAnother,
+			func(b types.Block) []byte { return proofOf(b, list) }, true,
+		},
+		{
+			"other receipts", resign(func(h *types.Header) { h.ReceiptsRoot[0] ^= 1 }),
+			func(b types.Block) []byte { return proofOf(b, list) }, true,
+		},
+		{
+			"another version", resign(func(h *types.Header) { h.Version++ }),
+			func(b types.Block) []byte { return proofOf(b, list) }, true,
+		},
+		{
+			"another gas limit", resign(func(h *types.Header) { h.GasLimit++ }),
+			func(b types.Block) []byte { return proofOf(b, list) }, true,
+		},
+		{
+			"other gas", resign(func(h *types.Header) { h.GasUsed++ }), func(b types.Block) []byte { return proofOf(b, list) },
+			true,
+		},
+		{
+			"another base fee", resign(func(h *types.Header) { h.BaseFee++ }),
+			func(b types.Block) []byte { return proofOf(b, list) }, true,
+		},
+		{
+			"a time before the parent's", resign(func(h *types.Header) { h.Timestamp = 0 }),
+			func(b types.Block) []byte { return proofOf(b, list) }, true,
+		},
+		{
+			"another root", resign(func(h *types.Header) { h.StateRoot[0] ^= 1 }), func(types.Block) []byte { return honest },
+			false,
+		},
 		{"another chain", resign(func(h *types.Header) { h.ChainID++ }), func(types.Block) []byte { return honest }, false},
-		{"another digest of writes", resign(func(h *types.Header) { h.WritesDigest[0] ^= 1 }), func(types.Block) []byte { return honest }, false},
+		{
+			"another digest of writes", resign(func(h *types.Header) { h.WritesDigest[0] ^= 1 }),
+			func(types.Block) []byte { return honest }, false,
+		},
 		{"another value of what is only read", block, func(types.Block) []byte {
 			return changedBundle(t, honest, func(b *blockproof.Bundle) {
 				b.Accesses = withChanged(b.Accesses, state.ParametersKey(), p.Encode())
@@ -356,10 +429,13 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		{"an absent key too many", block, func(b types.Block) []byte {
 			return proofOf(b, with(list, types.Access{Key: state.AccountKey(types.Account{77})}))
 		}, false},
-		{"a key too few that is only read", block, func(b types.Block) []byte { return proofOf(b, without(list, untouched)) }, false},
-		{"a key too few that is written", c.forged(block, without(list, state.AccountKey(types.Account{9}))), func(b types.Block) []byte {
-			return proofOf(b, without(list, state.AccountKey(types.Account{9})))
-		}, false},
+		{
+			"a key too few that is only read", block,
+			func(b types.Block) []byte { return proofOf(b, without(list, untouched)) }, false,
+		},
+		{"a key too few that is written", c.forged(block, without(list, paidKey)), func(b types.Block) []byte {
+			return proofOf(b, without(list, paidKey))
+		}, true},
 		{"writes that are not the header's", block, func(types.Block) []byte {
 			return changedBundle(t, honest, func(b *blockproof.Bundle) { b.Accesses = stolen })
 		}, false},
@@ -377,7 +453,7 @@ func TestStatelessIsNotFooled(t *testing.T) {
 		{"no bundle", block, func(types.Block) []byte { return nil }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := c.importBlock(test.block, test.bundle(test.block), c.primary.Store().Code)
+			err := c.importBlock(test.block, test.bundle(test.block), c.fetch())
 			var invalid *InvalidBlock
 			switch {
 			case test.invalid && !errors.As(err, &invalid), !test.invalid && !errors.Is(err, ErrEvidence):
@@ -390,6 +466,42 @@ func TestStatelessIsNotFooled(t *testing.T) {
 			}
 		})
 	}
+	lacking := c.forged(block, without(list, paidKey))
+	lackingProven := proofOf(lacking, without(list, paidKey))
+	for _, test := range []struct {
+		name  string
+		value func(value []byte, proof tree.MerkleProof) ([]byte, tree.MerkleProof, error)
+	}{
+		{
+			"another value",
+			func(_ []byte, p tree.MerkleProof) ([]byte, tree.MerkleProof, error) { return poorBob.Encode(), p, nil },
+		},
+		{"no proof", func(v []byte, _ tree.MerkleProof) ([]byte, tree.MerkleProof, error) {
+			return v, tree.MerkleProof{}, nil
+		}},
+		{"no state", func([]byte, tree.MerkleProof) ([]byte, tree.MerkleProof, error) {
+			return nil, tree.MerkleProof{}, chain.ErrNoState
+		}},
+	} {
+		t.Run("a key too few that is written, and "+test.name+" that shows it", func(t *testing.T) {
+			fetch := c.fetch()
+			honest := fetch.Value
+			fetch.Value = func(key []byte) ([]byte, tree.MerkleProof, error) {
+				if !bytes.Equal(key, paidKey) {
+					t.Errorf("the value of %x is asked for", key)
+				}
+				value, proof, err := honest(key)
+				if err != nil {
+					t.Error(err)
+				}
+				return test.value(value, proof)
+			}
+			if err := c.importBlock(lacking, lackingProven, fetch); !errors.Is(err, ErrEvidence) ||
+				errors.As(err, new(*InvalidBlock)) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
 	for _, test := range []struct {
 		name   string
 		signer string
@@ -398,7 +510,10 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	}{
 		{"another parent", "producer", func(h *types.Header) { h.Parent[0] ^= 1 }, ErrOtherParent},
 		{"another height", "producer", func(h *types.Header) { h.Height++ }, ErrOtherHeight},
-		{"another producer, who signs", "alice", func(h *types.Header) { h.Producer = testKey(t, "alice").PublicKey() }, ErrOtherSigner},
+		{
+			"another producer, who signs", "alice", func(h *types.Header) { h.Producer = testKey(t, "alice").PublicKey() },
+			ErrOtherSigner,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := block
@@ -411,13 +526,13 @@ func TestStatelessIsNotFooled(t *testing.T) {
 	t.Run("a proof of fewer bits", func(t *testing.T) {
 		c.bits = 128
 		defer func() { c.bits = testBits }()
-		if err := c.importBlock(block, honest, c.primary.Store().Code); !errors.Is(err, ErrEvidence) {
+		if err := c.importBlock(block, honest, c.fetch()); !errors.Is(err, ErrEvidence) {
 			t.Errorf("error %v", err)
 		}
 	})
 	// What a bundle says of headers counts for nothing: nobody's word is in the way of a proof that holds.
 	other := changedBundle(t, honest, func(b *blockproof.Bundle) { b.Parent, b.Header = first.Signed(), first.Signed() })
-	if err := c.importBlock(block, other, c.primary.Store().Code); err != nil {
+	if err := c.importBlock(block, other, c.fetch()); err != nil {
 		t.Errorf("the honest block, after all: %v", err)
 	}
 }
@@ -469,7 +584,11 @@ func TestStatelessKeepsCodes(t *testing.T) {
 	build(t, c.primary)
 	_, args := token(t, "transfer", `{"to":"`+types.Account{8}.String()+`","amount":"30"}`)
 	for nonce := range uint64(2) {
-		build(t, c.primary, signedBy(t, "alice", 1+nonce, types.Call{Contract: types.NewContractID(alice, 0), Function: "transfer", Args: args}))
+		build(
+			t,
+			c.primary,
+			signedBy(t, "alice", 1+nonce, types.Call{Contract: types.NewContractID(alice, 0), Function: "transfer", Args: args}),
+		)
 	}
 	c.follow()
 	if got := must(c.store.Code(hash))(t); !bytes.Equal(got, code) {
@@ -499,12 +618,12 @@ func TestStatelessKeepsCodes(t *testing.T) {
 	} {
 		block, list := c.next()
 		proven := must(late.Verify(must(Receive(block.Encode()))(t), c.prove(block.Signed(), list)))(t)
-		_, err := late.Import(proven, func(got types.CodeHash) ([]byte, error) {
+		_, err := late.Import(proven, Fetch{Code: func(got types.CodeHash) ([]byte, error) {
 			if asked++; got != hash {
 				t.Errorf("%s: asked for %s", test.name, got)
 			}
 			return test.given, test.err
-		})
+		}})
 		if !errors.Is(err, test.want) || asked != test.asked {
 			t.Errorf("%s: asked %d times, error %v", test.name, asked, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -18,16 +17,17 @@ import (
 // Start is what a stateless chain needs to begin at a block whose hash is trusted. That is the block itself, and what
 // shows that it is valid on the state of its parent. The hash commits to that state, too.
 type Start struct {
+	Trusted types.BlockHash // of the block
+	Fetch   Fetch           // gets the codes of contracts that the block calls, and values before it
+
 	Parent types.SignedHeader
 	Block  *Received
 	Bundle []byte // of the block's proof, encoded
 
-	// What follows is asked for where the block's access list has no parameters, as that of an empty block.
+	// What follows is asked for if the block's access list has no parameters, as that of an empty block, and no state is
+	// kept.
 
-	// Parameters in the parent's state, and their proof under its root; chain.ErrNoState where that is not kept.
-	Parameters func() (encoded []byte, proof tree.Proof, err error)
-	// Headers of blocks up to a height, ascending and at least the one of that height; asked for where there is no
-	// state.
+	// Headers of blocks up to a height, ascending and at least the one of that height.
 	Headers func(to types.Height) ([]types.SignedHeader, error)
 	// Earlier is the bundle of the newest block up to the parent that changed the state: it shows what the block wrote.
 	Earlier func(types.Height) ([]byte, error)
@@ -42,13 +42,13 @@ var ErrUntrusted = errors.New("this is not the trusted block")
 // [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of fetch and of
 // s; any other is a fault of this node.
 func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, engine vm.Engine, bits int,
-	trusted types.BlockHash, s Start, fetch FetchCode) error {
+	s Start) error {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
 	zero, err := GenesisBlock(genesis)
 	if err != nil {
 		return err
 	}
-	if err := s.check(trusted, genesis.ChainID, zero.Header.Hash()); err != nil {
+	if err := s.check(genesis.ChainID, zero.Header.Hash()); err != nil {
 		return err
 	}
 	before, err := s.parameters(genesis, zero.Header.StateRoot, bits)
@@ -67,7 +67,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	if err != nil {
 		return err
 	}
-	e, err := l.derive(proven, fetch)
+	e, err := l.derive(proven, s.Fetch)
 	if err != nil {
 		return err
 	}
@@ -86,11 +86,11 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 }
 
 // check holds the block to the hash that is trusted, and its parent to the block.
-func (s *Start) check(trusted types.BlockHash, chainID uint64, genesis types.BlockHash) error {
+func (s *Start) check(chainID uint64, genesis types.BlockHash) error {
 	h, parent := s.Block.header.Header, s.Parent.Header
 	switch {
-	case s.Block.hash != trusted:
-		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, trusted)
+	case s.Block.hash != s.Trusted:
+		return fmt.Errorf("%w: block %d has the hash %s, not %s", ErrUntrusted, h.Height, s.Block.hash, s.Trusted)
 	case h.ChainID != chainID:
 		return fmt.Errorf("%w: block %d is of chain %d, the genesis of %d", ErrUntrusted, h.Height, h.ChainID, chainID)
 	case parent.Hash() != h.Parent || parent.Height+1 != h.Height:
@@ -104,7 +104,7 @@ func (s *Start) check(trusted types.BlockHash, chainID uint64, genesis types.Blo
 // parameters are those in the parent's state. Those of the block's list are shown by its proof, which is yet to be
 // verified.
 func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits int) ([]byte, error) {
-	b, err := blockproof.DecodeBundle(s.Bundle)
+	b, err := blockproof.DecodeBundleOf(s.Bundle, s.Parent, s.Block.header)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
 	}
@@ -115,10 +115,11 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 	if root == first { // nothing has changed the state yet
 		return genesis.Parameters.Encode(), nil
 	}
-	encoded, proof, err := s.Parameters()
+	encoded, proof, err := s.Fetch.Value(state.ParametersKey())
 	if errors.Is(err, chain.ErrNoState) {
 		if encoded, err = s.written(bits); err != nil {
-			err = fmt.Errorf("what shows the parameters before block %d, which is empty, is gone or false where no state is kept: "+
+			err = fmt.Errorf("what shows the parameters before block %d, which is empty, is gone or false where no "+
+				"state is kept: "+
 				"name an upstream with state, or trust a block that has transactions: %w", s.Block.header.Header.Height, err)
 		}
 		return encoded, err
@@ -131,6 +132,12 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 	}
 	return encoded, nil
 }
+
+// mostWalked is how many headers a start walks down at most: blocks of a day at one a second, 27 MB.
+const mostWalked = 86_400
+
+// errFarWalk is the error of a block before which too many are empty.
+var errFarWalk = fmt.Errorf("the %d blocks before it are empty, too", mostWalked)
 
 // written are the parameters after the newest block up to the parent that changed the state: then they are the
 // parent's, too. Each header is vouched for by the hash in the one after it, and so is the state before that block.
@@ -148,6 +155,8 @@ func (s *Start) written(bits int) ([]byte, error) {
 			case before.Header.Hash() != block.Header.Parent || before.Header.Height+1 != block.Header.Height:
 				return nil, fmt.Errorf("%w: what is given as the parent of block %d is another block",
 					ErrEvidence, block.Header.Height)
+			case s.Parent.Header.Height-before.Header.Height > mostWalked:
+				return nil, errFarWalk
 			case before.Header.StateRoot != block.Header.StateRoot:
 				return s.writtenBy(before, block, bits)
 			}

@@ -19,10 +19,7 @@ func (c *provenChain) startOf(block types.Block, bundle []byte) Start {
 	c.t.Helper()
 	return Start{
 		Parent: c.before.Tip().Header, Block: must(Receive(block.Encode()))(c.t), Bundle: bundle,
-		Parameters: func() ([]byte, tree.Proof, error) {
-			p, err := c.before.Prove(state.ParametersKey())
-			return p.Value, p.Merkle, err
-		},
+		Fetch: c.fetch(),
 	}
 }
 
@@ -32,7 +29,8 @@ func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, err
 	db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(c.t)
 	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(c.t)
 	c.t.Cleanup(func() { closeStore(c.t, store, db) })
-	return store, StartStateless(store, testGenesis(c.t), nil, c.engine, testBits, trusted, s, c.primary.Store().Code)
+	s.Trusted = trusted
+	return store, StartStateless(store, testGenesis(c.t), nil, c.engine, testBits, s)
 }
 
 // TestStartStateless begins a chain at each block of one that has all kinds, and follows it from there.
@@ -46,7 +44,7 @@ func TestStartStateless(t *testing.T) {
 		bundle := c.prove(block.Signed(), accesses)
 		for i, f := range followers {
 			proven := must(f.Verify(must(Receive(block.Encode()))(t), bundle))(t)
-			if _, err := f.Import(proven, c.primary.Store().Code); err != nil {
+			if _, err := f.Import(proven, c.fetch()); err != nil {
 				t.Fatalf("begun at %d, block %d: %v", i+1, h, err)
 			}
 		}
@@ -58,7 +56,8 @@ func TestStartStateless(t *testing.T) {
 		must(c.before.Import(must(Receive(block.Encode()))(t)))(t)
 	}
 	for i, f := range followers {
-		if got, want := f.Tip(), c.primary.Tip(); got.Hash != want.Hash || got.Parameters != want.Parameters || got.Env != want.Env {
+		if got, want := f.Tip(), c.primary.Tip(); got.Hash != want.Hash || got.Parameters != want.Parameters ||
+			got.Env != want.Env {
 			t.Errorf("begun at %d: %+v, want %+v", i+1, got, want)
 		}
 		if oldest := f.Store().OldestHeight(); oldest != types.Height(i+1) {
@@ -112,7 +111,9 @@ func TestStartStatelessRefuses(t *testing.T) {
 		want   func(error) bool
 	}{
 		{"another block", encodedBlock(t, c.primary, 1), honest, nil, is(ErrUntrusted)},
-		{"another parent", block, honest, func(s *Start) { s.Parent = must(c.primary.Store().Header(0))(t) }, is(ErrEvidence)},
+		{
+			"another parent", block, honest, func(s *Start) { s.Parent = must(c.primary.Store().Header(0))(t) }, is(ErrEvidence),
+		},
 		{"no bundle", block, nil, nil, is(ErrEvidence)},
 		{"no proof", block, changedBundle(t, honest, func(b *blockproof.Bundle) { b.Proof = nil }), nil, is(ErrEvidence)},
 		{"other parameters, with which the producer is another", block, changedBundle(t, honest, func(b *blockproof.Bundle) {
@@ -121,9 +122,15 @@ func TestStartStatelessRefuses(t *testing.T) {
 		{"parameters that cannot be", block, changedBundle(t, honest, func(b *blockproof.Bundle) {
 			b.Accesses = withParameters(types.Parameters{}.Encode())
 		}), nil, is(ErrEvidence)},
-		{"no parameters", block, changedBundle(t, honest, func(b *blockproof.Bundle) { b.Accesses = withParameters(nil) }), nil, is(ErrEvidence)},
+		{
+			"no parameters", block, changedBundle(t, honest, func(b *blockproof.Bundle) { b.Accesses = withParameters(nil) }),
+			nil, is(ErrEvidence),
+		},
 		{"a block of another key than the producer's", byOther, c.prove(byOther.Signed(), list), nil, is(ErrOtherSigner)},
-		{"a block that is not what its transactions do", poor, c.prove(poor.Signed(), unchanged(list)), nil, func(err error) bool { return errors.As(err, &invalid) }},
+		{
+			"a block that is not what its transactions do", poor, c.prove(poor.Signed(), unchanged(list)), nil,
+			func(err error) bool { return errors.As(err, &invalid) },
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			trusted := test.block.Header.Hash()
@@ -144,18 +151,26 @@ func TestStartStatelessRefuses(t *testing.T) {
 	bundle, wrong := c.prove(empty.Signed(), list), errors.New("the test")
 	for _, test := range []struct {
 		name       string
-		parameters func(value []byte, proof tree.Proof) ([]byte, tree.Proof, error)
+		parameters func(value []byte, proof tree.MerkleProof) ([]byte, tree.MerkleProof, error)
 		want       func(error) bool
 	}{
-		{"other parameters", func(_ []byte, p tree.Proof) ([]byte, tree.Proof, error) { return other.Encode(), p, nil }, is(ErrEvidence)},
-		{"no proof of them", func(v []byte, _ tree.Proof) ([]byte, tree.Proof, error) { return v, tree.Proof{}, nil }, is(ErrEvidence)},
-		{"none", func([]byte, tree.Proof) ([]byte, tree.Proof, error) { return nil, tree.Proof{}, wrong }, is(wrong)},
+		{
+			"other parameters",
+			func(_ []byte, p tree.MerkleProof) ([]byte, tree.MerkleProof, error) { return other.Encode(), p, nil },
+			is(ErrEvidence),
+		},
+		{"no proof of them", func(v []byte, _ tree.MerkleProof) ([]byte, tree.MerkleProof, error) {
+			return v, tree.MerkleProof{}, nil
+		}, is(ErrEvidence)},
+		{"none", func([]byte, tree.MerkleProof) ([]byte, tree.MerkleProof, error) {
+			return nil, tree.MerkleProof{}, wrong
+		}, is(wrong)},
 	} {
 		t.Run("before an empty block: "+test.name, func(t *testing.T) {
 			s := c.startOf(empty, bundle)
-			honest := s.Parameters
-			s.Parameters = func() ([]byte, tree.Proof, error) {
-				value, proof, err := honest()
+			honest := s.Fetch.Value
+			s.Fetch.Value = func(key []byte) ([]byte, tree.MerkleProof, error) {
+				value, proof, err := honest(key)
 				if err != nil {
 					return nil, proof, err
 				}
@@ -168,7 +183,9 @@ func TestStartStatelessRefuses(t *testing.T) {
 	}
 	foreign := testGenesis(t)
 	foreign.ChainID++
-	err := StartStateless(c.store, foreign, nil, c.engine, testBits, empty.Header.Hash(), c.startOf(empty, bundle), nil)
+	s := c.startOf(empty, bundle)
+	s.Trusted = empty.Header.Hash()
+	err := StartStateless(c.store, foreign, nil, c.engine, testBits, s)
 	if !errors.Is(err, ErrUntrusted) {
 		t.Errorf("a block of another chain: %v", err)
 	}
@@ -179,7 +196,7 @@ func TestStartStatelessRefuses(t *testing.T) {
 
 // withoutState makes a start one from a node without state, which has some headers and bundles.
 func (c *provenChain) withoutState(s Start, bundles map[types.Height][]byte) Start {
-	s.Parameters = func() ([]byte, tree.Proof, error) { return nil, tree.Proof{}, chain.ErrNoState }
+	s.Fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return nil, tree.MerkleProof{}, chain.ErrNoState }
 	s.Headers = func(to types.Height) (headers []types.SignedHeader, err error) {
 		for h := to - min(to, 1); h <= to; h++ { // two at a time
 			headers = append(headers, must(c.primary.Store().Header(h))(c.t))
@@ -240,7 +257,8 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 		}
 		g := testGenesis(t)
 		begun := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
-		if got := begun.Tip(); got.Header.Header.Height != h || (got.Parameters == p) != (h > changed) || h == last && *got != *c.primary.Tip() {
+		if got := begun.Tip(); got.Header.Header.Height != h || (got.Parameters == p) != (h > changed) ||
+			h == last && *got != *c.primary.Tip() {
 			t.Errorf("begun at block %d: %+v", h, got)
 		}
 	}
@@ -267,7 +285,10 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 		want   error
 	}{
 		{"no headers", headers(func([]types.SignedHeader) []types.SignedHeader { return nil }), ErrEvidence},
-		{"headers of other heights", headers(func(list []types.SignedHeader) []types.SignedHeader { return list[:1] }), ErrEvidence},
+		{
+			"headers of other heights", headers(func(list []types.SignedHeader) []types.SignedHeader { return list[:1] }),
+			ErrEvidence,
+		},
 		{"a header of another root", headers(func(list []types.SignedHeader) []types.SignedHeader {
 			list[0].Header.StateRoot[0] ^= 1
 			return list
@@ -290,7 +311,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 		})), ErrEvidence},
 		{"a true list without the parameters", earlier(short), ErrEvidence},
 		{"false parameters of a node with state", func(s *Start) {
-			s.Parameters = func() ([]byte, tree.Proof, error) { return other.Encode(), tree.Proof{}, nil }
+			s.Fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return other.Encode(), tree.MerkleProof{}, nil }
 		}, ErrEvidence},
 	} {
 		s := final
@@ -299,7 +320,8 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 		if !errors.Is(err, test.want) || !store.Empty() {
 			t.Errorf("%s: error %v, the store is empty: %v", test.name, err, store.Empty())
 		}
-		if gone := test.want == lost; gone && !strings.Contains(err.Error(), "name an upstream with state, or trust a block that has transactions") {
+		if gone := test.want == lost; gone &&
+			!strings.Contains(err.Error(), "name an upstream with state, or trust a block that has transactions") {
 			t.Errorf("%s: nothing says what to do: %v", test.name, err)
 		}
 	}
@@ -312,4 +334,38 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 // is tells whether an error is another.
 func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) }
+}
+
+// A start goes down so many empty blocks and no further, however many an answer holds.
+func TestWalkIsBounded(t *testing.T) {
+	changed := errors.New("the block that changed the state is asked for")
+	for _, test := range []struct {
+		empty int // blocks up to the parent, the one among them that changed the state
+		want  error
+	}{{mostWalked, changed}, {mostWalked + 1, errFarWalk}} {
+		headers := make([]types.SignedHeader, test.empty+10)
+		lowest := len(headers) - test.empty
+		for h := range headers {
+			headers[h].Header.Height = types.Height(h)
+			if h < lowest {
+				headers[h].Header.StateRoot[0] = 1
+			}
+			if h > 0 {
+				headers[h].Header.Parent = headers[h-1].Header.Hash()
+			}
+		}
+		s := Start{
+			Parent:  headers[len(headers)-1],
+			Headers: func(to types.Height) ([]types.SignedHeader, error) { return headers[max(0, int(to)-999) : to+1], nil },
+			Earlier: func(h types.Height) ([]byte, error) {
+				if h != types.Height(lowest) {
+					t.Errorf("the bundle of block %d is asked for, the state was changed by %d", h, lowest)
+				}
+				return nil, changed
+			},
+		}
+		if _, err := s.written(testBits); !errors.Is(err, test.want) {
+			t.Errorf("%d empty blocks: error %v", test.empty, err)
+		}
+	}
 }

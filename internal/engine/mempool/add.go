@@ -30,17 +30,36 @@ func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.Tx
 
 // AddMany does as [Pool.Add] for each transaction in turn, with their signatures verified together.
 func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
+	b := p.examine(ctx, encoded, source)
+	_ = p.commit(b) // it is in the results
+	p.counts.add(b.candidates)
+	results := make([]Result, len(encoded))
+	for i, c := range b.candidates {
+		results[i] = Result{c.tx, c.err}
+		p.tellAccepted(c)
+	}
+	return results
+}
+
+// tellAccepted tells of a candidate that the pool has taken.
+func (p *Pool) tellAccepted(c *candidate) {
+	if c.err == nil && p.opts.OnAccepted != nil {
+		p.opts.OnAccepted(c.tx.ID())
+	}
+}
+
+// examine decodes candidates, and verifies the signatures of those that the pool would take now.
+func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *batch {
 	p.mu.Lock()
 	env := p.head.Env
 	p.mu.Unlock()
-	now := p.opts.Now()
-	candidates := make([]*candidate, len(encoded))
+	now := p.opts.Moment()
+	b := &batch{candidates: make([]*candidate, len(encoded))}
 	room := make([]candidate, len(encoded))
-	for i, b := range encoded {
-		candidates[i] = &room[i]
-		room[i].decode(env, b, now)
+	for i, e := range encoded {
+		b.candidates[i] = &room[i]
+		room[i].decode(env, e, now)
 	}
-	b := &batch{candidates: candidates}
 	p.screen(b)
 	p.admit(b)
 	if waiting := b.pending(); len(waiting) > 0 {
@@ -48,17 +67,7 @@ func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []R
 	}
 	// The pool may have changed while signatures were verified; what is refused now is not written.
 	p.screen(b)
-	p.commit(b)
-	p.counts.add(candidates)
-
-	results := make([]Result, len(candidates))
-	for i, c := range candidates {
-		results[i] = Result{c.tx, c.err}
-		if c.err == nil && p.opts.OnAccepted != nil {
-			p.opts.OnAccepted(c.tx.ID())
-		}
-	}
-	return results
+	return b
 }
 
 // admit refuses the candidates that this node sets aside.
@@ -109,11 +118,11 @@ func (p *Pool) screen(b *batch) {
 }
 
 // commit writes verified candidates to the journal and puts them into the pool. The journal comes first: if it fails,
-// nothing in the pool has made way.
-func (p *Pool) commit(b *batch) {
+// which is then every candidate's error, nothing in the pool has made way.
+func (p *Pool) commit(b *batch) error {
 	waiting := b.pending()
 	if len(waiting) == 0 {
-		return
+		return nil
 	}
 	p.journal.writing.RLock()
 	defer p.journal.writing.RUnlock()
@@ -129,13 +138,15 @@ func (p *Pool) commit(b *batch) {
 			records[i] = room[start:]
 		}
 		if err := p.appendToJournal(records...); err != nil {
+			err = closedAs(err)
 			for _, c := range waiting {
-				c.err = closedAs(err)
+				c.err = err
 			}
-			return
+			return err
 		}
 	}
 	p.insertAll(b)
+	return nil
 }
 
 // insertAll puts verified candidates into the pool.

@@ -215,7 +215,9 @@ func BenchmarkEvictionOrder(b *testing.B) {
 		binary.LittleEndian.PutUint64(a[:], i)
 		s := newSender(a, exec.Sender{})
 		tx := verified[i%2]
-		s.run = []*entry{{tx: tx, sender: s, sequence: i, floor: feeCaps{types.Amount(100 + i*i%977), types.Amount(i * 31 % 89)}}}
+		s.run = []*entry{{
+			tx: tx, sender: s, sequence: i, floor: feeCaps{types.Amount(100 + i*i%977), types.Amount(i * 31 % 89)},
+		}}
 		p.index.senders[a] = s
 		p.order.update(s)
 	}

@@ -40,16 +40,15 @@ func (p *Pool) Best(baseFee types.Amount) *Best {
 	return b
 }
 
-// Prefer puts a transaction, nil for none, before all others, if it is the first of its sender's that is executable and
-// pays the base fee. It is called before Next.
-func (b *Best) Prefer(tx *types.VerifiedTx) {
+// Prefer puts transactions, nil for none, in their order before all others, each if it is the first of its sender's
+// that is executable and pays the base fee. It is called before Next.
+func (b *Best) Prefer(txs ...*types.VerifiedTx) {
 	for i := range b.cursors {
-		if b.cursors[i].run[0].tx == tx {
-			b.cursors[i].tip = math.MaxInt64
-			heap.Fix(&b.cursors, i)
-			return
+		if place := slices.Index(txs, b.cursors[i].run[0].tx); place >= 0 {
+			b.cursors[i].tip = math.MaxInt64 - int64(place)
 		}
 	}
+	heap.Init(&b.cursors)
 }
 
 // Next returns the next transaction, nil when there is none. Its sender's following one comes when its turn is.

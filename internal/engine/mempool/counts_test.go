@@ -65,10 +65,12 @@ func TestCounts(t *testing.T) {
 			signatures = 1
 		}
 		if after.Accepted != before.Accepted+accepted || after.SignaturesGood != before.SignaturesGood+accepted ||
-			after.SignaturesBad != before.SignaturesBad+signatures-accepted || after.SignatureBatches != before.SignatureBatches+signatures {
+			after.SignaturesBad != before.SignaturesBad+signatures-accepted ||
+			after.SignatureBatches != before.SignatureBatches+signatures {
 			t.Errorf("step %d: %+v after %+v", i, after, before)
 		}
-		if after.Count != before.Count+int(accepted) || after.Gas != before.Gas+types.Gas(accepted)*testGas || after.Bytes-before.Bytes != int(accepted)*len(step.encoded) {
+		if after.Count != before.Count+int(accepted) || after.Gas != before.Gas+types.Gas(accepted)*testGas ||
+			after.Bytes-before.Bytes != int(accepted)*len(step.encoded) {
 			t.Errorf("step %d: %+v after %+v", i, after, before)
 		}
 	}
@@ -105,11 +107,23 @@ func TestCountsOfWhatIsNoTransactionsFault(t *testing.T) {
 // TestRefusalWords has a word for every error of the pool and of the protocol, wrapped as they come.
 func TestRefusalWords(t *testing.T) {
 	for err, want := range map[error]string{
-		ErrMalformed: "malformed", ErrBadSignature: "bad_signature", ErrKnown: "known", ErrReplacementUnderpriced: "replacement_underpriced",
-		&FullError{Reason: "r"}: "full", ErrJournal: "journal", ErrClosed: "closed", exec.ErrWrongChain: "wrong_chain",
-		exec.ErrNonceTooLow: "nonce_too_low", exec.ErrNonceTooHigh: "nonce_too_high", exec.ErrCannotPay: "cannot_pay",
-		exec.ErrFeeTooLow: "fee_too_low", exec.ErrGasOverBlock: "invalid", exec.ErrNotProducer: "invalid", exec.ErrSenderIsContract: "invalid",
-		context.DeadlineExceeded: "other", errors.New("a disk"): "other",
+		ErrMalformed:              "malformed",
+		ErrBadSignature:           "bad_signature",
+		ErrKnown:                  "known",
+		ErrReplacementUnderpriced: "replacement_underpriced",
+		&FullError{Reason: "r"}:   "full",
+		ErrJournal:                "journal",
+		ErrClosed:                 "closed",
+		exec.ErrWrongChain:        "wrong_chain",
+		exec.ErrNonceTooLow:       "nonce_too_low",
+		exec.ErrNonceTooHigh:      "nonce_too_high",
+		exec.ErrCannotPay:         "cannot_pay",
+		exec.ErrFeeTooLow:         "fee_too_low",
+		exec.ErrGasOverBlock:      "invalid",
+		exec.ErrNotProducer:       "invalid",
+		exec.ErrSenderIsContract:  "invalid",
+		context.DeadlineExceeded:  "other",
+		errors.New("a disk"):      "other",
 	} {
 		if got := refusalOf(fmt.Errorf("wrapped: %w", err)); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
@@ -121,18 +135,21 @@ func TestRefusalWords(t *testing.T) {
 func TestStatsFollowThePool(t *testing.T) {
 	c := newChain()
 	p := openPool(t, c, Options{})
-	if s := p.Stats(); s.Count != 0 || s.Oldest != 0 || s.BackPressure || s.Journal != nil || s.JournalBytes != 0 || len(s.Refused) != len(refusals)+2 {
+	if s := p.Stats(); s.Count != 0 || s.Oldest != 0 || s.BackPressure || s.Journal != nil || s.JournalBytes != 0 ||
+		len(s.Refused) != len(refusals)+2 {
 		t.Errorf("of an empty pool: %+v", s)
 	}
 	first, held := transfer(1, 0, 100, 5), transfer(2, 5, 100, 5)
 	add(t, p, first)
 	c.pass(time.Minute)
 	add(t, p, held)
-	if s := p.Stats(); s.Count != 2 || s.Held != 1 || s.Gas != 2*testGas || s.Bytes != len(first)+len(held) || s.Oldest < time.Minute {
+	if s := p.Stats(); s.Count != 2 || s.Held != 1 || s.Gas != 2*testGas || s.Bytes != len(first)+len(held) ||
+		s.Oldest < time.Minute {
 		t.Errorf("%+v", s)
 	}
 	reset(t, p, c, map[int]state.Account{1: {Balance: rich, Nonce: 1}})
-	if s := p.Stats(); s.Count != 1 || s.Held != 1 || s.Gas != testGas || s.Bytes != len(held) || s.Oldest >= time.Minute || s.Accepted != 2 {
+	if s := p.Stats(); s.Count != 1 || s.Held != 1 || s.Gas != testGas || s.Bytes != len(held) ||
+		s.Oldest >= time.Minute || s.Accepted != 2 {
 		t.Errorf("after the block: %+v", s)
 	}
 }

@@ -112,8 +112,12 @@ func TestAdmit(t *testing.T) {
 func TestDecodeRecord(t *testing.T) {
 	id := types.TxID{1, 2, 3}
 	for name, payload := range map[string][]byte{
-		"empty": nil, "a kind alone": {recordTaken}, "a short time": make([]byte, recordPrefix-1), "an unknown kind": append([]byte{2}, id[:]...),
-		"a short ID": encodeDropped(id)[:32], "a long ID": append(encodeDropped(id), 0),
+		"empty":           nil,
+		"a kind alone":    {recordTaken},
+		"a short time":    make([]byte, recordPrefix-1),
+		"an unknown kind": append([]byte{2}, id[:]...),
+		"a short ID":      encodeDropped(id)[:32],
+		"a long ID":       append(encodeDropped(id), 0),
 	} {
 		if r, ok := decodeRecord(payload); ok {
 			t.Errorf("%s: got %+v", name, r)

@@ -277,7 +277,8 @@ func checkInvariants(t testReporter, p *Pool) {
 			}
 		}
 	}
-	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() || executable != len(p.index.executable) ||
+	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() ||
+		executable != len(p.index.executable) ||
 		p.order[byPriority].Len() != len(p.index.senders) || p.order[byMaxFee].Len() != len(p.index.senders) {
 		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.filling.usage)
 	}

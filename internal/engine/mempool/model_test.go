@@ -366,7 +366,9 @@ func drawTransaction(t *rapid.T, m *model, order int) ([]byte, modelTx) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return encoded, modelTx{SignedTransaction: signed, id: signed.ID(), size: len(encoded), added: m.chain.now(), order: order}
+	return encoded, modelTx{
+		SignedTransaction: signed, id: signed.ID(), size: len(encoded), added: m.chain.now(), order: order,
+	}
 }
 
 // drawBlock includes some transactions, pays and charges some accounts, and may change fees and parameters.

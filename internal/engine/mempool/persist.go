@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -32,6 +33,7 @@ type journaling struct {
 	// writing while a rewrite of the file takes its mark: what lies before the mark is then in the pool, or was.
 	writing   sync.RWMutex
 	rewriting sync.Mutex    // held while the file is rewritten
+	probing   sync.Mutex    // held while it is tried whether there is room
 	wanted    chan struct{} // asks for a rewrite
 }
 
@@ -77,9 +79,11 @@ func (r *replay) read(payload []byte) {
 		r.pool.remove(*record.dropped)
 		return
 	}
-	added, encoded, now := record.added, record.encoded, r.pool.opts.Now()
-	if added.After(now) {
-		added = now // in the future it would never expire
+	added, encoded, now := record.added, record.encoded, r.pool.opts.Moment()
+	// In the future it would never expire. By the time of a log there is no such time: a member that catches up has
+	// the pool first, and the time when it has the blocks.
+	if added.After(now) && !r.pool.opts.decided {
+		added = now
 	}
 	c := &candidate{restored: true}
 	c.decode(r.pool.head.Env, encoded, added)
@@ -109,17 +113,25 @@ func (r *replay) flush() {
 
 var errExpired = errors.New("transaction has waited too long")
 
-// sortArrivals brings restored transactions back into the order of their arrival; the journal has them by sender.
-func (p *Pool) sortArrivals() {
+// unmix brings arrivals into the order of their times. They get no new sequence, which a builder may be reading.
+func (p *Pool) unmix() []*entry {
 	entries := make([]*entry, 0, len(p.index.byID))
 	for e := p.index.arrivals.Front(); e != nil; e = e.Next() {
 		entries = append(entries, e.Value.(*entry))
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.added.UnixNano(), b.added.UnixNano()) })
 	p.index.arrivals = list.New()
+	for _, e := range entries {
+		e.arrival = p.index.arrivals.PushBack(e)
+	}
+	return entries
+}
+
+// sortArrivals brings restored transactions back into the order of their arrival; the journal has them by sender.
+func (p *Pool) sortArrivals() {
+	entries := p.unmix()
 	for i, e := range entries {
 		e.sequence = uint64(i + 1)
-		e.arrival = p.index.arrivals.PushBack(e)
 	}
 	p.index.sequence = uint64(len(entries))
 	for _, s := range p.index.senders {
@@ -151,6 +163,42 @@ func (p *Pool) requestRewrite() {
 	case p.journal.wanted <- struct{}{}:
 	default:
 	}
+}
+
+// probeBytes is what a journal that failed must have room for before it is written again.
+const probeBytes = 64 << 10
+
+// Failing is why transactions are refused since the last one could not be written to the journal, nil where they are
+// taken. While that is so it tries whether there is room again: who is told so sends no transaction that would show it.
+// It writes to the disk then, so it is asked now and then only.
+func (p *Pool) Failing() error {
+	if p.journal.file == nil || !p.journal.fails.Load() {
+		return nil
+	}
+	p.journal.probing.Lock()
+	defer p.journal.probing.Unlock()
+	err := p.journal.file.Err()
+	if err == nil {
+		err = probe(p.opts.FS, p.opts.Journal+".probe")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrJournal, err)
+	}
+	p.tellOfJournal(nil)
+	return nil
+}
+
+// probe writes a file and removes it.
+func probe(files journal.FS, name string) error {
+	file, err := files.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(make([]byte, probeBytes))
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close(), files.Remove(name))
 }
 
 // tellOfJournal logs when appending to the journal begins to fail, and when it does not any more.

@@ -290,11 +290,25 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	checkInvariants(t, p)
+	for range 2 {
+		if err := p.Failing(); !errors.Is(err, ErrJournal) || !errors.Is(err, errFault) {
+			t.Errorf("while the disk is full it says %v", err)
+		}
+	}
 	fs.set("")
+	if err := p.Failing(); err != nil {
+		t.Errorf("once there is room it says %v", err)
+	}
+	if left, err := filepath.Glob(opts.Journal + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
 	add(t, p, transfer(1, 0, 200, 50))
 	add(t, p, transfer(1, 1, 200, 50))
-	if refused, taken := strings.Count(log.String(), "transactions are refused"), strings.Count(log.String(), "are taken again"); refused != 1 || taken != 1 {
-		t.Errorf("told %d times that transactions are refused, %d times that they are taken:\n%s", refused, taken, log.String())
+	if refused, taken := strings.Count(log.String(), "transactions are refused"),
+		strings.Count(log.String(), "are taken again"); refused != 1 || taken != 1 {
+		t.Errorf(
+			"told %d times that transactions are refused, %d times that they are taken:\n%s", refused, taken, log.String(),
+		)
 	}
 	want = contents(p)
 	if got := contents(openCopy(t, c, opts.Journal, opts)); !maps.Equal(got, want) {

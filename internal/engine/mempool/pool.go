@@ -32,8 +32,13 @@ type Options struct {
 	OnAccepted func(types.TxID)
 
 	Now func() time.Time // time.Now
-	FS  journal.FS       // journal.OS{}
-	Log *slog.Logger     // discards
+	// Moment is what transactions arrive and expire by. It is Now unless it is set: members of a cluster go by the time
+	// of their log, so that all judge alike.
+	Moment func() time.Time
+	FS     journal.FS   // journal.OS{}
+	Log    *slog.Logger // discards
+
+	decided bool // whether Moment was set
 }
 
 func (o Options) withDefaults() Options {
@@ -44,6 +49,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.NonceWindow, 1024)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	o.decided = o.Moment != nil
+	if !o.decided {
+		o.Moment = o.Now
 	}
 	if o.FS == nil {
 		o.FS = journal.OS{}
@@ -82,6 +91,7 @@ type Pool struct {
 	order   evictionOrder
 	filling filling
 	judging judging
+	mixed   bool // some arrivals are after later ones; only where they are decided
 }
 
 // loops are the pool's goroutines.
@@ -231,7 +241,7 @@ type Stats struct {
 
 // Stats returns the pool's present numbers.
 func (p *Pool) Stats() Stats {
-	now := p.opts.Now()
+	now := p.opts.Moment()
 	p.mu.Lock()
 	s := Stats{
 		Count:        p.filling.usage.count,

@@ -101,7 +101,11 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 
 // expire removes the transactions that have waited too long.
 func (p *Pool) expire() {
-	limit := p.opts.Now().Add(-p.opts.Expiry)
+	if p.mixed {
+		p.mixed = false
+		p.unmix()
+	}
+	limit := p.opts.Moment().Add(-p.opts.Expiry)
 	var expired []*entry
 	for oldest := p.index.arrivals.Front(); oldest != nil; oldest = p.index.arrivals.Front() {
 		e := oldest.Value.(*entry)

@@ -47,7 +47,9 @@ func TestResetOfSeveralBlocks(t *testing.T) {
 		return types.Access{Key: state.AccountKey(account(i)), New: state.Account{Balance: rich, Nonce: nonce}.Encode()}
 	}
 	c.height += 3
-	if err := p.Reset(c.head(), []types.Access{nonce(1, 1)}, []types.Access{nonce(2, 1)}, []types.Access{nonce(1, 3)}); err != nil {
+	if err := p.Reset(
+		c.head(), []types.Access{nonce(1, 1)}, []types.Access{nonce(2, 1)}, []types.Access{nonce(1, 3)},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if got := best(p, testBaseFee); !slices.Equal(got, append(one[3:], two[1])) {
@@ -340,16 +342,17 @@ func TestBestPrefers(t *testing.T) {
 		t.Fatalf("the usual order is %v", usual)
 	}
 	for name, test := range map[string]struct {
-		preferred *types.VerifiedTx
+		preferred []*types.VerifiedTx
 		want      []types.TxID
 	}{
-		"another sender's":     {tx(b[0]), []types.TxID{b[0], a[0], a[1], b[1]}},
-		"what is first anyway": {tx(a[0]), usual},
-		"what is not first":    {tx(b[1]), usual},
-		"nothing":              {nil, usual},
+		"another sender's":     {[]*types.VerifiedTx{tx(b[0])}, []types.TxID{b[0], a[0], a[1], b[1]}},
+		"what is first anyway": {[]*types.VerifiedTx{tx(a[0])}, usual},
+		"what is not first":    {[]*types.VerifiedTx{tx(b[1])}, usual},
+		"several":              {[]*types.VerifiedTx{nil, tx(b[0]), tx(a[0])}, []types.TxID{b[0], a[0], a[1], b[1]}},
+		"nothing":              {[]*types.VerifiedTx{nil}, usual},
 	} {
 		iterator := p.Best(testBaseFee)
-		iterator.Prefer(test.preferred)
+		iterator.Prefer(test.preferred...)
 		for i, want := range test.want {
 			if got := iterator.Next(); got.ID() != want {
 				t.Errorf("%s: transaction %d is %v", name, i, got.ID())

@@ -36,7 +36,10 @@ func TestRules(t *testing.T) {
 		{"signed by another", rich, 0, sign(2, draft(1, 0, 100, 5)), ErrBadSignature},
 		{"wrong chain", rich, 0, change(func(tx *types.Transaction) { tx.ChainID++ }), exec.ErrWrongChain},
 		{"bad version", rich, 0, change(func(tx *types.Transaction) { tx.Version++ }), exec.ErrBadVersion},
-		{"gas over the block's", rich, 0, change(func(tx *types.Transaction) { tx.GasLimit = 1_000_000_001 }), exec.ErrGasOverBlock},
+		{
+			"gas over the block's", rich, 0, change(func(tx *types.Transaction) { tx.GasLimit = 1_000_000_001 }),
+			exec.ErrGasOverBlock,
+		},
 		{"priority over max", rich, 0, transfer(1, 0, 100, 101), exec.ErrPriorityOverMax},
 		{"max fee at the minimum", rich, 0, transfer(1, 0, 10, 0), nil},
 		{"max fee under the minimum", rich, 0, transfer(1, 0, 9, 0), exec.ErrFeeTooLow},

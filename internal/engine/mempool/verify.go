@@ -138,16 +138,20 @@ type lane struct {
 	maxItems    int
 	maxBytes    int
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards waiting
 	filled *sync.Cond
-	queue  []item
-	bytes  int
-	busy   int // workers that verify
-	last   int // items that were taken last
-	closed bool
+	waiting
 	ended  sync.WaitGroup
+	linger *time.Timer
+}
 
-	linger    *time.Timer
+// waiting is what a lane has at present.
+type waiting struct {
+	queue     []item
+	bytes     int
+	busy      int // workers that verify
+	last      int // items that were taken last
+	closed    bool
 	lingering lingerState
 }
 

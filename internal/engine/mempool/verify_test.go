@@ -357,7 +357,9 @@ func TestHeadMovesDuringVerification(t *testing.T) {
 	p := openRecorded(t, c, r)
 	done := make(chan []Result)
 	go func() {
-		done <- p.AddMany(t.Context(), [][]byte{transfer(1, 0, 100, 5), transfer(1, 1, 30, 5), transfer(1, 2, 100, 5)}, "test")
+		done <- p.AddMany(t.Context(), [][]byte{
+			transfer(1, 0, 100, 5), transfer(1, 1, 30, 5), transfer(1, 2, 100, 5),
+		}, "test")
 	}()
 	<-r.entered
 	c.env.Parameters.MinBaseFee = 31

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Run calls f(0) … f(n − 1) on all cores and returns when all have returned; the deterministic core takes it and starts no
-// goroutine of its own.
+// Run calls f(0) … f(n − 1) on all cores and returns when all have returned; the deterministic core takes it and starts
+// no goroutine of its own.
 func Run(n int, f func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -90,7 +91,8 @@ func (n *node) build(t *testing.T, transfers int) {
 		n.nonce++
 	}
 	txs := batch(types.VerifySignatures(types.NewTxs(signed...)))
-	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp + 1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
+	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp +
+		1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
 		return n.producer.Sign(h[:], [32]byte{})
 	})
 	must(t, err)
@@ -203,6 +205,29 @@ func TestLeases(t *testing.T) {
 	}
 }
 
+// TestStatusWhileProofsCome: a block that waits for its proof, and then has it, is at no moment said to be without, or
+// subscribers would be told of the next one.
+func TestStatusWhileProofsCome(t *testing.T) {
+	n := newNode(t)
+	const blocks = 16
+	for range blocks {
+		n.build(t, 1)
+	}
+	q, p := NewQueue(n.Store(), testBits), newTestProver(t)
+	for height := types.Height(1); height <= blocks; height++ {
+		proof, err := p.Prove(taskOf(t, q, height))
+		must(t, err)
+		kept := make(chan error, 1)
+		go func() { kept <- q.Accept(height, proof) }()
+		for state := Queued; state != Proven; {
+			if state, _, err = q.Status(height); err != nil || state == NotStored {
+				t.Fatalf("block %d: %s, %v", height, state, err)
+			}
+		}
+		must(t, <-kept)
+	}
+}
+
 func TestTaskEncoding(t *testing.T) {
 	n := newNode(t)
 	n.build(t, 3)
@@ -225,6 +250,32 @@ func TestTaskEncoding(t *testing.T) {
 	task.Witness.Digests[0][0] ^= 1
 	if _, err := newTestProver(t).Prove(task); err == nil {
 		t.Error("a false witness is proven")
+	}
+}
+
+// TestHurry: while others wait, a proof is made at the level that takes the least time; it has as many bits, and is
+// larger.
+func TestHurry(t *testing.T) {
+	n := newNode(t)
+	for range 2 + inTime {
+		n.build(t, 20)
+	}
+	q := NewQueue(n.Store(), stark.MaxBits)
+	p, err := NewProver(stark.MaxBits, inOrder)
+	must(t, err)
+	var sizes [3]int
+	for height := types.Height(1); height <= 2; height++ {
+		task := taskOf(t, q, height)
+		if want := height == 1; task.Hurry != want {
+			t.Errorf("block %d is in a hurry: %t, want %t", height, task.Hurry, want)
+		}
+		proof, err := p.Prove(task)
+		must(t, err)
+		must(t, q.Accept(height, proof))
+		sizes[height] = len(proof)
+	}
+	if sizes[1] <= sizes[2] {
+		t.Errorf("in a hurry %d bytes, in time %d", sizes[1], sizes[2])
 	}
 }
 

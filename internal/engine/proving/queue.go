@@ -36,14 +36,22 @@ type Queue struct {
 	store *chain.Store
 	bits  int // that a proof has at least
 	now   func() time.Time
+	may   Permit
 
 	mu      sync.Mutex // guards what follows
 	leases  map[types.Height]time.Time
 	refused map[types.Height]bool // given up: whoever took it said that it cannot be proven
 	changed chan struct{}         // closed and replaced when a proof is there
 	proven  uint64
+	made    uint64       // of those, the ones that were made for this queue
 	awaited types.Height // the first block whose proof is to come from another node; noHeight for none
 }
+
+// inTime is how many blocks after it may be made before a block that nobody has proven is in a hurry.
+const inTime = 1
+
+// maxDenied is how many blocks that other nodes prove a queue passes over before it waits for the next block.
+const maxDenied = 8
 
 const noHeight = types.Height(math.MaxUint64)
 
@@ -52,15 +60,23 @@ func NewQueue(store *chain.Store, bits int) *Queue {
 	return &Queue{
 		store: store, bits: bits, now: time.Now, leases: make(map[types.Height]time.Time),
 		refused: make(map[types.Height]bool), changed: make(chan struct{}), awaited: noHeight,
+		may: func(context.Context, types.Height) (bool, error) { return true, nil },
 	}
 }
 
-// Next takes the oldest block that nobody has taken, and waits for one until ctx ends, with its error. The task is encoded:
-// [DecodeTask] reads it.
+// Permit says whether this node may prove a block, where several nodes share the work. Its error says that it cannot
+// be known now.
+type Permit func(ctx context.Context, h types.Height) (bool, error)
+
+// Share has the queue ask before it hands a block out. It is called before the queue is used.
+func (q *Queue) Share(may Permit) { q.may = may }
+
+// Next takes the oldest block that nobody has taken, and waits for one until ctx ends, with its error. The task is
+// encoded: [DecodeTask] reads it.
 func (q *Queue) Next(ctx context.Context) (height types.Height, task []byte, err error) {
 	for {
 		seen := q.store.HeadHash()
-		height, err := q.lease()
+		height, err := q.lease(ctx)
 		if err == nil {
 			task, err := q.task(height)
 			if isGone(err) {
@@ -77,11 +93,31 @@ func (q *Queue) Next(ctx context.Context) (height types.Height, task []byte, err
 	}
 }
 
-// lease finds the oldest block that is free and takes it, else chain.ErrNotFound.
-func (q *Queue) lease() (types.Height, error) {
+// lease takes the oldest block that is free and that this node may prove, else chain.ErrNotFound.
+func (q *Queue) lease(ctx context.Context) (types.Height, error) {
+	for from, denied := types.Height(0), 0; denied < maxDenied; denied++ {
+		height, err := q.take(from)
+		if err != nil {
+			return 0, err
+		}
+		may, err := q.may(ctx, height)
+		if may && err == nil {
+			return height, nil
+		}
+		q.Release(height)
+		if err != nil {
+			return 0, fmt.Errorf("%w: who proves block %d: %w", chain.ErrNotFound, height, err)
+		}
+		from = height + 1
+	}
+	return 0, fmt.Errorf("%w: other nodes prove these blocks", chain.ErrNotFound)
+}
+
+// take finds the oldest block from a height on that is free and takes it, else chain.ErrNotFound.
+func (q *Queue) take(from types.Height) (types.Height, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for from := types.Height(0); ; {
+	for {
 		height, err := q.store.Unproven(from)
 		if err != nil {
 			return 0, err
@@ -109,7 +145,7 @@ func (q *Queue) task(height types.Height) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeTask(b, witness), nil
+	return encodeTask(b, witness, q.store.Head().Header.Height > height+inTime), nil
 }
 
 // bundle is a block's bundle without the proof.
@@ -141,7 +177,7 @@ func (q *Queue) Bundle(height types.Height) (blockproof.Bundle, error) {
 func (q *Queue) Accept(height types.Height, proof []byte) error {
 	first, err := q.store.Unproven(height)
 	if err == nil && first == height {
-		err = q.keep(height, proof)
+		err = q.keepMade(height, proof)
 	} else if err == nil {
 		err = chain.ErrNotFound
 	}
@@ -149,6 +185,17 @@ func (q *Queue) Accept(height types.Height, proof []byte) error {
 		return fmt.Errorf("block %d: %w", height, ErrUnwanted)
 	}
 	return err
+}
+
+// keepMade is keep for a proof that was made for this queue.
+func (q *Queue) keepMade(height types.Height, proof []byte) error {
+	if err := q.keep(height, proof); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.made++
+	return nil
 }
 
 // keep verifies a proof and keeps it.
@@ -173,8 +220,8 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Make proves a block that is kept, from its witness, and keeps the proof. Errors are the prover's, the verifier's, or the
-// store's.
+// Make proves a block that is kept, from its witness, and keeps the proof. Errors are the prover's, the verifier's, or
+// the store's.
 func (q *Queue) Make(height types.Height, w tree.Witness, p *Prover) error {
 	b, err := q.bundle(height)
 	if err != nil {
@@ -184,7 +231,7 @@ func (q *Queue) Make(height types.Height, w tree.Witness, p *Prover) error {
 	if err != nil {
 		return fmt.Errorf("block %d cannot be proven: %w", height, err)
 	}
-	return q.keep(height, proof)
+	return q.keepMade(height, proof)
 }
 
 // Verify checks by the public verifier that a proof of a block has at least so many bits, and returns how many it has.
@@ -229,6 +276,9 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 		if from := q.awaitedFrom(); height >= from {
 			return Queued, uint64(height - from), nil
 		}
+		if _, err := q.store.Proof(height); err == nil { // it has come since the first look
+			return Proven, 0, nil
+		}
 		return NotStored, 0, nil
 	case err != nil:
 		return "", 0, err
@@ -243,6 +293,9 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 		return Proving, 0, nil
 	}
 	waiting, err := q.store.Witnesses()
+	if errors.Is(err, chain.ErrNotFound) || err == nil && waiting.Oldest > height {
+		return q.Status(height) // it waits no more
+	}
 	if err != nil {
 		return "", 0, err
 	}
@@ -261,4 +314,11 @@ func (q *Queue) Proven() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.proven
+}
+
+// Made is how many of those were made for this queue, not by another node.
+func (q *Queue) Made() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.made
 }

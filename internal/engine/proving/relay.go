@@ -10,10 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A node that follows another may keep the proofs that were made elsewhere: it verifies each on its own headers and lists.
+// A node that follows another may keep the proofs that were made elsewhere: it verifies each on its own headers and
+// lists.
 
-// NextToRelay is the first block whose proof may be asked for, now or once the block is here: after those whose proofs are here,
-// kept, and at least from. Errors are the store's.
+// NextToRelay is the first block whose proof may be asked for, now or once the block is here: after those whose proofs
+// are here, kept, and at least from. Errors are the store's.
 func (q *Queue) NextToRelay(from types.Height) (types.Height, error) {
 	from = max(from, 1, q.store.OldestProvable())
 	if head, keep := q.store.Head().Header.Height, q.store.ProofRetention(); keep > 0 && head > keep {
@@ -53,28 +54,26 @@ func (q *Queue) WaitBlock(ctx context.Context, h types.Height) error {
 	return q.store.WaitHeight(ctx, h)
 }
 
-// Keep verifies the proof of a block that is here, and keeps it. Of the bundle only the proof counts: headers and list are
-// this node's own. Errors are blockproof.ErrProof for one that does not hold, or is no bundle, and the store's.
+// Keep verifies the proof of a block that is here, and keeps it. Of the bundle only the proof counts: headers and list
+// are this node's own. Errors are blockproof.ErrProof for one that does not hold, or is no bundle, and the store's.
 func (q *Queue) Keep(h types.Height, bundle []byte) error {
-	b, err := blockproof.DecodeBundle(bundle)
+	proof, err := blockproof.ProofIn(bundle)
 	if err != nil {
 		return fmt.Errorf("%w: block %d: %w", blockproof.ErrProof, h, err)
 	}
-	return q.keep(h, b.Proof)
+	return q.keep(h, proof)
 }
 
-// Lag is how many blocks there are from the oldest that waits for its proof to the head, 0 where none waits.
+// Lag is how many blocks there are after the newest that has its proof here, or where none has, that could have.
 func (q *Queue) Lag() (uint64, error) {
-	oldest := q.awaitedFrom()
-	waiting, err := q.store.Witnesses()
+	newest := max(q.store.OldestProvable(), 1) - 1
+	stored, err := q.store.Proofs()
 	switch {
 	case err == nil:
-		oldest = min(oldest, waiting.Oldest)
+		newest = stored.Newest
 	case !errors.Is(err, chain.ErrNotFound):
 		return 0, err
 	}
-	if head := q.store.Head().Header.Height; oldest <= head {
-		return uint64(head-oldest) + 1, nil
-	}
-	return 0, nil
+	head := q.store.Head().Header.Height
+	return uint64(head - min(newest, head)), nil
 }

@@ -19,7 +19,9 @@ func (n *node) prove(t *testing.T, from, to types.Height) map[types.Height][]byt
 		task := taskOf(t, maker, h)
 		proof, err := prover.Prove(task)
 		must(t, err)
-		bundles[h] = blockproof.Bundle{Parent: task.Parent, Header: task.Header, Accesses: task.Accesses, Proof: proof}.Encode()
+		bundles[h] = blockproof.Bundle{
+			Parent: task.Parent, Header: task.Header, Accesses: task.Accesses, Proof: proof,
+		}.Encode()
 	}
 	return bundles
 }
@@ -59,8 +61,8 @@ func restored(t *testing.T, other *node) *node {
 	return n
 }
 
-// TestKeepsProofsAfterASnapshot has a node that begins with a snapshot's block, whose parent it lacks, take the proofs of the
-// blocks after it.
+// TestKeepsProofsAfterASnapshot has a node that begins with a snapshot's block, whose parent it lacks, take the proofs
+// of the blocks after it.
 func TestKeepsProofsAfterASnapshot(t *testing.T) {
 	n := newNode(t)
 	for range 2 {

@@ -5,6 +5,7 @@ package proving
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/proof/prover"
@@ -19,20 +20,25 @@ type Task struct {
 	Parent, Header types.SignedHeader
 	Accesses       []types.Access
 	Witness        tree.Witness
+	// Hurry asks for the proof that is made soonest, not the smallest: other blocks wait.
+	Hurry bool
 }
 
 // MaxTaskBytes bounds an encoded task: at most so much is read of one.
 const MaxTaskBytes = 1 << 30
 
-// Encode is bincode { bundle: Vec<u8>, witness: Vec<u8> } of the block's bundle without a proof, and the witness.
+// Encode is bincode { hurry: bool, bundle: Vec<u8>, witness: Vec<u8> } of the block's bundle without a proof, and the
+// witness.
 func (t *Task) Encode() []byte {
-	return encodeTask(blockproof.Bundle{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses}, t.Witness.Encode())
+	bundle := blockproof.Bundle{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses}
+	return encodeTask(bundle, t.Witness.Encode(), t.Hurry)
 }
 
 // encodeTask is [Task.Encode] of a witness that is encoded already.
-func encodeTask(b blockproof.Bundle, witness []byte) []byte {
+func encodeTask(b blockproof.Bundle, witness []byte, hurry bool) []byte {
 	bundle := b.Encode()
-	e := codec.NewEncoder(16 + len(bundle) + len(witness))
+	e := codec.NewEncoder(17 + len(bundle) + len(witness))
+	e.Option(hurry) // a bool's byte is that of an option without a value
 	e.Bytes(bundle)
 	e.Bytes(witness)
 	return e.Data()
@@ -41,7 +47,7 @@ func encodeTask(b blockproof.Bundle, witness []byte) []byte {
 // DecodeTask decodes what Encode gives. It keeps nothing of b: most of that is the witness, which is decoded by then.
 func DecodeTask(b []byte) (*Task, error) {
 	d := codec.NewDecoder(b)
-	encodedBundle, encodedWitness := d.Bytes(MaxTaskBytes), d.Bytes(MaxTaskBytes)
+	hurry, encodedBundle, encodedWitness := d.Option(), d.Bytes(MaxTaskBytes), d.Bytes(MaxTaskBytes)
 	if err := d.Finish(); err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
@@ -53,29 +59,29 @@ func DecodeTask(b []byte) (*Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
-	return &Task{Parent: bundle.Parent, Header: bundle.Header, Accesses: bundle.Accesses, Witness: witness}, nil
+	return &Task{
+		Parent: bundle.Parent, Header: bundle.Header, Accesses: bundle.Accesses, Witness: witness, Hurry: hurry,
+	}, nil
 }
 
 // Prover makes proofs one after the other, and keeps its memory from one to the next.
 type Prover struct {
 	prover   *prover.Prover
-	room     blockproof.Room
-	level    int
+	scratch  blockproof.Scratch
+	bits     int
 	parallel blockproof.Parallel
 }
 
 // NewProver returns a prover of proofs with so many proven bits, one of those in stark.Levels.
-func NewProver(bits int, parallel blockproof.Parallel) (*Prover, error) {
-	for level := range stark.Levels {
-		if stark.Levels[level].Bits == bits {
-			return &Prover{prover: prover.New(blockproof.Circuit()), level: level, parallel: parallel}, nil
-		}
+func NewProver(proven int, parallel blockproof.Parallel) (*Prover, error) {
+	if stark.LevelOf(proven, stark.MaxLogRows) < 0 {
+		return nil, fmt.Errorf("there are no proofs of %d bits", proven)
 	}
-	return nil, fmt.Errorf("there are no proofs of %d bits", bits)
+	return &Prover{prover: prover.New(blockproof.Circuit()), bits: proven, parallel: parallel}, nil
 }
 
 // Bits are the proven bits of its proofs.
-func (p *Prover) Bits() int { return stark.Levels[p.level].Bits }
+func (p *Prover) Bits() int { return p.bits }
 
 // Prove makes the proof of a task. Its errors are of the task: the witness leads to other roots, or the headers do not
 // belong together.
@@ -84,12 +90,35 @@ func (p *Prover) Prove(t *Task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.prove(statement, t.Accesses, t.Witness, t.Hurry)
+}
+
+// ProveRange makes the proof of a range, whose own it sets, from the witness of its list in the state before it. Errors
+// are as those of [Prover.Prove].
+func (p *Prover) ProveRange(r *blockproof.Range, w tree.Witness) error {
+	statement, err := blockproof.NewRangeStatement(r.Headers, r.Accesses)
+	if err != nil {
+		return err
+	}
+	r.Proof, err = p.prove(statement, r.Accesses, w, false)
+	return err
+}
+
+func (p *Prover) prove(
+	statement blockproof.Statement, accesses []types.Access, w tree.Witness, hurry bool,
+) ([]byte, error) {
 	var segments []blockproof.Proven
-	for segment, err := range blockproof.Trace(statement, t.Accesses, t.Witness, p.parallel) {
+	for segment, err := range blockproof.Trace(statement, accesses, w, p.parallel) {
 		if err != nil {
 			return nil, err
 		}
-		argument, err := p.prover.Prove(&segment.Instance, p.level, segment.Columns(&p.room, p.parallel), p.parallel)
+		columns := segment.Columns(&p.scratch, p.parallel)
+		logRows := bits.TrailingZeros(uint(len(columns[0])))
+		if hurry {
+			logRows = stark.MaxLogRows // the level of large tables takes the least time a row
+		}
+		level := stark.LevelOf(p.bits, logRows)
+		argument, err := p.prover.Prove(&segment.Instance, level, columns, p.parallel)
 		if err != nil {
 			return nil, fmt.Errorf("segment %d: %w", len(segments), err)
 		}

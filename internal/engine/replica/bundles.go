@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// mostAhead is how many bundles are asked for before their turn at most, and aheadBytes how large each of them may be. A
-	// larger one is asked for again when it is its turn: what waits here is at most the product, 64 MiB.
+	// mostAhead is how many bundles are asked for before their turn at most, and aheadBytes how large each of them may be.
+	// A larger one is asked for again when it is its turn: what waits here is at most the product, 64 MiB.
 	mostAhead  = 8
 	aheadBytes = 8 << 20
 )
@@ -17,11 +17,12 @@ const (
 type bundles struct {
 	source Source
 	ahead  map[types.Height]chan []byte // asked for; each gets one answer, nil for none
-	window int                          // how many are asked for ahead: it doubles with each that is there, and one fails to 1
+	// how many are asked for ahead: it doubles with each that is there, and one fails to 1
+	window int
 }
 
-// get returns the bundle of a block. Errors are [ErrNotProven] and faults of the source.
-func (b *bundles) get(ctx context.Context, from Source, h types.Height) ([]byte, error) {
+// get returns the bundle of a block, of at most so many bytes. Errors are [ErrNotProven] and faults of the source.
+func (b *bundles) get(ctx context.Context, from Source, h types.Height, most int64) ([]byte, error) {
 	if b.source != from || b.ahead == nil {
 		*b = bundles{source: from, ahead: make(map[types.Height]chan []byte), window: 1}
 	}
@@ -38,7 +39,7 @@ func (b *bundles) get(ctx context.Context, from Source, h types.Height) ([]byte,
 		}
 		b.window = 1
 	}
-	bundle, err := requestBundle(ctx, from, h, maxBundleBytes)
+	bundle, err := requestBundle(ctx, from, h, most)
 	if len(bundle) > aheadBytes {
 		b.window = 0 // those of the blocks after it are about as large
 	} else if err == nil {

@@ -57,7 +57,7 @@ func (s *bundleServer) serve(ctx context.Context, h types.Height, limit int64) (
 func take(t *testing.T, ctx context.Context, b *bundles, from Source, first, last types.Height) {
 	t.Helper()
 	for h := first; h <= last; h++ {
-		bundle, err := b.get(ctx, from, h)
+		bundle, err := b.get(ctx, from, h, maxBundleBytes)
 		if err != nil || !bytes.Equal(bundle[:8], binary.BigEndian.AppendUint64(nil, uint64(h))) {
 			t.Fatalf("block %d: %x, %v", h, bundle[:min(8, len(bundle))], err)
 		}
@@ -111,11 +111,11 @@ func TestBundlesThatAreToCome(t *testing.T) {
 		server := &bundleServer{size: func(types.Height) int { return 100 }, proven: 1}
 		b, from := new(bundles), &faultySource{bundle: server.serve}
 		for h := types.Height(1); h <= 32; h++ {
-			if _, err := b.get(ctx, from, h); err != nil {
+			if _, err := b.get(ctx, from, h, maxBundleBytes); err != nil {
 				t.Fatal(err)
 			}
 			b.ask(ctx, from, h+1, 100)
-			if _, err := b.get(ctx, from, h+1); !errors.Is(err, ErrNotProven) {
+			if _, err := b.get(ctx, from, h+1, maxBundleBytes); !errors.Is(err, ErrNotProven) {
 				t.Fatalf("a proof that is to come: %v", err)
 			}
 			server.mu.Lock()

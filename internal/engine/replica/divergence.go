@@ -21,10 +21,11 @@ const (
 
 // receiptDifference is the first transaction of a block whose receipt is another one elsewhere.
 type receiptDifference struct {
-	Index       int             `json:"index"`
-	Transaction types.TxID      `json:"transaction"`
-	Here        *receipt        `json:"here"`  // null where the transaction is not valid
-	There       json.RawMessage `json:"there"` // as the upstream tells it, which nothing proves; null where it knows of none
+	Index       int        `json:"index"`
+	Transaction types.TxID `json:"transaction"`
+	Here        *receipt   `json:"here"` // null where the transaction is not valid
+	// as the upstream tells it, which nothing proves; null where it knows of none
+	There json.RawMessage `json:"there"`
 }
 
 // receipt is a receipt as execution gives it here.
@@ -46,7 +47,8 @@ type writeDifference struct {
 	Signed bool      `json:"signed"` // whether the writes that the upstream tells are those of the header's writes_digest
 }
 
-// divergence is the halt for a block that the producer signed and that is not valid, with what can be found out about it.
+// divergence is the halt for a block that the producer signed and that is not valid, with what can be found out about
+// it.
 func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Received, invalid *ledger.InvalidBlock) *Halt {
 	claimed := invalid.Claimed
 	h := &Halt{
@@ -113,8 +115,8 @@ func firstWrite(ctx context.Context, s Source, claimed types.Header, here []type
 	return d, nil
 }
 
-// firstDifference is the first key to which two lists of writes on the same state give different values, nil where there is
-// none.
+// firstDifference is the first key to which two lists of writes on the same state give different values, nil where
+// there is none.
 func firstDifference(here, there []types.Access) *writeDifference {
 	byKey := func(a types.Access, key []byte) int { return bytes.Compare(a.Key, key) }
 	keys := make([][]byte, 0, len(here)+len(there))

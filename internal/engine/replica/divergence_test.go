@@ -60,10 +60,12 @@ func TestEvidence(t *testing.T) {
 				f.t.Fatalf("%+v, %v", h, err)
 			}
 			r, w := h.FirstReceipt, h.FirstWrite
-			if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed || strings.Join(strings.Fields(string(r.There)), "") != `{"word":7}` {
+			if r == nil || r.Index != 0 || r.Here == nil || r.Here.GasUsed != receipts[0].GasUsed ||
+				strings.Join(strings.Fields(string(r.There)), "") != `{"word":7}` {
 				f.t.Errorf("first receipt %+v", r)
 			}
-			if w == nil || !bytes.Equal(w.Key, recipient) || bytes.Equal(w.Here, w.There) || bytes.Equal(w.Before, w.Here) || w.Signed != signs {
+			if w == nil || !bytes.Equal(w.Key, recipient) || bytes.Equal(w.Here, w.There) || bytes.Equal(w.Before, w.Here) ||
+				w.Signed != signs {
 				f.t.Errorf("first write %+v", w)
 			}
 			if h.Derived == nil || h.Derived.StateRoot == h.Headers[0].StateRoot {
@@ -149,7 +151,8 @@ func TestEngineFailureHalts(t *testing.T) {
 		f.start()
 		f.pass(time.Minute)
 		halt := f.Halt()
-		if f.height() != 19 || halt == nil || halt.Reason != EngineFailure || halt.Height != 20 || !bytes.Equal(halt.Block, block.Encode()) {
+		if f.height() != 19 || halt == nil || halt.Reason != EngineFailure || halt.Height != 20 ||
+			!bytes.Equal(halt.Block, block.Encode()) {
 			f.t.Fatalf("at height %d the halt is %+v", f.height(), halt)
 		}
 		f.gate = nil

@@ -36,8 +36,8 @@ type verified struct {
 	failure error
 }
 
-// fetcher gets blocks from one upstream, several ranges at a time, and verifies their signatures in order: the next block
-// to import is never behind later ones.
+// fetcher gets blocks from one upstream, several ranges at a time, and verifies their signatures in order: the next
+// block to import is never behind later ones.
 type fetcher struct {
 	upstream *upstream
 	next     types.Height // to ask for
@@ -160,6 +160,9 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 	for attempt := 1; ; attempt++ {
 		var err error
 		if blocks, err = f.request(ctx, from, to); err == nil {
+			if attempt > 1 {
+				f.upstream.interrupted()
+			}
 			break
 		}
 		if refusal(err) != nil {
@@ -221,8 +224,8 @@ func together(blocks [][]byte) int {
 	return n
 }
 
-// verify verifies the next blocks and hands them on to be imported. After a failure nothing more is handed on: who imports
-// ends the session once what came before is imported.
+// verify verifies the next blocks and hands them on to be imported. After a failure nothing more is handed on: who
+// imports ends the session once what came before is imported.
 func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 	blocks, failure := ledger.ReceiveAll(encoded)
 	for i, b := range blocks {

@@ -11,11 +11,11 @@ import (
 )
 
 // judgeFork finds out why an upstream has another block than this node at the head's height, or another parent for the
-// next: the producer signed two blocks of one height, and the replica halts; or one did that has handed over since, or the
-// upstream lied, and that is the error. nil is neither: the upstream has the same blocks.
+// next: the producer signed two blocks of one height, and the replica halts; or one did that has handed over since, or
+// the upstream lied, and that is the error. nil is neither: the upstream has the same blocks.
 //
-// Only the key that is in force after the head can halt a replica: who has that key could sign an invalid block instead. One
-// that was replaced has no say in what comes next, and may be in anybody's hands.
+// Only the key that is in force after the head can halt a replica: who has that key could sign an invalid block
+// instead. One that was replaced has no say in what comes next, and may be in anybody's hands.
 func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 	tip := r.ledger.Tip()
 	same, differs := types.Height(0), tip.Header.Header.Height
@@ -57,13 +57,18 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		return &localFault{err}
 	}
 	// The parent's state, which is the same, says who signs: whoever signed ours, which was verified.
-	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent || theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySignature() {
+	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent ||
+		theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySignature() {
 		return Faulty(Lied, "it gives a block %d that the producer did not sign", differs)
 	}
 	if inForce := tip.Parameters.Producer; ours.Header.Producer != inForce {
-		r.config.Log.Error("a producer that has handed over signed a second block of a height that it had signed before", "height", differs,
-			"producer", ours.Header.Producer, "upstream", u.Name(), "here", types.Hex(ours.Encode()), "there", types.Hex(theirs.Encode()))
-		return Faulty(Forked, "it gives another block %d, signed by %s, which is not the producer any more", differs, ours.Header.Producer)
+		r.config.Log.Error("a producer that has handed over signed a second block of a height that it had signed before",
+			"height", differs,
+			"producer", ours.Header.Producer, "upstream", u.Name(), "here", types.Hex(ours.Encode()),
+			"there", types.Hex(theirs.Encode()))
+		return Faulty(
+			Forked, "it gives another block %d, signed by %s, which is not the producer any more", differs, ours.Header.Producer,
+		)
 	}
 	return r.halted(&Halt{
 		Reason: Equivocation, Height: differs, Time: time.Now().UTC(), Upstream: u.Name(),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -41,18 +40,24 @@ func (e *ElsewhereError) Error() string { return fmt.Sprintf("%v: send it to %s"
 func (e *ElsewhereError) Unwrap() error { return e.Err }
 
 // Forwarder takes transactions on a node that makes no blocks: they go to an upstream, whose answer is passed on. Those
-// that it took are in the node's own pool too, so that their senders find them here while they wait for a block; but not on
-// a node without state, whose pool knows no account.
+// that it took are in the node's own pool too, so that their senders find them here while they wait for a block, and
+// [Forwarder.Resend] may send them again; but not on a node without state, whose pool knows no account.
 type Forwarder struct {
 	pool    *mempool.Pool
 	replica *Replica
 	slots   chan struct{}
 	flying  sync.Map // types.TxID → struct{}: transactions whose answer is waited for
+	sent    sentTimes
 }
 
 // NewForwarder returns what hands transactions on, and puts those that were taken into the pool.
 func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
-	return &Forwarder{pool: pool, replica: r, slots: make(chan struct{}, maxForwards)}
+	return &Forwarder{
+		pool:    pool,
+		replica: r,
+		slots:   make(chan struct{}, maxForwards),
+		sent:    sentTimes{at: make(map[types.TxID]time.Time)},
+	}
 }
 
 // AddMany sends transactions to the upstream in use, or to another where that does not answer: a transaction is taken
@@ -90,17 +95,23 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 }
 
 // forward sends the transactions of some indices as one batch.
-func (f *Forwarder) forward(ctx context.Context, encoded [][]byte, indices []int, results []mempool.Result, source string) {
+func (f *Forwarder) forward(
+	ctx context.Context, encoded [][]byte, indices []int, results []mempool.Result, source string,
+) {
 	batch := make([][]byte, len(indices))
 	for i, index := range indices {
 		batch[i] = encoded[index]
 	}
+	begun := time.Now()
 	errs := f.send(ctx, batch)
 	var taken [][]byte
 	for i, index := range indices {
 		results[index].Err = errs[i]
-		if errs[i] == nil {
+		// An upstream that knows it may have taken it from here: the answer was lost.
+		known := refusal(errs[i])
+		if errs[i] == nil || known != nil && known.Why == RefusedKnown {
 			taken = append(taken, batch[i])
+			f.sent.note(results[index].Tx.ID(), begun)
 		}
 	}
 	if len(taken) > 0 {
@@ -126,21 +137,6 @@ func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
 		}
 	}
 	return repeated(&ElsewhereError{ErrNoPrimary, f.replica.Primary()}, len(batch))
-}
-
-// HandOn sends transactions that this node took itself, and returns each one's error; again tells that it is to be sent once
-// more, as no upstream decided about it.
-func (f *Forwarder) HandOn(ctx context.Context, batch [][]byte) (errs []error, again []bool) {
-	errs, again = f.send(ctx, batch), make([]bool, len(batch))
-	for i, err := range errs {
-		refused := refusal(err)
-		if err == nil || refused != nil && refused.Why == RefusedKnown {
-			errs[i] = nil
-			continue
-		}
-		again[i] = refused == nil || slices.Contains([]RefusalKind{RefusedBusy, RefusedFull, RefusedReadOnly}, refused.Why)
-	}
-	return errs, again
 }
 
 // unanswered reports whether a batch got no answer that says what became of it.

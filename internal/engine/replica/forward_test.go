@@ -1,12 +1,16 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -126,8 +130,8 @@ func TestForwardIsBounded(t *testing.T) {
 	})
 }
 
-// TestForwardInACircle: what comes back from an upstream that takes this node for the one that makes blocks is refused, and
-// so its own answer tells.
+// TestForwardInACircle: what comes back from an upstream that takes this node for the one that makes blocks is refused,
+// and so its own answer tells.
 func TestForwardInACircle(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		circles := 0
@@ -143,34 +147,116 @@ func TestForwardInACircle(t *testing.T) {
 		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; !errors.Is(r.Err, ErrBusy) || circles != 1 {
 			f.t.Errorf("after %d circles: %v", circles, r.Err)
 		}
-		f.sources[0].set(func(s *faultySource) { s.sent = func(encoded [][]byte) []error { return make([]error, len(encoded)) } })
+		f.sources[0].set(func(s *faultySource) {
+			s.sent = func(encoded [][]byte) []error { return make([]error, len(encoded)) }
+		})
 		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; r.Err != nil {
 			f.t.Errorf("once the upstream makes blocks: %v", r.Err)
 		}
 	})
 }
 
-// TestHandOn tells what is to be sent again from what an upstream has decided about.
-func TestHandOn(t *testing.T) {
+// What an upstream has not decided about is sent again.
+func TestResendGoesByTheAnswer(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		refusal := func(why RefusalKind) error { return &Refusal{Why: why, Err: errors.New("the test")} }
+		txs := types.VerifySignatures(types.NewTxs(payment(0, 1)))
 		for _, c := range []struct {
-			answer error
-			again  bool
-			failed bool
+			answer  error
+			decided bool
 		}{
-			{nil, false, false}, {refusal(RefusedKnown), false, false}, {refusal(RefusedForGood), false, true}, {refusal(RefusedFailed), false, true},
-			{refusal(RefusedFull), true, true}, {refusal(RefusedBusy), true, true}, {refusal(RefusedReadOnly), true, true}, {errDropped, true, true},
+			{nil, true}, {refusal(RefusedKnown), true}, {refusal(RefusedForGood), true}, {refusal(RefusedFailed), true},
+			{refusal(RefusedFull), false}, {refusal(RefusedBusy), false}, {refusal(RefusedReadOnly), false}, {errDropped, false},
 		} {
 			for i := range f.sources {
 				f.sources[i].set(func(s *faultySource) { s.sent = func([][]byte) []error { return []error{c.answer} } })
 			}
-			errs, again := pool.HandOn(f.t.Context(), encodedPayments(1))
-			if again[0] != c.again || (errs[0] != nil) != c.failed {
-				f.t.Errorf("answered with %v: %v, again %v", c.answer, errs[0], again[0])
+			clear(pool.sent.at)
+			if decided := pool.resend(f.t.Context(), txs); decided != c.decided || len(pool.sent.at) == 1 != c.decided {
+				f.t.Errorf("answered with %v: decided %t, %d are noted", c.answer, decided, len(pool.sent.at))
 			}
 		}
 	})
+}
+
+// recorder is a node that takes all and remembers how often it was sent each.
+type recorder struct {
+	mutex sync.Mutex
+	sent  map[types.TxID]int
+}
+
+func newRecorder() *recorder { return &recorder{sent: map[types.TxID]int{}} }
+
+func (r *recorder) take(encoded [][]byte) []error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, b := range encoded {
+		r.sent[types.TransactionID(b)]++
+	}
+	return make([]error, len(encoded))
+}
+
+func (r *recorder) times(id types.TxID) int {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.sent[id]
+}
+
+// What was forwarded and is in no block is sent again once to who is followed instead, and to one that comes back; to
+// one that goes on only after a while. What is in a block is not.
+func TestForwardedIsSentAgain(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		first, second := newRecorder(), newRecorder()
+		f.sources[0].set(func(s *faultySource) { s.sent = first.take })
+		f.sources[1].set(func(s *faultySource) { s.sent = second.take })
+		var ids []types.TxID
+		for _, r := range pool.AddMany(f.t.Context(), encodedPayments(3), "somebody") {
+			check(f.t, r.Err)
+			ids = append(ids, r.Tx.ID())
+		}
+		ctx, end := context.WithCancel(f.t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- pool.Resend(ctx) }()
+		want := func(what string, firsts, seconds [3]int) {
+			f.t.Helper()
+			for i, id := range ids {
+				if a, b := first.times(id), second.times(id); a != firsts[i] || b != seconds[i] {
+					f.t.Errorf("%s: payment %d was sent %d and %d times, not %d and %d", what, i, a, b, firsts[i], seconds[i])
+				}
+			}
+		}
+		f.pass(time.Minute)
+		want("all is well", [3]int{1, 1, 1}, [3]int{})
+
+		extend(f.t, f.primary, 1) // with the first payment
+		f.pass(10 * time.Second)
+		check(f.t, pool.pool.Reset(mempool.HeadOf(f.chain), accessesOf(f.t, f.chain, 1)))
+		gone := func() error { return errDropped }
+		f.sources[0].set(func(s *faultySource) {
+			s.fault, s.sent = gone, func([][]byte) []error { return repeated(errDropped, 1) }
+		})
+		f.pass(30 * time.Second)
+		want("the upstream is gone", [3]int{1, 1, 1}, [3]int{0, 1, 1})
+
+		f.sources[1].set(func(s *faultySource) { s.fault = gone })
+		f.pass(30 * time.Second)
+		f.sources[1].set(func(s *faultySource) { s.fault = nil })
+		f.pass(30 * time.Second)
+		want("the other was away, too", [3]int{1, 1, 1}, [3]int{0, 2, 2})
+
+		f.pass(resendAfter + resendLook)
+		want("for long nothing happens", [3]int{1, 1, 1}, [3]int{0, 3, 3})
+		end()
+		check(f.t, <-ended)
+	})
+}
+
+// accessesOf is what a block read and wrote.
+func accessesOf(t *testing.T, l *ledger.Ledger, height types.Height) []types.Access {
+	t.Helper()
+	accesses, err := l.Store().Accesses(height)
+	check(t, err)
+	return accesses
 }
 
 func TestRefuse(t *testing.T) {
@@ -181,5 +267,108 @@ func TestRefuse(t *testing.T) {
 				f.t.Errorf("%+v", r)
 			}
 		}
+	})
+}
+
+// What an upstream knows already is kept here too: its answer to an earlier try may have been lost.
+func TestKnownIsKept(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		f.sources[0].set(func(s *faultySource) {
+			s.sent = func([][]byte) []error {
+				return []error{&Refusal{Why: RefusedKnown, Err: errors.New("the test")}}
+			}
+		})
+		if r := pool.AddMany(f.t.Context(), encodedPayments(1), "")[0]; refusal(r.Err) == nil {
+			f.t.Errorf("the answer is %v", r.Err)
+		}
+		if n := pool.pool.Stats().Count; n != 1 {
+			f.t.Errorf("%d are kept", n)
+		}
+	})
+}
+
+// What was forwarded is sent again to an upstream that was away for a moment only: it may have started anew, without
+// what it had.
+func TestForwardedIsSentAgainAfterAMoment(t *testing.T) {
+	for name, lose := range map[string]func(*fixture){
+		"it stops pushing": func(f *fixture) {
+			f.sources[0].set(func(s *faultySource) {
+				s.pushes = false
+				close(s.lost)
+			})
+		},
+		"one question fails": func(f *fixture) {
+			var failed atomic.Bool
+			f.sources[0].set(func(s *faultySource) {
+				s.pushes = false
+				s.fault = func() error {
+					if failed.Swap(true) {
+						return nil
+					}
+					return errDropped
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forwarding(t, func(f *fixture, pool *Forwarder) {
+				taken := newRecorder()
+				f.sources[0].set(func(s *faultySource) { s.sent, s.pushes, s.lost = taken.take, true, make(chan struct{}) })
+				f.pass(2 * watchAgain)
+				r := pool.AddMany(f.t.Context(), encodedPayments(1), "somebody")[0]
+				check(f.t, r.Err)
+				ctx, end := context.WithCancel(f.t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- pool.Resend(ctx) }()
+				f.pass(1500 * time.Millisecond) // no block comes, none is pushed
+				if n := taken.times(r.Tx.ID()); n != 1 {
+					f.t.Errorf("it was sent %d times before", n)
+				}
+				lose(f)
+				f.pass(10 * time.Second)
+				if n := taken.times(r.Tx.ID()); n != 2 {
+					f.t.Errorf("it was sent %d times in all", n)
+				}
+				end()
+				check(f.t, <-ended)
+			})
+		})
+	}
+}
+
+// What an upstream takes in the moment in which it ends is sent again, though its answer is read after its end was
+// seen.
+func TestForwardedAsTheUpstreamEndsIsSentAgain(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		taken, lost := newRecorder(), make(chan struct{})
+		end := sync.OnceFunc(func() {
+			<-time.After(time.Millisecond)
+			f.sources[0].set(func(s *faultySource) {
+				s.pushes = false
+				close(lost)
+			})
+			<-time.After(100 * time.Millisecond)
+		})
+		f.sources[0].set(func(s *faultySource) {
+			s.pushes, s.lost = true, lost
+			s.sent = func(encoded [][]byte) []error {
+				end()
+				return taken.take(encoded)
+			}
+		})
+		f.pass(2 * watchAgain)
+		extend(f.t, f.primary, 1)
+		f.pass(1500 * time.Millisecond)
+		ctx, stop := context.WithCancel(f.t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- pool.Resend(ctx) }()
+		r := pool.AddMany(f.t.Context(), encodedPayments(1), "somebody")[0]
+		check(f.t, r.Err)
+		f.pass(resendLook + 2*resendPause)
+		if n := taken.times(r.Tx.ID()); n != 2 {
+			f.t.Errorf("it was sent %d times", n)
+		}
+		stop()
+		check(f.t, <-ended)
 	})
 }

@@ -17,7 +17,8 @@ const (
 	Diverged = "diverged"
 	// Equivocation: the producer signed two blocks of one height.
 	Equivocation = "equivocation"
-	// EngineFailure: every engine of this node failed on the block. It may be valid: another version of the program may tell.
+	// EngineFailure: every engine of this node failed on the block. It may be valid: another version of the program may
+	// tell.
 	EngineFailure = "engine_failure"
 	// UnknownVersion: the next block needs rules that this version of the program does not know. No file is written.
 	UnknownVersion = "unknown_version"
@@ -30,9 +31,10 @@ type Halt struct {
 	Height   types.Height   `json:"height"` // of the block that was not taken
 	Time     time.Time      `json:"time"`
 	Upstream string         `json:"upstream"`
-	Headers  []signedHeader `json:"headers"`           // that the producer signed: one, or two of the same height
-	Derived  *header        `json:"derived,omitempty"` // what executing the block gives here; absent where a transaction is not valid
-	Block    types.Hex      `json:"block,omitempty"`   // bincode(Block)
+	Headers  []signedHeader `json:"headers"` // that the producer signed: one, or two of the same height
+	// what executing the block gives here; absent where a transaction is not valid
+	Derived *header   `json:"derived,omitempty"`
+	Block   types.Hex `json:"block,omitempty"` // bincode(Block)
 
 	FirstReceipt *receiptDifference `json:"first_receipt,omitempty"`
 	FirstWrite   *writeDifference   `json:"first_write,omitempty"`
@@ -58,8 +60,14 @@ type signedHeader struct {
 
 func newHeader(h types.Header) header {
 	return header{
-		Hash: h.Hash(), Parent: h.Parent, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot, TransactionsRoot: h.TransactionsRoot,
-		WritesDigest: h.WritesDigest, GasUsed: h.GasUsed, Timestamp: h.Timestamp,
+		Hash:             h.Hash(),
+		Parent:           h.Parent,
+		StateRoot:        h.StateRoot,
+		ReceiptsRoot:     h.ReceiptsRoot,
+		TransactionsRoot: h.TransactionsRoot,
+		WritesDigest:     h.WritesDigest,
+		GasUsed:          h.GasUsed,
+		Timestamp:        h.Timestamp,
 	}
 }
 

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -79,8 +81,14 @@ func emptyBatch(time uint64) ledger.Batch { return ledger.Batch{Time: time, Tran
 
 func payment(nonce uint64, amount types.Amount) types.SignedTransaction {
 	tx, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: 7, Sender: alice.PublicKey(), Nonce: nonce, GasLimit: 50_000, MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1,
-		Payload: types.Transfer{To: types.Account{9}, Amount: amount},
+		Version:              1,
+		ChainID:              7,
+		Sender:               alice.PublicKey(),
+		Nonce:                nonce,
+		GasLimit:             50_000,
+		MaxFeePerGas:         1_000,
+		MaxPriorityFeePerGas: 1,
+		Payload:              types.Transfer{To: types.Account{9}, Amount: amount},
 	}, alice, [32]byte{})
 	if err != nil {
 		panic(err)
@@ -88,8 +96,43 @@ func payment(nonce uint64, amount types.Amount) types.SignedTransaction {
 	return tx
 }
 
-func sign(hash types.BlockHash) (types.Signature, error) {
-	return producerKey.Sign(hash[:], [32]byte{})
+// Tests make the same blocks again and again. Signing and verifying take nearly all of that under the race detector, so
+// what was signed once is remembered: what a replica is given, it verifies.
+var (
+	seals     sync.Map // sealOf → types.Signature
+	transfers sync.Map // types.Height → *types.VerifiedTx
+)
+
+// sealOf names a signature of a block.
+type sealOf struct {
+	signer [32]byte // its public key
+	hash   types.BlockHash
+}
+
+// sealedBy signs with a key, or remembers what it signed.
+func sealedBy(key crypto.PrivateKey) ledger.Seal {
+	return func(hash types.BlockHash) (types.Signature, error) {
+		of := sealOf{key.PublicKey(), hash}
+		if made, ok := seals.Load(of); ok {
+			return made.(types.Signature), nil
+		}
+		signature, err := key.Sign(hash[:], [32]byte{})
+		if err == nil {
+			seals.Store(of, types.Signature(signature))
+		}
+		return signature, err
+	}
+}
+
+func sign(hash types.BlockHash) (types.Signature, error) { return sealedBy(producerKey)(hash) }
+
+// transfer is the payment of extend's block after one of a height.
+func transfer(height types.Height) *types.VerifiedTx {
+	made, ok := transfers.Load(height)
+	if !ok {
+		made, _ = transfers.LoadOrStore(height, types.VerifySignatures(types.NewTxs(payment(uint64(height), 1)))[0])
+	}
+	return made.(*types.VerifiedTx)
 }
 
 // extend makes n blocks with a transfer each.
@@ -97,8 +140,7 @@ func extend(t *testing.T, l *ledger.Ledger, n int) {
 	t.Helper()
 	for range n {
 		head := l.Tip().Header.Header
-		verified := types.VerifySignatures(types.NewTxs(payment(uint64(head.Height), 1)))
-		_, err := l.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: &one{verified[0]}}, sign)
+		_, err := l.Build(ledger.Batch{Time: head.Timestamp + 1, Transactions: &one{transfer(head.Height)}}, sign)
 		check(t, err)
 	}
 }
@@ -114,6 +156,7 @@ type faultySource struct {
 	header   func(types.Height, *types.SignedHeader) *types.SignedHeader
 	probe    func(Probe) Probe
 	pushes   bool
+	lost     chan struct{} // closed when it stops pushing
 	calls    int
 	receipts func([]types.TxID) ([]*ToldReceipt, error)
 	accesses func([]types.Access) []types.Access
@@ -121,8 +164,8 @@ type faultySource struct {
 	bundle   func(context.Context, types.Height, int64) ([]byte, error)
 	code     func(types.CodeHash) ([]byte, error)
 
-	parameters func(types.Height) ([]byte, tree.Proof, error)
-	headers    func(to types.Height) ([]types.SignedHeader, error)
+	value   func(types.Height, []byte) ([]byte, tree.MerkleProof, error)
+	headers func(to types.Height) ([]types.SignedHeader, error)
 }
 
 // set changes the faults.
@@ -137,8 +180,20 @@ func (s *faultySource) copied() faultySource {
 	defer s.mu.Unlock()
 	s.calls++
 	return faultySource{
-		chain: s.chain, fault: s.fault, blocks: s.blocks, header: s.header, probe: s.probe, pushes: s.pushes, receipts: s.receipts,
-		accesses: s.accesses, sent: s.sent, bundle: s.bundle, code: s.code, parameters: s.parameters, headers: s.headers,
+		chain:    s.chain,
+		fault:    s.fault,
+		blocks:   s.blocks,
+		header:   s.header,
+		probe:    s.probe,
+		pushes:   s.pushes,
+		lost:     s.lost,
+		receipts: s.receipts,
+		accesses: s.accesses,
+		sent:     s.sent,
+		bundle:   s.bundle,
+		code:     s.code,
+		value:    s.value,
+		headers:  s.headers,
 	}
 }
 
@@ -240,21 +295,30 @@ func (s *faultySource) Bundle(ctx context.Context, h types.Height, limit int64) 
 	return s.copied().bundle(ctx, h, limit)
 }
 
-func (s *faultySource) Parameters(_ context.Context, h types.Height) ([]byte, tree.Proof, error) {
-	return s.copied().parameters(h)
+func (s *faultySource) Value(_ context.Context, h types.Height, key []byte) ([]byte, tree.MerkleProof, error) {
+	return s.copied().value(h, key)
 }
 
 func (s *faultySource) Code(_ context.Context, hash types.CodeHash) ([]byte, error) {
 	return s.copied().code(hash)
 }
 
-var errNoPush = errors.New("this node does not push")
+var errNoPush = &Refusal{Why: RefusedForGood, Err: errors.New("this node does not push")}
 
 func (s *faultySource) Watch(ctx context.Context, head func(types.Height)) error {
 	f := s.copied()
 	if !f.pushes {
 		return errNoPush
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-f.lost:
+			end()
+		case <-ctx.Done():
+		}
+	}()
 	for h := f.chain.Store().Head().Header.Height + 1; ; h++ {
 		if err := f.chain.Store().WaitHeight(ctx, h); err != nil {
 			return err
@@ -295,8 +359,28 @@ type fixture struct {
 	haltFile string
 	jumped   atomic.Int64 // nanoseconds, of the replica's time of day
 	longest  atomic.Int64 // blocks that were imported together
+	log      logBuffer
 	*Replica
 	stop func() error
+}
+
+// logBuffer is what was logged.
+type logBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(line)
+}
+
+// count is how many lines of the log have a text.
+func (b *logBuffer) count(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.text.String(), text)
 }
 
 // newFixture makes a primary with blocks, and sources of it; the replica does not run yet.
@@ -317,7 +401,9 @@ func newFixture(t *testing.T, blocks, sources int) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	check(f.t, f.stop())
-	config := Config{Importer: gated{Executing(f.chain), f.gate}, HaltFile: f.haltFile, Log: slog.New(slog.DiscardHandler), OnBlocks: f.verify,
+	config := Config{Importer: gated{Executing(f.chain), f.gate}, HaltFile: f.haltFile, Log: slog.New(slog.NewTextHandler(
+		&f.log, nil,
+	)), OnBlocks: f.verify,
 		Wall: func() time.Time { return time.Now().Add(time.Duration(f.jumped.Load())) }}
 	for _, s := range f.sources {
 		config.Sources = append(config.Sources, s)

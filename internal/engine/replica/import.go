@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -127,21 +128,28 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 	switch {
 	case errors.As(err, &failure):
 		return r.halted(&Halt{
-			Reason: EngineFailure, Message: failure.Error() + ": keep the evidence, and look for a newer version of the program",
-			Height: b.Header().Header.Height, Time: time.Now().UTC(), Upstream: u.Name(), Headers: []signedHeader{newSignedHeader(b.Header())},
-			Block: b.Encoded(),
+			Reason:   EngineFailure,
+			Message:  failure.Error() + ": keep the evidence, and look for a newer version of the program",
+			Height:   b.Header().Header.Height,
+			Time:     time.Now().UTC(),
+			Upstream: u.Name(),
+			Headers:  []signedHeader{newSignedHeader(b.Header())},
+			Block:    b.Encoded(),
 		})
 	case errors.As(err, &invalid):
 		return r.halted(r.divergence(ctx, u, b, invalid))
 	case errors.Is(err, exec.ErrUnknownVersion):
 		return r.halted(&Halt{
-			Reason: UnknownVersion, Message: err.Error() + ": a newer version of the program is needed", Height: b.Header().Header.Height,
+			Reason: UnknownVersion, Message: err.Error() +
+				": a newer version of the program is needed", Height: b.Header().Header.Height,
 			Time: time.Now().UTC(), Upstream: u.Name(),
 		})
 	case errors.Is(err, ledger.ErrOtherParent):
 		return err
 	case errors.As(err, new(*FaultError)), errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, blockproof.ErrWeak):
+		return Faulty(Weak, "%w", err)
 	case errors.Is(err, ledger.ErrOtherSigner), errors.Is(err, ledger.ErrOtherHeight), errors.Is(err, ledger.ErrEvidence):
 		return Faulty(Lied, "%w", err)
 	}
@@ -159,7 +167,17 @@ func (r *Replica) halted(h *Halt) error {
 	if !first {
 		return errHalted
 	}
-	r.config.Log.Error("this node halts: no further block is taken", "reason", h.Reason, "height", h.Height, "upstream", h.Upstream, "error", h.Message)
+	r.config.Log.Error(
+		"this node halts: no further block is taken",
+		"reason",
+		h.Reason,
+		"height",
+		h.Height,
+		"upstream",
+		h.Upstream,
+		"error",
+		h.Message,
+	)
 	if r.config.HaltFile != "" && h.Reason != UnknownVersion {
 		if err := h.write(r.config.HaltFile); err != nil {
 			return &localFault{fmt.Errorf("keep the evidence of a halt: %w", err)}
@@ -176,7 +194,9 @@ func (r *Replica) hold(ctx context.Context, h types.Header) error {
 		if ahead == 0 {
 			return nil
 		}
-		r.setHolding(fmt.Sprintf("block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, ahead))
+		r.setHolding(fmt.Sprintf(
+			"block %d has a time in the future: %d, %d s ahead of this machine's clock", h.Height, h.Timestamp, ahead,
+		))
 		if err := pause.For(ctx, time.Second); err != nil {
 			return err
 		}

@@ -3,8 +3,11 @@ package replica
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -14,9 +17,9 @@ type Importer interface {
 	Header(types.Height) (types.SignedHeader, error)
 	// CheckNext is that of *ledger.Ledger.
 	CheckNext(*ledger.Received) error
-	// Import verifies blocks, of which there is at least one, and puts them on disk, with what else that takes from s, where
-	// they came from. It returns those that it imported, which may be fewer, and what is wrong with the block after them: an
-	// error of *ledger.Ledger, [ErrNotProven], or a fault of s. Without an error there is at least one.
+	// Import verifies blocks, of which there is at least one, and puts them on disk, with what else that takes from s,
+	// where they came from. It returns those that it imported, which may be fewer, and what is wrong with the block after
+	// them: an error of *ledger.Ledger, [ErrNotProven], or a fault of s. Without an error there is at least one.
 	Import(ctx context.Context, s Source, blocks []*ledger.Received) ([]ledger.Block, error)
 }
 
@@ -47,8 +50,11 @@ func Stateless(l *ledger.Stateless) Importer {
 // Import imports the first block: what its proof takes is much more than a sync of its own.
 func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Received) ([]ledger.Block, error) {
 	b := blocks[0]
+	if err := s.CheckNext(b); err != nil { // whose gas bounds what is asked for
+		return nil, err
+	}
 	height := b.Header().Header.Height
-	bundle, err := s.bundles.get(ctx, from, height)
+	bundle, err := s.bundles.get(ctx, from, height, mostBundle(b.Header()))
 	if err != nil {
 		return nil, err
 	}
@@ -57,19 +63,35 @@ func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Re
 	if err != nil {
 		return nil, err
 	}
-	block, err := s.Stateless.Import(proven, codesFrom(ctx, from))
+	block, err := s.Stateless.Import(proven, fetchFrom(ctx, from, height-1))
 	if err != nil {
 		return nil, err
 	}
 	return []ledger.Block{block}, nil
 }
 
-// codesFrom fetches codes from a source.
-func codesFrom(ctx context.Context, from Source) ledger.FetchCode {
-	return func(hash types.CodeHash) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, requestTime)
-		defer cancel()
-		code, err := from.Code(ctx, hash)
-		return code, asked(err, "the code of a contract")
+// fetchFrom fetches from a source what the verification of a block lacks, whose parent has a height. Each code may take
+// requestTime, and so may all values together: only who lies, the producer or the source, leaves a block without them.
+func fetchFrom(ctx context.Context, from Source, parent types.Height) ledger.Fetch {
+	var values time.Time // until when they are asked for
+	return ledger.Fetch{
+		Code: func(hash types.CodeHash) ([]byte, error) {
+			ctx, cancel := context.WithTimeout(ctx, requestTime)
+			defer cancel()
+			code, err := from.Code(ctx, hash)
+			return code, asked(err, "the code of a contract")
+		},
+		Value: func(key []byte) ([]byte, tree.MerkleProof, error) {
+			if values.IsZero() {
+				values = time.Now().Add(requestTime)
+			}
+			ctx, cancel := context.WithDeadline(ctx, values)
+			defer cancel()
+			value, proof, err := from.Value(ctx, parent, key)
+			if errors.Is(err, chain.ErrNoState) {
+				return nil, proof, err
+			}
+			return value, proof, asked(err, "a value of the state")
+		},
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestWaitsForProofs has a block whose proof comes after some time, from each of the upstreams: the replica says so, blames none
-// of them, and goes on.
+// TestWaitsForProofs has a block whose proof comes after some time, from each of the upstreams: the replica says so,
+// blames none of them, and goes on.
 func TestWaitsForProofs(t *testing.T) {
 	for upstreams := range 3 {
 		in(t, 20, upstreams+1, waitsForProofs)
@@ -33,7 +34,8 @@ func waitsForProofs(f *fixture) {
 	}
 	f.start()
 	f.pass(2 * time.Minute)
-	if s := f.Status(); s.State != StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") || !strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
+	if s := f.Status(); s.State != StateHolding || !strings.HasPrefix(s.Reason, "proof_pending: block 8 ") ||
+		!strings.Contains(s.Reason, " 13 blocks") || s.Local != 7 {
 		f.t.Errorf("while the proof is awaited: %+v", s)
 	}
 	for i := range f.sources {
@@ -55,6 +57,7 @@ func TestLeavesWhoGivesNoProof(t *testing.T) {
 	}{
 		{"its proof does not come", ErrNotProven, Behind, proofPatience + 5*time.Second},
 		{"its proof does not hold", fmt.Errorf("%w: the test", ledger.ErrEvidence), Lied, 5 * time.Second},
+		{"its proof is weak", fmt.Errorf("%w: %w: the test", ledger.ErrEvidence, blockproof.ErrWeak), Weak, 5 * time.Second},
 		{"it does not answer", Faulty(Unreachable, "the test"), Unreachable, 20 * time.Second},
 		{"it makes no proofs", Faulty(Stalled, "the test"), Stalled, 5 * time.Second},
 	} {
@@ -97,9 +100,10 @@ func TestAsksForCodes(t *testing.T) {
 		{"it does not have it", Faulty(Stalled, "the test"), Stalled},
 	} {
 		source := &faultySource{code: func(hash types.CodeHash) ([]byte, error) { return hash[:1], test.err }}
-		code, err := codesFrom(t.Context(), source)(types.CodeHash{7})
+		code, err := fetchFrom(t.Context(), source, 0).Code(types.CodeHash{7})
 		var fault *FaultError
-		if test.cause == "" && (err != nil || string(code) != "\x07") || test.cause != "" && (!errors.As(err, &fault) || fault.Cause != test.cause) {
+		if test.cause == "" && (err != nil || string(code) != "\x07") ||
+			test.cause != "" && (!errors.As(err, &fault) || fault.Cause != test.cause) {
 			t.Errorf("%s: %x, %v", test.name, code, err)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 
 // Proofs are where the proofs of blocks are kept that others made: a *proving.Queue.
 type Proofs interface {
-	// NextToRelay is the first block whose proof is asked for, now or once the block is here; at least from. An error is a fault
-	// of this node.
+	// NextToRelay is the first block whose proof is asked for, now or once the block is here; at least from. An error is a
+	// fault of this node.
 	NextToRelay(from types.Height) (types.Height, error)
 	// Await says from which block on proofs are to come, nil that none are.
 	Await(from *types.Height)
 	// WaitBlock returns once a block is here, or with an error.
 	WaitBlock(ctx context.Context, h types.Height) error
-	// Keep verifies the proof of a block that is here, in its bundle, and keeps it. The error of one that does not hold wraps
-	// blockproof.ErrProof.
+	// Keep verifies the proof of a block that is here, in its bundle, and keeps it. The error of one that does not hold
+	// wraps blockproof.ErrProof.
 	Keep(h types.Height, bundle []byte) error
 }
 
@@ -30,8 +30,8 @@ const (
 	relayPause = 10 * time.Second
 )
 
-// RelayProofs gets the proofs of blocks that are here from upstreams, the oldest first, and has them verified and kept, until
-// ctx ends. Blocks whose proofs the upstream does not have are left out. An error is a fault of this node.
+// RelayProofs gets the proofs of blocks that are here from upstreams, the oldest first, and has them verified and kept,
+// until ctx ends. Blocks whose proofs the upstream does not have are left out. An error is a fault of this node.
 func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 	next, err := proofs.NextToRelay(0)
 	if err == nil {
@@ -52,15 +52,19 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 	return err
 }
 
-// relay gets one proof, from the upstream in use or, where that does not answer or gives one that is refused, from another. It
-// returns the block whose proof is next, and how long to wait before.
+// relay gets one proof, from the upstream in use or, where that does not answer or gives one that is refused, from
+// another. It returns the block whose proof is next, and how long to wait before.
 func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (next types.Height, wait time.Duration) {
 	retry := relayPoll
 	for _, u := range r.trusted() {
 		bundle, err := requestBundle(ctx, u, h, maxBundleBytes)
 		if err == nil {
-			if err = proofs.Keep(h, bundle); errors.Is(err, blockproof.ErrProof) {
-				u.failed(Faulty(Lied, "%w", err)) // it comes after the others for a time, not just for this block
+			err = proofs.Keep(h, bundle)
+			switch { // it comes after the others for a time, not just for this block
+			case errors.Is(err, blockproof.ErrWeak):
+				u.failed(Faulty(Weak, "%w", err))
+			case errors.Is(err, blockproof.ErrProof):
+				u.failed(Faulty(Lied, "%w", err))
 			}
 		}
 		var none *NoProof
@@ -90,7 +94,8 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (nex
 	return h, relayPause
 }
 
-// trusted are the upstreams in the order in which they are preferred, those that lied a short time ago after the others.
+// trusted are the upstreams in the order in which they are preferred, those that lied a short time ago after the
+// others.
 func (r *Replica) trusted() (list []*upstream) {
 	var liars []*upstream
 	for _, u := range r.preferred() {

@@ -67,8 +67,8 @@ func (k *keeper) Keep(h types.Height, bundle []byte) error {
 
 func said(none NoProof) error { return Faulty(Stalled, "%w", &none) }
 
-// TestRelaysProofs has an upstream that lost the proofs of old blocks, made none of one, gives a false one, and whose prover
-// lags.
+// TestRelaysProofs has an upstream that lost the proofs of old blocks, made none of one, gives a false one, and whose
+// prover lags.
 func TestRelaysProofs(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
 		stored := NoProof{Stored: true, Oldest: 5, Newest: 20}
@@ -91,7 +91,8 @@ func TestRelaysProofs(t *testing.T) {
 		go func() { ended <- f.RelayProofs(ctx, k) }()
 		f.pass(45 * time.Second)
 		kept, awaited := k.seen()
-		if want := []types.Height{5, 6, 7, 8, 10, 11, 12, 13, 14}; !slices.Equal(kept, want) || awaited[len(awaited)-1] != 15 {
+		if want := []types.Height{5, 6, 7, 8, 10, 11, 12, 13, 14}; !slices.Equal(kept, want) ||
+			awaited[len(awaited)-1] != 15 {
 			t.Errorf("kept %v, awaits %v", kept, awaited)
 		}
 		f.pass(time.Minute)
@@ -108,8 +109,8 @@ func TestRelaysProofs(t *testing.T) {
 	})
 }
 
-// TestRelaysFromAnother has the upstream in use give false proofs, or fail: another's are taken, and where there is none,
-// nothing is awaited.
+// TestRelaysFromAnother has the upstream in use give false proofs, or fail: another's are taken, and where there is
+// none, nothing is awaited.
 func TestRelaysFromAnother(t *testing.T) {
 	good := func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
@@ -120,12 +121,25 @@ func TestRelaysFromAnother(t *testing.T) {
 		kept, refused int
 		awaited       types.Height // at the end
 	}{
-		{"the first gives false ones", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }, good, 20, 1, 21},
-		{"the first fails", func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, good, 20, 0, 21},
-		{"the first makes none", func(context.Context, types.Height, int64) ([]byte, error) { return nil, said(NoProof{}) }, good, 20, 0, 21},
-		{"one gives false ones, one fails", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
+		{
+			"the first gives false ones",
+			func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }, good, 20, 1, 21,
+		},
+		{
+			"the first fails", func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, good, 20,
+			0, 21,
+		},
+		{
+			"the first makes none", func(context.Context, types.Height, int64) ([]byte, error) { return nil, said(NoProof{}) },
+			good, 20, 0, 21,
+		},
+		{"one gives false ones, one fails", func(context.Context, types.Height, int64) ([]byte, error) {
+			return []byte("false"), nil
+		},
 			func(context.Context, types.Height, int64) ([]byte, error) { return nil, errDropped }, 0, 6, 0},
-		{"one gives false ones, one lags", func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil },
+		{"one gives false ones, one lags", func(context.Context, types.Height, int64) ([]byte, error) {
+			return []byte("false"), nil
+		},
 			func(context.Context, types.Height, int64) ([]byte, error) { return nil, ErrNotProven }, 0, 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -151,8 +165,8 @@ func TestRelaysFromAnother(t *testing.T) {
 	}
 }
 
-// TestRelayComesBackToALiar has the upstream in use give a false proof whenever it is asked: for a minute no other is asked of it,
-// then one, and it goes on giving blocks.
+// TestRelayComesBackToALiar has the upstream in use give a false proof whenever it is asked: for a minute no other is
+// asked of it, then one, and it goes on giving blocks.
 func TestRelayComesBackToALiar(t *testing.T) {
 	in(t, 20, 2, func(f *fixture) {
 		f.sources[0].bundle = func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }
@@ -172,8 +186,16 @@ func TestRelayComesBackToALiar(t *testing.T) {
 				f.pass(distrust / 4)
 			}
 			kept, _ := k.seen()
-			if tip := f.primary.Tip().Header.Header.Height; len(kept) != int(tip) || k.refused != minute && k.refused != minute+1 || f.faults(0, Lied) != uint64(k.refused) {
-				t.Errorf("minute %d, head %d: %d proofs are kept, %d were refused, %d lies", minute, tip, len(kept), k.refused, f.faults(0, Lied))
+			if tip := f.primary.Tip().Header.Header.Height; len(kept) != int(tip) ||
+				k.refused != minute && k.refused != minute+1 || f.faults(0, Lied) != uint64(k.refused) {
+				t.Errorf(
+					"minute %d, head %d: %d proofs are kept, %d were refused, %d lies",
+					minute,
+					tip,
+					len(kept),
+					k.refused,
+					f.faults(0, Lied),
+				)
 			}
 			if !f.Status().Upstreams[0].InUse {
 				t.Error("it is not followed any more, though its blocks are good")
@@ -185,8 +207,8 @@ func TestRelayComesBackToALiar(t *testing.T) {
 	})
 }
 
-// TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has the proofs of blocks far away alone, which may be so
-// where this node is behind: it is asked again, not often.
+// TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has the proofs of blocks far away alone, which
+// may be so where this node is behind: it is asked again, not often.
 func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
 		first, asked := types.Height(math.MaxUint64), 0
@@ -207,7 +229,8 @@ func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
 			extend(f.t, f.primary, 1)
 		}
 		f.pass(5 * time.Second)
-		if kept, _ := k.seen(); !slices.Equal(kept, []types.Height{25, 26}) || asked > 12 { // twice for each of six blocks: an ask may come before its pass of time is over
+		// twice for each of six blocks: an ask may come before its pass of time is over
+		if kept, _ := k.seen(); !slices.Equal(kept, []types.Height{25, 26}) || asked > 12 {
 			t.Errorf("kept %v, asked %d times", kept, asked)
 		}
 		cancel()
@@ -230,7 +253,8 @@ func TestRelaysNothing(t *testing.T) {
 		go func() { ended <- f.RelayProofs(ctx, k) }()
 		f.pass(time.Minute)
 		kept, awaited := k.seen()
-		if asked.Load() > 12 || len(kept) > 0 || slices.ContainsFunc(awaited[1:], func(h types.Height) bool { return h != 0 }) {
+		if asked.Load() > 12 || len(kept) > 0 ||
+			slices.ContainsFunc(awaited[1:], func(h types.Height) bool { return h != 0 }) {
 			t.Errorf("asked %d times, kept %v, awaits %v", asked.Load(), kept, awaited)
 		}
 		cancel()

@@ -28,21 +28,26 @@ const (
 	shortestPoll = 50 * time.Millisecond
 	longestPoll  = time.Second
 	pushedPoll   = 5 * time.Second
-	// watchAgain is the time until an upstream that stopped pushing is asked to push again.
-	watchAgain = 15 * time.Second
+	// reconnectAfter is the time until an upstream whose connection broke is asked to push again, and watchAgain until
+	// one is that does not push or whose connections do not last.
+	reconnectAfter = time.Second
+	watchAgain     = 15 * time.Second
 )
 
 // Config is what a replica is made of.
 type Config struct {
 	Importer Importer
 	Sources  []Source // in the order in which they are preferred
-	// HaltFile is the file that says why the replica halted, with the evidence; "" keeps none. While it is there the replica
-	// stays halted: an operator who has looked into it moves it away.
+	// HaltFile is the file that says why the replica halted, with the evidence; "" keeps none. While it is there the
+	// replica stays halted: an operator who has looked into it moves it away.
 	HaltFile string
 	Log      *slog.Logger
 	// OnBlocks is told of all blocks after they are on disk, in the replica's loop: of those together, at least one, that
 	// became the chain's together. An error ends the replica.
 	OnBlocks func([]ledger.Block) error
+	// OnProducer, unless nil, is told of the key that an upstream makes blocks with, and of its newest block's height. An
+	// error ends the replica.
+	OnProducer func(types.PublicKey, types.Height) error
 	// Wall is the time of day, which blocks' times are held to. It may jump; nil: time.Now.
 	Wall func() time.Time
 	// Jitter turns a time to wait into the one that is waited, so that many replicas do not ask at once. It may be called
@@ -60,8 +65,9 @@ type Replica struct {
 
 	mu      sync.Mutex // guards what follows
 	halt    *Halt
-	holding string // why a block is held back
-	pushed  bool   // the upstream in use tells of new blocks
+	holding string    // why a block is held back
+	pushed  bool      // the upstream in use tells of new blocks
+	began   time.Time // of following the upstream in use, or the last one
 }
 
 // jittered is a random time between half and one and a half of d.
@@ -99,8 +105,8 @@ func (r *Replica) Close() {
 	}
 }
 
-// Run follows the chain until ctx ends. An error is a fault of this node; what is wrong with upstreams or the producer is
-// none.
+// Run follows the chain until ctx ends. An error is a fault of this node; what is wrong with upstreams or the producer
+// is none.
 func (r *Replica) Run(ctx context.Context) error {
 	if h := r.Halt(); h != nil {
 		r.config.Log.Error("this node has halted and stays so until "+filepath.Base(r.config.HaltFile)+" is moved away",
@@ -129,7 +135,7 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 	for ctx.Err() == nil && r.Halt() == nil {
 		now := time.Now()
 		var asked []*upstream
-		next := now.Add(longestBackoff)
+		next := now.Add(LongestBackoff)
 		for _, u := range r.upstreams {
 			if s := u.standing(); s.retryAt.After(now) {
 				next = earlier(next, s.retryAt)
@@ -161,8 +167,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// probe asks upstreams how far they are, and returns those that answered well. An error ends the session: the replica has
-// halted, or has a fault of its own.
+// probe asks upstreams how far they are, and returns those that answered well. An error ends the session: the replica
+// has halted, or has a fault of its own.
 func (r *Replica) probe(ctx context.Context, asked []*upstream) ([]*upstream, error) {
 	errs := make([]error, len(asked))
 	var group sync.WaitGroup
@@ -201,7 +207,14 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 	if p.Genesis != r.genesis {
 		return Faulty(OtherChain, "its chain has the genesis %s, this one %s", p.Genesis, r.genesis)
 	}
-	u.told(p)
+	if p.Producing != nil && r.config.OnProducer != nil { // before anyone may think that there is nothing newer
+		if err := r.config.OnProducer(*p.Producing, p.Head); err != nil {
+			return &localFault{err}
+		}
+	}
+	if u.told(p) {
+		r.config.Log.Warn("an upstream answers again", "upstream", u.Name(), "height", p.Head)
+	}
 	if p.Header != nil && p.Header.Header.Hash() != tip.Hash {
 		return r.judgeFork(ctx, u)
 	}
@@ -235,10 +248,11 @@ func (r *Replica) blame(u *upstream, err error) {
 	r.config.Log.Warn("an upstream failed", "upstream", u.Name(), "cause", string(cause), "error", plain(err))
 }
 
-// follow takes blocks from one upstream until it fails, the replica halts or ctx ends, and returns why. An upstream that
-// failed has been blamed.
+// follow takes blocks from one upstream until it fails, the replica halts or ctx ends, and returns why. An upstream
+// that failed has been blamed.
 func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	r.pace.begin()
+	r.beginSession()
 	u.use(true)
 	defer u.use(false)
 	defer r.setPushed(false)
@@ -263,12 +277,33 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	return err
 }
 
+func (r *Replica) beginSession() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.began = time.Now()
+}
+
+// session is when the replica began to follow the upstream in use, or the last one, or lost contact with it for a
+// moment.
+func (r *Replica) session() time.Time {
+	r.mu.Lock()
+	latest := r.began
+	r.mu.Unlock()
+	for _, u := range r.upstreams {
+		if at := u.lastGap(); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
+}
+
 // localFault is an error that no upstream is to blame for.
 type localFault struct{ error }
 
 // watch has the upstream tell of new blocks, as long as it does; polling goes on beside it.
 func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 	for {
+		began := time.Now()
 		err := u.Watch(ctx, func(h types.Height) {
 			r.setPushed(true)
 			u.saw(h)
@@ -278,15 +313,22 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		again := watchAgain
+		if refusal(err) == nil {
+			u.interrupted()
+			if time.Since(began) >= watchAgain {
+				again = reconnectAfter
+			}
+		}
 		r.config.Log.Debug("the upstream does not push", "upstream", u.Name(), "error", plain(err))
-		if err := pause.For(ctx, watchAgain); err != nil {
+		if err := pause.For(ctx, again); err != nil {
 			return err
 		}
 	}
 }
 
-// supervise asks all upstreams from time to time how far they are. It leaves the one in use when it fails, or when it has
-// nothing to give and another is far ahead of it.
+// supervise asks all upstreams from time to time how far they are. It leaves the one in use when it fails, or when it
+// has nothing to give and another is far ahead of it.
 func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error {
 	failed := 0
 	for {
@@ -303,6 +345,9 @@ func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error 
 		err := r.probeOne(ctx, u)
 		switch failed++; {
 		case err == nil:
+			if failed > 1 {
+				u.interrupted()
+			}
 			failed = 0
 			f.moved()
 		case ctx.Err() != nil:

@@ -140,7 +140,7 @@ func TestChaos(t *testing.T) {
 				for _, s := range f.sources {
 					s.set(func(s *faultySource) { s.fault, s.blocks = nil, nil })
 				}
-				f.pass(longestBackoff + 10*time.Second)
+				f.pass(LongestBackoff + 10*time.Second)
 				f.synced()
 				var faults uint64
 				for i := range f.sources {
@@ -156,7 +156,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestLyingUpstream has a preferred upstream that lies in one way each. It is left and marked, and the other is followed.
+// TestLyingUpstream has a preferred upstream that lies in one way each. It is left and marked, and the other is
+// followed.
 func TestLyingUpstream(t *testing.T) {
 	otherGenesis := testGenesis()
 	otherGenesis.Time++
@@ -249,8 +250,8 @@ func TestUpstreamBehindIsLeft(t *testing.T) {
 	})
 }
 
-// TestLyingProducer has a producer that signs a block which breaks a rule: the replica halts with the evidence, stays so
-// when it is started again, and goes on once the file is moved away and the chain is true.
+// TestLyingProducer has a producer that signs a block which breaks a rule: the replica halts with the evidence, stays
+// so when it is started again, and goes on once the file is moved away and the chain is true.
 func TestLyingProducer(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*types.Block)
@@ -264,7 +265,9 @@ func TestLyingProducer(t *testing.T) {
 		"time":               {func(b *types.Block) { b.Header.Timestamp = 1 }, "timestamp", false},
 		"transaction":        {func(b *types.Block) { b.Transactions[0] = payment(77, 1) }, "transaction 0", false},
 		"a forged signature": {func(b *types.Block) { b.Transactions[0].Signature[3] ^= 1 }, "transaction 0", false},
-		"the same block once more, with a transaction twice": {func(b *types.Block) { b.Transactions = append(b.Transactions, b.Transactions[0]) }, "transaction 1", false},
+		"the same block once more, with a transaction twice": {
+			func(b *types.Block) { b.Transactions = append(b.Transactions, b.Transactions[0]) }, "transaction 1", false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, 30, 2, func(f *fixture) {
@@ -277,7 +280,8 @@ func TestLyingProducer(t *testing.T) {
 				f.pass(5 * time.Second)
 				for range 2 {
 					h := f.Halt()
-					if h == nil || h.Reason != Diverged || h.Height != 20 || !strings.Contains(h.Message, c.text) || len(h.Headers) != 1 || len(h.Block) == 0 {
+					if h == nil || h.Reason != Diverged || h.Height != 20 || !strings.Contains(h.Message, c.text) ||
+						len(h.Headers) != 1 || len(h.Block) == 0 {
 						t.Fatalf("halted with %+v", h)
 					}
 					if (h.Derived != nil) != c.derived || h.Derived != nil && h.Derived.Parent != h.Headers[0].Parent {
@@ -347,7 +351,8 @@ func TestTwoBlocksOfOneHeight(t *testing.T) {
 				}
 				for _, signed := range h.Headers {
 					header, err := types.DecodeSignedHeader(signed.Raw)
-					if err != nil || !header.VerifySignature() || header.Header.Producer != producerKey.PublicKey() || header.Header.Height != c.since {
+					if err != nil || !header.VerifySignature() || header.Header.Producer != producerKey.PublicKey() ||
+						header.Header.Height != c.since {
 						t.Errorf("the evidence is not the producer's: %+v, %v", header, err)
 					}
 				}
@@ -371,7 +376,8 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 		check(t, err)
 		f.start()
 		f.pass(40 * time.Second)
-		if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") || f.height() != 10 || s.Synced || s.Behind() != 1 {
+		if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") || f.height() != 10 ||
+			s.Synced || s.Behind() != 1 {
 			t.Errorf("%+v", s)
 		}
 		f.pass(10 * time.Second)
@@ -382,8 +388,8 @@ func TestHoldsABlockFromTheFuture(t *testing.T) {
 	})
 }
 
-// TestTheTimeOfDayJumps moves the replica's time of day forward, back and before 1970 while the primary makes blocks. Where
-// blocks seem to be from the future it says so and waits, and goes on at once when the clock is right again.
+// TestTheTimeOfDayJumps moves the replica's time of day forward, back and before 1970 while the primary makes blocks.
+// Where blocks seem to be from the future it says so and waits, and goes on at once when the clock is right again.
 func TestTheTimeOfDayJumps(t *testing.T) {
 	in(t, 10, 1, func(f *fixture) {
 		build := func() {
@@ -394,7 +400,9 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 		build()
 		f.pass(10 * time.Second)
 		f.synced()
-		for _, jump := range []time.Duration{time.Hour, -time.Hour, -100 * 365 * 24 * time.Hour, 10 * time.Second, -10 * time.Second} {
+		for _, jump := range []time.Duration{
+			time.Hour, -time.Hour, -100 * 365 * 24 * time.Hour, 10 * time.Second, -10 * time.Second,
+		} {
 			f.jumped.Store(int64(jump))
 			before := f.height()
 			for range 5 {
@@ -403,7 +411,8 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 			}
 			if jump >= -maxAhead {
 				f.synced()
-			} else if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") || f.height() != before || s.Synced || s.Behind() != 5 {
+			} else if s := f.Status(); s.State != StateHolding || !strings.Contains(s.Reason, "future") ||
+				f.height() != before || s.Synced || s.Behind() != 5 {
 				t.Errorf("after a jump of %v: at %d, %+v", jump, f.height(), s)
 			}
 			f.jumped.Store(0)
@@ -428,14 +437,14 @@ func TestStatusWithoutUpstreams(t *testing.T) {
 		}
 		extend(t, f.primary, 5)
 		f.sources[0].set(func(s *faultySource) { s.fault = nil })
-		f.pass(longestBackoff + 5*time.Second)
+		f.pass(LongestBackoff + 5*time.Second)
 		f.synced()
 	})
 }
 
 // TestProgress is about rate and ETA while the upstream gives so many blocks a second.
 func TestProgress(t *testing.T) {
-	in(t, 1000, 1, func(f *fixture) {
+	in(t, 300, 1, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) {
 			s.blocks = func(_, _ types.Height, answer [][]byte) ([][]byte, error) {
 				<-time.After(time.Second)
@@ -445,7 +454,7 @@ func TestProgress(t *testing.T) {
 		f.start()
 		f.pass(10 * time.Second) // four ranges at a time, of which the first is imported
 		s := f.Status()
-		if s.State != StateSyncing || s.Synced || s.Primary != 1000 || s.Rate < 4 || s.Rate > 6 {
+		if s.State != StateSyncing || s.Synced || s.Primary != 300 || s.Rate < 4 || s.Rate > 6 {
 			t.Errorf("%+v", s)
 		}
 		if want := float64(s.Behind()) / s.Rate; !s.ETAKnown || s.ETA.Seconds() < want-1 || s.ETA.Seconds() > want+1 {
@@ -454,8 +463,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestBoastfulUpstream has an upstream that says it has much newer blocks, and does not. The other is followed, and what the
-// first says does not make the replica look behind.
+// TestBoastfulUpstream has an upstream that says it has much newer blocks, and does not. The other is followed, and
+// what the first says does not make the replica look behind.
 func TestBoastfulUpstream(t *testing.T) {
 	in(t, 30, 2, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) {
@@ -495,8 +504,8 @@ func TestForkIsFoundAtTheStart(t *testing.T) {
 	})
 }
 
-// TestForkOfAPrunedChain has a replica that keeps few blocks compare them with another branch: one that parts before them
-// shows nothing against the producer, one that parts later does.
+// TestForkOfAPrunedChain has a replica that keeps few blocks compare them with another branch: one that parts before
+// them shows nothing against the producer, one that parts later does.
 func TestForkOfAPrunedChain(t *testing.T) {
 	for name, c := range map[string]struct {
 		since types.Height
@@ -545,6 +554,26 @@ func TestStopsWhileNoUpstreamAnswers(t *testing.T) {
 		check(t, f.stop())
 		if took := time.Since(begin); took > 2*time.Second {
 			t.Errorf("it took %s to stop", took)
+		}
+	})
+}
+
+// That an upstream is back is said once for each time that it was away.
+func TestRecoveryIsLoggedOnce(t *testing.T) {
+	in(t, 3, 2, func(f *fixture) {
+		f.start()
+		f.pass(10 * time.Second)
+		for times := 1; times <= 2; times++ {
+			f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })
+			f.pass(time.Minute)
+			f.sources[0].set(func(s *faultySource) { s.fault = nil })
+			f.pass(time.Minute)
+			if said := f.log.count(`msg="an upstream answers again" upstream="source 0"`); said != times {
+				t.Errorf("said %d times after it was away %d times", said, times)
+			}
+		}
+		if said := f.log.count(`answers again" upstream="source 1"`); said != 0 {
+			t.Errorf("of the other it is said %d times", said)
 		}
 	})
 }

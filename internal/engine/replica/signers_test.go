@@ -11,38 +11,40 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// sealedBy signs with a key.
-func sealedBy(key crypto.PrivateKey) ledger.Seal {
-	return func(hash types.BlockHash) (types.Signature, error) { return key.Sign(hash[:], [32]byte{}) }
-}
-
 // handedOver is a chain of 30 blocks that alice makes up to block 15, which makes producerKey the producer.
 func handedOver(t *testing.T, g types.Genesis) *ledger.Ledger {
 	t.Helper()
 	l := openChain(t, g)
 	for h := range uint64(15) {
-		signed := payment(h, 1)
+		tx := transfer(types.Height(h))
 		if h == 14 {
 			p := g.Parameters
 			p.Producer = producerKey.PublicKey()
-			var err error
-			signed, err = types.Sign(types.Transaction{
-				Version: 1, ChainID: 7, Sender: alice.PublicKey(), Nonce: h, GasLimit: 100_000, MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1,
-				Payload: types.Configure{Parameters: p},
+			signed, err := types.Sign(types.Transaction{
+				Version:              1,
+				ChainID:              7,
+				Sender:               alice.PublicKey(),
+				Nonce:                h,
+				GasLimit:             100_000,
+				MaxFeePerGas:         1_000,
+				MaxPriorityFeePerGas: 1,
+				Payload:              types.Configure{Parameters: p},
 			}, alice, [32]byte{})
 			check(t, err)
+			tx = types.VerifySignatures(types.NewTxs(signed))[0]
 		}
-		verified := types.VerifySignatures(types.NewTxs(signed))
-		_, err := l.Build(ledger.Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &one{verified[0]}}, sealedBy(alice))
+		_, err := l.Build(ledger.Batch{
+			Time: l.Tip().Header.Header.Timestamp + 1, Transactions: &one{tx},
+		}, sealedBy(alice))
 		check(t, err)
 	}
 	extend(t, l, 15)
 	return l
 }
 
-// TestWhoSignsWhat has the preferred upstream give a block that is not the chain's, by each who could have signed it and at
-// each height that matters: 15 is the last block of the first producer, 30 this node's head, 31 the next. Only the producer
-// in force halts the replica; whatever else comes it follows the other upstream.
+// TestWhoSignsWhat has the preferred upstream give a block that is not the chain's, by each who could have signed it
+// and at each height that matters: 15 is the last block of the first producer, 30 this node's head, 31 the next. Only
+// the producer in force halts the replica; whatever else comes it follows the other upstream.
 func TestWhoSignsWhat(t *testing.T) {
 	stranger := newKey("stranger")
 	for _, c := range []struct {

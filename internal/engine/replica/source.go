@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Source is a node that blocks come from. Its methods may be called concurrently; what they return is not to be believed.
-// The error of a node that answers and refuses is a [*Refusal]; one that blames the node for more is made with [Faulty].
+// Source is a node that blocks come from. Its methods may be called concurrently; what they return is not to be
+// believed. The error of a node that answers and refuses is a [*Refusal]; one that blames the node for more is made
+// with [Faulty].
 type Source interface {
 	// Name is where the node is, without secrets.
 	Name() string
@@ -28,15 +30,16 @@ type Source interface {
 	Receipts(ctx context.Context, ids []types.TxID) ([]*ToldReceipt, error)
 	// Accesses are what the node says that a block read and wrote.
 	Accesses(ctx context.Context, height types.Height) ([]types.Access, error)
-	// Bundle is what the node gives as the bundle of a block's proof, of at most limit bytes; [ErrNotProven] while there is
-	// none.
+	// Bundle is what the node gives as the bundle of a block's proof, of at most limit bytes; [ErrNotProven] while there
+	// is none.
 	Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error)
-	// Parameters are the encoded parameters after a block, with their Merkle proof; an error where there is none any more,
-	// chain.ErrNoState where the node keeps no state.
-	Parameters(ctx context.Context, height types.Height) ([]byte, tree.Proof, error)
+	// Value is what a state key has after a block, empty for nothing, with its Merkle proof; an error where there is none
+	// any more, chain.ErrNoState where the node keeps no state.
+	Value(ctx context.Context, height types.Height, key []byte) ([]byte, tree.MerkleProof, error)
 	// Code is what the node gives as the code of a hash.
 	Code(ctx context.Context, hash types.CodeHash) ([]byte, error)
-	// Watch calls head for each new block until ctx ends or the node has no more to say.
+	// Watch calls head for each new block until ctx ends or the connection breaks. The error is a [Refusal] if the node
+	// does not push.
 	Watch(ctx context.Context, head func(types.Height)) error
 	// Send sends transactions and returns each one's error.
 	Send(ctx context.Context, encoded [][]byte) []error
@@ -50,6 +53,8 @@ type Probe struct {
 	Head    types.Height // of its newest block
 	Primary types.Height // of the newest block that it knows of
 	Header  *types.SignedHeader
+	// Producing is the key that the node makes blocks with at present, nil where it makes none.
+	Producing *types.PublicKey
 }
 
 // ToldReceipt is a receipt as a node tells it, which nothing proves.
@@ -102,7 +107,12 @@ func refusal(err error) *Refusal {
 	return r
 }
 
-// maxBundleBytes bounds a bundle: an access list and its proof. It is held in memory, and who sends it is not trusted: so it is
-// less than the 1 GiB of a decoder, and twice what a block of the default gas limit can list (10^9 gas; a byte that is read costs
-// 16 and is listed before and after: 125 MB).
+// maxBundleBytes bounds a bundle: an access list and its proof. It is held in memory, and who sends it is not trusted:
+// so it is less than the 1 GiB of a decoder, and twice what a block of the default gas limit can list (10^9 gas; a byte
+// that is read costs 16 and is listed before and after: 125 MB).
 const maxBundleBytes = 256<<20 + 64<<20
+
+// mostBundle bounds the bundle of a block that is known.
+func mostBundle(header types.SignedHeader) int64 {
+	return min(maxBundleBytes, blockproof.MostBundleBytes(header.Header.GasUsed))
+}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
-	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -20,16 +20,16 @@ type Trusted struct {
 }
 
 // Begin begins a chain at a block. It is ledger.StartStateless of a store.
-type Begin func(s ledger.Start, fetch ledger.FetchCode) error
+type Begin func(ledger.Start) error
 
-// StartAt gets from the sources what it takes to begin a chain without state at a trusted block, and begins it. A source
-// that does not answer, or whose proof of the block is still to come, is asked again until ctx ends; the error says what is
-// wrong with each when no source is left.
+// StartAt gets from the sources what it takes to begin a chain without state at a trusted block, and begins it. A
+// source that does not answer, or whose proof of the block is still to come, is asked again until ctx ends; the error
+// says what is wrong with each when no source is left.
 func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.Logger, begin Begin) error {
 	if trusted.Height == 0 {
 		return errors.New("block 0 needs no trust: it follows from the genesis")
 	}
-	for wait := firstBackoff; ; wait = min(2*wait, longestBackoff) {
+	for wait := firstBackoff; ; wait = min(2*wait, LongestBackoff) {
 		var faults []error
 		var again []Source
 		for _, s := range sources {
@@ -53,8 +53,8 @@ func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.L
 	}
 }
 
-// isFinal tells whether asking again is of no use: the source gave something else, or says that it will not give it. It may
-// yet where it is busy, failed, or has not come as far.
+// isFinal tells whether asking again is of no use: the source gave something else, or says that it will not give it. It
+// may yet where it is busy, failed, or has not come as far.
 func isFinal(err error) bool {
 	var fault *FaultError
 	refused := refusal(err)
@@ -69,17 +69,22 @@ func isFinal(err error) bool {
 	return true
 }
 
+// walkTime bounds the questions for the headers down to the newest block that changed the state.
+const walkTime = 10 * requestTime
+
 // startFrom begins a chain with what one source gives.
 func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) error {
+	var walked time.Time // until when headers are asked for
 	s := ledger.Start{
-		Parameters: func() ([]byte, tree.Proof, error) {
-			ctx, cancel := context.WithTimeout(ctx, requestTime)
-			defer cancel()
-			encoded, proof, err := from.Parameters(ctx, trusted.Height-1)
-			return encoded, proof, asked(err, "the parameters")
-		},
+		Trusted: trusted.Hash,
+		Fetch:   fetchFrom(ctx, from, trusted.Height-1),
 		Headers: func(to types.Height) ([]types.SignedHeader, error) {
-			ctx, cancel := context.WithTimeout(ctx, requestTime)
+			if walked.IsZero() {
+				walked = time.Now().Add(walkTime)
+			}
+			walking, end := context.WithDeadline(ctx, walked)
+			defer end()
+			ctx, cancel := context.WithTimeout(walking, requestTime)
 			defer cancel()
 			headers, err := from.Headers(ctx, to)
 			return headers, asked(err, "headers")
@@ -89,30 +94,29 @@ func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) e
 	if err := fetchStart(ctx, from, trusted, &s); err != nil {
 		return err
 	}
-	return begin(s, codesFrom(ctx, from))
+	return begin(s)
 }
 
 // fetchStart asks for the trusted block, its parent's header and its bundle.
 func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Start) error {
-	bundle, err := requestBundle(ctx, from, trusted.Height, maxBundleBytes)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	asking, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	parent, err := from.Header(ctx, trusted.Height-1)
+	parent, err := from.Header(asking, trusted.Height-1)
 	if err != nil {
 		return asked(err, "a header")
 	}
-	blocks, err := from.Blocks(ctx, trusted.Height, trusted.Height)
+	blocks, err := from.Blocks(asking, trusted.Height, trusted.Height)
 	if err != nil {
 		return asked(err, "a block")
 	}
 	if parent == nil || len(blocks) != 1 {
 		return Faulty(Stalled, "it has no block %d", trusted.Height)
 	}
-	s.Parent, s.Bundle = *parent, bundle
-	s.Block, err = ledger.Receive(blocks[0])
+	s.Parent = *parent
+	if s.Block, err = ledger.Receive(blocks[0]); err != nil {
+		return err
+	}
+	s.Bundle, err = requestBundle(ctx, from, trusted.Height, mostBundle(s.Block.Header()))
 	return err
 }
 

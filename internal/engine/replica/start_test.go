@@ -21,6 +21,7 @@ type bundleOf = func(context.Context, types.Height, int64) ([]byte, error)
 // TestStartsAtATrustedBlock asks sources for a trusted block until one gives it or none may.
 func TestStartsAtATrustedBlock(t *testing.T) {
 	const height = 5
+	hash := types.BlockHash{7}
 	bundle := func(err error) bundleOf {
 		return func(context.Context, types.Height, int64) ([]byte, error) { return []byte("bundle"), err }
 	}
@@ -35,16 +36,37 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 	}{
 		{name: "at once", bundles: []bundleOf{good}},
 		{name: "one has it not any more", bundles: []bundleOf{bundle(pruned), good}},
-		{name: "none has it any more", bundles: []bundleOf{bundle(pruned), bundle(Faulty(Stalled, "gone"))}, fails: "source 1: gone"},
+		{
+			name:    "none has it any more",
+			bundles: []bundleOf{bundle(pruned), bundle(Faulty(Stalled, "gone"))},
+			fails:   "source 1: gone",
+		},
 		{name: "it is not proven yet", bundles: []bundleOf{bundle(ErrNotProven)}, asked: true},
 		{name: "they refuse", bundles: []bundleOf{
 			bundle(&Refusal{Err: errors.New("no such method")}), bundle(&Refusal{Err: errors.New("not allowed")}),
 		}, fails: "source 1: the proof of a block: "},
-		{name: "it is busy", bundles: []bundleOf{bundle(pruned), bundle(&Refusal{Why: RefusedBusy, Err: errors.New("busy")})}, asked: true},
-		{name: "it has an incident", bundles: []bundleOf{bundle(&Refusal{Why: RefusedFailed, Err: errors.New("incident")})}, asked: true},
-		{name: "it has not come as far", bundles: []bundleOf{bundle(&Refusal{Why: RefusedEarly, Err: errors.New("above its head")})}, asked: true},
+		{
+			name:    "it is busy",
+			bundles: []bundleOf{bundle(pruned), bundle(&Refusal{Why: RefusedBusy, Err: errors.New("busy")})},
+			asked:   true,
+		},
+		{
+			name:    "it has an incident",
+			bundles: []bundleOf{bundle(&Refusal{Why: RefusedFailed, Err: errors.New("incident")})},
+			asked:   true,
+		},
+		{
+			name:    "it has not come as far",
+			bundles: []bundleOf{bundle(&Refusal{Why: RefusedEarly, Err: errors.New("above its head")})},
+			asked:   true,
+		},
 		{name: "it does not answer", bundles: []bundleOf{bundle(pruned), bundle(errDropped)}, asked: true},
-		{name: "it is another block", bundles: []bundleOf{good}, begin: ledger.ErrUntrusted, fails: ledger.ErrUntrusted.Error()},
+		{
+			name:    "it is another block",
+			bundles: []bundleOf{good},
+			begin:   ledger.ErrUntrusted,
+			fails:   ledger.ErrUntrusted.Error(),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -53,34 +75,38 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 				well := time.Now().Add(time.Minute)
 				var sources []Source
 				for i, b := range test.bundles {
-					sources = append(sources, &faultySource{name: fmt.Sprint("source ", i), chain: primary, bundle: func(ctx context.Context, h types.Height, limit int64) ([]byte, error) {
+					sources = append(sources, &faultySource{name: fmt.Sprint("source ", i), chain: primary, bundle: func(
+						ctx context.Context, h types.Height, limit int64,
+					) ([]byte, error) {
 						if time.Now().After(well) {
 							b = good
 						}
 						return b(ctx, h, limit)
-					}, parameters: func(h types.Height) ([]byte, tree.Proof, error) {
-						if h != height-1 {
-							t.Errorf("the parameters after block %d are asked for", h)
+					}, value: func(h types.Height, key []byte) ([]byte, tree.MerkleProof, error) {
+						if h != height-1 || string(key) != "key" {
+							t.Errorf("the value of %q after block %d is asked for", key, h)
 						}
-						return []byte("parameters"), tree.Proof{}, nil
+						return []byte("value"), tree.MerkleProof{}, nil
 					}, headers: func(to types.Height) ([]types.SignedHeader, error) {
 						return make([]types.SignedHeader, to), nil
 					}})
 				}
-				begin := func(s ledger.Start, fetch ledger.FetchCode) error {
-					parameters, _, err := s.Parameters()
-					if s.Block.Header().Header.Height != height || s.Block.Header().Header.Parent != s.Parent.Header.Hash() || string(s.Bundle) != "bundle" ||
-						string(parameters) != "parameters" || err != nil || fetch == nil {
-						t.Errorf("%+v, parameters %q, %v", s, parameters, err)
+				begin := func(s ledger.Start) error {
+					value, _, err := s.Fetch.Value([]byte("key"))
+					if s.Block.Header().Header.Height != height || s.Block.Header().Header.Parent != s.Parent.Header.Hash() ||
+						string(s.Bundle) != "bundle" ||
+						string(value) != "value" || err != nil || s.Fetch.Code == nil || s.Trusted != hash {
+						t.Errorf("%+v, the value %q, %v", s, value, err)
 					}
 					headers, err := s.Headers(height - 2)
-					if earlier, bundleErr := s.Earlier(height - 2); len(headers) != height-2 || string(earlier) != "bundle" || errors.Join(err, bundleErr) != nil {
+					if earlier, bundleErr := s.Earlier(height - 2); len(headers) != height-2 || string(earlier) != "bundle" ||
+						errors.Join(err, bundleErr) != nil {
 						t.Errorf("%d headers, the bundle %q, %v, %v", len(headers), earlier, err, bundleErr)
 					}
 					return test.begin
 				}
 				begun := time.Now()
-				err := StartAt(t.Context(), sources, Trusted{Height: height}, slog.New(slog.DiscardHandler), begin)
+				err := StartAt(t.Context(), sources, Trusted{Height: height, Hash: hash}, slog.New(slog.DiscardHandler), begin)
 				if (err != nil) != (test.fails != "") || err != nil && !strings.Contains(err.Error(), test.fails) {
 					t.Errorf("error %v", err)
 				}
@@ -95,8 +121,10 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	away := &faultySource{name: "away", bundle: bundle(errDropped)}
-	if err := StartAt(ended, []Source{away}, Trusted{Height: 1}, slog.New(slog.DiscardHandler), nil); !errors.Is(err, context.Canceled) {
+	away := &faultySource{name: "away", fault: func() error { return errDropped }}
+	if err := StartAt(
+		ended, []Source{away}, Trusted{Height: 1}, slog.New(slog.DiscardHandler), nil,
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its end: %v", err)
 	}
 }

@@ -179,7 +179,8 @@ func (p *pace) rates() (imported, made float64) {
 	if seconds <= 0 {
 		return 0, 0
 	}
-	return float64(last.local-min(last.local, first.local)) / seconds, float64(last.primary-min(last.primary, first.primary)) / seconds
+	return float64(last.local-min(last.local, first.local)) / seconds,
+		float64(last.primary-min(last.primary, first.primary)) / seconds
 }
 
 // caughtUp reports whether a replica so many blocks behind keeps up: it had every block, and did not fall back since.

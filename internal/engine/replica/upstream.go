@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,8 +11,9 @@ import (
 )
 
 const (
-	firstBackoff   = 500 * time.Millisecond
-	longestBackoff = 10 * time.Second
+	firstBackoff = 500 * time.Millisecond
+	// LongestBackoff is the longest time between two tries of an upstream that fails.
+	LongestBackoff = 10 * time.Second
 	// distrust is how long an upstream that lied, or said that it has what it does not give, comes after all others.
 	distrust = time.Minute
 	// muchBehind is how many blocks an upstream may be behind another before it is left for it.
@@ -26,13 +28,16 @@ const (
 	Unreachable Cause = "unreachable" // no answer, or none that makes sense
 	Stalled     Cause = "stalled"     // does not give the blocks that it says it has
 	Behind      Cause = "behind"      // another has much newer blocks, or a proof that this one says is to come
-	Lied        Cause = "lied"        // gave blocks that the producer did not sign, or not for this height, or a proof that does not hold
-	Forked      Cause = "forked"      // has another block where a producer that has handed over since signed the one here, signed by that too
-	OtherChain  Cause = "other_chain" // its genesis is another one
+	// gave blocks that the producer did not sign, or not for this height, or a proof that does not hold
+	Lied Cause = "lied"
+	Weak Cause = "weak" // gave a proof of fewer bits than this node asks for
+	// has another block where a producer that has handed over since signed the one here, signed by that too
+	Forked     Cause = "forked"
+	OtherChain Cause = "other_chain" // its genesis is another one
 )
 
 // causes are all of them.
-var causes = []Cause{Unreachable, Stalled, Behind, Lied, Forked, OtherChain}
+var causes = []Cause{Unreachable, Stalled, Behind, Lied, Weak, Forked, OtherChain}
 
 // FaultError is a failure that an upstream is to blame for.
 type FaultError struct {
@@ -53,27 +58,36 @@ type upstream struct {
 	Source
 	jitter func(time.Duration) time.Duration // of [Config]
 
-	mu       sync.Mutex // guards what follows
-	head     types.Height
-	primary  types.Height
-	contact  time.Time // of the last answer
-	inUse    bool
+	mu      sync.Mutex // guards what follows
+	head    types.Height
+	primary types.Height
+	contact time.Time // of the last answer
+	inUse   bool
+	gap     time.Time // when it last answered again after a failure for which it was not left
+	failing
+}
+
+// failing is what an upstream's failures were, and what follows from them.
+type failing struct {
 	failures int       // since the last success
 	retryAt  time.Time // not to be asked before
 	liedAt   time.Time
 	fault    Cause // of the last failure, empty after a success
+	away     bool  // it did not answer, and has not since
 	counts   map[Cause]uint64
 }
 
 func newUpstream(s Source, jitter func(time.Duration) time.Duration) *upstream {
-	return &upstream{Source: s, jitter: jitter, counts: make(map[Cause]uint64)}
+	return &upstream{Source: s, jitter: jitter, failing: failing{counts: make(map[Cause]uint64)}}
 }
 
-// told notes what the upstream said of itself.
-func (u *upstream) told(p Probe) {
+// told notes what the upstream said of itself, and reports whether it is back: it did not answer before.
+func (u *upstream) told(p Probe) (back bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.head, u.primary, u.contact = p.Head, max(p.Primary, p.Head), time.Now()
+	back, u.away = u.away, false
+	return back
 }
 
 // saw notes that the upstream has a block.
@@ -90,6 +104,21 @@ func (u *upstream) answered() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.contact = time.Now()
+}
+
+// interrupted notes that the upstream did not answer for a moment. It may have ended and started anew, without what was
+// sent to it.
+func (u *upstream) interrupted() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.gap = time.Now()
+}
+
+// lastGap is the time of the last [upstream.interrupted].
+func (u *upstream) lastGap() time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.gap
 }
 
 func (u *upstream) newest() types.Height {
@@ -122,12 +151,13 @@ func (u *upstream) failed(err error) Cause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
-	pause := min(longestBackoff, firstBackoff<<min(u.failures, 10))
+	pause := min(LongestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
 	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most the pause
-	if cause == Lied || cause == Forked || cause == OtherChain || cause == Stalled {
+	if slices.Contains([]Cause{Lied, Weak, Forked, OtherChain, Stalled}, cause) {
 		u.liedAt = now
 	}
+	u.away = u.away || cause == Unreachable
 	u.fault = cause
 	u.counts[cause]++
 	return cause
@@ -174,7 +204,9 @@ type UpstreamStatus struct {
 func (u *upstream) status() UpstreamStatus {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	s := UpstreamStatus{URL: u.Name(), InUse: u.inUse, Height: u.head, Fault: u.fault, Faults: make(map[Cause]uint64, len(causes))}
+	s := UpstreamStatus{
+		URL: u.Name(), InUse: u.inUse, Height: u.head, Fault: u.fault, Faults: make(map[Cause]uint64, len(causes)),
+	}
 	for _, cause := range causes {
 		s.Faults[cause] = u.counts[cause]
 	}

@@ -126,7 +126,9 @@ func starve(t *testing.T, random *rand.Rand) {
 	for i := range attack {
 		attack[i] = &attacker{key: others[i], call: calls[random.IntN(codes)]}
 	}
-	transfers, tokens := &honest{key: others[20], payload: payment, within: 3}, &honest{key: others[21], payload: calls[codes], within: 8}
+	transfers, tokens := &honest{
+		key: others[20], payload: payment, within: 3,
+	}, &honest{key: others[21], payload: calls[codes], within: 8}
 	for n := range blocks {
 		for _, a := range attack {
 			if _, pending := f.pool.Get(a.sent); !pending {

@@ -72,7 +72,12 @@ type batch struct {
 	turns   *turns                        // of those that were left out before
 	refuse  func(*types.VerifiedTx) error // why one is not to be tried; nil for none
 	trying  func(*types.VerifiedTx)       // is told before a contract runs; nil for none
+	debug   ledger.Debug
+	progress
+}
 
+// progress is how far a batch has come.
+type progress struct {
 	begin   time.Time
 	start   time.Time         // of given
 	given   *types.VerifiedTx // last
@@ -177,14 +182,14 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 		b.left = append(b.left, LeftOut{tx, Faulty, err})
 	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as time that contracts took
 		b.left = append(b.left, LeftOut{tx, NoRoom, err})
-		b.turns.wait(tx, took > paceTime)
+		b.turns.waitForRoom(tx, took > paceTime)
 	case errors.Is(err, ledger.ErrOverdue):
 		b.paces.ran(tx, 0, took, b.start)
 		fate := Deferred
 		if b.hasAll() {
 			fate = Overran
 		} else {
-			b.turns.wait(tx, false)
+			b.turns.waitForTime(tx)
 		}
 		b.left = append(b.left, LeftOut{tx, fate, err})
 	}

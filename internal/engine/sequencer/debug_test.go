@@ -16,7 +16,9 @@ func talker() *wasmgen.Module {
 	i32s := func(n int) []byte { return slices.Repeat([]byte{wasmgen.I32}, n) }
 	read := m.AddImport(wasmgen.HostImport{Name: "args_read", Params: i32s(1)})
 	debug := m.AddImport(wasmgen.HostImport{Name: "debug", Params: i32s(2)})
-	call := m.AddImport(wasmgen.HostImport{Name: "call", Params: append(i32s(5), wasmgen.I64, wasmgen.I64), Result: wasmgen.I32})
+	call := m.AddImport(wasmgen.HostImport{
+		Name: "call", Params: append(i32s(5), wasmgen.I64, wasmgen.I64), Result: wasmgen.I32,
+	})
 	const name, word = 64, 128
 	m.Data = [][]byte{wasmgen.Data(name, "say"), wasmgen.Data(word, "oops")}
 	say := func(at int64) []byte {
@@ -30,7 +32,13 @@ func talker() *wasmgen.Module {
 	for _, v := range []int64{0, name, 3, word, 4} { // the callee, its function and arguments
 		nested = append(nested, wasmgen.Const(wasmgen.I32, v)...)
 	}
-	nested = wasmgen.Concat(nested, wasmgen.Const(wasmgen.I64, 0), wasmgen.Const(wasmgen.I64, 1_000_000), wasmgen.Call(call), wasmgen.Op(wasmgen.Drop))
+	nested = wasmgen.Concat(
+		nested,
+		wasmgen.Const(wasmgen.I64, 0),
+		wasmgen.Const(wasmgen.I64, 1_000_000),
+		wasmgen.Call(call),
+		wasmgen.Op(wasmgen.Drop),
+	)
 	add("say", arguments, say(0))
 	add("tell", arguments, nested, say(word))
 	add("fail", say(word), wasmgen.Op(wasmgen.Unreachable))
@@ -50,7 +58,10 @@ func TestDebugIsTold(t *testing.T) {
 		heard = append(heard, said{tx, contract, string(message)})
 	}
 	code := talker().Encode()
-	f.block(f.send(alice, 1, 1, types.Deploy{Name: "first", Code: code}), f.send(alice, 2, 1, types.Deploy{Name: "second", Code: code}))
+	f.block(
+		f.send(alice, 1, 1, types.Deploy{Name: "first", Code: code}),
+		f.send(alice, 2, 1, types.Deploy{Name: "second", Code: code}),
+	)
 	sender := types.Account(alice.PublicKey())
 	first, second := types.NewContractID(sender, 1), types.NewContractID(sender, 2)
 	say := f.send(alice, 3, 1, types.Call{Contract: first, Function: "say", Args: []byte("four")})

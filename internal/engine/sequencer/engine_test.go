@@ -64,7 +64,11 @@ func (e *fakeEngine) Run(hash types.CodeHash, _ *vm.Module, _ string, host vm.Ho
 func variant(n int) []byte {
 	m := wasmgen.Contract(1, 1)
 	procedure := m.AddType(nil, 0)
-	m.Export("loop", wasmgen.FunctionKind, m.AddFunction(procedure, nil, wasmgen.Concat(wasmgen.Const(wasmgen.I64, int64(n)), wasmgen.Op(wasmgen.Drop))...))
+	m.Export(
+		"loop",
+		wasmgen.FunctionKind,
+		m.AddFunction(procedure, nil, wasmgen.Concat(wasmgen.Const(wasmgen.I64, int64(n)), wasmgen.Op(wasmgen.Drop))...),
+	)
 	return m.Encode()
 }
 

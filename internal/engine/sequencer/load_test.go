@@ -14,7 +14,9 @@ import (
 // large is a contract with a function "loop" that takes a hundredth of a block's load, of another code for each n.
 func large(n int) []byte {
 	m := wasmgen.Contract(1, 1)
-	f := m.AddFunction(m.AddType(nil, 0), nil, wasmgen.Concat(wasmgen.Const(wasmgen.I64, int64(n)), wasmgen.Op(wasmgen.Drop))...)
+	f := m.AddFunction(
+		m.AddType(nil, 0), nil, wasmgen.Concat(wasmgen.Const(wasmgen.I64, int64(n)), wasmgen.Op(wasmgen.Drop))...,
+	)
 	m.Export("loop", wasmgen.FunctionKind, f)
 	m.Tables = [][]byte{wasmgen.Concat([]byte{0x70, 0}, wasmgen.U32(2_500))}
 	m.Elements = [][]byte{wasmgen.Element(0, make([]uint32, 2_500)...)}
@@ -50,5 +52,25 @@ func TestNoRoomForLoad(t *testing.T) {
 		t.Errorf("the book has %+v", stats)
 	}
 	dear := f.send(others[4], 0, 9, payment)
-	f.block(refused, dear, alike)
+	f.block(refused, alike, dear)
+}
+
+// Of those that wait for room, as many have their turn in a block as certainly find it, in their order: accounts by the
+// dozen are not as many blocks in the way of who waits behind them.
+func TestManyHaveTheirTurnInABlock(t *testing.T) {
+	f, _, calls := withFakes(t, time.Second, 1)
+	most := forRoom(params.DefaultGasLimit)
+	if most < 16 {
+		t.Fatalf("%d have their turn in a block", most)
+	}
+	batch := f.newBatch(f.best(), f.BlockTime())
+	var waiting []types.TxID
+	for i := range len(others) {
+		waiting = append(waiting, f.send(others[i], 0, 8, calls[0]))
+		tx, _ := f.pool.Get(waiting[i])
+		batch.turns.waitForRoom(tx, true)
+	}
+	dear := f.send(alice, 1, 9, calls[0])
+	f.block(append(slices.Clone(waiting[:most]), dear)...)
+	f.block(waiting[most:]...)
 }

@@ -27,10 +27,10 @@ func TestNoteBlamesTheSecondEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "note")
 	for life := range 2 {
 		f.Note = openNote(t, path)
-		if err := f.dropSuspect(); err != nil {
+		if err := f.DropSuspect(); err != nil {
 			t.Fatal(err)
 		}
-		if tx := f.newBatch(f.best()).Next(); tx == nil || tx.ID() != deadly {
+		if tx := f.newBatch(f.best(), f.BlockTime()).Next(); tx == nil || tx.ID() != deadly {
 			t.Fatalf("life %d tries %v", life, tx)
 		}
 		// The process ends here: the file is not closed in order.
@@ -39,7 +39,7 @@ func TestNoteBlamesTheSecondEnd(t *testing.T) {
 		}
 	}
 	f.Note = openNote(t, path)
-	if err := f.dropSuspect(); err != nil {
+	if err := f.DropSuspect(); err != nil {
 		t.Fatal(err)
 	}
 	if _, pending := f.pool.Get(deadly); pending {
@@ -94,7 +94,8 @@ func TestDamagedNote(t *testing.T) {
 		t.Fatalf("%q %v %v", says, id, ok)
 	}
 	for name, content := range map[string]string{
-		"cut": string(whole[:20]), "longer": string(whole) + "\n", "another word": "walking " + string(whole[len(building):]), "upper case": string(whole[:9]) + "0X" + string(whole[11:]),
+		"cut": string(whole[:20]), "longer": string(whole) + "\n", "another word": "walking " +
+			string(whole[len(building):]), "upper case": string(whole[:9]) + "0X" + string(whole[11:]),
 	} {
 		path := filepath.Join(t.TempDir(), "note")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

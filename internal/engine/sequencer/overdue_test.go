@@ -81,7 +81,9 @@ func (f *contractFixture) send(k crypto.PrivateKey, nonce uint64, tip types.Amou
 	return f.sendGas(k, nonce, tip, 100_000_000, payload)
 }
 
-func (f *contractFixture) sendGas(k crypto.PrivateKey, nonce uint64, tip types.Amount, gas types.Gas, payload types.Payload) types.TxID {
+func (f *contractFixture) sendGas(
+	k crypto.PrivateKey, nonce uint64, tip types.Amount, gas types.Gas, payload types.Payload,
+) types.TxID {
 	f.t.Helper()
 	signed, err := types.Sign(types.Transaction{
 		Version:              1,
@@ -139,7 +141,7 @@ func TestSlowTransactionIsDropped(t *testing.T) {
 		other := f.send(producerKey, 0, 1, payment)
 		before := f.ledger.Tip().Header.Header
 
-		f.clock.step = f.newBatch(f.best()).time / 16
+		f.clock.step = f.newBatch(f.best(), f.BlockTime()).time / 16
 		f.block(other)
 		f.tell(told{slow, Deferred})
 		stalled := f.block().Header.Header

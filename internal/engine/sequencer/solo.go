@@ -38,29 +38,15 @@ type Solo struct {
 	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the
 	// engine's loop, so it must not wait, and is set before Run.
 	OnBlock func(ledger.Block)
-	// OnLeftOut, unless nil, is told of every transaction that was tried in a block and is not in it though it is
-	// valid, before OnBlock of that. As for OnBlock.
-	OnLeftOut func(LeftOut)
-	// Note, unless nil, remembers what is being tried. It is set before Run.
-	Note *Note
-	// OnDebug, unless nil, is told what contracts say with the host function debug while a block is made. As for
-	// OnBlock.
-	OnDebug ledger.Debug
+	// Picker's hooks are set before Run, and called in the engine's loop, before OnBlock.
+	*Picker
 
-	ledger *ledger.Ledger
-	pool   *mempool.Pool
-	book   *aside.Book
-	key    crypto.PrivateKey
-	lock   *heightlock.Lock // of key; may be nil
+	key  crypto.PrivateKey
+	lock *heightlock.Lock // of key; may be nil
 	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
 	signed heightlock.Block
-	clock  Clock
 
 	requests chan request
-	// The loop's.
-	turns turns
-	first *types.VerifiedTx // of the next block, whose turn it is; may be nil
-	paces paces
 
 	mu        sync.Mutex // guards what follows, for reading beside the loop
 	blockTime time.Duration
@@ -82,12 +68,8 @@ type request struct {
 func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.PrivateKey, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
-		paces:     paces{},
-		book:      book,
-		ledger:    l,
-		pool:      pool,
+		Picker:    NewPicker(l, pool, book, clock),
 		key:       key,
-		clock:     clock,
 		blockTime: blockTime,
 		requests:  make(chan request),
 		changed:   make(chan struct{}, 1),
@@ -100,7 +82,7 @@ func (s *Solo) LockWith(l *heightlock.Lock) { s.lock, s.signed = l, l.Last() }
 // Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
 // the block is on disk, and only a new start tells.
 func (s *Solo) Run(ctx context.Context) error {
-	if err := s.dropSuspect(); err != nil {
+	if err := s.DropSuspect(); err != nil {
 		return err
 	}
 	last, blockTime := s.clock.Now(), s.BlockTime()
@@ -128,7 +110,7 @@ func (s *Solo) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick:
-			last = s.nextTick(last, blockTime)
+			last = NextTick(last, s.clock.Now(), blockTime)
 			if _, err := s.produce(s.best()); err != nil {
 				return err
 			}
@@ -151,9 +133,9 @@ var atOnce = func() <-chan struct{} {
 	return c
 }()
 
-// nextTick keeps the rhythm of the interval; ticks that a slow block or a suspended machine missed are not made up for.
-func (s *Solo) nextTick(last time.Time, interval time.Duration) time.Time {
-	now := s.clock.Now()
+// NextTick keeps the rhythm of an interval after the tick before: ticks that a slow block or a suspended machine missed
+// are not made up for.
+func NextTick(last, now time.Time, interval time.Duration) time.Time {
 	if next := last.Add(interval); now.Sub(next) < interval {
 		return next
 	}
@@ -182,17 +164,6 @@ func (s *Solo) instant() (made bool, err error) {
 	return true, nil
 }
 
-// best are the pool's transactions for the next block.
-func (s *Solo) best() *mempool.Best {
-	best := s.pool.Best(s.ledger.Tip().Env.BaseFee)
-	s.first = s.turns.next(func(tx *types.VerifiedTx) bool {
-		_, pending := s.pool.Get(tx.ID())
-		return pending
-	})
-	best.Prefer(s.first)
-	return best
-}
-
 // single is a batch of one transaction.
 type single struct{ tx *types.VerifiedTx }
 
@@ -210,22 +181,17 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	if status := s.Status(); status.State != Producing {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
 	}
-	batch := s.newBatch(txs)
-	block, err := s.ledger.Build(ledger.Batch{
-		Time:         s.takeTime(),
-		Transactions: batch,
-		Overdue:      batch.Overdue,
-		Tried:        batch.Tried,
-		Debug:        s.OnDebug,
-		Lock:         s.lock,
-	}, func(hash types.BlockHash) (types.Signature, error) {
+	batch := s.newBatch(txs, s.BlockTime())
+	next := batch.At(s.takeTime())
+	next.Lock = s.lock
+	block, err := s.ledger.Build(next, func(hash types.BlockHash) (types.Signature, error) {
 		s.Note.rest() // what contracts there are has run
 		return s.sign(hash)
 	})
 	if err != nil {
 		return ledger.Block{}, fatal{err}
 	}
-	if err := s.judge(batch.left); err != nil {
+	if err := s.Judge(batch); err != nil {
 		return ledger.Block{}, fatal{err}
 	}
 	if err := s.pool.Reset(mempool.HeadOf(s.ledger), block.Accesses); err != nil {
@@ -237,93 +203,29 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	return block, nil
 }
 
-func (s *Solo) newBatch(txs source) *batch {
-	b := &batch{
-		source:  txs,
-		clock:   s.clock,
-		paces:   s.paces,
-		time:    s.BlockTime(),
-		retried: s.first,
-		turns:   &s.turns,
-		refuse:  s.refuse,
-		trying:  s.Note.try,
-		faulty:  make(map[types.CodeHash]bool),
-	}
-	b.alone = b.time == Instant
-	if b.time <= 0 {
-		b.time = onDemandTime
-	}
-	return b
-}
-
-// refuse is why a transaction is not to be tried at present. A state that cannot be read is the next block's fault, not
-// its.
-func (s *Solo) refuse(tx *types.VerifiedTx) error {
-	signed := tx.Signed()
-	return s.book.Check(signed.Sender, func() (types.CodeHash, error) { return CodeOf(s.ledger, signed.Payload) })
-}
-
-// judge carries out what a batch decided.
-func (s *Solo) judge(left []LeftOut) error {
-	for _, l := range left {
-		switch {
-		case l.Fate == Overran:
-			if err := s.penalise(l.Tx); err != nil {
-				return err
-			}
-		case l.Fate == Faulty:
-			s.drop(l.Tx)
-		}
-		if s.OnLeftOut != nil {
-			s.OnLeftOut(l)
-		}
-	}
-	return nil
-}
-
-// penalise drops a transaction, and has its sender and the code that it called wait.
-func (s *Solo) penalise(tx *types.VerifiedTx) error {
-	signed := tx.Signed()
-	code, err := CodeOf(s.ledger, signed.Payload)
-	if err != nil {
-		return err
-	}
-	s.book.Overran(signed.Sender, code)
-	s.drop(tx)
-	return nil
-}
-
-// drop takes a transaction out of the pool. That the journal cannot be written is the pool's to tell: what is lost is
-// that a restart does not try the transaction again.
-func (s *Solo) drop(tx *types.VerifiedTx) { _ = s.pool.Drop(tx.ID()) }
-
-// dropSuspect drops the transaction that the process ran when it ended twice, if it did.
-func (s *Solo) dropSuspect() error {
-	id, there := s.Note.suspect()
-	if !there {
-		return nil
-	}
-	tx, pending := s.pool.Get(id)
-	if !pending {
-		return nil
-	}
-	return s.penalise(tx)
-}
-
 // State says what the engine does.
 type State string
 
 // The states of an engine that produces, or would.
 const (
 	Producing State = "producing"
-	Holding   State = "holding" // another producer is in force, or blocks are missing that this key signed
-	Halted    State = "halted"  // the next block needs rules that this node does not know
+	// another producer is in force, or this key signed blocks that are missing or not this node's
+	Holding State = "holding"
+	Halted  State = "halted" // the next block needs rules that this node does not know
 )
 
 // Status is the engine's state with the reason of one that does not produce.
 type Status struct {
 	State  State
 	Reason string
+}
+
+// Elsewhere says what is to be done about a block that another node signed with this one's key.
+func Elsewhere(height types.Height) string {
+	return fmt.Sprintf("another node signed block %d with the key of this one, which makes no blocks therefore: "+
+		"while that node "+
+		"may run, start this one without the key; once it is off for good, stop this one and run `cairn promote --from-dead`",
+		height)
 }
 
 // ErrNotProducing is the error of asking an engine for a block that it may not make.
@@ -343,6 +245,8 @@ func (s *Solo) Status() Status {
 		return Status{Holding, fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: "+
 			"the missing blocks are needed first",
 			s.signed.Height, s.signed.Hash, tip.Header.Header.Height)}
+	case s.lock != nil && s.lock.Elsewhere() != 0:
+		return Status{Holding, Elsewhere(s.lock.Elsewhere())}
 	default:
 		return Status{State: Producing}
 	}

@@ -95,7 +95,9 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(l, pool, book, producerKey, clock, blockTime), func() error { return errors.Join(pool.Close(), store.Close(), db.Close()) }
+	return New(l, pool, book, producerKey, clock, blockTime), func() error {
+		return errors.Join(pool.Close(), store.Close(), db.Close())
+	}
 }
 
 // start runs an engine in the present bubble; its time begins at the bubble's.
@@ -374,7 +376,13 @@ func TestTheTimeOfDayJumps(t *testing.T) {
 				synctest.Wait()
 				f.expect("height", f.height(), height+i+1)
 				if f.timestamp() < last {
-					t.Fatalf("after a jump of %v: block %d has the time %d, and the one before has %d", step.jump, f.height(), f.timestamp(), last)
+					t.Fatalf(
+						"after a jump of %v: block %d has the time %d, and the one before has %d",
+						step.jump,
+						f.height(),
+						f.timestamp(),
+						last,
+					)
 				}
 				last = f.timestamp()
 			}

@@ -1,42 +1,54 @@
 package sequencer
 
-import "github.com/cairn-chain/cairn/types"
+import (
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
 
 // maxTurns bounds how many wait for their turn.
 const maxTurns = 65_536
 
-// turns are the transactions that were left out for want of time or room, one of each sender: one after the other comes
-// first in a block. What ran for long in vain is not tried before its turn. Else six calls that nobody pays could take
-// most of every block: they run and then load a code when the block has no room.
+// turns are the transactions that were left out, one of each sender: those that want time, which come one a block, and
+// those that want room for the codes that they load, of which as many come as certainly find it. What ran for long in
+// vain is not tried before its turn. Else six calls that nobody pays could take most of every block: they run and then
+// load a code when the block has no room.
 type turns struct {
-	queue []*types.VerifiedTx
-	there map[types.Account]*types.VerifiedTx // those of the queue by sender
-	held  map[types.Account]bool              // senders of those that are not to be tried before
+	time, room []*types.VerifiedTx
+	there      map[types.Account]bool // senders of those that wait
+	held       map[types.Account]bool // senders of those that are not to be tried before
 }
 
-// wait puts a transaction at the end, unless one of its sender waits already.
-func (t *turns) wait(tx *types.VerifiedTx, hold bool) {
+// waitForTime puts a transaction at the end of those that want time, unless one of its sender waits already.
+func (t *turns) waitForTime(tx *types.VerifiedTx) { t.wait(&t.time, tx) }
+
+// waitForRoom is the same for those that want room. hold says that it is not to be tried before its turn.
+func (t *turns) waitForRoom(tx *types.VerifiedTx, hold bool) {
+	if t.wait(&t.room, tx) && hold {
+		t.held[tx.Signed().Sender] = true
+	}
+}
+
+// wait reports whether one of the sender waits now.
+func (t *turns) wait(queue *[]*types.VerifiedTx, tx *types.VerifiedTx) bool {
 	sender := tx.Signed().Sender
 	if t.there == nil {
-		t.there, t.held = make(map[types.Account]*types.VerifiedTx), make(map[types.Account]bool)
+		t.there, t.held = make(map[types.Account]bool), make(map[types.Account]bool)
 	}
-	if t.there[sender] == nil {
-		if len(t.queue) >= maxTurns {
-			return
+	if !t.there[sender] {
+		if len(t.there) >= maxTurns {
+			return false
 		}
-		t.queue = append(t.queue, tx)
-		t.there[sender] = tx
+		*queue = append(*queue, tx)
+		t.there[sender] = true
 	}
-	if hold {
-		t.held[sender] = true
-	}
+	return true
 }
 
-// next takes the first that is still pending, nil if there is none.
-func (t *turns) next(pending func(*types.VerifiedTx) bool) *types.VerifiedTx {
-	for len(t.queue) > 0 {
-		tx := t.queue[0]
-		t.queue = t.queue[1:]
+// next takes the first that is still pending of a queue, nil if there is none.
+func (t *turns) next(queue *[]*types.VerifiedTx, pending func(*types.VerifiedTx) bool) *types.VerifiedTx {
+	for len(*queue) > 0 {
+		tx := (*queue)[0]
+		*queue = (*queue)[1:]
 		delete(t.there, tx.Signed().Sender)
 		delete(t.held, tx.Signed().Sender)
 		if pending(tx) {
@@ -44,6 +56,12 @@ func (t *turns) next(pending func(*types.VerifiedTx) bool) *types.VerifiedTx {
 		}
 	}
 	return nil
+}
+
+// forRoom is how many that want room have their turn in a block: as many as have three quarters of its load at most,
+// whatever they load.
+func forRoom(gasLimit types.Gas) int {
+	return max(1, int(params.BlockLoad(gasLimit)*3/4/(params.LoadToStop+params.MostLoad)))
 }
 
 // holds reports whether a transaction's sender is not tried before its turn.

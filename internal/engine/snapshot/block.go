@@ -11,7 +11,12 @@ import (
 
 // The block after which a snapshot's state is, in pieces of chunks:
 //
-//	Executed { block: Vec<u8> of Block, receipts: Vec<Vec<u8>> of Receipt, reasons: Vec<String>, accesses: Vec<u8> of Vec<Access> }
+//	Executed {
+//	    block: Vec<u8> of Block,
+//	    receipts: Vec<Vec<u8>> of Receipt,
+//	    reasons: Vec<String>,
+//	    accesses: Vec<u8> of Vec<Access>,
+//	}
 //
 // A node that continues from the snapshot keeps this block as its oldest.
 
@@ -32,8 +37,8 @@ func encodeExecuted(b chain.Entry) []byte {
 
 const maxReasonBytes = 64
 
-// decodeExecuted decodes the block and checks it against its header: transactions, receipts and writes. Why transactions
-// failed and what was read only is not committed to.
+// decodeExecuted decodes the block and checks it against its header: transactions, receipts and writes. Why
+// transactions failed and what was read only is not committed to.
 func decodeExecuted(data []byte, header types.SignedHeader) (b chain.Entry, err error) {
 	d := codec.NewDecoder(data)
 	block := d.Bytes(len(data))
@@ -84,7 +89,8 @@ func checkExecuted(b chain.Entry, header types.SignedHeader) error {
 		if b.Receipts[i].Transaction != ids[i] {
 			return refuse("receipt %d is of another transaction", i)
 		}
-		if success := b.Reasons[i] == exec.Success; success != (b.Receipts[i].Status == types.StatusSuccess) || !success && !chain.FailureReason(b.Reasons[i]) {
+		if success := b.Reasons[i] == exec.Success; success != (b.Receipts[i].Status == types.StatusSuccess) ||
+			!success && !chain.FailureReason(b.Reasons[i]) {
 			return refuse("transaction %d failed for the reason %q with the status %d", i, b.Reasons[i], b.Receipts[i].Status)
 		}
 	}

@@ -48,8 +48,8 @@ func testKey(t tester, name string) crypto.PrivateKey {
 	return key
 }
 
-// testChain makes blocks whose state has what snapshots hold: accounts, contracts with codes that several have, storage,
-// events of tokens, failed transactions. They hang together as a real chain's do, but are not executed.
+// testChain makes blocks whose state has what snapshots hold: accounts, contracts with codes that several have,
+// storage, events of tokens, failed transactions. They hang together as a real chain's do, but are not executed.
 type testChain struct {
 	t         tester
 	r         *rand.Rand
@@ -145,9 +145,17 @@ func (c *testChain) seal(b blockBuilder) {
 	must(c.t, err)
 	e.Leaves = change.Leaves()
 	h := types.Header{
-		Version: 1, ChainID: c.genesis.ChainID, Height: b.height, Parent: before.Header.Hash(), Timestamp: before.Header.Timestamp + 1,
-		Producer: c.producer.PublicKey(), BaseFee: 10, GasLimit: 1 << 30,
-		StateRoot: change.Root(), WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)), ReceiptsRoot: types.ReceiptsRoot(b.receipts),
+		Version:      1,
+		ChainID:      c.genesis.ChainID,
+		Height:       b.height,
+		Parent:       before.Header.Hash(),
+		Timestamp:    before.Header.Timestamp + 1,
+		Producer:     c.producer.PublicKey(),
+		BaseFee:      10,
+		GasLimit:     1 << 30,
+		StateRoot:    change.Root(),
+		WritesDigest: types.DigestAccesses(types.Writes(e.Accesses)),
+		ReceiptsRoot: types.ReceiptsRoot(b.receipts),
 	}
 	for _, receipt := range b.receipts {
 		reason := exec.Success
@@ -179,7 +187,13 @@ type blockBuilder struct {
 // include adds a transaction; only its effects that are written here have happened.
 func (b *blockBuilder) include(payload types.Payload, receipt types.Receipt) {
 	tx := types.SignedTransaction{Transaction: types.Transaction{
-		Version: 1, ChainID: b.genesis.ChainID, Sender: b.sender.PublicKey(), Nonce: b.nonce, GasLimit: 50_000, MaxFeePerGas: 10, Payload: payload,
+		Version:      1,
+		ChainID:      b.genesis.ChainID,
+		Sender:       b.sender.PublicKey(),
+		Nonce:        b.nonce,
+		GasLimit:     50_000,
+		MaxFeePerGas: 10,
+		Payload:      payload,
 	}}
 	b.nonce++
 	receipt.Transaction, receipt.GasUsed = tx.ID(), 21_000
@@ -236,7 +250,9 @@ func (b *blockBuilder) token() {
 		from, to := [32]byte{byte(b.r.IntN(4))}, [32]byte{byte(b.r.IntN(4))}
 		logs = append(logs, types.Log{Contract: b.contracts[0], Name: "Transfer", Topics: [][32]byte{from, to, amount}})
 	}
-	b.include(types.Call{Contract: b.contracts[0], Function: "transfer"}, types.Receipt{Status: types.StatusSuccess, Logs: logs})
+	b.include(types.Call{
+		Contract: b.contracts[0], Function: "transfer",
+	}, types.Receipt{Status: types.StatusSuccess, Logs: logs})
 }
 
 // requireState fails the test unless the store's head is the chain's and its state is the one given.

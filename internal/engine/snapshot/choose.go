@@ -25,8 +25,8 @@ func identify(m Manifest) identity {
 	return identity{m.BlockHash, [32]byte(hash.Sum(nil))}
 }
 
-// choose returns the snapshot to fetch and the sources that offer it: one of which there is a part or, where an import was
-// broken off, the whole, or the newest.
+// choose returns the snapshot to fetch and the sources that offer it: one of which there is a part or, where an import
+// was broken off, the whole, or the newest.
 func (f *fetcher) choose(ctx context.Context) (Manifest, []Source, error) {
 	if m, sources, err := f.chooseKept(ctx); err != nil || len(sources) > 0 {
 		return m, sources, err
@@ -62,7 +62,8 @@ func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source,
 	}
 	for _, m := range slices.Backward(whole) {
 		if f.wanted(m) == nil {
-			if sources, _ := f.offering(ctx, m); len(sources) > 0 { // without them the newest is asked for, which shows the fault
+			// without them the newest is asked for, which shows the fault
+			if sources, _ := f.offering(ctx, m); len(sources) > 0 {
 				return m, sources, nil
 			}
 		}
@@ -94,7 +95,9 @@ func (f *fetcher) chooseNewest(ctx context.Context) (Manifest, []Source, error) 
 	case best != nil:
 		sources, fault := f.offering(ctx, *best)
 		if len(sources) == 0 {
-			return Manifest{}, nil, errors.Join(fmt.Errorf("no upstream offers the snapshot of block %d any more", best.Height), fault)
+			return Manifest{}, nil, errors.Join(
+				fmt.Errorf("no upstream offers the snapshot of block %d any more", best.Height), fault,
+			)
 		}
 		return *best, sources, nil
 	case unreachable:

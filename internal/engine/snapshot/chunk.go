@@ -21,7 +21,8 @@ func newEncoder() (*zstd.Encoder, error) { return zstd.NewWriter(nil, zstd.WithE
 
 // decompress decompresses zstd frames, one after the other, which may not give more than maxChunkBytes in all.
 func decompress(data []byte) ([]byte, error) {
-	decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*maxChunkBytes),
+	decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(2*maxChunkBytes),
 		zstd.WithDecoderMaxWindow(maxChunkBytes))
 	if err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ type place struct{ path, valueHash poseidon.Digest }
 //	Entry   { key: Vec<u8>, value: Vec<u8> }
 //	Sibling { depth: u8, digest: [u8;32] }
 //
-// before is the last entry of the chunk before; left are the siblings left of the way to it, right those right of the way
-// to the last entry, root first, without empty ones.
+// before is the last entry of the chunk before; left are the siblings left of the way to it, right those right of the
+// way to the last entry, root first, without empty ones.
 type stateChunk struct {
 	before      *place
 	entries     []pair
@@ -164,7 +165,9 @@ func (c stateChunk) prove(root types.StateRoot) (run provenRun, err error) {
 		places := placesOf(entries)
 		for i, digest := range leafOf(places) {
 			leaves = append(leaves, tree.Leaf{Path: places[i].path, Digest: digest})
-			run.chain[from+i] = chain.StateEntry{Path: places[i].path, Leaf: digest, Key: entries[i].key, Value: entries[i].value}
+			run.chain[from+i] = chain.StateEntry{
+				Path: places[i].path, Leaf: digest, Key: entries[i].key, Value: entries[i].value,
+			}
 		}
 	}
 	got, err := tree.RangeRoot(c.left, leaves, c.right, inOrder)

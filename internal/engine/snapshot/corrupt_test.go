@@ -59,7 +59,9 @@ func (l loose) files(t *testing.T) fstest.MapFS {
 		files[fileName(uint64(i))] = &fstest.MapFile{Data: data}
 		m.SizeBytes += uint64(len(data))
 		m.Chunks = append(m.Chunks, Chunk{
-			Index: uint64(i), SHA256: sha256.Sum256(data), SizeBytes: uint64(len(data)), URL: chunkPath(m.Height, uint64(i)), Kind: l.kinds[i],
+			Index: uint64(i), SHA256: sha256.Sum256(data), SizeBytes: uint64(len(data)), URL: chunkPath(
+				m.Height, uint64(i),
+			), Kind: l.kinds[i],
 		})
 	}
 	files[ManifestFile] = manifestFile(t, m)
@@ -188,8 +190,10 @@ func TestVerifyFinds(t *testing.T) {
 			l.plain, l.kinds = slices.Insert(l.plain, i, l.plain[i]), slices.Insert(l.kinds, i, KindState)
 		}, "does not begin where"},
 		"the first chunk left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindState)) }, "not the first"},
-		"a chunk left out":         {func(_ *testing.T, l *loose) { l.remove(l.first(KindState) + 1) }, "does not begin where"},
-		"the last chunk left out":  {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode) - 1) }, ""},
+		"a chunk left out": {
+			func(_ *testing.T, l *loose) { l.remove(l.first(KindState) + 1) }, "does not begin where",
+		},
+		"the last chunk left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode) - 1) }, ""},
 		"a chunk that ends early": {func(_ *testing.T, l *loose) {
 			i := l.first(KindState) + 1
 			l.plain[i] = l.plain[i][:len(l.plain[i])-1]
@@ -204,8 +208,10 @@ func TestVerifyFinds(t *testing.T) {
 		"a bomb": {func(_ *testing.T, l *loose) {
 			l.plain[l.first(KindState)] = make([]byte, 64<<20)
 		}, "more than 8388608 bytes"},
-		"a code left out":       {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode)) }, "is not there"},
-		"a code of no contract": {func(_ *testing.T, l *loose) { l.plain[l.first(KindCode)] = codesOf("of none") }, "no contract has"},
+		"a code left out": {func(_ *testing.T, l *loose) { l.remove(l.first(KindCode)) }, "is not there"},
+		"a code of no contract": {
+			func(_ *testing.T, l *loose) { l.plain[l.first(KindCode)] = codesOf("of none") }, "no contract has",
+		},
 		"codes in the wrong order": {func(_ *testing.T, l *loose) {
 			l.plain[l.first(KindCode)] = codesOf("code 1", "code 0", "code 1")
 		}, "does not ascend"},
@@ -262,7 +268,9 @@ func TestVerifyFinds(t *testing.T) {
 			l.run(t, 1, func(c *stateChunk) { key = c.entries[0].key })
 			l.executed(t, func(b *chain.Entry) {
 				lie := types.Access{Key: key, Old: []byte("lie"), New: []byte("lie")}
-				i, found := slices.BinarySearchFunc(b.Accesses, lie, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+				i, found := slices.BinarySearchFunc(b.Accesses, lie, func(a, b types.Access) int {
+					return bytes.Compare(a.Key, b.Key)
+				})
 				if found {
 					b.Accesses[i].New = lie.New
 				} else {
@@ -427,7 +435,9 @@ func FuzzDecodeLists(f *testing.F) {
 
 // Opening a file of any bytes gives an error or a chunk, within the bounds.
 func FuzzOpenChunk(f *testing.F) {
-	for _, plain := range [][]byte{nil, codesOf("a"), encodeState(stateChunk{entries: []pair{{[]byte{1}, []byte{2}}}}), make([]byte, 1<<20)} {
+	for _, plain := range [][]byte{
+		nil, codesOf("a"), encodeState(stateChunk{entries: []pair{{[]byte{1}, []byte{2}}}}), make([]byte, 1<<20),
+	} {
 		f.Add(compress(f, plain))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -30,15 +30,15 @@ var (
 	ErrNoBlock = errors.New("there is no block after that of the genesis yet")
 )
 
-// runBytes is how much of encoded entries a chunk takes: what is beside them has room up to maxChunkBytes.
+// runBytes is how much of encoded entries a chunk takes: what is beside them has space up to maxChunkBytes.
 const runBytes = maxChunkBytes - 32<<10
 
 // newSuffix ends the name of a directory in which a snapshot is being made.
 const newSuffix = ".new"
 
 // Create makes a snapshot of the store's head in a new directory below parent, named after the height, which appears
-// whole or not at all. now is what the manifest says of its time, in Unix seconds. Blocks may be appended meanwhile; the
-// memory needed is that of a few chunks and of the block.
+// whole or not at all. now is what the manifest says of its time, in Unix seconds. Blocks may be appended meanwhile;
+// the memory needed is that of a few chunks and of the block.
 func Create(ctx context.Context, store *chain.Store, parent string, now uint64) (m Manifest, err error) {
 	return create(ctx, store, parent, now, runBytes)
 }
@@ -48,8 +48,10 @@ func create(ctx context.Context, store *chain.Store, parent string, now uint64, 
 	return createIn(ctx, store, parent, now, limit, nil)
 }
 
-// createIn is create that asks before each chunk whether there is room for it, unless room is nil.
-func createIn(ctx context.Context, store *chain.Store, parent string, now uint64, limit int, room func() error) (m Manifest, err error) {
+// createIn is create that asks before each chunk whether there is space for it, unless space is nil.
+func createIn(
+	ctx context.Context, store *chain.Store, parent string, now uint64, limit int, space func() error,
+) (m Manifest, err error) {
 	if store.Head().Header.Height == 0 {
 		return m, ErrNoBlock
 	}
@@ -70,7 +72,7 @@ func createIn(ctx context.Context, store *chain.Store, parent string, now uint64
 	if err != nil {
 		return m, err
 	}
-	c.room = room
+	c.space = space
 	m, err = c.create(store.Genesis(), now)
 	if err == nil {
 		err = publish(dir, final)
@@ -99,7 +101,7 @@ type creator struct {
 	dir      string
 	state    *chain.State
 	limit    int          // of bytes of entries in a chunk
-	room     func() error // asked before each chunk; nil: there is
+	space    func() error // asked before each chunk; nil: there is
 	zstd     *zstd.Encoder
 	manifest Manifest
 
@@ -179,8 +181,8 @@ func (c *creator) begin(kind Kind, data []byte) (written, error) {
 	if err := c.ctx.Err(); err != nil {
 		return written{}, err
 	}
-	if c.room != nil {
-		if err := c.room(); err != nil {
+	if c.space != nil {
+		if err := c.space(); err != nil {
 			return written{}, err
 		}
 	}
@@ -269,7 +271,9 @@ func (c *creator) sides() error {
 		return err
 	}
 	if root != c.manifest.StateRoot {
-		return fmt.Errorf("the stored leaves have the root %s, block %d has %s", root, c.manifest.Height, c.manifest.StateRoot)
+		return fmt.Errorf(
+			"the stored leaves have the root %s, block %d has %s", root, c.manifest.Height, c.manifest.StateRoot,
+		)
 	}
 	var left []tree.Sibling
 	for i, w := range c.runs {

@@ -23,9 +23,9 @@ import (
 
 // Directory holds a node's snapshots, one below it for each height. It is safe for concurrent use.
 type Directory struct {
-	// Room, unless nil, is asked before each chunk of a snapshot is written; its error ends that snapshot. It is set before
-	// the first is made.
-	Room func() error
+	// Space, unless nil, is asked before each chunk of a snapshot is written; its error ends that snapshot. It is set
+	// before the first is made.
+	Space func() error
 
 	path string
 
@@ -49,8 +49,8 @@ func OpenDirectory(dir string, log *slog.Logger) (*Directory, error) {
 	return &Directory{path: dir, manifests: manifests}, err
 }
 
-// List returns the manifests of the snapshots in a directory, which need not be there, ascending by height, and an error
-// for those whose manifest is not valid.
+// List returns the manifests of the snapshots in a directory, which need not be there, ascending by height, and an
+// error for those whose manifest is not valid.
 func List(dir string) ([]Manifest, error) {
 	var bad []error
 	manifests, err := list(dir, func(err error) { bad = append(bad, err) })
@@ -104,7 +104,7 @@ func (d *Directory) Newest(height types.Height) (m Manifest, ok bool) {
 
 // Create makes a snapshot of the store's head, as [Create] does, while there is room.
 func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
-	m, err := createIn(ctx, store, d.path, now, runBytes, d.Room)
+	m, err := createIn(ctx, store, d.path, now, runBytes, d.Space)
 	if err != nil {
 		return m, err
 	}
@@ -156,7 +156,9 @@ func (d *Directory) Keep(ctx context.Context, store *chain.Store, interval uint6
 	}
 }
 
-func (d *Directory) keepAt(ctx context.Context, store *chain.Store, height types.Height, keep int, log *slog.Logger) error {
+func (d *Directory) keepAt(
+	ctx context.Context, store *chain.Store, height types.Height, keep int, log *slog.Logger,
+) error {
 	if err := store.WaitHeight(ctx, height); err != nil {
 		return err
 	}
@@ -165,7 +167,9 @@ func (d *Directory) keepAt(ctx context.Context, store *chain.Store, height types
 	if err != nil {
 		return err
 	}
-	log.Info("made a snapshot", "height", m.Height, "bytes", m.SizeBytes, "chunks", m.ChunkCount, "took", time.Since(start))
+	log.Info(
+		"made a snapshot", "height", m.Height, "bytes", m.SizeBytes, "chunks", m.ChunkCount, "took", time.Since(start),
+	)
 	return d.Prune(keep)
 }
 
@@ -176,8 +180,8 @@ type File struct {
 	Chunk   *Chunk // that it is; nil for the manifest
 }
 
-// Open opens a file by its snapshot's height and its own name, both as they stand in a chunk's URL. The error of one that is
-// not there, or not any more, is fs.ErrNotExist.
+// Open opens a file by its snapshot's height and its own name, both as they stand in a chunk's URL. The error of one
+// that is not there, or not any more, is fs.ErrNotExist.
 func (d *Directory) Open(height, name string) (File, error) {
 	m, ok := d.at(height)
 	if !ok {

@@ -59,7 +59,9 @@ func TestDirectory(t *testing.T) {
 	must(t, d.Prune(2))
 	requireHeights(t, d, 3, 4)
 	// What a crash left of making or of removing one goes at the next start; a download stays; what is none is left out.
-	for _, name := range []string{"5.new/000000.zst", "2.new/manifest.json", "6.part/manifest.json", "4/manifest.json", "8/manifest.json"} {
+	for _, name := range []string{
+		"5.new/000000.zst", "2.new/manifest.json", "6.part/manifest.json", "4/manifest.json", "8/manifest.json",
+	} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		if name != "4/manifest.json" {
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644))
@@ -219,7 +221,9 @@ func TestImportRefuses(t *testing.T) {
 	c, d := made(t)
 	_, err := Import(t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{}, c.store, noProgress)
 	requireIs(t, "a store with a chain", err, chain.ErrBadEntry)
-	_, err = Import(t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{Genesis: types.BlockHash{1}}, openStore(t), noProgress)
+	_, err = Import(
+		t.Context(), os.DirFS(filepath.Join(d.path, "1")), Trust{Genesis: types.BlockHash{1}}, openStore(t), noProgress,
+	)
 	requireIs(t, "another chain", err, ErrOtherChain)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -241,7 +245,7 @@ func TestNoRoom(t *testing.T) {
 	chunks := 0
 	for left := 0; ; left++ {
 		asked := 0
-		d.Room = func() error {
+		d.Space = func() error {
 			if asked++; asked > left {
 				return errFull
 			}

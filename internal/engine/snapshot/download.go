@@ -62,8 +62,9 @@ const partSuffix = ".part"
 
 // Fetch fetches the newest snapshot that a source offers and returns its path. Chunks are fetched from all sources that
 // offer the same one and checked one by one; one that is damaged is fetched again, from the next source. What a broken
-// download left is continued, and a whole one that is there is checked and not fetched again while a source offers it. A snapshot that turns out not to be true is given up for the next best. It tries until ctx
-// ends, but for [ErrNone] and the fault of the last snapshot that could be chosen.
+// download left is continued, and a whole one that is there is checked and not fetched again while a source offers it.
+// A snapshot that turns out not to be true is given up for the next best. It tries until ctx ends, but for [ErrNone]
+// and the fault of the last snapshot that could be chosen.
 func (d Download) Fetch(ctx context.Context) (string, error) {
 	f := fetcher{Download: d, refused: make(map[identity]error)}
 	if f.Wait == nil {
@@ -128,8 +129,8 @@ func (f *fetcher) parts() ([]string, error) {
 	return filepath.Glob(filepath.Join(f.Parent, "*"+partSuffix))
 }
 
-// takeUp makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a part.
-// A part of another snapshot of the height is removed.
+// takeUp makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a
+// part. A part of another snapshot of the height is removed.
 func takeUp(m Manifest, whole, part string) error {
 	switch {
 	case isOf(whole, m):

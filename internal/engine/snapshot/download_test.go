@@ -80,7 +80,9 @@ func offeredBy(t *testing.T, count int) (c *testChain, m Manifest, sources []*fa
 
 func (c *testChain) download(t *testing.T, into string, sources ...*fakeSource) Download {
 	d := Download{
-		Trust: Trust{Genesis: genesisHash(t, c.store)}, Parent: into, Log: slog.New(slog.DiscardHandler), Progress: noProgress,
+		Trust: Trust{Genesis: genesisHash(
+			t, c.store,
+		)}, Parent: into, Log: slog.New(slog.DiscardHandler), Progress: noProgress,
 		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 	for _, s := range sources {
@@ -93,7 +95,9 @@ func (c *testChain) download(t *testing.T, into string, sources ...*fakeSource) 
 func requireWhole(t *testing.T, c *testChain, path string, err error) {
 	t.Helper()
 	must(t, err)
-	_, err = Verify(t.Context(), os.DirFS(path), Trust{Genesis: genesisHash(t, c.store), Block: c.store.HeadHash()}, noProgress)
+	_, err = Verify(t.Context(), os.DirFS(path), Trust{
+		Genesis: genesisHash(t, c.store), Block: c.store.HeadHash(),
+	}, noProgress)
 	must(t, err)
 	entries, err := os.ReadDir(filepath.Dir(path))
 	must(t, err)
@@ -244,7 +248,9 @@ func TestFetchForgets(t *testing.T) {
 	dir := t.TempDir()
 	_, err = create(t.Context(), c.store, dir, 1, 2000)
 	must(t, err)
-	path, err := c.download(t, into, &fakeSource{name: "newer", files: os.DirFS(filepath.Join(dir, "3"))}).Fetch(t.Context())
+	path, err := c.download(
+		t, into, &fakeSource{name: "newer", files: os.DirFS(filepath.Join(dir, "3"))},
+	).Fetch(t.Context())
 	requireWhole(t, c, path, err)
 }
 
@@ -296,8 +302,10 @@ func TestFetchRefuses(t *testing.T) {
 		lie  func(t *testing.T, s *fakeSource)
 		want error
 	}{
-		"none":            {func(_ *testing.T, s *fakeSource) { s.files = nil }, ErrNone},
-		"another chain's": {func(_ *testing.T, s *fakeSource) { s.manifest = func(m *Manifest) { m.GenesisHash[0] ^= 1 } }, ErrOtherChain},
+		"none": {func(_ *testing.T, s *fakeSource) { s.files = nil }, ErrNone},
+		"another chain's": {
+			func(_ *testing.T, s *fakeSource) { s.manifest = func(m *Manifest) { m.GenesisHash[0] ^= 1 } }, ErrOtherChain,
+		},
 		"a manifest that is none": {func(_ *testing.T, s *fakeSource) {
 			s.manifest = func(m *Manifest) { m.Header[len(m.Header)-1] ^= 1 }
 		}, ErrManifest},

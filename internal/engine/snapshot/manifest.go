@@ -81,8 +81,8 @@ var (
 	ErrUntrusted = errors.New("the snapshot's block is not known to be the chain's")
 )
 
-// Unusable reports whether an error says that a snapshot, however often it is fetched, is none of the chain that is asked
-// for. Other errors are of what fetches or reads it: what is there of it is of use later.
+// Unusable reports whether an error says that a snapshot, however often it is fetched, is none of the chain that is
+// asked for. Other errors are of what fetches or reads it: what is there of it is of use later.
 func Unusable(err error) bool {
 	return errors.Is(err, ErrFalse) || errors.Is(err, ErrOtherChain) || errors.Is(err, ErrUntrusted)
 }
@@ -119,8 +119,8 @@ func readManifest(fsys fs.FS) (m Manifest, header types.SignedHeader, err error)
 	return m, header, err
 }
 
-// checkManifest checks a manifest against itself: it speaks of the block whose signed header it holds, and lists chunks as
-// this package writes them.
+// checkManifest checks a manifest against itself: it speaks of the block whose signed header it holds, and lists chunks
+// as this package writes them.
 func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 	refuse := func(text string, args ...any) (types.SignedHeader, error) {
 		return header, fmt.Errorf("%w: "+text, append([]any{ErrManifest}, args...)...)
@@ -189,7 +189,8 @@ func (t Trust) checkGenesis(m Manifest, header types.SignedHeader, g types.Genes
 	case t == (Trust{}) || t.Block == m.BlockHash || header.Header.Producer == g.Parameters.Producer:
 		return nil
 	default:
-		return fmt.Errorf("%w: block %d is signed by %s, the genesis names %s as producer; if production was handed over, give the hash of the block, %s, from a source that you trust",
+		return fmt.Errorf("%w: block %d is signed by %s, the genesis names %s as producer; if production was handed over, "+
+			"give the hash of the block, %s, from a source that you trust",
 			ErrUntrusted, m.Height, header.Header.Producer, g.Parameters.Producer, m.BlockHash)
 	}
 }

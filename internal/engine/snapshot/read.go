@@ -68,8 +68,8 @@ type content struct {
 	holders   []chain.TokenSum
 }
 
-// openChunk decodes a chunk's file, which is the manifest's, and checks all that can be said of it alone: entries of the
-// state against the state root.
+// openChunk decodes a chunk's file, which is the manifest's, and checks all that can be said of it alone: entries of
+// the state against the state root.
 func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err error) {
 	c.kind = kind
 	plain, err := decompress(data)
@@ -99,13 +99,16 @@ func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err err
 
 // read reads a snapshot whole, checks it, and hands what it holds to a sink. progress is told of the bytes done and of
 // all there are.
-func read(ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func(done, total uint64)) (Manifest, whole, error) {
+func read(
+	ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func(done, total uint64),
+) (Manifest, whole, error) {
 	m, header, err := readManifest(fsys)
 	if err != nil {
 		return m, whole{}, err
 	}
 	r := reader{
-		manifest: m, header: header, trust: trust, sink: into, codes: make(map[types.CodeHash]codeUse), seed: maphash.MakeSeed(),
+		manifest: m, header: header, trust: trust, sink: into,
+		found: found{codes: make(map[types.CodeHash]codeUse), seed: maphash.MakeSeed()},
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,7 +120,7 @@ func read(ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func
 		if chunk.err != nil {
 			return m, r.whole, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, chunk.err)
 		}
-		if err := r.take(chunk.content); err != nil {
+		if err := r.add(chunk.content); err != nil {
 			return m, r.whole, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, err)
 		}
 		done += chunk.SizeBytes
@@ -181,8 +184,13 @@ type reader struct {
 	genesisBytes, blockBytes []byte
 	touched                  map[string][]byte // values that the block left; those found in the state are gone
 
-	run       provenRun // the last one, whose entries were handed on
-	runEnd    chain.StateEntry
+	run    provenRun // the last one, whose entries were handed on
+	runEnd chain.StateEntry
+	found
+}
+
+// found is what the chunks have had so far: the manifest, the supply and the lists must be of as much.
+type found struct {
 	accounts  uint64
 	deployed  uint64
 	stored    uint64
@@ -197,20 +205,20 @@ type reader struct {
 	seed      maphash.Seed
 }
 
-func (r *reader) take(c content) error {
+func (r *reader) add(c content) error {
 	switch c.kind {
 	case KindGenesis:
 		return r.join(&r.genesisBytes, c.piece, maxGenesis)
 	case KindBlock:
 		return r.join(&r.blockBytes, c.piece, maxBlock)
 	case KindState:
-		return r.takeRun(c.run)
+		return r.addRun(c.run)
 	case KindCode:
-		return r.takeCodes(c.codes)
+		return r.addCodes(c.codes)
 	case KindContracts:
-		return r.takeContracts(c.contracts)
+		return r.addContracts(c.contracts)
 	default:
-		return r.takeHolders(c.holders)
+		return r.addHolders(c.holders)
 	}
 }
 
@@ -257,8 +265,8 @@ func decodeGenesis(data []byte) (types.Genesis, types.SignedHeader, error) {
 	return g, zero, nil
 }
 
-// takeRun takes the next run of the state, which must begin where the last one ended.
-func (r *reader) takeRun(run provenRun) error {
+// addRun takes the next run of the state, which must begin where the last one ended.
+func (r *reader) addRun(run provenRun) error {
 	if err := r.head(); err != nil {
 		return err
 	}
@@ -339,7 +347,7 @@ func (r *reader) hash(id types.ContractID, height types.Height) uint64 {
 	}{id, height})
 }
 
-func (r *reader) takeCodes(codes [][]byte) error {
+func (r *reader) addCodes(codes [][]byte) error {
 	for _, code := range codes {
 		hash := types.CodeHash(sha256.Sum256(code))
 		use, known := r.codes[hash]
@@ -358,7 +366,7 @@ func (r *reader) takeCodes(codes [][]byte) error {
 	return nil
 }
 
-func (r *reader) takeContracts(contracts []chain.Deployment) error {
+func (r *reader) addContracts(contracts []chain.Deployment) error {
 	for _, d := range contracts {
 		if r.lastList.Compare(d.Position) >= 0 {
 			return fmt.Errorf("%w: contract %s does not ascend", ErrFalse, d.Contract)
@@ -372,7 +380,7 @@ func (r *reader) takeContracts(contracts []chain.Deployment) error {
 	return nil
 }
 
-func (r *reader) takeHolders(holders []chain.TokenSum) error {
+func (r *reader) addHolders(holders []chain.TokenSum) error {
 	for _, h := range holders {
 		if compareHolders(r.lastToken, h) >= 0 {
 			return fmt.Errorf("%w: holder %s does not ascend", ErrFalse, h.Account)
@@ -432,7 +440,9 @@ func Verify(ctx context.Context, fsys fs.FS, trust Trust, progress func(done, to
 
 // Import checks a snapshot as [Verify] does and makes it the chain of a store, which must be empty. After an error the
 // store's database is of no use.
-func Import(ctx context.Context, fsys fs.FS, trust Trust, store *chain.Store, progress func(done, total uint64)) (Manifest, error) {
+func Import(
+	ctx context.Context, fsys fs.FS, trust Trust, store *chain.Store, progress func(done, total uint64),
+) (Manifest, error) {
 	restore, err := store.Restore()
 	if err != nil {
 		return Manifest{}, err

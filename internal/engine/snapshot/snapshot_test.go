@@ -50,7 +50,8 @@ func TestRoundtrip(t *testing.T) {
 			into := openStore(t)
 			_, err = Import(t.Context(), files, trust, into, noProgress)
 			must(t, err)
-			if into.Head() != c.store.Head() || into.OldestHeight() != c.store.Head().Header.Height || into.Genesis().Digest() != c.genesis.Digest() {
+			if into.Head() != c.store.Head() || into.OldestHeight() != c.store.Head().Header.Height ||
+				into.Genesis().Digest() != c.genesis.Digest() {
 				t.Fatalf("the head is %v", into.Head())
 			}
 			requireState(t, into, c.state)

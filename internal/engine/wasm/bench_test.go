@@ -61,7 +61,11 @@ func BenchmarkCall(b *testing.B) {
 	})
 	deep := &guest{pages: 1, functions: []guestFunction{
 		{export: "run", body: seq(i32(1022), call(1))},
-		{params: 1, locals: 20, body: seq(get(0), opI32Eqz, opIf, noResult, opReturn, opEnd, get(0), i32(1), opI32Sub, call(1))},
+		{
+			params: 1,
+			locals: 20,
+			body:   seq(get(0), opI32Eqz, opIf, noResult, opReturn, opEnd, get(0), i32(1), opI32Sub, call(1)),
+		},
 	}}
 	for _, fresh := range []bool{false, true} {
 		b.Run(fmt.Sprintf("frames=1024/fresh=%v", fresh), func(b *testing.B) {
@@ -112,8 +116,8 @@ func BenchmarkNested(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*depth), "ns/level")
 }
 
-// sieveGuest counts the primes below size, in bytes at 0, and traps unless there are so many. Its loops have their test at
-// the end, as compilers write them.
+// sieveGuest counts the primes below size, in bytes at 0, and traps unless there are so many. Its loops have their test
+// at the end, as compilers write them.
 func sieveGuest(size, primes int) *guest {
 	const p, q, count = 0, 1, 2
 	return &guest{pages: 1, functions: []guestFunction{{export: "run", locals: 3, body: seq(
@@ -149,7 +153,8 @@ func sieve(composite []byte) (primes int) {
 	return primes
 }
 
-// BenchmarkMetered compares the sieve, metered, with the same in Go, and with what wazero makes of the module as submitted.
+// BenchmarkMetered compares the sieve, metered, with the same in Go, and with what wazero makes of the module as
+// submitted.
 func BenchmarkMetered(b *testing.B) {
 	composite := make([]byte, wasmPage)
 	primes := sieve(composite)

@@ -51,8 +51,8 @@ type fileCache interface {
 	Delete(key [32]byte) error
 }
 
-// withFiles makes wazero ask files for machine code. wazero has no public way to give it anything but a directory, which
-// it reads without authentication. It reports false if this wazero has no such field.
+// withFiles makes wazero ask files for machine code. wazero has no public way to give it anything but a directory,
+// which it reads without authentication. It reports false if this wazero has no such field.
 func withFiles(files fileCache) (wazero.CompilationCache, bool) {
 	memory := wazero.NewCompilationCache()
 	field := reflect.ValueOf(memory).Elem().FieldByName("fileCache")

@@ -25,10 +25,10 @@ import (
 
 // cache keeps what was made of codes, machine code above all, in files of a directory.
 //
-// Machine code is run as it is, so a file counts only with a tag, AES-GCM's of its bytes under a key that this node drew at
-// random: it shows that this node wrote these bytes, for this code, with this build of the engine. (HMAC-SHA-256 takes five
-// times as long, which was most of what loading took.) A file that does not match, for whatever reason, is removed and its
-// module compiled again. So files need no sync: a torn one does not match.
+// Machine code is run as it is, so a file counts only with a tag, AES-GCM's of its bytes under a key that this node
+// drew at random: it shows that this node wrote these bytes, for this code, with this build of the engine.
+// (HMAC-SHA-256 takes five times as long, which was most of what loading took.) A file that does not match, for
+// whatever reason, is removed and its module compiled again. So files need no sync: a torn one does not match.
 //
 // A file is named after the code's hash and the engine's build, which covers the features of the processor.
 type cache struct {
@@ -86,7 +86,15 @@ func openCache(dir string, limit int64, build string, log *slog.Logger) (*cache,
 	if err != nil {
 		return nil, err
 	}
-	c := &cache{dir: dir, limit: limit, key: aead, build: build, log: log, files: map[string]*list.Element{}, recent: list.New()}
+	c := &cache{
+		dir:    dir,
+		limit:  limit,
+		key:    aead,
+		build:  build,
+		log:    log,
+		files:  map[string]*list.Element{},
+		recent: list.New(),
+	}
 	return c, c.list()
 }
 
@@ -96,7 +104,8 @@ func cacheKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, cacheKeyName)
 	info, err := os.Lstat(path)
 	switch {
-	case err == nil && info.Mode().IsRegular() && info.Size() == cacheKeySize && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0):
+	case err == nil && info.Mode().IsRegular() && info.Size() == cacheKeySize &&
+		(runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0):
 		return os.ReadFile(path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
@@ -204,8 +213,8 @@ func (c *cache) name(hash types.CodeHash) string {
 	return hex.EncodeToString(h.Sum(nil)) + cacheSuffix
 }
 
-// load gives what was kept of a code; nil if there is nothing. What is wrong with the file is a reason to compile, not to
-// fail.
+// load gives what was kept of a code; nil if there is nothing. What is wrong with the file is a reason to compile, not
+// to fail.
 func (c *cache) load(hash types.CodeHash) []byte {
 	name := c.name(hash)
 	c.mu.Lock()

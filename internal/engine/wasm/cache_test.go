@@ -148,7 +148,8 @@ func TestCacheKey(t *testing.T) {
 		if openTestCache(t, dir, 1<<20, "build").holds(t, 1, "one") {
 			t.Errorf("%s: what was written under the key still counts", name)
 		}
-		if info, err := os.Stat(path); err != nil || info.Size() != 32 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(path); err != nil || info.Size() != 32 ||
+			runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: the new key's file %v, error %v", name, info, err)
 		}
 	}
@@ -167,7 +168,8 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	c.put(3, content)
 	c.put(9, strings.Repeat("x", 4000)) // never fits
-	if c.holds(t, 1, content) || !c.holds(t, 0, content) || !c.holds(t, 2, content) || !c.holds(t, 3, content) || c.holds(t, 9, "") {
+	if c.holds(t, 1, content) || !c.holds(t, 0, content) || !c.holds(t, 2, content) || !c.holds(t, 3, content) ||
+		c.holds(t, 9, "") {
 		t.Error("the code that was not used for longest did not fall out")
 	}
 	if files := codeFiles(t, dir); len(files) != 3 || c.size != 3*size {

@@ -34,8 +34,8 @@ type code struct {
 	deeper atomic.Bool // one of its calls needed more stack than it can, and that was reported
 }
 
-// codeOverhead and skeletonRatio are about what a module takes in memory, in bytes: wherever it is small, and for each byte of
-// its skeleton with what wazero keeps of it.
+// codeOverhead and skeletonRatio are about what a module takes in memory, in bytes: wherever it is small, and for each
+// byte of its skeleton with what wazero keeps of it.
 const (
 	codeOverhead  = 32 << 10
 	skeletonRatio = 16
@@ -115,7 +115,8 @@ func (c *code) call(i *instance, f api.Function) error {
 	if grew {
 		c.engine.stats.deeper.Add(1)
 		if !c.deeper.Swap(true) {
-			c.engine.opts.Log.Error("a call of a contract used more machine stack than metering allows: its outcome stands, please report the contract's code",
+			c.engine.opts.Log.Error("a call of a contract used more machine stack than metering allows: its outcome stands, "+
+				"please report the contract's code",
 				"code", c.hash, "bytes", c.engine.stacks.size)
 		}
 	}
@@ -152,7 +153,8 @@ func (c *code) instantiate() (*instance, error) {
 }
 
 // A generation is a wazero runtime with the modules compiled in it. A runtime never forgets a function type that it has
-// seen, so after [Engine].generationBytes of modules the engine begins another, and the old one is closed with its last module.
+// seen, so after [Engine].generationBytes of modules the engine begins another, and the old one is closed with its last
+// module.
 type generation struct {
 	engine  *Engine
 	runtime wazero.Runtime

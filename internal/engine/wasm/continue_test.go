@@ -15,10 +15,14 @@ func TestHostIsAskedToContinue(t *testing.T) {
 		guest *guest
 		price uint64 // of a call of the host function
 	}{
-		"loop":           {body(forever()), 0},
-		"host functions": {&guest{pages: 1, imports: debug, functions: []guestFunction{{export: "run", body: forever(i32(0), i32(0), call(0))}}}, 50},
-		"dear ones":      {&guest{pages: 1, imports: debug, functions: []guestFunction{{export: "run", body: forever(i32(0), i32(0), call(0))}}}, 3 * vm.MaxSlice},
-		"growth":         {body(forever(i32(1), memoryGrow(), opDrop)), 0},
+		"loop": {body(forever()), 0},
+		"host functions": {&guest{
+			pages: 1, imports: debug, functions: []guestFunction{{export: "run", body: forever(i32(0), i32(0), call(0))}},
+		}, 50},
+		"dear ones": {&guest{
+			pages: 1, imports: debug, functions: []guestFunction{{export: "run", body: forever(i32(0), i32(0), call(0))}},
+		}, 3 * vm.MaxSlice},
+		"growth": {body(forever(i32(1), memoryGrow(), opDrop)), 0},
 	} {
 		for engine, e := range engines(t) {
 			c := e.load(t, test.guest)
@@ -67,7 +71,8 @@ func TestHostIsAskedAcrossCalls(t *testing.T) {
 		return e.Run(work.hash, work.module, "run", h, gas)
 	}
 	_, left := e.run(t, outer, "run", h, 100*vm.MaxSlice)
-	if used := 100*vm.MaxSlice - left; asked == 0 || uint64(asked) < used/(2*vm.MaxSlice) || uint64(asked) > used/vm.MaxSlice {
+	if used := 100*vm.MaxSlice - left; asked == 0 || uint64(asked) < used/(2*vm.MaxSlice) ||
+		uint64(asked) > used/vm.MaxSlice {
 		t.Errorf("asked %d times in %d gas", asked, used)
 	}
 }

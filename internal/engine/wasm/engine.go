@@ -165,7 +165,9 @@ func (e *Engine) openFiles(build string) error {
 func (e *Engine) begin() (_ *Engine, err error) {
 	e.regions = &regions{}
 	if e.regions.written, err = openPagemap(); err != nil {
-		e.opts.Log.Info("calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err)
+		e.opts.Log.Info(
+			"calls of contracts take longer to set up: the kernel does not tell which memory was written", "error", err,
+		)
 	}
 	if e.generation, err = e.newGeneration(); err == nil {
 		err = e.tryWazero()
@@ -262,12 +264,16 @@ func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
 }
 
 // Run is [vm.Engine].Run.
-func (e *Engine) Run(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
+func (e *Engine) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
 	return e.call(hash, module, function, host, gas, e.opts.Fresh)
 }
 
 // call runs a function, in an instance of its own if it is to be fresh.
-func (e *Engine) call(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas, fresh bool) (vm.Exit, error) {
+func (e *Engine) call(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas, fresh bool,
+) (vm.Exit, error) {
 	i, err := e.take(hash, module, fresh)
 	if err != nil {
 		return 0, err

@@ -25,7 +25,9 @@ func TestExits(t *testing.T) {
 		{export: "run", body: seq(i32(0), callTable())},
 		{params: 1, body: nil},
 	}}
-	nullElement := &guest{pages: 1, table: []int{0}, functions: []guestFunction{{export: "run", body: seq(i32(1), callTable())}}}
+	nullElement := &guest{
+		pages: 1, table: []int{0}, functions: []guestFunction{{export: "run", body: seq(i32(1), callTable())}},
+	}
 	cases := map[string]struct {
 		guest *guest
 		exit  vm.Exit
@@ -82,10 +84,11 @@ func TestHostEndsTheCall(t *testing.T) {
 			}
 		}
 		_, all := e.run(t, c, "run", &host{}, enough)
-		_, some := e.run(t, c, "run", &host{serve: func(_ vm.Function, _ vm.Memory, _ []uint64, gas *vm.Gas) (vm.Exit, error) {
-			gas.Take(1000)
-			return vm.Returned, nil
-		}}, enough)
+		_, some := e.run(t, c,
+			"run", &host{serve: func(_ vm.Function, _ vm.Memory, _ []uint64, gas *vm.Gas) (vm.Exit, error) {
+				gas.Take(1000)
+				return vm.Returned, nil
+			}}, enough)
 		if all-some != 2000 {
 			t.Errorf("%s: %d gas taken by the host, want 2000", engine, all-some)
 		}
@@ -265,7 +268,9 @@ func TestModuleIsChecked(t *testing.T) {
 		t.Errorf("error %v of code that cannot be read", err)
 	}
 	var refused *vm.Refused
-	if _, err := e.Module(hash, func() ([]byte, error) { return []byte("\x00asm\x02\x00\x00\x00"), nil }); !errors.As(err, &refused) {
+	if _, err := e.Module(hash, func() ([]byte, error) {
+		return []byte("\x00asm\x02\x00\x00\x00"), nil
+	}); !errors.As(err, &refused) {
 		t.Errorf("error %v of code that is no module", err)
 	}
 	if s := e.Stats(); s.Codes != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// FuzzEngines: whatever module the rules let through, compiler and interpreter take it, and its functions do the same in
-// both, in an instance of their own or not.
+// FuzzEngines: whatever module the rules let through, compiler and interpreter take it, and its functions do the same
+// in both, in an instance of their own or not.
 func FuzzEngines(f *testing.F) {
 	random := rapid.Custom(func(t *rapid.T) []byte { return drawGuest(t).binary() })
 	for seed := range 20 {
@@ -40,7 +40,8 @@ func FuzzEngines(f *testing.F) {
 					return exit, gas.Left, string(w.trace)
 				}
 				exit, left, trace := run(compiler)
-				if otherExit, otherLeft, otherTrace := run(interpreter); exit != otherExit || left != otherLeft || trace != otherTrace {
+				if otherExit, otherLeft, otherTrace := run(interpreter); exit != otherExit || left != otherLeft ||
+					trace != otherTrace {
 					t.Errorf("%s: exit %d with %d gas left, interpreted exit %d with %d; same trace: %v",
 						function, exit, left, otherExit, otherLeft, trace == otherTrace)
 				}

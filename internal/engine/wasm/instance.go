@@ -47,8 +47,8 @@ type entry struct {
 // maxEntries bounds the entries of an instance.
 const maxEntries = 4
 
-// instanceSize and entrySize are about what an instance and an entry take between calls, in bytes: mostly wazero's first
-// stack of 10 KiB, one for each entry and one for reset.
+// instanceSize and entrySize are about what an instance and an entry take between calls, in bytes: mostly wazero's
+// first stack of 10 KiB, one for each entry and one for reset.
 const (
 	instanceSize = 20 << 10
 	entrySize    = 12 << 10
@@ -236,7 +236,8 @@ func (i *instance) giveBack() {
 	}
 }
 
-// restore makes the instance as it was after instantiation, but for its memory. If it reports false the instance must be closed.
+// restore makes the instance as it was after instantiation, but for its memory. If it reports false the instance must
+// be closed.
 func (i *instance) restore() bool {
 	if err := i.reset.CallWithStack(i, nil); err != nil {
 		return false

@@ -15,9 +15,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A module is compiled whole, once, in a wazero runtime of its own, and wazero gives the machine code to its file cache. To
-// load it, another runtime reads the module's skeleton and asks its file cache, which answers with that machine code. So
-// neither code nor wazero's copy of it is read or validated again.
+// A module is compiled whole, once, in a wazero runtime of its own, and wazero gives the machine code to its file
+// cache. To load it, another runtime reads the module's skeleton and asks its file cache, which answers with that
+// machine code. So neither code nor wazero's copy of it is read or validated again.
 
 // errFiles is of a wazero that takes no cache but a directory.
 var errFiles = errors.New("this version of wazero takes no cache but a directory")
@@ -64,8 +64,8 @@ func recoveredCompile(err *error) {
 	}
 }
 
-// loader is the file cache of a runtime that reads skeletons. It gives machine code for the one that is read now, and no
-// skeleton is ever compiled: what wazero does otherwise is an error.
+// loader is the file cache of a runtime that reads skeletons. It gives machine code for the one that is read now, and
+// no skeleton is ever compiled: what wazero does otherwise is an error.
 type loader struct {
 	mu   sync.Mutex // held while a skeleton is read
 	next io.Reader  // nil: none is to be asked for
@@ -90,7 +90,9 @@ func (l *loader) Add([32]byte, io.Reader) error { return errLoader }
 func (l *loader) Delete([32]byte) error { return errLoader }
 
 // load reads a skeleton, with machine code for it. Modules of one hash have the same.
-func (g *generation) load(hash types.CodeHash, s *vm.Skeleton, machine []byte) (compiled wazero.CompiledModule, err error) {
+func (g *generation) load(
+	hash types.CodeHash, s *vm.Skeleton, machine []byte,
+) (compiled wazero.CompiledModule, err error) {
 	defer recoveredCompile(&err)
 	picked, err := pickFunctions(machine, s.Functions)
 	if err != nil {
@@ -113,14 +115,14 @@ func named(module []byte, hash types.CodeHash) []byte {
 	return append(append(out, 0, byte(1+len(hash)), 0), hash[:]...)
 }
 
-// wazeroMagic begins machine code as wazero writes it: then come its version, with a length of one byte, the number of functions,
-// 4 bytes, the offset of each in what follows, 8 bytes, and the rest.
+// wazeroMagic begins machine code as wazero writes it: then come its version, with a length of one byte, the number of
+// functions, 4 bytes, the offset of each in what follows, 8 bytes, and the rest.
 const wazeroMagic = "WAZEVO"
 
 var errMachine = errors.New("the machine code of a module is not as wazero writes it")
 
-// pickFunctions gives machine code of a module with only some of its functions, by their index. What is left out is there
-// for the others to call, and has no number.
+// pickFunctions gives machine code of a module with only some of its functions, by their index. What is left out is
+// there for the others to call, and has no number.
 func pickFunctions(machine []byte, functions []uint32) (io.Reader, error) {
 	rest, ok := bytes.CutPrefix(machine, []byte(wazeroMagic))
 	if !ok || len(rest) == 0 || len(rest) < 1+int(rest[0])+4 {

@@ -16,8 +16,8 @@ const wasmPage = 64 << 10
 // osPage is the unit in which the kernel tells what was written, in bytes. It divides wasmPage.
 var osPage = os.Getpagesize()
 
-// memory is the linear memory of one instance. Its bytes are a region that the engine lends it for a call; between calls it
-// has none. It is wazero's allocator of the instance, and the guest's memory as a host sees it ([vm.Memory]).
+// memory is the linear memory of one instance. Its bytes are a region that the engine lends it for a call; between
+// calls it has none. It is wazero's allocator of the instance, and the guest's memory as a host sees it ([vm.Memory]).
 type memory struct {
 	region   *region // nil between calls
 	size     int     // in use, in bytes
@@ -30,8 +30,8 @@ func newMemory(initial uint32) *memory { return &memory{initial: int(initial) * 
 // Allocate is asked by wazero for the memory of the instance it makes.
 func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
 
-// Reallocate gives wazero the first size bytes of the region, nil if the memory may not be so large. wazero takes whatever
-// bytes and length it gets ([Engine] tests at its start that it does).
+// Reallocate gives wazero the first size bytes of the region, nil if the memory may not be so large. wazero takes
+// whatever bytes and length it gets ([Engine] tests at its start that it does).
 func (m *memory) Reallocate(size uint64) []byte {
 	if m.swapping {
 		size = uint64(m.initial)
@@ -46,8 +46,8 @@ func (m *memory) Reallocate(size uint64) []byte {
 // Free is asked by wazero when the instance is closed. The region is the engine's.
 func (m *memory) Free() {}
 
-// swap makes an instance that exists use a region, with the initial size: wazero stores the slice that it is given for one
-// page more, whatever it is. It reports whether wazero took it.
+// swap makes an instance that exists use a region, with the initial size: wazero stores the slice that it is given for
+// one page more, whatever it is. It reports whether wazero took it.
 func (m *memory) swap(r *region, seen api.Memory) bool {
 	m.region, m.swapping = r, true
 	_, ok := seen.Grow(1)
@@ -79,8 +79,8 @@ const (
 	regionSize = (maxMemoryPages - 1) * wasmPage
 	// keptRegions is how many an engine keeps: what one execution takes that is nested to the most. 32 MiB.
 	keptRegions = 32
-	// regionCalls is how many calls are lent a region before another takes its place. All pages that a call could have written
-	// and that the kernel holds are cleared after it, so one large call makes others clear more; but not for ever.
+	// regionCalls is how many calls are lent a region before another takes its place. All pages that a call could have
+	// written and that the kernel holds are cleared after it, so one large call makes others clear more; but not for ever.
 	regionCalls = 1024
 )
 
@@ -90,8 +90,8 @@ type region struct {
 	calls int // that were lent it
 }
 
-// regions lends regions, the one used last first: its pages are mapped and in the processor's caches, while the first touch of
-// a new page takes a fault of 1 to 2 µs on a virtual machine.
+// regions lends regions, the one used last first: its pages are mapped and in the processor's caches, while the first
+// touch of a new page takes a fault of 1 to 2 µs on a virtual machine.
 type regions struct {
 	written *pagemap // nil: not known
 

@@ -12,12 +12,14 @@ func (e *Engine) Fresh() vm.Engine { return fresh{e} }
 type fresh struct{ *Engine }
 
 // Run is [vm.Engine].Run.
-func (f fresh) Run(hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
+func (f fresh) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
 	return f.call(hash, module, function, host, gas, true)
 }
 
-// Interpreter is an engine that shares nothing with this one and runs modules in wazero's interpreter, slowly. It is made
-// when it is asked for first, and closed with this one.
+// Interpreter is an engine that shares nothing with this one and runs modules in wazero's interpreter, slowly. It is
+// made when it is asked for first, and closed with this one.
 func (e *Engine) Interpreter() (vm.Engine, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,12 +19,14 @@ func TestOtherOpinions(t *testing.T) {
 	for name, engine := range map[string]vm.Engine{"fresh": e.Fresh(), "interpreter": interpreter} {
 		before := e.Stats()
 		gas := vm.Gas{Left: 1000}
-		if exit, err := engine.Run(c.hash, c.module, "run", &host{}, &gas); err != nil || exit != vm.Returned || gas.Left != 1000-7 {
+		if exit, err := engine.Run(c.hash, c.module, "run", &host{}, &gas); err != nil || exit != vm.Returned ||
+			gas.Left != 1000-7 {
 			t.Errorf("%s: exit %d with %d gas left, error %v", name, exit, gas.Left, err)
 		}
 		after := e.Stats()
 		made := after.Instantiated - before.Instantiated
-		if after.Reused != before.Reused || after.Idle != before.Idle || made != after.Discarded-before.Discarded || (name == "fresh") != (made == 1) {
+		if after.Reused != before.Reused || after.Idle != before.Idle || made != after.Discarded-before.Discarded ||
+			(name == "fresh") != (made == 1) {
 			t.Errorf("%s: before %+v, after %+v", name, before, after)
 		}
 	}
@@ -59,7 +61,8 @@ func TestEnginesBeside(t *testing.T) {
 		}
 	}
 	after, other := e.Stats(), beside.Stats()
-	if after.Instantiated != before.Instantiated || after.Reused != before.Reused || after.Idle != before.Idle || after.Bytes != before.Bytes {
+	if after.Instantiated != before.Instantiated || after.Reused != before.Reused || after.Idle != before.Idle ||
+		after.Bytes != before.Bytes {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 	if other.Instantiated != 1 || other.Reused != 1 || other.Loaded == 0 || other.DiskBytes != after.DiskBytes {

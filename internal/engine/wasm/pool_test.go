@@ -19,7 +19,9 @@ import (
 // step draws something that a guest does, valid whatever came before it.
 func step(t *rapid.T, depth int) []byte {
 	address := rapid.OneOf(
-		rapid.IntRange(0, 3*wasmPage), rapid.SampledFrom([]int{0, wasmPage - 1, wasmPage, 2*wasmPage - 4, 2 * wasmPage, -1, -4}))
+		rapid.IntRange(0, 3*wasmPage), rapid.SampledFrom([]int{
+			0, wasmPage - 1, wasmPage, 2*wasmPage - 4, 2 * wasmPage, -1, -4,
+		}))
 	value := rapid.IntRange(-1<<31, 1<<31-1)
 	switch kind := rapid.IntRange(0, 24).Draw(t, "step"); {
 	case kind < 4:
@@ -127,7 +129,8 @@ func TestPooledIsFresh(t *testing.T) {
 				if name == "fresh" {
 					want = append(want, got)
 				} else if got != want[i] {
-					rt.Fatalf("call %d of %s in engine %q: exit %d with %d gas left after %d bytes of trace, fresh exit %d with %d after %d",
+					rt.Fatalf("call %d of %s in engine %q: exit %d with %d gas left after %d bytes of trace, fresh exit %d "+
+						"with %d after %d",
 						i, function, name, exit, left, len(got.trace), want[i].exit, want[i].left, len(want[i].trace))
 				}
 			}
@@ -215,7 +218,9 @@ func TestRange(t *testing.T) {
 	m := newMemory(2)
 	m.region = r
 	m.Reallocate(2 * wasmPage)
-	edge := rapid.SampledFrom([]uint32{0, 1, wasmPage, 2*wasmPage - 1, 2 * wasmPage, 2*wasmPage + 1, 4 * wasmPage, 1 << 31, 1<<32 - 1})
+	edge := rapid.SampledFrom([]uint32{
+		0, 1, wasmPage, 2*wasmPage - 1, 2 * wasmPage, 2*wasmPage + 1, 4 * wasmPage, 1 << 31, 1<<32 - 1,
+	})
 	number := rapid.OneOf(edge, rapid.Uint32(), rapid.Uint32Range(0, 3*wasmPage))
 	rapid.Check(t, func(rt *rapid.T) {
 		pointer, n := number.Draw(rt, "pointer"), number.Draw(rt, "n")
@@ -236,7 +241,12 @@ func TestNothingLeaks(t *testing.T) {
 	e.generationBytes = 16 << 10
 	var guests []*guest
 	for i := range 30 {
-		g := body(i32(i), i32(i), store8(0), forever(i32(5*i+1), memoryGrow(), i32(-1), 0x46 /* i32.eq */, opIf, noResult, opUnreachable, opEnd))
+		g := body(
+			i32(i),
+			i32(i),
+			store8(0),
+			forever(i32(5*i+1), memoryGrow(), i32(-1), 0x46 /* i32.eq */, opIf, noResult, opUnreachable, opEnd),
+		)
 		g.globals = []int64{int64(i)}
 		guests = append(guests, g)
 	}
@@ -249,7 +259,8 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 	s := e.Stats()
-	if s.Instantiated < 100 || s.Reused < 100 || s.Instantiated+s.Reused != runs || s.Instantiated-s.Discarded != uint64(s.Idle) {
+	if s.Instantiated < 100 || s.Reused < 100 || s.Instantiated+s.Reused != runs ||
+		s.Instantiated-s.Discarded != uint64(s.Idle) {
 		t.Errorf("after all runs: %+v", s)
 	}
 	bytes := 0
@@ -269,7 +280,8 @@ func TestNothingLeaks(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after := held(t); after.goroutines > before.goroutines || after.files > before.files || after.maps > before.maps+20 {
+	if after := held(t); after.goroutines > before.goroutines || after.files > before.files ||
+		after.maps > before.maps+20 {
 		t.Errorf("held %+v before, %+v after", before, after)
 	}
 }
@@ -317,7 +329,9 @@ func TestParallelRuns(t *testing.T) {
 	var contracts []contract
 	for i := range 5 {
 		contracts = append(contracts, e.load(t, &guest{pages: 1, imports: []string{"debug"}, functions: []guestFunction{
-			{export: "run", locals: 1, body: seq(times(0, 5+i, get(0), get(0), store8(0), i32(1), memoryGrow(), opDrop), memorySize(), i32(0), load8(1), call(0))},
+			{export: "run", locals: 1, body: seq(
+				times(0, 5+i, get(0), get(0), store8(0), i32(1), memoryGrow(), opDrop), memorySize(), i32(0), load8(1), call(0),
+			)},
 		}}))
 	}
 	var wait sync.WaitGroup
@@ -349,7 +363,8 @@ func TestParallelRuns(t *testing.T) {
 
 // A guest that runs as long as its gas lets it stops at each slice for whoever needs the world stopped.
 func TestCollectionBesideAnEndlessLoop(t *testing.T) {
-	// On one thread the collector gives way to the guest for 10 ms with each span that it sweeps, and the guest ends first.
+	// On one thread the collector gives way to the guest for 10 ms with each span that it sweeps, and the guest ends
+	// first.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
 	e := newEngine(t, Options{})
 	c := e.load(t, body(forever()))

@@ -12,8 +12,8 @@ import (
 
 // record is what the cache keeps of a code: enough to run it without reading the code.
 type record struct {
-	// program is the hash of the program that wrote the record. What another makes of the code may differ, by its rules or its
-	// prices: then only the machine code counts, if the module was rewritten to the same bytes.
+	// program is the hash of the program that wrote the record. What another makes of the code may differ, by its rules or
+	// its prices: then only the machine code counts, if the module was rewritten to the same bytes.
 	program   [32]byte
 	rewritten [32]byte // hash of vm.Module.Instrumented
 	module    []byte   // vm.Module.Encode
@@ -37,7 +37,8 @@ func decodeRecord(b []byte) (r record, ok bool) {
 		return r, false
 	}
 	return record{
-		program: [32]byte(b[:32]), rewritten: [32]byte(b[32:64]), module: b[recordHead : recordHead+n], machine: b[recordHead+n:],
+		program: [32]byte(b[:32]), rewritten: [32]byte(b[32:64]), module: b[recordHead : recordHead+
+			n], machine: b[recordHead+n:],
 	}, true
 }
 

@@ -69,17 +69,21 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := record{program: [32]byte{1}, rewritten: sha256.Sum256(m.Instrumented()), module: []byte("of other rules"), machine: machine}
+		old := record{
+			program: [32]byte{1}, rewritten: sha256.Sum256(m.Instrumented()), module: []byte("of other rules"), machine: machine,
+		}
 		test.change(&old)
 		e.files.store(hash, old.encode())
 		read := 0
 		if m, err = e.Module(hash, func() ([]byte, error) { read++; return code, nil }); err != nil || read != 1 {
 			t.Fatalf("%s: the code was read %d times, error %v", name, read, err)
 		}
-		if exit, left := e.run(t, contract{hash, m}, "run", &host{}, 1000); exit != vm.Returned || left == 0 || e.Stats().Loaded != test.loaded {
+		if exit, left := e.run(t, contract{hash, m}, "run", &host{}, 1000); exit != vm.Returned || left == 0 ||
+			e.Stats().Loaded != test.loaded {
 			t.Errorf("%s: exit %d with %d gas left, %d loaded", name, exit, left, e.Stats().Loaded)
 		}
-		if now, ok := e.loadRecord(hash); !ok || now.program != e.program || !bytes.Equal(now.module, m.Encode()) || !bytes.Equal(now.machine, machine) {
+		if now, ok := e.loadRecord(hash); !ok || now.program != e.program || !bytes.Equal(now.module, m.Encode()) ||
+			!bytes.Equal(now.machine, machine) {
 			t.Errorf("%s: the record was not written anew", name)
 		}
 	}
@@ -97,16 +101,20 @@ func TestSkeletonIsNotCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, machine := range map[string][]byte{
-		"none":              nil,
-		"cut":               made.machine[:len(made.machine)/2],
-		"of few functions":  append([]byte(wazeroMagic), append(bytes.Clone(made.machine[6:7+int(made.machine[6])]), make([]byte, 4)...)...),
+		"none": nil,
+		"cut":  made.machine[:len(made.machine)/2],
+		"of few functions": append(
+			[]byte(wazeroMagic), append(bytes.Clone(made.machine[6:7+int(made.machine[6])]), make([]byte, 4)...)...,
+		),
 		"of another wazero": append([]byte(wazeroMagic+"\x010"), made.machine[7+int(made.machine[6]):]...),
 	} {
 		if _, err := e.generation.load(types.CodeHash{1}, m.Skeleton(), machine); err == nil {
 			t.Errorf("%s: loaded", name)
 		}
 	}
-	if _, err := e.generation.runtime.CompileModule(ctx, named(m.Skeleton().Module, types.CodeHash{1})); !errors.Is(err, errLoader) {
+	if _, err := e.generation.runtime.CompileModule(
+		ctx, named(m.Skeleton().Module, types.CodeHash{1}),
+	); !errors.Is(err, errLoader) {
 		t.Errorf("a skeleton without machine code: %v", err)
 	}
 	compiled, err := e.generation.load(types.CodeHash{1}, m.Skeleton(), made.machine)
@@ -130,7 +138,8 @@ func TestPickFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(r); err != nil || string(got) != wazeroMagic+"\x03dev"+"\x02\x00\x00\x00"+"11111111"+"33333333"+"rest" {
+	if got, err := io.ReadAll(r); err != nil ||
+		string(got) != wazeroMagic+"\x03dev"+"\x02\x00\x00\x00"+"11111111"+"33333333"+"rest" {
 		t.Errorf("%q, error %v", got, err)
 	}
 	if _, err := pickFunctions(machine, []uint32{3}); err == nil {

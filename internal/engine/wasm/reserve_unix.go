@@ -12,7 +12,9 @@ func reserve(size int) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON|noReserve)
+	b, err := syscall.Mmap(
+		-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON|noReserve,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes for a contract's memory: %w", size, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// A call runs on a stack that the engine lends it. So none depends on how deep an instance went before, none waits while
-// wazero grows a stack by copying it, and no instance keeps more than the small one that it was made with.
+// A call runs on a stack that the engine lends it. So none depends on how deep an instance went before, none waits
+// while wazero grows a stack by copying it, and no instance keeps more than the small one that it was made with.
 const (
 	// lentStack is the size of a lent stack in bytes. Metering counts at least one slot for 8 bytes of machine stack and
 	// ends a call with 65,536 slots; 64 KiB more are for wazero's own entry, calls of the host and the last frame.
@@ -19,8 +19,8 @@ const (
 	keptStacks = 32
 )
 
-// stacks lends stacks. They are mapped, not allocated, so that they take memory only as far down as a call went and are no
-// garbage.
+// stacks lends stacks. They are mapped, not allocated, so that they take memory only as far down as a call went and are
+// no garbage.
 type stacks struct {
 	fields stackFields
 	size   int
@@ -47,7 +47,8 @@ func findStackFields(f api.Function) (fields stackFields, err error) {
 		return fields, errNoStack
 	}
 	bottom, ok = context.Type.FieldByName("stackBottomPtr")
-	if !ok || stack.Type != reflect.TypeFor[[]byte]() || top.Type != reflect.TypeFor[uintptr]() || bottom.Type != reflect.TypeFor[*byte]() {
+	if !ok || stack.Type != reflect.TypeFor[[]byte]() || top.Type != reflect.TypeFor[uintptr]() ||
+		bottom.Type != reflect.TypeFor[*byte]() {
 		return fields, errNoStack
 	}
 	return stackFields{stack.Offset, top.Offset, context.Offset + bottom.Offset}, nil

@@ -61,7 +61,8 @@ func TestStacksAreGivenBack(t *testing.T) {
 	}
 }
 
-// A call that needs more stack than the rules of metering allow has the outcome that it would have had, and is reported.
+// A call that needs more stack than the rules of metering allow has the outcome that it would have had, and is
+// reported.
 func TestStackTooSmall(t *testing.T) {
 	for end, want := range map[int]vm.Exit{opReturn: vm.Returned, opUnreachable: vm.Trapped} {
 		var log bytes.Buffer

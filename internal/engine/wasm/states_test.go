@@ -18,9 +18,12 @@ import (
 // statesCorpus are modules, random, hostile and real.
 func statesCorpus(t *testing.T) map[string][]byte {
 	codes := map[string][]byte{
-		"hostile": wasmgen.Hostile(false).Encode(), "deep": deepGuest(opReturn).binary(), "deep trap": deepGuest(opUnreachable).binary(),
+		"hostile": wasmgen.Hostile(false).Encode(), "deep": deepGuest(opReturn).binary(),
+		"deep trap": deepGuest(opUnreachable).binary(),
 		"table": (&guest{pages: 1, table: []int{1, 0, 2}, functions: []guestFunction{
-			{export: "run", body: seq(i32(1), callTable(), i32(0), callTable())}, {params: 1}, {params: 30, result: true, body: i32(1)},
+			{export: "run", body: seq(
+				i32(1), callTable(), i32(0), callTable(),
+			)}, {params: 1}, {params: 30, result: true, body: i32(1)},
 		}}).binary(),
 		"empty table": (&guest{pages: 1, table: []int{}, functions: []guestFunction{
 			{export: "run", body: seq(i32(0), callTable())}, {params: 1},
@@ -96,8 +99,13 @@ func TestSameFromEveryState(t *testing.T) {
 	short.stacks.close()
 	short.stacks.size, short.stacks.closed = 8<<10, false
 	engines := map[string]vm.Engine{
-		"fresh": beside(Options{Fresh: true}), "disk": disk, "pooled": pooled, "pooled, fresh": pooled.Fresh(), "short stacks": short,
-		"compiled now": newEngine(t, Options{}), "interpreter": newEngine(t, Options{Interpreter: true}),
+		"fresh":         beside(Options{Fresh: true}),
+		"disk":          disk,
+		"pooled":        pooled,
+		"pooled, fresh": pooled.Fresh(),
+		"short stacks":  short,
+		"compiled now":  newEngine(t, Options{}),
+		"interpreter":   newEngine(t, Options{Interpreter: true}),
 	}
 	codes := statesCorpus(t)
 	calls := statesCalls(codes)
@@ -108,7 +116,9 @@ func TestSameFromEveryState(t *testing.T) {
 	}
 	want := map[statesCall]outcome{}
 	exits := map[vm.Exit]int{}
-	for _, name := range []string{"fresh", "disk", "pooled", "pooled, fresh", "short stacks", "compiled now", "interpreter"} {
+	for _, name := range []string{
+		"fresh", "disk", "pooled", "pooled, fresh", "short stacks", "compiled now", "interpreter",
+	} {
 		order := rand.New(rand.NewPCG(uint64(len(name)), 15))
 		for range 2 {
 			order.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
@@ -157,7 +167,8 @@ func statesCalls(codes map[string][]byte) (calls []statesCall) {
 		if err != nil {
 			continue
 		}
-		for _, function := range []string{"run", "init", "loop", "recurse", "mutual", "indirect", "wide", "grow", "growAll", "storage", "events",
+		for _, function := range []string{"run", "init", "loop", "recurse", "mutual", "indirect", "wide", "grow", "growAll",
+			"storage", "events",
 			"output", "name", "symbol", "balanceOf", "transfer"} {
 			if m.Callable(function) || function == vm.InitFunction && m.HasInit() {
 				calls = append(calls, statesCall{module, function})

@@ -142,8 +142,8 @@ type Challenges struct {
 	Shift field.Ext   // value of OpShift
 }
 
-// NewChallenges sets all from α and β and the public side's sum, for a table of 2^logRows rows. It returns ErrDenominator for
-// a fingerprint of 0, and ErrTuple.
+// NewChallenges sets all from α and β and the public side's sum, for a table of 2^logRows rows. It returns
+// ErrDenominator for a fingerprint of 0, and ErrTuple.
 func (c *Circuit) NewChallenges(alpha, beta field.Ext, terms []Term, logRows int) (*Challenges, error) {
 	ch := &Challenges{Alpha: alpha, Beta: make([]field.Ext, c.arity)}
 	power := field.One()

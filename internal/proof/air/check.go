@@ -30,7 +30,9 @@ type Imbalance struct {
 }
 
 func (i *Imbalance) Error() string {
-	return fmt.Sprintf("air: bus %q does not balance: net %s of %v, first met in row %d", i.Bus, i.Net.String(), i.Tuple, i.Row)
+	return fmt.Sprintf(
+		"air: bus %q does not balance: net %s of %v, first met in row %d", i.Bus, i.Net.String(), i.Tuple, i.Row,
+	)
 }
 
 // Check evaluates the circuit row by row over a table, given by columns of one length, and the buses as multisets,

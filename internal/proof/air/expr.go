@@ -8,7 +8,8 @@
 // A bus is a multiset of tuples that rows send and receive; it must balance. It is checked by logarithmic derivatives
 // (Haböck, eprint 2022/1530): with challenges α and β the fingerprint of a tuple t on bus b is
 // α − (b + Σ β^i·t_i, i ≥ 1), and the sum of multiplicity / fingerprint over all that is sent must equal that over all
-// that is received. A part of it, the public side, is known to the verifier, who adds it up himself: [Circuit.NewChallenges].
+// that is received. A part of it, the public side, is known to the verifier, who adds it up himself:
+// [Circuit.NewChallenges].
 package air
 
 import (

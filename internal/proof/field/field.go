@@ -92,8 +92,8 @@ func AppendExt(b []byte, x *Ext) []byte {
 	return b
 }
 
-// DecodeVector reads len(b)/4 elements, each four bytes as Append wrote them, and fails with ErrCanonical if an integer is
-// not below p.
+// DecodeVector reads len(b)/4 elements, each four bytes as Append wrote them, and fails with ErrCanonical if an integer
+// is not below p.
 func DecodeVector(b []byte) (Vector, error) {
 	words := make([]uint32, len(b)/Size)
 	for i := range words {
@@ -126,13 +126,14 @@ func Integers(words []uint32) Vector {
 	return v
 }
 
-// toMontgomery takes an integer that stands where its Montgomery form should to that form: multiplying by 2^32, of which
-// this is the Montgomery form.
+// toMontgomery takes an integer that stands where its Montgomery form should to that form: multiplying by 2^32, of
+// which this is the Montgomery form.
 var toMontgomery = New(1 << 32)
 
 // Canonical sets words to the canonical integers of v, which is one vector multiplication. words must be as long as v.
 func Canonical(words []uint32, v Vector) {
-	one := Element{1}                                                                           // the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
+	// the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
+	one := Element{1}
 	as := Vector(unsafe.Slice((*Element)(unsafe.Pointer(unsafe.SliceData(words))), len(words))) // an Element is one word
 	as.ScalarMul(v, &one)
 }

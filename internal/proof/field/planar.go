@@ -2,8 +2,8 @@ package field
 
 import "slices"
 
-// pair is a vector over F_p² = F_p[u]/(u² − 3): the coordinates to 1 and to u. E is F_p²[v]/(v³ − ξ) with ξ = u + 1, and a
-// Planar three pairs, to 1, v and v².
+// pair is a vector over F_p² = F_p[u]/(u² − 3): the coordinates to 1 and to u. E is F_p²[v]/(v³ − ξ) with ξ = u + 1,
+// and a Planar three pairs, to 1, v and v².
 type pair [2]Vector
 
 // pairs returns k of n elements.
@@ -49,8 +49,8 @@ func (x pair) mulXi(room Vector) {
 	copy(x[1], room)
 }
 
-// MulPlanar sets dst to x·y, element by element. All have one length, and may be the same. Three of the nine products of
-// pairs are saved (Karatsuba).
+// MulPlanar sets dst to x·y, element by element. All have one length, and may be the same. Three of the nine products
+// of pairs are saved (Karatsuba).
 func MulPlanar(dst, x, y *Planar) {
 	n := len(dst[0])
 	t := pairs(9, n)
@@ -79,8 +79,8 @@ func MulPlanar(dst, x, y *Planar) {
 	c1.add(v01, v2)
 }
 
-// InvertPlanar sets dst to the inverses of x, element by element, and to zero where x is. Both have one length, and may be
-// the same.
+// InvertPlanar sets dst to the inverses of x, element by element, and to zero where x is. Both have one length, and may
+// be the same.
 func InvertPlanar(dst, x *Planar) {
 	n := len(dst[0])
 	t := pairs(6, n)
@@ -128,8 +128,8 @@ func InvertPlanar(dst, x *Planar) {
 // minHalves is from how many elements on Invert works on vectors.
 const minHalves = 4 * lanes
 
-// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all: that of the products of
-// the halves' elements gives those of both halves.
+// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all: that of the products
+// of the halves' elements gives those of both halves.
 func Invert(v Vector) {
 	half := len(v) / 2
 	if len(v) < minHalves || len(v) != 2*half || slices.Contains(v, Element{}) {

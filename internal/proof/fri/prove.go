@@ -23,7 +23,9 @@ const leafBlock = 1 << 8
 
 // Commit folds the polynomial of 2^log coefficients whose values on the domain are f, and appends what ReadCommitment
 // reads. It keeps f.
-func (p Parameters) Commit(log int, f *field.Planar, proof []byte, t *transcript.Transcript, parallel Parallel) (*Layers, []byte) {
+func (p Parameters) Commit(
+	log int, f *field.Planar, proof []byte, t *transcript.Transcript, parallel Parallel,
+) (*Layers, []byte) {
 	l := &Layers{domain: p.Domain(log)}
 	domain := l.domain
 	for range p.Layers(log) {

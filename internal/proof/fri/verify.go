@@ -36,6 +36,12 @@ func (p Parameters) ReadCommitment(log int, r *transcript.Reader, t *transcript.
 	return c, nil
 }
 
+// CommitmentSize is how many bytes [Parameters.ReadCommitment] reads.
+func (p Parameters) CommitmentSize(log int) int {
+	layers := p.Layers(log)
+	return layers*len(merkle.Digest{}) + field.ExtSize<<(log-logFold*layers)
+}
+
 // Verify reads the layers' openings and checks that the values at indices lead to the final polynomial. indices must
 // not be empty and ascend without repetition; both slices stay as they are.
 func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Reader) error {

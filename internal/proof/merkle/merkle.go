@@ -1,6 +1,6 @@
-// Package merkle commits to rows: a binary tree of SHA-256 over a power of two of them, whose leaf is H(0 ‖ row) and whose
-// node is H(1 ‖ left ‖ right), the tags 0 and 1 four bytes little-endian. An opening of several rows has no node twice and
-// none that the verifier computes itself.
+// Package merkle commits to rows: a binary tree of SHA-256 over a power of two of them, whose leaf is H(0 ‖ row) and
+// whose node is H(1 ‖ left ‖ right), the tags 0 and 1 four bytes little-endian. An opening of several rows has no node
+// twice and none that the verifier computes itself.
 package merkle
 
 import (
@@ -106,9 +106,10 @@ func climb(level []int, single func(position, sibling int), both func(left, righ
 	return parents
 }
 
-// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has at indices the leaves of rows, as the
-// siblings show that next returns one by one; next's error is Verify's. rows has for each of indices a row, one after the
-// other and all of the same length, a multiple of four bytes. indices must not be empty and ascend without repetition.
+// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has at indices the leaves of rows, as
+// the siblings show that next returns one by one; next's error is Verify's. rows has for each of indices a row, one
+// after the other and all of the same length, a multiple of four bytes. indices must not be empty and ascend without
+// repetition.
 func Verify(root *Digest, log int, indices []int, rows []byte, next func() (Digest, error)) (err error) {
 	level, hashes := slices.Clone(indices), rowLeaves(len(indices), rows)
 	children := make([]Digest, 2*len(hashes))

@@ -96,10 +96,10 @@ func wide(logRows int) (*stark.Statement, []field.Vector) {
 func BenchmarkProve(b *testing.B) {
 	for _, logRows := range []int{12, 15, 17} {
 		for level := range stark.Levels {
-			b.Run(fmt.Sprintf("2^%d rows, %d bits", logRows, stark.Levels[level].Bits), func(b *testing.B) {
+			b.Run(fmt.Sprintf("2^%d rows, level %d", logRows, level), func(b *testing.B) {
 				s, columns := wide(logRows)
 				p := New(s.Circuit)
-				p.Reserve(logRows)
+				p.Reserve(logRows, level)
 				var size int
 				for b.Loop() {
 					proof, err := p.Prove(s, level, columns, threads)
@@ -123,7 +123,9 @@ func BenchmarkVerify(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(fmt.Sprintf("2^15 rows x %d+%d columns, %d bits", len(columns), p.shape.Aux, stark.Levels[level].Bits), func(b *testing.B) {
+		b.Run(fmt.Sprintf("2^15 rows x %d+%d columns, %d bits", len(columns), p.shape.Aux, stark.Levels[level].Bits), func(
+			b *testing.B,
+		) {
 			for b.Loop() {
 				if _, err := verifier.Verify(s, 100, proof); err != nil {
 					b.Fatal(err)

@@ -20,7 +20,12 @@ type grid struct {
 }
 
 func newGrid(p fri.Parameters, logRows int) *grid {
-	g := &grid{Domain: p.Domain(logRows), rows: 1 << logRows, transform: field.NewDomain(logRows), double: field.NewDomain(logRows + 1)}
+	g := &grid{
+		Domain:    p.Domain(logRows),
+		rows:      1 << logRows,
+		transform: field.NewDomain(logRows),
+		double:    field.NewDomain(logRows + 1),
+	}
 	g.points = g.rows << p.LogBlowup
 	powers := func(x field.Element) field.Vector {
 		v := make(field.Vector, g.rows)

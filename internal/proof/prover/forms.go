@@ -177,7 +177,9 @@ func (k *compiler) combine(c combination, n int) (v value) {
 		}
 	}
 	p := &k.program
-	p.instructions = append(p.instructions, instruction{op: opCombine, dst: absent, a: int32(len(p.combinations)), b: absent})
+	p.instructions = append(p.instructions, instruction{
+		op: opCombine, dst: absent, a: int32(len(p.combinations)), b: absent,
+	})
 	p.combinations = append(p.combinations, c)
 	return v
 }

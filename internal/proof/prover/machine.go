@@ -48,7 +48,8 @@ type bound struct {
 	combinations []boundCombination
 }
 
-// bind binds a program to the circuit's public inputs and challenges; weights are those of the constraints in the total.
+// bind binds a program to the circuit's public inputs and challenges; weights are those of the constraints in the
+// total.
 func (p *program) bind(public []field.Element, challenges *air.Challenges, weights []field.Ext) *bound {
 	values := make([]field.Ext, len(p.circuit.Nodes()))
 	for i, n := range p.circuit.Nodes() {

@@ -113,7 +113,9 @@ func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
 }
 
 // quotient sets dst to the sum on the rows from low on, less its value at the point, times inverses.
-func (w *weighted) quotient(dst *field.Planar, weights field.Weights, low int, value *field.Ext, inverses *field.Planar) {
+func (w *weighted) quotient(
+	dst *field.Planar, weights field.Weights, low int, value *field.Ext, inverses *field.Planar,
+) {
 	columns, rows := make([]field.Vector, len(w.columns)), len(dst[0])
 	for k := range columns {
 		columns[k] = w.columns[k][low : low+rows]

@@ -237,7 +237,8 @@ func (k *compiler) mulOne(x, y operand) operand {
 	return k.emit(opMul, x.index, y.index)
 }
 
-// mul multiplies polynomials in u and v and reduces them by u² = 3 and v³ = u + 1; coordinate 2i + j belongs to v^i·u^j.
+// mul multiplies polynomials in u and v and reduces them by u² = 3 and v³ = u + 1; coordinate 2i + j belongs to
+// v^i·u^j.
 func (k *compiler) mul(x, y value) (v value) {
 	var w [5][3]operand
 	for i := range x {
@@ -276,7 +277,9 @@ func (k *compiler) invert(x value) (v value) {
 		both[0][c] = k.vectors
 		k.vectors++
 	}
-	k.program.instructions = append(k.program.instructions, instruction{op: opInvert, dst: absent, a: int32(len(k.program.inversions)), b: absent})
+	k.program.instructions = append(k.program.instructions, instruction{
+		op: opInvert, dst: absent, a: int32(len(k.program.inversions)), b: absent,
+	})
 	k.program.inversions = append(k.program.inversions, both)
 	return v
 }
@@ -290,7 +293,9 @@ func (k *compiler) yield(x value) {
 			out[c] = k.fill(x[c]).index
 		}
 	}
-	k.program.instructions = append(k.program.instructions, instruction{op: opYield, dst: absent, a: int32(len(k.program.outputs)), b: absent})
+	k.program.instructions = append(k.program.instructions, instruction{
+		op: opYield, dst: absent, a: int32(len(k.program.outputs)), b: absent,
+	})
 	k.program.outputs = append(k.program.outputs, out)
 }
 

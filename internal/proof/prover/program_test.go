@@ -16,7 +16,9 @@ import (
 func randomCircuit(t *rapid.T) *air.Circuit {
 	b := air.NewBuilder()
 	columns, publics := b.Columns("c", 3), b.Publics(2)
-	expressions := append(append([]air.Expr{b.First(), b.Last(), b.Const(field.New(5)), columns[1].Next()}, columns...), publics...)
+	expressions := append(append([]air.Expr{
+		b.First(), b.Last(), b.Const(field.New(5)), columns[1].Next(),
+	}, columns...), publics...)
 	pick := func() air.Expr { return rapid.SampledFrom(expressions).Draw(t, "operand") }
 	for range rapid.IntRange(1, 30).Draw(t, "operations") {
 		x, y := pick(), pick()

@@ -33,16 +33,17 @@ func New(c *air.Circuit) *Prover {
 	}
 }
 
-// Reserve takes the memory for traces of 2^logRows rows at once, so that no proof has to wait for it: about 16 bytes for
-// each of the trace's cells, helper columns counted six times.
-func (p *Prover) Reserve(logRows int) {
-	p.makeRoom(logRows)
+// Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it: about
+// 4 bytes times the level's blowup for each of the trace's cells, helper columns counted six times.
+func (p *Prover) Reserve(logRows, level int) {
+	p.makeRoom(logRows, stark.Levels[level].LogBlowup)
 	p.arena.touch()
 }
 
-// makeRoom makes all of the arena free again, and large enough for traces of 2^logRows rows.
-func (p *Prover) makeRoom(logRows int) {
-	rows, points := 1<<logRows, 4<<logRows
+// makeRoom makes all of the arena free again, and large enough for traces of 2^logRows rows and so many times
+// as many points.
+func (p *Prover) makeRoom(logRows, logBlowup int) {
+	rows, points := 1<<logRows, 1<<(logRows+logBlowup)
 	aux := field.Degree * p.shape.Aux
 	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
 	p.arena.elements.used = (points+field.Gap)*extended + (rows+field.Gap)*others
@@ -100,9 +101,11 @@ type oracle struct {
 	tree    *merkle.Tree
 }
 
-func (p *Prover) prove(s *stark.Statement, parameters fri.Parameters, columns []field.Vector, proof []byte, parallel fri.Parallel) ([]byte, error) {
+func (p *Prover) prove(
+	s *stark.Statement, parameters fri.Parameters, columns []field.Vector, proof []byte, parallel fri.Parallel,
+) ([]byte, error) {
 	logRows := bits.TrailingZeros(uint(len(columns[0])))
-	p.makeRoom(logRows)
+	p.makeRoom(logRows, parameters.LogBlowup)
 	r := &run{
 		Prover: p, statement: s, parameters: parameters, grid: p.gridFor(parameters, logRows),
 		transcript: s.Transcript(parameters, logRows), parallel: parallel, proof: proof,

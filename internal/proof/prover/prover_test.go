@@ -102,7 +102,7 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 	}
 	wantSmall, wantLarge := fresh(small), fresh(large)
 	p := New(s.Circuit)
-	p.Reserve(10)
+	p.Reserve(10, 1)
 	reserved := len(p.arena.elements.room)
 	for i, parallel := range []func(int, func(int)){serial, backwards, threads} {
 		for _, c := range []struct {
@@ -127,14 +127,20 @@ func TestShapes(t *testing.T) {
 	uneven := copiesTrace(16)
 	uneven[1] = uneven[1][:8]
 	for name, columns := range map[string][]field.Vector{
-		"none": nil, "two columns": good[:2], "uneven": uneven, "four rows": copiesTrace(4), "no power of two": copiesTrace(17),
-		"too many rows": copiesTrace(2 << stark.MaxLogRows),
+		"none":            nil,
+		"two columns":     good[:2],
+		"uneven":          uneven,
+		"four rows":       copiesTrace(4),
+		"no power of two": copiesTrace(17),
+		"too many rows":   copiesTrace(2 << stark.MaxLogRows),
 	} {
 		if _, err := p.Prove(s, 0, columns, serial); !errors.Is(err, stark.ErrShape) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := p.Prove(&stark.Statement{Circuit: copies(false), Public: make([]field.Element, 1)}, 0, good, serial); !errors.Is(err, stark.ErrShape) {
+	if _, err := p.Prove(
+		&stark.Statement{Circuit: copies(false), Public: make([]field.Element, 1)}, 0, good, serial,
+	); !errors.Is(err, stark.ErrShape) {
 		t.Errorf("public inputs that the circuit has not: %v", err)
 	}
 	if _, err := p.Prove(&stark.Statement{Circuit: copies(true)}, 0, good, serial); !errors.Is(err, stark.ErrShape) {

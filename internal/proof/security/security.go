@@ -84,7 +84,7 @@ func At(p fri.Parameters, c Circuit, m int) Terms {
 		Multiplicity: m,
 		ALI:          bits(list * float64(c.Constraints)),
 		DEEP:         bits(list * (degree*(rows+points-1) + rows - 1)),
-		LogUp:        bits(float64(max(1, c.Entries)) * float64(max(1, c.Width))),
+		LogUp:        bits(list * float64(max(1, c.Entries)) * float64(max(1, c.Width)+1)),
 		Batching:     bits(gap(rho, rows, m) * float64(max(1, c.Functions-1))),
 		Query:        -float64(p.Queries)*math.Log2(math.Sqrt(rho)+eta) + float64(p.Grinding),
 	}

@@ -26,7 +26,16 @@ func TestAgreesWithSoundcalc(t *testing.T) {
 		got := At(fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: c.queries},
 			Circuit{LogRows: c.logRows, Functions: 371, Constraints: 371, Degree: 3, Entries: 1 << 22, Width: 20}, c.m)
 		if got.Bits() != c.bits || int(got.Batching) != c.batching || int(got.Query) != c.query {
-			t.Errorf("%d queries, 2^%d rows, m = %d: %v; want %d bits, batching %d, query %d", c.queries, c.logRows, c.m, got, c.bits, c.batching, c.query)
+			t.Errorf(
+				"%d queries, 2^%d rows, m = %d: %v; want %d bits, batching %d, query %d",
+				c.queries,
+				c.logRows,
+				c.m,
+				got,
+				c.bits,
+				c.batching,
+				c.query,
+			)
 		}
 		t.Logf("%d queries, 2^%d rows: %v", c.queries, c.logRows, got)
 	}
@@ -45,11 +54,13 @@ func TestTermsMoveTheRightWay(t *testing.T) {
 		"degree":      {func(_ *fri.Parameters, c *Circuit) { c.Degree++ }, func(t Terms) float64 { return t.DEEP }},
 		"entries":     {func(_ *fri.Parameters, c *Circuit) { c.Entries *= 2 }, func(t Terms) float64 { return t.LogUp }},
 		"width":       {func(_ *fri.Parameters, c *Circuit) { c.Width *= 2 }, func(t Terms) float64 { return t.LogUp }},
-		"functions":   {func(_ *fri.Parameters, c *Circuit) { c.Functions *= 2 }, func(t Terms) float64 { return t.Batching }},
-		"rows":        {func(_ *fri.Parameters, c *Circuit) { c.LogRows++ }, func(t Terms) float64 { return t.Folding }},
-		"queries":     {func(p *fri.Parameters, _ *Circuit) { p.Queries-- }, func(t Terms) float64 { return t.Query }},
-		"grinding":    {func(p *fri.Parameters, _ *Circuit) { p.Grinding-- }, func(t Terms) float64 { return t.Query }},
-		"blowup":      {func(p *fri.Parameters, _ *Circuit) { p.LogBlowup-- }, func(t Terms) float64 { return t.Query }},
+		"functions": {
+			func(_ *fri.Parameters, c *Circuit) { c.Functions *= 2 }, func(t Terms) float64 { return t.Batching },
+		},
+		"rows":     {func(_ *fri.Parameters, c *Circuit) { c.LogRows++ }, func(t Terms) float64 { return t.Folding }},
+		"queries":  {func(p *fri.Parameters, _ *Circuit) { p.Queries-- }, func(t Terms) float64 { return t.Query }},
+		"grinding": {func(p *fri.Parameters, _ *Circuit) { p.Grinding-- }, func(t Terms) float64 { return t.Query }},
+		"blowup":   {func(p *fri.Parameters, _ *Circuit) { p.LogBlowup-- }, func(t Terms) float64 { return t.Query }},
 	} {
 		q, d := p, c
 		change.apply(&q, &d)

@@ -1,5 +1,5 @@
-// Package sha hashes many messages of one length with SHA-256 (FIPS 180-4), sixteen side by side where the processor has
-// AVX-512: with many short messages that is several times as fast as one after the other with the SHA instructions.
+// Package sha hashes many messages of one length with SHA-256 (FIPS 180-4), sixteen side by side where the processor
+// has AVX-512: with many short messages that is several times as fast as one after the other with the SHA instructions.
 package sha
 
 import (

@@ -1,6 +1,6 @@
 // Package stark is what prover and verifier of a circuit must agree on to the byte: the levels of security, the shape
-// of a proof and what its transcript begins with. docs/proofs.md describes the proof system; it is DEEP-ALI (Ben-Sasson,
-// Goldberg, Kopparty, Saraf, ITCS 2020) over FRI, with buses by logarithmic derivatives.
+// of a proof and what its transcript begins with. docs/proofs.md describes the proof system; it is DEEP-ALI
+// (Ben-Sasson, Goldberg, Kopparty, Saraf, ITCS 2020) over FRI, with buses by logarithmic derivatives.
 package stark
 
 import (
@@ -31,13 +31,32 @@ const (
 // Level is a choice of parameters that verifiers accept.
 type Level struct {
 	Bits int // proven, for any circuit that internal/proof/security gives that many
+	// LogRows is up to how many rows, as a logarithm, provers choose it: proofs of a larger blowup are smaller, and take
+	// memory and time by rows × blowup.
+	LogRows int
 	fri.Parameters
 }
 
 // Levels are all, by the number that stands in a proof's header.
 var Levels = [...]Level{
-	{100, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 82}},
-	{128, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 114}},
+	{100, MaxLogRows, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 82}},
+	{128, MaxLogRows, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 110}},
+	{128, 15, fri.Parameters{LogBlowup: 3, LogFinal: 9, Grinding: 20, Queries: 74}},
+	{128, 13, fri.Parameters{LogBlowup: 4, LogFinal: 9, Grinding: 20, Queries: 56}},
+}
+
+// MaxBits is the most that a level has.
+const MaxBits = 128
+
+// LevelOf is the level that provers choose for so many bits and rows: that of the smallest proof, for tables of 32 rows
+// and more. There is none, −1, if no level has just so many bits.
+func LevelOf(bits, logRows int) int {
+	for level := len(Levels) - 1; level >= 0; level-- {
+		if Levels[level].Bits == bits && logRows <= Levels[level].LogRows {
+			return level
+		}
+	}
+	return -1
 }
 
 var (
@@ -185,7 +204,9 @@ func (s *Shape) Split(values []field.Ext) (o Opened) {
 	for _, part := range []struct {
 		to *[]field.Ext
 		n  int
-	}{{&o.Columns, s.Columns}, {&o.Aux, s.Aux}, {&o.Chunks, Chunks}, {&o.Next, len(s.Next)}, {&o.AuxNext, len(s.AuxNext)}} {
+	}{
+		{&o.Columns, s.Columns}, {&o.Aux, s.Aux}, {&o.Chunks, Chunks}, {&o.Next, len(s.Next)}, {&o.AuxNext, len(s.AuxNext)},
+	} {
 		*part.to, values = values[:part.n], values[part.n:]
 	}
 	return o

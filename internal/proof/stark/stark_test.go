@@ -32,6 +32,24 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestLevelOf: the largest blowup that is for so many rows, and none for bits that no level has.
+func TestLevelOf(t *testing.T) {
+	for _, c := range []struct{ bits, logRows, want int }{
+		{100, MinLogRows, 0}, {100, MaxLogRows, 0}, {MaxBits, MaxLogRows, 1}, {MaxBits, 16, 1}, {MaxBits, 15, 2},
+		{MaxBits, 14, 2},
+		{MaxBits, 13, 3}, {MaxBits, MinLogRows, 3}, {101, 10, -1}, {MaxBits + 1, 10, -1},
+	} {
+		if got := LevelOf(c.bits, c.logRows); got != c.want {
+			t.Errorf("%d bits, 2^%d rows: level %d, want %d", c.bits, c.logRows, got, c.want)
+		}
+	}
+	for i, level := range Levels {
+		if level.Bits > MaxBits {
+			t.Errorf("level %d has %d bits, the most is said to be %d", i, level.Bits, MaxBits)
+		}
+	}
+}
+
 // circuit has three columns, the last of which is used at the next row, and a bus with two helper columns.
 func circuit() (*air.Circuit, air.Bus) {
 	b := air.NewBuilder()
@@ -59,7 +77,10 @@ func TestShape(t *testing.T) {
 		name   string
 		values []field.Ext
 		n      int
-	}{{"columns", o.Columns, 3}, {"helpers", o.Aux, 2}, {"chunks", o.Chunks, 2}, {"next", o.Next, 1}, {"next helpers", o.AuxNext, 1}} {
+	}{
+		{"columns", o.Columns, 3}, {"helpers", o.Aux, 2}, {"chunks", o.Chunks, 2}, {"next", o.Next, 1},
+		{"next helpers", o.AuxNext, 1},
+	} {
 		if len(part.values) != part.n || !slices.Equal(part.values, values[at:at+part.n]) {
 			t.Errorf("%s: %v", part.name, part.values)
 		}

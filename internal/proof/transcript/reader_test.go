@@ -8,7 +8,9 @@ import (
 )
 
 func TestReader(t *testing.T) {
-	x := field.FromCoordinates([field.Degree]field.Element{field.New(1), field.New(2), field.New(3), field.New(4), field.New(5), field.New(field.P - 1)})
+	x := field.FromCoordinates([field.Degree]field.Element{
+		field.New(1), field.New(2), field.New(3), field.New(4), field.New(5), field.New(field.P - 1),
+	})
 	b := field.AppendExt([]byte{7, 8, 1, 0, 0, 0, 0, 0, 0, 2}, &x)
 	b = append(b, make([]byte, 32)...)
 	b[len(b)-1] = 9

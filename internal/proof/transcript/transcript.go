@@ -1,8 +1,8 @@
 // Package transcript makes an interactive argument non-interactive (Fiat and Shamir, CRYPTO 1986): prover and verifier
 // feed a SHA-256 chain the same messages and draw from it what the verifier would have said.
 //
-// The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256, LE64 eight bytes little-endian, and the tags 1 to 4
-// four bytes little-endian:
+// The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256, LE64 eight bytes little-endian, and the tags 1
+// to 4 four bytes little-endian:
 //
 //	absorb m      S ← H(S ‖ 1 ‖ LE64(len m) ‖ m)
 //	draw 32 bytes B = H(S ‖ 2), then S ← H(S ‖ 3)

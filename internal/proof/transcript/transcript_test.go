@@ -52,7 +52,13 @@ func TestDefinition(t *testing.T) {
 func TestMessagesAreSetApart(t *testing.T) {
 	states := map[[32]byte]string{}
 	for name, messages := range map[string][]string{
-		"none": {}, "empty": {""}, "two empty": {"", ""}, "one": {"ab"}, "two": {"a", "b"}, "turned": {"b", "a"}, "zero": {"ab\x00"},
+		"none":      {},
+		"empty":     {""},
+		"two empty": {"", ""},
+		"one":       {"ab"},
+		"two":       {"a", "b"},
+		"turned":    {"b", "a"},
+		"zero":      {"ab\x00"},
 	} {
 		tr := New("domain")
 		for _, m := range messages {

@@ -46,8 +46,8 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 }
 
 // rowWeights are what the rows at x of columns, helper columns and chunks, put together, are multiplied by to give
-// Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes as many elements of the row as it has
-// coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
+// Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes as many elements
+// of the row as it has coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
 func (a *argument) rowWeights() (here, next *field.Planar) {
 	split, width := a.shape.AtPoint(), a.shape.Columns
 	weights := make([]field.Ext, width+field.Degree*(a.shape.Aux+stark.Chunks))

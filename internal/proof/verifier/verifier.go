@@ -43,6 +43,28 @@ func Verify(s *stark.Statement, atLeast int, proof []byte) (bits int, err error)
 	return level.Bits, nil
 }
 
+// Screen refuses, for a few nanoseconds, a proof that [Verify] would refuse by its header, or because it is shorter
+// than any with that header: roots, values at the points, the low-degree test's roots and last polynomial, the nonce,
+// and one row of each table.
+func Screen(c *air.Circuit, atLeast int, proof []byte) error {
+	header, err := stark.ReadHeader(transcript.NewReader(proof))
+	if err != nil {
+		return err
+	}
+	level := stark.Levels[header.Level]
+	if level.Bits < atLeast {
+		return fmt.Errorf("%w: %d", ErrLevel, level.Bits)
+	}
+	shape := stark.ShapeOf(c)
+	row := field.Size * (shape.Columns + field.Degree*(shape.Aux+stark.Chunks))
+	least := stark.HeaderSize + 2*len(merkle.Digest{}) + field.ExtSize*(shape.AtPoint()+shape.AtNext()) +
+		level.CommitmentSize(header.LogRows) + 8 + row
+	if len(proof) < least {
+		return fmt.Errorf("%w: %d bytes, at least %d", transcript.ErrShort, len(proof), least)
+	}
+	return nil
+}
+
 // argument is a proof as far as it has been read.
 type argument struct {
 	statement  *stark.Statement

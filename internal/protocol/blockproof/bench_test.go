@@ -2,6 +2,7 @@ package blockproof
 
 import (
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -53,11 +54,14 @@ func cores(n int, f func(i int)) {
 	all.Wait()
 }
 
+// levelFor is the level of 128 bits that nodes choose for a segment.
+func levelFor(s *Segment) int { return stark.LevelOf(stark.MaxBits, bits.Len(uint(s.Rows()-1))) }
+
 // BenchmarkBlock proves and verifies blocks that write K of a million accounts, at 128 bits.
 func BenchmarkBlock(b *testing.B) {
 	s := large(b, 1_000_000)
-	testProver().Reserve(stark.MaxLogRows)
-	var room Room
+	testProver().Reserve(stark.MaxLogRows, 1)
+	var scratch Scratch
 	for _, k := range []int{100, 1000, 10000} {
 		changes := map[string][]byte{}
 		for i := range k {
@@ -79,19 +83,18 @@ func BenchmarkBlock(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i := range segments {
-					segments[i].Columns(&room, cores)
+					segments[i].Columns(&scratch, cores)
 				}
 			}
 			b.ReportMetric(float64(rows), "rows")
 		})
-		level := len(stark.Levels) - 1
 		b.Run(fmt.Sprintf("prove/%d", k), func(b *testing.B) {
 			size := 0
 			for b.Loop() {
 				size = 0
 				for i := range segments {
 					s := &segments[i]
-					argument, err := testProver().Prove(&s.Instance, level, s.Columns(&room, cores), cores)
+					argument, err := testProver().Prove(&s.Instance, levelFor(s), s.Columns(&scratch, cores), cores)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -100,7 +103,11 @@ func BenchmarkBlock(b *testing.B) {
 			}
 			b.ReportMetric(float64(size), "bytes")
 		})
-		proof := proveAt(b, segments, level)
+		var proven []Proven
+		for i := range segments {
+			proven = append(proven, proveSegment(b, &segments[i], levelFor(&segments[i])))
+		}
+		proof := EncodeProof(proven)
 		b.Run(fmt.Sprintf("verify/%d", k), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := VerifyProof(statement, accesses, proof, 128, InOrder); err != nil {

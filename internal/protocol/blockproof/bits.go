@@ -14,7 +14,7 @@ func Bits(proof []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	least := stark.Levels[len(stark.Levels)-1].Bits
+	least := stark.MaxBits
 	for i := range segments {
 		header, err := stark.ReadHeader(transcript.NewReader(segments[i].argument))
 		if err != nil {

@@ -9,7 +9,8 @@ const blockRows = 256
 // partials is how many partial rounds there are.
 const partials = firstEnding - firstPartial
 
-// form is an affine form of what a linear layer begins with: the state's lanes, the s-boxes of the partial rounds, and 1.
+// form is an affine form of what a linear layer begins with: the state's lanes, the s-boxes of the partial rounds, and
+// 1.
 type form [width + partials + 1]field.Element
 
 // affine is the arithmetic of forms.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -18,6 +19,15 @@ type Bundle struct {
 // MaxBundleBytes bounds an encoded bundle.
 const MaxBundleBytes = 1 << 30
 
+// MostBundleBytes bounds the bundle of a block that used so much gas. An entry bounds 2·248 + 1 rows and has two other
+// leaves at most, and all segments but the last have 2^17 rows.
+func MostBundleBytes(gasUsed types.Gas) int64 {
+	entries := int64(params.MostAccesses(gasUsed))
+	segments := 1 + entries*(2*pathBits+1)>>maxLogRows
+	proof := 1 + 8 + segments*(minSegmentBytes+8+4*pathBits+maxArgument) + entries*(1+2*bytesPerOther)
+	return min(MaxBundleBytes, 2*types.SignedHeaderBytes+int64(params.MostListBytes(gasUsed))+8+proof)
+}
+
 // Encode is bincode(Bundle).
 func (b Bundle) Encode() []byte {
 	parent, header, accesses := b.Parent.Encode(), b.Header.Encode(), types.EncodeAccesses(b.Accesses)
@@ -29,28 +39,77 @@ func (b Bundle) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeBundle decodes what [Bundle.Encode] gives. Byte fields alias b.
+// DecodeBundle decodes what [Bundle.Encode] gives. The list is bounded by the gas that the bundle's header says was
+// used. Byte fields alias b.
 func DecodeBundle(b []byte) (Bundle, error) {
-	var bundle Bundle
+	d, err := newBundleDecoder(b)
+	if err != nil {
+		return Bundle{}, err
+	}
+	return d.finish(d.bundle.Header.Header.GasUsed)
+}
+
+// DecodeBundleOf is [DecodeBundle] for a block that is known: its gas bounds the list, and the bundle's headers count
+// for nothing.
+func DecodeBundleOf(b []byte, parent, header types.SignedHeader) (Bundle, error) {
+	d, err := newBundleDecoder(b)
+	if err != nil {
+		return Bundle{}, err
+	}
+	d.bundle.Parent, d.bundle.Header = parent, header
+	return d.finish(header.Header.GasUsed)
+}
+
+// ProofIn is the proof in an encoded bundle, which it aliases. Headers are decoded, of the list the lengths are judged.
+func ProofIn(b []byte) ([]byte, error) {
+	d, err := newBundleDecoder(b)
+	if err != nil {
+		return nil, err
+	}
+	types.SkipAccesses(d.Decoder)
+	proof := d.Bytes(MaxBundleBytes)
+	return proof, d.end()
+}
+
+// bundleDecoder has decoded a bundle's headers.
+type bundleDecoder struct {
+	*codec.Decoder
+	bundle Bundle
+}
+
+func newBundleDecoder(b []byte) (d *bundleDecoder, err error) {
 	if len(b) > MaxBundleBytes {
-		return bundle, fmt.Errorf("blockproof: bundle of %d bytes", len(b))
+		return nil, fmt.Errorf("blockproof: bundle of %d bytes", len(b))
 	}
-	d := codec.NewDecoder(b)
-	var headers [2][types.SignedHeaderBytes]byte
-	d.Fixed(headers[0][:])
-	d.Fixed(headers[1][:])
-	bundle.Accesses = types.ReadAccesses(d)
-	bundle.Proof = d.Bytes(MaxBundleBytes)
-	if err := d.Finish(); err != nil {
-		return Bundle{}, fmt.Errorf("blockproof: bundle: %w", err)
-	}
-	for i, to := range []*types.SignedHeader{&bundle.Parent, &bundle.Header} {
-		var err error
-		if *to, err = types.DecodeSignedHeader(headers[i][:]); err != nil {
-			return Bundle{}, fmt.Errorf("blockproof: bundle: %w", err)
+	d = &bundleDecoder{Decoder: codec.NewDecoder(b)}
+	for _, to := range []*types.SignedHeader{&d.bundle.Parent, &d.bundle.Header} {
+		var encoded [types.SignedHeaderBytes]byte
+		d.Fixed(encoded[:])
+		if d.Err() != nil {
+			return nil, d.end()
+		}
+		if *to, err = types.DecodeSignedHeader(encoded[:]); err != nil {
+			return nil, fmt.Errorf("blockproof: bundle: %w", err)
 		}
 	}
-	return bundle, nil
+	return d, nil
+}
+
+// finish decodes the rest of the bundle of a block that used so much gas.
+func (d *bundleDecoder) finish(gasUsed types.Gas) (Bundle, error) {
+	d.bundle.Accesses = types.ReadAccesses(d.Decoder, params.MostAccesses(gasUsed), params.MostListBytes(gasUsed))
+	d.bundle.Proof = d.Bytes(MaxBundleBytes)
+	if err := d.end(); err != nil {
+		return Bundle{}, err
+	}
+	return d.bundle, nil
+}
+
+func (d *bundleDecoder) end() error {
+	if err := d.Finish(); err != nil {
+		return fmt.Errorf("blockproof: bundle: %w", err)
+	}
+	return nil
 }
 
 // Verify checks the bundle, with a proof of at least so many bits: that the headers are signed by their producers and
@@ -65,5 +124,5 @@ func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return VerifyProof(s, b.Accesses, b.Proof, bits, parallel)
+	return s.verify(b.Accesses, b.Proof, bits, parallel)
 }

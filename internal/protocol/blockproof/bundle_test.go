@@ -2,11 +2,17 @@ package blockproof
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
+	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
+	"github.com/cairn-chain/cairn/internal/proof/transcript"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -38,7 +44,9 @@ func newBundle(tb testing.TB, height types.Height) Bundle {
 	s := newState()
 	s.apply(tb, map[string][]byte{key(1): {1}, key(2): {2}, key(3): {3}})
 	statement, accesses, w := s.apply(tb, map[string][]byte{key(1): {9}, key(2): {2}, key(3): nil, key(4): {4}})
-	parent := types.SignedHeader{Header: types.Header{ChainID: 7, Height: height - 1, StateRoot: statement.PreRoot, Producer: producer(tb).PublicKey()}}
+	parent := types.SignedHeader{Header: types.Header{
+		ChainID: 7, Height: height - 1, StateRoot: statement.PreRoot, Producer: producer(tb).PublicKey(),
+	}}
 	if height > 1 {
 		parent = sign(tb, parent.Header)
 	}
@@ -68,10 +76,16 @@ func TestBundle(t *testing.T) {
 			t.Fatalf("height %d: %d bits, %v", height, bits, err)
 		}
 		for name, change := range map[string]func(b *Bundle){
-			"height":                  func(b *Bundle) { b.Header.Header.Height++; b.Header = sign(t, b.Header.Header) },
-			"chain":                   func(b *Bundle) { b.Header.Header.ChainID++; b.Header = sign(t, b.Header.Header) },
-			"root":                    func(b *Bundle) { b.Header.Header.StateRoot[31] ^= 1; b.Header = sign(t, b.Header.Header) },
-			"writes":                  func(b *Bundle) { b.Header.Header.WritesDigest[0] ^= 1; b.Header = sign(t, b.Header.Header) },
+			"height": func(b *Bundle) { b.Header.Header.Height++; b.Header = sign(t, b.Header.Header) },
+			"chain":  func(b *Bundle) { b.Header.Header.ChainID++; b.Header = sign(t, b.Header.Header) },
+			"root": func(b *Bundle) {
+				b.Header.Header.StateRoot[31] ^= 1
+				b.Header = sign(t, b.Header.Header)
+			},
+			"writes": func(b *Bundle) {
+				b.Header.Header.WritesDigest[0] ^= 1
+				b.Header = sign(t, b.Header.Header)
+			},
 			"timestamp":               func(b *Bundle) { b.Header.Header.Timestamp++; b.Header = sign(t, b.Header.Header) },
 			"parent":                  func(b *Bundle) { b.Parent = sign(t, types.Header{Height: height - 1, ChainID: 7}) },
 			"header's signature":      func(b *Bundle) { b.Header.Signature[7] ^= 1 },
@@ -94,8 +108,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestStatementIsOfTheBlocksParent has headers that do not follow each other, with a root that a proof may well begin at: whoever
-// makes a parent of his own chooses the root before.
+// TestStatementIsOfTheBlocksParent has headers that do not follow each other, with a root that a proof may well begin
+// at: whoever makes a parent of his own chooses the root before.
 func TestStatementIsOfTheBlocksParent(t *testing.T) {
 	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}, New: []byte{3}}}
 	for name, test := range map[string]struct {
@@ -162,4 +176,110 @@ func FuzzDecodeBundle(f *testing.F) {
 			t.Fatal("decoding and encoding changes the bundle")
 		}
 	})
+}
+
+// invented is a bundle of a block that used so much gas, with n entries that nobody looked up and a proof of so many
+// bytes.
+func invented(tb testing.TB, gas types.Gas, n, proof int) (encoded []byte, parent, header types.SignedHeader) {
+	tb.Helper()
+	accesses := make([]types.Access, n)
+	for i := range accesses {
+		accesses[i].Key = binary.BigEndian.AppendUint64(nil, uint64(i))
+	}
+	parent = sign(tb, types.Header{ChainID: 7, Height: 4})
+	header = sign(tb, types.Header{
+		ChainID: 7, Height: 5, Parent: parent.Header.Hash(), GasUsed: gas, WritesDigest: types.DigestAccesses(nil),
+	})
+	b := Bundle{parent, header, accesses, make([]byte, proof)}
+	return b.Encode(), parent, header
+}
+
+// A list that the block's gas cannot have paid for is refused before it is read, whatever gas the bundle itself speaks
+// of.
+func TestListIsBoundedByGas(t *testing.T) {
+	const gas = 21_000
+	for _, test := range []struct {
+		name    string
+		claimed types.Gas
+		entries int
+		refused bool
+	}{
+		{"as many as can be", gas, params.MostAccesses(gas), false},
+		{"one more", gas, params.MostAccesses(gas) + 1, true},
+		{"many more", gas, 2_000_000, true},
+		{"another header's gas", 1_000_000_000, params.MostAccesses(gas) + 1, true},
+	} {
+		encoded, parent, header := invented(t, test.claimed, test.entries, 0)
+		header.Header.GasUsed = gas
+		var err error
+		bytes := testing.AllocsPerRun(1, func() { _, err = DecodeBundleOf(encoded, parent, header) })
+		if refused := errors.Is(err, codec.ErrTooLong); refused != test.refused || !refused && err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if test.refused && bytes > 100 {
+			t.Errorf("%s: refused with %v allocations", test.name, bytes)
+		}
+	}
+	b := Bundle{
+		Header:   types.SignedHeader{Header: types.Header{GasUsed: gas}},
+		Accesses: []types.Access{{Key: []byte("k"), Old: make([]byte, params.MostListBytes(gas))}},
+	}
+	if _, err := DecodeBundle(b.Encode()); !errors.Is(err, codec.ErrTooLong) {
+		t.Errorf("a long value: %v", err)
+	}
+}
+
+// What is no proof of these accesses, or a weak one, is refused before a path is hashed.
+func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
+	good := newBundle(t, 5)
+	segments, err := decodeProof(good.Proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		bits   int
+		change func(s []Proven)
+		want   error
+	}{
+		"weak":            {128, func([]Proven) {}, ErrWeak},
+		"unknown level":   {100, func(s []Proven) { s[0].argument[1] = 7 }, stark.ErrHeader},
+		"short":           {100, func(s []Proven) { s[0].argument = s[0].argument[:1000] }, transcript.ErrShort},
+		"another list":    {100, func(s []Proven) { s[0].levels = s[0].levels[1:] }, ErrProof},
+		"no bits at all":  {1_000, func([]Proven) {}, ErrWeak},
+		"nothing changed": {100, func([]Proven) {}, nil},
+	} {
+		b := good
+		changed := slices.Clone(segments)
+		for i := range changed {
+			changed[i].argument = bytes.Clone(changed[i].argument)
+		}
+		test.change(changed)
+		b.Proof = EncodeProof(changed)
+		hashed := 0
+		_, err := b.Verify(test.bits, func(n int, f func(int)) { hashed += n; InOrder(n, f) })
+		if test.want == nil {
+			if err != nil || hashed == 0 {
+				t.Errorf("%s: %v, %d pieces hashed", name, err, hashed)
+			}
+		} else if !errors.Is(err, test.want) || !errors.Is(err, ErrProof) || hashed != 0 {
+			t.Errorf("%s: %v, %d pieces hashed", name, err, hashed)
+		}
+	}
+}
+
+func TestProofInIsTheBundles(t *testing.T) {
+	b := newBundle(t, 5)
+	encoded := b.Encode()
+	got, err := ProofIn(encoded)
+	if err != nil || !bytes.Equal(got, b.Proof) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	for at := range len(encoded) - len(b.Proof) {
+		if _, err := ProofIn(encoded[:at]); err == nil {
+			t.Fatalf("cut at %d: no error", at)
+		}
+	}
+	if _, err := ProofIn(append(encoded, 0)); err == nil {
+		t.Error("longer: no error")
+	}
 }

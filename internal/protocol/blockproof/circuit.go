@@ -23,14 +23,15 @@ const (
 	colStep    = colPrefix + pathElements // the path whose only 1 is the bit at level
 	colEmpty   = colStep + pathElements   // of left and right: 1 if it is empty
 	colLeaf    = colEmpty + 2             // of left and right: 1 if it is a leaf
-	colOpen    = colLeaf + 2              // of left and right: 1 if it is a position of its own, with rows or on the public side
-	colKept    = colOpen + 2              // of left and right, on a changed row: 1 if it is neither open nor empty
-	colTurn    = colKept + 2              // 0 where right must not be open
-	colIsEmpty = colTurn + 1              // 1 if both are empty
-	colIsLeaf  = colIsEmpty + 1           // 1 if one is empty and the other a leaf
-	colDigest  = colIsLeaf + 1            // of the two together
-	colInput   = colDigest + digestSize   // of the permutation: left ‖ right
-	colPermute = colInput + width         // as permute makes them
+	// of left and right: 1 if it is a position of its own, with rows or on the public side
+	colOpen    = colLeaf + 2
+	colKept    = colOpen + 2            // of left and right, on a changed row: 1 if it is neither open nor empty
+	colTurn    = colKept + 2            // 0 where right must not be open
+	colIsEmpty = colTurn + 1            // 1 if both are empty
+	colIsLeaf  = colIsEmpty + 1         // 1 if one is empty and the other a leaf
+	colDigest  = colIsLeaf + 1          // of the two together
+	colInput   = colDigest + digestSize // of the permutation: left ‖ right
+	colPermute = colInput + width       // as permute makes them
 	columns    = colPermute + permutationColumns
 )
 
@@ -147,7 +148,9 @@ func (r *row) constrainClosed() {
 		r.b.Constrain(name+" closed: empty before and after", changedClosed.Mul(h.empty.Next().Sub(h.empty)))
 		r.b.Constrain(name+" closed: leaf before and after", changedClosed.Mul(h.leaf.Next().Sub(h.leaf)))
 		for i := range h.digest {
-			r.b.Constrain(indexed(name+" closed: digest before and after", i), changedClosed.Mul(h.digest[i].Next().Sub(h.digest[i])))
+			r.b.Constrain(
+				indexed(name+" closed: digest before and after", i), changedClosed.Mul(h.digest[i].Next().Sub(h.digest[i])),
+			)
 		}
 		r.b.Constrain(name+" kept", changedClosed.Mul(h.empty.Not()).Sub(h.kept))
 		// A node stays where it is when the other half is emptied, a leaf moves up: which of them it is must be shown.
@@ -190,7 +193,9 @@ func (r *row) interact() {
 		is    air.Expr
 		after func(air.Expr) air.Expr
 	}{{r.changed, next}, {r.same, stay}} {
-		r.positionsBus.Receive(kind.is.Mul(below), positionTuple(r.level, r.prefix, r.isEmpty, r.isLeaf, r.digest, kind.after)...)
+		r.positionsBus.Receive(
+			kind.is.Mul(below), positionTuple(r.level, r.prefix, r.isEmpty, r.isLeaf, r.digest, kind.after)...,
+		)
 		for s, h := range r.halves {
 			level, prefix := r.level.Add(r.b.Const(field.New(1))), r.prefix
 			if s == 1 {
@@ -203,7 +208,9 @@ func (r *row) interact() {
 }
 
 // positionTuple is the tuple of a position, whose columns after the segment are those before it as after gives them.
-func positionTuple(level air.Expr, prefix []air.Expr, empty, leaf air.Expr, digest []air.Expr, after func(air.Expr) air.Expr) []air.Expr {
+func positionTuple(
+	level air.Expr, prefix []air.Expr, empty, leaf air.Expr, digest []air.Expr, after func(air.Expr) air.Expr,
+) []air.Expr {
 	tuple := append([]air.Expr{level}, prefix...)
 	tuple = append(tuple, empty, leaf, after(empty), after(leaf))
 	tuple = append(tuple, digest...)

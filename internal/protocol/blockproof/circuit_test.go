@@ -35,7 +35,7 @@ func check(tb testing.TB, segments []Segment) {
 	tb.Helper()
 	for i := range segments {
 		s := &segments[i]
-		if err := circuit.Check(s.Columns(new(Room), InOrder), s.Instance.Public, s.Instance.Terms); err != nil {
+		if err := circuit.Check(s.Columns(new(Scratch), InOrder), s.Instance.Public, s.Instance.Terms); err != nil {
 			tb.Fatalf("segment %d of %d: %v", i, len(segments), err)
 		}
 	}
@@ -94,7 +94,10 @@ func TestNamedBatches(t *testing.T) {
 	}{
 		{"read of an empty tree", nil, map[poseidon.Digest]poseidon.Digest{a: none}},
 		{"insert into an empty tree", nil, map[poseidon.Digest]poseidon.Digest{a: h(1)}},
-		{"many inserts into an empty tree", nil, map[poseidon.Digest]poseidon.Digest{a: h(1), b: h(2), c: h(3), deep: h(4), twin: h(5)}},
+		{
+			"many inserts into an empty tree", nil,
+			map[poseidon.Digest]poseidon.Digest{a: h(1), b: h(2), c: h(3), deep: h(4), twin: h(5)},
+		},
 		{"update of the one leaf", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{a: h(2)}},
 		{"deletion of the one leaf", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{a: none}},
 		{"read of another leaf's place", model{a: h(1)}, map[poseidon.Digest]poseidon.Digest{b: none}},
@@ -120,13 +123,16 @@ func TestNamedBatches(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if err := circuit.Check(segments[0].Columns(new(Room), InOrder), segments[0].Instance.Public, segments[0].Instance.Terms); err != nil {
+		if err := circuit.Check(
+			segments[0].Columns(new(Scratch), InOrder), segments[0].Instance.Public, segments[0].Instance.Terms,
+		); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
 }
 
-// checkCut cuts the batch into segments of at most the given size: they fit, and lead from the model's root to the next.
+// checkCut cuts the batch into segments of at most the given size: they fit, and lead from the model's root to the
+// next.
 func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	tb.Helper()
 	segments := b.segments(tb, most)
@@ -167,9 +173,15 @@ func TestCuts(t *testing.T) {
 		{"nothing but absent keys", model{left: {5}, right: {6}}, nil},
 		{"emptied and filled again beside a node", model{early: {1}, left: {2}, right: {3}}, values{early: none, last: {9}}},
 		{"emptied and filled again beside a leaf", model{early: {1}, left: {2}}, values{early: none, last: {9}}},
-		{"emptied by two and filled again", model{early: {1}, late: {7}, left: {2}, right: {3}}, values{early: none, late: none, last: {9}}},
+		{
+			"emptied by two and filled again", model{early: {1}, late: {7}, left: {2}, right: {3}},
+			values{early: none, late: none, last: {9}},
+		},
 		{"filled before it is emptied", model{late: {7}, left: {2}, right: {3}}, values{early: {8}, late: none}},
-		{"emptied and filled again on both sides", model{early: {1}, left: {2}}, values{early: none, last: {9}, left: none, right: {8}}},
+		{
+			"emptied and filled again on both sides", model{early: {1}, left: {2}},
+			values{early: none, last: {9}, left: none, right: {8}},
+		},
 		{"a leaf moves up from absent keys", model{late: {1}, left: {2}}, values{left: none}},
 		{"all deleted", model{early: {1}, late: {7}, left: {2}}, values{early: none, late: none, left: none}},
 	} {
@@ -215,16 +227,17 @@ func TestColumnsInAnyOrder(t *testing.T) {
 	segments := everything().segments(t, cutAt(1<<maxLogRows, 2))
 	var tables [][]field.Vector
 	for i := range segments {
-		tables = append(tables, segments[i].Columns(new(Room), InOrder))
+		tables = append(tables, segments[i].Columns(new(Scratch), InOrder))
 	}
 	for _, i := range []int{2, 1, 1, 0, 2, 0} {
-		if !reflect.DeepEqual(segments[i].Columns(new(Room), InOrder), tables[i]) {
+		if !reflect.DeepEqual(segments[i].Columns(new(Scratch), InOrder), tables[i]) {
 			t.Errorf("segment %d of %d has another table", i, len(segments))
 		}
 	}
 }
 
-// everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each side.
+// everything is a batch that uses every column: updates, an insert beside a leaf, a merge and a closed half of each
+// side.
 func everything() *batch {
 	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, i, 1} }
 	b := newBatch(model{})
@@ -248,7 +261,7 @@ func everything() *batch {
 // TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
 func TestEveryColumn(t *testing.T) {
 	segment := everything().segments(t, largest)[0]
-	table := segment.Columns(new(Room), InOrder)
+	table := segment.Columns(new(Scratch), InOrder)
 	var rows []int // one of each phase
 	for _, p := range []phase{same, changed, after} {
 		rows = append(rows, slices.IndexFunc(segment.rows, func(r tableRow) bool { return r.phase == p && r.open[1] }))
@@ -282,12 +295,13 @@ func TestEveryColumn(t *testing.T) {
 func TestOtherLists(t *testing.T) {
 	b := everything()
 	segment := b.segments(t, largest)[0]
-	table := segment.Columns(new(Room), InOrder)
+	table := segment.Columns(new(Scratch), InOrder)
 	refused := 0
 	refuse := func(name string, change func(f *forgery)) {
 		t.Helper()
 		f := &forgery{entries: slices.Clone(b.entries()), part: segment.part}
-		f.part.levels, f.part.others, f.part.steps = slices.Clone(f.part.levels), slices.Clone(f.part.others), slices.Clone(f.part.steps)
+		f.part.levels, f.part.others, f.part.steps = slices.Clone(f.part.levels), slices.Clone(f.part.others),
+			slices.Clone(f.part.steps)
 		change(f)
 		f.retell()
 		var imbalance *air.Imbalance
@@ -315,7 +329,9 @@ func TestOtherLists(t *testing.T) {
 		refuse("at another level", func(f *forgery) { f.part.levels[i]++ })
 		refuse("of another path", func(f *forgery) { f.entries[i].path[0] ^= 1 << 30 })
 		if e := b.entries()[i]; e.changed() {
-			refuse("old and new swapped", func(f *forgery) { f.entries[i].leaves = [2]poseidon.Digest{e.leaves[1], e.leaves[0]} })
+			refuse("old and new swapped", func(f *forgery) {
+				f.entries[i].leaves = [2]poseidon.Digest{e.leaves[1], e.leaves[0]}
+			})
 		}
 	}
 	for i := range segment.part.others {
@@ -382,7 +398,7 @@ func TestSplicedSegments(t *testing.T) {
 	}
 	var tables [][]field.Vector
 	for i := range segments {
-		tables = append(tables, segments[i].Columns(new(Room), InOrder))
+		tables = append(tables, segments[i].Columns(new(Scratch), InOrder))
 	}
 	for i := range segments {
 		for k := range segments {
@@ -404,7 +420,9 @@ func TestDocumentedCircuit(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := len(circuit.Constraints()) - circuit.AuxColumns()
-	for _, want := range []string{fmt.Sprintf("`%x`", circuit.Digest()), fmt.Sprintf("the %d constraints", own), fmt.Sprintf("%d columns", columns)} {
+	for _, want := range []string{
+		fmt.Sprintf("`%x`", circuit.Digest()), fmt.Sprintf("the %d constraints", own), fmt.Sprintf("%d columns", columns),
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("docs/proofs.md does not say %s", want)
 		}

@@ -24,7 +24,9 @@ type forgery struct {
 // forge begins with the honest table of a batch.
 func forge(tb testing.TB, b *batch) *forgery {
 	segment := b.segments(tb, largest)[0]
-	return &forgery{b.entries(), segment.part, segment.Columns(new(Room), InOrder), segment.Instance.Public, segment.Instance.Terms}
+	return &forgery{
+		b.entries(), segment.part, segment.Columns(new(Scratch), InOrder), segment.Instance.Public, segment.Instance.Terms,
+	}
 }
 
 func (f *forgery) set(column, row int, v field.Element) { f.table[column][row] = v }
@@ -206,7 +208,9 @@ func forgeries(tb testing.TB, s, i int) map[string]func() *forgery {
 			return f
 		},
 		"half closed: leaf before and after": func() *forgery { // the node here moves up as if it were a leaf
-			f := forge(tb, batchOf(model{at(fmt.Sprint(s, 0), 1): h1, at(fmt.Sprint(s, 1), 2): h2}, func(b *batch) { b.read(there) }))
+			f := forge(
+				tb, batchOf(model{at(fmt.Sprint(s, 0), 1): h1, at(fmt.Sprint(s, 1), 2): h2}, func(b *batch) { b.read(there) }),
+			)
 			f.copyRow(1, 0)
 			f.set(colSame, 0, zero)
 			f.set(colChanged, 0, one)

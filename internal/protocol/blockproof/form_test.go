@@ -10,8 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestUncoveredAccessesRefused has a prover who makes his own arguments leave the last entry, by path, to none of the segments:
-// of the others all that he says is true, the context and the roots included, and of the last one nothing need be.
+// TestUncoveredAccessesRefused has a prover who makes his own arguments leave the last entry, by path, to none of the
+// segments: of the others all that he says is true, the context and the roots included, and of the last one nothing
+// need be.
 func TestUncoveredAccessesRefused(t *testing.T) {
 	s := newState()
 	genesis := map[string][]byte{}
@@ -57,8 +58,9 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	}
 }
 
-// TestListIsTheStatements has a prover who makes his own arguments give the entries of a block in another order than that of
-// their keys, and another digest than theirs: as a set they are the block's, and only the list is not the statement's.
+// TestListIsTheStatements has a prover who makes his own arguments give the entries of a block in another order than
+// that of their keys, and another digest than theirs: as a set they are the block's, and only the list is not the
+// statement's.
 func TestListIsTheStatements(t *testing.T) {
 	s := newState()
 	s.apply(t, map[string][]byte{key(1): {1}, key(2): {2}, key(3): {3}})
@@ -107,9 +109,12 @@ func TestSegmentsCoverTheList(t *testing.T) {
 	last := len(honest) - 1
 	empty := Proven{part: part{steps: []uint32{1}, after: honest[0].after}}
 	for name, change := range map[string]func(segments []Proven) []Proven{
-		"no segments":                   func([]Proven) []Proven { return nil },
-		"an entry too few":              func(s []Proven) []Proven { s[last].levels = s[last].levels[1:]; return s },
-		"an entry too many":             func(s []Proven) []Proven { s[last].levels = append(slices.Clone(s[last].levels), 1); return s },
+		"no segments":      func([]Proven) []Proven { return nil },
+		"an entry too few": func(s []Proven) []Proven { s[last].levels = s[last].levels[1:]; return s },
+		"an entry too many": func(s []Proven) []Proven {
+			s[last].levels = append(slices.Clone(s[last].levels), 1)
+			return s
+		},
 		"a segment of no entry":         func(s []Proven) []Proven { return slices.Insert(s, 1, empty) },
 		"a segment of no entry at last": func(s []Proven) []Proven { empty.after = s[last].after; return append(s, empty) },
 		"another root after":            func(s []Proven) []Proven { s[last].after[0] ^= 1; return s },

@@ -16,8 +16,8 @@ type linear[T any] interface {
 	offset(x T, k field.Element) T
 }
 
-// arithmetic is what the permutation is computed in: expressions of the circuit, or elements. What fills the table takes
-// its linear forms from the same code (forms).
+// arithmetic is what the permutation is computed in: expressions of the circuit, or elements. What fills the table
+// takes its linear forms from the same code (forms).
 type arithmetic[T any] interface {
 	linear[T]
 	mul(x, y T) T

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// deep is a batch of accesses to absent paths, each of which agrees with a leaf's in its first 60 bits; some write, and some
-// of the leaves are deleted.
+// deep is a batch of accesses to absent paths, each of which agrees with a leaf's in its first 60 bits; some write, and
+// some of the leaves are deleted.
 func deep(accesses int) *batch {
 	r := newRandom(77)
 	b := newBatch(model{})
@@ -29,7 +29,8 @@ func deep(accesses int) *batch {
 	return b
 }
 
-// TestPositionsAtOnce: of many positions few are there at a time, and the segments are those that all of them together make.
+// TestPositionsAtOnce: of many positions few are there at a time, and the segments are those that all of them together
+// make.
 func TestPositionsAtOnce(t *testing.T) {
 	b := deep(1500)
 	w := b.witness()

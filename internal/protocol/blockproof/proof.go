@@ -14,6 +14,9 @@ import (
 // ErrProof is returned for a proof that does not hold, or is none.
 var ErrProof = errors.New("blockproof: the proof does not hold")
 
+// ErrWeak is returned, as an ErrProof, for a proof of fewer bits than asked for: it may hold for what it is.
+var ErrWeak = verifier.ErrLevel
+
 // version is the first byte of a proof.
 const version = 1
 
@@ -131,8 +134,17 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, p
 	if err := s.check(accesses); err != nil {
 		return 0, err
 	}
-	if most := stark.Levels[len(stark.Levels)-1].Bits; bits > most {
-		return 0, fmt.Errorf("%w: no proof has more than %d bits", ErrProof, most)
+	return s.verify(accesses, proof, bits, parallel)
+}
+
+// verify checks the proof of a statement that is about these accesses. What costs little comes first: what is no proof
+// of these accesses, or a weak one, is refused before a path is hashed.
+func (s *Statement) verify(accesses []types.Access, proof []byte, bits int, parallel Parallel) (int, error) {
+	if len(accesses) == 0 && s.PreRoot != s.PostRoot {
+		return 0, fmt.Errorf("%w: the root changes without an access", ErrStatement)
+	}
+	if bits > stark.MaxBits {
+		return 0, fmt.Errorf("%w: %w: no proof has more than %d", ErrProof, ErrWeak, stark.MaxBits)
 	}
 	segments, err := decodeProof(proof)
 	if err != nil {
@@ -141,6 +153,11 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, p
 	before, err := s.cover(accesses, segments)
 	if err != nil {
 		return 0, err
+	}
+	for i := range segments {
+		if err := verifier.Screen(circuit, bits, segments[i].argument); err != nil {
+			return 0, fmt.Errorf("%w: segment %d: %w", ErrProof, i, err)
+		}
 	}
 	entries, err := newEntries(accesses, parallel)
 	if err != nil {
@@ -151,7 +168,7 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, p
 		places[i] = chain{i, len(segments), len(accesses), low, before}
 		before, low = segments[i].after, low+len(segments[i].levels)
 	}
-	least := stark.Levels[len(stark.Levels)-1].Bits
+	least := stark.MaxBits
 	for first := 0; first < len(segments); first += segmentsAtOnce {
 		n := min(segmentsAtOnce, len(segments)-first)
 		var proven [segmentsAtOnce]int

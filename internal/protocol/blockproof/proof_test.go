@@ -79,14 +79,18 @@ func proveAt(tb testing.TB, segments []Segment, level int) []byte {
 	tb.Helper()
 	var all []Proven
 	for i := range segments {
-		s := &segments[i]
-		argument, err := testProver().Prove(&s.Instance, level, s.Columns(new(Room), goroutines), goroutines)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		all = append(all, s.Proven(argument))
+		all = append(all, proveSegment(tb, &segments[i], level))
 	}
 	return EncodeProof(all)
+}
+
+func proveSegment(tb testing.TB, s *Segment, level int) Proven {
+	tb.Helper()
+	argument, err := testProver().Prove(&s.Instance, level, s.Columns(new(Scratch), goroutines), goroutines)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s.Proven(argument)
 }
 
 func TestProofOfBlocks(t *testing.T) {
@@ -113,8 +117,9 @@ func TestProofOfBlocks(t *testing.T) {
 	}
 }
 
-// TestProofOfRefilledHalf proves, in segments of one entry, a block that deletes all keys of a part of the tree, reads absent
-// ones there and makes another that comes last: between segments that part is empty, beside one that the block leaves alone.
+// TestProofOfRefilledHalf proves, in segments of one entry, a block that deletes all keys of a part of the tree, reads
+// absent ones there and makes another that comes last: between segments that part is empty, beside one that the block
+// leaves alone.
 func TestProofOfRefilledHalf(t *testing.T) {
 	parts := map[uint32][]string{} // keys of each eighth of the tree, in the order of paths
 	for i := range 100 {
@@ -178,11 +183,14 @@ func newProvenBlock(tb testing.TB, salt byte) provenBlock {
 	return provenBlock{statement, accesses, prove(tb, segments)}
 }
 
-func (b *provenBlock) refuse(t *testing.T, name string, change func(s *Statement, accesses *[]types.Access, proof *[]byte)) {
+func (b *provenBlock) refuse(
+	t *testing.T, name string, change func(s *Statement, accesses *[]types.Access, proof *[]byte),
+) {
 	t.Helper()
 	s, accesses, proof := b.statement, slices.Clone(b.accesses), bytes.Clone(b.proof)
 	change(&s, &accesses, &proof)
-	if _, err := VerifyProof(s, accesses, proof, 100, goroutines); !errors.Is(err, ErrProof) && !errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
+	if _, err := VerifyProof(s, accesses, proof, 100, goroutines); !errors.Is(err, ErrProof) &&
+		!errors.Is(err, ErrStatement) && !errors.Is(err, ErrAccesses) {
 		t.Errorf("%s: %v", name, err)
 	}
 }
@@ -220,7 +228,10 @@ func TestOtherStatementsRefused(t *testing.T) {
 		lists("doubled", func(list []types.Access) []types.Access { return slices.Insert(list, i, a) })
 		lists("old value", func(list []types.Access) []types.Access { list[i].Old = []byte("x"); return list })
 		lists("new value", func(list []types.Access) []types.Access { list[i].New = []byte("x"); return list })
-		lists("other key", func(list []types.Access) []types.Access { list[i].Key = append(bytes.Clone(a.Key), 0); return list })
+		lists("other key", func(list []types.Access) []types.Access {
+			list[i].Key = append(bytes.Clone(a.Key), 0)
+			return list
+		})
 		lists("added", func(list []types.Access) []types.Access {
 			return slices.Insert(list, i+1, types.Access{Key: append(bytes.Clone(a.Key), 0)})
 		})

@@ -49,10 +49,10 @@ const (
 	after                // the row after that
 )
 
-// Trace makes the segments of a proof from a block's accesses and their witness in the tree before, one after the other:
-// none is kept, and memory is taken for the witness, the accesses and one of them. It ends with the first error, which
-// wraps ErrAccesses or ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too): a block's own
-// accesses and witness always make segments.
+// Trace makes the segments of a proof from a block's accesses and their witness in the tree before, one after the
+// other: none is kept, and memory is taken for the witness, the accesses and one of them. It ends with the first error,
+// which wraps ErrAccesses or ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too): a block's
+// own accesses and witness always make segments.
 func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) iter.Seq2[*Segment, error] {
 	return trace(s, accesses, w, largest, parallel)
 }
@@ -68,7 +68,9 @@ type size struct {
 var largest = size{rows: 1 << maxLogRows, entries: maxEntries, unit: 1 << 8, open: 1 << 20}
 
 // trace is Trace with segments of another size.
-func trace(s Statement, accesses []types.Access, w tree.Witness, most size, parallel Parallel) iter.Seq2[*Segment, error] {
+func trace(
+	s Statement, accesses []types.Access, w tree.Witness, most size, parallel Parallel,
+) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
 		var entries []entry
 		err := s.check(accesses)
@@ -85,7 +87,9 @@ func trace(s Statement, accesses []types.Access, w tree.Witness, most size, para
 }
 
 // segments yields segments of at most the given size; there is at least one entry.
-func (s *Statement) segments(entries []entry, w tree.Witness, most size, parallel Parallel, yield func(*Segment) bool) error {
+func (s *Statement) segments(
+	entries []entry, w tree.Witness, most size, parallel Parallel, yield func(*Segment) bool,
+) error {
 	t, err := newTrie(entries, w, most, parallel)
 	if err != nil {
 		return err
@@ -136,7 +140,9 @@ func (t *trie) emit(low, high int) *emitter {
 	}
 	t.open(low, high)
 	t.change(low, high)
-	e := &emitter{t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high))}
+	e := &emitter{
+		t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high)),
+	}
 	e.touched(1)
 	for i := range e.rows {
 		if row := &e.rows[i]; row.phase != after {
@@ -156,8 +162,8 @@ func (t *trie) emit(low, high int) *emitter {
 //
 // Where such a half is shown it is not empty, and what is beside it is, before or after. So there is something at the
 // position above both, before and after, and further up nothing is shown beside it: on the way to an entry at most one
-// half is shown. If there are entries of other segments in it, the way is that to the first or to the last entry here, and
-// it takes at most a row a level. Any other takes at most one row, if a deletion here empties what is beside it.
+// half is shown. If there are entries of other segments in it, the way is that to the first or to the last entry here,
+// and it takes at most a row a level. Any other takes at most one row, if a deletion here empties what is beside it.
 func (t *trie) rows(low, high int) int {
 	n := t.above.count(low, high) + t.changed.count(t.changes[low], t.changes[high])
 	return n + t.deletions[high] - t.deletions[low] + 2*t.depth
@@ -241,7 +247,9 @@ func (e *emitter) touched(i int32) {
 	for s, h := range halves {
 		open[s] = e.isTouched(h) || e.mustOpen(h, halves[1-s])
 	}
-	row := tableRow{phase: same, level: p.level, prefix: e.t.prefix(p), halves: [2]subtree{halves[0].now, halves[1].now}, open: open}
+	row := tableRow{
+		phase: same, level: p.level, prefix: e.t.prefix(p), halves: [2]subtree{halves[0].now, halves[1].now}, open: open,
+	}
 	if p.next != 0 {
 		row.phase = changed
 		e.rows = append(e.rows, row)

@@ -29,6 +29,7 @@ type Statement struct {
 	BlockHash         types.BlockHash
 	PreRoot, PostRoot types.StateRoot
 	AccessesDigest    types.Digest // types.DigestAccesses
+	since             *since       // where a range begins; nil is a block's
 }
 
 // NewStatement is the statement about the block of header, which follows parent, and its accesses. It returns an error
@@ -36,7 +37,7 @@ type Statement struct {
 // must be those of header.
 func NewStatement(parent, header *types.Header, accesses []types.Access) (Statement, error) {
 	switch {
-	case header.Height != parent.Height+1 || header.Parent != parent.Hash() || header.ChainID != parent.ChainID:
+	case !follows(parent, header):
 		return Statement{}, fmt.Errorf("%w: the header does not follow its parent", ErrStatement)
 	case types.DigestAccesses(types.Writes(accesses)) != header.WritesDigest:
 		return Statement{}, fmt.Errorf("%w: the writes among the accesses are not the header's", ErrStatement)
@@ -51,9 +52,6 @@ func NewStatement(parent, header *types.Header, accesses []types.Access) (Statem
 func (s *Statement) check(accesses []types.Access) error {
 	if types.DigestAccesses(accesses) != s.AccessesDigest {
 		return fmt.Errorf("%w: the accesses have another digest", ErrStatement)
-	}
-	if len(accesses) == 0 && s.PreRoot != s.PostRoot {
-		return fmt.Errorf("%w: the root changes without an access", ErrStatement)
 	}
 	return nil
 }
@@ -83,8 +81,15 @@ type chain struct {
 // segment's.
 func (s *Statement) instance(c chain, entries []entry, p *part) stark.Statement {
 	e := codec.NewEncoder(256 + len(p.levels) + 65*len(p.others) + 4*len(p.steps))
-	e.String("cairn/blockproof/S1")
-	e.U64(s.ChainID)
+	if s.since == nil {
+		e.String("cairn/blockproof/S1")
+		e.U64(s.ChainID)
+	} else {
+		e.String("cairn/blockproof/R1")
+		e.U64(s.ChainID)
+		e.U64(uint64(s.since.height))
+		e.Fixed(s.since.hash[:])
+	}
 	e.U64(uint64(s.Height))
 	e.Fixed(s.BlockHash[:])
 	e.Fixed(s.AccessesDigest[:])

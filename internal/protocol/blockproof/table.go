@@ -8,13 +8,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Room is memory for the columns of one segment after the other. The zero value is ready to use.
-type Room struct {
+// Scratch is memory for the columns of one segment after the other. The zero value is ready to use.
+type Scratch struct {
 	all field.Vector
 }
 
 // columns returns columns of so many rows, of any content, in place of those that it returned before.
-func (r *Room) columns(rows int) []field.Vector {
+func (r *Scratch) columns(rows int) []field.Vector {
 	stride := rows + field.Gap
 	if len(r.all) < columns*stride {
 		r.all = nil // before the larger one is there
@@ -27,12 +27,12 @@ func (r *Room) columns(rows int) []field.Vector {
 	return table
 }
 
-// Columns makes the table that satisfies the circuit: columns of a power of two of rows. They lie in room, until it is
-// used again.
-func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
+// Columns makes the table that satisfies the circuit: columns of a power of two of rows. They lie in scratch, until it
+// is used again.
+func (s *Segment) Columns(scratch *Scratch, parallel Parallel) []field.Vector {
 	all := s.rows
 	rows := 1 << max(minLogRows, bits.Len(uint(len(all)-1)))
-	table, padding := room.columns(rows), paddingRow()
+	table, padding := scratch.columns(rows), paddingRow()
 	parallel((rows+rowsPerPiece-1)/rowsPerPiece, func(i int) {
 		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
 		used := max(low, min(high, len(all)))
@@ -56,7 +56,7 @@ func (s *Segment) Columns(room *Room, parallel Parallel) []field.Vector {
 
 // paddingRow is a row of a permutation of zeros, as all are beyond those that prove something.
 func paddingRow() (row [columns]field.Element) {
-	table := new(Room).columns(1)
+	table := new(Scratch).columns(1)
 	finish(table, 0, 1)
 	for k := range row {
 		row[k] = table[k][0]

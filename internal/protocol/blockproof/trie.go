@@ -69,7 +69,14 @@ type trie struct {
 
 // newTrie reads the witness.
 func newTrie(entries []entry, w tree.Witness, most size, parallel Parallel) (*trie, error) {
-	t := &trie{entries: entries, most: most, next: make([]next, 1), kept: slab{sites: make([]site, 1)}, rest: w, parallel: parallel}
+	t := &trie{
+		entries:  entries,
+		most:     most,
+		next:     make([]next, 1),
+		kept:     slab{sites: make([]site, 1)},
+		rest:     w,
+		parallel: parallel,
+	}
 	t.add(0, 0, 0)
 	t.changes, t.deletions = make([]int, len(entries)+1), make([]int, len(entries)+1)
 	for i := range entries {

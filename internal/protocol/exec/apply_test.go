@@ -43,8 +43,14 @@ func TestTransferCases(t *testing.T) {
 		used   types.Gas
 	}{
 		{"to an account", func(*types.Transaction) {}, types.StatusSuccess, Success, 21_000},
-		{"makes an account", func(tx *types.Transaction) { tx.Payload = types.Transfer{To: fresh, Amount: 1} }, types.StatusSuccess, Success, 46_000},
-		{"nothing makes no account", func(tx *types.Transaction) { tx.Payload = types.Transfer{To: fresh} }, types.StatusSuccess, Success, 21_000},
+		{
+			"makes an account", func(tx *types.Transaction) { tx.Payload = types.Transfer{To: fresh, Amount: 1} },
+			types.StatusSuccess, Success, 46_000,
+		},
+		{
+			"nothing makes no account", func(tx *types.Transaction) { tx.Payload = types.Transfer{To: fresh} },
+			types.StatusSuccess, Success, 21_000,
+		},
 		{"no gas to make an account", func(tx *types.Transaction) {
 			tx.Payload, tx.GasLimit = types.Transfer{To: fresh, Amount: 1}, 45_999
 		}, types.StatusFailed, OutOfGas, 45_999},
@@ -188,11 +194,20 @@ func TestAccessList(t *testing.T) {
 		want    [][]byte
 	}{
 		{"transfer", types.Transfer{To: fresh, Amount: 1}, 46_000, [][]byte{state.AccountKey(fresh)}},
-		{"a transfer whose gas ends lists the same", types.Transfer{To: fresh, Amount: 1}, 21_000, [][]byte{state.AccountKey(fresh)}},
+		{
+			"a transfer whose gas ends lists the same", types.Transfer{To: fresh, Amount: 1}, 21_000,
+			[][]byte{state.AccountKey(fresh)},
+		},
 		{"transfer of nothing", types.Transfer{To: fresh}, 46_000, nil},
 		{"deploy", types.Deploy{}, 100_000, [][]byte{state.ContractKey(id)}},
-		{"deploy with value", types.Deploy{Amount: 1}, 100_000, [][]byte{state.ContractKey(id), state.AccountKey(types.Account(id))}},
-		{"call", types.Call{Contract: types.ContractID(fresh), Amount: 1}, 100_000, [][]byte{state.ContractKey(types.ContractID(fresh))}},
+		{
+			"deploy with value", types.Deploy{Amount: 1}, 100_000,
+			[][]byte{state.ContractKey(id), state.AccountKey(types.Account(id))},
+		},
+		{
+			"call", types.Call{Contract: types.ContractID(fresh), Amount: 1}, 100_000,
+			[][]byte{state.ContractKey(types.ContractID(fresh))},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newTestChain(t)
@@ -234,8 +249,14 @@ func TestCallAsksNeitherNonceNorFees(t *testing.T) {
 	}{
 		{"transfer", account(alice), types.Transfer{To: account(bob), Amount: 1}, 21_000, Outcome{GasUsed: 21_000}},
 		{"makes an account", account(alice), types.Transfer{To: fresh, Amount: 1}, 50_000, Outcome{GasUsed: 46_000}},
-		{"out of gas", account(alice), types.Transfer{To: fresh, Amount: 1}, 30_000, Outcome{Reason: OutOfGas, GasUsed: 30_000}},
-		{"value not covered", poor, types.Transfer{To: account(bob), Amount: 1}, 50_000, Outcome{Reason: InsufficientBalance, GasUsed: 21_000}},
+		{
+			"out of gas", account(alice), types.Transfer{To: fresh, Amount: 1}, 30_000,
+			Outcome{Reason: OutOfGas, GasUsed: 30_000},
+		},
+		{
+			"value not covered", poor, types.Transfer{To: account(bob), Amount: 1}, 50_000,
+			Outcome{Reason: InsufficientBalance, GasUsed: 21_000},
+		},
 		{"nothing from an untouched account", poor, types.Transfer{To: account(bob)}, 50_000, Outcome{GasUsed: 21_000}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -17,29 +17,6 @@ func ReadParameters(r state.Reader) (types.Parameters, error) {
 	return types.DecodeParameters(record)
 }
 
-// Execute executes a block's transactions in order on the parent's state. header gives the timestamp and what the
-// result is compared with: every field but the state root must equal what execution derives. p are the parameters in
-// the parent's state. The signature is not checked here.
-func Execute(p types.Parameters, parent types.Header, reader state.Reader, header types.Header,
-	txs []*types.VerifiedTx, machine Machine) (Result, error) {
-	seed, err := Seed(parent, p, header.Timestamp)
-	if err != nil {
-		return Result{}, err
-	}
-	run := Begin(p, reader, seed, machine)
-	for i, tx := range txs {
-		if _, err := run.Apply(tx); err != nil {
-			return Result{}, fmt.Errorf("transaction %d: %w", i, err)
-		}
-	}
-	result, err := run.Finish()
-	if err != nil {
-		return Result{}, err
-	}
-	header.StateRoot = result.Header.StateRoot // which only the state tree can derive
-	return result, CheckHeader(header, result.Header)
-}
-
 // CheckHeader names the first field of a block's header that differs from the derived one; the error is [ErrHeader].
 func CheckHeader(got, derived types.Header) error {
 	if got == derived {

@@ -21,7 +21,9 @@ type Simulation struct {
 // Call executes a transaction on a state and drops what it wrote: for calls, views, estimates and traces. Version,
 // chain and sizes are checked as for inclusion; nonce, fees and the balance for gas are not asked, the gas costs
 // nothing. A sender that cannot pay the value ends as [InsufficientBalance].
-func Call(p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation) (Outcome, error) {
+func Call(
+	p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation,
+) (Outcome, error) {
 	env := Env{ChainID: seed.ChainID, Parameters: p}
 	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 0, 0
 	if err := CheckStatic(env, &types.SignedTransaction{Transaction: tx}); err != nil {

@@ -148,9 +148,15 @@ func callPrice(args int) uint64 {
 	return uint64(schedule.ContractCall) + uint64(schedule.ContractCallArgByte)*uint64(args)
 }
 
-// instancePrice is what a new instance of a module takes.
+// instancePrice is what a new instance of a module takes in a transaction's call.
 func instancePrice(m *vm.Module) uint64 {
 	return uint64(schedule.MemoryPage)*uint64(m.Pages()) + uint64(schedule.InstanceItem)*m.InstanceItems()
+}
+
+// nestedInstancePrice is the same in a nested call.
+func nestedInstancePrice(m *vm.Module) uint64 {
+	return uint64(schedule.MemoryGrowPage)*uint64(m.Pages()) +
+		uint64(schedule.NestedTimes*schedule.InstanceItem)*m.InstanceItems()
 }
 
 // enter runs a function of a contract whose price is paid, with all the gas, and says how it ended.

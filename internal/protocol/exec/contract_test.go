@@ -90,7 +90,8 @@ func TestDeploy(t *testing.T) {
 		g.answer("made with %d", g.call(vm.Value))
 	}})
 	id := types.NewContractID(account(alice), 0)
-	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + (800_000 + 45_000 + 2_000*2 + 10*4) + (11_000 + 4 + 3*3_000)
+	price := types.Gas(71_000+16*(1+4)+1_000*len(code)) + 25_000 + (800_000 + 45_000 + 2_000*2 + 10*4) +
+		(11_000 + 4 + 3*3_000)
 	deploy := func(args string, edits ...func(*types.Transaction)) Result {
 		p := types.Deploy{Amount: 5, Name: "n", Code: code, InitArgs: []byte(args)}
 		return c.block(c.transfer(alice, append([]func(*types.Transaction){func(tx *types.Transaction) {
@@ -103,17 +104,26 @@ func TestDeploy(t *testing.T) {
 	// The body is one empty function, of 2 bytes, 1 branch and 4 slots, and what init itself takes.
 	inside := types.Gas(130+1) + 130 + (12_000 + 12*4 + 64*4 + 2 + 50_000) + 130 + (130 + 12*11 + 3)
 	if *r.Contract != id || r.GasUsed != price+inside || c.stored(id, "args") != "args" || c.coins(id) != 5 {
-		t.Errorf("contract %s, used %d, want %d; stored %q, %d coins", r.Contract, r.GasUsed, price+inside, c.stored(id, "args"), c.coins(id))
+		t.Errorf(
+			"contract %s, used %d, want %d; stored %q, %d coins",
+			r.Contract,
+			r.GasUsed,
+			price+inside,
+			c.stored(id, "args"),
+			c.coins(id),
+		)
 	}
 	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
-	if want := (state.Contract{CodeHash: record.CodeHash, Deployer: account(alice), Height: 1, Name: "n"}); err != nil || record != want {
+	if want := (state.Contract{CodeHash: record.CodeHash, Deployer: account(alice), Height: 1, Name: "n"}); err != nil ||
+		record != want {
 		t.Errorf("record %+v, %v", record, err)
 	}
 	t.Run("what fails leaves nothing", func(t *testing.T) {
 		result := deploy("args", func(tx *types.Transaction) { tx.GasLimit = price + inside - 1 })
 		c.outcome(result, OutOfGas, "")
 		failed := types.NewContractID(account(alice), 1)
-		if result.Receipts[0].Contract != nil || len(result.Codes) != 0 || c.coins(failed) != 0 || c.stored(failed, "args") != "" ||
+		if result.Receipts[0].Contract != nil || len(result.Codes) != 0 || c.coins(failed) != 0 ||
+			c.stored(failed, "args") != "" ||
 			len(c.state[string(state.ContractKey(failed))]) != 0 {
 			t.Error("something is left")
 		}
@@ -215,7 +225,8 @@ func TestNestedCalls(t *testing.T) {
 			result := c.run(outer, tc.function)
 			c.outcome(result, Success, tc.output)
 			same := func(a, b types.Log) bool {
-				return a.Contract == b.Contract && a.Name == b.Name && slices.Equal(a.Topics, b.Topics) && bytes.Equal(a.Data, b.Data)
+				return a.Contract == b.Contract && a.Name == b.Name && slices.Equal(a.Topics, b.Topics) &&
+					bytes.Equal(a.Data, b.Data)
 			}
 			if !slices.EqualFunc(result.Receipts[0].Logs, tc.logs, same) {
 				t.Errorf("logs %+v", result.Receipts[0].Logs)
@@ -225,7 +236,8 @@ func TestNestedCalls(t *testing.T) {
 			}
 		})
 	}
-	if c.stored(inner, "undone") != "" || c.stored(inner, "view") != "" || c.stored(outer, "goes") != "on" || c.coins(inner) != 3 {
+	if c.stored(inner, "undone") != "" || c.stored(inner, "view") != "" || c.stored(outer, "goes") != "on" ||
+		c.coins(inner) != 3 {
 		t.Error("the state is not what the calls that succeeded left")
 	}
 }
@@ -333,9 +345,15 @@ func TestViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	for function, want := range map[string]Outcome{
-		"reads": {Output: []byte("1")}, "writes": {Reason: ViewWroteState}, "deletes": {Reason: ViewWroteState},
-		"emits": {Reason: ViewWroteState}, "pays": {Reason: ViewWroteState}, "endows": {Reason: ViewWroteState}, "traps": {Reason: Trap},
-		"calls": {Output: []byte("3")}, "_private": {Reason: NoSuchFunction},
+		"reads":    {Output: []byte("1")},
+		"writes":   {Reason: ViewWroteState},
+		"deletes":  {Reason: ViewWroteState},
+		"emits":    {Reason: ViewWroteState},
+		"pays":     {Reason: ViewWroteState},
+		"endows":   {Reason: ViewWroteState},
+		"traps":    {Reason: Trap},
+		"calls":    {Output: []byte("3")},
+		"_private": {Reason: NoSuchFunction},
 	} {
 		got, err := Call(c.params, c.state, seed, types.Transaction{
 			Version: 1, ChainID: testChainID, GasLimit: 1_000_000, Payload: types.Call{Contract: id, Function: function},

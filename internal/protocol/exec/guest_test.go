@@ -135,7 +135,9 @@ func (e *scripted) Module(hash types.CodeHash, code func() ([]byte, error)) (*vm
 	return m, err
 }
 
-func (e *scripted) Run(hash types.CodeHash, m *vm.Module, function string, host vm.Host, gas *vm.Gas) (exit vm.Exit, err error) {
+func (e *scripted) Run(
+	hash types.CodeHash, m *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (exit vm.Exit, err error) {
 	defer func() {
 		if e, ok := recover().(ended); ok {
 			exit, err = e.exit, e.err
@@ -154,7 +156,8 @@ func withMachine(t *testing.T) (*testChain, *scripted) {
 	t.Helper()
 	c := newTestChain(t)
 	e := &scripted{
-		modules: map[types.CodeHash]*vm.Module{}, scripts: map[types.CodeHash]map[string]script{}, codes: map[types.CodeHash][]byte{},
+		modules: map[types.CodeHash]*vm.Module{}, scripts: map[types.CodeHash]map[string]script{},
+		codes: map[types.CodeHash][]byte{},
 	}
 	c.machine = Machine{Engine: e, Codes: e}
 	return c, e
@@ -190,7 +193,9 @@ func (e *scripted) code(label string, pages uint32, scripts map[string]script) [
 func (c *testChain) deploy(e *scripted, label string, value types.Amount, scripts map[string]script) types.ContractID {
 	c.t.Helper()
 	code := e.code(label, 2, scripts)
-	result := c.block(c.payload(alice, 400_000_000, types.Deploy{Amount: value, Name: label[:min(len(label), types.MaxNameBytes)], Code: code}))
+	result := c.block(c.payload(alice, 400_000_000, types.Deploy{
+		Amount: value, Name: label[:min(len(label), types.MaxNameBytes)], Code: code,
+	}))
 	r := result.Receipts[0]
 	if r.Contract == nil {
 		c.t.Fatalf("deploy of %s: %s", label, result.Reasons[0])

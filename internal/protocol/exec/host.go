@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"encoding/binary"
 	"unicode/utf8"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -102,7 +101,9 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	case vm.CodeHash:
 		return i.codeHash(price)
 	case vm.Call:
-		return i.call(nestedCall{i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), types.Amount(i.stack[5]), i.stack[6], i.view})
+		return i.call(nestedCall{
+			i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), types.Amount(i.stack[5]), i.stack[6], i.view,
+		})
 	case vm.CallView:
 		return i.call(nestedCall{i.u32(0), i.u32(1), i.u32(2), i.u32(3), i.u32(4), 0, i.stack[5], true})
 	case vm.ResultLen:
@@ -227,13 +228,6 @@ func (x *execution) log(log types.Log) vm.Exit {
 	x.logs = append(x.logs, log)
 	x.logBytes += bytes
 	return vm.Returned
-}
-
-// logTransfer is the log of a payment that a contract makes.
-func (x *execution) logTransfer(from, to types.Account, amount types.Amount) vm.Exit {
-	return x.log(types.Log{
-		Name: types.NativeTransfer, Topics: [][32]byte{from, to}, Data: binary.LittleEndian.AppendUint64(nil, uint64(amount)),
-	})
 }
 
 func (i *invocation) debug(price uint64) (vm.Exit, error) {

@@ -79,7 +79,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 			return vm.Trapped, err
 		}
 	}
-	if !i.gas.Take(uint64(schedule.NestedTimes) * instancePrice(module)) { // 9
+	if !i.gas.Take(nestedInstancePrice(module)) { // 9
 		return vm.OutOfGas, nil
 	}
 	start := i.checkpoint()

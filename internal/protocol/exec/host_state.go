@@ -32,7 +32,8 @@ func (i *invocation) storageKey(pointer, n uint32) ([]byte, bool) {
 
 func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 	pointer, n, out, capacity := i.u32(0), i.u32(1), i.u32(2), i.u32(3)
-	if !i.gas.Take(price + uint64(schedule.StorageReadKeyByte)*uint64(n) + copies(uint64(n))) {
+	if !i.gas.Take(price+uint64(schedule.StorageReadKeyByte)*uint64(n)+copies(uint64(n))) ||
+		!i.gas.Holds(uint64(schedule.StorageReserve)) {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.storageKey(pointer, n)
@@ -44,11 +45,8 @@ func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 	if err != nil {
 		return vm.Trapped, err
 	}
-	copied := min(len(value), len(target))
-	if !i.gas.Take(lookedUp(schedule.StorageReadValueByte, value) + copies(uint64(copied))) {
-		return vm.OutOfGas, nil
-	}
-	copy(target, value)
+	copied := copy(target, value)
+	i.gas.Left -= lookedUp(schedule.StorageReadValueByte, value) + copies(uint64(copied))
 	i.stack[0] = uint64(len(value))
 	if len(value) == 0 {
 		i.stack[0] = none
@@ -64,7 +62,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	}
 	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) +
 		uint64(schedule.StorageWriteValueByte)*uint64(valueLen) + copies(uint64(n)+uint64(valueLen))
-	if !i.gas.Take(price) {
+	if !i.gas.Take(price) || !i.gas.Holds(uint64(schedule.StorageReserve)) {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.storageKey(pointer, n)
@@ -76,12 +74,10 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	if err != nil {
 		return vm.Trapped, err
 	}
-	further := lookedUp(schedule.StorageOldByte, old)
 	if len(old) == 0 {
-		further = uint64(schedule.StorageNewKey)
-	}
-	if !i.gas.Take(further) {
-		return vm.OutOfGas, nil
+		i.gas.Left -= uint64(schedule.StorageNewKey)
+	} else {
+		i.gas.Left -= lookedUp(schedule.StorageOldByte, old)
 	}
 	return i.store(key, old, append([]byte(nil), value...))
 }
@@ -97,7 +93,7 @@ func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
 // storageDelete deletes a value; valueOK is false where it is a write of an empty value from outside the memory.
 func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, error) {
 	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) + copies(uint64(n))
-	if !i.gas.Take(price) {
+	if !i.gas.Take(price) || !i.gas.Holds(uint64(schedule.StorageReserve)) {
 		return vm.OutOfGas, nil
 	}
 	key, ok := i.storageKey(pointer, n)
@@ -108,13 +104,11 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 	if err != nil {
 		return vm.Trapped, err
 	}
-	if !i.gas.Take(lookedUp(schedule.StorageOldByte, old)) {
-		return vm.OutOfGas, nil
-	}
+	i.gas.Left -= lookedUp(schedule.StorageOldByte, old)
 	return i.store(key, old, nil)
 }
 
-// lookedUp is what a stored value takes that was looked up.
+// lookedUp is what a stored value takes that was looked up: with its copy at most the reserve, which was there.
 func lookedUp(perByte types.Gas, value []byte) uint64 {
 	price := uint64(perByte) * uint64(len(value))
 	if len(value) > params.LongValue {

@@ -1,11 +1,13 @@
 package exec
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
@@ -23,6 +25,7 @@ type hostCase struct {
 	function vm.Function
 	args     []uint64
 	price    uint64
+	before   uint64 // of a look-up in storage: what of the price is paid before it
 	answer   uint64 // in stack[0], if it has a result
 	memory   string // what is at 0x5000 then, in hex
 	lists    []string
@@ -47,6 +50,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageRead,
 			args:     []uint64{0x100, 6, 0x5000, 100},
 			price:    4_000 + 16*6 + 2 + 16*5 + 2,
+			before:   4_000 + 16*6 + 2,
 			answer:   5,
 			memory:   "76616c7565",
 			lists:    []string{key(storedKey)},
@@ -57,6 +61,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageRead,
 			args:     []uint64{0x100, 6, 0x5000, 2},
 			price:    4_000 + 16*6 + 2 + 16*5 + 1,
+			before:   4_000 + 16*6 + 2,
 			answer:   5,
 			memory:   "766100",
 			lists:    []string{key(storedKey)},
@@ -67,6 +72,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageRead,
 			args:     []uint64{0x100, 4, 0x5000, 2},
 			price:    4_000 + 16*4 + 1,
+			before:   4_000 + 16*4 + 1,
 			answer:   none,
 			lists:    []string{key("none")},
 		},
@@ -76,6 +82,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageWrite,
 			args:     []uint64{0x100, 3, 0, 10},
 			price:    12_000 + 12*3 + 64*10 + 4 + 50_000,
+			before:   12_000 + 12*3 + 64*10 + 4,
 			lists:    []string{key("new")},
 		},
 		{
@@ -84,6 +91,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageWrite,
 			args:     []uint64{0x100, 6, 0, 1},
 			price:    12_000 + 12*6 + 64 + 2 + 16*5,
+			before:   12_000 + 12*6 + 64 + 2,
 			lists:    []string{key(storedKey)},
 		},
 		{
@@ -92,6 +100,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageWrite,
 			args:     []uint64{0x100, 6, 0, 0},
 			price:    12_000 + 12*6 + 2 + 16*5,
+			before:   12_000 + 12*6 + 2,
 			lists:    []string{key(storedKey)},
 		},
 		{
@@ -100,6 +109,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageDelete,
 			args:     []uint64{0x100, 6},
 			price:    12_000 + 12*6 + 2 + 16*5,
+			before:   12_000 + 12*6 + 2,
 			lists:    []string{key(storedKey)},
 		},
 		{
@@ -108,6 +118,7 @@ func hostCases(self types.ContractID) []hostCase {
 			function: vm.StorageDelete,
 			args:     []uint64{0x100, 4},
 			price:    12_000 + 12*4 + 1,
+			before:   12_000 + 12*4 + 1,
 			lists:    []string{key("none")},
 		},
 		{name: "caller", function: vm.Caller, args: []uint64{0x5000}, price: 138, memory: hexOf(account(alice))},
@@ -144,7 +155,13 @@ func hostCases(self types.ContractID) []hostCase {
 			price:    9_008,
 			answer:   codeBalanceTooLow,
 		},
-		{name: "transfer to itself", prepare: put(string(self[:])), function: vm.Transfer, args: []uint64{0x100, 5}, price: 9_008},
+		{
+			name:     "transfer to itself",
+			prepare:  put(string(self[:])),
+			function: vm.Transfer,
+			args:     []uint64{0x100, 5},
+			price:    9_008,
+		},
 		{
 			name:     "code_hash of no contract",
 			prepare:  put(keptText),
@@ -188,7 +205,7 @@ func hostCases(self types.ContractID) []hostCase {
 			prepare:  put("abc"),
 			function: vm.SHA256,
 			args:     []uint64{0x100, 3, 0x5000},
-			price:    350 + 4*3 + 9,
+			price:    500 + 4*3 + 9,
 			memory:   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 		},
 		{
@@ -207,7 +224,12 @@ func hostCases(self types.ContractID) []hostCase {
 			price:    400 + 2*3 + 9,
 			memory:   "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85",
 		},
-		{name: "schnorr_verify of nonsense", function: vm.SchnorrVerify, args: []uint64{0, 0, 10, 0}, price: 240_000 + 6*10 + 27},
+		{
+			name:     "schnorr_verify of nonsense",
+			function: vm.SchnorrVerify,
+			args:     []uint64{0, 0, 10, 0},
+			price:    270_000 + 6*10 + 27,
+		},
 		{name: "ecdsa_recover of nonsense", function: vm.ECDSARecover, args: []uint64{0, 0, 0}, price: 350_000 + 41},
 		{name: "debug", function: vm.Debug, args: []uint64{0, 1_024}, price: 130 + 256},
 	}
@@ -217,7 +239,9 @@ func hexOf(a types.Account) string { return hex.EncodeToString(a[:]) }
 
 // onHostChain runs a script as function "go" of a contract with coins and a stored value, in block 3, and returns the
 // block and the contract.
-func onHostChain(t *testing.T, gas func(entry types.Gas) types.Gas, body func(self types.ContractID) script) (Result, types.ContractID) {
+func onHostChain(
+	t *testing.T, gas func(entry types.Gas) types.Gas, body func(self types.ContractID) script,
+) (Result, types.ContractID) {
 	t.Helper()
 	c, e := withMachine(t)
 	var self types.ContractID
@@ -230,7 +254,8 @@ func onHostChain(t *testing.T, gas func(entry types.Gas) types.Gas, body func(se
 	return c.block(c.payload(alice, gas(entryPrice(4)), p)), self
 }
 
-// TestHostFunctionsCostTheirPrice runs each host function with just its price, and with one gas less.
+// TestHostFunctionsCostTheirPrice runs each host function with just the gas that it needs, and with one less. That is
+// its price; of a look-up in storage what is paid before it, and what must be left then.
 func TestHostFunctionsCostTheirPrice(t *testing.T) {
 	covered := map[vm.Function]bool{vm.Revert: true} // which ends the call: TestOutcomes
 	for _, tc := range hostCases(types.ContractID{}) {
@@ -239,9 +264,13 @@ func TestHostFunctionsCostTheirPrice(t *testing.T) {
 			for _, less := range []types.Gas{0, 1} {
 				var answer uint64
 				var memory []byte
-				var limit types.Gas
+				var limit, used types.Gas
 				gas := func(entry types.Gas) types.Gas {
-					limit = entry + types.Gas(tc.price) - less
+					needs := tc.price
+					if tc.before > 0 {
+						needs = tc.before + uint64(schedule.StorageReserve)
+					}
+					limit, used = entry+types.Gas(needs)-less, entry+types.Gas(tc.price)
 					return limit
 				}
 				result, self := onHostChain(t, gas,
@@ -259,19 +288,27 @@ func TestHostFunctionsCostTheirPrice(t *testing.T) {
 					if result.Reasons[0] != OutOfGas {
 						t.Fatalf("with one gas less: %q", result.Reasons[0])
 					}
+					if key := string(state.StorageKey(self, []byte(storedKey))); tc.before > 0 &&
+						slices.Contains(listed(result), key) {
+						t.Error("with one gas less it lists the key all the same")
+					}
 					continue
 				}
 				if result.Reasons[0] != Success {
-					t.Fatalf("with its price: %q", result.Reasons[0])
+					t.Fatalf("with what it needs: %q", result.Reasons[0])
 				}
-				if used := result.Receipts[0].GasUsed; used != limit {
-					t.Errorf("used %d of %d", used, limit)
+				if got := result.Receipts[0].GasUsed; got != used {
+					t.Errorf("used %d of %d, want %d", got, limit, used)
 				}
 				if vm.Functions[tc.function].Result != 0 && tc.function != vm.GasLeft && answer != tc.answer {
 					t.Errorf("answered %d, want %d", answer, tc.answer)
 				}
 				if hex.EncodeToString(memory) != memoryOf(self, tc) {
 					t.Errorf("wrote %x, want %s", memory, memoryOf(self, tc))
+				}
+				if gas := result.Receipts[0].GasUsed; len(result.Accesses) > params.MostAccesses(gas) ||
+					len(types.EncodeAccesses(result.Accesses)) > params.MostListBytes(gas) {
+					t.Errorf("%d gas list %d keys", gas, len(result.Accesses))
 				}
 				for _, key := range caseOf(self, tc.name).lists {
 					if !slices.Contains(listed(result), key) {
@@ -380,6 +417,48 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 				if strings.HasPrefix(key, string(state.StorageKey(self, nil))) {
 					t.Errorf("lists %x", key)
 				}
+			}
+		})
+	}
+}
+
+// TestListsArePaid has blocks put as much on their lists as they can for their gas: absent keys, and long values that
+// calls look up with all the gas that they have, with what a look-up needs, and with less.
+func TestListsArePaid(t *testing.T) {
+	needed := entryPrice(0) + types.Gas(schedule.StorageRead+schedule.StorageReadKeyByte) + 1 + schedule.StorageReserve
+	for name, gas := range map[string]types.Gas{
+		"all": 3_000_000, "what it needs": needed, "less": needed - 1, "little": 60_000,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, e := withMachine(t)
+			functions := map[string]script{"absent": func(g *guest) {
+				for i := uint16(0); ; i++ {
+					g.read(string(binary.BigEndian.AppendUint16(nil, i)))
+				}
+			}}
+			names := "abcdef"
+			for i := range names {
+				key := names[i : i+1]
+				functions["f"+key] = func(g *guest) { g.write(key, strings.Repeat("x", types.MaxStorageValueBytes)) }
+				functions["g"+key] = func(g *guest) { g.read(key) }
+			}
+			id := c.deploy(e, "lister", 0, functions)
+			var txs []*types.VerifiedTx
+			for i := range names {
+				c.run(id, "f"+names[i:i+1])
+			}
+			for i, function := range []string{"ga", "gb", "gc", "gd", "ge", "gf", "absent"} {
+				txs = append(txs, c.transfer(alice, func(tx *types.Transaction) {
+					tx.Payload, tx.GasLimit, tx.Nonce = types.Call{Contract: id, Function: function}, gas, tx.Nonce+uint64(i)
+				}))
+			}
+			result := c.block(txs...)
+			if read := result.Reasons[0] == Success; read != (gas >= needed) {
+				t.Errorf("with %d gas, of %d needed: %q", gas, needed, result.Reasons[0])
+			}
+			used, size := result.Header.GasUsed, len(types.EncodeAccesses(result.Accesses))
+			if len(result.Accesses) > params.MostAccesses(used) || size > params.MostListBytes(used) {
+				t.Errorf("%d gas list %d keys in %d bytes", used, len(result.Accesses), size)
 			}
 		})
 	}

@@ -33,7 +33,9 @@ func TestLoadOfTransaction(t *testing.T) {
 			}
 		},
 		"failed": func(g *guest) { // what a callee loads counts though it fails
-			codes = append(codes, g.nested(ids[0], "none", 0, ""), g.nested(ids[1], "f", 0, ""), g.nested(ids[2], "f", 0, ""), g.nested(small, "f", 0, ""))
+			codes = append(codes, g.nested(ids[0], "none", 0, ""), g.nested(
+				ids[1], "f", 0, "",
+			), g.nested(ids[2], "f", 0, ""), g.nested(small, "f", 0, ""))
 		},
 	})
 	for function, want := range map[string][]uint64{
@@ -85,7 +87,9 @@ func TestLoadOfBlock(t *testing.T) {
 		if !reflect.DeepEqual(run.state.Accesses(), before) {
 			t.Error("the call that found no room left keys in the block's list")
 		}
-		for i, tx := range []*types.VerifiedTx{call(uint64(fits), ids[0], "f"), call(uint64(fits+1), ids[1], "works"), c.transfer(bob)} {
+		for i, tx := range []*types.VerifiedTx{
+			call(uint64(fits), ids[0], "f"), call(uint64(fits+1), ids[1], "works"), c.transfer(bob),
+		} {
 			if _, err := run.Apply(tx); err != nil {
 				t.Errorf("transaction %d that loads nothing new: %v", i, err)
 			}
@@ -97,7 +101,7 @@ func TestLoadOfBlock(t *testing.T) {
 			txs = append(txs, call(uint64(i), ids[i], "f"))
 		}
 		header := types.Header{Timestamp: c.head.Timestamp}
-		if _, err := Execute(c.params, c.head, c.state, header, txs, c.machine); !errors.Is(err, ErrLoadFull) {
+		if _, err := execute(c.params, c.head, c.state, header, txs, c.machine); !errors.Is(err, ErrLoadFull) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -128,7 +132,8 @@ func TestLoadOfBlock(t *testing.T) {
 // next.
 func TestBlockLoadHoldsAnyTransaction(t *testing.T) {
 	const largest = 12_000 + types.MaxCodeBytes + 40*5_000 + 100*(1_024+2_500+1_024) // by the limits of a module
-	if most := params.LoadToStop + largest; most > leastCheapLoad || 2*leastCheapLoad > params.BlockLoad(params.MinGasLimit) {
+	if most := params.LoadToStop + largest; most > leastCheapLoad ||
+		2*leastCheapLoad > params.BlockLoad(params.MinGasLimit) {
 		t.Errorf("a transaction may load %d, the least block %d", most, params.BlockLoad(params.MinGasLimit))
 	}
 	if got := params.BlockLoad(params.DefaultGasLimit); got != 31_250_000 {
@@ -145,7 +150,8 @@ func TestLoadsAreCountedOnce(t *testing.T) {
 			if round > 0 {
 				continue
 			}
-			if want := params.Load(i * (i + 1) / 2); l.sum != want || len(l.codes) != i+1 || !l.has(types.CodeHash{byte(i)}) || l.has(types.CodeHash{byte(i + 1)}) {
+			if want := params.Load(i * (i + 1) / 2); l.sum != want || len(l.codes) != i+1 || !l.has(types.CodeHash{byte(i)}) ||
+				l.has(types.CodeHash{byte(i + 1)}) {
 				t.Fatalf("after %d codes the sum is %d of %d, want %d", i+1, l.sum, len(l.codes), want)
 			}
 		}
@@ -172,7 +178,8 @@ func TestLongValues(t *testing.T) {
 		return result.Receipts[0].GasUsed
 	}
 	for function, aByte := range map[string]types.Gas{"read": 16, "write": 16, "clear": 16} {
-		if short, long := used("short", function), used("long", function); long-short != 25_000+aByte && long-short != 25_000+aByte+1 {
+		if short, long := used("short", function), used("long", function); long-short != 25_000+aByte &&
+			long-short != 25_000+aByte+1 {
 			// a byte more may be a gas of copying more
 			t.Errorf("%s: %d gas of a short value, %d of a long one", function, short, long)
 		}

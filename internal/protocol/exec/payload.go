@@ -23,6 +23,15 @@ type Outcome struct {
 	loaded loads // the codes that it loaded
 }
 
+// Loaded are the hashes of the codes that it loaded, in that order.
+func (o Outcome) Loaded() []types.CodeHash {
+	hashes := make([]types.CodeHash, len(o.loaded.codes))
+	for i, c := range o.loaded.codes {
+		hashes[i] = c.hash
+	}
+	return hashes
+}
+
 func (o Outcome) receipt(id types.TxID) types.Receipt {
 	receipt := types.Receipt{
 		Transaction: id,

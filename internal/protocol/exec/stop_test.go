@@ -70,7 +70,9 @@ func TestStoppedTransactionLeavesNoTrace(t *testing.T) {
 					run.StopWith(nil)
 				}
 				apply(c.transfer(bob))
-				if _, err := run.Apply(c.transfer(alice, func(tx *types.Transaction) { tx.Nonce++ })); !errors.Is(err, ErrNonceTooHigh) {
+				if _, err := run.Apply(c.transfer(alice, func(tx *types.Transaction) { tx.Nonce++ })); !errors.Is(
+					err, ErrNonceTooHigh,
+				) {
 					t.Fatalf("%s: the stopped one's successor: %v", name, err)
 				}
 				result, err := run.Finish()

@@ -75,16 +75,27 @@ func TestTransactionValidity(t *testing.T) {
 		{"configure: unknown next version is allowed", producer, configure(func(p *types.Parameters) { p.Version = 2 }), nil},
 		{"configure: version jumps", producer, configure(func(p *types.Parameters) { p.Version = 3 }), ErrBadParameters},
 		{"configure: version goes back", producer, configure(func(p *types.Parameters) { p.Version = 0 }), ErrBadParameters},
-		{"configure: gas limit low", producer, configure(func(p *types.Parameters) { p.GasLimit = 999_999 }), ErrBadParameters},
-		{"configure: gas limit high", producer, configure(func(p *types.Parameters) { p.GasLimit = 1<<40 + 1 }), ErrBadParameters},
+		{
+			"configure: gas limit low", producer, configure(func(p *types.Parameters) { p.GasLimit = 999_999 }),
+			ErrBadParameters,
+		},
+		{
+			"configure: gas limit high", producer, configure(func(p *types.Parameters) { p.GasLimit = 1<<40 + 1 }),
+			ErrBadParameters,
+		},
 		{"configure: target 0", producer, configure(func(p *types.Parameters) { p.TargetBPS = 0 }), ErrBadParameters},
 		{"configure: target 1", producer, configure(func(p *types.Parameters) { p.TargetBPS = 10_000 }), ErrBadParameters},
 		{"configure: target under a transfer", producer, configure(func(p *types.Parameters) {
 			p.GasLimit, p.TargetBPS = 1_000_000, 209
 		}), ErrBadParameters},
-		{"configure: min base fee low", producer, configure(func(p *types.Parameters) { p.MinBaseFee = 7 }), ErrBadParameters},
+		{
+			"configure: min base fee low", producer, configure(func(p *types.Parameters) { p.MinBaseFee = 7 }), ErrBadParameters,
+		},
 		{"configure: bounds crossed", producer, configure(func(p *types.Parameters) { p.MaxBaseFee = 9 }), ErrBadParameters},
-		{"configure: max base fee high", producer, configure(func(p *types.Parameters) { p.MaxBaseFee = 1 << 53 }), ErrBadParameters},
+		{
+			"configure: max base fee high", producer, configure(func(p *types.Parameters) { p.MaxBaseFee = 1 << 53 }),
+			ErrBadParameters,
+		},
 		{"configure: producer off the curve", producer, configure(func(p *types.Parameters) {
 			p.Producer = types.PublicKey{31: 5} // 5^3 + 7 is not a square mod p
 		}), ErrBadParameters},

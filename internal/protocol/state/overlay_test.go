@@ -72,6 +72,29 @@ func TestOverlayReadsAndWrites(t *testing.T) {
 	expectAccesses(t, o, access("a", "1", "6"), access("absent", "", ""), access("b", "2", "3"), access("new", "", "4"))
 }
 
+// Keys of any length come in their order, also where one begins with another, or goes on with zeros.
+func TestOverlayListsInOrder(t *testing.T) {
+	o := state.NewOverlay(&committed{})
+	var want []string
+	for _, begin := range []string{"", "\x00", "same 8 b", "same 8 b" + "and 8 on", "z"} {
+		for _, end := range []string{
+			"", "\x00", "\x00\x00", "a", "\x00\x00\x00\x00\x00\x00\x00\x00", "b234567890", "b234567891",
+		} {
+			want = append(want, begin+end)
+			expect(t, o, begin+end, "")
+		}
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	got := []string{}
+	for _, a := range o.Accesses() {
+		got = append(got, string(a.Key))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestOverlayDeletes(t *testing.T) {
 	o := state.NewOverlay(&committed{values: map[string][]byte{"a": []byte("1"), "b": []byte("2")}})
 	for key, nothing := range map[string][]byte{"a": nil, "b": {}} {

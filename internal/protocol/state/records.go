@@ -27,8 +27,8 @@ type Account struct {
 	Nonce   uint64 // of the next transaction
 }
 
-// Encode is balance u64 ‖ nonce u64, little-endian, and nothing where both are 0. A balance of 0 with a nonce stays: without it
-// old transactions could be replayed.
+// Encode is balance u64 ‖ nonce u64, little-endian, and nothing where both are 0. A balance of 0 with a nonce stays:
+// without it old transactions could be replayed.
 func (a Account) Encode() []byte {
 	if a == (Account{}) {
 		return nil

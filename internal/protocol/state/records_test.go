@@ -66,8 +66,13 @@ var (
 func records() []record {
 	code, deployer := strings.Repeat("33", 32), strings.Repeat("44", 32)
 	return []record{
-		{"supply", state.Supply{Supply: 0x0102030405060708, Burned: 9}, "0807060504030201" + "0900000000000000", decodeSupply},
-		{"account", state.Account{Balance: 0x0102030405060708, Nonce: 9}, "0807060504030201" + "0900000000000000", decodeAccount},
+		{
+			"supply", state.Supply{Supply: 0x0102030405060708, Burned: 9}, "0807060504030201" + "0900000000000000", decodeSupply,
+		},
+		{
+			"account", state.Account{Balance: 0x0102030405060708, Nonce: 9}, "0807060504030201" + "0900000000000000",
+			decodeAccount,
+		},
 		{"account without coins", state.Account{Nonce: 1}, "0000000000000000" + "0100000000000000", decodeAccount},
 		{"account without transactions", state.Account{Balance: 1}, "0100000000000000" + "0000000000000000", decodeAccount},
 		{

@@ -2,8 +2,9 @@ package tree
 
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
-// drafts are the inner nodes and leaves of a version that are yet to be stored: those of each part, which name each other
-// by their indices in the share, and those above, to which the root of part i has the index of the i-th after their own.
+// drafts are the inner nodes and leaves of a version that are yet to be stored: those of each part, which name each
+// other by their indices in the share, and those above, to which the root of part i has the index of the i-th after
+// their own.
 type drafts struct {
 	parts []partDrafts
 	above *share
@@ -60,8 +61,8 @@ func (s *share) leaf(path *poseidon.Digest) ref {
 	return r
 }
 
-// scratch is memory that the walk of a part writes and nobody reads after its change was committed. The next change takes
-// it over: fresh memory costs more than what is written to it.
+// scratch is memory that the walk of a part writes and nobody reads after its change was committed. The next change
+// takes it over: fresh memory costs more than what is written to it.
 type scratch struct {
 	inners []draftInner
 	climbs []climb

@@ -1,11 +1,15 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
+
+// ErrWitness is the error of what is no witness.
+var ErrWitness = errors.New("tree: the witness does not hold")
 
 // Encode is bincode { shapes: Vec<u8>, digests: Vec<[u8; 32]> }.
 func (w Witness) Encode() []byte {
@@ -24,7 +28,7 @@ func (w Witness) Encode() []byte {
 
 // DecodeWitness decodes what Encode gives, and nothing else: ErrWitness for an unknown shape, poseidon.ErrNotCanonical
 // for an element that is not below the modulus, codec's errors otherwise. It allocates no more than about the size of
-// b; whether the parts fit each other, VerifyWitness shows.
+// b. The parts need not fit each other yet.
 func DecodeWitness(b []byte) (Witness, error) {
 	d := codec.NewDecoder(b)
 	var w Witness

@@ -86,7 +86,7 @@ func (m model) apply(items []item) model {
 	return next
 }
 
-// proven is what VerifyWitness would make of items.
+// proven is what verifyRoots would make of items.
 func (m model) proven(items []item) []proven {
 	entries := make([]proven, len(items))
 	for i, it := range items {

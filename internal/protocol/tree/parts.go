@@ -127,7 +127,9 @@ type way struct {
 
 // lookUp looks at most abreast items up in the subtree r: how many nodes deeper than a depth each passes, and whether
 // it is there.
-func (n *nodes) lookUp(r ref, items []item, deeper *[abreast]int, ways *ways) (passed [abreast]int, found [abreast]bool) {
+func (n *nodes) lookUp(
+	r ref, items []item, deeper *[abreast]int, ways *ways,
+) (passed [abreast]int, found [abreast]bool) {
 	if r == none {
 		return passed, found
 	}

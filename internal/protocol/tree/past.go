@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Past is a version of a tree that accesses make of the current one, for proofs only: with accesses that undo blocks it is
-// an earlier version. It is made without the tree; [Past.Prove] needs the tree as it was meant.
+// Past is a version of a tree that accesses make of the current one, for proofs only: with accesses that undo blocks it
+// is an earlier version. It is made without the tree; [Past.Prove] needs the tree as it was meant.
 type Past struct {
 	items []item // ascending by path
 }
@@ -21,19 +21,22 @@ func NewPast(accesses []types.Access, parallel Parallel) (Past, error) {
 	return Past{items}, err
 }
 
-// Prove makes the proof of key's value, or of its absence, in the past version of t. valueHashes is asked for at most one
-// leaf, another key's that the accesses do not write; its error is returned. Other errors are those of [Tree.Prepare].
+// Prove makes the proof of key's value, or of its absence, in the past version of t. valueHashes is asked for at most
+// one leaf, another key's that the accesses do not write; its error is returned. Other errors are those of
+// [Tree.Prepare].
 //
-// What stands beside the way from the root to the key is made anew where accesses lie in it, all of it side by side: the
-// cost is that of the accesses, as of a Prepare.
-func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Parallel) (Proof, error) {
+// What stands beside the way from the root to the key is made anew where accesses lie in it, all of it side by side:
+// the cost is that of the accesses, as of a Prepare.
+func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Parallel) (MerkleProof, error) {
 	path := Path(key)
 	proof, err := p.prove(t, &path, parallel)
 	if err != nil {
-		return Proof{}, err
+		return MerkleProof{}, err
 	}
 	return proof.withValueHash(func(other poseidon.Digest) (poseidon.Digest, error) {
-		i, found := slices.BinarySearchFunc(p.items, other, func(it item, path poseidon.Digest) int { return comparePaths(&it.path, &path) })
+		i, found := slices.BinarySearchFunc(p.items, other, func(it item, path poseidon.Digest) int {
+			return comparePaths(&it.path, &path)
+		})
 		if found && p.items[i].changed {
 			return p.items[i].valueHash, nil
 		}
@@ -42,7 +45,7 @@ func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Paral
 }
 
 // prove is Prove but for the value hash of another leaf.
-func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (Proof, error) {
+func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (MerkleProof, error) {
 	n := &t.nodes
 	on, items := subtree{node: t.current.root, digest: t.current.digest}, slices.Clone(p.items)
 	var beside []part // the way: the i-th stands at depth i+1
@@ -55,7 +58,7 @@ func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (Proof, e
 	inPieces(len(beside), 1, parallel, func(i, _ int) { beside[i].prepareIfTouched(n) })
 	for i := range beside {
 		if it := beside[i].wrong; it != nil {
-			return Proof{}, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, it.key, it.before)
+			return MerkleProof{}, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, it.key, it.before)
 		}
 	}
 	b := builder{nodes: n}
@@ -64,13 +67,13 @@ func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (Proof, e
 		b.attach(&siblings[i], i+1, &beside[i].now)
 	}
 	run(b.climbs, parallel)
-	var proof Proof
+	var proof MerkleProof
 	if len(items) == 0 {
 		proof = n.prove(on.node, siblings, path)
 	} else {
 		last := part{old: on, pos: len(beside), items: items}
 		if last.survey(n); last.wrong != nil {
-			return Proof{}, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, last.wrong.key, last.wrong.before)
+			return MerkleProof{}, fmt.Errorf("%w: key %x, value before: %t", ErrMismatch, last.wrong.key, last.wrong.before)
 		}
 		proof = proveAmong(n.leavesAfter(&on, items), siblings, path)
 	}
@@ -114,12 +117,11 @@ func (n *nodes) leavesAfter(s *subtree, items []item) []entry {
 }
 
 // proveAmong goes on with a proof for path where just these leaves stand below the siblings that there are.
-func proveAmong(entries []entry, siblings []poseidon.Digest, path *poseidon.Digest) Proof {
-	p := Proof{Siblings: siblings}
+func proveAmong(entries []entry, siblings []poseidon.Digest, path *poseidon.Digest) MerkleProof {
+	p := MerkleProof{Siblings: siblings}
 	for len(entries) > 1 {
 		depth := len(p.Siblings)
-		i, _ := slices.BinarySearchFunc(entries, 1, func(e entry, b int) int { return bit(e.path, depth) - b })
-		halves := [2][]entry{entries[:i], entries[i:]}
+		halves := halvesOf(entries, depth)
 		side := bit(path, depth)
 		p.Siblings = append(p.Siblings, rootOf(halves[1-side], depth+1))
 		entries = halves[side]
@@ -132,15 +134,24 @@ func proveAmong(entries []entry, siblings []poseidon.Digest, path *poseidon.Dige
 
 // rootOf is the digest of the subtree at depth pos with just these leaves, by the definition.
 func rootOf(entries []entry, pos int) poseidon.Digest {
-	leaves := make([]proven, len(entries))
-	for i, e := range entries {
-		leaves[i] = proven{path: *e.path, after: e.leaf}
+	switch len(entries) {
+	case 0:
+		return poseidon.Digest{}
+	case 1:
+		return entries[0].leaf
 	}
-	return build(leaves, pos).digest
+	halves := halvesOf(entries, pos)
+	return nodeDigest(rootOf(halves[0], pos+1), rootOf(halves[1], pos+1))
+}
+
+// halvesOf divides leaves, ascending by path, by the bit at depth pos.
+func halvesOf(entries []entry, pos int) [2][]entry {
+	i, _ := slices.BinarySearchFunc(entries, 1, func(e entry, b int) int { return bit(e.path, pos) - b })
+	return [2][]entry{entries[:i], entries[i:]}
 }
 
 // lifted is the proof without the siblings beside which there is at most one leaf in all, which stands higher then.
-func (p Proof) lifted(n *nodes, beside []part) Proof {
+func (p MerkleProof) lifted(n *nodes, beside []part) MerkleProof {
 	for i := len(p.Siblings) - 1; i >= 0 && len(p.Siblings) <= len(beside); i-- {
 		switch now := beside[i].now.node; {
 		case now == none:

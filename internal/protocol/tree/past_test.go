@@ -103,10 +103,14 @@ func TestPastRefuses(t *testing.T) {
 		accesses []types.Access
 		want     error
 	}{
-		"one key twice":          {[]types.Access{{Key: []byte{9}, New: []byte{1}}, {Key: []byte{9}, New: []byte{2}}}, ErrDuplicateKey},
-		"a value that is not":    {[]types.Access{{Key: []byte{9}, Old: []byte{1}}}, ErrMismatch},
-		"no value where one is":  {[]types.Access{{Key: accounts[5].Key, New: []byte{1}}}, ErrMismatch},
-		"the same in few leaves": {[]types.Access{{Key: accounts[5].Key, New: []byte{1}}, {Key: accounts[6].Key, New: []byte{1}}}, ErrMismatch},
+		"one key twice": {
+			[]types.Access{{Key: []byte{9}, New: []byte{1}}, {Key: []byte{9}, New: []byte{2}}}, ErrDuplicateKey,
+		},
+		"a value that is not":   {[]types.Access{{Key: []byte{9}, Old: []byte{1}}}, ErrMismatch},
+		"no value where one is": {[]types.Access{{Key: accounts[5].Key, New: []byte{1}}}, ErrMismatch},
+		"the same in few leaves": {
+			[]types.Access{{Key: accounts[5].Key, New: []byte{1}}, {Key: accounts[6].Key, New: []byte{1}}}, ErrMismatch,
+		},
 	} {
 		past, err := NewPast(c.accesses, goroutines)
 		for i := 0; i < 20 && err == nil; i++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Proof shows what one key's value is under a state root, or that it has none.
-type Proof struct {
+// MerkleProof shows what one key's value is under a state root, or that it has none.
+type MerkleProof struct {
 	Siblings []poseidon.Digest // on the way from the root to End, root first; at most 248
 	End      End
 }
@@ -31,37 +31,37 @@ const (
 	EndOther                // a leaf with another path, alone below the position: the key has no value
 )
 
-// ErrProof is returned by [Proof.Verify] for a proof that does not show what it should.
+// ErrProof is returned by [MerkleProof.Verify] for a proof that does not show what it should.
 var ErrProof = errors.New("tree: the proof does not hold")
 
 // Prove makes the proof of key's value, or of its absence, in the current version. valueHashes is asked for at most
 // one leaf, another key's; its error is returned.
-func (t *Tree) Prove(key []byte, valueHashes ValueHashes) (Proof, error) {
+func (t *Tree) Prove(key []byte, valueHashes ValueHashes) (MerkleProof, error) {
 	return t.prove(Path(key)).withValueHash(valueHashes)
 }
 
 // withValueHash completes a proof that ends in another key's leaf.
-func (p Proof) withValueHash(valueHashes ValueHashes) (Proof, error) {
+func (p MerkleProof) withValueHash(valueHashes ValueHashes) (MerkleProof, error) {
 	if p.End.Kind != EndOther {
 		return p, nil
 	}
 	hash, err := valueHashes(p.End.Path)
 	if err != nil {
-		return Proof{}, fmt.Errorf("tree: value hash of the leaf at the end of a proof: %w", err)
+		return MerkleProof{}, fmt.Errorf("tree: value hash of the leaf at the end of a proof: %w", err)
 	}
 	p.End.ValueHash = hash
 	return p, nil
 }
 
 // prove is the proof for path but for the value hash of another leaf.
-func (t *Tree) prove(path poseidon.Digest) Proof {
+func (t *Tree) prove(path poseidon.Digest) MerkleProof {
 	return t.nodes.prove(t.current.root, nil, &path)
 }
 
 // prove goes on with a proof for path, without the value hash of another leaf, in the subtree r, which stands below the
 // siblings that there are.
-func (n *nodes) prove(r ref, siblings []poseidon.Digest, path *poseidon.Digest) Proof {
-	p := Proof{Siblings: siblings}
+func (n *nodes) prove(r ref, siblings []poseidon.Digest, path *poseidon.Digest) MerkleProof {
+	p := MerkleProof{Siblings: siblings}
 	if r == none {
 		return p
 	}
@@ -106,7 +106,7 @@ func climbAlone(in *inner, path *poseidon.Digest, top int) poseidon.Digest {
 
 // Verify checks that under root key has the given value, or none when value is empty. It returns an error that wraps
 // ErrProof when p does not show that.
-func (p Proof) Verify(root types.StateRoot, key, value []byte) error {
+func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 	path := Path(key)
 	d, err := p.endDigest(&path, value)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p Proof) Verify(root types.StateRoot, key, value []byte) error {
 }
 
 // fold is the root with the siblings on path's way to d.
-func (p Proof) fold(path *poseidon.Digest, d poseidon.Digest) poseidon.Digest {
+func (p MerkleProof) fold(path *poseidon.Digest, d poseidon.Digest) poseidon.Digest {
 	for depth := len(p.Siblings) - 1; depth >= 0; depth-- {
 		side := bit(path, depth)
 		var pair [2]poseidon.Digest
@@ -135,7 +135,7 @@ func (p Proof) fold(path *poseidon.Digest, d poseidon.Digest) poseidon.Digest {
 }
 
 // endDigest checks the end of p against path and value and returns its digest.
-func (p Proof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.Digest, err error) {
+func (p MerkleProof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.Digest, err error) {
 	end := &p.End
 	if len(p.Siblings) > pathBits {
 		return d, fmt.Errorf("%w: %d siblings, at most %d", ErrProof, len(p.Siblings), pathBits)

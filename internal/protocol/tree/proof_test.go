@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func mustProve(t *testing.T, tr *Tree, key []byte, hashes ValueHashes) Proof {
+func mustProve(t *testing.T, tr *Tree, key []byte, hashes ValueHashes) MerkleProof {
 	t.Helper()
 	p, err := tr.Prove(key, hashes)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestProofCorrupted(t *testing.T) {
 			value = accounts[i].New
 		}
 		valid := mustProve(t, tr, key, hashes)
-		check := func(name string, change func(p *Proof)) {
+		check := func(name string, change func(p *MerkleProof)) {
 			t.Helper()
 			p := valid
 			p.Siblings = slices.Clone(p.Siblings)
@@ -106,28 +106,28 @@ func TestProofCorrupted(t *testing.T) {
 				t.Fatalf("account %d, %s: %v", i, name, err)
 			}
 		}
-		flip := func(name string, at func(p *Proof) *poseidon.Digest) {
+		flip := func(name string, at func(p *MerkleProof) *poseidon.Digest) {
 			t.Helper()
 			for b := range 256 {
-				check(name, func(p *Proof) { at(p)[b/32] ^= 1 << (b % 32) })
+				check(name, func(p *MerkleProof) { at(p)[b/32] ^= 1 << (b % 32) })
 			}
 		}
 		if i%10 == 0 {
 			for j := range valid.Siblings {
-				flip("sibling", func(p *Proof) *poseidon.Digest { return &p.Siblings[j] })
+				flip("sibling", func(p *MerkleProof) *poseidon.Digest { return &p.Siblings[j] })
 			}
-			flip("path", func(p *Proof) *poseidon.Digest { return &p.End.Path })
-			flip("value hash", func(p *Proof) *poseidon.Digest { return &p.End.ValueHash })
+			flip("path", func(p *MerkleProof) *poseidon.Digest { return &p.End.Path })
+			flip("value hash", func(p *MerkleProof) *poseidon.Digest { return &p.End.ValueHash })
 		}
 		for kind := range EndKind(5) {
 			if kind != valid.End.Kind {
-				check("end", func(p *Proof) { p.End.Kind = kind })
+				check("end", func(p *MerkleProof) { p.End.Kind = kind })
 			}
 		}
-		check("sibling more", func(p *Proof) { p.Siblings = append(p.Siblings, poseidon.Digest{}) })
-		check("sibling less", func(p *Proof) { p.Siblings = p.Siblings[:len(p.Siblings)-1] })
-		check("too many siblings", func(p *Proof) { p.Siblings = make([]poseidon.Digest, pathBits+1) })
-		check("siblings reversed", func(p *Proof) { slices.Reverse(p.Siblings) })
+		check("sibling more", func(p *MerkleProof) { p.Siblings = append(p.Siblings, poseidon.Digest{}) })
+		check("sibling less", func(p *MerkleProof) { p.Siblings = p.Siblings[:len(p.Siblings)-1] })
+		check("too many siblings", func(p *MerkleProof) { p.Siblings = make([]poseidon.Digest, pathBits+1) })
+		check("siblings reversed", func(p *MerkleProof) { slices.Reverse(p.Siblings) })
 	}
 }
 

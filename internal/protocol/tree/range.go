@@ -33,8 +33,8 @@ func (s *Sibling) standIn(path *poseidon.Digest) Leaf {
 	return leaf
 }
 
-// standIns are the leaves for siblings on one side, 0 left or 1 right, of the way to path; they are given, and stay, root
-// first.
+// standIns are the leaves for siblings on one side, 0 left or 1 right, of the way to path; they are given, and stay,
+// root first.
 func standIns(path *poseidon.Digest, siblings []Sibling, side int) ([]Leaf, error) {
 	leaves := make([]Leaf, len(siblings))
 	for i := range siblings {
@@ -52,9 +52,9 @@ func standIns(path *poseidon.Digest, siblings []Sibling, side int) ([]Leaf, erro
 	return leaves, nil
 }
 
-// RangeRoot is the state root of a tree that has leaves, at least one, ascending by path, beside left and right, each root
-// first. Where it is the root that is known, nothing is missing among the leaves, or, without left siblings, before the
-// first, or, without right ones, after the last. Errors are [ErrRange] and those of [Load].
+// RangeRoot is the state root of a tree that has leaves, at least one, ascending by path, beside left and right, each
+// root first. Where it is the root that is known, nothing is missing among the leaves, or, without left siblings,
+// before the first, or, without right ones, after the last. Errors are [ErrRange] and those of [Load].
 func RangeRoot(left []Sibling, leaves []Leaf, right []Sibling, parallel Parallel) (root types.StateRoot, err error) {
 	if len(leaves) == 0 {
 		return root, fmt.Errorf("%w: there are no leaves", ErrRange)
@@ -89,7 +89,8 @@ func inTurn(lists ...[]Leaf) func() (Leaf, bool, error) {
 	}
 }
 
-// siblings are those of the leaf at path, which the tree has, on the left and on the right of the way to it, root first.
+// siblings are those of the leaf at path, which the tree has, on the left and on the right of the way to it, root
+// first.
 func (t *Tree) siblings(path poseidon.Digest) (left, right []Sibling) {
 	for depth, digest := range t.prove(path).Siblings {
 		switch s := (Sibling{depth, digest}); {

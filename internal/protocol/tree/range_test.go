@@ -64,8 +64,8 @@ func cutAll(t *testing.T, ranges [][]Leaf) (types.StateRoot, []provenRange) {
 	return root, all
 }
 
-// Every range alone leads to the root, however the leaves are cut; the first has nothing on its left and the last nothing
-// on its right.
+// Every range alone leads to the root, however the leaves are cut; the first has nothing on its left and the last
+// nothing on its right.
 func TestRanges(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRand(seed)
@@ -104,8 +104,11 @@ func TestRangesRefuse(t *testing.T) {
 					p.leaves[at].Digest[0] ^= 1
 				}
 			},
-			"another leaf":         func(p *provenRange) { p.leaves[i].Digest = randomDigest(r) },
-			"a sibling left out":   func(p *provenRange) { p.left, p.right = p.left[:0], p.right[:0]; p.leaves = p.leaves[i : i+1] },
+			"another leaf": func(p *provenRange) { p.leaves[i].Digest = randomDigest(r) },
+			"a sibling left out": func(p *provenRange) {
+				p.left, p.right = p.left[:0], p.right[:0]
+				p.leaves = p.leaves[i : i+1]
+			},
 			"another left sibling": func(p *provenRange) { p.left = changeOne(r, p.left) },
 			"another sibling":      func(p *provenRange) { p.right = changeOne(r, p.right) },
 		} {
@@ -146,7 +149,9 @@ func TestSiblingsThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := (provenRange{leaves: leaves, right: []Sibling{{1, poseidon.Digest{poseidon.P}}}}).root(); !errors.Is(err, poseidon.ErrNotCanonical) {
+	if _, err := (provenRange{leaves: leaves, right: []Sibling{{1, poseidon.Digest{poseidon.P}}}}).root(); !errors.Is(
+		err, poseidon.ErrNotCanonical,
+	) {
 		t.Errorf("a digest that is none: %v", err)
 	}
 	if _, err := (provenRange{leaves: []Leaf{leaves[0], leaves[0]}}).root(); !errors.Is(err, ErrOrder) {

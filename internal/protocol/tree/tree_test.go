@@ -194,7 +194,9 @@ func TestBatchOfMany(t *testing.T) {
 	}
 	roots := [2]poseidon.Digest{full.root(), full.apply(second).root()}
 	var witness Witness
-	for name, parallel := range map[string]Parallel{"forwards": forwards, "backwards": backwards, "goroutines": goroutines, "workers": workers} {
+	for name, parallel := range map[string]Parallel{
+		"forwards": forwards, "backwards": backwards, "goroutines": goroutines, "workers": workers,
+	} {
 		tr := &Tree{}
 		for i, items := range [][]item{items, second} {
 			c, err := tr.prepare(items, parallel)
@@ -365,7 +367,8 @@ func TestLongestPaths(t *testing.T) {
 	}
 }
 
-// TestSpare: a change takes over the memory of the one before, though not of one so large that it would stay for nothing.
+// TestSpare: a change takes over the memory of the one before, though not of one so large that it would stay for
+// nothing.
 func TestSpare(t *testing.T) {
 	r := newRand(1)
 	m := model{}
@@ -393,7 +396,9 @@ func TestSpare(t *testing.T) {
 	if len(tr.spare) == 0 {
 		t.Error("nothing is kept")
 	}
-	large := drafts{parts: []partDrafts{{scratch: scratch{inners: make([]draftInner, maxSpare)}}, {scratch: scratch{inners: make([]draftInner, 1)}}}}
+	large := drafts{parts: []partDrafts{
+		{scratch: scratch{inners: make([]draftInner, maxSpare)}}, {scratch: scratch{inners: make([]draftInner, 1)}},
+	}}
 	if large.scratch() != nil {
 		t.Error("too much is kept")
 	}

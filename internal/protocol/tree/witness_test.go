@@ -55,7 +55,7 @@ func newBlock(tb testing.TB, n, salt int) block {
 }
 
 func (b *block) verify(w Witness) (types.StateRoot, error) {
-	return VerifyWitness(b.old, b.accesses, w)
+	return verifyRoots(b.old, b.accesses, w)
 }
 
 func TestWitness(t *testing.T) {
@@ -87,7 +87,7 @@ func TestWitnessOfNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := VerifyWitness(tr.Root(), nil, w); err != nil || got != tr.Root() || c.Root() != tr.Root() {
+		if got, err := verifyRoots(tr.Root(), nil, w); err != nil || got != tr.Root() || c.Root() != tr.Root() {
 			t.Errorf("%v, %v, want %v", got, err, tr.Root())
 		}
 	}
@@ -140,7 +140,7 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 		list := slices.Clone(b.accesses)
 		reject := func(name string, list []types.Access) {
 			t.Helper()
-			if got, err := VerifyWitness(b.old, list, b.witness); err == nil {
+			if got, err := verifyRoots(b.old, list, b.witness); err == nil {
 				t.Errorf("access %d %s: gives %v", i, name, got)
 			}
 		}
@@ -162,7 +162,7 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 				reject("of another key, or left out", list)
 				continue
 			}
-			got, err := VerifyWitness(b.old, list, b.witness)
+			got, err := verifyRoots(b.old, list, b.witness)
 			if err != nil {
 				continue
 			}
@@ -171,7 +171,7 @@ func TestWitnessOfOtherAccesses(t *testing.T) {
 			}
 		}
 	}
-	if _, err := VerifyWitness(b.new, b.accesses, b.witness); !errors.Is(err, ErrWitness) {
+	if _, err := verifyRoots(b.new, b.accesses, b.witness); !errors.Is(err, ErrWitness) {
 		t.Errorf("another root: %v", err)
 	}
 }
@@ -206,8 +206,8 @@ func TestForgedLeafAsNode(t *testing.T) {
 	}
 }
 
-// TestWitnessOfWhatVanishes: the half beside one that loses all leaves is opened if it does so at any time, in the order
-// of paths.
+// TestWitnessOfWhatVanishes: the half beside one that loses all leaves is opened if it does so at any time, in the
+// order of paths.
 func TestWitnessOfWhatVanishes(t *testing.T) {
 	at := func(eighths uint32) poseidon.Digest { return poseidon.Digest{eighths << 28, eighths} }
 	m := model{at(1): {1}, at(2): {2}, at(4): {4}, at(5): {5}}
@@ -222,7 +222,10 @@ func TestWitnessOfWhatVanishes(t *testing.T) {
 		{"emptied, and absent keys", []item{m.read(at(0)), m.remove(at(1)), m.remove(at(2)), m.read(at(3))}, ShapeNode},
 		{"filled after that", []item{m.remove(at(1)), m.remove(at(2)), m.write(at(3), set)}, ShapeNode},
 		{"filled before that", []item{m.write(at(0), set), m.remove(at(1)), m.remove(at(2))}, ShapeDigest},
-		{"filled before the second goes", []item{m.remove(at(1)), m.write(poseidon.Digest{2 << 28, 0}, set), m.remove(at(2))}, ShapeDigest},
+		{
+			"filled before the second goes",
+			[]item{m.remove(at(1)), m.write(poseidon.Digest{2 << 28, 0}, set), m.remove(at(2))}, ShapeDigest,
+		},
 		{"read in between", []item{m.remove(at(1)), m.read(at(2)), m.write(at(3), set)}, ShapeDigest},
 	} {
 		c, err := m.tree(t).prepare(test.items, forwards)
@@ -236,7 +239,8 @@ func TestWitnessOfWhatVanishes(t *testing.T) {
 		if got := w.Shapes[len(w.Shapes)-1]; got != test.want {
 			t.Errorf("%s: beside it is shape %d, want %d", test.name, got, test.want)
 		}
-		if before, after, err := verifyWitness(m.proven(test.items), w); err != nil || before != m.root() || after != m.apply(test.items).root() {
+		if before, after, err := verifyWitness(m.proven(test.items), w); err != nil || before != m.root() ||
+			after != m.apply(test.items).root() {
 			t.Errorf("%s: the witness leads from %v to %v, %v", test.name, before, after, err)
 		}
 	}

@@ -14,7 +14,9 @@ func straight(size int) []byte {
 	for len(b) < size-100 {
 		b = append(b, Concat(
 			Op(LoopOp), []byte{Empty}, Op(LocalGet, 0), Const(I32, 1000), Op(I32Add), Op(LocalTee, 0), Op(I32Load, 2, 16),
-			Op(LocalGet, 1), Op(I32Add), Op(LocalSet, 1), Op(LocalGet, 0), Op(LocalGet, 1), Op(I32Store, 2, 32), Op(LocalGet, 1), Op(BrIfOp, 0), Op(End), Call(1),
+			Op(LocalGet, 1), Op(I32Add), Op(LocalSet, 1), Op(LocalGet, 0), Op(
+				LocalGet, 1,
+			), Op(I32Store, 2, 32), Op(LocalGet, 1), Op(BrIfOp, 0), Op(End), Call(1),
 		)...)
 	}
 	return b

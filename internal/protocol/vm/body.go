@@ -86,7 +86,8 @@ func (b *body) read(t functionType) {
 		b.refuse(reasonSlots)
 	}
 	branches := types.Gas(b.branches)
-	b.deployGas += schedule.DeployFunction + schedule.DeployBranches*branches*branches*types.Gas(b.variables()+ownVariables)
+	b.deployGas += schedule.DeployFunction +
+		schedule.DeployBranches*branches*branches*types.Gas(b.variables()+ownVariables)
 	b.finish(groups, locals)
 }
 

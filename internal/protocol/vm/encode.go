@@ -44,9 +44,9 @@ func flag(b bool) byte {
 
 var errEncoding = errors.New("these bytes are no module's")
 
-// DecodeModule gives the module that was encoded, without [Module.Instrumented], and keeps nothing of the bytes. It takes
-// exactly what [Module.Encode] writes, but cannot know whether any code is like that: whoever keeps the bytes authenticates
-// them.
+// DecodeModule gives the module that was encoded, without [Module.Instrumented], and keeps nothing of the bytes. It
+// takes exactly what [Module.Encode] writes, but cannot know whether any code is like that: whoever keeps the bytes
+// authenticates them.
 func DecodeModule(encoded []byte) (m *Module, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -76,7 +76,8 @@ func DecodeModule(encoded []byte) (m *Module, err error) {
 	for i := range s.Data {
 		s.Data[i] = Segment{r.u32(), bytes.Clone(r.bytes(r.u32()))}
 	}
-	if r.at != r.end || !bytes.Equal(m.Encode(), encoded) || !s.dataIn(m.pages) || m.pages > m.maxPages || m.maxPages > maxPages {
+	if r.at != r.end || !bytes.Equal(m.Encode(), encoded) || !s.dataIn(m.pages) || m.pages > m.maxPages ||
+		m.maxPages > maxPages {
 		return nil, errEncoding
 	}
 	return m, nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A module that was kept is the one that was checked, in everything that a price or an answer may depend on: nodes that load
-// it and nodes that check its code must not differ.
+// A module that was kept is the one that was checked, in everything that a price or an answer may depend on: nodes that
+// load it and nodes that check its code must not differ.
 func TestDecodedModuleIsTheCheckedOne(t *testing.T) {
 	files, err := filepath.Glob("../../../contracts/wasm/*.wasm")
 	if err != nil || len(files) < 5 {
@@ -29,7 +29,8 @@ func TestDecodedModuleIsTheCheckedOne(t *testing.T) {
 		}
 		fields := reflect.TypeFor[Module]()
 		for i := range fields.NumField() {
-			if fields.Field(i).Name != "instrumented" && reflect.ValueOf(*checked).Field(i).IsZero() && fields.Field(i).Type.Kind() == reflect.Uint64 {
+			if fields.Field(i).Name != "instrumented" && reflect.ValueOf(*checked).Field(i).IsZero() &&
+				fields.Field(i).Type.Kind() == reflect.Uint64 {
 				t.Errorf("%s: %s is 0, so this test says nothing of it", file, fields.Field(i).Name)
 			}
 		}

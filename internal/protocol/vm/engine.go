@@ -8,8 +8,8 @@ type Engine interface {
 	// An error is code's, or a [*Refused].
 	Module(hash types.CodeHash, code func() ([]byte, error)) (*Module, error)
 
-	// Compile makes a module of this code hash ready to run. A deploy pays for it; so it is made then, and not by the first
-	// call, which pays for loading. An error is a fault of the node.
+	// Compile makes a module of this code hash ready to run. A deploy pays for it; so it is made then, and not by the
+	// first call, which pays for loading. An error is a fault of the node.
 	Compile(hash types.CodeHash, module *Module) error
 
 	// Run calls a function of the module, `init` or one that is [Module.Callable], in an instance as it is after
@@ -97,6 +97,15 @@ func (g *Gas) Take(price uint64) bool {
 		return false
 	}
 	g.Left -= price
+	return true
+}
+
+// Holds reports whether so much is left. If it is not, the call is out of gas, and nothing is left.
+func (g *Gas) Holds(reserve uint64) bool {
+	if g.Left < reserve {
+		g.Left = 0
+		return false
+	}
 	return true
 }
 

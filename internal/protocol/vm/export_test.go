@@ -6,9 +6,22 @@ import "math"
 // of any kind and a start function are allowed.
 func RewriteCore(code []byte) ([]byte, error) {
 	p, err := parse(code, bounds{
-		floats: true, types: math.MaxInt, params: math.MaxInt, imports: math.MaxInt, functions: math.MaxInt, exports: math.MaxInt,
-		globals: math.MaxInt, mutable: math.MaxInt, indices: math.MaxInt, data: math.MaxInt, body: math.MaxUint32, locals: 1 << 16, allLocals: 1 << 20,
-		nesting: math.MaxInt, targets: math.MaxUint32, slots: math.MaxInt32,
+		floats:    true,
+		types:     math.MaxInt,
+		params:    math.MaxInt,
+		imports:   math.MaxInt,
+		functions: math.MaxInt,
+		exports:   math.MaxInt,
+		globals:   math.MaxInt,
+		mutable:   math.MaxInt,
+		indices:   math.MaxInt,
+		data:      math.MaxInt,
+		body:      math.MaxUint32,
+		locals:    1 << 16,
+		allLocals: 1 << 20,
+		nesting:   math.MaxInt,
+		targets:   math.MaxUint32,
+		slots:     math.MaxInt32,
 	})
 	if err != nil {
 		return nil, err

@@ -85,8 +85,12 @@ var Functions = [...]HostFunction{
 	Balance:       {"balance", []ValueType{I32}, I64, schedule.AccountLookup},
 	Transfer:      {"transfer", []ValueType{I32, I64}, I32, schedule.NativeTransfer},
 	CodeHash:      {"code_hash", []ValueType{I32, I32}, I32, schedule.AccountLookup},
-	Call:          {"call", []ValueType{I32, I32, I32, I32, I32, I64, I64}, I32, schedule.NestedTimes * schedule.ContractCall},
-	CallView:      {"call_view", []ValueType{I32, I32, I32, I32, I32, I64}, I32, schedule.NestedTimes * schedule.ContractCall},
+	Call: {
+		"call", []ValueType{I32, I32, I32, I32, I32, I64, I64}, I32, schedule.NestedTimes * schedule.ContractCall,
+	},
+	CallView: {
+		"call_view", []ValueType{I32, I32, I32, I32, I32, I64}, I32, schedule.NestedTimes * schedule.ContractCall,
+	},
 	ResultLen:     {"result_len", nil, I32, schedule.HostFunction},
 	ResultRead:    {"result_read", []ValueType{I32}, 0, schedule.HostFunction},
 	Emit:          {"emit", []ValueType{I32, I32, I32, I32, I32, I32}, 0, schedule.Emit},

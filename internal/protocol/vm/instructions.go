@@ -106,7 +106,9 @@ func instructionTable() (table [256]instruction) {
 		table[op].price = uint8(schedule.Unary)
 	}
 	for i, access := range accesses {
-		t := instruction{shape: memoryAccess, operands: 1, in: [2]ValueType{I32}, out: access.value, price: uint8(schedule.Load)}
+		t := instruction{
+			shape: memoryAccess, operands: 1, in: [2]ValueType{I32}, out: access.value, price: uint8(schedule.Load),
+		}
 		switch op := 0x28 + i; {
 		case op == 0x3A || op == 0x3C: // store8
 			t = instruction{shape: memoryAccess, operands: 2, in: [2]ValueType{I32, access.value}, price: uint8(schedule.Store8)}

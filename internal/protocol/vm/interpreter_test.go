@@ -10,8 +10,8 @@ import (
 )
 
 // interpreter runs a random contract as submitted, and takes gas as docs/protocol.md says it is taken, without any of
-// the code of package vm: the second opinion on what rewritten modules do and what they cost, by package naivemeter. It walks the bytes of the
-// instructions and knows only what wasmgen.Random writes.
+// the code of package vm: the second opinion on what rewritten modules do and what they cost, by package naivemeter. It
+// walks the bytes of the instructions and knows only what wasmgen.Random writes.
 type interpreter struct {
 	types     []signature
 	imported  int
@@ -111,7 +111,8 @@ func after(b []byte, pc int) int {
 	opcode := b[pc]
 	pc++
 	switch {
-	case opcode == BlockOp, opcode == LoopOp, opcode == IfOp, opcode == BrOp, opcode == BrIfOp, opcode == CallOp, opcode == I32Const,
+	case opcode == BlockOp, opcode == LoopOp, opcode == IfOp, opcode == BrOp, opcode == BrIfOp, opcode == CallOp,
+		opcode == I32Const,
 		opcode == I64Const, opcode >= LocalGet && opcode <= GlobalSet, opcode == MemorySize, opcode == MemoryGrow:
 		return skip(1)
 	case opcode == CallIndirect, opcode >= I32Load && opcode <= 0x3E:
@@ -125,7 +126,14 @@ func after(b []byte, pc int) int {
 
 // prepare finds the ends of blocks, and keeps what metering says of the function.
 func prepare(b []byte, locals int, rule *naivemeter.Function) *code {
-	c := &code{bytes: b, locals: locals, otherwise: map[int]int{}, ends: map[int]int{}, costs: map[int]uint64{}, frame: rule.Frame}
+	c := &code{
+		bytes:     b,
+		locals:    locals,
+		otherwise: map[int]int{},
+		ends:      map[int]int{},
+		costs:     map[int]uint64{},
+		frame:     rule.Frame,
+	}
 	for _, block := range rule.Blocks {
 		c.costs[block.Offset] = block.Price
 	}
@@ -353,7 +361,7 @@ func (f *frame) invoke(function uint32) {
 
 func (f *frame) growMemory(pages uint64) {
 	before := uint64(len(f.memory) >> 16)
-	f.take(6000 * pages)
+	f.take(12000 * pages)
 	if before+pages > f.mostPages {
 		f.push(1<<32 - 1)
 		return

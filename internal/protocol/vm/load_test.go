@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
 
-// A block of the default gas limit can load a thousand different codes like the reference token's.
-func TestBlockLoadsAThousandTokens(t *testing.T) {
+// A block of the default gas limit can load nine hundred different codes like the reference token's.
+func TestBlockLoadsNineHundredTokens(t *testing.T) {
 	code, err := os.ReadFile("../../../contracts/wasm/nep20.wasm")
 	if err != nil {
 		t.Fatal(err)
@@ -17,7 +17,7 @@ func TestBlockLoadsAThousandTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := params.BlockLoad(params.DefaultGasLimit); 1_000*params.Load(token.Load()) > most {
+	if most := params.BlockLoad(params.DefaultGasLimit); 900*params.Load(token.Load()) > most {
 		t.Errorf("a token is a load of %d, a block holds %d", token.Load(), most)
 	}
 }

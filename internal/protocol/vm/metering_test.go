@@ -27,7 +27,8 @@ func hostOfRandom(f vm.Function, _ api.Memory, stack []uint64, gas *vm.Gas) vm.E
 // submitted, and in both engines of wazero, which run what was rewritten. Nobody sees the memory of a call that ran out
 // of gas, and what was rewritten finds out later.
 func TestRandomContracts(t *testing.T) {
-	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()), newMachine(t, wazero.NewRuntimeConfigInterpreter())
+	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()),
+		newMachine(t, wazero.NewRuntimeConfigInterpreter())
 	compiler.host, interpreter.host = hostOfRandom, hostOfRandom
 	exits := map[vm.Exit]int{}
 	for seed := range uint64(80) {
@@ -88,8 +89,8 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 	}
 }
 
-// Behind a block that cannot be paid, only one activation of one function runs on, no turn of a loop, and not for more than
-// 1,000 gas: what counts itself in memory counts at most so many more than it can pay.
+// Behind a block that cannot be paid, only one activation of one function runs on, no turn of a loop, and not for more
+// than 1,000 gas: what counts itself in memory counts at most so many more than it can pay.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
 	const each = 28 // the price of count
@@ -121,10 +122,18 @@ func TestUnpaidWork(t *testing.T) {
 	for i := range labels {
 		labels[i] = uint32(i)
 	}
-	fall := Concat(repeat(35, count...), repeat(20, BlockOp, Empty), Const(I32, 0), BrTable(0, labels...), repeat(20, Concat(Op(End), count)...))
+	fall := Concat(
+		repeat(35, count...),
+		repeat(20, BlockOp, Empty),
+		Const(I32, 0),
+		BrTable(0, labels...),
+		repeat(20, Concat(Op(End), count)...),
+	)
 	table.AddFunction(0, nil, Concat(fall, fall, fall)...)
 	table.Export("run", FunctionKind, 0)
-	for name, m := range map[string]*Module{"calls": down, "loop": loop, "straight": straight, "over": over, "table": table} {
+	for name, m := range map[string]*Module{
+		"calls": down, "loop": loop, "straight": straight, "over": over, "table": table,
+	} {
 		machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
 		for gas := uint64(0); gas < 1_200; gas += 97 {
 			got := machine.call(module, "run", gas)
@@ -142,8 +151,17 @@ func TestUnpaidWork(t *testing.T) {
 func requireRule(t *testing.T, code []byte, checked *vm.Module) {
 	t.Helper()
 	want := naivemeter.Measure(code)
-	if got := uint64(checked.DeployGas()); got != want.DeployGas || checked.Load() != want.Load || checked.InstanceItems() != want.InstanceItems {
-		t.Errorf("deploy %d, load %d, %d items; want %d, %d, %d", got, checked.Load(), checked.InstanceItems(), want.DeployGas, want.Load, want.InstanceItems)
+	if got := uint64(checked.DeployGas()); got != want.DeployGas || checked.Load() != want.Load ||
+		checked.InstanceItems() != want.InstanceItems {
+		t.Errorf(
+			"deploy %d, load %d, %d items; want %d, %d, %d",
+			got,
+			checked.Load(),
+			checked.InstanceItems(),
+			want.DeployGas,
+			want.Load,
+			want.InstanceItems,
+		)
 	}
 	for i, slots := range frames(checked.Instrumented()) {
 		if i < len(want.Functions) && slots != want.Functions[i].Frame {

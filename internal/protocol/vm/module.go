@@ -10,13 +10,27 @@ import (
 
 // Limits of a module (docs/protocol.md, "Modules"); bounds of the parser are in contractBounds.
 const (
-	maxPages         = 16 // 1 MiB, which the cache next to a core holds: a load that waits for memory takes ten times as long
+	// 1 MiB, which the cache next to a core holds: a load that waits for memory takes ten times as long
+	maxPages         = 16
 	maxTableElements = 2_500
 )
 
 var contractBounds = bounds{
-	types: 256, params: 100, imports: 64, functions: 5_000, exports: 128, globals: 1_024, mutable: 64, indices: 2_500, data: 1_024,
-	body: 32_768, locals: 100, allLocals: 10_000, nesting: 128, targets: 256, slots: 16_384,
+	types:     256,
+	params:    100,
+	imports:   64,
+	functions: 5_000,
+	exports:   128,
+	globals:   1_024,
+	mutable:   64,
+	indices:   2_500,
+	data:      1_024,
+	body:      32_768,
+	locals:    100,
+	allLocals: 10_000,
+	nesting:   128,
+	targets:   256,
+	slots:     16_384,
 }
 
 // What a code, a defined function and an item of the instance take to load, in bytes of code that take as long.
@@ -49,8 +63,8 @@ type Module struct {
 	skeleton     Skeleton
 }
 
-// Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear in
-// the length of the code: what it writes has at most ten times its length and 384 KiB.
+// Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear
+// in the length of the code: what it writes has at most ten times its length and 384 KiB.
 func Check(code []byte) (*Module, error) {
 	if len(code) > types.MaxCodeBytes {
 		return nil, &Refused{reasonSize, types.MaxCodeBytes}
@@ -190,6 +204,6 @@ func (m *Module) HasInit() bool { return m.hasInit }
 // Reentrant reports whether the contract may be entered while it is on the call stack.
 func (m *Module) Reentrant() bool { return m.reentrant }
 
-// Instrumented is the module rewritten for an engine; the same code always gives the same bytes. It must not be changed.
-// It is nil of a module from [DecodeModule].
+// Instrumented is the module rewritten for an engine; the same code always gives the same bytes. It must not be
+// changed. It is nil of a module from [DecodeModule].
 func (m *Module) Instrumented() []byte { return m.instrumented }

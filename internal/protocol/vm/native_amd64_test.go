@@ -16,8 +16,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// machineCode compiles a rewritten module and gives the machine code of each function, by way of wazero's cache of files:
-// "WAZEVO", its version, the functions' offsets, the code.
+// machineCode compiles a rewritten module and gives the machine code of each function, by way of wazero's cache of
+// files: "WAZEVO", its version, the functions' offsets, the code.
 func machineCode(t *testing.T, module []byte) (functions [][]byte) {
 	t.Helper()
 	directory := t.TempDir()
@@ -25,7 +25,8 @@ func machineCode(t *testing.T, module []byte) (functions [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV1 | api.CoreFeatureSignExtensionOps).WithCompilationCache(cache)
+	config := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV1 |
+		api.CoreFeatureSignExtensionOps).WithCompilationCache(cache)
 	runtime := wazero.NewRuntimeWithConfig(t.Context(), config)
 	if _, err := runtime.CompileModule(t.Context(), module); err != nil {
 		t.Fatal(err)
@@ -63,8 +64,9 @@ func machineCode(t *testing.T, module []byte) (functions [][]byte) {
 	return functions
 }
 
-// nativeFrame reads from the beginning of a function's machine code how much stack it asks for: push %rbp, mov %rsp, %rbp,
-// sub $n, %rsp. That has in it what it keeps, what it passes to others, its return address and room for the check itself.
+// nativeFrame reads from the beginning of a function's machine code how much stack it asks for: push %rbp, mov %rsp,
+// %rbp, sub $n, %rsp. That has in it what it keeps, what it passes to others, its return address and room for the check
+// itself.
 func nativeFrame(t *testing.T, function []byte) uint64 {
 	t.Helper()
 	for i := range min(16, len(function)-7) {
@@ -79,8 +81,8 @@ func nativeFrame(t *testing.T, function []byte) uint64 {
 	return 0
 }
 
-// requireNative checks that each function's machine code takes no more stack than its slots stand for, 8 bytes each, and gives the
-// highest share.
+// requireNative checks that each function's machine code takes no more stack than its slots stand for, 8 bytes each,
+// and gives the highest share.
 func requireNative(t *testing.T, code []byte) (share float64) {
 	t.Helper()
 	module, err := vm.Check(code)
@@ -97,8 +99,9 @@ func requireNative(t *testing.T, code []byte) (share float64) {
 	return share
 }
 
-// A frame's slots bound the stack that wazero's machine code takes for it: of random contracts, of functions with many locals
-// whose values meet in many ways, and of the shapes that made it grow without bound when only locals and operands were counted.
+// A frame's slots bound the stack that wazero's machine code takes for it: of random contracts, of functions with many
+// locals whose values meet in many ways, and of the shapes that made it grow without bound when only locals and
+// operands were counted.
 func TestNativeFrames(t *testing.T) {
 	for seed := range uint64(10) {
 		requireNative(t, Random(rand.New(rand.NewPCG(seed, 1))).Encode())
@@ -146,7 +149,8 @@ const (
 	tangledTaker
 )
 
-// wideFunction is a contract whose function 0 has so many locals of type i64, which it uses at its end, and these instructions.
+// wideFunction is a contract whose function 0 has so many locals of type i64, which it uses at its end, and these
+// instructions.
 func wideFunction(locals uint32, instructions []byte) []byte {
 	m := Contract(1, 16)
 	empty, take := m.AddType(nil, 0), m.AddType(bytes.Repeat([]byte{I64}, 12), I64)

@@ -37,20 +37,20 @@ func (p *parsed) moved(function uint32) uint32 {
 
 // rewriter writes the body that is being read anew.
 //
-// Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine compile
-// for much longer. Whether the gas is below 0 is seen at the entry of a function, before its first block is paid, at its
-// end, in the first block of each loop, in a block that could otherwise run with more than mostUnpaid gas not looked at,
-// and by the engine at host functions, growth of memory and traps. So what runs unpaid costs at most mostUnpaid: a branch
-// back passes a loop's first block, a call passes an entry, and of each other place the most is known that any way to it
-// can have taken since the last look. It has no effect outside the instance, which is lost.
+// Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine
+// compile for much longer. Whether the gas is below 0 is seen at the entry of a function, before its first block is
+// paid, at its end, in the first block of each loop, in a block that could otherwise run with more than mostUnpaid gas
+// not looked at, and by the engine at host functions, growth of memory and traps. So what runs unpaid costs at most
+// mostUnpaid: a branch back passes a loop's first block, a call passes an entry, and of each other place the most is
+// known that any way to it can have taken since the last look. It has no effect outside the instance, which is lost.
 //
-// A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written takes
-// longer than most blocks. The global holds the same wherever somebody else can see it: from the beginning of a
+// A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written
+// takes longer than most blocks. The global holds the same wherever somebody else can see it: from the beginning of a
 // metered block that may trap or that calls, at the function's end, and after a check that failed.
 //
 // The instructions of the guest go over as they are, but calls to
-// functions that moved, memory.grow, which becomes a call, and return, which becomes a branch to the end: the function's
-// instructions are in a block of its own, behind which the frame is given back.
+// functions that moved, memory.grow, which becomes a call, and return, which becomes a branch to the end: the
+// function's instructions are in a block of its own, behind which the frame is given back.
 type rewriter struct {
 	added
 	out      []byte // the instructions so far
@@ -76,7 +76,8 @@ const mostUnpaid = 1_000
 
 func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
 
-// appendCharge writes what takes the price of the metered block: gas −= price, with room for another price if it is open.
+// appendCharge writes what takes the price of the metered block: gas −= price, with room for another price if it is
+// open.
 func (r *rewriter) appendCharge(out []byte, open bool) []byte {
 	out = appendU32(append(out, opLocalGet), r.gasLocal)
 	if out = append(out, opI64Const); open {
@@ -94,7 +95,8 @@ func (r *rewriter) appendCharge(out []byte, open bool) []byte {
 }
 
 // appendSettleIfNegative writes a call of settleFunction if the operand is below 0. The branch that does nothing comes
-// first: wazero keeps values in registers behind an if that were in registers at the end of the branch that it saw first.
+// first: wazero keeps values in registers behind an if that were in registers at the end of the branch that it saw
+// first.
 func (r *rewriter) appendSettleIfNegative(out []byte) []byte {
 	out = append(out, opI64Const, 0, opI64GeS, opIf, emptyBlock, opElse)
 	out = appendU32(append(out, opLocalGet), r.gasLocal)

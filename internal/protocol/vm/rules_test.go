@@ -44,15 +44,29 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Pages() != 1 || m.MaxPages() != 2 || !m.HasInit() || m.Reentrant() || m.CodeSize() != len(contract().Encode()) {
-		t.Errorf("got %d pages of %d, init %v, reentrant %v, %d bytes", m.Pages(), m.MaxPages(), m.HasInit(), m.Reentrant(), m.CodeSize())
+		t.Errorf(
+			"got %d pages of %d, init %v, reentrant %v, %d bytes",
+			m.Pages(),
+			m.MaxPages(),
+			m.HasInit(),
+			m.Reentrant(),
+			m.CodeSize(),
+		)
 	}
-	for name, want := range map[string]bool{"run": true, "init": false, "_private": false, "memory": false, "absent": false, "": false} {
+	for name, want := range map[string]bool{
+		"run":      true,
+		"init":     false,
+		"_private": false,
+		"memory":   false,
+		"absent":   false,
+		"":         false,
+	} {
 		if m.Callable(name) != want {
 			t.Errorf("callable %q: %v", name, !want)
 		}
 	}
-	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4 variables and
-	// 3 calls beside one mutable global.
+	// init has 6 bytes, 1 branch and 1 + 4 variables; run 30 bytes, 4 branches (if, else, end, end), 1 + 4 + 4 variables
+	// and 3 calls beside one mutable global.
 	if got := m.DeployGas(); got != 800_000+2*45_000+2_000*(6+30)+10*(1*5+16*9)+600*3*1 {
 		t.Errorf("deploy gas %d", got)
 	}
@@ -176,7 +190,8 @@ func dataSegments(n int) func() []byte {
 	return changed(func(m *Module) { m.Data = entries(n, Data(0, "")...) })
 }
 
-// loopOf gives a contract with a function whose frame has this many slots: a loop that sets 99 locals and is named 100 times.
+// loopOf gives a contract with a function whose frame has this many slots: a loop that sets 99 locals and is named 100
+// times.
 func loopOf(slots int) func() []byte {
 	const locals, branches = 99, 100
 	loop := []byte{LoopOp, Empty}
@@ -199,103 +214,238 @@ var rules = []struct {
 }{
 	{"size", "the code is longer than 256 KiB", padded(types.MaxCodeBytes), padded(types.MaxCodeBytes + 1)},
 	{"empty", "it does not begin with the magic number and version 1 of WebAssembly", nil, func() []byte { return nil }},
-	{"magic", "it does not begin with the magic number and version 1 of WebAssembly", nil, func() []byte { return []byte("\x00asM\x01\x00\x00\x00") }},
-	{"version", "it does not begin with the magic number and version 1 of WebAssembly", nil, func() []byte { return []byte("\x00asm\x02\x00\x00\x00") }},
-	{"header cut", "it does not begin with the magic number and version 1 of WebAssembly", nil, func() []byte { return []byte("\x00asm\x01\x00\x00") }},
+	{
+		"magic", "it does not begin with the magic number and version 1 of WebAssembly", nil,
+		func() []byte { return []byte("\x00asM\x01\x00\x00\x00") },
+	},
+	{
+		"version", "it does not begin with the magic number and version 1 of WebAssembly", nil,
+		func() []byte { return []byte("\x00asm\x02\x00\x00\x00") },
+	},
+	{
+		"header cut", "it does not begin with the magic number and version 1 of WebAssembly", nil,
+		func() []byte { return []byte("\x00asm\x01\x00\x00") },
+	},
 	{"section cut", "it ends inside of something", nil, raw([]byte{1, 5, 1, 0x60})},
 	{"vector cut", "it ends inside of something", nil, raw(Section(1, []byte{2, 0x60, 0, 0}))},
 	{"vector of 2^32 entries", "it ends inside of something", nil, raw(Section(1, U32(1<<32-1)))},
-	{"integer of 6 bytes", "an integer has more bytes than its type allows", nil, raw(Section(1, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0}))},
-	{"integer of 33 bits", "an integer has bits beyond its type", nil, raw(Section(1, []byte{0x80, 0x80, 0x80, 0x80, 0x10}))},
+	{
+		"integer of 6 bytes", "an integer has more bytes than its type allows", nil,
+		raw(Section(1, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0})),
+	},
+	{
+		"integer of 33 bits", "an integer has bits beyond its type", nil,
+		raw(Section(1, []byte{0x80, 0x80, 0x80, 0x80, 0x10})),
+	},
 	{"signed integer of 6 bytes", "an integer has more bytes than its type allows",
-		body(nil, []byte{I32Const, 0x80, 0x80, 0x80, 0x80, 0x78, Drop}), body(nil, []byte{I32Const, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7F, Drop})},
+		body(nil, []byte{
+			I32Const, 0x80, 0x80, 0x80, 0x80, 0x78, Drop,
+		}), body(nil, []byte{I32Const, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7F, Drop})},
 	{"signed integer of 33 bits", "an integer has bits beyond its type",
-		body(nil, []byte{I32Const, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, Drop}), body(nil, []byte{I32Const, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, Drop})},
+		body(nil, []byte{
+			I32Const, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, Drop,
+		}), body(nil, []byte{I32Const, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, Drop})},
 	{"signed integer of 65 bits", "an integer has bits beyond its type",
-		body(nil, []byte{I64Const}, repeat(9, 0x80), []byte{0x7F, Drop}), body(nil, []byte{I64Const}, repeat(9, 0x80), []byte{0x7E, Drop})},
+		body(nil, []byte{I64Const}, repeat(9, 0x80), []byte{
+			0x7F, Drop,
+		}), body(nil, []byte{I64Const}, repeat(9, 0x80), []byte{0x7E, Drop})},
 	{"section 12", "there is no section of this number", nil, raw(Section(12, []byte{0}))},
 	{"section order", "a section is out of order or comes twice", nil, raw(Section(3, []byte{0}), Section(1, []byte{0}))},
 	{"section twice", "a section is out of order or comes twice", nil, raw(Section(1, []byte{0}), Section(1, []byte{0}))},
 	{"section size", "a section is longer than what it holds", nil, raw(Section(1, []byte{0, 0}))},
-	{"name of a custom section", "a name is not UTF-8", appended(Section(0, Name("ünï"))), appended(Section(0, Name("\xFF")))},
-	{"name of an import", "a name is not UTF-8", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn\xC0", "x", 0) })},
-	{"name of an export", "a name is not UTF-8", nil, changed(func(m *Module) { m.Export("\xED\xA0\x80", FunctionKind, 1) })},
+	{
+		"name of a custom section", "a name is not UTF-8", appended(Section(0, Name("ünï"))),
+		appended(Section(0, Name("\xFF"))),
+	},
+	{
+		"name of an import", "a name is not UTF-8", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn\xC0", "x", 0) }),
+	},
+	{
+		"name of an export", "a name is not UTF-8", nil,
+		changed(func(m *Module) { m.Export("\xED\xA0\x80", FunctionKind, 1) }),
+	},
 	{"value type", "there is no value type of this number", nil, changed(func(m *Module) { m.AddType([]byte{0x7B}, 0) })},
-	{"type form", "a type is not the type of a function", nil, changed(func(m *Module) { m.Types = append(m.Types, []byte{0x61, 0, 0}) })},
-	{"results", "a type has more than one result", nil, changed(func(m *Module) { m.Types = append(m.Types, []byte{0x60, 0, 2, I32, I32}) })},
-	{"kind of import", "there is no kind of import of this number", nil, changed(func(m *Module) { m.Imports[0] = Concat(Name("cairn"), Name("x"), []byte{4, 0}) })},
+	{
+		"type form", "a type is not the type of a function", nil,
+		changed(func(m *Module) { m.Types = append(m.Types, []byte{0x61, 0, 0}) }),
+	},
+	{
+		"results", "a type has more than one result", nil,
+		changed(func(m *Module) { m.Types = append(m.Types, []byte{0x60, 0, 2, I32, I32}) }),
+	},
+	{
+		"kind of import", "there is no kind of import of this number", nil,
+		changed(func(m *Module) { m.Imports[0] = Concat(Name("cairn"), Name("x"), []byte{4, 0}) }),
+	},
 	{"kind of export", "there is no kind of export of this number", nil, changed(func(m *Module) { m.Export("x", 4, 0) })},
-	{"element type", "a table holds something else than functions", nil, changed(func(m *Module) { m.Tables[0] = []byte{0x6F, 0, 4} })},
-	{"limits flag", "limits begin with a flag other than 0 and 1", nil, changed(func(m *Module) { m.Memories[0] = []byte{3, 1, 2} })},
+	{
+		"element type", "a table holds something else than functions", nil,
+		changed(func(m *Module) { m.Tables[0] = []byte{0x6F, 0, 4} }),
+	},
+	{
+		"limits flag", "limits begin with a flag other than 0 and 1", nil,
+		changed(func(m *Module) { m.Memories[0] = []byte{3, 1, 2} }),
+	},
 	{"mutability", "a global's mutability is neither 0 nor 1", nil, changed(func(m *Module) { m.Globals[0][1] = 2 })},
-	{"bodies without functions", "functions and bodies differ in number", nil, changed(func(m *Module) { m.Code = append(m.Code, none) })},
+	{
+		"bodies without functions", "functions and bodies differ in number", nil,
+		changed(func(m *Module) { m.Code = append(m.Code, none) }),
+	},
 	{"functions without bodies", "functions and bodies differ in number", nil, changed(func(m *Module) { m.Code = nil })},
 	{"body size", "a body is longer than its instructions", nil, rawBody([]byte{0, End, End})},
 	{"body end", "a body ends before its last end", nil, rawBody([]byte{0, Nop})},
 	{"body cut", "it ends inside of something", nil, rawBody([]byte{0, I32Const})},
 	{"size of a body", "it ends inside of something", nil, changed(func(m *Module) { m.Code[1] = []byte{0x20, 0, End} })},
-	{"instruction", "there is no instruction of this number", body(nil, Const(I32, 1), []byte{0xC0, Drop}), body(nil, Const(I32, 1), []byte{0xC5, Drop})},
-	{"bulk memory", "there is no instruction of this number", nil, body(nil, Const(I32, 1), Const(I32, 1), Const(I32, 1), []byte{0xFC, 11, 0})},
+	{
+		"instruction", "there is no instruction of this number", body(nil, Const(I32, 1), []byte{0xC0, Drop}),
+		body(nil, Const(I32, 1), []byte{0xC5, Drop}),
+	},
+	{
+		"bulk memory", "there is no instruction of this number", nil,
+		body(nil, Const(I32, 1), Const(I32, 1), Const(I32, 1), []byte{0xFC, 11, 0}),
+	},
 	{"reserved byte of memory.size", "a reserved byte is not 0", nil, body(nil, Op(MemorySize, 1), Op(Drop))},
-	{"reserved byte of memory.grow", "a reserved byte is not 0", nil, body(nil, Const(I32, 1), []byte{MemoryGrow, 0x80, 0, Drop})},
+	{
+		"reserved byte of memory.grow", "a reserved byte is not 0", nil,
+		body(nil, Const(I32, 1), []byte{MemoryGrow, 0x80, 0, Drop}),
+	},
 	{"reserved byte of call_indirect", "a reserved byte is not 0", nil, body(nil, Const(I32, 1), Op(CallIndirect, 0, 1))},
 
 	{"type of a function", "there is no type of this index", nil, changed(func(m *Module) { m.Functions[1] = U32(2) })},
-	{"type of an import", "there is no type of this index", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "caller", 2) })},
+	{
+		"type of an import", "there is no type of this index", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "caller", 2) }),
+	},
 	{"type of a call_indirect", "there is no type of this index", nil, body(nil, Const(I32, 1), Op(CallIndirect, 2, 0))},
 	{"function of a call", "there is no function of this index", body(nil, Call(2)), body(nil, Call(3))},
-	{"function of an export", "there is no function of this index", nil, changed(func(m *Module) { m.Export("x", FunctionKind, 3) })},
-	{"function of an element", "there is no function of this index", nil, changed(func(m *Module) { m.Elements[0] = Element(0, 3) })},
-	{"table of an export", "there is no table of this index", nil, changed(func(m *Module) { m.Export("x", TableKind, 1) })},
+	{
+		"function of an export", "there is no function of this index", nil,
+		changed(func(m *Module) { m.Export("x", FunctionKind, 3) }),
+	},
+	{
+		"function of an element", "there is no function of this index", nil,
+		changed(func(m *Module) { m.Elements[0] = Element(0, 3) }),
+	},
+	{
+		"table of an export", "there is no table of this index", nil,
+		changed(func(m *Module) { m.Export("x", TableKind, 1) }),
+	},
 	{"table of an element", "there is no table of this index", nil, changed(func(m *Module) { m.Elements[0][0] = 1 })},
-	{"table of a call_indirect", "there is no table of this index", nil, changed(func(m *Module) { m.Tables, m.Elements = nil, nil })},
-	{"memory of an export", "there is no memory of this index", nil, changed(func(m *Module) { m.Export("x", MemoryKind, 1) })},
+	{
+		"table of a call_indirect", "there is no table of this index", nil,
+		changed(func(m *Module) { m.Tables, m.Elements = nil, nil }),
+	},
+	{
+		"memory of an export", "there is no memory of this index", nil,
+		changed(func(m *Module) { m.Export("x", MemoryKind, 1) }),
+	},
 	{"memory of data", "there is no memory of this index", nil, changed(func(m *Module) { m.Data[0][0] = 1 })},
-	{"memory of a load", "there is no memory of this index", nil, withoutMemory(Const(I32, 0), Op(I32Load, 2, 0), Op(Drop))},
+	{
+		"memory of a load", "there is no memory of this index", nil,
+		withoutMemory(Const(I32, 0), Op(I32Load, 2, 0), Op(Drop)),
+	},
 	{"memory of memory.size", "there is no memory of this index", nil, withoutMemory(Op(MemorySize, 0), Op(Drop))},
-	{"memory of memory.grow", "there is no memory of this index", nil, withoutMemory(Const(I32, 0), Op(MemoryGrow, 0), Op(Drop))},
-	{"global of an export", "there is no global of this index", nil, changed(func(m *Module) { m.Export("x", GlobalKind, 2) })},
+	{
+		"memory of memory.grow", "there is no memory of this index", nil,
+		withoutMemory(Const(I32, 0), Op(MemoryGrow, 0), Op(Drop)),
+	},
+	{
+		"global of an export", "there is no global of this index", nil,
+		changed(func(m *Module) { m.Export("x", GlobalKind, 2) }),
+	},
 	{"global of global.get", "there is no global of this index", nil, body(nil, Op(GlobalGet, 2), Op(Drop))},
 	{"global of global.set", "there is no global of this index", nil, body(nil, Const(I32, 1), Op(GlobalSet, 2))},
-	{"global of an initial value", "there is no global of this index", nil, changed(func(m *Module) { m.Globals[1] = []byte{I32, 0, GlobalGet, 0, End} })},
-	{"local", "there is no local of this index", body([]byte{I64}, Op(LocalGet, 0), Op(Drop)), body([]byte{I64}, Op(LocalGet, 1), Op(Drop))},
+	{
+		"global of an initial value", "there is no global of this index", nil,
+		changed(func(m *Module) { m.Globals[1] = []byte{I32, 0, GlobalGet, 0, End} }),
+	},
+	{
+		"local", "there is no local of this index", body([]byte{I64}, Op(LocalGet, 0), Op(Drop)),
+		body([]byte{I64}, Op(LocalGet, 1), Op(Drop)),
+	},
 	{"label", "there is no label of this index", body(nil, Op(BrOp, 0)), body(nil, Op(BrOp, 1))},
 	{"label of a br_table", "there is no label of this index", nil, body(nil, Const(I32, 0), BrTable(0, 1))},
 	{"default label of a br_table", "there is no label of this index", nil, body(nil, Const(I32, 0), BrTable(1, 0))},
 	{"operand type", "an operand has another type", nil, body(nil, Const(I32, 0), Const(I64, 0), Op(I32Add), Op(Drop))},
-	{"type of an argument", "an operand has another type", nil, body(nil, Const(I64, 0), Const(I32, 0), Const(I32, 0), Const(I32, 0), Call(0), Op(Drop))},
-	{"type of what is selected", "an operand has another type", nil, body(nil, Const(I64, 0), Const(I32, 0), Const(I32, 0), Op(Select), Op(Drop))},
-	{"type of a stored value", "an operand has another type", nil, body(nil, Const(I32, 0), Const(I32, 0), Op(I64Store, 3, 0))},
+	{
+		"type of an argument", "an operand has another type", nil,
+		body(nil, Const(I64, 0), Const(I32, 0), Const(I32, 0), Const(I32, 0), Call(0), Op(Drop)),
+	},
+	{
+		"type of what is selected", "an operand has another type", nil,
+		body(nil, Const(I64, 0), Const(I32, 0), Const(I32, 0), Op(Select), Op(Drop)),
+	},
+	{
+		"type of a stored value", "an operand has another type", nil,
+		body(nil, Const(I32, 0), Const(I32, 0), Op(I64Store, 3, 0)),
+	},
 	{"type of a local set", "an operand has another type", nil, body([]byte{I64}, Const(I32, 0), Op(LocalSet, 0))},
-	{"type of a block's result", "an operand has another type", nil, body(nil, Op(BlockOp), []byte{I32}, Const(I64, 0), Op(End), Op(Drop))},
+	{
+		"type of a block's result", "an operand has another type", nil,
+		body(nil, Op(BlockOp), []byte{I32}, Const(I64, 0), Op(End), Op(Drop)),
+	},
 	{"no operand", "an operand is missing", nil, body(nil, Op(Drop))},
-	{"operand below the block", "an operand is missing", nil, body(nil, Const(I32, 0), Op(BlockOp), []byte{Empty}, Op(Drop), Op(End))},
+	{
+		"operand below the block", "an operand is missing", nil,
+		body(nil, Const(I32, 0), Op(BlockOp), []byte{Empty}, Op(Drop), Op(End)),
+	},
 	{"left over at the end of a function", "values are left at the end of a block", nil, body(nil, Const(I32, 0))},
-	{"left over in dead code", "values are left at the end of a block", body(nil, Op(Return), Op(Drop)), body(nil, Op(Return), Const(I32, 0))},
+	{
+		"left over in dead code", "values are left at the end of a block", body(nil, Op(Return), Op(Drop)),
+		body(nil, Op(Return), Const(I32, 0)),
+	},
 	{"else", "an else without its if", nil, body(nil, Op(BlockOp), []byte{Empty}, Op(Else), Op(End))},
-	{"second else", "an else without its if", nil, body(nil, Const(I32, 0), Op(IfOp), []byte{Empty}, Op(Else), Op(Else), Op(End))},
-	{"no else", "an if with a result has no else", nil, body(nil, Const(I32, 0), Op(IfOp), []byte{I32}, Const(I32, 0), Op(End), Op(Drop))},
+	{
+		"second else", "an else without its if", nil,
+		body(nil, Const(I32, 0), Op(IfOp), []byte{Empty}, Op(Else), Op(Else), Op(End)),
+	},
+	{
+		"no else", "an if with a result has no else", nil,
+		body(nil, Const(I32, 0), Op(IfOp), []byte{I32}, Const(I32, 0), Op(End), Op(Drop)),
+	},
 	{"labels of a br_table", "the labels of a br_table differ in type",
 		body(nil, Op(BlockOp), []byte{Empty}, Const(I32, 0), BrTable(0, 1), Op(End)),
 		body(nil, Op(BlockOp), []byte{I32}, Const(I32, 0), Const(I32, 0), BrTable(0, 1), Op(End), Op(Drop))},
 	{"alignment", "an alignment is larger than the access",
 		body(nil, Const(I32, 0), Op(I32Load, 2, 0), Op(Drop)), body(nil, Const(I32, 0), Op(I32Load, 3, 0), Op(Drop))},
 	{"constant global", "a constant global is set", nil, body(nil, Const(I64, 0), Op(GlobalSet, 1))},
-	{"computed initial value", "an initial value or offset is not a constant", nil, changed(func(m *Module) { m.Globals[0] = []byte{I32, 0, I32Const, 0, I32Eqz, End} })},
-	{"no initial value", "an initial value or offset is not a constant", nil, changed(func(m *Module) { m.Globals[0] = []byte{I32, 0, End} })},
-	{"type of an initial value", "an initial value or offset has another type", nil, changed(func(m *Module) { m.Globals[0][0] = I64 })},
-	{"type of an offset", "an initial value or offset has another type", nil, changed(func(m *Module) { m.Data[0] = []byte{0, I64Const, 0, End, 0} })},
+	{
+		"computed initial value", "an initial value or offset is not a constant", nil,
+		changed(func(m *Module) { m.Globals[0] = []byte{I32, 0, I32Const, 0, I32Eqz, End} }),
+	},
+	{
+		"no initial value", "an initial value or offset is not a constant", nil,
+		changed(func(m *Module) { m.Globals[0] = []byte{I32, 0, End} }),
+	},
+	{
+		"type of an initial value", "an initial value or offset has another type", nil,
+		changed(func(m *Module) { m.Globals[0][0] = I64 }),
+	},
+	{
+		"type of an offset", "an initial value or offset has another type", nil,
+		changed(func(m *Module) { m.Data[0] = []byte{0, I64Const, 0, End, 0} }),
+	},
 	{"limits", "a maximum is below its minimum", nil, changed(func(m *Module) { m.Memories[0] = []byte{1, 2, 1} })},
-	{"memory size", "a memory of more than 65536 pages", nil, changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(65537)) })},
+	{
+		"memory size", "a memory of more than 65536 pages", nil,
+		changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(65537)) }),
+	},
 	{"memories", "more than one memory", nil, changed(func(m *Module) { m.Memories = entries(2, 0, 1) })},
 	{"tables", "more than one table", nil, changed(func(m *Module) { m.Tables = entries(2, 0x70, 0, 4) })},
 	{"export twice", "two exports have the same name", nil, changed(func(m *Module) { m.Export("run", FunctionKind, 1) })},
-	{"type of the start function", "the start function takes or gives something", nil, changed(func(m *Module) { m.Start = []byte{0} })},
+	{
+		"type of the start function", "the start function takes or gives something", nil,
+		changed(func(m *Module) { m.Start = []byte{0} }),
+	},
 
 	{"float in an unused type", "it has floats", nil, changed(func(m *Module) { m.AddType([]byte{F64}, 0) })},
 	{"float result", "it has floats", nil, changed(func(m *Module) { m.AddType(nil, F32) })},
 	{"float local", "it has floats", nil, body([]byte{F32})},
-	{"float global", "it has floats", nil, changed(func(m *Module) { m.Globals[0] = []byte{F32, 0, 0x43, 0, 0, 0, 0, End} })},
+	{
+		"float global", "it has floats", nil,
+		changed(func(m *Module) { m.Globals[0] = []byte{F32, 0, 0x43, 0, 0, 0, 0, End} }),
+	},
 	{"float block", "it has floats", nil, body(nil, Op(BlockOp), []byte{F32, Unreachable, End, Drop})},
 	{"float load", "it has floats", nil, body(nil, Const(I32, 0), []byte{0x2A, 0, 0, Drop})},
 	{"float store in dead code", "it has floats", nil, body(nil, []byte{Unreachable, 0x39, 0, 0})},
@@ -311,21 +461,50 @@ var rules = []struct {
 	{"imported memory", "it imports something else than functions", nil, changed(func(m *Module) {
 		m.Memories, m.Imports = nil, append(m.Imports, Concat(Name("cairn"), Name("memory"), []byte{MemoryKind, 0, 1}))
 	})},
-	{"unknown host function", "it imports a function that is no host function", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "storage_reap", 1) })},
-	{"other module", "it imports a function that is no host function", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction("engine", "storage_read", 1) })},
-	{"the engine's functions", "it imports a function that is no host function", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction(vm.EngineModule, vm.RefillName, 1) })},
-	{"params of a host function", "it imports a host function with another type", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "args_len", 1) })},
-	{"result of a host function", "it imports a host function with another type", nil, changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "storage_write", 1) })},
+	{
+		"unknown host function", "it imports a function that is no host function", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "storage_reap", 1) }),
+	},
+	{
+		"other module", "it imports a function that is no host function", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction("engine", "storage_read", 1) }),
+	},
+	{
+		"the engine's functions", "it imports a function that is no host function", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction(vm.EngineModule, vm.RefillName, 1) }),
+	},
+	{
+		"params of a host function", "it imports a host function with another type", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "args_len", 1) }),
+	},
+	{
+		"result of a host function", "it imports a host function with another type", nil,
+		changed(func(m *Module) { m.Imports[0] = ImportFunction("cairn", "storage_write", 1) }),
+	},
 	{"no memory", "it declares no memory", nil, changed(func(m *Module) {
 		m.Memories, m.Data, m.Exports = nil, nil, m.Exports[1:]
 		m.Code[1] = none
 	})},
-	{"no export of the memory", "it does not export its memory as memory", nil, changed(func(m *Module) { m.Exports = m.Exports[1:] })},
-	{"other export as memory", "it does not export its memory as memory", nil, changed(func(m *Module) { m.Exports[0] = Export("memory", FunctionKind, 1) })},
-	{"type of init", "its export init is not a function without params and result", nil, changed(func(m *Module) { m.Exports[1] = Export("init", FunctionKind, 0) })},
-	{"kind of init", "its export init is not a function without params and result", nil, changed(func(m *Module) { m.Exports[1] = Export("init", GlobalKind, 0) })},
+	{
+		"no export of the memory", "it does not export its memory as memory", nil,
+		changed(func(m *Module) { m.Exports = m.Exports[1:] }),
+	},
+	{
+		"other export as memory", "it does not export its memory as memory", nil,
+		changed(func(m *Module) { m.Exports[0] = Export("memory", FunctionKind, 1) }),
+	},
+	{
+		"type of init", "its export init is not a function without params and result", nil,
+		changed(func(m *Module) { m.Exports[1] = Export("init", FunctionKind, 0) }),
+	},
+	{
+		"kind of init", "its export init is not a function without params and result", nil,
+		changed(func(m *Module) { m.Exports[1] = Export("init", GlobalKind, 0) }),
+	},
 	{"type of _reentrant", "its export _reentrant is not a function without params and result",
-		changed(func(m *Module) { m.Export("_reentrant", FunctionKind, 1) }), changed(func(m *Module) { m.Export("_reentrant", MemoryKind, 0) })},
+		changed(func(m *Module) {
+			m.Export("_reentrant", FunctionKind, 1)
+		}), changed(func(m *Module) { m.Export("_reentrant", MemoryKind, 0) })},
 	{"types", "more than 256 types", manyTypes(256), manyTypes(257)},
 	{"params of a type", "a type of more than 100 params", manyParams(100, 0), manyParams(101, 0)},
 	{"functions", "more than 5000 functions", many(5000), many(5001)},
@@ -335,7 +514,9 @@ var rules = []struct {
 	{"all locals", "more than 10000 locals in all", manyLocals(10_000), manyLocals(10_001)},
 	{"nesting", "blocks nested deeper than 128", nested(128), nested(129)},
 	{"targets", "a br_table of more than 256 targets",
-		body(nil, Const(I32, 0), BrTable(0, make([]uint32, 256)...)), body(nil, Const(I32, 0), BrTable(0, make([]uint32, 257)...))},
+		body(nil, Const(I32, 0), BrTable(
+			0, make([]uint32, 256)...,
+		)), body(nil, Const(I32, 0), BrTable(0, make([]uint32, 257)...))},
 	{"slots", "a function whose frame has more than 16384 slots", loopOf(16_384), loopOf(16_385)},
 	{"imports", "more than 64 imports", imports(64), imports(65)},
 	{"exports", "more than 128 exports", exports(128), exports(129)},
@@ -344,16 +525,38 @@ var rules = []struct {
 	{"element indices", "more than 2500 indices in element segments", indices(2_500), indices(2_501)},
 	{"data segments", "more than 1024 data segments", dataSegments(1_024), dataSegments(1_025)},
 	{"pages", "an initial memory of more than 16 pages",
-		changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(16)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(17)) })},
+		changed(func(m *Module) {
+			m.Memories[0] = Concat([]byte{0}, U32(16))
+		}), changed(func(m *Module) { m.Memories[0] = Concat([]byte{0}, U32(17)) })},
 	{"most pages", "a maximum memory of more than 16 pages",
-		changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(16)) }), changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(17)) })},
+		changed(func(m *Module) {
+			m.Memories[0] = Concat([]byte{1, 1}, U32(16))
+		}), changed(func(m *Module) { m.Memories[0] = Concat([]byte{1, 1}, U32(17)) })},
 	{"table size", "a table of more than 2500 elements",
-		changed(func(m *Module) { m.Tables[0] = Concat([]byte{0x70, 1}, U32(2500), U32(1<<32-1)) }), changed(func(m *Module) { m.Tables[0] = Concat([]byte{0x70, 0}, U32(2501)) })},
-	{"data", "a data segment outside of the initial memory", changed(func(m *Module) { m.Data[0] = Data(65532, "data") }), changed(func(m *Module) { m.Data[0] = Data(65533, "data") })},
-	{"data beyond 2^31", "a data segment outside of the initial memory", nil, changed(func(m *Module) { m.Data[0] = Data(-1, "data") })},
-	{"empty data", "a data segment outside of the initial memory", changed(func(m *Module) { m.Data[0] = Data(65536, "") }), changed(func(m *Module) { m.Data[0] = Data(65537, "") })},
-	{"element", "an element segment outside of the initial table", changed(func(m *Module) { m.Elements[0] = Element(3, 1) }), changed(func(m *Module) { m.Elements[0] = Element(3, 1, 1) })},
-	{"empty element", "an element segment outside of the initial table", changed(func(m *Module) { m.Elements[0] = Element(4) }), changed(func(m *Module) { m.Elements[0] = Element(5) })},
+		changed(func(m *Module) {
+			m.Tables[0] = Concat([]byte{0x70, 1}, U32(2500), U32(1<<32-1))
+		}), changed(func(m *Module) { m.Tables[0] = Concat([]byte{0x70, 0}, U32(2501)) })},
+	{
+		"data", "a data segment outside of the initial memory", changed(func(m *Module) { m.Data[0] = Data(65532, "data") }),
+		changed(func(m *Module) { m.Data[0] = Data(65533, "data") }),
+	},
+	{
+		"data beyond 2^31", "a data segment outside of the initial memory", nil,
+		changed(func(m *Module) { m.Data[0] = Data(-1, "data") }),
+	},
+	{
+		"empty data", "a data segment outside of the initial memory",
+		changed(func(m *Module) { m.Data[0] = Data(65536, "") }), changed(func(m *Module) { m.Data[0] = Data(65537, "") }),
+	},
+	{
+		"element", "an element segment outside of the initial table",
+		changed(func(m *Module) { m.Elements[0] = Element(3, 1) }),
+		changed(func(m *Module) { m.Elements[0] = Element(3, 1, 1) }),
+	},
+	{
+		"empty element", "an element segment outside of the initial table",
+		changed(func(m *Module) { m.Elements[0] = Element(4) }), changed(func(m *Module) { m.Elements[0] = Element(5) }),
+	},
 }
 
 // padded is a contract with a custom section that makes it so long.

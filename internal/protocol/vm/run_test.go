@@ -32,7 +32,9 @@ type machine struct {
 // newMachine makes a runtime. config is wazero's compiler or interpreter.
 func newMachine(t *testing.T, config wazero.RuntimeConfig) *machine {
 	ctx := t.Context()
-	m := &machine{t: t, runtime: wazero.NewRuntimeWithConfig(ctx, config.WithCoreFeatures(api.CoreFeaturesV1|api.CoreFeatureSignExtensionOps))}
+	m := &machine{t: t, runtime: wazero.NewRuntimeWithConfig(
+		ctx, config.WithCoreFeatures(api.CoreFeaturesV1|api.CoreFeatureSignExtensionOps),
+	)}
 	t.Cleanup(func() {
 		if err := m.runtime.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -51,7 +53,9 @@ func newMachine(t *testing.T, config wazero.RuntimeConfig) *machine {
 		if f.Result != 0 {
 			results = []api.ValueType{f.Result}
 		}
-		host.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, inside api.Module, stack []uint64) {
+		host.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(
+			_ context.Context, inside api.Module, stack []uint64,
+		) {
 			m.invoke(vm.Function(i), inside, stack)
 		}), f.Params, results).Export(f.Name)
 	}

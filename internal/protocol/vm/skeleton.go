@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Skeleton is what an engine has to read of a module whose machine code it has: the rewritten module without the bodies of
-// its functions, without functions that nothing outside the code names, and without data. What machine code finds by
-// its number has the number that it has in the rewritten module: imports, globals, the table, the memory, and types where there is something in the table.
+// Skeleton is what an engine has to read of a module whose machine code it has: the rewritten module without the bodies
+// of its functions, without functions that nothing outside the code names, and without data. What machine code finds by
+// its number has the number that it has in the rewritten module: imports, globals, the table, the memory, and types
+// where there is something in the table.
 type Skeleton struct {
 	Module []byte // in the binary format; each body is `unreachable`
 	// Functions are those of the rewritten module, imports not counted, that the skeleton's own functions stand for, in
@@ -142,10 +143,10 @@ func (w *skeletonWriter) typeOf(function uint32) uint32 {
 	return [...]uint32{w.added.refillType, w.added.growType, w.added.emptyType}[function-uint32(w.bodyCount)]
 }
 
-// chooseTypes decides what types the skeleton has. Nobody outside calls a function of a type that is neither an import's nor
-// () → (), and for call_indirect it counts only which types are the same: so where there are functions in the table the
-// types keep their numbers and each other one becomes a small one, and else there are no others. An engine makes code to
-// enter functions of each type, which takes long for many and for many params.
+// chooseTypes decides what types the skeleton has. Nobody outside calls a function of a type that is neither an
+// import's nor () → (), and for call_indirect it counts only which types are the same: so where there are functions in
+// the table the types keep their numbers and each other one becomes a small one, and else there are no others. An
+// engine makes code to enter functions of each type, which takes long for many and for many params.
 func (w *skeletonWriter) chooseTypes() {
 	kept := []functionType{{}, {params: []byte{I64}, result: I64}, {params: []byte{I32}, result: I32}}
 	for _, i := range w.parsed.imports {

@@ -44,7 +44,8 @@ func TestSkeleton(t *testing.T) {
 	if len(s.Data) != 2 || s.Data[0].Offset != 100 || string(s.Data[1].Bytes) != "second" {
 		t.Errorf("data %v", s.Data)
 	}
-	if bytes.Contains(s.Module, bytes.Repeat([]byte{vm.I64}, 9)) || bytes.Contains(s.Module, []byte("_hidden")) || bytes.Contains(s.Module, []byte("second")) {
+	if bytes.Contains(s.Module, bytes.Repeat([]byte{vm.I64}, 9)) || bytes.Contains(s.Module, []byte("_hidden")) ||
+		bytes.Contains(s.Module, []byte("second")) {
 		t.Errorf("a skeleton of %d bytes has what nobody needs", len(s.Module))
 	}
 	if !bytes.Contains(s.Module, []byte(vm.GuestPrefix+"enter")) || !bytes.Contains(s.Module, []byte(vm.ResetName)) {
@@ -62,8 +63,10 @@ func TestEncodedModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !again.Callable("enter") || again.Callable("_hidden") || again.HasInit() != m.HasInit() || again.Reentrant() != m.Reentrant() ||
-		again.DeployGas() != m.DeployGas() || again.Pages() != m.Pages() || again.MaxPages() != m.MaxPages() || again.CodeSize() != m.CodeSize() ||
+	if !again.Callable("enter") || again.Callable("_hidden") || again.HasInit() != m.HasInit() ||
+		again.Reentrant() != m.Reentrant() ||
+		again.DeployGas() != m.DeployGas() || again.Pages() != m.Pages() || again.MaxPages() != m.MaxPages() ||
+		again.CodeSize() != m.CodeSize() ||
 		again.Instrumented() != nil {
 		t.Error("another module came back")
 	}

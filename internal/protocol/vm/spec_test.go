@@ -82,7 +82,14 @@ func TestSpecification(t *testing.T) {
 			}
 		})
 	}
-	for kind, atLeast := range map[string]int{"module": 780, "assert_return": 15_788, "assert_invalid": 989, "assert_malformed": 661, "assert_trap": 458, "assert_exhaustion": 15} {
+	for kind, atLeast := range map[string]int{
+		"module":            780,
+		"assert_return":     15_788,
+		"assert_invalid":    989,
+		"assert_malformed":  661,
+		"assert_trap":       458,
+		"assert_exhaustion": 15,
+	} {
 		if count[kind] < atLeast {
 			t.Errorf("%d commands %s, want %d", count[kind], kind, atLeast)
 		}
@@ -123,7 +130,9 @@ func newSpecification(t *testing.T) *specification {
 	})
 	engine := s.runtime.NewHostModuleBuilder(vm.EngineModule)
 	i32, i64 := []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI64}
-	engine.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) {
+	engine.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(
+		_ context.Context, _ api.Module, stack []uint64,
+	) {
 		stack[0] = vm.MaxSlice
 	}), i64, i64).Export(vm.RefillName)
 	engine.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(s.grow), i32, i32).Export(vm.GrowName)
@@ -205,7 +214,9 @@ func (s *specification) instantiate(code []byte, name string) (api.Module, error
 		return nil, err
 	}
 	rewritten = importRewritten(rewritten)
-	return s.runtime.InstantiateWithConfig(s.t.Context(), rewritten, wazero.NewModuleConfig().WithName(name).WithStartFunctions())
+	return s.runtime.InstantiateWithConfig(
+		s.t.Context(), rewritten, wazero.NewModuleConfig().WithName(name).WithStartFunctions(),
+	)
 }
 
 // importRewritten gives the imports of a rewritten module from another rewritten one the names that exports have there.
@@ -288,8 +299,11 @@ func (s *specification) act(c command) {
 	switch {
 	case c.Type == "assert_exhaustion" && overflowed, c.Type == "assert_trap" && !overflowed && err != nil:
 		return
-	case c.Type == "assert_exhaustion", c.Type == "assert_trap", err != nil, len(results) != len(c.Expected) && c.Type == "assert_return":
-		s.t.Errorf("line %d: %s(%v): got %v, %v, want %s %v", c.Line, c.Action.Field, c.Action.Args, results, err, c.Type, c.Expected)
+	case c.Type == "assert_exhaustion", c.Type == "assert_trap", err != nil,
+		len(results) != len(c.Expected) && c.Type == "assert_return":
+		s.t.Errorf(
+			"line %d: %s(%v): got %v, %v, want %s %v", c.Line, c.Action.Field, c.Action.Args, results, err, c.Type, c.Expected,
+		)
 		return
 	}
 	for i, want := range c.Expected {

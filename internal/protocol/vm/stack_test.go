@@ -44,23 +44,42 @@ func TestFrames(t *testing.T) {
 		{"locals", nil, 100, nil, own + 100},
 		{"params and locals", repeat(20, I32), 50, nil, own + 20 + 50 + 17 + 20},
 		{"operands", nil, 100, Concat(repeat(24, LocalGet, 0), repeat(24, Drop)), own + 100 + 21},
-		{"operands in a block", nil, 100, Concat(get, Op(BlockOp), []byte{I32}, repeat(5, LocalGet, 0), repeat(4, Drop), end, repeat(2, Drop)), own + 100 + 3 + 1},
+		{
+			"operands in a block", nil, 100,
+			Concat(get, Op(BlockOp), []byte{I32}, repeat(5, LocalGet, 0), repeat(4, Drop), end, repeat(2, Drop)),
+			own + 100 + 3 + 1,
+		},
 		{"dead code", nil, 100, Concat(Op(Return), repeat(30, LocalGet, 0), repeat(30, Drop)), own + 100 + 27 + 1},
-		{"unknown operand in dead code", nil, 100, Concat(Op(Return), Op(Select), repeat(9, LocalGet, 0), repeat(10, Drop)), own + 100 + 7 + 2},
+		{
+			"unknown operand in dead code", nil, 100, Concat(Op(Return), Op(Select), repeat(9, LocalGet, 0), repeat(10, Drop)),
+			own + 100 + 7 + 2,
+		},
 		{"operands that nothing put there", nil, 100, Concat(Op(Return), repeat(50, I32Add), Op(Drop)), own + 100 + 51},
 		{"instructions that make no value", nil, 100, Concat(set(1), get, Op(LocalTee, 2), Op(Drop), Op(Nop)), own + 100},
-		{"values", nil, 100, Concat(Const(I64, 1), Op(Drop), Op(MemorySize, 0), Op(MemoryGrow, 0), []byte{I32Eqz}, Op(Drop)), own + 100 + 1 + 1 + 3 + 1},
+		{
+			"values", nil, 100, Concat(Const(I64, 1), Op(Drop), Op(MemorySize, 0), Op(MemoryGrow, 0), []byte{I32Eqz}, Op(Drop)),
+			own + 100 + 1 + 1 + 3 + 1,
+		},
 		{"a block that no branch names", nil, 100, Concat(block, set(1, 2), end), own + 100 + 1},
 		{"a block", nil, 100, Concat(block, jump, set(1, 2), end), own + 100 + 2 + 3},
-		{"a block with a result", nil, 100, Concat(Op(BlockOp), []byte{I32}, get, jump, set(1), end, Op(Drop)), own + 100 + 2 + 3},
-		{"a local set twice, and in a block inside", nil, 100, Concat(block, block, set(1, 1), end, set(1), jump, end), own + 100 + 3 + 2},
+		{
+			"a block with a result", nil, 100, Concat(Op(BlockOp), []byte{I32}, get, jump, set(1), end, Op(Drop)),
+			own + 100 + 2 + 3,
+		},
+		{
+			"a local set twice, and in a block inside", nil, 100, Concat(block, block, set(1, 1), end, set(1), jump, end),
+			own + 100 + 3 + 2,
+		},
 		{"a local set in dead code", nil, 100, Concat(block, Op(BrOp, 0), set(7, 8), end), own + 100 + 2 + 3},
 		{"a block that dead code names", nil, 100, Concat(block, Op(Return), Op(BrOp, 0), end), own + 100 + 3 + 1},
 		{"an if", nil, 100, Concat(get, Op(IfOp), []byte{Empty}, set(1), end), own + 100 + 2 + 2},
 		{"an if and else", nil, 100, Concat(get, Op(IfOp), []byte{Empty}, set(1), Op(Else), set(2), end), own + 100 + 3 + 3},
 		{"a loop that no branch names", nil, 100, Concat([]byte{LoopOp, Empty}, set(1), end), own + 100 + 2},
 		{"a loop", nil, 100, Concat([]byte{LoopOp, Empty}, set(1, 2, 3), jump, jump, end), own + 100 + 4 + 4*3},
-		{"a loop and a br_table", nil, 100, Concat([]byte{LoopOp, Empty}, set(1), get, BrTable(0, 0, 1, 0), end), own + 100 + 3 + 2*4},
+		{
+			"a loop and a br_table", nil, 100, Concat([]byte{LoopOp, Empty}, set(1), get, BrTable(0, 0, 1, 0), end),
+			own + 100 + 3 + 2*4,
+		},
 		{"the function's own label", nil, 100, Concat(set(1), jump), own + 100 + 1},
 		{"64 slots", nil, 64 - own, nil, 64},
 		{"65 slots", nil, 65 - own, nil, 65},
@@ -83,7 +102,8 @@ func TestFrames(t *testing.T) {
 			m.Export("run", FunctionKind, entry)
 			got := machine.call(check(t, m), "run", 1<<20)
 			want := min(frames, slots/test.frame)
-			if entered := binary.LittleEndian.Uint32([]byte(got.memory[:4])); got.exit != vm.StackOverflow || got.left != 0 || int(entered) != want {
+			if entered := binary.LittleEndian.Uint32([]byte(got.memory[:4])); got.exit != vm.StackOverflow || got.left != 0 ||
+				int(entered) != want {
 				t.Errorf("exit %d with %d gas after %d frames, want %d", got.exit, got.left, entered, want)
 			}
 		})
@@ -125,7 +145,9 @@ func TestFramesAreGivenBack(t *testing.T) {
 			again := Concat(Op(LoopOp), []byte{Empty}, Call(0), Op(LocalGet, 0), Const(I32, 1), Op(I32Add), Op(LocalTee, 0),
 				Const(I32, 2_000), []byte{0x49 /* i32.lt_u */}, Op(BrIfOp, 0), Op(End))
 			m.Export("run", FunctionKind, m.AddFunction(0, []byte{I32}, again...))
-			if got := newMachine(t, wazero.NewRuntimeConfigInterpreter()).call(check(t, m), "run", 1<<20); got.exit != vm.Returned {
+			if got := newMachine(t, wazero.NewRuntimeConfigInterpreter()).call(
+				check(t, m), "run", 1<<20,
+			); got.exit != vm.Returned {
 				t.Errorf("exit %d", got.exit)
 			}
 		})
@@ -135,7 +157,7 @@ func TestFramesAreGivenBack(t *testing.T) {
 // memory.grow takes the price of the pages whatever it answers, and asks the host only within the declared maximum.
 func TestMemoryGrow(t *testing.T) {
 	const (
-		paid  = 6_000
+		paid  = 12_000
 		fixed = 1 + 1 + 1 + 14 // constants, memory.grow, store
 	)
 	tests := []struct {
@@ -157,7 +179,9 @@ func TestMemoryGrow(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m := Contract(1, 3)
-			m.AddFunction(m.AddType(nil, 0), nil, Concat(Const(I32, 0), Const(I32, test.pages), Op(MemoryGrow, 0), Op(I32Store, 2, 0))...)
+			m.AddFunction(
+				m.AddType(nil, 0), nil, Concat(Const(I32, 0), Const(I32, test.pages), Op(MemoryGrow, 0), Op(I32Store, 2, 0))...,
+			)
 			m.Export("run", FunctionKind, 0)
 			machine := newMachine(t, wazero.NewRuntimeConfigCompiler())
 			var asked []uint32
@@ -173,7 +197,8 @@ func TestMemoryGrow(t *testing.T) {
 			if test.exit != vm.Returned {
 				return
 			}
-			if answer := binary.LittleEndian.Uint32([]byte(got.memory[:4])); answer != test.answer || gas-got.left != test.price+fixed {
+			if answer := binary.LittleEndian.Uint32([]byte(got.memory[:4])); answer != test.answer ||
+				gas-got.left != test.price+fixed {
 				t.Errorf("answers %d for %d gas, want %d for %d", answer, gas-got.left, test.answer, test.price+fixed)
 			}
 		})
@@ -189,7 +214,8 @@ func TestSlices(t *testing.T) {
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigCompiler()), check(t, m)
 	const cost = 3 + (7+2+1)*turns // with a merge of width 1
-	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 || got.refills < cost/vm.MaxSlice-1 {
+	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 ||
+		got.refills < cost/vm.MaxSlice-1 {
 		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
 	}
 	if got := machine.call(module, "run", cost-1); got.exit != vm.OutOfGas {
@@ -220,8 +246,8 @@ func TestGas(t *testing.T) {
 	}
 }
 
-// What a call takes is the sum of the metered blocks that it enters, merges included: by falling in, by a branch, past an if,
-// at each branch back.
+// What a call takes is the sum of the metered blocks that it enters, merges included: by falling in, by a branch, past
+// an if, at each branch back.
 func TestMerges(t *testing.T) {
 	block, loop, end := []byte{BlockOp, Empty}, []byte{LoopOp, Empty}, []byte{End}
 	branch := func(taken int64, label uint32) []byte { return Concat(Const(I32, taken), Op(BrIfOp, label)) } // 4 gas
@@ -232,30 +258,38 @@ func TestMerges(t *testing.T) {
 		}
 		return b
 	}
-	turns := Concat(Op(LocalGet, 9), Const(I32, 1), Op(I32Add), Op(LocalTee, 9), Const(I32, 3), Op(I32LtU), Op(BrIfOp, 0)) // 9 gas
+	// 9 gas
+	turns := Concat(Op(LocalGet, 9), Const(I32, 1), Op(I32Add), Op(LocalTee, 9), Const(I32, 3), Op(I32LtU), Op(BrIfOp, 0))
 	for name, test := range map[string]struct {
 		body []byte
 		want uint64
 	}{
-		"block that nothing names":        {Concat(block, set(1), end), 2},
-		"block, fallen through":           {Concat(block, branch(0, 0), set(1, 2), end), 4 + 4 + 2 + 2},
-		"block, branched out of":          {Concat(block, branch(1, 0), set(1, 2), end), 4 + 2 + 2},
-		"block named in dead code":        {Concat(block, block, Op(BrOp, 1), branch(0, 0), end, end), 3 + 2},
-		"block with a result":             {Concat(Op(BlockOp), []byte{I32}, Const(I32, 1), branch(1, 0), end, Op(Drop)), 1 + 4 + 3 + 1},
-		"named over an inner block":       {Concat(block, block, set(1), branch(1, 1), end, end), 2 + 4 + 3},
-		"the same local twice":            {Concat(block, branch(0, 0), set(1, 1), end), 4 + 4 + 3},
-		"if taken":                        {Concat(iff(1), set(1), end), 4 + 2 + 3},
-		"if not taken":                    {Concat(iff(0), set(1), end), 4 + 3},
-		"else":                            {Concat(iff(0), set(1), Op(Else), set(2), end), 4 + 2 + 4},
-		"then":                            {Concat(iff(1), set(1), Op(Else), set(2), end), 4 + 2 + 4},
-		"if with a result":                {Concat(Const(I32, 1), Op(IfOp), []byte{I32}, Const(I32, 1), Op(Else), Const(I32, 1), end, Op(Drop)), 1 + 3 + 1 + 3 + 1},
+		"block that nothing names": {Concat(block, set(1), end), 2},
+		"block, fallen through":    {Concat(block, branch(0, 0), set(1, 2), end), 4 + 4 + 2 + 2},
+		"block, branched out of":   {Concat(block, branch(1, 0), set(1, 2), end), 4 + 2 + 2},
+		"block named in dead code": {Concat(block, block, Op(BrOp, 1), branch(0, 0), end, end), 3 + 2},
+		"block with a result": {
+			Concat(Op(BlockOp), []byte{I32}, Const(I32, 1), branch(1, 0), end, Op(Drop)), 1 + 4 + 3 + 1,
+		},
+		"named over an inner block": {Concat(block, block, set(1), branch(1, 1), end, end), 2 + 4 + 3},
+		"the same local twice":      {Concat(block, branch(0, 0), set(1, 1), end), 4 + 4 + 3},
+		"if taken":                  {Concat(iff(1), set(1), end), 4 + 2 + 3},
+		"if not taken":              {Concat(iff(0), set(1), end), 4 + 3},
+		"else":                      {Concat(iff(0), set(1), Op(Else), set(2), end), 4 + 2 + 4},
+		"then":                      {Concat(iff(1), set(1), Op(Else), set(2), end), 4 + 2 + 4},
+		"if with a result": {
+			Concat(Const(I32, 1), Op(IfOp), []byte{I32}, Const(I32, 1), Op(Else), Const(I32, 1), end, Op(Drop)),
+			1 + 3 + 1 + 3 + 1,
+		},
 		"loop that nothing names":         {Concat(loop, set(1), end), 1 + 2},
 		"loop entered once":               {Concat(loop, set(1), branch(0, 0), end), 1 + 3 + 2 + 4},
 		"three turns":                     {Concat(loop, turns, end), 1 + 3*(3+9)},
 		"loop of two blocks, three turns": {Concat(loop, iff(0), end, turns, end), 1 + 3*(3+4+2+9)},
-		"br_table out of three":           {Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 5 + 3 + 2},
-		"the function's own label":        {Concat(set(1, 2), branch(1, 0)), 4 + 4},
-		"return":                          {Concat(block, set(1), Op(Return), end), 2 + 1},
+		"br_table out of three": {
+			Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 5 + 3 + 2,
+		},
+		"the function's own label": {Concat(set(1, 2), branch(1, 0)), 4 + 4},
+		"return":                   {Concat(block, set(1), Op(Return), end), 2 + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Contract(1, 1)

@@ -1,5 +1,5 @@
-// Package explorer serves the block explorer: pages that a browser runs against the node that they came from. Their sources
-// are in web/explorer, which writes dist.
+// Package explorer serves the block explorer: pages that a browser runs against the node that they came from. Their
+// sources are in web/explorer, which writes dist.
 package explorer
 
 import (
@@ -21,15 +21,16 @@ import (
 // Path is where the pages are on the node's address.
 const Path = "/explorer/"
 
-// dist is what web/explorer/build.sh writes. The folder verifier has the verifier of proofs only where `make build` has put it
-// there: it is larger than all of the rest.
+// dist is what web/explorer/build.sh writes. The folder verifier has the verifier of proofs only where `make build` has
+// put it there: it is larger than all of the rest.
 //
 //go:embed dist verifier
 var embedded embed.FS
 
-// The policy lets the pages run nothing but their own files, ask nobody but their own node, and make no markup of any text
-// (Content Security Policy 3, Trusted Types). A worker obeys the policy of its own file, so all have it.
-const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+// The policy lets the pages run nothing but their own files, ask nobody but their own node, and make no markup of any
+// text (Content Security Policy 3, Trusted Types). A worker obeys the policy of its own file, so all have it.
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self'; " +
 	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types cairn-worker"
 
@@ -94,7 +95,8 @@ func newFile(name string, content []byte) *file {
 	digest := sha256.Sum256(content)
 	return &file{
 		content: content, compressed: sync.OnceValues(func() ([]byte, error) { return compress(content) }),
-		mediaType: cmp.Or(mediaTypes[path.Ext(name)], "text/plain; charset=utf-8"), tag: `"` + hex.EncodeToString(digest[:8]) + `"`,
+		mediaType: cmp.Or(mediaTypes[path.Ext(name)], "text/plain; charset=utf-8"), tag: `"` +
+			hex.EncodeToString(digest[:8]) + `"`,
 	}
 }
 

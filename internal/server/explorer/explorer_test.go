@@ -55,8 +55,11 @@ func TestFiles(t *testing.T) {
 		{"PUT", asset, 405, "text/plain; charset=utf-8", ""},
 	} {
 		a := get(t, h, tc.method, Path+tc.path)
-		if a.StatusCode != tc.status || a.Header.Get("Content-Type") != tc.mediaType || a.Header.Get("Cache-Control") != tc.cache {
-			t.Errorf("%s %s: %d %s %s", tc.method, tc.path, a.StatusCode, a.Header.Get("Content-Type"), a.Header.Get("Cache-Control"))
+		if a.StatusCode != tc.status || a.Header.Get("Content-Type") != tc.mediaType ||
+			a.Header.Get("Cache-Control") != tc.cache {
+			t.Errorf(
+				"%s %s: %d %s %s", tc.method, tc.path, a.StatusCode, a.Header.Get("Content-Type"), a.Header.Get("Cache-Control"),
+			)
 		}
 		for name, value := range headers {
 			if a.Header.Get(name) != value {
@@ -90,7 +93,8 @@ func TestCompressedAndUnchanged(t *testing.T) {
 	}
 }
 
-// TestSize holds the pages to what a slow line takes: bytes with gzip, of all files, and of those that the first page loads.
+// TestSize holds the pages to what a slow line takes: bytes with gzip, of all files, and of those that the first page
+// loads.
 func TestSize(t *testing.T) {
 	const most, mostAtFirst = 200_000, 90_000
 	h := newHandler(t)

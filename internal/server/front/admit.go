@@ -3,6 +3,7 @@ package front
 import (
 	"bytes"
 	"crypto/sha256"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -49,42 +50,110 @@ func (r *refusal) counted() {
 func (r *refusal) ends() bool { return r.status == 413 || r.status == 503 }
 
 // errBusy refuses a request whose body no memory was found for. What counts it is its ticket.
-var errBusy = refusal{503, "The server is busy: it has no memory for a request of that size at present.", "Retry-After", memorySeconds, nil}
+var errBusy = refusal{
+	503, "The server is busy: it has no memory for a request of that size at present.", "Retry-After", memorySeconds, nil,
+}
 
 // drainSeconds is when a client that meets a closing or full server should try again.
 const drainSeconds = "5"
+
+// gate decides which requests are let in.
+type gate struct {
+	maxBody   int // bytes of a body
+	origins   []string
+	proxies   []netip.Prefix
+	keys      *watched[keys]
+	jwtSecret *watched[[]byte]
+	buckets   *buckets // nil if addresses have no limit
+	hosts     Hosts
+	named     bool // the settings name hosts
+	checkHost bool
+	counts    *counts
+}
+
+// newGate reads the files of keys and secrets that config names.
+func newGate(config Config, counts *counts) (g gate, err error) {
+	g = gate{
+		maxBody: config.MaxRequestBytes,
+		origins: config.Origins,
+		proxies: config.Proxies,
+		hosts:   NewHosts(config.Hosts, len(config.Hosts) == 0),
+		named:   len(config.Hosts) > 0,
+		counts:  counts,
+	}
+	if file := config.APIKeyFile; file != "" {
+		if g.keys, err = watch(config.Log, func() (keys, error) { return readKeys(file) }, file); err != nil {
+			return g, err
+		}
+	}
+	if file := config.JWTSecretFile; file != "" {
+		g.jwtSecret, err = watch(config.Log, func() ([]byte, error) { return readJWTSecret(file) }, file)
+		if err != nil {
+			return g, err
+		}
+	}
+	if config.Rate.PerSecond > 0 {
+		g.buckets = newBuckets(config.Rate)
+	}
+	return g, nil
+}
+
+// setHosts decides whether names are checked: where there are some in the settings, or only this machine can reach the
+// listener.
+func (g *gate) setHosts(address net.Addr) {
+	at, err := netip.ParseAddrPort(address.String())
+	local := err == nil && at.Addr().Unmap().IsLoopback()
+	g.checkHost = local || g.named
+}
+
+// peerOf is who has an address with a port.
+func (g *gate) peerOf(address string) peer {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return peer{source: address} // a transport without addresses
+	}
+	p := place(at.Addr())
+	return peer{place: p, source: sourceText(p), local: at.Addr().Unmap().IsLoopback(), proxy: g.isProxy(at.Addr())}
+}
 
 // admit decides whether a request is answered. Both ways of answering ask it, once for each request, before its body
 // is read.
 func (s *Server) admit(h *head, p *peer, now time.Time) (client, *refusal) {
 	c := s.clientOf(h, p)
 	c.origin = s.allowOrigin(h.origin)
-	switch {
-	case s.draining.Load():
+	if s.draining.Load() {
 		return c, &refusal{503, "The server is shutting down.", "Retry-After", drainSeconds, &s.counts.draining}
-	case s.checkHost && !s.hosts.Allow(string(h.host)):
-		return c, &refusal{403, "This server does not answer to that Host.", "", "", &s.counts.forbiddenHost}
-	case h.upgrade && !s.sameOrigin(h, c.origin):
-		return c, &refusal{403, "Pages of that origin may not connect.", "", "", &s.counts.forbiddenOrigin}
 	}
-	known, authorized := s.authorize(h.authorization)
+	refused := s.check(&c, h, now)
+	return c, refused
+}
+
+// check is why a client's request is refused; it finds the client's key.
+func (g *gate) check(c *client, h *head, now time.Time) *refusal {
+	switch {
+	case g.checkHost && !g.hosts.Allow(string(h.host)):
+		return &refusal{403, "This server does not answer to that Host.", "", "", &g.counts.forbiddenHost}
+	case h.upgrade && !g.sameOrigin(h, c.origin):
+		return &refusal{403, "Pages of that origin may not connect.", "", "", &g.counts.forbiddenOrigin}
+	}
+	known, authorized := g.authorize(h.authorization, now)
 	c.key = known
-	if wait := s.take(c, now); wait > 0 {
+	if wait := g.take(*c, now); wait > 0 {
 		seconds := strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10)
-		return c, &refusal{429, "Too many calls.", "Retry-After", seconds, &s.counts.rateLimited}
+		return &refusal{429, "Too many calls.", "Retry-After", seconds, &g.counts.rateLimited}
 	}
 	switch {
 	case !authorized:
-		return c, &refusal{401, "An API key or a token is needed.", "WWW-Authenticate", "Bearer", &s.counts.unauthorized}
-	case h.length > int64(s.config.MaxRequestBytes):
-		return c, &refusal{413, "The request is larger than " + strconv.Itoa(s.config.MaxRequestBytes) + " bytes.", "", "", &s.counts.tooLarge}
+		return &refusal{401, "An API key or a token is needed.", "WWW-Authenticate", "Bearer", &g.counts.unauthorized}
+	case h.length > int64(g.maxBody):
+		return &refusal{413, "The request is larger than " + strconv.Itoa(g.maxBody) + " bytes.", "", "", &g.counts.tooLarge}
 	}
-	return c, nil
+	return nil
 }
 
 // clientOf is the peer, or whom a trusted proxy names: the last address of X-Forwarded-For that is no trusted proxy. If
 // a proxy names nobody, or something else than an address, those who come through it are limited together.
-func (s *Server) clientOf(h *head, p *peer) client {
+func (g *gate) clientOf(h *head, p *peer) client {
 	c := client{place: p.place, source: p.source, free: p.local && !p.proxy}
 	if !p.proxy || len(h.forwarded) == 0 {
 		return c
@@ -97,7 +166,7 @@ func (s *Server) clientOf(h *head, p *peer) client {
 		}
 		c.place = place(address)
 		c.source = sourceText(c.place)
-		if !s.isProxy(address) {
+		if !g.isProxy(address) {
 			break
 		}
 	}
@@ -119,9 +188,9 @@ func parseHop(text string) (netip.Addr, bool) {
 	return address, err == nil
 }
 
-func (s *Server) isProxy(a netip.Addr) bool {
+func (g *gate) isProxy(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	return slices.ContainsFunc(s.config.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // sourceText names a place: an IPv4 address, or an IPv6 network.
@@ -133,8 +202,8 @@ func sourceText(place netip.Addr) string {
 }
 
 // authorize finds the API key or the token of an Authorization field. The key is returned where it has a rate.
-func (s *Server) authorize(authorization []byte) (*key, bool) {
-	if s.keys == nil && s.jwtSecret == nil {
+func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
+	if g.keys == nil && g.jwtSecret == nil {
 		return nil, true
 	}
 	const scheme = "bearer "
@@ -142,49 +211,49 @@ func (s *Server) authorize(authorization []byte) (*key, bool) {
 		return nil, false
 	}
 	credentials := authorization[len(scheme):]
-	if s.keys != nil {
-		if k := (*s.keys.get())[sha256.Sum256(credentials)]; k != nil {
+	if g.keys != nil {
+		if k := (*g.keys.get())[sha256.Sum256(credentials)]; k != nil {
 			if k.rate.PerSecond == 0 {
 				return nil, true
 			}
 			return k, true
 		}
 	}
-	if s.jwtSecret != nil {
-		return nil, checkJWT(string(credentials), *s.jwtSecret.get(), s.now)
+	if g.jwtSecret != nil {
+		return nil, checkJWT(string(credentials), *g.jwtSecret.get(), func() time.Time { return now })
 	}
 	return nil, false
 }
 
 // take takes one call from the client's rate and returns how long it must wait where there is none left.
-func (s *Server) take(c client, now time.Time) time.Duration {
+func (g *gate) take(c client, now time.Time) time.Duration {
 	switch {
 	case c.key != nil:
 		return c.key.take(now, 1)
-	case s.limits(c):
-		return s.buckets.take(c.place, now, 1)
+	case g.limits(c):
+		return g.buckets.take(c.place, now, 1)
 	}
 	return 0
 }
 
 // spend takes what a body costs beyond the call that take took.
-func (s *Server) spend(c client, calls int) {
+func (g *gate) spend(c client, calls int) {
 	switch {
 	case c.key != nil:
 		c.key.spend(float64(calls))
-	case s.limits(c):
-		s.buckets.spend(c.place, float64(calls))
+	case g.limits(c):
+		g.buckets.spend(c.place, float64(calls))
 	}
 }
 
-func (s *Server) limits(c client) bool { return s.buckets != nil && !c.free }
+func (g *gate) limits(c client) bool { return g.buckets != nil && !c.free }
 
 // allowOrigin is what Access-Control-Allow-Origin says to a page of the origin, empty where it says nothing.
-func (s *Server) allowOrigin(origin []byte) string {
+func (g *gate) allowOrigin(origin []byte) string {
 	if len(origin) == 0 {
 		return ""
 	}
-	for _, allowed := range s.config.Origins {
+	for _, allowed := range g.origins {
 		if allowed == "*" {
 			return "*"
 		}
@@ -197,7 +266,7 @@ func (s *Server) allowOrigin(origin []byte) string {
 
 // sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS: a page of this very host, of
 // an origin that is allowed, or what is no page.
-func (s *Server) sameOrigin(h *head, allowed string) bool {
+func (g *gate) sameOrigin(h *head, allowed string) bool {
 	if len(h.origin) == 0 || allowed != "" {
 		return true
 	}

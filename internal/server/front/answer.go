@@ -77,7 +77,9 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 		}
 	}
 	last = last || s.draining.Load()
-	ok := c.write(out, responseHead{status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last})
+	ok := c.write(out, responseHead{
+		status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last,
+	})
 	putBuffer(out)
 	return ok && !last
 }
@@ -164,7 +166,9 @@ func (c *conn) writeSteadily(b []byte) error {
 
 // steadily writes b, of an answer that was begun at a time and of which so many bytes are written already, a second's
 // worth at a time. A client that reads nothing does not hold the memory of a large answer for longer than bodyTime.
-func steadily(b []byte, begun time.Time, written int, until func(time.Time) error, write func([]byte) (int, error)) error {
+func steadily(
+	b []byte, begun time.Time, written int, until func(time.Time) error, write func([]byte) (int, error),
+) error {
 	for len(b) > 0 {
 		if err := until(begun.Add(bodyTime(written))); err != nil {
 			return err

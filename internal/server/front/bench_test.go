@@ -12,8 +12,9 @@ func BenchmarkPost(b *testing.B) {
 		b.Run(way.name, func(b *testing.B) {
 			s, _ := start(b, Config{Hosts: []string{"*"}})
 			client, server := net.Pipe()
-			go s.serve(s.open(server))
-			request, answer := []byte(post(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`, way.field)), make([]byte, 4<<10)
+			go s.serve(s.accept(server))
+			request, answer := []byte(post(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`, way.field)),
+				make([]byte, 4<<10)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := client.Write(request); err != nil {

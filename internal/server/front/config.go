@@ -26,19 +26,21 @@ type Config struct {
 	Fallback http.Handler // answers all else
 	Log      *slog.Logger
 
-	MaxRequestBytes          int           // of a body; 5 MiB
-	MaxMemory                int64         // bytes of bodies and answers of all requests, but for FreeBytes of each; 512 MiB
+	MaxRequestBytes int // of a body; 5 MiB
+	// bytes of bodies and answers of all requests, but for FreeBytes of each; 512 MiB
+	MaxMemory                int64
 	MaxConnections           int           // open at a time; 10,000
 	MaxConnectionsPerAddress int           // 256; loopback and proxies have no such limit
 	Rate                     Rate          // of calls an address; the zero value: no limit. Loopback has none
 	Budget                   time.Duration // that answering a request may take; 30 s
 
-	CertificateFile, KeyFile string         // PEM, for TLS; both or none
-	APIKeyFile               string         // as the operators' page describes; empty: no keys
-	JWTSecretFile            string         // 32 bytes in hex; empty: no tokens
-	Origins                  []string       // that browsers may call from (CORS), or "*"
-	Hosts                    []string       // that requests may name, or "*"; none: local names on a loopback listener, else any
-	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed
+	CertificateFile, KeyFile string   // PEM, for TLS; both or none
+	APIKeyFile               string   // as the operators' page describes; empty: no keys
+	JWTSecretFile            string   // 32 bytes in hex; empty: no tokens
+	Origins                  []string // that browsers may call from (CORS), or "*"
+	// that requests may name, or "*"; none: local names on a loopback listener, else any
+	Hosts   []string
+	Proxies []netip.Prefix // whose X-Forwarded-For is believed
 }
 
 // The timeouts of a connection.
@@ -74,7 +76,8 @@ func (c Config) withDefaults() (Config, error) {
 
 // check refuses numbers that no server can have, and settings that do not go together.
 func (c Config) check() error {
-	if c.MaxRequestBytes < 0 || c.MaxMemory < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 || c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
+	if c.MaxRequestBytes < 0 || c.MaxMemory < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 ||
+		c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
 		return errors.New("front: a limit is negative")
 	}
 	if c.Rate.PerSecond > 0 && c.Rate.Burst < 1 {

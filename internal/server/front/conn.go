@@ -44,6 +44,15 @@ func putBuffer(b []byte) {
 	}
 }
 
+// standing is what a connection is among the others.
+type standing struct {
+	state connState
+	since time.Time // it has been idle or reading, while it is
+	site  *site
+	idle  link[conn] // in a list of those without a complete request
+	ripe  bool       // which is the site's
+}
+
 // conn is a connection of a client.
 type conn struct {
 	net.Conn
@@ -52,12 +61,7 @@ type conn struct {
 	peer   peer
 	closed sync.Once
 
-	// Under the server's lock.
-	state connState
-	since time.Time // it has been idle or reading, while it is
-	site  *site
-	idle  link[conn] // in a list of those without a complete request
-	ripe  bool       // which is the site's
+	standing // under the server's lock
 
 	in         []byte // in[start:end] is read and not yet used; nil while nothing is
 	start, end int

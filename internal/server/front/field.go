@@ -114,7 +114,8 @@ const maxOrigin = 300
 
 // isPlainJSON reports whether the value is one of those that JSON-RPC clients send. net/http parses any other.
 func isPlainJSON(value []byte) bool {
-	return is(value, "application/json") || is(value, "application/json; charset=utf-8") || is(value, "application/json;charset=utf-8")
+	return is(value, "application/json") || is(value, "application/json; charset=utf-8") ||
+		is(value, "application/json;charset=utf-8")
 }
 
 // acceptsGzip reports whether an Accept-Encoding lists gzip without a weight of 0. A false no costs only bytes, so any

@@ -142,9 +142,13 @@ func (c *checkedConn) badAt(size int) int {
 // newFallback is the net/http server of what is handed over.
 func (s *Server) newFallback() *http.Server {
 	return &http.Server{
-		Handler: http.HandlerFunc(s.serveFallback), ReadHeaderTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeadBytes, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return s.context },
+		Handler:           http.HandlerFunc(s.serveFallback),
+		ReadHeaderTimeout: headTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeadBytes,
+		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return s.context },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c.(*checkedConn).conn)
 		},
@@ -287,14 +291,14 @@ func (s *Server) preflight(header http.Header) {
 const maxSkipped = 64 << 10
 
 const (
-	// encodedCalls and encodedCallBytes are what a compressed body costs at least, for the work of decompressing it: so many
-	// calls, or one for so many bytes, whichever is more. What is in it is charged when that is known.
+	// encodedCalls and encodedCallBytes are what a compressed body costs at least, for the work of decompressing it: so
+	// many calls, or one for so many bytes, whichever is more. What is in it is charged when that is known.
 	encodedCalls     = 100
 	encodedCallBytes = 8
 )
 
-// mostBody is how large a body may become once it is decompressed, where its length is negative if that is not known, and
-// what decompressing it takes.
+// mostBody is how large a body may become once it is decompressed, where its length is negative if that is not known,
+// and what decompressing it takes.
 func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
 	switch {
 	case length == 0:
@@ -307,8 +311,8 @@ func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
 	return length, 0
 }
 
-// countedBody counts what a body costs as it is read, and moves the deadline of reading as it comes. At its end it lifts
-// the deadline: the same one would end the handler's context.
+// countedBody counts what a body costs as it is read, and moves the deadline of reading as it comes. At its end it
+// lifts the deadline: the same one would end the handler's context.
 type countedBody struct {
 	io.ReadCloser
 	conn    *conn

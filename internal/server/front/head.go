@@ -115,7 +115,8 @@ func (h *head) parseRequestLine(line []byte) error {
 	}
 	h.method, h.target = line[:first], line[first+1:last]
 	version := line[last+1:]
-	if !isToken(h.method) || !bytes.HasPrefix(version, []byte("HTTP/")) || !isDigit(version[5]) || version[6] != '.' || !isDigit(version[7]) {
+	if !isToken(h.method) || !bytes.HasPrefix(version, []byte("HTTP/")) || !isDigit(version[5]) || version[6] != '.' ||
+		!isDigit(version[7]) {
 		return errMalformed
 	}
 	for _, c := range h.target {

@@ -13,8 +13,8 @@ type Hosts struct {
 	local bool
 }
 
-// NewHosts answers to the names, with any port, or to every name where "*" is among them; local adds localhost and names
-// under it, and addresses, which cannot be rebound.
+// NewHosts answers to the names, with any port, or to every name where "*" is among them; local adds localhost and
+// names under it, and addresses, which cannot be rebound.
 func NewHosts(names []string, local bool) Hosts {
 	h := Hosts{names: make(map[string]bool, len(names)), local: local}
 	for _, name := range names {

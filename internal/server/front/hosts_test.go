@@ -3,7 +3,8 @@ package front
 import "testing"
 
 func TestHosts(t *testing.T) {
-	local, named, both, any := NewHosts(nil, true), NewHosts([]string{"RPC.example:1"}, false), NewHosts([]string{"node"}, true), NewHosts([]string{"*"}, false)
+	local, named, both, any := NewHosts(nil, true), NewHosts([]string{"RPC.example:1"}, false),
+		NewHosts([]string{"node"}, true), NewHosts([]string{"*"}, false)
 	for host, want := range map[string][4]bool{ // local, named, both, any
 		"":                  {true, true, true, true},
 		"localhost":         {true, false, true, true},

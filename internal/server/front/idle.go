@@ -18,7 +18,8 @@ type site struct {
 	crowd link[site] // in the list of the sites with as many
 }
 
-// idlers are the connections without a complete request: half a one must keep nobody out. Every change takes constant time; the server's lock guards it.
+// idlers are the connections without a complete request: half a one must keep nobody out. Every change takes constant
+// time; the server's lock guards it.
 type idlers struct {
 	young  link[conn]    // a list of those that were not yet found to be idle for leastIdle, the longest first
 	crowds []*link[site] // lists of the sites with one more ripe connection than the index says; the last one is not empty

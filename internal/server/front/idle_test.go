@@ -32,22 +32,25 @@ func newOpener(t *testing.T, config Config) *opener {
 func (o *opener) pass(d time.Duration) { o.clock.Add(int64(d)) }
 
 func (o *opener) from(address string) *conn {
-	return o.open(&scripted{from: netip.MustParseAddrPort(address), now: o.now()})
+	return o.accept(&scripted{from: netip.MustParseAddrPort(address), now: o.now()})
 }
 
 func TestIdleConnectionsMakeWay(t *testing.T) {
 	a, b, d := "192.0.2.1:1", "192.0.2.2:1", "192.0.2.4:1"
 	for name, test := range map[string]struct {
-		steps []any // an address opens a connection, a duration passes, a string with a digit does something to that connection
+		// an address opens a connection, a duration passes, a string with a digit does something to that connection
+		steps []any
 		out   string
 	}{
-		"the longest idle":                   {[]any{a, b, d, leastIdle, d}, "0"},
-		"nobody is idle for long enough":     {[]any{a, b, d, leastIdle - 1, d}, "refused"},
-		"the site with most":                 {[]any{a, b, b, leastIdle, d}, "1"},
-		"the site with most that are idle":   {[]any{a, a, b, "begin 0", "begin 1", leastIdle, d}, "2"},
-		"an active one stays":                {[]any{a, b, d, "begin 0", leastIdle, d}, "1"},
-		"all are active":                     {[]any{a, b, d, "begin 0", "begin 1", "begin 2", leastIdle, d}, "refused"},
-		"one that was active is idle anew":   {[]any{a, b, d, leastIdle, "begin 0", "park 0", "begin 1", "park 1", "begin 2", "park 2", d}, "refused"},
+		"the longest idle":                 {[]any{a, b, d, leastIdle, d}, "0"},
+		"nobody is idle for long enough":   {[]any{a, b, d, leastIdle - 1, d}, "refused"},
+		"the site with most":               {[]any{a, b, b, leastIdle, d}, "1"},
+		"the site with most that are idle": {[]any{a, a, b, "begin 0", "begin 1", leastIdle, d}, "2"},
+		"an active one stays":              {[]any{a, b, d, "begin 0", leastIdle, d}, "1"},
+		"all are active":                   {[]any{a, b, d, "begin 0", "begin 1", "begin 2", leastIdle, d}, "refused"},
+		"one that was active is idle anew": {
+			[]any{a, b, d, leastIdle, "begin 0", "park 0", "begin 1", "park 1", "begin 2", "park 2", d}, "refused",
+		},
 		"and makes way after the others":     {[]any{a, b, d, "begin 0", "park 0", leastIdle, d}, "1"},
 		"what became active after being old": {[]any{a, a, b, leastIdle, "begin 0", "begin 1", d}, "2"},
 		"half a request makes way":           {[]any{a, b, d, "begin 0", "begin 2", "half 1", leastIdle, d}, "1"},
@@ -113,7 +116,8 @@ func TestAddressDisplacesItsOwn(t *testing.T) {
 		t.Error("it displaced one that was just opened")
 	}
 	o.pass(leastIdle)
-	if o.from("192.0.2.1:3") == nil || first.state != stateClosed || second.state != stateIdle || other.state != stateIdle || another.state != stateIdle {
+	if o.from("192.0.2.1:3") == nil || first.state != stateClosed || second.state != stateIdle ||
+		other.state != stateIdle || another.state != stateIdle {
 		t.Error("another than its longest idle connection was displaced")
 	}
 	if got := o.Stats(); got.Open != 4 || got.Displaced != 1 || got.TooManyConnections != 1 {
@@ -195,9 +199,10 @@ func TestHalfRequestsMakeWay(t *testing.T) {
 		"half a head":                 {"", "POST / HTTP/1.1\r\nHost: loc", stateReading},
 		"half a body":                 {"", post("{}")[:len(post("{}"))-1], stateReading},
 		"half a head after a request": {post("{}"), "POST / HTTP/1.1\r\nHost: loc", stateReading},
-		"half a head to net/http":     {post("{}", odd), "POST / HTTP/1.1\r\nHost: loc", stateIdle}, // which tells of whole heads
-		"half a body to net/http":     {"", post("{}", odd)[:len(post("{}", odd))-1], stateReading},
-		"no chunk":                    {"", chunked, stateReading},
+		// which tells of whole heads
+		"half a head to net/http": {post("{}", odd), "POST / HTTP/1.1\r\nHost: loc", stateIdle},
+		"half a body to net/http": {"", post("{}", odd)[:len(post("{}", odd))-1], stateReading},
+		"no chunk":                {"", chunked, stateReading},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const most = 3
@@ -317,7 +322,15 @@ func TestWhoMakesWay(t *testing.T) {
 					listed += s.count
 				}
 				if len(o.conns) != len(since) || len(o.sites) != len(sites) || listed != ripe {
-					r.Fatalf("%d connections of %d, %d sites of %d, %d ripe of %d", len(o.conns), len(since), len(o.sites), len(sites), listed, ripe)
+					r.Fatalf(
+						"%d connections of %d, %d sites of %d, %d ripe of %d",
+						len(o.conns),
+						len(since),
+						len(o.sites),
+						len(sites),
+						listed,
+						ripe,
+					)
 				}
 			},
 		})

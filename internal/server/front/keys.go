@@ -34,7 +34,8 @@ type key struct {
 type keys map[[sha256.Size]byte]*key
 
 // readKeys reads a file of API keys: `name:key` or `name:sha256:digest` a line, and after a space `rate=N` where
-// the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are skipped.
+// the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are
+// skipped.
 func readKeys(file string) (keys, error) {
 	content, err := ReadSecret(file)
 	if err != nil {

@@ -296,11 +296,14 @@ func TestBusy(t *testing.T) {
 	rpc := &counting{}
 	s, address := start(t, Config{RPC: rpc, Fallback: rpc, MaxMemory: 1 << 20})
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-	for _, text := range []string{sized(600<<10, 0)[:200], sized(600<<10, 0, odd)[:200], chunked, sized(100, 0, "Content-Encoding: gzip")} {
+	for _, text := range []string{
+		sized(600<<10, 0)[:200], sized(600<<10, 0, odd)[:200], chunked, sized(100, 0, "Content-Encoding: gzip"),
+	} {
 		c := dial(t, address)
 		c.send(text)
 		got := c.read()
-		if got.status != 503 || got.header.Get("Retry-After") != memorySeconds || !strings.Contains(got.body, "busy") || !got.close {
+		if got.status != 503 || got.header.Get("Retry-After") != memorySeconds || !strings.Contains(got.body, "busy") ||
+			!got.close {
 			t.Errorf("%.60q: %+v", text, got)
 		}
 		c.ended()
@@ -320,7 +323,7 @@ func TestBusy(t *testing.T) {
 // What a request has held is given back with its connection's buffer.
 func TestIdleConnectionsHoldLittle(t *testing.T) {
 	s := prepare(t, Config{})
-	c := s.open(&scripted{pieces: []string{post(strings.Repeat("x", 3*FreeBytes))}, now: time.Now()})
+	c := s.accept(&scripted{pieces: []string{post(strings.Repeat("x", 3*FreeBytes))}, now: time.Now()})
 	c.loop()
 	if cap(c.in) > FreeBytes || s.Stats().Memory != 0 {
 		t.Errorf("%d bytes, %+v", cap(c.in), s.Stats())
@@ -357,7 +360,12 @@ func TestCompressedBatchesCostTheirCalls(t *testing.T) {
 		body string
 		cost float64
 	}{{zipped.String(), calls}, {"no gzip", encodedCalls}} {
-		s := prepare(t, Config{RPC: echo{}, Fallback: decompressing, Rate: Rate{1, 1000}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		s := prepare(t, Config{
+			RPC:      echo{},
+			Fallback: decompressing,
+			Rate:     Rate{1, 1000},
+			Proxies:  []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		})
 		now := time.Now()
 		s.now = func() time.Time { return now }
 		c := dial(t, serve(t, s))
@@ -370,7 +378,8 @@ func TestCompressedBatchesCostTheirCalls(t *testing.T) {
 	}
 }
 
-// A ticket of a message takes its calls from the rate of the client whom the connection belongs to, and keeps them apart.
+// A ticket of a message takes its calls from the rate of the client whom the connection belongs to, and keeps them
+// apart.
 func TestTickets(t *testing.T) {
 	s := prepare(t, Config{Rate: Rate{1, 4}})
 	now := time.Now()

@@ -74,7 +74,7 @@ func script(t *testing.T, stuck bool, pieces ...string) (*scripted, Stats) {
 	s := prepare(t, Config{})
 	c := &scripted{pieces: pieces, now: time.Now(), stuck: stuck, from: netip.MustParseAddrPort("192.0.2.1:1")}
 	s.now = func() time.Time { return c.now }
-	s.serve(s.open(c))
+	s.serve(s.accept(c))
 	return c, s.Stats()
 }
 
@@ -86,8 +86,10 @@ func TestSlowClientsMeetDeadlines(t *testing.T) {
 		reads    []time.Duration
 		timeouts uint64
 	}{
-		"silent":              {nil, []time.Duration{idleTimeout}, 0},
-		"head drop by drop":   {[]string{"P", "O", "S"}, []time.Duration{idleTimeout, headTimeout, headTimeout, headTimeout}, 1},
+		"silent": {nil, []time.Duration{idleTimeout}, 0},
+		"head drop by drop": {
+			[]string{"P", "O", "S"}, []time.Duration{idleTimeout, headTimeout, headTimeout, headTimeout}, 1,
+		},
 		"no body":             {[]string{post("{}")[:len(post("{}"))-2]}, []time.Duration{idleTimeout, bodyTimeout}, 1},
 		"half a body":         {[]string{with("A: b"), "{"}, []time.Duration{idleTimeout, bodyTimeout, bodyTimeout}, 1},
 		"none of a long body": {[]string{long}, []time.Duration{idleTimeout, bodyTimeout}, 1},
@@ -135,7 +137,9 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	s.now = func() time.Time { return now }
 	var deadlines []time.Duration
 	w := &steadyWriter{ResponseWriter: httptest.NewRecorder(), now: s.now}
-	w.control = http.NewResponseController(deadlined{w.ResponseWriter, func(at time.Time) { deadlines = append(deadlines, at.Sub(now)) }})
+	w.control = http.NewResponseController(deadlined{
+		w.ResponseWriter, func(at time.Time) { deadlines = append(deadlines, at.Sub(now)) },
+	})
 	for range 2 {
 		if n, err := w.Write(make([]byte, bodyRate+1)); n != bodyRate+1 || err != nil {
 			t.Errorf("%d bytes, %v", n, err)
@@ -158,7 +162,9 @@ func (d deadlined) SetWriteDeadline(at time.Time) error { d.set(at); return nil 
 // A large body is not given memory before it comes.
 func TestMemoryFollowsTheBody(t *testing.T) {
 	s := prepare(t, Config{})
-	c := s.open(&scripted{pieces: []string{strings.Replace(plain, "Length: 2", "Length: 5000000", 1), "{"}, now: time.Now()})
+	c := s.accept(&scripted{
+		pieces: []string{strings.Replace(plain, "Length: 2", "Length: 5000000", 1), "{"}, now: time.Now(),
+	})
 	c.loop()
 	if cap(c.in) > FreeBytes {
 		t.Errorf("%d bytes for a body of which one came", cap(c.in))
@@ -166,9 +172,11 @@ func TestMemoryFollowsTheBody(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	s := prepare(t, Config{MaxConnections: 5, MaxConnectionsPerAddress: 2, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	s := prepare(t, Config{
+		MaxConnections: 5, MaxConnectionsPerAddress: 2, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	})
 	open := func(from string) *conn {
-		return s.open(&scripted{from: netip.MustParseAddrPort(from), now: time.Now()})
+		return s.accept(&scripted{from: netip.MustParseAddrPort(from), now: time.Now()})
 	}
 	first := open("[2001:db8::1]:1")
 	if first == nil || open("[2001:db8::2]:1") == nil || open("[2001:db8::3]:1") != nil {
@@ -178,7 +186,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Error("a proxy is held to the bound of a client")
 	}
 	refused := &scripted{from: netip.MustParseAddrPort("192.0.2.1:1"), now: time.Now()}
-	if s.open(refused) != nil || !strings.HasPrefix(refused.written.String(), "HTTP/1.1 503 ") {
+	if s.accept(refused) != nil || !strings.HasPrefix(refused.written.String(), "HTTP/1.1 503 ") {
 		t.Errorf("the bound of all does not hold: %q", refused.written.String())
 	}
 	_ = first.Close()
@@ -320,13 +328,14 @@ func TestShutdownGivesUp(t *testing.T) {
 func TestDrain(t *testing.T) {
 	s, address := start(t, Config{})
 	loop := &scripted{now: time.Now(), pieces: []string{post("{}")}, from: netip.MustParseAddrPort("192.0.2.1:1")}
-	early := s.open(loop)
+	early := s.accept(loop)
 	handed := dial(t, address)
 	handed.send(post("{}", odd))
 	handed.read()
 	s.Drain()
 	s.serve(early)
-	if text := loop.written.String(); !strings.HasPrefix(text, "HTTP/1.1 503 ") || !strings.Contains(text, "\r\nRetry-After: 5\r\n") {
+	if text := loop.written.String(); !strings.HasPrefix(text, "HTTP/1.1 503 ") ||
+		!strings.Contains(text, "\r\nRetry-After: 5\r\n") {
 		t.Errorf("%q", text)
 	}
 	handed.send(post("{}", odd))
@@ -345,7 +354,9 @@ func TestDrain(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	digest := sha256.Sum256([]byte("another-long-secret"))
-	file := write(t, "keys", "# a comment\n\nplain:"+goodKey+"\nhashed:sha256:"+hex.EncodeToString(digest[:])+" rate=2\n", 0o600)
+	file := write(
+		t, "keys", "# a comment\n\nplain:"+goodKey+"\nhashed:sha256:"+hex.EncodeToString(digest[:])+" rate=2\n", 0o600,
+	)
 	s := prepare(t, Config{APIKeyFile: file, Rate: Rate{1, 1}})
 	who := client{place: netip.MustParseAddr("192.0.2.1")}
 	for _, test := range []struct {
@@ -353,24 +364,32 @@ func TestKeys(t *testing.T) {
 		ok   bool
 		rate bool
 	}{
-		{"Bearer " + goodKey, true, false}, {"bearer another-long-secret", true, true}, {"Bearer " + hex.EncodeToString(digest[:]), false, false},
+		{"Bearer " + goodKey, true, false}, {"bearer another-long-secret", true, true}, {"Bearer " +
+			hex.EncodeToString(digest[:]), false, false},
 		{"Bearer ", false, false}, {"", false, false}, {goodKey, false, false},
 	} {
-		k, ok := s.authorize([]byte(test.text))
+		k, ok := s.authorize([]byte(test.text), s.now())
 		if ok != test.ok || (k != nil) != test.rate {
 			t.Errorf("%q: %v, %v", test.text, k, ok)
 		}
 	}
 	now := time.Now()
-	who.key, _ = s.authorize([]byte("Bearer another-long-secret"))
+	who.key, _ = s.authorize([]byte("Bearer another-long-secret"), s.now())
 	for i, want := range []time.Duration{0, 0, 0, 0, 500 * time.Millisecond} {
 		if got := s.take(who, now); got != want {
 			t.Errorf("call %d of the key: %v", i, got)
 		}
 	}
 	for name, content := range map[string]string{
-		"no keys": "# none\n", "no name": ":" + goodKey, "no colon": goodKey, "short": "a:short", "twice": "a:" + goodKey + "\nb:" + goodKey,
-		"bad digest": "a:sha256:abcd", "bad rate": "a:" + goodKey + " rate=x", "zero rate": "a:" + goodKey + " rate=0", "more": "a:" + goodKey + " rate=1 b",
+		"no keys":    "# none\n",
+		"no name":    ":" + goodKey,
+		"no colon":   goodKey,
+		"short":      "a:short",
+		"twice":      "a:" + goodKey + "\nb:" + goodKey,
+		"bad digest": "a:sha256:abcd",
+		"bad rate":   "a:" + goodKey + " rate=x",
+		"zero rate":  "a:" + goodKey + " rate=0",
+		"more":       "a:" + goodKey + " rate=1 b",
 	} {
 		if _, err := readKeys(write(t, "bad", content, 0o600)); err == nil || strings.Contains(err.Error(), goodKey) {
 			t.Errorf("%s: %v", name, err)
@@ -393,22 +412,30 @@ func TestTokens(t *testing.T) {
 		key    any
 		ok     bool
 	}{
-		"not expired":       {jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodHS256, secret, true},
-		"expired":           {jwt.RegisteredClaims{ExpiresAt: in(-time.Second), IssuedAt: in(0)}, jwt.SigningMethodHS256, secret, false},
-		"just issued":       {jwt.RegisteredClaims{IssuedAt: in(-time.Minute)}, jwt.SigningMethodHS256, secret, true},
-		"issued soon":       {jwt.RegisteredClaims{IssuedAt: in(time.Minute)}, jwt.SigningMethodHS256, secret, true},
-		"issued long ago":   {jwt.RegisteredClaims{IssuedAt: in(-61 * time.Second)}, jwt.SigningMethodHS256, secret, false},
-		"not yet valid":     {jwt.RegisteredClaims{ExpiresAt: in(time.Hour), NotBefore: in(time.Minute)}, jwt.SigningMethodHS256, secret, false},
-		"no times":          {jwt.RegisteredClaims{}, jwt.SigningMethodHS256, secret, false},
-		"another secret":    {jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodHS256, []byte("another"), false},
+		"not expired": {jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodHS256, secret, true},
+		"expired": {
+			jwt.RegisteredClaims{ExpiresAt: in(-time.Second), IssuedAt: in(0)}, jwt.SigningMethodHS256, secret, false,
+		},
+		"just issued":     {jwt.RegisteredClaims{IssuedAt: in(-time.Minute)}, jwt.SigningMethodHS256, secret, true},
+		"issued soon":     {jwt.RegisteredClaims{IssuedAt: in(time.Minute)}, jwt.SigningMethodHS256, secret, true},
+		"issued long ago": {jwt.RegisteredClaims{IssuedAt: in(-61 * time.Second)}, jwt.SigningMethodHS256, secret, false},
+		"not yet valid": {
+			jwt.RegisteredClaims{ExpiresAt: in(time.Hour), NotBefore: in(time.Minute)}, jwt.SigningMethodHS256, secret, false,
+		},
+		"no times": {jwt.RegisteredClaims{}, jwt.SigningMethodHS256, secret, false},
+		"another secret": {
+			jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodHS256, []byte("another"), false,
+		},
 		"another algorithm": {jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodHS512, secret, false},
-		"unsigned":          {jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, false},
+		"unsigned": {
+			jwt.RegisteredClaims{ExpiresAt: in(time.Second)}, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, false,
+		},
 	} {
 		token, err := jwt.NewWithClaims(test.method, test.claims).SignedString(test.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := s.authorize([]byte("Bearer " + token)); ok != test.ok {
+		if _, ok := s.authorize([]byte("Bearer "+token), s.now()); ok != test.ok {
 			t.Errorf("%s: %v", name, ok)
 		}
 	}
@@ -418,7 +445,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := s.authorize([]byte("Bearer " + token)); ok {
+	if _, ok := s.authorize([]byte("Bearer "+token), s.now()); ok {
 		t.Error("a token that asks for what is not understood is taken")
 	}
 	if _, err := readJWTSecret(write(t, "jwt", "abcd", 0o600)); err == nil {
@@ -435,7 +462,10 @@ func TestBuckets(t *testing.T) {
 		after time.Duration
 		cost  float64
 		wait  time.Duration
-	}{{0, 1, 0}, {0, 1, 0}, {0, 1, 100 * time.Millisecond}, {50 * time.Millisecond, 1, 50 * time.Millisecond}, {50 * time.Millisecond, 1, 0}, {time.Hour, 5, 0}, {-time.Hour, 1, 400 * time.Millisecond}} {
+	}{
+		{0, 1, 0}, {0, 1, 0}, {0, 1, 100 * time.Millisecond}, {50 * time.Millisecond, 1, 50 * time.Millisecond},
+		{50 * time.Millisecond, 1, 0}, {time.Hour, 5, 0}, {-time.Hour, 1, 400 * time.Millisecond},
+	} {
 		now = now.Add(step.after)
 		if got := b.take(address, now, step.cost); (got - step.wait).Abs() > time.Microsecond {
 			t.Errorf("%+v: wait %v", step, got)
@@ -461,7 +491,8 @@ func certificate(t *testing.T, dir string, serial int64) (cert, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
@@ -472,7 +503,9 @@ func certificate(t *testing.T, dir string, serial int64) (cert, key string) {
 		t.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER},
+	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -511,7 +544,8 @@ func TestTLS(t *testing.T) {
 	}
 	c := dial(t, address)
 	c.send(post("{}"))
-	if _, err := io.ReadAll(c.reader); err != nil && !errors.Is(err, net.ErrClosed) && strings.Contains(err.Error(), "timeout") {
+	if _, err := io.ReadAll(c.reader); err != nil && !errors.Is(err, net.ErrClosed) &&
+		strings.Contains(err.Error(), "timeout") {
 		t.Errorf("plain text is left waiting: %v", err)
 	}
 }
@@ -523,7 +557,10 @@ func TestWatchedFiles(t *testing.T) {
 	s := prepare(t, Config{})
 	now := time.Now()
 	loads := 0
-	w, err := watch(s.config.Log, func() (tls.Certificate, error) { loads++; return tls.LoadX509KeyPair(cert, keyFile) }, cert, keyFile)
+	w, err := watch(s.config.Log, func() (tls.Certificate, error) {
+		loads++
+		return tls.LoadX509KeyPair(cert, keyFile)
+	}, cert, keyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -561,10 +598,15 @@ func TestWatchedFiles(t *testing.T) {
 
 func TestBadConfigs(t *testing.T) {
 	for name, config := range map[string]Config{
-		"no RPC": {Fallback: echo{}}, "no fallback": {RPC: echo{}}, "half of TLS": {RPC: echo{}, Fallback: echo{}, CertificateFile: "a"},
-		"negative": {RPC: echo{}, Fallback: echo{}, MaxConnections: -1}, "no burst": {RPC: echo{}, Fallback: echo{}, Rate: Rate{PerSecond: 1}},
-		"origin": {RPC: echo{}, Fallback: echo{}, Origins: []string{"app.example"}}, "no key file": {RPC: echo{}, Fallback: echo{}, APIKeyFile: "/nowhere"},
-		"no secret": {RPC: echo{}, Fallback: echo{}, JWTSecretFile: "/nowhere"}, "no certificate": {RPC: echo{}, Fallback: echo{}, CertificateFile: "/nowhere", KeyFile: "/nowhere"},
+		"no RPC":         {Fallback: echo{}},
+		"no fallback":    {RPC: echo{}},
+		"half of TLS":    {RPC: echo{}, Fallback: echo{}, CertificateFile: "a"},
+		"negative":       {RPC: echo{}, Fallback: echo{}, MaxConnections: -1},
+		"no burst":       {RPC: echo{}, Fallback: echo{}, Rate: Rate{PerSecond: 1}},
+		"origin":         {RPC: echo{}, Fallback: echo{}, Origins: []string{"app.example"}},
+		"no key file":    {RPC: echo{}, Fallback: echo{}, APIKeyFile: "/nowhere"},
+		"no secret":      {RPC: echo{}, Fallback: echo{}, JWTSecretFile: "/nowhere"},
+		"no certificate": {RPC: echo{}, Fallback: echo{}, CertificateFile: "/nowhere", KeyFile: "/nowhere"},
 	} {
 		if _, err := New(config); err == nil {
 			t.Errorf("%s is taken", name)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Rate is how many calls a client may make: so many a second, and Burst at once. A Rate of 0 calls a second is no limit.
+// Rate is how many calls a client may make: so many a second, and Burst at once. A Rate of 0 calls a second is no
+// limit.
 type Rate struct {
 	PerSecond float64
 	Burst     float64

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,40 +20,31 @@ type Stats struct {
 	Displaced uint64 // idle connections that were closed to make way for new ones
 
 	// Refused, by cause.
-	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining, Busy uint64
+	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining,
+	Busy uint64
 }
 
 type counts struct {
-	requests, handed, displaced, rateLimited, unauthorized, tooLarge, tooManyConnections, timeouts, forbiddenHost, forbiddenOrigin,
+	requests, handed, displaced, rateLimited, unauthorized, tooLarge, tooManyConnections, timeouts, forbiddenHost,
+	forbiddenOrigin,
 	malformed, draining, busy atomic.Uint64
 }
 
 // Server is the public HTTP server.
 type Server struct {
+	gate
+	connections
 	config      Config
 	now         func() time.Time
-	keys        *watched[keys]
-	jwtSecret   *watched[[]byte]
 	certificate *watched[tls.Certificate]
 	tls         *tls.Config
-	buckets     *buckets // nil where addresses have no limit
-	hosts       Hosts
-	checkHost   bool
 	fallback    *http.Server
 	handed      handedListener
 	counts      counts
 	memory      *memory
 
-	context  context.Context // of all requests
-	cancel   context.CancelFunc
-	draining atomic.Bool
-	running  sync.WaitGroup // the loops of connections, not what net/http runs
-
-	mu       sync.Mutex // opening and closing connections, and their becoming idle and active
-	listener net.Listener
-	conns    map[*conn]struct{}
-	sites    map[netip.Addr]*site
-	idlers   idlers
+	context context.Context // of all requests
+	cancel  context.CancelFunc
 }
 
 // New returns a server, after it has read the files that config names.
@@ -64,18 +53,10 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, now: time.Now, memory: newMemory(config.MaxMemory), conns: map[*conn]struct{}{}, sites: map[netip.Addr]*site{}}
-	if config.APIKeyFile != "" {
-		s.keys, err = watch(config.Log, func() (keys, error) { return readKeys(config.APIKeyFile) }, config.APIKeyFile)
-		if err != nil {
-			return nil, err
-		}
-	}
-	if config.JWTSecretFile != "" {
-		s.jwtSecret, err = watch(config.Log, func() ([]byte, error) { return readJWTSecret(config.JWTSecretFile) }, config.JWTSecretFile)
-		if err != nil {
-			return nil, err
-		}
+	s := &Server{config: config, now: time.Now, memory: newMemory(config.MaxMemory)}
+	s.connections.begin(config)
+	if s.gate, err = newGate(config, &s.counts); err != nil {
+		return nil, err
 	}
 	if config.CertificateFile != "" {
 		if s.certificate, err = watchCertificate(config); err != nil {
@@ -83,18 +64,14 @@ func New(config Config) (*Server, error) {
 		}
 		s.tls = tlsConfig(s.certificate)
 	}
-	if config.Rate.PerSecond > 0 {
-		s.buckets = newBuckets(config.Rate)
-	}
-	s.hosts = NewHosts(config.Hosts, len(config.Hosts) == 0)
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.handed = handedListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s.fallback = s.newFallback()
 	return s, nil
 }
 
-// Reload reads the certificate, the API keys and the JWT secret again where their files have changed, without waiting for
-// the next look at them.
+// Reload reads the certificate, the API keys and the JWT secret again where their files have changed, without waiting
+// for the next look at them.
 func (s *Server) Reload() {
 	s.keys.recheck()
 	s.jwtSecret.recheck()
@@ -106,24 +83,24 @@ func (s *Server) TLS() bool { return s.tls != nil }
 
 // Stats returns the counts. It is cheap enough to be asked every second.
 func (s *Server) Stats() Stats {
-	s.mu.Lock()
-	open := len(s.conns)
-	s.mu.Unlock()
 	c := &s.counts
 	return Stats{
-		Open: open, Requests: c.requests.Load(), Handed: c.handed.Load(), Displaced: c.displaced.Load(), RateLimited: c.rateLimited.Load(), Unauthorized: c.unauthorized.Load(),
-		TooLarge: c.tooLarge.Load(), TooManyConnections: c.tooManyConnections.Load(), Timeouts: c.timeouts.Load(),
-		ForbiddenHost: c.forbiddenHost.Load(), ForbiddenOrigin: c.forbiddenOrigin.Load(), Malformed: c.malformed.Load(), Draining: c.draining.Load(),
-		Busy: c.busy.Load(), Memory: s.memory.used.Load(),
+		Open:               s.open(),
+		Memory:             s.memory.used.Load(),
+		Requests:           c.requests.Load(),
+		Handed:             c.handed.Load(),
+		Displaced:          c.displaced.Load(),
+		RateLimited:        c.rateLimited.Load(),
+		Unauthorized:       c.unauthorized.Load(),
+		TooLarge:           c.tooLarge.Load(),
+		TooManyConnections: c.tooManyConnections.Load(),
+		Timeouts:           c.timeouts.Load(),
+		ForbiddenHost:      c.forbiddenHost.Load(),
+		ForbiddenOrigin:    c.forbiddenOrigin.Load(),
+		Malformed:          c.malformed.Load(),
+		Draining:           c.draining.Load(),
+		Busy:               c.busy.Load(),
 	}
-}
-
-// setHosts decides whether names are checked: where there are some in the settings, or only this machine can reach the
-// listener.
-func (s *Server) setHosts(address net.Addr) {
-	at, err := netip.ParseAddrPort(address.String())
-	local := err == nil && at.Addr().Unmap().IsLoopback()
-	s.checkHost = local || len(s.config.Hosts) > 0
 }
 
 // maxAcceptPause bounds the pauses after a failed accept, such as for want of file descriptors.
@@ -133,11 +110,7 @@ const maxAcceptPause = time.Second
 // be called once. After Shutdown it closes the listener and returns nil: a process may be told to end as it begins.
 func (s *Server) Serve(listener net.Listener) error {
 	s.setHosts(listener.Addr())
-	s.mu.Lock()
-	s.listener = listener
-	late := s.draining.Load() // if not, Shutdown has yet to look for the listener
-	s.mu.Unlock()
-	if late {
+	if late := s.listen(listener); late {
 		return listener.Close()
 	}
 	failed := make(chan error, 1)
@@ -164,19 +137,20 @@ func (s *Server) Serve(listener net.Listener) error {
 			continue
 		}
 		pause = 0
-		if c := s.open(netConn); c != nil {
+		if c := s.accept(netConn); c != nil {
 			go s.serve(c)
 		}
 	}
 }
 
-var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " + drainSeconds + "\r\n\r\n")
+var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " +
+	drainSeconds + "\r\n\r\n")
 
-// open registers a connection, or refuses it: where there are too many and none is idle enough to make way for it, or the
-// server drains.
-func (s *Server) open(netConn net.Conn) *conn {
+// accept registers a connection, or refuses it: where there are too many and none is idle enough to make way for it, or
+// the server drains.
+func (s *Server) accept(netConn net.Conn) *conn {
 	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr().String())}
-	displaced, ok := s.register(c)
+	displaced, ok := s.register(c, s.now())
 	if displaced != nil {
 		s.counts.displaced.Add(1)
 		_ = displaced.raw.Close() // its loop notices and ends the connection
@@ -196,71 +170,6 @@ func (s *Server) open(netConn net.Conn) *conn {
 	}
 	_ = netConn.Close() // it was refused
 	return nil
-}
-
-// register enters a connection, instead of a displaced one where there are too many.
-func (s *Server) register(c *conn) (displaced *conn, ok bool) {
-	place := c.peer.place
-	bounded := place.IsValid() && !c.peer.local && !c.peer.proxy
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining.Load() {
-		return nil, false
-	}
-	at := s.sites[place]
-	crowded := bounded && at != nil && at.open >= s.config.MaxConnectionsPerAddress
-	if crowded || len(s.conns) >= s.config.MaxConnections {
-		of := at
-		if !crowded {
-			of = nil
-		}
-		if displaced = s.idlers.longest(of, s.now()); displaced == nil {
-			return nil, false
-		}
-		s.remove(displaced)
-		at = s.sites[place] // of which the displaced one may have been the last
-	}
-	if at == nil {
-		at = &site{place: place}
-		at.crowd.owner = at
-		s.sites[place] = at
-	}
-	at.open++
-	c.site, c.idle.owner = at, c
-	s.conns[c] = struct{}{}
-	s.idlers.park(c, stateIdle, s.now())
-	s.running.Add(1)
-	return displaced, true
-}
-
-// remove takes a connection out, if it is in. The lock is held.
-func (s *Server) remove(c *conn) {
-	if _, open := s.conns[c]; !open {
-		return
-	}
-	delete(s.conns, c)
-	s.idlers.unpark(c)
-	c.state = stateClosed
-	if c.site.open--; c.site.open == 0 {
-		delete(s.sites, c.site.place)
-	}
-}
-
-// peerOf is who has an address with a port.
-func (s *Server) peerOf(address string) peer {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return peer{source: address} // a transport without addresses
-	}
-	p := place(at.Addr())
-	return peer{place: p, source: sourceText(p), local: at.Addr().Unmap().IsLoopback(), proxy: s.isProxy(at.Addr())}
-}
-
-// forget is the end of a connection.
-func (s *Server) forget(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove(c)
 }
 
 // serve runs a connection until it ends or is handed over.
@@ -292,19 +201,7 @@ func (s *Server) Drain() { s.draining.Store(true) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	defer s.cancel()
-	s.mu.Lock()
-	if s.listener != nil {
-		_ = s.listener.Close() // its owner may have closed it
-	}
-	var idle []*conn
-	for c := range s.conns {
-		if c.state == stateIdle {
-			c.state = stateClosed
-			idle = append(idle, c)
-		}
-	}
-	s.mu.Unlock()
-	for _, c := range idle {
+	for _, c := range s.end() {
 		_ = c.raw.Close() // its loop notices and ends the connection
 	}
 	ended := make(chan struct{})
@@ -319,13 +216,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.cancel()
-	s.mu.Lock()
-	left := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
-		left = append(left, c)
-	}
-	s.mu.Unlock()
-	for _, c := range left {
+	for _, c := range s.left() {
 		_ = c.raw.Close() // it was given its time
 	}
 	<-ended

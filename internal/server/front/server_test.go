@@ -35,7 +35,8 @@ func write(t *testing.T, name, content string, mode os.FileMode) string {
 func TestBothWaysAreEqual(t *testing.T) {
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	protected := Config{
-		MaxRequestBytes: 100, APIKeyFile: write(t, "keys", "me:"+goodKey+"\n", 0o600), Origins: []string{"https://app.example"},
+		MaxRequestBytes: 100, APIKeyFile: write(t, "keys", "me:"+goodKey+
+			"\n", 0o600), Origins: []string{"https://app.example"},
 		Hosts: []string{"localhost"}, Proxies: loopback,
 	}
 	bearer := "Authorization: Bearer " + goodKey
@@ -47,30 +48,64 @@ func TestBothWaysAreEqual(t *testing.T) {
 		header string // that must be there
 		value  string
 	}{
-		"a call":            {Config{}, post("{}"), 200, "127.0.0.1 {}", "Content-Type", "application/json"},
-		"a notification":    {Config{}, post("notify"), 204, "", "", ""},
-		"an empty body":     {Config{}, post(""), 200, "127.0.0.1 ", "", ""},
-		"a closing client":  {Config{}, post("{}", "Connection: close"), 200, "127.0.0.1 {}", "", ""},
-		"another Host":      {Config{}, strings.Replace(post("{}"), "localhost", "evil.example", 1), 403, "This server does not answer to that Host.\n", "", ""},
-		"an address Host":   {Config{}, strings.Replace(post("{}"), "localhost", "[::1]:8777", 1), 200, "127.0.0.1 {}", "", ""},
-		"a key":             {protected, post("{}", bearer), 200, "127.0.0.1 {}", "", ""},
-		"a scheme in upper": {protected, post("{}", strings.Replace(bearer, "Bearer", "BEARER", 1)), 200, "127.0.0.1 {}", "", ""},
-		"no key":            {protected, post("{}"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer"},
-		"a wrong key":       {protected, post("{}", bearer+"x"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer"},
-		"another scheme":    {protected, post("{}", "Authorization: Basic "+goodKey), 401, "An API key or a token is needed.\n", "", ""},
+		"a call":           {Config{}, post("{}"), 200, "127.0.0.1 {}", "Content-Type", "application/json"},
+		"a notification":   {Config{}, post("notify"), 204, "", "", ""},
+		"an empty body":    {Config{}, post(""), 200, "127.0.0.1 ", "", ""},
+		"a closing client": {Config{}, post("{}", "Connection: close"), 200, "127.0.0.1 {}", "", ""},
+		"another Host": {
+			Config{}, strings.Replace(post("{}"), "localhost", "evil.example", 1), 403,
+			"This server does not answer to that Host.\n", "", "",
+		},
+		"an address Host": {
+			Config{}, strings.Replace(post("{}"), "localhost", "[::1]:8777", 1), 200, "127.0.0.1 {}", "", "",
+		},
+		"a key": {protected, post("{}", bearer), 200, "127.0.0.1 {}", "", ""},
+		"a scheme in upper": {
+			protected, post("{}", strings.Replace(bearer, "Bearer", "BEARER", 1)), 200, "127.0.0.1 {}", "", "",
+		},
+		"no key": {protected, post("{}"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer"},
+		"a wrong key": {
+			protected, post("{}", bearer+"x"), 401, "An API key or a token is needed.\n", "WWW-Authenticate", "Bearer",
+		},
+		"another scheme": {
+			protected, post("{}", "Authorization: Basic "+goodKey), 401, "An API key or a token is needed.\n", "", "",
+		},
 		"an address that is not listed": {protected, strings.Replace(post("{}", bearer), "localhost", "127.0.0.1", 1), 403,
 			"This server does not answer to that Host.\n", "", ""},
-		"a large body":   {protected, post(strings.Repeat("x", 101), bearer), 413, "The request is larger than 100 bytes.\n", "", ""},
-		"a page":         {protected, post("{}", bearer, "Origin: https://app.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin", "https://app.example"},
-		"another page":   {protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin", ""},
-		"a refused page": {protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n", "Access-Control-Allow-Origin", "https://app.example"},
-		"when to come":   {protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n", "Access-Control-Expose-Headers", "Retry-After"},
-		"behind a proxy": {protected, post("{}", bearer, "X-Forwarded-For: 6.6.6.6, 203.0.113.7"), 200, "203.0.113.7 {}", "", ""},
-		"behind two":     {protected, post("{}", bearer, "X-Forwarded-For: 203.0.113.7, 127.0.0.1"), 200, "203.0.113.7 {}", "", ""},
-		"an IPv6 client": {protected, post("{}", bearer, "X-Forwarded-For: 2001:db8:1:2:3:4:5:6"), 200, "2001:db8:1:2::/64 {}", "", ""},
-		"a broken list":  {protected, post("{}", bearer, "X-Forwarded-For: 1.2.3.4, unknown"), 200, "127.0.0.1 {}", "", ""},
-		"a lie":          {Config{}, post("{}", "X-Forwarded-For: 1.2.3.4"), 200, "127.0.0.1 {}", "", ""},
-		"an empty rate":  {Config{Rate: Rate{1e-9, 1}, Proxies: loopback}, post("[{},{}]", "X-Forwarded-For: 1.2.3.4"), 200, "1.2.3.4 [{},{}]", "", ""},
+		"a large body": {
+			protected, post(strings.Repeat("x", 101), bearer), 413, "The request is larger than 100 bytes.\n", "", "",
+		},
+		"a page": {
+			protected, post("{}", bearer, "Origin: https://app.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin",
+			"https://app.example",
+		},
+		"another page": {
+			protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin",
+			"",
+		},
+		"a refused page": {
+			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n",
+			"Access-Control-Allow-Origin", "https://app.example",
+		},
+		"when to come": {
+			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n",
+			"Access-Control-Expose-Headers", "Retry-After",
+		},
+		"behind a proxy": {
+			protected, post("{}", bearer, "X-Forwarded-For: 6.6.6.6, 203.0.113.7"), 200, "203.0.113.7 {}", "", "",
+		},
+		"behind two": {
+			protected, post("{}", bearer, "X-Forwarded-For: 203.0.113.7, 127.0.0.1"), 200, "203.0.113.7 {}", "", "",
+		},
+		"an IPv6 client": {
+			protected, post("{}", bearer, "X-Forwarded-For: 2001:db8:1:2:3:4:5:6"), 200, "2001:db8:1:2::/64 {}", "", "",
+		},
+		"a broken list": {protected, post("{}", bearer, "X-Forwarded-For: 1.2.3.4, unknown"), 200, "127.0.0.1 {}", "", ""},
+		"a lie":         {Config{}, post("{}", "X-Forwarded-For: 1.2.3.4"), 200, "127.0.0.1 {}", "", ""},
+		"an empty rate": {
+			Config{Rate: Rate{1e-9, 1}, Proxies: loopback}, post("[{},{}]", "X-Forwarded-For: 1.2.3.4"), 200, "1.2.3.4 [{},{}]",
+			"", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, way := range []struct {
@@ -81,7 +116,8 @@ func TestBothWaysAreEqual(t *testing.T) {
 				c := dial(t, address)
 				c.send(way.text)
 				got := c.read()
-				if got.status != test.status || got.body != test.body || test.header != "" && got.header.Get(test.header) != test.value {
+				if got.status != test.status || got.body != test.body ||
+					test.header != "" && got.header.Get(test.header) != test.value {
 					t.Errorf("%s: %+v", way.name, got)
 				}
 				closes := test.status == 413 || strings.Contains(way.text, "Connection: close")
@@ -163,7 +199,9 @@ func TestPipelineAndKeepAlive(t *testing.T) {
 	c := dial(t, address)
 	large := strings.Repeat("x", 3*inSize)
 	c.send(post("{}") + post(large) + post("notify") + post("[]") + post("{1}", odd) + post("{2}"))
-	for _, want := range []string{"127.0.0.1 {}", "127.0.0.1 " + large, "", "127.0.0.1 []", "127.0.0.1 {1}", "127.0.0.1 {2}"} {
+	for _, want := range []string{
+		"127.0.0.1 {}", "127.0.0.1 " + large, "", "127.0.0.1 []", "127.0.0.1 {1}", "127.0.0.1 {2}",
+	} {
 		if got := c.read(); got.body != want {
 			t.Fatalf("%+v, not %q", got, want)
 		}
@@ -218,9 +256,12 @@ func TestLateAnswersAreNotCompressed(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	_, address := start(t, Config{Origins: []string{"https://app.example"}, APIKeyFile: write(t, "keys", "me:"+goodKey, 0o600)})
+	_, address := start(t, Config{
+		Origins: []string{"https://app.example"}, APIKeyFile: write(t, "keys", "me:"+goodKey, 0o600),
+	})
 	ask := func(origin string) string {
-		return "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + origin + "\r\nAccess-Control-Request-Method: POST\r\n\r\n"
+		return "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + origin +
+			"\r\nAccess-Control-Request-Method: POST\r\n\r\n"
 	}
 	c := dial(t, address)
 	c.send(ask("https://app.example"))
@@ -238,7 +279,8 @@ func TestPreflight(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	s, address := start(t, Config{})
 	upgrade := func(origin string) string {
-		return "GET /ws HTTP/1.1\r\nHost: localhost:1\r\nConnection: Upgrade\r\nUpgrade: echo\r\nOrigin: " + origin + "\r\n\r\n"
+		return "GET /ws HTTP/1.1\r\nHost: localhost:1\r\nConnection: Upgrade\r\nUpgrade: echo\r\nOrigin: " + origin +
+			"\r\n\r\n"
 	}
 	c := dial(t, address)
 	c.send(upgrade("http://LOCALHOST:1") + "hello\n\n")
@@ -270,7 +312,8 @@ func TestRateLimit(t *testing.T) {
 		}{
 			{"{}", "1.1.1.1", 200, ""}, {"[{},{},{},{}]", "1.1.1.1", 200, ""}, // 3 − 1 − 4 = −2
 			{"{}", "1.1.1.1", 429, "6"}, {"{}", "1.1.1.2", 200, ""},
-			{"{}", "2001:db8::1", 200, ""}, {"[{},{}]", "2001:db8::2", 200, ""}, {"{}", "2001:db8:0:0:f::", 429, "2"}, {"{}", "2001:db8:0:1::", 200, ""},
+			{"{}", "2001:db8::1", 200, ""}, {"[{},{}]", "2001:db8::2", 200, ""}, {"{}", "2001:db8:0:0:f::", 429, "2"},
+			{"{}", "2001:db8:0:1::", 200, ""},
 			{"[{},{},{},{}]", "127.0.0.1", 200, ""}, {"{}", "127.0.0.1", 429, "4"}, // a proxy has no more than others
 		} {
 			c.send(post(test.body, field, "X-Forwarded-For: "+test.from))
@@ -287,7 +330,9 @@ func TestRateLimit(t *testing.T) {
 // Whoever comes through a trusted proxy is limited by the address that the proxy names, however it writes that, or else
 // by the proxy's; only a program on this machine that comes by itself is not.
 func TestWhoIsLimited(t *testing.T) {
-	s := prepare(t, Config{Rate: Rate{1, 2}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}})
+	s := prepare(t, Config{
+		Rate: Rate{1, 2}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")},
+	})
 	for _, test := range []struct {
 		peer, forwarded string
 		place           string

@@ -1,5 +1,5 @@
-// Package provers is how a node's queue of blocks without a proof and the processes that prove them speak to each other: over HTTP,
-// below /proving/ of the node's admin address. [Handler] is the node's end, [Worker] the prover's.
+// Package provers is how a node's queue of blocks without a proof and the processes that prove them speak to each
+// other: over HTTP, below /proving/ of the node's admin address. [Handler] is the node's end, [Worker] the prover's.
 package provers
 
 import (
@@ -60,8 +60,8 @@ func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys; with paths
-// ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
+// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys; with
+// paths ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
 const maxProofBytes = 64 << 20
 
 func (h handler) serveProof(w http.ResponseWriter, r *http.Request) {

@@ -82,7 +82,8 @@ func (n *node) build(t *testing.T, transfers int) {
 		n.nonce++
 	}
 	txs := batch(types.VerifySignatures(types.NewTxs(signed...)))
-	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp + 1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
+	_, err := n.Build(ledger.Batch{Time: n.Tip().Header.Header.Timestamp +
+		1, Transactions: &txs}, func(h types.BlockHash) (types.Signature, error) {
 		return n.producer.Sign(h[:], [32]byte{})
 	})
 	must(t, err)

@@ -20,6 +20,7 @@ var errGone = errors.New("the block is gone")
 type cache[T any] struct {
 	chain  Chain
 	render func(types.Height) (T, error)
+	kept   int // of the newest blocks
 
 	mu      sync.Mutex // guards what follows
 	entries map[types.BlockHash]*cacheEntry[T]
@@ -32,13 +33,13 @@ type cacheEntry[T any] struct {
 	err   error
 }
 
-func newCache[T any](c Chain, render func(types.Height) (T, error)) *cache[T] {
-	return &cache[T]{chain: c, render: render, entries: make(map[types.BlockHash]*cacheEntry[T])}
+func newCache[T any](c Chain, kept int, render func(types.Height) (T, error)) *cache[T] {
+	return &cache[T]{chain: c, render: render, kept: kept, entries: make(map[types.BlockHash]*cacheEntry[T])}
 }
 
 // get returns what is rendered of a block, [errGone] where there is none.
 func (c *cache[T]) get(height types.Height) (T, error) {
-	if head := c.chain.Head().Header.Height; height+cachedBlocks <= head {
+	if head := c.chain.Head().Header.Height; height+types.Height(c.kept) <= head {
 		return c.render(height)
 	}
 	// Under the hash and not the height: a development chain may have another block there soon.
@@ -79,7 +80,7 @@ func (c *cache[T]) entry(hash types.BlockHash) *cacheEntry[T] {
 	defer c.mu.Unlock()
 	e, ok := c.entries[hash]
 	if !ok {
-		if len(c.order) == cachedBlocks {
+		if len(c.order) == c.kept {
 			delete(c.entries, c.order[0])
 			c.order = append(c.order[:0], c.order[1:]...)
 		}

@@ -23,17 +23,9 @@ type connection struct {
 	request *request.Request // that it began with
 	ws      *websocket.Conn  // set before anything else runs
 
-	// ctx ends when the connection has: reads and writes under way are cut. work ends before, when closing begins:
-	// nothing new is read from the chain or written.
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   context.Context
-	finish context.CancelFunc
-
+	life
 	opened  chan struct{} // closed when ws is set
 	writing chan struct{} // holds one token while a message is written
-	tasks   sync.WaitGroup
-	closing sync.Once
 
 	received atomic.Uint64 // messages
 	busy     atomic.Bool   // whether reading waits for a call to end
@@ -41,6 +33,18 @@ type connection struct {
 	mu            sync.Mutex // guards what follows
 	subscriptions map[api.Quantity]*subscription
 	lastID        api.Quantity
+}
+
+// life is what ends with a connection. ctx ends when the connection has: reads and writes under way are cut. work ends
+// before, when closing begins: nothing new is read from the chain or written.
+type life struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   context.Context
+	finish context.CancelFunc
+
+	tasks   sync.WaitGroup
+	closing sync.Once
 }
 
 func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
@@ -178,7 +182,9 @@ func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 	var ctx context.Context = &message.Request
 	if wait > 0 {
 		refused, cancel := context.WithCancelCause(ctx)
-		cancel(jsonrpc.NewError(jsonrpc.CodeLimit, "too many calls", "reason", "rate", "retryAfterSeconds", math.Ceil(wait.Seconds())))
+		cancel(jsonrpc.NewError(
+			jsonrpc.CodeLimit, "too many calls", "reason", "rate", "retryAfterSeconds", math.Ceil(wait.Seconds()),
+		))
 		ctx = refused
 	}
 	answer := c.server.config.Calls.Append(ctx, body, nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -29,16 +30,22 @@ type memory struct {
 
 	mu      sync.Mutex
 	headers []types.SignedHeader
+	paid    map[types.Height][]chain.Payment
 	events  map[types.Height][]api.Event
 	state   api.SyncState
 	oldest  types.Height
 	proven  types.Height
+	made    types.Gas // blocks, ever
+	pages   int       // of Payments
 	changed chan struct{}
 }
 
 func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 	t.Helper()
-	m := &memory{headers: make([]types.SignedHeader, 1), events: map[types.Height][]api.Event{}, changed: make(chan struct{})}
+	m := &memory{
+		headers: make([]types.SignedHeader, 1), events: map[types.Height][]api.Event{}, changed: make(chan struct{}),
+		paid: map[types.Height][]chain.Payment{},
+	}
 	var err error
 	m.rpc, err = jsonrpc.NewServer(jsonrpc.Options{}, append(methods,
 		jsonrpc.NewMethod(api.Subscribe.Name, func(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
@@ -58,7 +65,11 @@ func (m *memory) append(events ...api.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.headers[len(m.headers)-1]
-	h := types.SignedHeader{Header: types.Header{Height: last.Header.Height + 1, Parent: last.Header.Hash(), Timestamp: last.Header.Timestamp + 1}}
+	h := types.SignedHeader{Header: types.Header{
+		Height: last.Header.Height + 1, Parent: last.Header.Hash(), Timestamp: last.Header.Timestamp + 1,
+		GasUsed: m.made, // so that it is another than one that was taken back
+	}}
+	m.made++
 	for i := range events {
 		events[i].BlockHeight, events[i].LogIndex = h.Header.Height, uint32(i)
 		events[i].Cursor = string(rune('a'+h.Header.Height)) + string(rune('a'+i))
@@ -188,6 +199,88 @@ func (m *memory) EventPosition(cursor string) (types.Height, uint32, error) {
 	return types.Height(cursor[0] - 'a'), uint32(cursor[1] - 'a'), nil
 }
 
+// pay makes the next block, in which account 0 pays those of these numbers.
+func (m *memory) pay(to ...byte) {
+	next := m.Head().Header.Height + 1
+	m.mu.Lock()
+	m.paid[next] = nil
+	for i, n := range to {
+		m.paid[next] = append(m.paid[next], chain.Payment{
+			Payment:  exec.Payment{Kind: exec.PaidByTransfer, To: types.Account{n}, Amount: types.Amount(i) + 1},
+			Position: chain.Position{Height: next, Index: uint32(i)},
+		})
+	}
+	m.mu.Unlock()
+	m.append()
+}
+
+func (m *memory) BlockPayments(h types.Height) (types.Header, []chain.Payment, error) {
+	header, err := m.Header(h)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return header.Header, m.paid[h], err
+}
+
+// PaymentFilter takes numbers for accounts, and cursors that Payment has given.
+func (m *memory) PaymentFilter(f api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error) {
+	filter := chain.PaymentFilter{In: true, Accounts: map[types.Account]struct{}{}}
+	for _, text := range f.Accounts {
+		filter.Accounts[types.Account{text[0] - '0'}] = struct{}{}
+	}
+	if f.Cursor == "" {
+		return filter, nil, nil
+	}
+	after := new(chain.PaymentCursor)
+	if err := json.Unmarshal([]byte(f.Cursor), after); err != nil {
+		return filter, nil, api.ErrBadCursor
+	}
+	header, err := m.Header(after.Height)
+	if err != nil || !after.IsOf(header.Header.Hash()) {
+		return filter, nil, api.ErrTakenBack
+	}
+	return filter, after, nil
+}
+
+// Payments gives pages of two blocks.
+func (m *memory) Payments(_ context.Context, f chain.PaymentFilter, in chain.PaymentRange) (
+	page api.PaymentPage, end chain.PaymentsEnd, err error,
+) {
+	var payments []api.Payment
+	for h := *in.From; h < *in.From+2; h++ {
+		header, paid, err := m.BlockPayments(h)
+		if err != nil {
+			return page, end, err
+		}
+		for i := range paid {
+			if f.Matches(&paid[i].Payment) && paid[i].Cursor(header.Hash()).Compare(*in.After) > 0 {
+				payments = append(payments, m.Payment(&paid[i], &header, header.Hash()))
+			}
+		}
+		end.Cursor = chain.EndOfBlock(h, header.Hash())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pages++
+	return m.PaymentPage(payments, end), end, nil
+}
+
+func (m *memory) Payment(p *chain.Payment, _ *types.Header, hash types.BlockHash) api.Payment {
+	return api.Payment{
+		BlockHeight: p.Height, TransactionIndex: p.Index, To: p.To, Amount: api.Quantity(p.Amount), BlockHash: hash,
+		Cursor: m.PaymentPage(nil, chain.PaymentsEnd{Cursor: p.Cursor(hash)}).Resume,
+	}
+}
+
+func (m *memory) PaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.PaymentPage {
+	resume, err := json.Marshal(end.Cursor)
+	if err != nil {
+		panic(err) // of numbers
+	}
+	return api.PaymentPage{
+		Payments: payments, Resume: string(resume), Height: end.Cursor.Height, Complete: end.Complete,
+	}
+}
+
 func (m *memory) SyncStatus() api.SyncStatus {
 	head := m.Head().Header.Height
 	m.mu.Lock()
@@ -272,6 +365,7 @@ func (s *site) connect(t testing.TB) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ws.SetReadLimit(4 << 20)
 	return &client{t, ws}
 }
 

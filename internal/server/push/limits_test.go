@@ -89,7 +89,8 @@ func TestMessagesAreRateLimited(t *testing.T) {
 			t.Errorf("%s, %v", text, err)
 		}
 		a := c.call("length", "abc")
-		if want := jsonrpc.NewError(jsonrpc.CodeLimit, "", "reason", "rate"); a.Error == nil || !a.Error.Is(want) || a.Error.Data["retryAfterSeconds"] != 3.0 {
+		if want := jsonrpc.NewError(jsonrpc.CodeLimit, "", "reason", "rate"); a.Error == nil || !a.Error.Is(want) ||
+			a.Error.Data["retryAfterSeconds"] != 3.0 {
 			t.Errorf("%+v", a)
 		}
 		d.mu.Lock()
@@ -152,7 +153,8 @@ func TestMessagesEndInTime(t *testing.T) {
 		if _, err := w.Write([]byte(strings.Repeat(" ", 2*unreservedBytes))); err != nil {
 			t.Fatal(err)
 		}
-		if closed := c.reason(); closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the message took too long" {
+		if closed := c.reason(); closed.Code != websocket.StatusPolicyViolation ||
+			closed.Reason != "the message took too long" {
 			t.Errorf("%+v", closed)
 		}
 		if took := time.Since(start); took < timeout || took > 2*timeout {

@@ -1,5 +1,5 @@
-// Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, pending transactions,
-// proofs and the sync status.
+// Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, payments, pending
+// transactions, proofs and the sync status.
 //
 // A subscription is a cursor and not a queue: it pulls what comes next from the chain or the ring of pending
 // transactions and writes it, so history and what is live are one path, and a client that reads slowly costs no memory.
@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/server/request"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -31,6 +32,7 @@ type Chain interface {
 	HeadHash() types.BlockHash
 	OldestHeight() types.Height
 	Header(types.Height) (types.SignedHeader, error)
+	BlockPayments(types.Height) (types.Header, []chain.Payment, error)
 	// WaitHead returns when the head is another block than the one seen.
 	WaitHead(ctx context.Context, seen types.BlockHash) error
 }
@@ -41,7 +43,7 @@ type Calls interface {
 	Append(ctx context.Context, body, dst []byte) []byte
 }
 
-// Source renders what is sent: a *rpc.Server.
+// Source renders what is sent: a *rpc.Feed.
 type Source interface {
 	// Block renders a block with hashes; nil where there is none.
 	Block(types.Height) (*api.Block, error)
@@ -51,6 +53,11 @@ type Source interface {
 	Events(types.Height) ([]api.Event, error)
 	// EventPosition is the block and the index in it that an event's cursor stands for.
 	EventPosition(cursor string) (height types.Height, index uint32, err error)
+	// PaymentFilter reads what a subscription to payments asks for, and the cursor that it goes on from, nil of none.
+	PaymentFilter(api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error)
+	Payments(context.Context, chain.PaymentFilter, chain.PaymentRange) (api.PaymentPage, chain.PaymentsEnd, error)
+	Payment(p *chain.Payment, of *types.Header, hash types.BlockHash) api.Payment
+	PaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.PaymentPage
 	SyncStatus() api.SyncStatus
 	// ProofNotice tells of a block's proof; waiting that there is none yet, and neither that there will be none.
 	ProofNotice(types.Height) (notice *api.ProofNotice, waiting bool, err error)
@@ -133,10 +140,11 @@ type Stats struct {
 
 // Server is the http.Handler of the WebSocket endpoint.
 type Server struct {
-	config  Config
-	blocks  *cache[[]byte]
-	headers *cache[[]byte]
-	events  *cache[[]renderedEvent]
+	config   Config
+	blocks   *cache[[]byte]
+	headers  *cache[[]byte]
+	events   *cache[[]renderedEvent]
+	payments *cache[*blockPayments]
 
 	subscriptions, dropped, sent atomic.Uint64
 
@@ -149,9 +157,10 @@ type Server struct {
 // New returns a server.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), connections: make(map[*connection]struct{})}
-	s.blocks = newCache(config.Chain, rendered(config.Source.Block))
-	s.headers = newCache(config.Chain, rendered(config.Source.BlockHeader))
-	s.events = newCache(config.Chain, s.renderEvents)
+	s.blocks = newCache(config.Chain, cachedBlocks, rendered(config.Source.Block))
+	s.headers = newCache(config.Chain, cachedBlocks, rendered(config.Source.BlockHeader))
+	s.events = newCache(config.Chain, cachedBlocks, s.renderEvents)
+	s.payments = newCache(config.Chain, paymentBlocks, s.readPayments)
 	return s
 }
 
@@ -165,8 +174,8 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// ServeHTTP makes a WebSocket connection of a request and serves it until it ends. It refuses with 403 (the origin), 426
-// (no handshake) and 503 (too many connections, or shutting down).
+// ServeHTTP makes a WebSocket connection of a request and serves it until it ends. It refuses with 403 (the origin),
+// 426 (no handshake) and 503 (too many connections, or shutting down).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if check := s.config.CheckOrigin; check != nil && !check(r) {
 		http.Error(w, "The origin is not allowed.", http.StatusForbidden)
@@ -188,7 +197,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.serve(ws)
 }
 
-// sendBuffer is how much the kernel keeps, in bytes, of what a client has not read; by itself it may keep 4 MB for each.
+// sendBuffer is how much the kernel keeps, in bytes, of what a client has not read; by itself it may keep 4 MB for
+// each.
 const sendBuffer = 128 << 10
 
 // narrowed bounds the send buffer of a connection that is taken over.

@@ -20,8 +20,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestThousandSubscribers has 1,000 subscribers of whom 100 stop reading: blocks are made without waiting for anyone, the
-// others get every one in order, and those who stopped are closed and told why.
+// TestThousandSubscribers has 1,000 subscribers of whom 100 stop reading: blocks are made without waiting for anyone,
+// the others get every one in order, and those who stopped are closed and told why.
 func TestThousandSubscribers(t *testing.T) {
 	const subscribers, stopping, blocks = 1000, 100, 30
 	serve(t, Config{}, func(t *testing.T, s *site) {
@@ -39,7 +39,8 @@ func TestThousandSubscribers(t *testing.T) {
 				c.heights(1, 2)
 				<-resume
 				closed := c.reason()
-				if closed.Code != websocket.StatusPolicyViolation || !regexp.MustCompile(`^slow reader: 28 messages behind$`).MatchString(closed.Reason) {
+				if closed.Code != websocket.StatusPolicyViolation ||
+					!regexp.MustCompile(`^slow reader: 28 messages behind$`).MatchString(closed.Reason) {
 					t.Errorf("closed with %v", closed)
 				}
 			})
@@ -145,7 +146,9 @@ func event(contract byte, name string, topics ...types.Digest) api.Event {
 
 func TestEvents(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
-		s.chain.append(event(1, "Transfer", types.Digest{1}, types.Digest{2}), event(2, "Transfer", types.Digest{1}, types.Digest{3}))
+		s.chain.append(
+			event(1, "Transfer", types.Digest{1}, types.Digest{2}), event(2, "Transfer", types.Digest{1}, types.Digest{3}),
+		)
 		s.chain.append()
 		s.chain.append(event(1, "Approval", types.Digest{4}), event(1, "Transfer", types.Digest{1}, types.Digest{3}))
 		for name, tc := range map[string]struct {
@@ -210,7 +213,8 @@ func TestPendingTransactionsThatAreLost(t *testing.T) {
 			}
 		}
 		closed := c.reason()
-		if closed.Code != websocket.StatusPolicyViolation || !regexp.MustCompile(`^slow reader: \d+ messages behind$`).MatchString(closed.Reason) {
+		if closed.Code != websocket.StatusPolicyViolation ||
+			!regexp.MustCompile(`^slow reader: \d+ messages behind$`).MatchString(closed.Reason) {
 			t.Errorf("closed with %v", closed)
 		}
 	})
@@ -251,23 +255,47 @@ func TestRefusedSubscriptions(t *testing.T) {
 			params []any
 			want   *jsonrpc.Error
 		}{
-			"no topic":             {nil, jsonrpc.NewError(-32602, "", "reason", "missing")},
-			"unknown topic":        {[]any{"proof"}, jsonrpc.NewError(-32602, "", "reason", "unknown_topic")},
-			"above the head":       {[]any{"newBlocks", map[string]any{"from_block": 4}}, api.ErrAboveHead},
-			"pruned":               {[]any{"newBlocks", map[string]any{"from_block": 0}}, api.ErrPruned},
-			"events pruned":        {[]any{"events", map[string]any{"cursor": "aa"}}, api.ErrPruned},
-			"bad cursor":           {[]any{"events", map[string]any{"cursor": "x"}}, api.ErrBadCursor},
-			"cursor and height":    {[]any{"events", map[string]any{"cursor": "ba", "from_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"contract of blocks":   {[]any{"newBlocks", map[string]any{"contract_id": types.ContractID{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"height of pending":    {[]any{"newPendingTransactions", map[string]any{"from_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"unknown member":       {[]any{"events", map[string]any{"to_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"name of sync status":  {[]any{"syncStatus", map[string]any{"event_name": ""}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"topics of newBlocks":  {[]any{"newBlocks", map[string]any{"topics": []any{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"cursor of newBlocks":  {[]any{"newBlocks", map[string]any{"cursor": "ba"}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"headers of proofs":    {[]any{"proofs", map[string]any{"headers_only": true}}, jsonrpc.NewError(-32602, "", "reason", "unknown")},
-			"many topics":          {[]any{"events", map[string]any{"topics": make([]any, 5)}}, jsonrpc.NewError(-32602, "", "reason", "too_many")},
-			"a long name":          {[]any{"events", map[string]any{"event_name": strings.Repeat("x", 65)}}, jsonrpc.NewError(-32602, "", "reason", "too_long")},
-			"topics of wrong type": {[]any{"events", map[string]any{"topics": "0x"}}, jsonrpc.NewError(-32602, "", "reason", "wrong_type")},
+			"no topic":       {nil, jsonrpc.NewError(-32602, "", "reason", "missing")},
+			"unknown topic":  {[]any{"proof"}, jsonrpc.NewError(-32602, "", "reason", "unknown_topic")},
+			"above the head": {[]any{"newBlocks", map[string]any{"from_block": 4}}, api.ErrAboveHead},
+			"pruned":         {[]any{"newBlocks", map[string]any{"from_block": 0}}, api.ErrPruned},
+			"events pruned":  {[]any{"events", map[string]any{"cursor": "aa"}}, api.ErrPruned},
+			"bad cursor":     {[]any{"events", map[string]any{"cursor": "x"}}, api.ErrBadCursor},
+			"cursor and height": {
+				[]any{"events", map[string]any{"cursor": "ba", "from_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"contract of blocks": {
+				[]any{"newBlocks", map[string]any{"contract_id": types.ContractID{}}},
+				jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"height of pending": {
+				[]any{"newPendingTransactions", map[string]any{"from_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"unknown member": {
+				[]any{"events", map[string]any{"to_block": 1}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"name of sync status": {
+				[]any{"syncStatus", map[string]any{"event_name": ""}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"topics of newBlocks": {
+				[]any{"newBlocks", map[string]any{"topics": []any{}}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"cursor of newBlocks": {
+				[]any{"newBlocks", map[string]any{"cursor": "ba"}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"headers of proofs": {
+				[]any{"proofs", map[string]any{"headers_only": true}}, jsonrpc.NewError(-32602, "", "reason", "unknown"),
+			},
+			"many topics": {
+				[]any{"events", map[string]any{"topics": make([]any, 5)}}, jsonrpc.NewError(-32602, "", "reason", "too_many"),
+			},
+			"a long name": {
+				[]any{"events", map[string]any{"event_name": strings.Repeat("x", 65)}},
+				jsonrpc.NewError(-32602, "", "reason", "too_long"),
+			},
+			"topics of wrong type": {
+				[]any{"events", map[string]any{"topics": "0x"}}, jsonrpc.NewError(-32602, "", "reason", "wrong_type"),
+			},
 		} {
 			if a := c.call("svc_subscribe", tc.params...); !errors.Is(a.Error, tc.want) {
 				t.Errorf("%s: %+v, want %v %v", name, a.Error, tc.want, tc.want.Data)
@@ -369,7 +397,9 @@ func TestShutdownSaysGoingAway(t *testing.T) {
 			t.Error(err)
 		}
 		reading.Wait()
-		if _, response, err := websocket.Dial(t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http}); err == nil || response.StatusCode != http.StatusServiceUnavailable {
+		if _, response, err := websocket.Dial(
+			t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http},
+		); err == nil || response.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
@@ -395,7 +425,9 @@ func TestSilentPeer(t *testing.T) {
 func TestHandshake(t *testing.T) {
 	allowed := func(r *http.Request) bool { return r.Header.Get("Origin") == "http://good" }
 	dial := func(t *testing.T, s *site, origin string) int {
-		ws, response, err := websocket.Dial(t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http, HTTPHeader: http.Header{"Origin": {origin}}})
+		ws, response, err := websocket.Dial(
+			t.Context(), "ws://node/ws", &websocket.DialOptions{HTTPClient: s.http, HTTPHeader: http.Header{"Origin": {origin}}},
+		)
 		if err == nil {
 			_ = ws.CloseNow()
 		}
@@ -483,7 +515,9 @@ func TestProofs(t *testing.T) {
 		c.subscribe("proofs", map[string]any{"from_block": 1})
 		notified := func(want types.Height) {
 			t.Helper()
-			if notice := next[api.ProofNotice](c); notice != (api.ProofNotice{Height: want, Statement: "S1", Size: uint64(want)}) {
+			if notice := next[api.ProofNotice](c); notice != (api.ProofNotice{
+				Height: want, Statement: "S1", Size: uint64(want),
+			}) {
 				t.Errorf("%+v, want block %d", notice, want)
 			}
 		}

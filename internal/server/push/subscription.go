@@ -50,7 +50,9 @@ func (m *message) Subscribe(p api.SubscribeParams) (api.Quantity, error) {
 	}
 	c.lastID++
 	s.ctx, s.cancel = context.WithCancel(c.work)
-	s.prefix = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"subscription":%q,"result":`, api.Notification, c.lastID)
+	s.prefix = fmt.Appendf(
+		nil, `{"jsonrpc":"2.0","method":%q,"params":{"subscription":%q,"result":`, api.Notification, c.lastID,
+	)
 	c.subscriptions[c.lastID] = s
 	c.server.subscriptions.Add(1)
 	m.begun = append(m.begun, s)
@@ -89,6 +91,8 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 		return s.begin(sub, p.Filter.FromBlock)
 	case api.TopicEvents:
 		return s.prepareEvents(sub, p.Filter)
+	case api.TopicPayments:
+		return s.preparePayments(sub, p.Filter)
 	case api.TopicPending:
 		sub.next.Store(s.config.Pending.end())
 		sub.behind = func() uint64 { return s.config.Pending.end() - sub.next.Load() }
@@ -109,12 +113,12 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 // maxTopics is how many topics an event has at most: its name's digest, and its own.
 const maxTopics = 1 + types.MaxLogTopics
 
-// checkMembers refuses members of the filter that the topic does not have, and those that no event can match: a filter is
-// kept as long as its subscription.
+// checkMembers refuses members of the filter that the topic does not have, and those that no event can match: a filter
+// is kept as long as its subscription.
 func checkMembers(p api.SubscribeParams) error {
 	f := p.Filter
-	events := p.Topic == api.TopicEvents
-	chained := events || p.Topic == api.TopicBlocks || p.Topic == api.TopicProofs
+	events, payments := p.Topic == api.TopicEvents, p.Topic == api.TopicPayments
+	chained := events || payments || p.Topic == api.TopicBlocks || p.Topic == api.TopicProofs
 	for _, m := range []struct {
 		name       string
 		given, has bool
@@ -124,18 +128,26 @@ func checkMembers(p api.SubscribeParams) error {
 		{"contract_id", f.ContractID != nil, events},
 		{"event_name", f.EventName != nil, events},
 		{"topics", f.Topics != nil, events},
-		{"cursor", f.Cursor != "", events},
+		{"cursor", f.Cursor != "", events || payments},
+		{"accounts", f.Accounts != nil, payments},
+		{"direction", f.Direction != "", payments},
+		{"kinds", f.Kinds != nil, payments},
 	} {
 		if m.given && !m.has {
-			return jsonrpc.InvalidParam("filter", "the filter has a member that does not go with the topic or with another member",
+			return jsonrpc.InvalidParam("filter",
+				"the filter has a member that does not go with the topic or with another member",
 				"reason", "unknown", "member", m.name)
 		}
 	}
 	switch {
 	case len(f.Topics) > maxTopics:
-		return jsonrpc.InvalidParam("filter", "no event has so many topics", "reason", "too_many", "member", "topics", "max", maxTopics)
+		return jsonrpc.InvalidParam(
+			"filter", "no event has so many topics", "reason", "too_many", "member", "topics", "max", maxTopics,
+		)
 	case f.EventName != nil && len(*f.EventName) > types.MaxLogNameBytes:
-		return jsonrpc.InvalidParam("filter", "no event has so long a name", "reason", "too_long", "member", "event_name", "max", types.MaxLogNameBytes)
+		return jsonrpc.InvalidParam(
+			"filter", "no event has so long a name", "reason", "too_long", "member", "event_name", "max", types.MaxLogNameBytes,
+		)
 	}
 	return nil
 }
@@ -328,6 +340,8 @@ func (c *connection) end(err error) {
 	case err == nil, errors.Is(err, context.Canceled):
 	case errors.Is(err, chain.ErrClosed):
 		c.close(websocket.StatusGoingAway, "the node is shutting down")
+	case errors.Is(err, errReverted):
+		c.close(websocket.StatusPolicyViolation, errReverted.Error())
 	case errors.Is(err, chain.ErrPruned):
 		c.close(websocket.StatusPolicyViolation, "slow reader: the next block is pruned")
 	default:

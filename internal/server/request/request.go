@@ -1,5 +1,5 @@
-// Package request is what a request carries on its way from the connection to a handler: whom it comes from, and what it
-// may still use.
+// Package request is what a request carries on its way from the connection to a handler: whom it comes from, and what
+// it may still use.
 package request
 
 import (
@@ -30,7 +30,8 @@ type Subscriber interface {
 type Request struct {
 	context.Context // of the server or of the connection
 
-	Source     string        // whom the pool holds transactions against: an IPv4 address or an IPv6 network; empty: the node
+	// whom the pool holds transactions against: an IPv4 address or an IPv6 network; empty: the node
+	Source     string
 	Quota      jsonrpc.Quota // nil: no bound
 	Subscriber Subscriber    // nil of a request that came by HTTP
 

@@ -70,7 +70,8 @@ func TestGas(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if taken := []types.Gas{r.TakeGas(Gas - 10), r.TakeGas(Gas), r.TakeGas(1)}; taken[0] != Gas-10 || taken[1] != 10 || taken[2] != 0 {
+	if taken := []types.Gas{r.TakeGas(Gas - 10), r.TakeGas(Gas), r.TakeGas(1)}; taken[0] != Gas-10 || taken[1] != 10 ||
+		taken[2] != 0 {
 		t.Errorf("taken %v", taken)
 	}
 	r.SpendGas(5)

@@ -9,14 +9,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkServe answers bodies as they come from HTTP: one read, and 100 reads of one account after the other.
+// BenchmarkServe answers bodies as they come from HTTP: one read, and 100 of the same after one another.
 func BenchmarkServe(b *testing.B) {
-	c := newTestChain(b)
+	token := newTokenScenario(b)
+	c := token.testChain
 	account := types.Regtest.Address(account(alice))
 	calls := map[string]string{
 		"blockNumber": `{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","params":[]}`,
 		"getBalance":  fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":["%s","latest"]}`, account),
-		"receipt":     fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"svc_getTransactionReceipt","params":["%s"]}`, types.TxID{1}),
+		"receipt": fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"svc_getTransactionReceipt","params":["%s"]}`, types.TxID{1},
+		),
+		"viewCall": fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"svc_viewCall","params":["%s","balanceOf","%s"]}`,
+			token.token, token.balanceOf(bob),
+		),
 	}
 	for name, call := range calls {
 		for _, count := range []int{1, 100} {

@@ -16,12 +16,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// serveBlocks serves GET /blocks/FROM-TO: bincode(Vec<Vec<u8>>) of blocks, with ranges. What it is depends on how far the chain
-// has come, so its ETag is the hash of the last block: a range that goes on with an earlier answer is of the same.
-func (s *Server) serveBlocks(w http.ResponseWriter, r *http.Request) {
+// serveBlocks serves GET /blocks/FROM-TO: bincode(Vec<Vec<u8>>) of blocks, with ranges. What it is depends on how far
+// the chain has come, so its ETag is the hash of the last block: a range that goes on with an earlier answer is of the
+// same.
+func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	from, to, ok := parseRange(r.PathValue("range"))
 	if !ok {
-		http.Error(w, "The path ends with the heights of the first and the last block, in decimal, such as 1-256.", http.StatusBadRequest)
+		http.Error(
+			w,
+			"The path ends with the heights of the first and the last block, in decimal, such as 1-256.",
+			http.StatusBadRequest,
+		)
 		return
 	}
 	follower := r.URL.Query().Get("follower")
@@ -30,14 +35,14 @@ func (s *Server) serveBlocks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if follower != "" {
-		s.followers.saw(request.Of(r.Context()).Source, follower, time.Now())
+		h.followers.saw(request.Of(r.Context()).Source, follower, time.Now())
 	}
-	blocks, last, err := s.encodedBlocks(r.Context(), from, to)
+	blocks, last, err := h.encodedBlocks(r.Context(), from, to)
 	if err == nil {
 		hash := last.Hash()
 		w.Header().Set("ETag", strconv.Quote(hex.EncodeToString(hash[:])))
 	}
-	s.answerBinary(w, r, blocks, err)
+	h.files.answer(w, r, blocks, err)
 }
 
 // parseRange reads FROM-TO.
@@ -48,17 +53,19 @@ func parseRange(text string) (from, to types.Height, ok bool) {
 	return types.Height(f), types.Height(t), err == nil && err2 == nil && f <= t
 }
 
-// encodedBlocks are the blocks of a range up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow but at least
-// one where there is one, and the header of the last, which is zero without one.
-func (s *Server) encodedBlocks(ctx context.Context, from, to types.Height) (encoded []byte, last types.Header, err error) {
+// encodedBlocks are the blocks of a range up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow but
+// at least one where there is one, and the header of the last, which is zero without one.
+func (h *blockHandlers) encodedBlocks(
+	ctx context.Context, from, to types.Height,
+) (encoded []byte, last types.Header, err error) {
 	var blocks [][]byte
 	size := 0
-	end := min(to, s.chain.Head().Header.Height)
+	end := min(to, h.chain.Head().Header.Height)
 	for height := from; height <= end && len(blocks) < api.MaxBlocks; height++ {
 		if err := ctx.Err(); err != nil {
 			return nil, last, err
 		}
-		block, err := s.chain.EncodedBlock(height)
+		block, err := h.chain.EncodedBlock(height)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			break
 		}

@@ -13,31 +13,48 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) getBlockByNumber(_ context.Context, p api.GetBlockByNumberParams) (*api.Block, error) {
-	return s.block(p.Block.Resolve(s.chain.Head().Header.Height), p.Full)
+// blockReader reads blocks as clients see them.
+type blockReader struct{ chain blockStore }
+
+type blockHandlers struct {
+	*blockReader
+	files     *files
+	followers *followers // that ask for ranges of blocks
 }
 
-func (s *Server) getBlockByHash(_ context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
-	height, err := s.chain.HeightOf(p.Hash)
+func (h *blockHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetBlockByNumber, h.getBlockByNumber),
+		bind(e, api.GetBlockByHash, h.getBlockByHash),
+		bind(e, api.GetBlocks, h.getBlocks),
+	}
+}
+
+func (h *blockHandlers) getBlockByNumber(_ context.Context, p api.GetBlockByNumberParams) (*api.Block, error) {
+	return h.block(p.Block.Resolve(h.chain.Head().Header.Height), p.Full)
+}
+
+func (h *blockHandlers) getBlockByHash(_ context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
+	height, err := h.chain.HeightOf(p.Hash)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.block(height, p.Full)
+	return h.block(height, p.Full)
 }
 
 // block is the block of a height as a client sees it; nil where there is none.
-func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
-	encoded, err := s.chain.EncodedBlock(height)
+func (r *blockReader) block(height types.Height, full bool) (*api.Block, error) {
+	encoded, err := r.chain.EncodedBlock(height)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	receipts, err := s.receipts(height, encoded.Count)
+	receipts, err := r.receipts(height, encoded.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +65,7 @@ func (s *Server) block(height types.Height, full bool) (*api.Block, error) {
 			return nil, fmt.Errorf("block %d as it is stored: %w", height, err)
 		}
 		block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(receipts))}
-		reasons, err := s.chain.Reasons(height)
+		reasons, err := r.chain.Reasons(height)
 		if err == nil && len(reasons) != len(receipts) {
 			err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(receipts), len(reasons))
 		}
@@ -69,17 +86,17 @@ type executedBlock struct {
 	receipts []types.Receipt
 }
 
-func (s *Server) executed(height types.Height) (e executedBlock, err error) {
-	if e.block, err = s.chain.Block(height); err != nil {
+func (r *blockReader) executed(height types.Height) (e executedBlock, err error) {
+	if e.block, err = r.chain.Block(height); err != nil {
 		return e, err
 	}
-	e.receipts, err = s.receipts(height, len(e.block.Transactions))
+	e.receipts, err = r.receipts(height, len(e.block.Transactions))
 	return e, err
 }
 
 // receipts is those of a block with so many transactions.
-func (s *Server) receipts(height types.Height, transactions int) ([]types.Receipt, error) {
-	receipts, err := s.chain.Receipts(height)
+func (r *blockReader) receipts(height types.Height, transactions int) ([]types.Receipt, error) {
+	receipts, err := r.chain.Receipts(height)
 	if err == nil && len(receipts) != transactions {
 		err = fmt.Errorf("block %d has %d transactions and %d receipts", height, transactions, len(receipts))
 	}
@@ -108,21 +125,21 @@ const (
 	hashItemBytes  = len(`"0x",`) + 64
 )
 
-func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.BlockItems, error) {
+func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.BlockItems, error) {
 	if len(p.Range.Follower) > api.MaxFollowerBytes {
 		return nil, jsonrpc.InvalidParam("range", "a follower's name has at most 64 bytes", "reason", "out_of_range",
 			"member", "follower", "max", api.MaxFollowerBytes)
 	}
 	if p.Range.Follower != "" {
-		s.followers.saw(request.Of(ctx).Source, p.Range.Follower, time.Now())
+		h.followers.saw(request.Of(ctx).Source, p.Range.Follower, time.Now())
 	}
 	items, size := api.BlockItems{}, 0
-	last := min(p.Range.To, s.chain.Head().Header.Height)
+	last := min(p.Range.To, h.chain.Head().Header.Height)
 	for height := p.Range.From; height <= last && len(items) < api.MaxBlocks; height++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		item, err := s.blockItem(height, p.Range)
+		item, err := h.blockItem(height, p.Range)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			return items, nil
 		}
@@ -142,18 +159,18 @@ func (s *Server) getBlocks(ctx context.Context, p api.GetBlocksParams) (api.Bloc
 }
 
 // blockItem is the part of a block that a range asks for.
-func (s *Server) blockItem(height types.Height, wanted api.BlockRange) (api.BlockItem, error) {
+func (h *blockHandlers) blockItem(height types.Height, wanted api.BlockRange) (api.BlockItem, error) {
 	if wanted.RawOnly && !wanted.IncludeTransactions {
-		header, err := s.chain.Header(height)
+		header, err := h.chain.Header(height)
 		return api.BlockItem{Raw: header.Encode()}, err
 	}
-	encoded, err := s.chain.EncodedBlock(height)
+	encoded, err := h.chain.EncodedBlock(height)
 	if err != nil || wanted.RawOnly {
 		return api.BlockItem{Raw: encoded.Bytes}, err
 	}
 	var receipts []types.Receipt
 	if !wanted.HeadersOnly {
-		if receipts, err = s.receipts(height, encoded.Count); err != nil {
+		if receipts, err = h.receipts(height, encoded.Count); err != nil {
 			return api.BlockItem{}, err
 		}
 	}

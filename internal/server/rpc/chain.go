@@ -14,57 +14,75 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) blockNumber(context.Context, api.NoParams) (api.Quantity, error) {
-	return api.Quantity(s.chain.Head().Header.Height), nil
+// chainHandlers tell of accounts, the chain and the node.
+type chainHandlers struct {
+	*liveness
+	*prover
+	chain interface {
+		stateStore
+		proofStore
+	}
+	ledger    Ledger
+	pool      Pool
+	node      Node
+	about     About
+	followers *followers
+	genesis   types.Genesis
 }
 
-func (s *Server) getBalance(_ context.Context, p api.GetBalanceParams) (api.Quantity, error) {
-	record, err := s.accountAt(p.Account, p.Block)
+func (h *chainHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.BlockNumber, h.blockNumber),
+		bind(e, api.GetBalance, h.getBalance),
+		bind(e, api.GetTransactionCount, h.getTransactionCount),
+		bind(e, api.ResolveAddress, h.resolveAddress),
+		bind(e, api.GetNodeInfo, h.getNodeInfo),
+		bind(e, api.GetSyncStatus, h.getSyncStatus),
+		bind(e, api.ChainID, h.getChainID),
+		bind(e, api.GetGenesis, h.getGenesis),
+		bind(e, api.GetParameters, h.getParameters).in(nil),
+		bind(e, api.GetAccountProof, h.getAccountProof).in(nil),
+		bind(e, api.GetStateProof, h.getStateProof).in(nil),
+	}
+}
+
+func (h *chainHandlers) blockNumber(context.Context, api.NoParams) (api.Quantity, error) {
+	return api.Quantity(h.chain.Head().Header.Height), nil
+}
+
+func (h *chainHandlers) getBalance(_ context.Context, p api.GetBalanceParams) (api.Quantity, error) {
+	record, err := h.accountAt(p.Account, p.Block)
 	return api.Quantity(record.Balance), err
 }
 
-func (s *Server) getTransactionCount(_ context.Context, p api.GetTransactionCountParams) (api.Quantity, error) {
+func (h *chainHandlers) getTransactionCount(_ context.Context, p api.GetTransactionCountParams) (api.Quantity, error) {
 	if !p.Block.Pending {
-		record, err := s.accountAt(p.Account, p.Block.Block)
+		record, err := h.accountAt(p.Account, p.Block.Block)
 		return api.Quantity(record.Nonce), err
 	}
-	account, err := s.account(p.Account)
+	account, err := parseAccount(h.genesis.Network, p.Account)
 	if err != nil {
 		return 0, err
 	}
-	nonce, err := s.pool.NextNonce(account)
+	nonce, err := h.pool.NextNonce(account)
 	return api.Quantity(nonce), err
 }
 
-// account reads an account parameter: an address of this network or a public key in hex.
-func (s *Server) account(text string) (types.Account, error) {
-	account, err := s.network.ParseAccount(text)
-	switch {
-	case err == nil:
-		return account, nil
-	case errors.Is(err, types.ErrWrongNetwork):
-		return account, withData(api.ErrWrongNetwork, "param", "account", "expectedPrefix", s.network.Prefix())
-	default:
-		return account, jsonrpc.InvalidParam("account", "an account is a taproot address or a public key in hex",
-			"reason", "bad_account", "expectedPrefix", s.network.Prefix())
-	}
-}
-
 // accountAt reads an account's record after a block.
-func (s *Server) accountAt(text string, block api.BlockRef) (record state.Account, err error) {
-	account, err := s.account(text)
+func (h *chainHandlers) accountAt(text string, block api.BlockRef) (record state.Account, err error) {
+	account, err := parseAccount(h.genesis.Network, text)
 	if err != nil {
 		return record, err
 	}
-	if err := s.live(block); err != nil {
+	if err := h.live(block); err != nil {
 		return record, err
 	}
-	head := s.chain.Head().Header.Height
-	record, err = s.chain.Account(block.Resolve(head), account)
+	head := h.chain.Head().Header.Height
+	record, err = h.chain.Account(block.Resolve(head), account)
 	return record, aboveHead(err, head)
 }
 
-func (s *Server) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {
+func (h *chainHandlers) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {
 	_, account, err := types.ParseAddress(p.Address)
 	if err != nil {
 		return api.ResolvedAddress{}, jsonrpc.InvalidParam("address",
@@ -73,29 +91,30 @@ func (s *Server) resolveAddress(_ context.Context, p api.ResolveAddressParams) (
 	return api.ResolvedAddress{PublicKey: account}, nil
 }
 
-func (s *Server) getChainID(context.Context, api.NoParams) (api.Quantity, error) {
-	return api.Quantity(s.chainID), nil
+func (h *chainHandlers) getChainID(context.Context, api.NoParams) (api.Quantity, error) {
+	return api.Quantity(h.genesis.ChainID), nil
 }
 
-func (s *Server) getGenesis(context.Context, api.NoParams) (api.GenesisInfo, error) {
-	genesis := s.chain.Genesis()
-	hash, err := s.genesisHash()
-	return api.GenesisInfo{Genesis: genesis, Raw: genesis.Encode(), Hash: hash}, err
+func (h *chainHandlers) getGenesis(context.Context, api.NoParams) (api.GenesisInfo, error) {
+	hash, err := h.genesisHash()
+	return api.GenesisInfo{Genesis: h.genesis, Raw: h.genesis.Encode(), Hash: hash}, err
 }
 
-func (s *Server) genesisHash() (types.BlockHash, error) {
-	header, err := s.chain.Header(0)
+func (h *chainHandlers) genesisHash() (types.BlockHash, error) {
+	header, err := h.chain.Header(0)
 	return header.Header.Hash(), err
 }
 
-func (s *Server) getParameters(ctx context.Context, p api.ParametersParams) (info api.ParametersInfo, err error) {
+func (h *chainHandlers) getParameters(
+	ctx context.Context, p api.ParametersParams,
+) (info api.ParametersInfo, err error) {
 	key := state.ParametersKey()
-	proof, err := s.prove(ctx, key, p.Block)
+	proof, err := h.prove(ctx, key, p.Block)
 	var tooFar *chain.UndoError
 	switch {
 	case errors.As(err, &tooFar):
 		proof.Height = tooFar.Height
-		if proof.Value, err = s.valueAt(key, tooFar.Height); err != nil {
+		if proof.Value, err = h.valueAt(key, tooFar.Height); err != nil {
 			return info, err
 		}
 	case err != nil:
@@ -106,15 +125,16 @@ func (s *Server) getParameters(ctx context.Context, p api.ParametersParams) (inf
 	}
 	// The proof's value and not the tip's parameters: the head may have moved on.
 	parameters, err := types.DecodeParameters(proof.Value)
-	info.Height, info.Version, info.GasLimit, info.TargetBPS = proof.Height, parameters.Version, parameters.GasLimit, parameters.TargetBPS
+	info.Height, info.Version, info.GasLimit, info.TargetBPS = proof.Height, parameters.Version, parameters.GasLimit,
+		parameters.TargetBPS
 	info.MinBaseFee, info.MaxBaseFee = parameters.MinBaseFee, parameters.MaxBaseFee
 	info.Producer, info.FeeRecipient = parameters.Producer, parameters.FeeRecipient
 	return info, err
 }
 
 // valueAt is the value under a state key after a block.
-func (s *Server) valueAt(key []byte, h types.Height) ([]byte, error) {
-	st, err := s.chain.StateAt(h)
+func (h *chainHandlers) valueAt(key []byte, height types.Height) ([]byte, error) {
+	st, err := h.chain.StateAt(height)
 	if err != nil {
 		return nil, err
 	}
@@ -122,79 +142,86 @@ func (s *Server) valueAt(key []byte, h types.Height) ([]byte, error) {
 	return value, errors.Join(err, st.Close())
 }
 
-func (s *Server) getAccountProof(ctx context.Context, p api.AccountProofParams) (api.AccountProof, error) {
-	account, err := s.account(p.Account)
+func (h *chainHandlers) getAccountProof(ctx context.Context, p api.AccountProofParams) (api.AccountProof, error) {
+	account, err := parseAccount(h.genesis.Network, p.Account)
 	if err != nil {
 		return api.AccountProof{}, err
 	}
-	proof, err := s.prove(ctx, state.AccountKey(account), p.Block)
-	if err != nil {
-		return api.AccountProof{}, err
-	}
-	return newProof(proof), nil
+	return h.proof(ctx, state.AccountKey(account), p.Block)
 }
 
-// live refuses the latest state of a node that has halted: the chain's is another one. A block that is named by its height
-// was verified, and so is the state after it.
-func (s *Server) live(block api.BlockRef) error {
-	following := s.node.Following()
-	if following == nil || block != api.Latest() {
-		return nil
+func (h *chainHandlers) getStateProof(ctx context.Context, p api.StateProofParams) (api.AccountProof, error) {
+	if len(p.Key) == 0 || len(p.Key) > api.MaxStateKeyBytes {
+		return api.AccountProof{}, jsonrpc.InvalidParam(
+			"key", "a state key has 1 to 289 bytes", "reason", "out_of_range", "max", api.MaxStateKeyBytes,
+		)
 	}
-	if cause := following.Halted(); cause != "" {
-		return withData(api.ErrHalted, "cause", cause, "height", s.chain.Head().Header.Height)
-	}
-	return nil
+	return h.proof(ctx, p.Key, p.Block)
 }
 
-func (s *Server) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {
-	tip := s.ledger.Tip()
-	hash, err := s.genesisHash()
+func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {
+	tip := h.ledger.Tip()
+	hash, err := h.genesisHash()
 	if err != nil {
 		return api.NodeInfo{}, err
 	}
 	var proofs *api.ProofRange
-	stored, err := s.chain.Proofs()
+	stored, err := h.chain.Proofs()
 	switch {
 	case err == nil:
 		proofs = &api.ProofRange{Oldest: stored.Oldest, Newest: stored.Newest}
 	case !errors.Is(err, chain.ErrNotFound):
 		return api.NodeInfo{}, err
 	}
+	b := h.about.Build
 	info := api.NodeInfo{
-		Version: s.build.Version, Build: api.Build{Commit: s.build.Commit, Date: s.build.Date, Modified: s.build.Modified, Go: s.build.Go, OS: s.build.OS, Arch: s.build.Arch},
-		Network: s.network, Mode: s.node.Mode(), BlockHeight: s.chain.Head().Header.Height,
-		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]), PeerCount: s.node.PeerCount() + s.followers.count(time.Now()),
-		ChainID: s.chainID, GenesisHash: hash, ProtocolVersion: tip.Parameters.Version,
-		ScheduleDigest: params.Schedule1.Digest(), Verification: s.verification, OldestHeight: s.chain.OldestHeight(),
-		Override: s.override, Proofs: proofs,
+		Version: b.Version,
+		Build: api.Build{
+			Commit: b.Commit, Date: b.Date, Modified: b.Modified, Go: b.Go, OS: b.OS, Arch: b.Arch,
+		},
+		Network:           h.genesis.Network,
+		Mode:              h.node.Mode(),
+		BlockHeight:       h.chain.Head().Header.Height,
+		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]),
+		PeerCount:         h.node.PeerCount() + h.followers.count(time.Now()),
+		ChainID:           h.genesis.ChainID,
+		GenesisHash:       hash,
+		ProtocolVersion:   tip.Parameters.Version,
+		ScheduleDigest:    params.Schedule1.Digest(),
+		Verification:      h.about.Verification,
+		OldestHeight:      h.chain.OldestHeight(),
+		Override:          h.about.Override,
+		Proofs:            proofs,
+		Cluster:           h.node.Cluster(),
 	}
-	if following := s.node.Following(); following != nil {
+	if following := h.node.Following(); following != nil {
 		primary := following.Primary()
 		info.Primary = &primary
 	}
-	if key, ok := s.node.ProducerKey(); ok {
+	if key, ok := h.node.ProducerKey(); ok {
 		text := hex.EncodeToString(key[:])
 		info.ProducerKey = &text
 	}
 	return info, nil
 }
 
-func (s *Server) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {
-	return s.SyncStatus(), nil
+func (h *chainHandlers) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {
+	return h.syncStatus(), nil
 }
 
-// SyncStatus tells how far the node is. A primary has every block that there is.
-func (s *Server) SyncStatus() api.SyncStatus {
-	if following := s.node.Following(); following != nil {
+// syncStatus tells how far the node is. A primary has every block that there is.
+func (h *chainHandlers) syncStatus() api.SyncStatus {
+	if following := h.node.Following(); following != nil {
 		status := following.SyncStatus()
-		status.Mode = s.node.Mode()
+		status.Mode = h.node.Mode()
 		return status
 	}
-	head := s.chain.Head().Header.Height
-	status := api.SyncStatus{Mode: s.node.Mode(), Synced: true, LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{}}
+	head := h.chain.Head().Header.Height
+	status := api.SyncStatus{
+		Mode: h.node.Mode(), Synced: true, LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{},
+	}
 	var reason string
-	if status.State, reason = s.node.State(); reason != "" {
+	if status.State, reason = h.node.State(); reason != "" {
 		status.Reason = &reason
 	}
 	return status

@@ -12,6 +12,24 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+type contractHandlers struct {
+	*prover
+	chain codeStore
+	views *viewHandlers
+}
+
+func (h *contractHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetStorageAt, h.getStorageAt),
+		bind(e, api.GetStorageProof, h.getStorageProof).in(nil),
+		bind(e, api.ListContracts, h.listContracts),
+		bind(e, api.GetContract, h.getContract),
+		bind(e, api.GetContractABI, h.getContractAbi),
+		bind(e, api.GetContractCode, h.getContractCode),
+		bind(e, api.GetCode, h.getCode),
+	}
+}
+
 // contractRecord reads a contract's record, [api.ErrNoContract] where there is none.
 func contractRecord(st *chain.State, id types.ContractID) (state.Contract, error) {
 	row, err := st.Get(state.ContractKey(id))
@@ -25,8 +43,8 @@ func contractRecord(st *chain.State, id types.ContractID) (state.Contract, error
 }
 
 // atHead calls f with the state of the head.
-func atHead[R any](s *Server, f func(*chain.State) (R, error)) (result R, err error) {
-	st, err := s.chain.StateAt(s.chain.Head().Header.Height)
+func atHead[R any](h *contractHandlers, f func(*chain.State) (R, error)) (result R, err error) {
+	st, err := h.chain.StateAt(h.chain.Head().Header.Height)
 	if err != nil {
 		return result, err
 	}
@@ -35,21 +53,21 @@ func atHead[R any](s *Server, f func(*chain.State) (R, error)) (result R, err er
 }
 
 // contract renders a contract.
-func (s *Server) contract(st *chain.State, id types.ContractID) (api.Contract, error) {
+func (h *contractHandlers) contract(st *chain.State, id types.ContractID) (api.Contract, error) {
 	record, err := contractRecord(st, id)
 	if err != nil {
 		return api.Contract{}, err
 	}
-	size, err := s.chain.CodeSize(record.CodeHash)
+	size, err := h.chain.CodeSize(record.CodeHash)
 	return api.Contract{
 		ID: id, Name: record.Name, Deployer: record.Deployer, DeployedAt: record.Height, CodeHash: record.CodeHash,
 		CodeSize: uint64(size),
 	}, err
 }
 
-func (s *Server) getContract(_ context.Context, p api.ContractParams) (*api.Contract, error) {
-	return atHead(s, func(st *chain.State) (*api.Contract, error) {
-		contract, err := s.contract(st, p.Contract)
+func (h *contractHandlers) getContract(_ context.Context, p api.ContractParams) (*api.Contract, error) {
+	return atHead(h, func(st *chain.State) (*api.Contract, error) {
+		contract, err := h.contract(st, p.Contract)
 		if errors.Is(err, api.ErrNoContract) {
 			return nil, nil
 		}
@@ -57,7 +75,7 @@ func (s *Server) getContract(_ context.Context, p api.ContractParams) (*api.Cont
 	})
 }
 
-func (s *Server) listContracts(_ context.Context, p api.ListContractsParams) ([]api.Contract, error) {
+func (h *contractHandlers) listContracts(_ context.Context, p api.ListContractsParams) ([]api.Contract, error) {
 	count, err := limit("limit", p.Limit, api.DefaultContracts, api.MaxContracts)
 	if err != nil {
 		return nil, err
@@ -69,40 +87,40 @@ func (s *Server) listContracts(_ context.Context, p api.ListContractsParams) ([]
 			return nil, withData(api.ErrBadCursor, "param", "cursor")
 		}
 	}
-	return atHead(s, func(st *chain.State) ([]api.Contract, error) {
+	return atHead(h, func(st *chain.State) ([]api.Contract, error) {
 		deployed, err := st.Contracts(after, count)
 		contracts := make([]api.Contract, len(deployed))
 		for i := range deployed {
 			if err != nil {
 				break
 			}
-			contracts[i], err = s.contract(st, deployed[i].Contract)
+			contracts[i], err = h.contract(st, deployed[i].Contract)
 			contracts[i].Cursor = cursor(deployed[i].Position)
 		}
 		return contracts, err
 	})
 }
 
-func (s *Server) getContractCode(_ context.Context, p api.ContractParams) (api.Data, error) {
-	return atHead(s, func(st *chain.State) (api.Data, error) {
+func (h *contractHandlers) getContractCode(_ context.Context, p api.ContractParams) (api.Data, error) {
+	return atHead(h, func(st *chain.State) (api.Data, error) {
 		record, err := contractRecord(st, p.Contract)
 		if err != nil {
 			return nil, err
 		}
-		return s.chain.Code(record.CodeHash)
+		return h.chain.Code(record.CodeHash)
 	})
 }
 
-func (s *Server) getCode(_ context.Context, p api.CodeParams) (api.Data, error) {
-	code, err := s.chain.Code(p.CodeHash)
+func (h *contractHandlers) getCode(_ context.Context, p api.CodeParams) (api.Data, error) {
+	code, err := h.chain.Code(p.CodeHash)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, api.ErrNoCode
 	}
 	return code, err
 }
 
-func (s *Server) getContractAbi(ctx context.Context, p api.ContractParams) (*abi.ABI, error) {
-	code, err := s.getContractCode(ctx, p)
+func (h *contractHandlers) getContractAbi(ctx context.Context, p api.ContractParams) (*abi.ABI, error) {
+	code, err := h.getContractCode(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +131,8 @@ func (s *Server) getContractAbi(ctx context.Context, p api.ContractParams) (*abi
 	return &declared, nil
 }
 
-func (s *Server) getStorageAt(_ context.Context, p api.GetStorageAtParams) (value api.Data, err error) {
-	v, err := s.view(p.Block)
+func (h *contractHandlers) getStorageAt(_ context.Context, p api.GetStorageAtParams) (value api.Data, err error) {
+	v, err := h.views.view(p.Block)
 	if err != nil {
 		return nil, err
 	}
@@ -130,18 +148,16 @@ func (s *Server) getStorageAt(_ context.Context, p api.GetStorageAtParams) (valu
 
 func checkStorageKey(key []byte) error {
 	if len(key) > types.MaxStorageKeyBytes {
-		return jsonrpc.InvalidParam("key", "a storage key has at most 256 bytes", "reason", "out_of_range", "max", types.MaxStorageKeyBytes)
+		return jsonrpc.InvalidParam(
+			"key", "a storage key has at most 256 bytes", "reason", "out_of_range", "max", types.MaxStorageKeyBytes,
+		)
 	}
 	return nil
 }
 
-func (s *Server) getStorageProof(ctx context.Context, p api.GetStorageProofParams) (api.AccountProof, error) {
+func (h *contractHandlers) getStorageProof(ctx context.Context, p api.GetStorageProofParams) (api.AccountProof, error) {
 	if err := checkStorageKey(p.Key); err != nil {
 		return api.AccountProof{}, err
 	}
-	proof, err := s.prove(ctx, state.StorageKey(p.Contract, p.Key), p.Block)
-	if err != nil {
-		return api.AccountProof{}, err
-	}
-	return newProof(proof), nil
+	return h.proof(ctx, state.StorageKey(p.Contract, p.Key), p.Block)
 }

@@ -11,16 +11,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) devMine(ctx context.Context, p api.DevMineParams) (api.Quantity, error) {
+type devHandlers struct {
+	developer Developer
+	chain     headers
+	network   types.Network
+}
+
+func (h *devHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.DevMine, h.devMine).in(nil),
+		bind(e, api.DevSetBlockTime, h.devSetBlockTime),
+		bind(e, api.DevIncreaseTime, h.devIncreaseTime),
+		bind(e, api.DevSetNextBlockTime, h.devSetNextBlockTime),
+		bind(e, api.DevSnapshot, h.devSnapshot).in(nil),
+		bind(e, api.DevRevert, h.devRevert).in(nil),
+		bind(e, api.DevFund, h.devFund).in(nil),
+	}
+}
+
+func (h *devHandlers) devMine(ctx context.Context, p api.DevMineParams) (api.Quantity, error) {
 	count, err := limit("count", p.Count, 1, api.MaxMine)
 	if err != nil {
 		return 0, err
 	}
-	err = s.developer.Mine(ctx, uint64(count))
-	return api.Quantity(s.chain.Head().Header.Height), err
+	err = h.developer.Mine(ctx, uint64(count))
+	return api.Quantity(h.chain.Head().Header.Height), err
 }
 
-func (s *Server) devSetBlockTime(_ context.Context, p api.DevSetBlockTimeParams) (bool, error) {
+func (h *devHandlers) devSetBlockTime(_ context.Context, p api.DevSetBlockTimeParams) (bool, error) {
 	interval := sequencer.Manual
 	if p.Milliseconds != nil {
 		if *p.Milliseconds > api.MaxBlockTimeMS {
@@ -28,40 +46,40 @@ func (s *Server) devSetBlockTime(_ context.Context, p api.DevSetBlockTimeParams)
 		}
 		interval = time.Duration(*p.Milliseconds) * time.Millisecond
 	}
-	s.developer.SetBlockTime(interval)
+	h.developer.SetBlockTime(interval)
 	return true, nil
 }
 
-func (s *Server) devIncreaseTime(_ context.Context, p api.DevIncreaseTimeParams) (int64, error) {
-	return s.developer.IncreaseTime(p.Seconds)
+func (h *devHandlers) devIncreaseTime(_ context.Context, p api.DevIncreaseTimeParams) (int64, error) {
+	return h.developer.IncreaseTime(p.Seconds)
 }
 
-func (s *Server) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlockTimeParams) (bool, error) {
-	err := s.developer.SetNextBlockTime(p.Time)
+func (h *devHandlers) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlockTimeParams) (bool, error) {
+	err := h.developer.SetNextBlockTime(p.Time)
 	if errors.Is(err, sequencer.ErrTimeInPast) {
 		return false, jsonrpc.InvalidParam("time", "the time is before the latest block's", "reason", "out_of_range",
-			"min", s.chain.Head().Header.Timestamp)
+			"min", h.chain.Head().Header.Timestamp)
 	}
 	return err == nil, err
 }
 
-func (s *Server) devSnapshot(ctx context.Context, _ api.NoParams) (api.Quantity, error) {
-	id, err := s.developer.Snapshot(ctx)
+func (h *devHandlers) devSnapshot(ctx context.Context, _ api.NoParams) (api.Quantity, error) {
+	id, err := h.developer.Snapshot(ctx)
 	return api.Quantity(id), err
 }
 
-func (s *Server) devRevert(ctx context.Context, p api.DevRevertParams) (bool, error) {
-	err := s.developer.Revert(ctx, uint64(p.Snapshot))
+func (h *devHandlers) devRevert(ctx context.Context, p api.DevRevertParams) (bool, error) {
+	err := h.developer.Revert(ctx, uint64(p.Snapshot))
 	return err == nil, err
 }
 
-func (s *Server) devFund(ctx context.Context, p api.DevFundParams) (types.TxID, error) {
-	account, err := s.account(p.Account)
+func (h *devHandlers) devFund(ctx context.Context, p api.DevFundParams) (types.TxID, error) {
+	account, err := parseAccount(h.network, p.Account)
 	if err != nil {
 		return types.TxID{}, err
 	}
 	if p.Amount == 0 {
 		return types.TxID{}, jsonrpc.InvalidParam("amount", "the amount is at least 1", "reason", "out_of_range", "min", 1)
 	}
-	return s.developer.Fund(ctx, account, types.Amount(p.Amount))
+	return h.developer.Fund(ctx, account, types.Amount(p.Amount))
 }

@@ -92,7 +92,14 @@ func TestNoDevelopmentMethodsElsewhere(t *testing.T) {
 			t.Errorf("%s is declared", m.Name)
 		}
 	}
-	if _, err := New(Config{Chain: c.store, Ledger: c.ledger, Pool: c.pool, Sender: c.pool, Node: c, Developer: c}); err == nil {
+	if _, err := New(Config{
+		Chain:     c.store,
+		Ledger:    c.ledger,
+		Pool:      c.pool,
+		Sender:    c.pool,
+		Node:      c,
+		Developer: c,
+	}); err == nil {
 		t.Error("a main chain takes the dev_ methods")
 	}
 }
@@ -108,7 +115,8 @@ func TestDocumentOverHTTP(t *testing.T) {
 		return response.StatusCode, response.Header.Get("Content-Type"), string(body)
 	}
 	discovered, _ := c.post("rpc.discover")
-	if status, contentType, body := get("/openrpc.json"); status != 200 || contentType != "application/json" || len(body) == 0 ||
+	if status, contentType, body := get("/openrpc.json"); status != 200 || contentType != "application/json" ||
+		len(body) == 0 ||
 		strings.Join(strings.Fields(body), "") != strings.Join(strings.Fields(string(discovered)), "") {
 		t.Errorf("HTTP %d, %s, %d bytes, discovered %d", status, contentType, len(body), len(discovered))
 	}

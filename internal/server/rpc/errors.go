@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
@@ -45,15 +46,23 @@ var translations = []struct {
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
 	{aside.ErrQuarantined, api.ErrQuarantined},
 	{chain.ErrNoState, api.ErrNoState},
+	{chain.ErrReverted, api.ErrTakenBack},
 	{replica.ErrBusy, api.ErrBusy},
 	{replica.ErrReadOnly, api.ErrReadOnly},
 	{replica.ErrNoPrimary, api.ErrNoPrimary},
+	{cluster.ErrBusy, api.ErrBusy},
+	{cluster.ErrHolds, api.ErrReadOnly},
+	{cluster.ErrNoLeader, api.ErrNoPrimary},
+	{cluster.ErrEnded, api.ErrNoPrimary},
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
 	{sequencer.ErrTimeTooFar, api.ErrOutOfRange},
 }
 
+// clientErrors are the engine's as clients are told them.
+type clientErrors struct{ chain headers }
+
 // public translates an error of the engine; others are returned as they are.
-func (s *Server) public(err error) error {
+func (c *clientErrors) public(err error) error {
 	if err == nil || errors.As(err, new(*jsonrpc.Error)) {
 		return err
 	}
@@ -71,7 +80,7 @@ func (s *Server) public(err error) error {
 		return withData(api.ErrProofWindow, "oldestHeight", tooFar.Oldest)
 	}
 	if errors.Is(err, chain.ErrPruned) {
-		return withData(api.ErrPruned, "oldestHeight", s.chain.OldestHeight())
+		return withData(api.ErrPruned, "oldestHeight", c.chain.OldestHeight())
 	}
 	for _, t := range translations {
 		if !errors.Is(err, t.from) {

@@ -18,13 +18,18 @@ func TestWhatIsNotHandedOn(t *testing.T) {
 		want    *jsonrpc.Error
 		primary any
 	}{
-		"it is read-only":      {&replica.ElsewhereError{Err: replica.ErrReadOnly, Primary: "there"}, api.ErrReadOnly, "there"},
-		"nobody answers":       {&replica.ElsewhereError{Err: replica.ErrNoPrimary, Primary: "there"}, api.ErrNoPrimary, "there"},
+		"it is read-only": {
+			&replica.ElsewhereError{Err: replica.ErrReadOnly, Primary: "there"}, api.ErrReadOnly, "there",
+		},
+		"nobody answers": {
+			&replica.ElsewhereError{Err: replica.ErrNoPrimary, Primary: "there"}, api.ErrNoPrimary, "there",
+		},
 		"too many at once":     {fmt.Errorf("handed on: %w", replica.ErrBusy), api.ErrBusy, nil},
 		"the upstream refuses": {&replica.Refusal{Err: words}, words, nil},
 	} {
 		var told *jsonrpc.Error
-		if !errors.As(new(Server).public(c.err), &told) || !errors.Is(told, c.want) || told.Message != c.want.Message || told.Data["primary"] != c.primary {
+		if !errors.As(new(Server).Public(c.err), &told) || !errors.Is(told, c.want) || told.Message != c.want.Message ||
+			told.Data["primary"] != c.primary {
 			t.Errorf("%s: %+v, want %+v", name, told, c.want)
 		}
 	}

@@ -15,12 +15,20 @@ import (
 // eventBytes bounds the JSON of an event without its data, in bytes.
 const eventBytes = 1024
 
-func (s *Server) getEvents(ctx context.Context, p api.GetEventsParams) ([]api.Event, error) {
+type eventHandlers struct{ chain eventStore }
+
+func (h *eventHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetEvents, h.getEvents),
+	}
+}
+
+func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([]api.Event, error) {
 	count, err := memberLimit("filter", p.Filter.Limit, api.DefaultEvents, api.MaxEvents)
 	if err != nil {
 		return nil, err
 	}
-	filter, possible, err := s.eventFilter(&p.Filter)
+	filter, possible, err := h.eventFilter(&p.Filter)
 	events := []api.Event{}
 	if err != nil || !possible {
 		return events, err
@@ -28,7 +36,7 @@ func (s *Server) getEvents(ctx context.Context, p api.GetEventsParams) ([]api.Ev
 	ctx, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
 	size := 0
-	err = s.chain.Events(ctx, filter, func(e chain.Event) bool {
+	err = h.chain.Events(ctx, filter, func(e chain.Event) bool {
 		size += eventBytes + 2*len(e.Data)
 		if size > api.MaxPageBytes && len(events) > 0 {
 			return false
@@ -52,12 +60,12 @@ func newEvent(log api.Log, tx types.TxID, index uint32) api.Event {
 }
 
 // eventFilter translates a filter; possible is false where no event can match it.
-func (s *Server) eventFilter(f *api.EventFilter) (filter chain.EventFilter, possible bool, err error) {
+func (h *eventHandlers) eventFilter(f *api.EventFilter) (filter chain.EventFilter, possible bool, err error) {
 	if len(f.Topics) > api.MaxEventTopics {
 		return filter, false, jsonrpc.InvalidParam("filter", "an event has at most 4 topics", "reason", "out_of_range",
 			"member", "topics", "max", api.MaxEventTopics)
 	}
-	filter = chain.EventFilter{Contract: f.ContractID, From: s.chain.OldestHeight(), To: s.chain.Head().Header.Height}
+	filter = chain.EventFilter{Contract: f.ContractID, From: h.chain.OldestHeight(), To: h.chain.Head().Header.Height}
 	if f.EventName != nil {
 		hash := sha256.Sum256([]byte(*f.EventName))
 		filter.NameHash = &hash

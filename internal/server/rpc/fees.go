@@ -26,8 +26,22 @@ const (
 	maxCachedTips = 1 << 20
 )
 
-func (s *Server) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket, error) {
-	tip := s.ledger.Tip()
+type feeHandlers struct {
+	ledger Ledger
+	blocks *blockReader
+	tips   tipCache
+}
+
+func (h *feeHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GasPrice, h.gasPrice),
+		bind(e, api.GetFeeMarket, h.getFeeMarket),
+		bind(e, api.GetFeeHistory, h.getFeeHistory),
+	}
+}
+
+func (h *feeHandlers) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket, error) {
+	tip := h.ledger.Tip()
 	header, p := tip.Header.Header, tip.Parameters
 	return api.FeeMarket{
 		BaseFee: tip.Env.BaseFee, Utilization: api.Ratio(uint64(header.GasUsed), uint64(header.GasLimit)),
@@ -35,9 +49,9 @@ func (s *Server) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket, err
 	}, nil
 }
 
-func (s *Server) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPriceInfo, error) {
-	tip := s.ledger.Tip()
-	suggested, err := s.suggestTip(ctx, tip.Header.Header.Height, tip.Hash)
+func (h *feeHandlers) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPriceInfo, error) {
+	tip := h.ledger.Tip()
+	suggested, err := h.suggestTip(ctx, tip.Header.Header.Height, tip.Hash)
 	if err != nil {
 		return api.GasPriceInfo{}, err
 	}
@@ -58,13 +72,13 @@ type suggestion struct {
 }
 
 // suggestTip is the median of what the transactions of the last blocks paid per gas over the base fee.
-func (s *Server) suggestTip(ctx context.Context, height types.Height, head types.BlockHash) (types.Amount, error) {
-	if known := s.tips.suggested.Load(); known != nil && known.head == head {
+func (h *feeHandlers) suggestTip(ctx context.Context, height types.Height, head types.BlockHash) (types.Amount, error) {
+	if known := h.tips.suggested.Load(); known != nil && known.head == head {
 		return known.tip, nil
 	}
 	var all []tipShare
 	for i := range min(suggestionBlocks, height+1) {
-		shares, err := s.tipsOf(ctx, height-i)
+		shares, err := h.tipsOf(ctx, height-i)
 		if err != nil {
 			if absent(err) == nil { // pruned, or undone meanwhile
 				break
@@ -76,11 +90,11 @@ func (s *Server) suggestTip(ctx context.Context, height types.Height, head types
 	slices.SortFunc(all, func(a, b tipShare) int { return cmp.Compare(a.tip, b.tip) })
 	median := percentile(all, 50, func(s tipShare) uint64 { return s.count })
 	suggested := suggestion{head, max(median, minimumTip)}
-	s.tips.suggested.Store(&suggested)
+	h.tips.suggested.Store(&suggested)
 	return suggested.tip, nil
 }
 
-func (s *Server) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (api.FeeHistory, error) {
+func (h *feeHandlers) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (api.FeeHistory, error) {
 	count, err := limit("blocks", p.Blocks, api.DefaultFeeBlocks, api.MaxFeeBlocks)
 	if err != nil {
 		return api.FeeHistory{}, err
@@ -94,18 +108,18 @@ func (s *Server) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, feeHistoryTime)
 	defer cancel()
-	tip := s.ledger.Tip()
+	tip := h.ledger.Tip()
 	newest := tip.Header.Header.Height
-	oldest := max(s.chain.OldestHeight(), newest-min(newest, types.Height(count-1)))
+	oldest := max(h.blocks.chain.OldestHeight(), newest-min(newest, types.Height(count-1)))
 	history := api.FeeHistory{
 		OldestBlock: oldest, BaseFeePerGas: []api.Quantity{}, GasUsedRatio: []api.Fraction{}, Reward: [][]api.Quantity{},
 	}
 	for height := oldest; height <= newest; height++ {
-		header, err := s.chain.Header(height)
+		header, err := h.blocks.chain.Header(height)
 		if err != nil {
 			return api.FeeHistory{}, err
 		}
-		shares, err := s.tipsOf(ctx, height)
+		shares, err := h.tipsOf(ctx, height)
 		if err != nil {
 			return api.FeeHistory{}, err
 		}
@@ -114,7 +128,9 @@ func (s *Server) getFeeHistory(ctx context.Context, p api.GetFeeHistoryParams) (
 			rewards[i] = api.Quantity(percentile(shares, p, func(s tipShare) uint64 { return uint64(s.gas) }))
 		}
 		history.BaseFeePerGas = append(history.BaseFeePerGas, api.Quantity(header.Header.BaseFee))
-		history.GasUsedRatio = append(history.GasUsedRatio, api.Ratio(uint64(header.Header.GasUsed), uint64(header.Header.GasLimit)))
+		history.GasUsedRatio = append(history.GasUsedRatio, api.Ratio(
+			uint64(header.Header.GasUsed), uint64(header.Header.GasLimit),
+		))
 		history.Reward = append(history.Reward, rewards)
 	}
 	history.BaseFeePerGas = append(history.BaseFeePerGas, api.Quantity(tip.Env.BaseFee))
@@ -159,11 +175,11 @@ func percentile(shares []tipShare, p float64, weight func(tipShare) uint64) type
 }
 
 // tipsOf is what the transactions of a block paid, ascending by tip.
-func (s *Server) tipsOf(ctx context.Context, height types.Height) ([]tipShare, error) {
+func (h *feeHandlers) tipsOf(ctx context.Context, height types.Height) ([]tipShare, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	header, err := s.chain.Header(height)
+	header, err := h.blocks.chain.Header(height)
 	if err != nil {
 		return nil, err
 	}
@@ -171,15 +187,15 @@ func (s *Server) tipsOf(ctx context.Context, height types.Height) ([]tipShare, e
 	if header.Header.GasUsed == 0 {
 		return nil, nil
 	}
-	if known, ok := s.tips.get(hash); ok {
+	if known, ok := h.tips.get(hash); ok {
 		return known, nil
 	}
-	executed, err := s.executed(height)
+	executed, err := h.blocks.executed(height)
 	if err != nil {
 		return nil, err
 	}
 	shares := newTipShares(executed)
-	s.tips.put(executed.block.Header.Hash(), shares)
+	h.tips.put(executed.block.Header.Hash(), shares)
 	return shares, nil
 }
 

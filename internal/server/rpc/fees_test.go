@@ -70,7 +70,8 @@ func TestFeeMarketIsTheNextBlocks(t *testing.T) {
 	}
 	head := c.include(txs...).Header
 	got := call[api.FeeMarket](c, "svc_getFeeMarket")
-	if got.Utilization.String() != "0.21" || got.TargetUtilization.String() != "0.1" || got.MinBaseFee != 10 || got.MaxBaseFee != 1_000_000 {
+	if got.Utilization.String() != "0.21" || got.TargetUtilization.String() != "0.1" || got.MinBaseFee != 10 ||
+		got.MaxBaseFee != 1_000_000 {
 		t.Errorf("got %+v", got)
 	}
 	next := c.include().Header
@@ -84,7 +85,8 @@ func TestFeeHistory(t *testing.T) {
 	c.include(c.paying(0, 1), c.paying(1, 2), c.paying(2, 3), c.paying(3, 4))
 	c.include()
 	history := call[api.FeeHistory](c, "svc_getFeeHistory")
-	if history.OldestBlock != 0 || len(history.BaseFeePerGas) != 4 || len(history.GasUsedRatio) != 3 || len(history.Reward) != 3 {
+	if history.OldestBlock != 0 || len(history.BaseFeePerGas) != 4 || len(history.GasUsedRatio) != 3 ||
+		len(history.Reward) != 3 {
 		t.Errorf("got %+v", history)
 	}
 	if want := []api.Quantity{1, 2, 4}; !slices.Equal(history.Reward[1], want) {
@@ -100,7 +102,9 @@ func TestFeeHistory(t *testing.T) {
 	if history = call[api.FeeHistory](c, "svc_getFeeHistory", 2, []float64{}); len(history.Reward[0]) != 0 {
 		t.Errorf("without percentiles: %v", history.Reward)
 	}
-	if history = call[api.FeeHistory](c, "svc_getFeeHistory", 2, []float64{0, 26, 50, 51, 100}); !slices.Equal(history.Reward[0], []api.Quantity{1, 2, 2, 3, 4}) {
+	if history = call[api.FeeHistory](
+		c, "svc_getFeeHistory", 2, []float64{0, 26, 50, 51, 100},
+	); !slices.Equal(history.Reward[0], []api.Quantity{1, 2, 2, 3, 4}) {
 		t.Errorf("got %v", history.Reward[0])
 	}
 	for _, count := range []any{0, 1025} {
@@ -159,7 +163,9 @@ func TestFeeHistoryStopsWithItsCall(t *testing.T) {
 	c := newTestChain(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.server.getFeeHistory(ctx, api.GetFeeHistoryParams{}); !errors.Is(err, context.Canceled) {
+	if _, err := groupOf[*feeHandlers](c).getFeeHistory(
+		ctx, api.GetFeeHistoryParams{},
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,16 +13,20 @@ import (
 // The handler of a method is in the file of the name of that which declares the method in package api.
 func TestHandlersAreWhereTheirDeclarationsAre(t *testing.T) {
 	declared, handled := sources(t, "../../../api"), sources(t, ".")
-	bound := regexp.MustCompile(`\b(?:bind|bindGroup)\(s, api\.(\w+), s\.(\w+)\)`).FindAllStringSubmatch(handled["server.go"], -1)
-	if len(bound) != len(api.Declarations()) {
-		t.Errorf("%d methods are bound, %d declared", len(bound), len(api.Declarations()))
-	}
-	for _, names := range bound {
-		declaration := fileOf(declared, regexp.MustCompile(`(?m)^(?:\t|var )`+names[1]+` += define\[`))
-		handler := fileOf(handled, regexp.MustCompile(`(?m)^func \(s \*Server\) `+names[2]+`\(`))
-		if declaration == "" || declaration != handler {
-			t.Errorf("%s is declared in %q, and handled in %q", names[1], declaration, handler)
+	bind := regexp.MustCompile(`\b(?:bind|bindGroup)\(e, api\.(\w+), h\.(\w+)\)`)
+	bound := 0
+	for file, text := range handled {
+		for _, names := range bind.FindAllStringSubmatch(text, -1) {
+			bound++
+			declaration := fileOf(declared, regexp.MustCompile(`(?m)^(?:\t|var )`+names[1]+` += define\[`))
+			handler := fileOf(handled, regexp.MustCompile(`(?m)^func \(h \*?\w+\) `+names[2]+`\(`))
+			if declaration != file || handler != file {
+				t.Errorf("%s is declared in %q, bound in %q, and handled in %q", names[1], declaration, file, handler)
+			}
 		}
+	}
+	if bound != len(api.Declarations()) {
+		t.Errorf("%d methods are bound, %d declared", bound, len(api.Declarations()))
 	}
 }
 

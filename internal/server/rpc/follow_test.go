@@ -26,7 +26,10 @@ func TestHaltedNode(t *testing.T) {
 	c := newTestChain(t)
 	c.mine()
 	reason := "two blocks"
-	f := &following{status: api.SyncStatus{State: api.StateHalted, Reason: &reason, LocalHeight: 1, PrimaryHeight: 5, BlocksBehind: 4}, halted: "equivocation"}
+	f := &following{
+		status: api.SyncStatus{State: api.StateHalted, Reason: &reason, LocalHeight: 1, PrimaryHeight: 5, BlocksBehind: 4},
+		halted: "equivocation",
+	}
 	c.following, c.mode = f, api.ModeReplica
 	signed := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
 	latest := []struct {
@@ -38,6 +41,7 @@ func TestHaltedNode(t *testing.T) {
 		{"svc_getTransactionCount", []any{account(alice)}},
 		{"svc_getParameters", nil},
 		{"svc_getAccountProof", []any{account(alice)}},
+		{"svc_getStateProof", []any{"0x0001"}},
 		{"svc_getStorageProof", []any{types.ContractID{1}, "0x"}},
 		{"svc_getStorageAt", []any{types.ContractID{1}, "0x"}},
 		{"svc_viewCall", []any{types.ContractID{1}, "f", ""}},
@@ -59,10 +63,12 @@ func TestHaltedNode(t *testing.T) {
 		t.Errorf("the last verified block: %+v", block)
 	}
 	status := call[api.SyncStatus](c, "svc_getSyncStatus")
-	if status.Mode != api.ModeReplica || status.State != api.StateHalted || *status.Reason != reason || status.BlocksBehind != 4 {
+	if status.Mode != api.ModeReplica || status.State != api.StateHalted || *status.Reason != reason ||
+		status.BlocksBehind != 4 {
 		t.Errorf("%+v", status)
 	}
-	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Primary == nil || *info.Primary != "http://primary" || info.Mode != api.ModeReplica {
+	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Primary == nil || *info.Primary != "http://primary" ||
+		info.Mode != api.ModeReplica {
 		t.Errorf("%+v", info)
 	}
 	f.halted = ""
@@ -85,7 +91,9 @@ func TestPeerCountCountsFollowers(t *testing.T) {
 	if got := count() - before; got != 2 {
 		t.Errorf("%d followers", got)
 	}
-	c.refused(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams}, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 9, "follower": string(bytes.Repeat([]byte("x"), 65))})
+	c.refused(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams}, "svc_getBlocks", map[string]any{
+		"from_height": 0, "to_height": 9, "follower": string(bytes.Repeat([]byte("x"), 65)),
+	})
 }
 
 func TestFollowersAreForgottenAndBounded(t *testing.T) {

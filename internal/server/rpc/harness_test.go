@@ -60,6 +60,7 @@ type testChain struct {
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
 	server *Server
+	config Config // that the server is of
 
 	engine, views, trials *wasm.Engine
 
@@ -79,7 +80,9 @@ func newTestChain(t testing.TB) *testChain {
 	return startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
 }
 
-func startTestChain(t testing.TB, network types.Network, chainID uint64, options chain.Options, limits jsonrpc.Options) *testChain {
+func startTestChain(
+	t testing.TB, network types.Network, chainID uint64, options chain.Options, limits jsonrpc.Options,
+) *testChain {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory(), Logger: slog.New(slog.DiscardHandler)})
 	check(t, err)
@@ -91,7 +94,9 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 		Parameters: params.Default(producer.PublicKey()),
 	}
 	for _, key := range []crypto.PrivateKey{producer, alice, bob} {
-		genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: account(key), Balance: 1000 * types.CoinUnits})
+		genesis.Allocations = append(genesis.Allocations, types.Allocation{
+			Account: account(key), Balance: 1000 * types.CoinUnits,
+		})
 	}
 	genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: account(poor), Balance: 5})
 	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
@@ -103,19 +108,65 @@ func startTestChain(t testing.TB, network types.Network, chainID uint64, options
 	check(t, err)
 	l, err := ledger.Open(store, &genesis, nil, engine)
 	check(t, err)
-	c := &testChain{t: t, store: store, ledger: l, engine: engine, views: views, trials: trials, nextTime: genesisTime + 1, state: api.StateProducing, mode: api.ModePrimary}
+	c := &testChain{
+		t:        t,
+		store:    store,
+		ledger:   l,
+		engine:   engine,
+		views:    views,
+		trials:   trials,
+		nextTime: genesisTime + 1,
+		state:    api.StateProducing,
+		mode:     api.ModePrimary,
+	}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)
-	config := Config{Chain: store, Ledger: l, Pool: c.pool, Sender: c.pool, Node: c, Views: views, Trials: trials, Proofs: proving.NewQueue(store, 100), Build: build.Info{Version: "0.0.1-test", Commit: "c0ffee", Date: "2026-01-02T03:04:05Z", Go: "go1.26", OS: "plan9", Arch: "mips"}, Limits: limits, Snapshots: offered{}}
-	if chainID == api.DevelopmentChainID {
-		config.Developer = c
+	c.config = Config{
+		Chain:     store,
+		Ledger:    l,
+		Pool:      c.pool,
+		Sender:    c.pool,
+		Node:      c,
+		Engines:   Engines{Views: views, Trials: trials},
+		Proofs:    proving.NewQueue(store, 100),
+		Snapshots: offered{},
+		Limits:    limits,
+		About: About{Build: build.Info{
+			Version: "0.0.1-test",
+			Commit:  "c0ffee",
+			Date:    "2026-01-02T03:04:05Z",
+			Go:      "go1.26",
+			OS:      "plan9",
+			Arch:    "mips",
+		}},
 	}
-	c.server, err = New(config)
-	check(t, err)
+	if chainID == api.DevelopmentChainID {
+		c.config.Developer = c
+	}
+	c.serve(func(*Config) {})
 	t.Cleanup(func() {
 		check(t, errors.Join(c.pool.Close(), store.Close(), engine.Close(), views.Close(), trials.Close(), db.Close()))
 	})
 	return c
+}
+
+// serve makes the server anew, with another configuration.
+func (c *testChain) serve(change func(*Config)) {
+	c.t.Helper()
+	change(&c.config)
+	var err error
+	c.server, err = New(c.config)
+	check(c.t, err)
+}
+
+// groupOf is a group of the server's handlers.
+func groupOf[G group](c *testChain) (found G) {
+	c.t.Helper()
+	i := slices.IndexFunc(c.server.groups, func(g group) bool { _, is := g.(G); return is })
+	if i < 0 {
+		c.t.Fatalf("the server has no %T", found)
+	}
+	return c.server.groups[i].(G)
 }
 
 func check(t testing.TB, err error) {
@@ -127,14 +178,15 @@ func check(t testing.TB, err error) {
 
 func (c *testChain) poolHead() mempool.Head {
 	tip := c.ledger.Tip()
-	return mempool.Head{Height: tip.Header.Header.Height, Env: tip.Env, Account: func(a types.Account) (exec.Sender, error) {
-		view, err := c.store.StateAt(tip.Header.Header.Height)
-		if err != nil {
-			return exec.Sender{}, err
-		}
-		sender, err := exec.ReadSender(view, a)
-		return sender, errors.Join(err, view.Close())
-	}}
+	return mempool.Head{Height: tip.Header.Header.Height, Env: tip.Env,
+		Account: func(a types.Account) (exec.Sender, error) {
+			view, err := c.store.StateAt(tip.Header.Header.Height)
+			if err != nil {
+				return exec.Sender{}, err
+			}
+			sender, err := exec.ReadSender(view, a)
+			return sender, errors.Join(err, view.Close())
+		}}
 }
 
 // mine makes a block of everything executable.
@@ -193,6 +245,7 @@ func (c *testChain) PeerCount() uint64                    { return 3 }
 func (c *testChain) Mode() api.Mode                       { return c.mode }
 func (c *testChain) Following() Following                 { return c.following }
 func (c *testChain) ProducerKey() (types.PublicKey, bool) { return producer.PublicKey(), true }
+func (c *testChain) Cluster() *api.Cluster                { return nil }
 func (c *testChain) State() (api.SyncState, string)       { return c.state, c.reason }
 
 // Mine and what follows make the chain a Developer.
@@ -247,8 +300,14 @@ func (c *testChain) Fund(ctx context.Context, to types.Account, amount types.Amo
 // draft is an unsigned transaction with usual fees.
 func (c *testChain) draft(key crypto.PrivateKey, nonce uint64, payload types.Payload) types.Transaction {
 	return types.Transaction{
-		Version: types.TransactionVersion, ChainID: c.server.chainID, Sender: account(key), Nonce: nonce, GasLimit: 100_000,
-		MaxFeePerGas: 100, MaxPriorityFeePerGas: 2, Payload: payload,
+		Version:              types.TransactionVersion,
+		ChainID:              c.store.Genesis().ChainID,
+		Sender:               account(key),
+		Nonce:                nonce,
+		GasLimit:             100_000,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: 2,
+		Payload:              payload,
 	}
 }
 

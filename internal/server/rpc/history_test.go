@@ -38,7 +38,9 @@ func newHistory(t testing.TB, options chain.Options, blocks int) *historyScenari
 		tokenScenario: startTokenScenario(t, options), random: rand.New(rand.NewPCG(7, 7)),
 		people: []crypto.PrivateKey{alice, bob, producer},
 	}
-	m := stateModel{balances: map[types.Account]uint64{}, nonces: map[types.Account]uint64{}, tokens: map[types.Account]uint64{}}
+	m := stateModel{
+		balances: map[types.Account]uint64{}, nonces: map[types.Account]uint64{}, tokens: map[types.Account]uint64{},
+	}
 	for _, key := range s.people {
 		m.balances[account(key)] = uint64(call[api.Quantity](s.testChain, "svc_getBalance", account(key)))
 		m.nonces[account(key)] = uint64(call[api.Quantity](s.testChain, "svc_getTransactionCount", account(key)))
@@ -90,7 +92,9 @@ func (s *historyScenario) block(m stateModel) stateModel {
 		}
 		apply[i]()
 		m.balances[tx.Sender] -= uint64(receipt.GasUsed) * uint64(effectivePrice(&tx, header))
-		m.balances[account(producer)] += uint64(receipt.GasUsed) * (uint64(effectivePrice(&tx, header)) - uint64(header.BaseFee))
+		m.balances[account(producer)] += uint64(receipt.GasUsed) * (uint64(effectivePrice(
+			&tx, header,
+		)) - uint64(header.BaseFee))
 	}
 	m.stateRoot = header.StateRoot
 	return m
@@ -189,6 +193,7 @@ func TestMethodsWithAHeight(t *testing.T) {
 			{method: "svc_getTransactionCount", params: []any{account(alice)}},
 			{method: "svc_getAccountProof", params: []any{account(alice)}},
 			{method: "svc_getStorageProof", params: storage},
+			{method: "svc_getStateProof", params: []any{"0x0001"}},
 			{method: "svc_getParameters"},
 			{method: "svc_getStorageAt", params: storage, since: token},
 			{method: "svc_getTokenBalance", params: []any{s.token, account(alice)}, since: token},
@@ -230,7 +235,8 @@ func TestMethodsWithAHeight(t *testing.T) {
 			{"svc_getEvents", map[string]any{"from_block": 0, "to_block": head}},
 		} {
 			result, failure := s.post(ranged[0].(string), ranged[1:]...)
-			if retention == 0 && failure != nil || retention > 0 && (failure == nil || failure.Data["oldestHeight"] != float64(oldest)) {
+			if retention == 0 && failure != nil ||
+				retention > 0 && (failure == nil || failure.Data["oldestHeight"] != float64(oldest)) {
 				t.Errorf("%s, %v: got %s %v", name, ranged[0], result, failure)
 			}
 		}

@@ -8,27 +8,46 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/server/request"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is its
-// turn, within the request's time.
-func (s *Server) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.KeyProof, err error) {
-	if err := s.live(block); err != nil {
+// prover proves what is in the state.
+type prover struct {
+	*liveness
+	chain   headers
+	ledger  Ledger
+	reads   *jsonrpc.Slots // of calls that have no other kind
+	undoing *jsonrpc.Slots // proofs of a past state: many blocks may have to be undone in memory
+}
+
+// prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is
+// its turn, within the request's time.
+func (p *prover) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.KeyProof, err error) {
+	if err := p.live(block); err != nil {
 		return proof, err
 	}
 	if block == api.Latest() {
-		over := s.limiter.reads.Run(ctx, func() { proof, err = s.ledger.Prove(key) })
+		over := p.reads.Run(ctx, func() { proof, err = p.ledger.Prove(key) })
 		return proof, errors.Join(over, err)
 	}
-	head := s.chain.Head().Header.Height
+	head := p.chain.Head().Header.Height
 	limited, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
-	over := s.limiter.undoing.Run(limited, func() { proof, err = s.ledger.ProveAt(limited, block.Resolve(head), key) })
+	over := p.undoing.Run(limited, func() { proof, err = p.ledger.ProveAt(limited, block.Resolve(head), key) })
 	if err = errors.Join(over, err); errors.Is(err, context.DeadlineExceeded) {
 		err = api.ErrTimeUp
 	}
 	return proof, aboveHead(err, head)
+}
+
+// proof proves a state key, and renders that.
+func (p *prover) proof(ctx context.Context, key []byte, block api.BlockRef) (api.AccountProof, error) {
+	proof, err := p.prove(ctx, key, block)
+	if err != nil {
+		return api.AccountProof{}, err
+	}
+	return newProof(proof), nil
 }
 
 // newProof renders a Merkle proof (docs/protocol.md, "State tree and proofs").

@@ -6,6 +6,16 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-func (s *Server) discover(context.Context, api.NoParams) (api.Document, error) {
-	return s.document, nil
+type documentHandlers struct {
+	document api.Document // of all methods, these too
+}
+
+func (h *documentHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.Discover, h.discover),
+	}
+}
+
+func (h *documentHandlers) discover(context.Context, api.NoParams) (api.Document, error) {
+	return h.document, nil
 }

@@ -5,38 +5,60 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) getPendingTransactions(_ context.Context, p api.PendingTransactionsParams) ([]api.PendingTransaction, error) {
+type poolHandlers struct {
+	pool    Pool
+	network types.Network
+}
+
+func (h *poolHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetPendingTransactions, h.getPendingTransactions),
+		bind(e, api.GetMempoolStats, h.getMempoolStats),
+	}
+}
+
+func (h *poolHandlers) getPendingTransactions(
+	_ context.Context, p api.PendingTransactionsParams,
+) ([]api.PendingTransaction, error) {
 	count, err := memberLimit("filter", p.Filter.Limit, api.DefaultPending, api.MaxPending)
 	if err != nil {
 		return nil, err
 	}
 	var pending []mempool.Pending
 	if p.Filter.Sender == "" {
-		pending = s.pool.Pending(count)
+		pending = h.pool.Pending(count)
 	} else {
-		sender, err := s.account(p.Filter.Sender)
+		sender, err := parseAccount(h.network, p.Filter.Sender)
 		if err != nil {
 			return nil, err
 		}
-		pending = s.pool.BySender(sender)
+		pending = h.pool.BySender(sender)
 	}
 	list := make([]api.PendingTransaction, min(count, len(pending)))
 	for i := range list {
 		tx := pending[i].Tx.Signed()
 		to, _ := recipient(&tx.Transaction)
 		list[i] = api.PendingTransaction{
-			Hash: pending[i].Tx.ID(), From: tx.Sender, To: to, Nonce: api.Quantity(tx.Nonce), Type: tx.Payload.Kind().String(),
-			Value: api.Quantity(tx.Payload.Value()), GasLimit: api.Quantity(tx.GasLimit), MaxFeePerGas: api.Quantity(tx.MaxFeePerGas),
-			MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas), Executable: pending[i].Executable,
+			Hash:                 pending[i].Tx.ID(),
+			From:                 tx.Sender,
+			To:                   to,
+			Nonce:                api.Quantity(tx.Nonce),
+			Type:                 tx.Payload.Kind().String(),
+			Value:                api.Quantity(tx.Payload.Value()),
+			GasLimit:             api.Quantity(tx.GasLimit),
+			MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
+			MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
+			Executable:           pending[i].Executable,
 		}
 	}
 	return list, nil
 }
 
-func (s *Server) getMempoolStats(context.Context, api.NoParams) (api.MempoolStats, error) {
-	stats := s.pool.Stats()
+func (h *poolHandlers) getMempoolStats(context.Context, api.NoParams) (api.MempoolStats, error) {
+	stats := h.pool.Stats()
 	return api.MempoolStats{
 		PendingCount: uint64(stats.Count), TotalGas: stats.Gas, BackpressureActive: stats.BackPressure,
 		OldestTxAgeSecs: uint64(stats.Oldest.Seconds()),

@@ -1,14 +1,12 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
@@ -26,12 +24,28 @@ type Proofs interface {
 	Changed() <-chan struct{}
 }
 
+type proofHandlers struct {
+	files    *files
+	chain    proofStore
+	proofs   Proofs
+	circuit  types.Digest
+	verdicts *jsonrpc.Slots // on proofs of blocks
+}
+
+func (h *proofHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetProof, h.getProof),
+		bind(e, api.VerifyProof, h.verifyProof).in(h.verdicts),
+		bind(e, api.GetAccessList, h.getAccessList),
+	}
+}
+
 // leastProofBits is what a proof must have to be called one.
 const leastProofBits = 100
 
 // atOrBelowHead is the height of a block that is there, or was.
-func (s *Server) atOrBelowHead(block api.BlockRef) (types.Height, error) {
-	head := s.chain.Head().Header.Height
+func (h *proofHandlers) atOrBelowHead(block api.BlockRef) (types.Height, error) {
+	head := h.chain.Head().Header.Height
 	height := block.Resolve(head)
 	if height > head {
 		return 0, withData(api.ErrAboveHead, "param", "block", "max", head)
@@ -39,12 +53,12 @@ func (s *Server) atOrBelowHead(block api.BlockRef) (types.Height, error) {
 	return height, nil
 }
 
-func (s *Server) getProof(_ context.Context, p api.GetProofParams) (api.BlockProof, error) {
-	height, err := s.atOrBelowHead(p.Block)
+func (h *proofHandlers) getProof(_ context.Context, p api.GetProofParams) (api.BlockProof, error) {
+	height, err := h.atOrBelowHead(p.Block)
 	if err != nil {
 		return api.BlockProof{}, err
 	}
-	bundle, err := s.bundle(height)
+	bundle, err := h.bundle(height)
 	if err != nil {
 		return api.BlockProof{}, err
 	}
@@ -56,27 +70,27 @@ func (s *Server) getProof(_ context.Context, p api.GetProofParams) (api.BlockPro
 	return api.BlockProof{
 		Height: height, StateRoot: statement.PostRoot, Proof: bundle.Proof, Type: api.ProofType, Statement: api.StatementS1,
 		SecurityBits: uint32(bits), StateHashBits: api.StateHashBits, PreRoot: statement.PreRoot,
-		AccessesDigest: statement.AccessesDigest, Circuit: s.circuit, BlockHash: statement.BlockHash,
+		AccessesDigest: statement.AccessesDigest, Circuit: h.circuit, BlockHash: statement.BlockHash,
 	}, err
 }
 
 // bundle is the proof of a block that the chain has, or why there is none.
-func (s *Server) bundle(height types.Height) (blockproof.Bundle, error) {
-	bundle, err := s.proofs.Bundle(height)
+func (h *proofHandlers) bundle(height types.Height) (blockproof.Bundle, error) {
+	bundle, err := h.proofs.Bundle(height)
 	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
-		err = s.noProof(height)
+		err = h.noProof(height)
 	}
 	return bundle, err
 }
 
 // noProof says why there is no proof of a block.
-func (s *Server) noProof(height types.Height) error {
-	state, position, err := s.proofs.Status(height)
+func (h *proofHandlers) noProof(height types.Height) error {
+	state, position, err := h.proofs.Status(height)
 	switch {
 	case err != nil:
 		return err
 	case state == proving.NotStored || state == proving.Proven: // proven meanwhile, and gone again
-		stored, err := s.chain.Proofs()
+		stored, err := h.chain.Proofs()
 		if errors.Is(err, chain.ErrNotFound) {
 			return api.ErrProofNotStored
 		}
@@ -93,13 +107,13 @@ func (s *Server) noProof(height types.Height) error {
 	}
 }
 
-func (s *Server) verifyProof(_ context.Context, p api.VerifyProofParams) (api.ProofVerdict, error) {
-	height, err := s.atOrBelowHead(p.Block)
+func (h *proofHandlers) verifyProof(_ context.Context, p api.VerifyProofParams) (api.ProofVerdict, error) {
+	height, err := h.atOrBelowHead(p.Block)
 	if err != nil {
 		return api.ProofVerdict{}, err
 	}
 	verdict := api.ProofVerdict{Statement: api.StatementS1}
-	bits, err := s.proofs.Verify(height, p.Proof, leastProofBits)
+	bits, err := h.proofs.Verify(height, p.Proof, leastProofBits)
 	verdict.Valid, verdict.SecurityBits = err == nil, uint32(bits)
 	switch {
 	case errors.Is(err, chain.ErrNotFound):
@@ -112,12 +126,12 @@ func (s *Server) verifyProof(_ context.Context, p api.VerifyProofParams) (api.Pr
 	return verdict, err
 }
 
-func (s *Server) getAccessList(_ context.Context, p api.GetAccessListParams) (api.AccessList, error) {
-	height, err := s.atOrBelowHead(p.Block)
+func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListParams) (api.AccessList, error) {
+	height, err := h.atOrBelowHead(p.Block)
 	if err != nil {
 		return api.AccessList{}, err
 	}
-	accesses, err := s.chain.Accesses(height)
+	accesses, err := h.chain.Accesses(height)
 	if err != nil {
 		return api.AccessList{}, err
 	}
@@ -136,29 +150,10 @@ func (s *Server) getAccessList(_ context.Context, p api.GetAccessListParams) (ap
 	return list, nil
 }
 
-// ProofNotice implements push.Source.
-func (s *Server) ProofNotice(height types.Height) (*api.ProofNotice, bool, error) {
-	state, _, err := s.proofs.Status(height)
-	if err != nil || state == proving.Queued || state == proving.Proving {
-		return nil, err == nil, err
-	}
-	if state != proving.Proven {
-		return nil, false, nil
-	}
-	bundle, err := s.proofs.Bundle(height)
-	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) { // gone meanwhile
-		return nil, false, nil
-	}
-	return &api.ProofNotice{Height: height, Statement: api.StatementS1, Size: uint64(len(bundle.Proof))}, false, err
-}
-
-// ProofsChanged implements push.Source.
-func (s *Server) ProofsChanged() <-chan struct{} { return s.proofs.Changed() }
-
 // serveBundle serves GET /proof/HEIGHT: the bundle, with ranges.
-func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request) {
-	s.serveBinary(w, r, func(height types.Height) ([]byte, error) {
-		bundle, err := s.bundle(height)
+func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
+	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
+		bundle, err := h.bundle(height)
 		if err != nil {
 			return nil, err
 		}
@@ -167,9 +162,9 @@ func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveAccesses serves GET /accesses/HEIGHT: bincode(Vec<Access>), with ranges.
-func (s *Server) serveAccesses(w http.ResponseWriter, r *http.Request) {
-	s.serveBinary(w, r, func(height types.Height) ([]byte, error) {
-		accesses, err := s.chain.Accesses(height)
+func (h *proofHandlers) serveAccesses(w http.ResponseWriter, r *http.Request) {
+	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
+		accesses, err := h.chain.Accesses(height)
 		if err != nil {
 			return nil, err
 		}
@@ -178,39 +173,16 @@ func (s *Server) serveAccesses(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveBinary serves what a block has, under its height; 404 where it has none, with the reason.
-func (s *Server) serveBinary(w http.ResponseWriter, r *http.Request, read func(types.Height) ([]byte, error)) {
+func (h *proofHandlers) serveBinary(w http.ResponseWriter, r *http.Request, read func(types.Height) ([]byte, error)) {
 	named, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
 	if err != nil {
 		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
 		return
 	}
 	var content []byte
-	height, err := s.atOrBelowHead(api.AtHeight(types.Height(named)))
+	height, err := h.atOrBelowHead(api.AtHeight(types.Height(named)))
 	if err == nil {
 		content, err = read(height)
 	}
-	s.answerBinary(w, r, content, err)
-}
-
-// answerBinary answers with content, with ranges, or with why there is none: 404 with a reason that clients may know.
-func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, content []byte, err error) {
-	var why *jsonrpc.Error
-	switch err = s.public(err); {
-	case errors.As(err, &why):
-		http.Error(w, why.Message, http.StatusNotFound)
-		return
-	case err != nil:
-		http.Error(w, s.incident(r.Context(), r.Pattern, err), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
-}
-
-// incident reports an error that no client may see, and returns what a client is told.
-func (s *Server) incident(ctx context.Context, what string, err error) string {
-	if s.report == nil {
-		return "internal error"
-	}
-	return "internal error, incident " + s.report(ctx, what, err)
+	h.files.answer(w, r, content, err)
 }

@@ -25,8 +25,10 @@ import (
 
 // newProvenChain is a test chain whose blocks get proofs, and what makes them.
 func newProvenChain(t testing.TB) (*testChain, *proving.Queue, func() types.Height) {
-	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{WitnessBytes: 1 << 20, ProofRetention: 2}, jsonrpc.Options{})
-	queue, ok := c.server.proofs.(*proving.Queue)
+	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{
+		WitnessBytes: 1 << 20, ProofRetention: 2,
+	}, jsonrpc.Options{})
+	queue, ok := c.config.Proofs.(*proving.Queue)
 	if !ok {
 		t.Fatal("the proofs are not a queue's")
 	}
@@ -75,7 +77,8 @@ func TestGetProof(t *testing.T) {
 	check(t, err)
 	notReady("0x1", "proving", 0)
 	queue.Release(taken)
-	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x0"); data["status"] != "not_stored" || data["oldest"] != nil {
+	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x0"); data["status"] != "not_stored" ||
+		data["oldest"] != nil {
 		t.Errorf("genesis: %v", data)
 	}
 	if data := c.refused(api.ErrAboveHead, "svc_getProof", "0x4"); data["max"] != 3.0 {
@@ -88,8 +91,17 @@ func TestGetProof(t *testing.T) {
 	accesses := must(c.store.Accesses(1))(t)
 	proof := call[api.BlockProof](c, "svc_getProof", "0x1")
 	want := api.BlockProof{
-		Height: 1, StateRoot: header.StateRoot, Proof: proof.Proof, Type: "stark", Statement: "S1", SecurityBits: 100, StateHashBits: 124,
-		PreRoot: before.StateRoot, AccessesDigest: types.DigestAccesses(accesses), Circuit: blockproof.Circuit().Digest(), BlockHash: header.Hash(),
+		Height:         1,
+		StateRoot:      header.StateRoot,
+		Proof:          proof.Proof,
+		Type:           "stark",
+		Statement:      "S1",
+		SecurityBits:   100,
+		StateHashBits:  124,
+		PreRoot:        before.StateRoot,
+		AccessesDigest: types.DigestAccesses(accesses),
+		Circuit:        blockproof.Circuit().Digest(),
+		BlockHash:      header.Hash(),
 	}
 	if !reflect.DeepEqual(proof, want) || !bytes.Equal(proof.Proof, must(c.store.Proof(1))(t)) {
 		t.Errorf("%+v, want %+v", proof, want)
@@ -99,7 +111,8 @@ func TestGetProof(t *testing.T) {
 	if data := c.refused(api.ErrProofNotStored, "svc_getProof", "0x1"); data["oldest"] != 2.0 || data["newest"] != 3.0 {
 		t.Errorf("a proof that is no longer kept: %v", data)
 	}
-	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Proofs == nil || *info.Proofs != (api.ProofRange{Oldest: 2, Newest: 3}) {
+	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Proofs == nil ||
+		*info.Proofs != (api.ProofRange{Oldest: 2, Newest: 3}) {
 		t.Errorf("node info: %v", info.Proofs)
 	}
 }
@@ -127,7 +140,7 @@ func TestVerifyProof(t *testing.T) {
 		}
 	}
 	c.refused(api.ErrAboveHead, "svc_verifyProof", "0x3", proof)
-	if !c.server.limiter.verdicts.TryRun(func() { c.refused(api.ErrBusy, "svc_verifyProof", "0x1", proof) }) {
+	if !groupOf[*proofHandlers](c).verdicts.TryRun(func() { c.refused(api.ErrBusy, "svc_verifyProof", "0x1", proof) }) {
 		t.Error("a verdict that was given holds its slot")
 	}
 }
@@ -174,7 +187,8 @@ func TestBinaryDownloads(t *testing.T) {
 	if bundle.Header != must(c.store.Header(1))(t) || bundle.Parent != must(c.store.Header(0))(t) {
 		t.Error("the bundle is of another block")
 	}
-	if status, part := get("/proof/1", "bytes=100-199"); status != http.StatusPartialContent || !bytes.Equal(part, encoded[100:200]) {
+	if status, part := get("/proof/1", "bytes=100-199"); status != http.StatusPartialContent ||
+		!bytes.Equal(part, encoded[100:200]) {
 		t.Errorf("a range: HTTP %d, %s", status, hex.EncodeToString(part))
 	}
 	if status, list := get("/accesses/1", ""); status != 200 || !bytes.Equal(list, types.EncodeAccesses(bundle.Accesses)) {
@@ -187,8 +201,9 @@ func TestBinaryDownloads(t *testing.T) {
 	for h := range types.Height(2) {
 		e.Bytes(must(c.store.EncodedBlock(h))(t).Bytes)
 	}
-	if status != 200 || !bytes.Equal(blocks, e.Data()) || c.server.followers.count(time.Now()) != 1 {
-		t.Errorf("blocks: HTTP %d, %d bytes, %d followers", status, len(blocks), c.server.followers.count(time.Now()))
+	followers := groupOf[*blockHandlers](c).followers.count(time.Now())
+	if status != 200 || !bytes.Equal(blocks, e.Data()) || followers != 1 {
+		t.Errorf("blocks: HTTP %d, %d bytes, %d followers", status, len(blocks), followers)
 	}
 	if status, more := get("/blocks/0-99", ""); status != 200 || !bytes.Equal(more, blocks) {
 		t.Errorf("blocks to above the head: HTTP %d, %d bytes", status, len(more))
@@ -196,7 +211,8 @@ func TestBinaryDownloads(t *testing.T) {
 	if status, none := get("/blocks/2-99", ""); status != 200 || !bytes.Equal(none, make([]byte, 8)) {
 		t.Errorf("blocks above the head: HTTP %d, %d bytes", status, len(none))
 	}
-	if status, part := get("/blocks/0-1", "bytes=10-19"); status != http.StatusPartialContent || !bytes.Equal(part, blocks[10:20]) {
+	if status, part := get("/blocks/0-1", "bytes=10-19"); status != http.StatusPartialContent ||
+		!bytes.Equal(part, blocks[10:20]) {
 		t.Errorf("a range of blocks: HTTP %d, %d bytes", status, len(part))
 	}
 	c.pay(1)

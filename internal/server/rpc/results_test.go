@@ -33,10 +33,14 @@ func newScenario(t testing.TB) *scenario {
 	unfunded := s.draft(alice, 1, types.Transfer{To: types.Account{31: 9}, Amount: 7})
 	unfunded.GasLimit = 21_000 // not enough to make an account
 	s.failedTransfer = s.signed(alice, unfunded)
-	deploy := s.draft(alice, 2, types.Deploy{Amount: 3, Name: "counter", Code: []byte{0, 'a', 's', 'm'}, InitArgs: []byte(`{"n":1}`)})
+	deploy := s.draft(alice, 2, types.Deploy{
+		Amount: 3, Name: "counter", Code: []byte{0, 'a', 's', 'm'}, InitArgs: []byte(`{"n":1}`),
+	})
 	deploy.GasLimit = 1_000_000
 	s.deploy = s.signed(alice, deploy)
-	s.call = s.sign(bob, 1, types.Call{Contract: types.NewContractID(account(alice), 2), Function: "add", Args: []byte(`{"n":2}`)})
+	s.call = s.sign(bob, 1, types.Call{
+		Contract: types.NewContractID(account(alice), 2), Function: "add", Args: []byte(`{"n":2}`),
+	})
 	s.include(s.failedTransfer, s.deploy, s.call)
 
 	changed := s.ledger.Tip().Parameters
@@ -85,17 +89,38 @@ func (s *scenario) examples() []example {
 		{name: "getTransactionReceipt", method: "svc_getTransactionReceipt", params: []any{s.transfer.ID()}},
 		{name: "getTransactionReceipt_failed", method: "svc_getTransactionReceipt", params: []any{s.failedTransfer.ID()}},
 		{name: "getTransactionStatus", method: "svc_getTransactionStatus", params: []any{s.failedTransfer.ID()}},
-		{name: "getTransactionsByAddress", method: "svc_getTransactionsByAddress", params: []any{account(bob), map[string]any{"limit": 2}}},
+		{
+			name:   "getTransactionsByAddress",
+			method: "svc_getTransactionsByAddress",
+			params: []any{account(bob), map[string]any{"limit": 2}},
+		},
 		{name: "listRecentTransactions", method: "svc_listRecentTransactions", params: []any{2}},
-		{name: "getBlocks", method: "svc_getBlocks", params: []any{map[string]any{"from_height": 0, "to_height": 1, "include_transactions": true}}},
+		{
+			name:   "getBlocks",
+			method: "svc_getBlocks",
+			params: []any{map[string]any{"from_height": 0, "to_height": 1, "include_transactions": true}},
+		},
 		{name: "getBlocks_headers", method: "svc_getBlocks", params: []any{map[string]any{"from_height": 1, "to_height": 1}}},
-		{name: "sendRawTransaction", method: "svc_sendRawTransaction", params: []any{encoded(s.sign(bob, 2, types.Transfer{To: account(alice), Amount: 1}))}},
+		{
+			name:   "sendRawTransaction",
+			method: "svc_sendRawTransaction",
+			params: []any{encoded(s.sign(bob, 2, types.Transfer{To: account(alice), Amount: 1}))},
+		},
 		{name: "sendRawTransactionSync", method: "svc_sendRawTransactionSync", params: []any{encoded(s.transfer)}},
 		{name: "call", method: "svc_call", params: []any{unsigned}},
 		{name: "estimateGas", method: "svc_estimateGas", params: []any{unsigned}},
 		{name: "gasPrice", method: "svc_gasPrice", params: nil},
-		{name: "getPendingTransactions", method: "svc_getPendingTransactions", params: []any{map[string]any{"sender": account(alice)}}},
+		{
+			name:   "getPendingTransactions",
+			method: "svc_getPendingTransactions",
+			params: []any{map[string]any{"sender": account(alice)}},
+		},
 		{name: "getTransactionByNonce", method: "svc_getTransactionByNonce", params: []any{account(alice), "0x2"}},
+		{
+			name:   "getPayments",
+			method: "svc_getPayments",
+			params: []any{map[string]any{"accounts": []any{account(bob)}, "order": "desc", "limit": 2}},
+		},
 		{name: "getMempoolStats", method: "svc_getMempoolStats", params: nil},
 		{name: "getFeeMarket", method: "svc_getFeeMarket", params: nil},
 		{name: "getFeeHistory", method: "svc_getFeeHistory", params: []any{3}},
@@ -185,8 +210,18 @@ var specified = map[string]map[string]string{
 		"transactions": "array"},
 	"getBlockByHash": {"height": "number", "hash": "hex", "timestamp": "number", "txCount": "number", "stateRoot": "hex",
 		"transactions": "array"},
-	"getTransactionByHash": {"hash": "hex", "from": "hex", "to": "hex", "value": "hex", "gasLimit": "hex", "gasPrice": "hex",
-		"nonce": "hex", "blockHeight": "number", "blockHash": "hex", "status": "string"},
+	"getTransactionByHash": {
+		"hash":        "hex",
+		"from":        "hex",
+		"to":          "hex",
+		"value":       "hex",
+		"gasLimit":    "hex",
+		"gasPrice":    "hex",
+		"nonce":       "hex",
+		"blockHeight": "number",
+		"blockHash":   "hex",
+		"status":      "string",
+	},
 	"getTransactionByHash_pending": {"hash": "hex", "blockHeight": "null", "blockHash": "null", "status": "string"},
 	"getTransactionReceipt": {"transactionHash": "hex", "blockHeight": "number", "blockHash": "hex", "status": "hex",
 		"gasUsed": "hex", "contractAddress": "null", "logs": "array"},
@@ -206,7 +241,8 @@ var specified = map[string]map[string]string{
 	"gasPrice":                 {"base_fee": "hex", "suggested_priority_fee": "hex", "suggested_max_fee": "hex"},
 	"getMempoolStats": {"pending_count": "number", "total_gas": "number", "backpressure_active": "boolean",
 		"oldest_tx_age_secs": "number"},
-	"getFeeMarket": {"base_fee": "number", "utilization": "number", "target_utilization": "number", "min_base_fee": "number",
+	"getFeeMarket": {"base_fee": "number", "utilization": "number", "target_utilization": "number",
+		"min_base_fee": "number",
 		"max_base_fee": "number"},
 }
 
@@ -286,7 +322,8 @@ func TestDocumentIsTheDispatchTable(t *testing.T) {
 func TestFractionsAreNumbers(t *testing.T) {
 	// An empty block over a gas limit: no fraction may become NaN.
 	market := call[api.FeeMarket](newTestChain(t), "svc_getFeeMarket")
-	if market.Utilization != 0 || math.IsNaN(market.TargetUtilization.Float()) || market.TargetUtilization.String() != "0.5" {
+	if market.Utilization != 0 || math.IsNaN(market.TargetUtilization.Float()) ||
+		market.TargetUtilization.String() != "0.5" {
 		t.Errorf("got %+v", market)
 	}
 }

@@ -14,11 +14,24 @@ type Snapshots interface {
 	Newest(types.Height) (snapshot.Manifest, bool)
 }
 
-func (s *Server) getStateSnapshot(_ context.Context, p api.GetStateSnapshotParams) (*api.StateSnapshot, error) {
-	if s.snapshots == nil {
+type snapshotHandlers struct {
+	chain     headers
+	snapshots Snapshots // nil where none are offered
+}
+
+func (h *snapshotHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetStateSnapshot, h.getStateSnapshot),
+	}
+}
+
+func (h *snapshotHandlers) getStateSnapshot(
+	_ context.Context, p api.GetStateSnapshotParams,
+) (*api.StateSnapshot, error) {
+	if h.snapshots == nil {
 		return nil, nil
 	}
-	manifest, ok := s.snapshots.Newest(p.Block.Resolve(s.chain.Head().Header.Height))
+	manifest, ok := h.snapshots.Newest(p.Block.Resolve(h.chain.Head().Header.Height))
 	if !ok {
 		return nil, nil
 	}

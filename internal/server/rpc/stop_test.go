@@ -40,19 +40,21 @@ func TestExecutionsEndWithTheirRequest(t *testing.T) {
 	draft.GasLimit = 0
 	for name, run := range map[string]func(context.Context) error{
 		"view": func(ctx context.Context) error {
-			_, err := c.server.viewCall(ctx, api.ViewCallParams{Contract: id, Function: "loop", Block: api.Latest()})
+			_, err := groupOf[*viewHandlers](c).viewCall(ctx, api.ViewCallParams{
+				Contract: id, Function: "loop", Block: api.Latest(),
+			})
 			return err
 		},
 		"call": func(ctx context.Context) error {
-			_, err := c.server.call(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
+			_, err := groupOf[*submitHandlers](c).call(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
 			return err
 		},
 		"estimate": func(ctx context.Context) error {
-			_, err := c.server.estimateGas(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
+			_, err := groupOf[*submitHandlers](c).estimateGas(ctx, api.RawTransactionParams{Transaction: draft.Encode()})
 			return err
 		},
 		"trace": func(ctx context.Context) error {
-			_, err := c.server.traceTransaction(ctx, api.TransactionParams{Hash: tx.ID()})
+			_, err := groupOf[*traceHandlers](c).traceTransaction(ctx, api.TransactionParams{Hash: tx.ID()})
 			return err
 		},
 	} {

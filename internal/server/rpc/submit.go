@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -25,33 +26,59 @@ const (
 	estimateReserve = 20
 )
 
+// submitHandlers send transactions, and simulate them.
+type submitHandlers struct {
+	*liveness
+	*simulator
+	transactions *transactionReader
+	chain        interface {
+		stateStore
+		FindTransaction(types.TxID) (chain.Position, error)
+		WaitHeight(context.Context, types.Height) error
+	}
+	sender Sender
+	pool   Pool
+	errors *clientErrors
+}
+
+func (h *submitHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bindGroup(e, api.SendRawTransaction, h.sendRawTransaction),
+		bind(e, api.SendRawTransactionSync, h.sendRawTransactionSync).in(nil),
+		bind(e, api.Call, h.call).in(h.executions.slots),
+		bind(e, api.EstimateGas, h.estimateGas).in(h.executions.slots),
+	}
+}
+
 // sendRawTransaction sends the transactions of consecutive calls: their signatures are verified together and they
 // reach the pool's journal in one write.
-func (s *Server) sendRawTransaction(ctx context.Context, calls []api.RawTransactionParams) []jsonrpc.Outcome[types.TxID] {
+func (h *submitHandlers) sendRawTransaction(
+	ctx context.Context, calls []api.RawTransactionParams,
+) []jsonrpc.Outcome[types.TxID] {
 	encoded := make([][]byte, len(calls))
 	for i, p := range calls {
 		encoded[i] = p.Transaction
 	}
 	outcomes := make([]jsonrpc.Outcome[types.TxID], len(calls))
-	for i, r := range s.sender.AddMany(ctx, encoded, request.Of(ctx).Source) {
+	for i, r := range h.sender.AddMany(ctx, encoded, request.Of(ctx).Source) {
 		if r.Err == nil {
 			outcomes[i].Result = r.Tx.ID()
 		} else {
-			outcomes[i].Err = s.refusal(r)
+			outcomes[i].Err = h.refusal(r)
 		}
 	}
 	return outcomes
 }
 
 // refusal is what a client is told of a transaction that was refused, nil if it was taken.
-func (s *Server) refusal(r mempool.Result) error {
+func (h *submitHandlers) refusal(r mempool.Result) error {
 	err := r.Err
 	if err == nil || r.Tx == nil {
 		return err
 	}
 	id := r.Tx.ID()
 	if errors.Is(err, exec.ErrNonceTooLow) {
-		switch _, findErr := s.chain.FindTransaction(id); {
+		switch _, findErr := h.chain.FindTransaction(id); {
 		case findErr == nil:
 			err = mempool.ErrKnown
 		case !errors.Is(findErr, chain.ErrNotFound):
@@ -62,22 +89,22 @@ func (s *Server) refusal(r mempool.Result) error {
 	if errors.As(err, &refused) {
 		return err // an upstream's answer, which has its values
 	}
-	if err = s.public(err); !errors.As(err, &refused) {
+	if err = h.errors.public(err); !errors.As(err, &refused) {
 		return err
 	}
-	return s.withValues(refused, &r.Tx.Signed().Transaction, id)
+	return h.withValues(refused, &r.Tx.Signed().Transaction, id)
 }
 
 // withValues adds to a refusal the values that the transaction should have had.
-func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
-	env := s.ledger.Tip().Env
+func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
+	env := h.ledger.Tip().Env
 	switch {
 	case errors.Is(e, api.ErrWrongChain):
-		return withData(e, "chainId", api.Quantity(s.chainID))
+		return withData(e, "chainId", api.Quantity(h.chainID))
 	case errors.Is(e, api.ErrAlreadyKnown):
 		return withData(e, "hash", id)
 	case errors.Is(e, api.ErrCannotPay):
-		record, err := s.chain.Account(s.chain.Head().Header.Height, tx.Sender)
+		record, err := h.chain.Account(h.chain.Head().Header.Height, tx.Sender)
 		if errors.Is(err, chain.ErrNoState) {
 			return e
 		}
@@ -96,7 +123,7 @@ func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.Tx
 	case errors.Is(e, api.ErrGasOverBlock):
 		return withData(e, "max", api.Quantity(env.Parameters.GasLimit))
 	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh):
-		next, err := s.pool.NextNonce(tx.Sender)
+		next, err := h.pool.NextNonce(tx.Sender)
 		if err != nil {
 			return err
 		}
@@ -105,22 +132,22 @@ func (s *Server) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.Tx
 	return e
 }
 
-func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactionParams) (api.Receipt, error) {
+func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTransactionParams) (api.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, receiptWait)
 	defer cancel()
-	sent := s.sender.AddMany(ctx, [][]byte{p.Transaction}, request.Of(ctx).Source)[0]
-	if err := s.refusal(sent); err != nil && (sent.Tx == nil || !errors.Is(err, api.ErrAlreadyKnown)) {
+	sent := h.sender.AddMany(ctx, [][]byte{p.Transaction}, request.Of(ctx).Source)[0]
+	if err := h.refusal(sent); err != nil && (sent.Tx == nil || !errors.Is(err, api.ErrAlreadyKnown)) {
 		return api.Receipt{}, err
 	}
 	id := sent.Tx.ID()
 	for {
-		head := s.chain.Head().Header.Height
-		found, err := s.findIncluded(id)
+		head := h.chain.Head().Header.Height
+		found, err := h.transactions.findIncluded(id)
 		if err != nil {
 			return api.Receipt{}, err
 		}
 		if found != nil {
-			receipt, err := s.receipt(found)
+			receipt, err := h.transactions.receipt(found)
 			if err != nil {
 				return api.Receipt{}, err
 			}
@@ -128,7 +155,7 @@ func (s *Server) sendRawTransactionSync(ctx context.Context, p api.RawTransactio
 				return *receipt, nil
 			}
 		}
-		if err := s.chain.WaitHeight(ctx, head+1); err != nil {
+		if err := h.chain.WaitHeight(ctx, head+1); err != nil {
 			if ctx.Err() != nil {
 				return api.Receipt{}, withData(api.ErrTimeUp, "limit", int(receiptWait.Seconds()), "hash", id)
 			}
@@ -149,24 +176,29 @@ type simulation struct {
 }
 
 // simulate decodes a transaction, signed or not, and opens the state that it runs on. The caller closes it.
-func (s *Server) simulate(ctx context.Context, encoded []byte) (simulation, error) {
+func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulation, error) {
 	tx, err := decodeCall(encoded)
 	if err != nil {
 		return simulation{}, err
 	}
-	if err := s.live(api.Latest()); err != nil {
+	if err := h.live(api.Latest()); err != nil {
 		return simulation{}, err
 	}
-	tip := s.ledger.Tip()
+	tip := h.ledger.Tip()
 	head := tip.Header.Header
 	seed, err := exec.Seed(head, tip.Parameters, head.Timestamp)
 	if err != nil {
 		return simulation{}, err
 	}
-	view, err := s.chain.StateAt(head.Height)
+	view, err := h.chain.StateAt(head.Height)
 	return simulation{
-		parameters: tip.Parameters, state: view, seed: seed, tx: tx, how: exec.Simulation{Machine: s.machineFor(tx)},
-		executions: &s.executions, request: request.Of(ctx),
+		parameters: tip.Parameters,
+		state:      view,
+		seed:       seed,
+		tx:         tx,
+		how:        exec.Simulation{Machine: h.machineFor(tx)},
+		executions: h.executions,
+		request:    request.Of(ctx),
 	}, err
 }
 
@@ -201,13 +233,13 @@ func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.
 	return outcome, errors.Join(over, err)
 }
 
-func (s *Server) call(ctx context.Context, p api.RawTransactionParams) (output api.Data, err error) {
-	m, err := s.simulate(ctx, p.Transaction)
+func (h *submitHandlers) call(ctx context.Context, p api.RawTransactionParams) (output api.Data, err error) {
+	m, err := h.simulate(ctx, p.Transaction)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.state.Close()) }()
-	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+s.viewGas)
+	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+h.gas)
 	gas, capped := m.tx.GasLimit, false
 	if gas == 0 {
 		gas = most
@@ -217,21 +249,21 @@ func (s *Server) call(ctx context.Context, p api.RawTransactionParams) (output a
 	outcome, err := m.run(ctx, gas)
 	switch {
 	case err != nil:
-		return nil, s.callRefusal(&m, err)
+		return nil, h.callRefusal(&m, err)
 	case outcome.Reason == exec.OutOfGas && capped:
-		return nil, withData(api.ErrViewGas, "limit", s.viewGas)
+		return nil, withData(api.ErrViewGas, "limit", h.gas)
 	case outcome.Reason != exec.Success:
 		return nil, failed(outcome)
 	}
 	return outcome.Output, nil
 }
 
-func (s *Server) callRefusal(m *simulation, err error) error {
+func (h *submitHandlers) callRefusal(m *simulation, err error) error {
 	var refused *jsonrpc.Error
-	if err = s.public(err); !errors.As(err, &refused) {
+	if err = h.errors.public(err); !errors.As(err, &refused) {
 		return err
 	}
-	return s.withValues(refused, &m.tx, types.TxID{})
+	return h.withValues(refused, &m.tx, types.TxID{})
 }
 
 // failed is the error of an execution that failed.
@@ -247,8 +279,10 @@ func failed(outcome exec.Outcome) error {
 		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))
 }
 
-func (s *Server) estimateGas(ctx context.Context, p api.RawTransactionParams) (estimate api.Quantity, err error) {
-	m, err := s.simulate(ctx, p.Transaction)
+func (h *submitHandlers) estimateGas(
+	ctx context.Context, p api.RawTransactionParams,
+) (estimate api.Quantity, err error) {
+	m, err := h.simulate(ctx, p.Transaction)
 	if err != nil {
 		return 0, err
 	}
@@ -257,7 +291,7 @@ func (s *Server) estimateGas(ctx context.Context, p api.RawTransactionParams) (e
 	outcome, err := m.run(ctx, most)
 	switch {
 	case err != nil:
-		return 0, s.callRefusal(&m, err)
+		return 0, h.callRefusal(&m, err)
 	case outcome.Reason != exec.Success:
 		return 0, failed(outcome)
 	}
@@ -266,8 +300,8 @@ func (s *Server) estimateGas(ctx context.Context, p api.RawTransactionParams) (e
 }
 
 // leastGas is a gas limit from used to most with which the transaction succeeds, at most 1/128 over the smallest: with
-// most it does, and with used it does unless it reserves gas that it does not use, as nested calls do: 1/63 of it for each
-// level, so that little more is nearly always enough.
+// most it does, and with used it does unless it must have gas that it does not use: what a look-up in storage may take,
+// and 1/63 of it for each level of nested calls.
 func (m *simulation) leastGas(ctx context.Context, used, most types.Gas) (types.Gas, error) {
 	var fault error
 	succeeds := func(gas types.Gas) bool {
@@ -285,7 +319,7 @@ func (m *simulation) leastGas(ctx context.Context, used, most types.Gas) (types.
 	}
 	step := used/128 + 1
 	fails, enough := used, most
-	for more := step; fails+more < most; more *= 2 {
+	for more := params.Schedule1.StorageReserve; fails+more < most; more *= 2 {
 		if succeeds(fails + more) {
 			enough = fails + more
 			break

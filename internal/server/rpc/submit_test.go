@@ -53,7 +53,10 @@ func TestRefusedTransactions(t *testing.T) {
 		}},
 		{"gas under the intrinsic", api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 20_999 }},
 		{"gas over the block's", api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1_000_000_001 }},
-		{"priority over the max fee", api.ErrPriorityOverMax, bob, func(tx *types.Transaction) { tx.MaxPriorityFeePerGas = 101 }},
+		{
+			"priority over the max fee", api.ErrPriorityOverMax, bob,
+			func(tx *types.Transaction) { tx.MaxPriorityFeePerGas = 101 },
+		},
 		{"configure by another", api.ErrNotProducer, bob, func(tx *types.Transaction) {
 			tx.Payload = types.Configure{Parameters: c.ledger.Tip().Parameters}
 		}},
@@ -76,7 +79,9 @@ func TestRefusedTransactions(t *testing.T) {
 	forged.Signature[10] ^= 1
 	c.refused(api.ErrBadSignature, "svc_sendRawTransaction", encoded(forged))
 	for _, known := range []types.SignedTransaction{used, pending} {
-		if data := c.refused(api.ErrAlreadyKnown, "svc_sendRawTransaction", encoded(known)); data["hash"] != known.ID().String() {
+		if data := c.refused(
+			api.ErrAlreadyKnown, "svc_sendRawTransaction", encoded(known),
+		); data["hash"] != known.ID().String() {
 			t.Errorf("got %v", data)
 		}
 	}
@@ -94,15 +99,23 @@ func TestRefusalsNameTheValues(t *testing.T) {
 		got  map[string]any
 		want map[string]any
 	}{
-		"nonce": {send(api.ErrNonceTooLow, alice, func(*types.Transaction) {}), map[string]any{"nonce": "0x0", "expected": "0x1"}},
-		"chain": {send(api.ErrWrongChain, bob, func(tx *types.Transaction) { tx.ChainID = 1 }), map[string]any{"chainId": "0x7a69"}},
+		"nonce": {
+			send(api.ErrNonceTooLow, alice, func(*types.Transaction) {}), map[string]any{"nonce": "0x0", "expected": "0x1"},
+		},
+		"chain": {
+			send(api.ErrWrongChain, bob, func(tx *types.Transaction) { tx.ChainID = 1 }), map[string]any{"chainId": "0x7a69"},
+		},
 		"fee": {send(api.ErrFeeTooLow, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = 5 }),
 			map[string]any{"baseFee": "0xa", "minBaseFee": "0xa"}},
-		"balance": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.GasLimit, tx.MaxFeePerGas = 1<<20, 1<<40 }), map[string]any{
+		"balance": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) {
+			tx.GasLimit, tx.MaxFeePerGas = 1<<20, 1<<40
+		}), map[string]any{
 			"balance": call[string](c, "svc_getBalance", account(bob)), "needed": "0x1000000000000002"}},
 		"cost over 64 bits": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }),
 			map[string]any{"needed": "0xffffffffffffffff"}},
-		"least gas": {send(api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 1 }), map[string]any{"min": "0x5208"}},
+		"least gas": {
+			send(api.ErrIntrinsicGas, bob, func(tx *types.Transaction) { tx.GasLimit = 1 }), map[string]any{"min": "0x5208"},
+		},
 		"most gas": {send(api.ErrGasOverBlock, bob, func(tx *types.Transaction) { tx.GasLimit = 1 << 40 }),
 			map[string]any{"max": "0x3b9aca00"}},
 	} {
@@ -131,12 +144,16 @@ func (handedOn) NextNonce(types.Account) (uint64, error) { return 0, chain.ErrNo
 func TestUpstreamsRefusalIsPassedOn(t *testing.T) {
 	c := newTestChain(t)
 	for _, want := range []*jsonrpc.Error{
-		withData(api.ErrNonceTooLow, "nonce", "0x0", "expected", "0x5"), withData(api.ErrNonceTooHigh, "nonce", "0x0", "expected", "0x5"),
-		withData(api.ErrFeeTooLow, "baseFee", "0x77", "minBaseFee", "0x66"), withData(api.ErrAlreadyKnown, "hash", "the hash"),
+		withData(api.ErrNonceTooLow, "nonce", "0x0", "expected", "0x5"),
+		withData(api.ErrNonceTooHigh, "nonce", "0x0", "expected", "0x5"),
+		withData(api.ErrFeeTooLow, "baseFee", "0x77", "minBaseFee", "0x66"),
+		withData(api.ErrAlreadyKnown, "hash", "the hash"),
 	} {
 		handing := handedOn{c.pool, fmt.Errorf("upstream: %w", want)}
-		c.server.pool, c.server.sender = handing, handing
-		data := c.refused(want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})))
+		c.serve(func(config *Config) { config.Pool, config.Sender = handing, handing })
+		data := c.refused(
+			want, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})),
+		)
 		if !maps.Equal(data, want.Data) {
 			t.Errorf("%v: %v", want, data)
 		}
@@ -149,10 +166,13 @@ func TestWhatIsNoTransaction(t *testing.T) {
 	unknownVariant := append([]byte{}, good...)
 	unknownVariant[1+8+32+4*8] = 9
 	for name, bytes := range map[string][]byte{
-		"nothing": {}, "cut short": good[:len(good)-65], "trailing": append(good[:len(good):len(good)], 0), "unknown variant": unknownVariant,
+		"nothing": {}, "cut short": good[:len(good)-65], "trailing": append(good[:len(good):len(good)], 0),
+		"unknown variant":     unknownVariant,
 		"over the size limit": make([]byte, types.MaxTransactionBytes+1),
 	} {
-		for _, method := range []string{"svc_sendRawTransaction", "svc_sendRawTransactionSync", "svc_call", "svc_estimateGas"} {
+		for _, method := range []string{
+			"svc_sendRawTransaction", "svc_sendRawTransactionSync", "svc_call", "svc_estimateGas",
+		} {
 			t.Run(method+" of "+name, func(t *testing.T) { c.refused(api.ErrUndecodable, method, api.Data(bytes)) })
 		}
 	}
@@ -173,23 +193,25 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 		mempool.ErrJournal,
 	} {
 		var e *jsonrpc.Error
-		if got := c.server.public(fmt.Errorf("transaction: %w", err)); !errors.As(got, &e) {
+		if got := c.server.Public(fmt.Errorf("transaction: %w", err)); !errors.As(got, &e) {
 			t.Errorf("%v is not translated", err)
 		}
 	}
-	full := c.server.public(&mempool.FullError{RetryAfter: 1200 * time.Millisecond})
+	full := c.server.Public(&mempool.FullError{RetryAfter: 1200 * time.Millisecond})
 	var e *jsonrpc.Error
 	if !errors.As(full, &e) || !errors.Is(e, api.ErrMempoolFull) || e.Data["retryAfterSeconds"] != int64(2) {
 		t.Errorf("got %v", full)
 	}
-	if got := c.server.public(fmt.Errorf("%w: write /secret/path: no space left on device", mempool.ErrJournal)); !errors.Is(got, api.ErrNotWritten) || strings.Contains(got.Error(), "secret") {
+	if got := c.server.Public(fmt.Errorf(
+		"%w: write /secret/path: no space left on device", mempool.ErrJournal,
+	)); !errors.Is(got, api.ErrNotWritten) || strings.Contains(got.Error(), "secret") {
 		t.Errorf("a full disk is %v", got)
 	}
 	if len(api.ErrMempoolFull.Data) != 1 {
 		t.Error("a shared error was changed")
 	}
 	other := errors.New("disk on fire")
-	if c.server.public(other) != other || c.server.public(nil) != nil {
+	if c.server.Public(other) != other || c.server.Public(nil) != nil {
 		t.Error("what is unexpected is not passed on")
 	}
 }
@@ -207,14 +229,16 @@ func (brokenPool) AddMany(_ context.Context, encoded [][]byte, _ string) []mempo
 
 func TestUnexpectedErrorsAreIncidents(t *testing.T) {
 	incidents := map[string]string{}
-	c := startTestChain(t, types.Regtest, 7, chain.Options{}, jsonrpc.Options{Incident: func(_ context.Context, method string, err error) string {
-		incidents[method] = err.Error()
-		return "incident-1"
-	}})
-	c.server.sender = brokenPool{}
+	c := startTestChain(t, types.Regtest, 7, chain.Options{},
+		jsonrpc.Options{Incident: func(_ context.Context, method string, err error) string {
+			incidents[method] = err.Error()
+			return "incident-1"
+		}})
+	c.serve(func(config *Config) { config.Sender = brokenPool{} })
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
 	_, failure := c.post("svc_sendRawTransaction", encoded(tx))
-	if failure == nil || failure.Code != jsonrpc.CodeInternal || len(failure.Data) != 1 || failure.Data["incident"] != "incident-1" ||
+	if failure == nil || failure.Code != jsonrpc.CodeInternal || len(failure.Data) != 1 ||
+		failure.Data["incident"] != "incident-1" ||
 		strings.Contains(failure.Message, "secret") {
 		t.Errorf("got %v", failure)
 	}
@@ -229,7 +253,9 @@ func TestSendAndWait(t *testing.T) {
 	done := make(chan api.Receipt, 2)
 	for range 2 { // the second one is known already, and waits too
 		go func() {
-			receipt, err := c.server.sendRawTransactionSync(context.Background(), api.RawTransactionParams{Transaction: encoded(tx)})
+			receipt, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
+				context.Background(), api.RawTransactionParams{Transaction: encoded(tx)},
+			)
 			if err != nil {
 				t.Error(err)
 			}
@@ -271,12 +297,15 @@ func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []me
 func TestWaitingEnds(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
-	c.server.chain, c.server.sender = stuckChain{c.store}, acceptingPool{}
+	c.serve(func(config *Config) { config.Chain, config.Sender = stuckChain{c.store}, acceptingPool{} })
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := c.server.sendRawTransactionSync(t.Context(), api.RawTransactionParams{Transaction: encoded(tx)})
+		_, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
+			t.Context(), api.RawTransactionParams{Transaction: encoded(tx)},
+		)
 		var e *jsonrpc.Error
-		if !errors.As(err, &e) || !errors.Is(e, api.ErrTimeUp) || e.Data["hash"] != tx.ID() || time.Since(start) != receiptWait {
+		if !errors.As(err, &e) || !errors.Is(e, api.ErrTimeUp) || e.Data["hash"] != tx.ID() ||
+			time.Since(start) != receiptWait {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
@@ -340,7 +369,7 @@ func TestFailedExecutionIsDescribed(t *testing.T) {
 
 func TestCallsHaveACap(t *testing.T) {
 	c := newTestChain(t)
-	c.server.viewGas = 10_000
+	c.serve(func(config *Config) { config.ViewGas = 10_000 })
 	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 5}) // takes 25,000 after the intrinsic gas
 	if data := c.refused(api.ErrViewGas, "svc_call", api.Data(tx.Encode())); data["limit"] != 10_000.0 {
 		t.Errorf("got %v", data)
@@ -384,7 +413,7 @@ func TestEstimateIsEnough(t *testing.T) {
 func TestLeastGasIsFoundByBisection(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.draft(alice, 0, types.Transfer{To: types.Account{9: 9}, Amount: 1})
-	m := must(c.server.simulate(t.Context(), tx.Encode()))(t)
+	m := must(groupOf[*submitHandlers](c).simulate(t.Context(), tx.Encode()))(t)
 	defer m.state.Close()
 	// 30,000 is too little, as if the outcome had used less than it needs.
 	if got := must(m.leastGas(t.Context(), 30_000, 1_000_000_000))(t); got < 46_000 || got > 46_000+46_000/128 {
@@ -412,7 +441,7 @@ func (p *recordingPool) AddMany(ctx context.Context, encoded [][]byte, source st
 func TestPoolIsToldTheSource(t *testing.T) {
 	c := newTestChain(t)
 	pool := &recordingPool{Sender: c.pool}
-	c.server.sender = pool
+	c.serve(func(config *Config) { config.Sender = pool })
 	call[types.TxID](c, "svc_sendRawTransaction", encoded(c.sign(alice, 0, types.Transfer{})))
 	if pool.source != testSource {
 		t.Errorf("got %q", pool.source)
@@ -423,11 +452,13 @@ func TestPoolIsToldTheSource(t *testing.T) {
 func TestBatchIsSentTogether(t *testing.T) {
 	c := newTestChain(t)
 	pool := &recordingPool{Sender: c.pool}
-	c.server.sender = pool
+	c.serve(func(config *Config) { config.Sender = pool })
 	var want []string
 	body := []byte{'['}
 	send := func(tx types.SignedTransaction) {
-		body = fmt.Appendf(body, `{"jsonrpc":"2.0","id":%d,"method":"svc_sendRawTransaction","params":["%s"]},`, len(want), encoded(tx))
+		body = fmt.Appendf(
+			body, `{"jsonrpc":"2.0","id":%d,"method":"svc_sendRawTransaction","params":["%s"]},`, len(want), encoded(tx),
+		)
 	}
 	for nonce := range uint64(3) {
 		tx := c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1})
@@ -437,7 +468,10 @@ func TestBatchIsSentTogether(t *testing.T) {
 	forged := c.sign(bob, 0, types.Transfer{})
 	forged.Signature[0] ^= 1
 	send(forged)
-	want = append(want, `{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"the signature is not valid for the sender","data":{"reason":"bad_signature"}}}`)
+	want = append(
+		want,
+		`{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"the signature is not valid for the sender","data":{"reason":"bad_signature"}}}`,
+	)
 	body = append(body, `{"jsonrpc":"2.0","id":4,"method":"svc_chainId"},`...)
 	want = append(want, `{"jsonrpc":"2.0","id":4,"result":"0x7a69"}`)
 	last := c.sign(alice, 3, types.Transfer{To: account(bob), Amount: 1})

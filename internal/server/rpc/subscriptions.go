@@ -5,14 +5,25 @@ import (
 	"errors"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
+// subscriptionHandlers hand calls to the connection that they came over.
+type subscriptionHandlers struct{}
+
+func (h subscriptionHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.Subscribe, h.subscribe),
+		bind(e, api.Unsubscribe, h.unsubscribe),
+	}
+}
+
 // subscribe and unsubscribe exist for messages of WebSocket connections only.
-func (s *Server) subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
+func (h subscriptionHandlers) subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
 	to := request.Of(ctx).Subscriber
 	if to == nil {
 		return 0, onlyOverWebSocket(api.Subscribe.Name)
@@ -20,7 +31,7 @@ func (s *Server) subscribe(ctx context.Context, p api.SubscribeParams) (api.Quan
 	return to.Subscribe(p)
 }
 
-func (s *Server) unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
+func (h subscriptionHandlers) unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
 	to := request.Of(ctx).Subscriber
 	if to == nil {
 		return false, onlyOverWebSocket(api.Unsubscribe.Name)
@@ -32,13 +43,24 @@ func onlyOverWebSocket(method string) error {
 	return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "the method exists over WebSocket only", "method", method)
 }
 
-// Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
-func (s *Server) Block(height types.Height) (*api.Block, error) { return s.block(height, false) }
+// Feed renders what subscriptions send: a push.Source.
+type Feed struct {
+	blocks   *blockReader
+	proofs   Proofs
+	chain    *chainHandlers
+	payments *paymentReader
+}
 
-// BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it is no
-// longer kept.
-func (s *Server) BlockHeader(height types.Height) (*api.Block, error) {
-	encoded, err := s.chain.EncodedBlock(height)
+// SyncStatus tells how far the node is.
+func (f *Feed) SyncStatus() api.SyncStatus { return f.chain.syncStatus() }
+
+// Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
+func (f *Feed) Block(height types.Height) (*api.Block, error) { return f.blocks.block(height, false) }
+
+// BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it
+// is no longer kept.
+func (f *Feed) BlockHeader(height types.Height) (*api.Block, error) {
+	encoded, err := f.blocks.chain.EncodedBlock(height)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
@@ -50,8 +72,8 @@ func (s *Server) BlockHeader(height types.Height) (*api.Block, error) {
 }
 
 // Events are all events of a block in their order; nil where there is none, chain.ErrPruned where it is no longer kept.
-func (s *Server) Events(height types.Height) ([]api.Event, error) {
-	receipts, err := s.chain.Receipts(height)
+func (f *Feed) Events(height types.Height) ([]api.Event, error) {
+	receipts, err := f.blocks.chain.Receipts(height)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
@@ -69,10 +91,62 @@ func (s *Server) Events(height types.Height) ([]api.Event, error) {
 }
 
 // EventPosition is the block and the index in it that an event's cursor stands for.
-func (s *Server) EventPosition(text string) (types.Height, uint32, error) {
+func (f *Feed) EventPosition(text string) (types.Height, uint32, error) {
 	p, ok := parsePosition(text)
 	if !ok {
 		return 0, 0, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
 	}
 	return p.Height, p.Index, nil
+}
+
+// ProofNotice implements pusf.Source.
+func (f *Feed) ProofNotice(height types.Height) (*api.ProofNotice, bool, error) {
+	state, _, err := f.proofs.Status(height)
+	if err != nil || state == proving.Queued || state == proving.Proving {
+		return nil, err == nil, err
+	}
+	if state != proving.Proven {
+		return nil, false, nil
+	}
+	bundle, err := f.proofs.Bundle(height)
+	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) { // gone meanwhile
+		return nil, false, nil
+	}
+	return &api.ProofNotice{Height: height, Statement: api.StatementS1, Size: uint64(len(bundle.Proof))}, false, err
+}
+
+// ProofsChanged implements pusf.Source.
+func (f *Feed) ProofsChanged() <-chan struct{} { return f.proofs.Changed() }
+
+// PaymentFilter reads what a subscription to payments asks for, and the cursor that it goes on from, nil of none. The
+// errors are for the client.
+func (f *Feed) PaymentFilter(asked api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error) {
+	filter, err := f.payments.filter(asked.Accounts, asked.Direction, asked.Kinds)
+	if err != nil || asked.Cursor == "" {
+		return filter, nil, err
+	}
+	after, err := parsePaymentCursor(asked.Cursor)
+	if err != nil {
+		return filter, nil, err
+	}
+	in, nobody := chain.PaymentRange{After: after}, chain.PaymentFilter{Accounts: map[types.Account]struct{}{}}
+	_, _, err = f.payments.page(context.Background(), nobody, in, 1) // holds the cursor to the chain, and reads nothing
+	return filter, after, f.payments.refusal(err, in)
+}
+
+// Payments is a page of payments; the errors are those of chain.Store.Payments.
+func (f *Feed) Payments(
+	ctx context.Context, filter chain.PaymentFilter, in chain.PaymentRange,
+) (api.PaymentPage, chain.PaymentsEnd, error) {
+	return f.payments.page(ctx, filter, in, api.MaxPayments)
+}
+
+// Payment renders a payment of the block with a header and its hash.
+func (f *Feed) Payment(p *chain.Payment, h *types.Header, hash types.BlockHash) api.Payment {
+	return newPayment(p, h, hash)
+}
+
+// PaymentPage renders a page.
+func (f *Feed) PaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.PaymentPage {
+	return newPaymentPage(payments, end)
 }

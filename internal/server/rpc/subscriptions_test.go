@@ -34,8 +34,10 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 		if list == nil {
 			receipt.Status, reason = types.StatusFailed, exec.OutOfGas
 		}
-		e.Transactions, e.Receipts, e.Reasons = append(e.Transactions, types.NewTx(tx)), append(e.Receipts, receipt), append(e.Reasons, reason)
+		e.Transactions, e.Receipts, e.Reasons = append(e.Transactions, types.NewTx(tx)), append(e.Receipts, receipt),
+			append(e.Reasons, reason)
 	}
+	e.Header.ReceiptsRoot = types.ReceiptsRoot(e.Receipts)
 	check(c.t, c.store.Append(e))
 	return e.Header.Height
 }
@@ -55,14 +57,16 @@ func someLogs() [][]types.Log {
 			{Contract: otherContract, Name: "Approval", Topics: [][32]byte{fromTopic}},
 		},
 		nil,
-		{{Name: types.NativeTransfer, Topics: [][32]byte{account(alice), account(bob)}, Data: []byte{5, 0, 0, 0, 0, 0, 0, 0}}},
+		{{
+			Name: types.NativeTransfer, Topics: [][32]byte{account(alice), account(bob)}, Data: []byte{5, 0, 0, 0, 0, 0, 0, 0},
+		}},
 	}
 }
 
 func TestEventsOfABlock(t *testing.T) {
 	c := newTestChain(t)
 	height := c.appendLogs(someLogs()...)
-	events := must(c.server.Events(height))(t)
+	events := must(c.server.feed.Events(height))(t)
 	if len(events) != 3 {
 		t.Fatalf("%d events", len(events))
 	}
@@ -76,37 +80,47 @@ func TestEventsOfABlock(t *testing.T) {
 	}{
 		{tokenContract, "Transfer", "\x01\x02", 0, [][32]byte{fromTopic, toTopic}},
 		{otherContract, "Approval", "", 0, [][32]byte{fromTopic}},
-		{types.ContractID{}, types.NativeTransfer, "\x05\x00\x00\x00\x00\x00\x00\x00", 2, [][32]byte{account(alice), account(bob)}},
+		{
+			types.ContractID{}, types.NativeTransfer, "\x05\x00\x00\x00\x00\x00\x00\x00", 2,
+			[][32]byte{account(alice), account(bob)},
+		},
 	} {
 		e := events[i]
-		if e.ContractID != want.contract || e.EventName != want.name || string(e.Data) != want.data || e.BlockHeight != height ||
-			e.TransactionIndex != want.transaction || e.TransactionHash != block.Transactions[want.transaction].ID() || e.LogIndex != uint32(i) {
+		if e.ContractID != want.contract || e.EventName != want.name || string(e.Data) != want.data ||
+			e.BlockHeight != height ||
+			e.TransactionIndex != want.transaction || e.TransactionHash != block.Transactions[want.transaction].ID() ||
+			e.LogIndex != uint32(i) {
 			t.Errorf("event %d: %+v", i, e)
 		}
 		topics := append([][32]byte{sha256.Sum256([]byte(want.name))}, want.topics...)
-		if !slices.EqualFunc(e.Topics, topics, func(got api.Data, want [32]byte) bool { return string(got) == string(want[:]) }) {
+		if !slices.EqualFunc(e.Topics, topics, func(got api.Data, want [32]byte) bool {
+			return string(got) == string(want[:])
+		}) {
 			t.Errorf("event %d: topics %x, want %x", i, e.Topics, topics)
 		}
-		if at, index, err := c.server.EventPosition(e.Cursor); at != height || index != uint32(i) || err != nil {
+		if at, index, err := c.server.feed.EventPosition(e.Cursor); at != height || index != uint32(i) || err != nil {
 			t.Errorf("event %d: its cursor stands for %d in block %d, %v", i, index, at, err)
 		}
 		// The receipt of its transaction shows the same.
-		receipt := must(c.server.getTransactionReceipt(t.Context(), api.TransactionParams{Hash: e.TransactionHash}))(t)
+		receipt := must(groupOf[*transactionHandlers](c).getTransactionReceipt(
+			t.Context(), api.TransactionParams{Hash: e.TransactionHash},
+		))(t)
 		found := slices.ContainsFunc(receipt.Logs, func(l api.Log) bool {
-			return l.LogIndex == e.LogIndex && l.EventName == e.EventName && l.Address == e.ContractID && string(l.Data) == string(e.Data)
+			return l.LogIndex == e.LogIndex && l.EventName == e.EventName && l.Address == e.ContractID &&
+				string(l.Data) == string(e.Data)
 		})
 		if !found {
 			t.Errorf("event %d is not among its receipt's logs %+v", i, receipt.Logs)
 		}
 	}
-	if events := must(c.server.Events(0))(t); events == nil || len(events) != 0 {
+	if events := must(c.server.feed.Events(0))(t); events == nil || len(events) != 0 {
 		t.Errorf("genesis: %v", events)
 	}
-	if events := must(c.server.Events(height + 1))(t); events != nil {
+	if events := must(c.server.feed.Events(height + 1))(t); events != nil {
 		t.Errorf("a block that is not there: %v", events)
 	}
 	for _, text := range []string{"", "00", events[0].Cursor + "00", "zz" + events[0].Cursor[2:]} {
-		if _, _, err := c.server.EventPosition(text); !errors.Is(err, api.ErrBadCursor) {
+		if _, _, err := c.server.feed.EventPosition(text); !errors.Is(err, api.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", text, err)
 		}
 	}
@@ -118,10 +132,10 @@ func TestEventsThatArePruned(t *testing.T) {
 		c.appendLogs(someLogs()...)
 	}
 	check(t, c.store.Prune(t.Context()))
-	if _, err := c.server.Events(1); !errors.Is(err, chain.ErrPruned) {
+	if _, err := c.server.feed.Events(1); !errors.Is(err, chain.ErrPruned) {
 		t.Errorf("pruned: %v", err)
 	}
-	if events := must(c.server.Events(5))(t); len(events) != 3 {
+	if events := must(c.server.feed.Events(5))(t); len(events) != 3 {
 		t.Errorf("the newest: %v", events)
 	}
 }
@@ -137,7 +151,9 @@ func TestSubscriptionToEvents(t *testing.T) {
 	for range 3 {
 		c.appendLogs(someLogs()...)
 	}
-	server := push.New(push.Config{Chain: c.store, Calls: c.server.Calls(), Source: c.server, Pending: push.NewPending()})
+	server := push.New(push.Config{
+		Chain: c.store, Calls: c.server.Calls(), Source: c.server.Feed(), Pending: push.NewPending(),
+	})
 	web := httptest.NewServer(server)
 	defer web.Close()
 	for _, test := range []struct {
@@ -146,9 +162,17 @@ func TestSubscriptionToEvents(t *testing.T) {
 		want   []api.Quantity // height·10 + index, of those in the first three blocks
 	}{
 		{"all", api.SubscriptionFilter{FromBlock: new(types.Height)}, []api.Quantity{10, 11, 12, 20, 21, 22, 30, 31, 32}},
-		{"of a contract", api.SubscriptionFilter{FromBlock: new(types.Height), ContractID: &otherContract}, []api.Quantity{11, 21, 31}},
-		{"with topics", api.SubscriptionFilter{FromBlock: new(types.Height), Topics: []*types.Digest{nil, new(types.Digest(fromTopic)), new(types.Digest(toTopic))}}, []api.Quantity{10, 20, 30}},
-		{"after a cursor", api.SubscriptionFilter{Cursor: cursor(chain.Position{Height: 2, Index: 1})}, []api.Quantity{22, 30, 31, 32}},
+		{
+			"of a contract", api.SubscriptionFilter{FromBlock: new(types.Height), ContractID: &otherContract},
+			[]api.Quantity{11, 21, 31},
+		},
+		{"with topics", api.SubscriptionFilter{
+			FromBlock: new(types.Height), Topics: []*types.Digest{nil, new(types.Digest(fromTopic)), new(types.Digest(toTopic))},
+		}, []api.Quantity{10, 20, 30}},
+		{
+			"after a cursor", api.SubscriptionFilter{Cursor: cursor(chain.Position{Height: 2, Index: 1})},
+			[]api.Quantity{22, 30, 31, 32},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var connections []net.Conn

@@ -16,12 +16,27 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) getTokenBalance(ctx context.Context, p api.GetTokenBalanceParams) (balance api.TokenBalance, err error) {
-	account, err := s.account(p.Account)
+// tokenHandlers make the view calls of NEP-20.
+type tokenHandlers struct {
+	*viewHandlers
+	network types.Network
+}
+
+func (h *tokenHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetTokenBalance, h.getTokenBalance).in(h.executions.slots),
+		bind(e, api.GetTokenHolders, h.getTokenHolders).in(h.executions.slots),
+	}
+}
+
+func (h *tokenHandlers) getTokenBalance(
+	ctx context.Context, p api.GetTokenBalanceParams,
+) (balance api.TokenBalance, err error) {
+	account, err := parseAccount(h.network, p.Account)
 	if err != nil {
 		return balance, err
 	}
-	v, err := s.view(p.Block)
+	v, err := h.view(p.Block)
 	if err != nil {
 		return balance, err
 	}
@@ -38,7 +53,9 @@ func (s *Server) getTokenBalance(ctx context.Context, p api.GetTokenBalanceParam
 func balanceOf(account types.Account) []byte { return fmt.Appendf(nil, `{"address":%q}`, account) }
 
 // number calls a function of a token that returns an integer.
-func (v *viewer) number(ctx context.Context, token types.ContractID, function string, args []byte, size int) (uint64, error) {
+func (v *viewer) number(
+	ctx context.Context, token types.ContractID, function string, args []byte, size int,
+) (uint64, error) {
 	output, err := v.call(ctx, token, function, args)
 	if err != nil {
 		return 0, err
@@ -60,7 +77,9 @@ func tokenNumber(output []byte, function string, size int) (uint64, error) {
 	return n, nil
 }
 
-func (s *Server) getTokenHolders(ctx context.Context, p api.GetTokenHoldersParams) (holders []api.TokenHolder, err error) {
+func (h *tokenHandlers) getTokenHolders(
+	ctx context.Context, p api.GetTokenHoldersParams,
+) (holders []api.TokenHolder, err error) {
 	count, err := memberLimit("page", p.Page.Limit, api.DefaultHolders, api.MaxHolders)
 	if err != nil {
 		return nil, err
@@ -74,7 +93,7 @@ func (s *Server) getTokenHolders(ctx context.Context, p api.GetTokenHoldersParam
 			return nil, withData(api.ErrBadCursor, "param", "page", "member", "cursor")
 		}
 	}
-	v, err := s.view(api.Latest())
+	v, err := h.view(api.Latest())
 	if err != nil {
 		return nil, err
 	}

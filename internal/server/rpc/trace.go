@@ -11,16 +11,31 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) (*api.Trace, error) {
-	found, err := s.findIncluded(p.Hash)
+type traceHandlers struct {
+	transactions *transactionReader
+	ledger       Ledger
+	engine       vm.Engine
+	traces       *jsonrpc.Slots // each executes as much as a block
+}
+
+func (h *traceHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.TraceTransaction, h.traceTransaction).in(h.traces),
+	}
+}
+
+func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TransactionParams) (*api.Trace, error) {
+	found, err := h.transactions.findIncluded(p.Hash)
 	if found == nil || err != nil {
 		return nil, err
 	}
 	r, t := request.Of(ctx), new(tracer)
-	err = s.ledger.Trace(chain.Position{Height: found.header.Height, Index: found.index}, s.views, t, func() error { return r.Stop(ctx) })
+	position := chain.Position{Height: found.header.Height, Index: found.index}
+	err = h.ledger.Trace(position, h.engine, t, func() error { return r.Stop(ctx) })
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil // undone meanwhile
 	}
@@ -28,7 +43,8 @@ func (s *Server) traceTransaction(ctx context.Context, p api.TransactionParams) 
 		return nil, err
 	}
 	return &api.Trace{
-		GasUsed: api.Quantity(found.receipt.GasUsed), Status: status(found.receipt), Error: failure(found.reason), Root: t.root,
+		GasUsed: api.Quantity(found.receipt.GasUsed), Status: status(found.receipt), Error: failure(found.reason),
+		Root:      t.root,
 		Truncated: t.truncated,
 	}, nil
 }
@@ -50,8 +66,8 @@ type openCall struct {
 	below types.Gas // that the calls below have used and no host function has accounted for
 }
 
-// room reports whether there is room for an item with so many bytes.
-func (t *tracer) room(n int) bool {
+// fits reports whether there is room for an item with so many bytes.
+func (t *tracer) fits(n int) bool {
 	if t.truncated = t.truncated || t.size+traceItemBytes+2*n > api.MaxPageBytes; !t.truncated {
 		t.size += traceItemBytes + 2*n
 	}
@@ -63,9 +79,18 @@ func (t *tracer) top() *openCall { return t.open[len(t.open)-1] }
 // Enter implements [exec.Tracer]. A call has no more room than others, but the stack of calls is kept whole.
 func (t *tracer) Enter(c exec.CallInfo) {
 	call := &openCall{TraceCall: api.TraceCall{
-		Contract: c.Contract, Function: c.Function, Args: bytes.Clone(c.Args), Value: api.Quantity(c.Value), Gas: api.Quantity(c.Gas),
-		Caller: c.Caller, View: c.View, HostGas: map[string]api.Quantity{}, Storage: []api.TraceWrite{},
-		Events: []api.TraceEvent{}, Debug: []string{}, Calls: []api.TraceCall{},
+		Contract: c.Contract,
+		Function: c.Function,
+		Args:     bytes.Clone(c.Args),
+		Value:    api.Quantity(c.Value),
+		Gas:      api.Quantity(c.Gas),
+		Caller:   c.Caller,
+		View:     c.View,
+		HostGas:  map[string]api.Quantity{},
+		Storage:  []api.TraceWrite{},
+		Events:   []api.TraceEvent{},
+		Debug:    []string{},
+		Calls:    []api.TraceCall{},
 	}}
 	t.open = append(t.open, call)
 }
@@ -81,7 +106,7 @@ func (t *tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
 	}
 	above := t.top()
 	above.below += used
-	if t.room(len(call.Args) + len(output)) {
+	if t.fits(len(call.Args) + len(output)) {
 		above.Calls = append(above.Calls, call.TraceCall)
 	}
 }
@@ -98,15 +123,17 @@ func (t *tracer) Host(function vm.Function, took types.Gas) {
 
 // Storage implements [exec.Tracer].
 func (t *tracer) Storage(key, old, new []byte) {
-	if t.room(len(key) + len(old) + len(new)) {
+	if t.fits(len(key) + len(old) + len(new)) {
 		call := t.top()
-		call.Storage = append(call.Storage, api.TraceWrite{Key: bytes.Clone(key), Old: bytes.Clone(old), New: bytes.Clone(new)})
+		call.Storage = append(call.Storage, api.TraceWrite{
+			Key: bytes.Clone(key), Old: bytes.Clone(old), New: bytes.Clone(new),
+		})
 	}
 }
 
 // Event implements [exec.Tracer].
 func (t *tracer) Event(log types.Log) {
-	if !t.room(len(log.Data) + 32*len(log.Topics)) {
+	if !t.fits(len(log.Data) + 32*len(log.Topics)) {
 		return
 	}
 	event := api.TraceEvent{Name: log.Name, Topics: []types.Digest{}, Data: bytes.Clone(log.Data)}
@@ -119,7 +146,7 @@ func (t *tracer) Event(log types.Log) {
 
 // Debug implements [exec.Tracer].
 func (t *tracer) Debug(message []byte) {
-	if t.room(len(message)) {
+	if t.fits(len(message)) {
 		call := t.top()
 		call.Debug = append(call.Debug, strings.ToValidUTF8(string(message), "\uFFFD"))
 	}

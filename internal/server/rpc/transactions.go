@@ -14,8 +14,30 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-func (s *Server) getTransactionByHash(_ context.Context, p api.TransactionParams) (*api.Transaction, error) {
-	found, pending, err := s.find(p.Hash)
+// transactionReader reads transactions of blocks.
+type transactionReader struct{ chain transactionStore }
+
+type transactionHandlers struct {
+	*transactionReader
+	pool    Pool
+	network types.Network
+}
+
+func (h *transactionHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.GetTransactionByHash, h.getTransactionByHash),
+		bind(e, api.GetTransactionReceipt, h.getTransactionReceipt),
+		bind(e, api.GetTransactionStatus, h.getTransactionStatus),
+		bind(e, api.GetTransactionsByAddress, h.getTransactionsByAddress),
+		bind(e, api.GetTransactionByNonce, h.getTransactionByNonce),
+		bind(e, api.ListRecentTransactions, h.listRecentTransactions),
+	}
+}
+
+func (h *transactionHandlers) getTransactionByHash(
+	_ context.Context, p api.TransactionParams,
+) (*api.Transaction, error) {
+	found, pending, err := h.find(p.Hash)
 	switch {
 	case err != nil:
 		return nil, err
@@ -29,16 +51,18 @@ func (s *Server) getTransactionByHash(_ context.Context, p api.TransactionParams
 	return nil, nil
 }
 
-func (s *Server) getTransactionReceipt(_ context.Context, p api.TransactionParams) (*api.Receipt, error) {
-	found, _, err := s.find(p.Hash)
+func (h *transactionHandlers) getTransactionReceipt(_ context.Context, p api.TransactionParams) (*api.Receipt, error) {
+	found, _, err := h.find(p.Hash)
 	if found == nil || err != nil {
 		return nil, err
 	}
-	return s.receipt(found)
+	return h.receipt(found)
 }
 
-func (s *Server) getTransactionStatus(_ context.Context, p api.TransactionParams) (api.TransactionStatus, error) {
-	found, pending, err := s.find(p.Hash)
+func (h *transactionHandlers) getTransactionStatus(
+	_ context.Context, p api.TransactionParams,
+) (api.TransactionStatus, error) {
+	found, pending, err := h.find(p.Hash)
 	switch {
 	case err != nil:
 		return api.TransactionStatus{}, err
@@ -47,7 +71,7 @@ func (s *Server) getTransactionStatus(_ context.Context, p api.TransactionParams
 	case found == nil:
 		return api.TransactionStatus{Status: api.StatusUnknown}, nil
 	}
-	head, height := s.chain.Head().Header.Height, found.header.Height
+	head, height := h.chain.Head().Header.Height, found.header.Height
 	return api.TransactionStatus{
 		Status: status(found.receipt), BlockHeight: &height, Confirmations: uint64(max(head, height)-height) + 1,
 		Error: failure(found.reason),
@@ -70,25 +94,25 @@ type foundTransaction struct {
 }
 
 // find looks for a transaction in the chain and in the pool; at most one of the results is not nil.
-func (s *Server) find(id types.TxID) (*foundTransaction, *types.VerifiedTx, error) {
-	found, err := s.findIncluded(id)
+func (h *transactionHandlers) find(id types.TxID) (*foundTransaction, *types.VerifiedTx, error) {
+	found, err := h.findIncluded(id)
 	if found != nil || err != nil {
 		return found, nil, err
 	}
-	if pending, ok := s.pool.Get(id); ok {
+	if pending, ok := h.pool.Get(id); ok {
 		return nil, pending, nil
 	}
 	// It may have been included, and so left the pool, after the chain was asked.
-	found, err = s.findIncluded(id)
+	found, err = h.findIncluded(id)
 	return found, nil, err
 }
 
-func (s *Server) findIncluded(id types.TxID) (*foundTransaction, error) {
-	position, err := s.chain.FindTransaction(id)
+func (r *transactionReader) findIncluded(id types.TxID) (*foundTransaction, error) {
+	position, err := r.chain.FindTransaction(id)
 	if err != nil {
 		return nil, absent(err)
 	}
-	found, err := s.at(position, nil)
+	found, err := r.at(position, nil)
 	if err != nil {
 		return nil, absent(err)
 	}
@@ -104,8 +128,8 @@ func absent(err error) error {
 }
 
 // at reads the transaction at a position. Its block is that of neighbour where they share it.
-func (s *Server) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
-	stored, err := s.chain.Transaction(position)
+func (r *transactionReader) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
+	stored, err := r.chain.Transaction(position)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +137,7 @@ func (s *Server) at(position chain.Position, neighbour *foundTransaction) (*foun
 	if neighbour != nil && neighbour.header.Height == position.Height {
 		found.place = neighbour.place
 	} else {
-		header, err := s.chain.Header(position.Height)
+		header, err := r.chain.Header(position.Height)
 		if err != nil {
 			return nil, err
 		}
@@ -150,17 +174,14 @@ func effectivePrice(tx *types.SignedTransaction, header types.Header) api.Quanti
 
 // recipient is a transaction's to, and the contract that a deploy creates.
 func recipient(tx *types.Transaction) (to types.Account, contract *types.ContractID) {
-	switch p := tx.Payload.(type) {
-	case types.Transfer:
-		return p.To, nil
-	case types.Deploy:
-		id := types.NewContractID(tx.Sender, tx.Nonce)
-		return types.Account(id), &id
-	case types.Call:
-		return types.Account(p.Contract), nil
-	default:
+	to, ok := tx.Recipient()
+	if !ok {
 		return tx.Sender, nil
 	}
+	if tx.Payload.Kind() == types.KindDeploy {
+		return to, (*types.ContractID)(&to)
+	}
+	return to, nil
 }
 
 func newInput(payload types.Payload) *api.Input {
@@ -194,7 +215,7 @@ func failure(reason exec.Reason) *string {
 	return &word
 }
 
-func (s *Server) receipt(found *foundTransaction) (*api.Receipt, error) {
+func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
 	to, _ := recipient(&found.tx.Transaction)
 	receipt := &api.Receipt{
 		TransactionHash: found.receipt.Transaction, BlockHeight: found.header.Height, BlockHash: found.hash,
@@ -206,7 +227,7 @@ func (s *Server) receipt(found *foundTransaction) (*api.Receipt, error) {
 	if len(receipt.Logs) == 0 {
 		return receipt, nil
 	}
-	receipts, err := s.chain.Receipts(found.header.Height)
+	receipts, err := r.chain.Receipts(found.header.Height)
 	if err != nil {
 		return nil, absent(err)
 	}
@@ -233,8 +254,10 @@ func newLog(log types.Log, height types.Height, index uint32) api.Log {
 	}
 }
 
-func (s *Server) getTransactionsByAddress(ctx context.Context, p api.GetTransactionsByAddressParams) ([]api.Transaction, error) {
-	account, err := s.account(p.Account)
+func (h *transactionHandlers) getTransactionsByAddress(
+	ctx context.Context, p api.GetTransactionsByAddressParams,
+) ([]api.Transaction, error) {
+	account, err := parseAccount(h.network, p.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -248,11 +271,11 @@ func (s *Server) getTransactionsByAddress(ctx context.Context, p api.GetTransact
 			return nil, err
 		}
 	}
-	positions, err := s.chain.ByAccount(account, before, count)
+	positions, err := h.chain.ByAccount(account, before, count)
 	if err != nil {
 		return nil, err
 	}
-	txs, err := s.list(ctx, positions)
+	txs, err := h.list(ctx, positions)
 	for i := range txs {
 		txs[i].Cursor = cursor(positions[i])
 	}
@@ -263,15 +286,17 @@ func (s *Server) getTransactionsByAddress(ctx context.Context, p api.GetTransact
 const noncePage = 500
 
 // getTransactionByNonce looks through an account's transactions, newest first: its own have descending nonces.
-func (s *Server) getTransactionByNonce(ctx context.Context, p api.TransactionByNonceParams) (*api.Transaction, error) {
-	account, err := s.account(p.Account)
+func (h *transactionHandlers) getTransactionByNonce(
+	ctx context.Context, p api.TransactionByNonceParams,
+) (*api.Transaction, error) {
+	account, err := parseAccount(h.network, p.Account)
 	if err != nil {
 		return nil, err
 	}
 	var before chain.Position
 	var last *foundTransaction
 	for range api.MaxNonceSearch / noncePage {
-		positions, err := s.chain.ByAccount(account, before, noncePage)
+		positions, err := h.chain.ByAccount(account, before, noncePage)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +304,7 @@ func (s *Server) getTransactionByNonce(ctx context.Context, p api.TransactionByN
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if last, err = s.at(position, last); err != nil {
+			if last, err = h.at(position, last); err != nil {
 				return nil, absent(err)
 			}
 			if nonce := api.Quantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
@@ -298,16 +323,18 @@ func (s *Server) getTransactionByNonce(ctx context.Context, p api.TransactionByN
 	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
 }
 
-func (s *Server) listRecentTransactions(ctx context.Context, p api.ListRecentTransactionsParams) ([]api.Transaction, error) {
+func (h *transactionHandlers) listRecentTransactions(
+	ctx context.Context, p api.ListRecentTransactionsParams,
+) ([]api.Transaction, error) {
 	count, err := limit("limit", p.Limit, api.DefaultRecentTransactions, api.MaxRecentTransactions)
 	if err != nil {
 		return nil, err
 	}
-	positions, err := s.chain.Recent(count)
+	positions, err := h.chain.Recent(count)
 	if err != nil {
 		return nil, err
 	}
-	return s.list(ctx, positions)
+	return h.list(ctx, positions)
 }
 
 // transactionBytes bounds the JSON of a transaction without the arguments of its payload, in bytes.
@@ -315,14 +342,14 @@ const transactionBytes = 2048
 
 // list renders the transactions at positions up to the size of a page, but at least one. It ends early at one that is
 // not there any more.
-func (s *Server) list(ctx context.Context, positions []chain.Position) ([]api.Transaction, error) {
+func (r *transactionReader) list(ctx context.Context, positions []chain.Position) ([]api.Transaction, error) {
 	txs, size := make([]api.Transaction, 0, len(positions)), 0
 	var last *foundTransaction
 	for _, position := range positions {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found, err := s.at(position, last)
+		found, err := r.at(position, last)
 		if err != nil {
 			return txs, absent(err)
 		}

@@ -36,7 +36,9 @@ func TestNotFoundIsNull(t *testing.T) {
 
 func TestHashParameters(t *testing.T) {
 	c := newTestChain(t)
-	for _, method := range []string{"svc_getBlockByHash", "svc_getTransactionByHash", "svc_getTransactionReceipt", "svc_getTransactionStatus"} {
+	for _, method := range []string{
+		"svc_getBlockByHash", "svc_getTransactionByHash", "svc_getTransactionReceipt", "svc_getTransactionStatus",
+	} {
 		for _, bad := range []any{"", "0x", "0x12", strings.Repeat("0", 63), strings.Repeat("z", 64), 5, nil} {
 			if data := c.refused(invalid, method, bad); data["param"] != "hash" {
 				t.Errorf("%s of %v: got %v", method, bad, data)
@@ -56,7 +58,8 @@ func TestBlocksByNumberAndHashAreTheSame(t *testing.T) {
 		}
 		for i, tx := range block.Transactions.Full {
 			single := call[api.Transaction](s.testChain, "svc_getTransactionByHash", tx.Hash)
-			if a, b := must(json.Marshal(tx))(t), must(json.Marshal(single))(t); !bytes.Equal(a, b) || int(*tx.TransactionIndex) != i {
+			if a, b := must(json.Marshal(tx))(t), must(json.Marshal(single))(t); !bytes.Equal(a, b) ||
+				int(*tx.TransactionIndex) != i {
 				t.Errorf("block %d: %s and %s", height, a, b)
 			}
 		}
@@ -75,13 +78,15 @@ func TestTransactionFromPoolToChain(t *testing.T) {
 		t.Fatalf("got %s", id)
 	}
 	pending := call[api.Transaction](c, "svc_getTransactionByHash", id)
-	if pending.Status != api.StatusPending || pending.BlockHeight != nil || pending.BlockHash != nil || pending.GasPrice != 100 {
+	if pending.Status != api.StatusPending || pending.BlockHeight != nil || pending.BlockHash != nil ||
+		pending.GasPrice != 100 {
 		t.Errorf("got %+v", pending)
 	}
 	if got := call[*api.Receipt](c, "svc_getTransactionReceipt", id); got != nil {
 		t.Errorf("a pending transaction has the receipt %+v", got)
 	}
-	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", id); got.Status != api.StatusPending || got.Confirmations != 0 {
+	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", id); got.Status != api.StatusPending ||
+		got.Confirmations != 0 {
 		t.Errorf("got %+v", got)
 	}
 	c.mine()
@@ -90,7 +95,8 @@ func TestTransactionFromPoolToChain(t *testing.T) {
 	if included.Status != api.StatusSuccess || *included.BlockHeight != 1 || included.GasPrice != 12 {
 		t.Errorf("got %+v", included)
 	}
-	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", id); got.Status != api.StatusSuccess || got.Confirmations != 2 {
+	if got := call[api.TransactionStatus](c, "svc_getTransactionStatus", id); got.Status != api.StatusSuccess ||
+		got.Confirmations != 2 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -130,7 +136,9 @@ func TestTransactionsByAddressPages(t *testing.T) {
 
 	first := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 4})
 	c.include(c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1}))
-	next := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"before": first[3].Cursor})
+	next := call[[]api.Transaction](
+		c, "svc_getTransactionsByAddress", account(alice), map[string]any{"before": first[3].Cursor},
+	)
 	if len(next) != 8 || next[0].Hash != want[4] {
 		t.Errorf("a new block moved the cursor: %d items", len(next))
 	}
@@ -196,7 +204,9 @@ func TestPagesEndAt8MiB(t *testing.T) {
 	if len(raw) > api.MaxPageBytes || len(page) < 50 || len(page) == 100 {
 		t.Errorf("a page of %d items and %d bytes", len(page), len(raw))
 	}
-	rest := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 1000, "before": page[len(page)-1].Cursor})
+	rest := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{
+		"limit": 1000, "before": page[len(page)-1].Cursor,
+	})
 	if len(page)+len(rest) != 100 {
 		t.Errorf("%d and %d items", len(page), len(rest))
 	}
@@ -217,12 +227,12 @@ func TestHeadersOnly(t *testing.T) {
 		if !reflect.DeepEqual(item.Block, want) {
 			t.Errorf("without its transactions: %+v, want %+v", item.Block, want)
 		}
-		pushed, err := c.server.BlockHeader(types.Height(height))
+		pushed, err := c.server.feed.BlockHeader(types.Height(height))
 		if err != nil || !reflect.DeepEqual(pushed, want) {
 			t.Errorf("pushed: %+v, %v, want %+v", pushed, err, want)
 		}
 	}
-	if none, err := c.server.BlockHeader(3); none != nil || err != nil {
+	if none, err := c.server.feed.BlockHeader(3); none != nil || err != nil {
 		t.Errorf("above the head: %+v, %v", none, err)
 	}
 }
@@ -268,7 +278,9 @@ func TestRangesOfBlocks(t *testing.T) {
 
 func TestRawBlocksAreTheBlocks(t *testing.T) {
 	s := newScenario(t)
-	whole := call[[]api.BlockItem](s.testChain, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4, "include_transactions": true})
+	whole := call[[]api.BlockItem](s.testChain, "svc_getBlocks", map[string]any{
+		"from_height": 0, "to_height": 4, "include_transactions": true,
+	})
 	headers := call[[]api.BlockItem](s.testChain, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4})
 	for height := range whole {
 		block := must(types.DecodeBlock(whole[height].Raw))(t)
@@ -276,8 +288,15 @@ func TestRawBlocksAreTheBlocks(t *testing.T) {
 		if block.Signed() != header || block.Header.Hash() != whole[height].Block.Hash {
 			t.Errorf("block %d: %+v and %+v", height, block.Header, header)
 		}
-		if whole[height].Block.Size != uint64(len(whole[height].Raw)) || headers[height].Block.Size != whole[height].Block.Size {
-			t.Errorf("block %d: sizes %d and %d, raw %d", height, whole[height].Block.Size, headers[height].Block.Size, len(whole[height].Raw))
+		if whole[height].Block.Size != uint64(len(whole[height].Raw)) ||
+			headers[height].Block.Size != whole[height].Block.Size {
+			t.Errorf(
+				"block %d: sizes %d and %d, raw %d",
+				height,
+				whole[height].Block.Size,
+				headers[height].Block.Size,
+				len(whole[height].Raw),
+			)
 		}
 		for i, tx := range block.Transactions {
 			if whole[height].Block.Transactions.Hashes[i] != tx.ID() {
@@ -299,15 +318,21 @@ func TestBlocksEndAt16MiB(t *testing.T) {
 		c.include(txs...)
 	}
 	for from := 1; from <= 4; from++ {
-		items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": from, "to_height": 4, "include_transactions": true})
+		items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{
+			"from_height": from, "to_height": 4, "include_transactions": true,
+		})
 		if len(items) != 1 || int(items[0].Block.Height) != from {
 			t.Errorf("from %d: %d blocks", from, len(items))
 		}
 	}
-	if items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4, "include_transactions": true}); len(items) != 2 {
+	if items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{
+		"from_height": 0, "to_height": 4, "include_transactions": true,
+	}); len(items) != 2 {
 		t.Errorf("%d blocks", len(items))
 	}
-	if items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{"from_height": 0, "to_height": 4}); len(items) != 5 {
+	if items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{
+		"from_height": 0, "to_height": 4,
+	}); len(items) != 5 {
 		t.Errorf("%d headers", len(items))
 	}
 }
@@ -342,18 +367,22 @@ func TestLogsOfReceipts(t *testing.T) {
 	log := func(name string, topics ...[32]byte) types.Log {
 		return types.Log{Contract: types.ContractID{1: 2}, Name: name, Topics: topics, Data: []byte(name + "!")}
 	}
-	c.server.chain = loggedChain{c.store, map[int][]types.Log{
+	logged := loggedChain{c.store, map[int][]types.Log{
 		0: {log("a"), log("b")}, 2: {log("Transfer", [32]byte{1}, [32]byte{2}), log("c")},
 	}}
+	c.serve(func(config *Config) { config.Chain = logged })
 	receipt := call[api.Receipt](c, "svc_getTransactionReceipt", txs[2].ID())
 	if len(receipt.Logs) != 2 {
 		t.Fatalf("got %+v", receipt)
 	}
 	name := sha256.Sum256([]byte("Transfer"))
 	got := receipt.Logs[0]
-	want := fmt.Sprintf("%v", []api.Data{name[:], append([]byte{1}, make([]byte, 31)...), append([]byte{2}, make([]byte, 31)...)})
+	want := fmt.Sprintf("%v", []api.Data{
+		name[:], append([]byte{1}, make([]byte, 31)...), append([]byte{2}, make([]byte, 31)...),
+	})
 	if fmt.Sprintf("%v", got.Topics) != want || got.LogIndex != 2 || receipt.Logs[1].LogIndex != 3 ||
-		got.EventName != "Transfer" || string(got.Data) != "Transfer!" || got.BlockHeight != 1 || got.Address != (types.ContractID{1: 2}) {
+		got.EventName != "Transfer" || string(got.Data) != "Transfer!" || got.BlockHeight != 1 ||
+		got.Address != (types.ContractID{1: 2}) {
 		t.Errorf("got %+v", receipt.Logs)
 	}
 }
@@ -375,8 +404,9 @@ func TestTransactionIncludedWhileItIsLookedFor(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
 	c.include(tx)
-	c.server.chain = movingChain{c.store, new(int)}
-	if got := call[*api.Transaction](c, "svc_getTransactionByHash", tx.ID()); got == nil || got.Status != api.StatusSuccess {
+	c.serve(func(config *Config) { config.Chain = movingChain{c.store, new(int)} })
+	if got := call[*api.Transaction](c, "svc_getTransactionByHash", tx.ID()); got == nil ||
+		got.Status != api.StatusSuccess {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -385,10 +415,14 @@ func TestListsStopWithTheirCall(t *testing.T) {
 	s := newScenario(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.server.listRecentTransactions(ctx, api.ListRecentTransactionsParams{}); !errors.Is(err, context.Canceled) {
+	if _, err := groupOf[*transactionHandlers](s.testChain).listRecentTransactions(
+		ctx, api.ListRecentTransactionsParams{},
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.server.getBlocks(ctx, api.GetBlocksParams{}); !errors.Is(err, context.Canceled) {
+	if _, err := groupOf[*blockHandlers](s.testChain).getBlocks(
+		ctx, api.GetBlocksParams{},
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -469,11 +503,15 @@ func TestPendingTransactions(t *testing.T) {
 	if hashes, _ := list(map[string]any{}); !slices.Equal(hashes, []types.TxID{other, first, held}) {
 		t.Errorf("of all: %v", hashes)
 	}
-	if hashes, _ := list(map[string]any{"sender": account(alice), "limit": 1}); !slices.Equal(hashes, []types.TxID{first}) {
+	if hashes, _ := list(map[string]any{
+		"sender": account(alice), "limit": 1,
+	}); !slices.Equal(hashes, []types.TxID{first}) {
 		t.Errorf("a page: %v", hashes)
 	}
 	for _, limit := range []int{0, api.MaxPending + 1} {
 		c.refused(api.ErrOutOfRange, "svc_getPendingTransactions", map[string]any{"limit": limit})
 	}
-	c.refused(api.ErrWrongNetwork, "svc_getPendingTransactions", map[string]any{"sender": types.Mainnet.Address(account(alice))})
+	c.refused(
+		api.ErrWrongNetwork, "svc_getPendingTransactions", map[string]any{"sender": types.Mainnet.Address(account(alice))},
+	)
 }

@@ -8,6 +8,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// simulator executes what is not of a block.
+type simulator struct {
+	ledger     Ledger
+	engines    Engines
+	executions *executions
+	chainID    uint64
+	gas        types.Gas // execution gas of a call at most
+}
+
 // trial is an engine for a deploy that is simulated. Its code is run in an engine beside, because nobody has paid for
 // what the engine of other views keeps of it, on disk above all; the contracts that it calls are run in that.
 type trial struct {
@@ -17,17 +26,17 @@ type trial struct {
 }
 
 // machine runs what is not of a block.
-func (s *Server) machine() exec.Machine {
+func (s *simulator) machine() exec.Machine {
 	machine := s.ledger.Machine()
-	machine.Engine = s.views
+	machine.Engine = s.engines.Views
 	return machine
 }
 
 // machineFor is what simulates a transaction.
-func (s *Server) machineFor(tx types.Transaction) exec.Machine {
+func (s *simulator) machineFor(tx types.Transaction) exec.Machine {
 	machine := s.machine()
 	if p, ok := tx.Payload.(types.Deploy); ok {
-		machine.Engine = trial{Engine: machine.Engine, beside: s.trials, code: sha256.Sum256(p.Code)}
+		machine.Engine = trial{Engine: machine.Engine, beside: s.engines.Trials, code: sha256.Sum256(p.Code)}
 	}
 	return machine
 }

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,16 +11,25 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// executions counts executions that are not of a block, and what became of them.
+// maxExecutions bounds what executions take together: 16 MiB of memory, 18 MiB of stacks each.
+const maxExecutions = 8
+
+// executions counts executions of contracts that are not of a block, and what became of them.
 type executions struct {
+	slots          *jsonrpc.Slots // of the requests that execute
 	ended, stopped atomic.Uint64
 	took           atomic.Int64 // nanoseconds
+}
+
+func newExecutions() *executions {
+	return &executions{slots: jsonrpc.NewSlots(min(runtime.GOMAXPROCS(0), maxExecutions))}
 }
 
 // run calls f, which executes for a request, with what tells it to end. It does not if that is so already.
@@ -48,41 +58,54 @@ type Stats struct {
 	Took    time.Duration // all that ended together
 }
 
-// Stats says what the server executes beside blocks.
-func (s *Server) Stats() Stats {
+func (e *executions) stats() Stats {
 	return Stats{
-		Running: s.limiter.executions.Taken(), Ended: s.executions.ended.Load(), Stopped: s.executions.stopped.Load(),
-		Took: time.Duration(s.executions.took.Load()),
+		Running: e.slots.Taken(), Ended: e.ended.Load(), Stopped: e.stopped.Load(), Took: time.Duration(e.took.Load()),
+	}
+}
+
+// viewHandlers make view calls.
+type viewHandlers struct {
+	*liveness
+	*simulator
+	chain  stateStore
+	errors *clientErrors
+}
+
+func (h *viewHandlers) methods(e *clientErrors) []method {
+	return []method{
+		bind(e, api.ViewCall, h.viewCall).in(h.executions.slots),
+		bind(e, api.BatchViewCall, h.batchViewCall).in(h.executions.slots),
 	}
 }
 
 // viewer makes view calls on one state.
 type viewer struct {
-	server     *Server
+	by         *viewHandlers
 	state      *chain.State
 	header     types.Header
 	parameters types.Parameters
 }
 
 // view opens the state after a block for view calls. The caller closes it.
-func (s *Server) view(block api.BlockRef) (*viewer, error) {
-	if err := s.live(block); err != nil {
+func (h *viewHandlers) view(block api.BlockRef) (*viewer, error) {
+	if err := h.live(block); err != nil {
 		return nil, err
 	}
-	head := s.chain.Head().Header.Height
+	head := h.chain.Head().Header.Height
 	height := block.Resolve(head)
-	state, err := s.chain.StateAt(height)
+	after, err := h.chain.StateAt(height)
 	if err = aboveHead(err, head); err != nil {
 		return nil, err
 	}
-	v := &viewer{server: s, state: state}
-	header, err := s.chain.Header(height)
+	v := &viewer{by: h, state: after}
+	header, err := h.chain.Header(height)
 	if err == nil {
 		v.header = header.Header
-		v.parameters, err = exec.ReadParameters(state)
+		v.parameters, err = exec.ReadParameters(after)
 	}
 	if err != nil {
-		return nil, errors.Join(err, state.Close())
+		return nil, errors.Join(err, after.Close())
 	}
 	return v, nil
 }
@@ -99,38 +122,48 @@ func (v *viewer) close() error { return v.state.Close() }
 
 // call makes one view call.
 func (v *viewer) call(ctx context.Context, contract types.ContractID, function string, args []byte) ([]byte, error) {
-	r := request.Of(ctx)
-	payload := types.Call{Contract: contract, Function: function, Args: args}
-	intrinsic := fees.IntrinsicGas(payload)
-	reserved := r.TakeGas(min(v.server.viewGas, v.parameters.GasLimit-min(v.parameters.GasLimit, intrinsic)))
-	if reserved == 0 {
-		return nil, withData(api.ErrViewGas, "limit", request.Gas)
-	}
-	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: v.server.chainID, GasLimit: intrinsic + reserved, Payload: payload,
-	}
-	var outcome exec.Outcome
-	var err error
-	over := v.server.executions.run(ctx, r, func(stop func() error) {
-		outcome, err = exec.Call(v.parameters, v.state, v.header, tx, exec.Simulation{Machine: v.server.machine(), View: true, Stop: stop})
-	})
-	if over != nil || err != nil {
-		r.GiveBack(reserved)
-		return nil, errors.Join(over, v.server.public(err))
-	}
-	r.GiveBack(tx.GasLimit - outcome.GasUsed)
-	switch outcome.Reason {
-	case exec.Success:
+	outcome, err := v.run(ctx, v.state, types.Call{Contract: contract, Function: function, Args: args})
+	switch {
+	case err != nil:
+		return nil, err
+	case outcome.Reason == exec.Success:
 		return outcome.Output, nil
-	case exec.OutOfGas:
-		return nil, withData(api.ErrViewGas, "limit", reserved)
 	default:
 		return nil, failed(outcome)
 	}
 }
 
-func (s *Server) viewCall(ctx context.Context, p api.ViewCallParams) (result api.Data, err error) {
-	v, err := s.view(p.Block)
+// run executes a call in view context on the viewer's state as it is read by reads. The outcome is not
+// [exec.OutOfGas], as what a view may use is no rule of the chain.
+func (v *viewer) run(ctx context.Context, reads state.Reader, payload types.Call) (exec.Outcome, error) {
+	r := request.Of(ctx)
+	intrinsic := fees.IntrinsicGas(payload)
+	reserved := r.TakeGas(min(v.by.gas, v.parameters.GasLimit-min(v.parameters.GasLimit, intrinsic)))
+	if reserved == 0 {
+		return exec.Outcome{}, withData(api.ErrViewGas, "limit", request.Gas)
+	}
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: v.by.chainID, GasLimit: intrinsic + reserved, Payload: payload,
+	}
+	var outcome exec.Outcome
+	var err error
+	over := v.by.executions.run(ctx, r, func(stop func() error) {
+		how := exec.Simulation{Machine: v.by.machine(), View: true, Stop: stop}
+		outcome, err = exec.Call(v.parameters, reads, v.header, tx, how)
+	})
+	if over != nil || err != nil {
+		r.GiveBack(reserved)
+		return exec.Outcome{}, errors.Join(over, v.by.errors.public(err))
+	}
+	r.GiveBack(tx.GasLimit - outcome.GasUsed)
+	if outcome.Reason == exec.OutOfGas {
+		return exec.Outcome{}, withData(api.ErrViewGas, "limit", reserved)
+	}
+	return outcome, nil
+}
+
+func (h *viewHandlers) viewCall(ctx context.Context, p api.ViewCallParams) (result api.Data, err error) {
+	v, err := h.view(p.Block)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +171,13 @@ func (s *Server) viewCall(ctx context.Context, p api.ViewCallParams) (result api
 	return v.call(ctx, p.Contract, p.Function, p.Args)
 }
 
-func (s *Server) batchViewCall(ctx context.Context, p api.BatchViewCallParams) (results []api.ViewResult, err error) {
+func (h *viewHandlers) batchViewCall(
+	ctx context.Context, p api.BatchViewCallParams,
+) (results []api.ViewResult, err error) {
 	if len(p.Calls) > api.MaxViewCalls {
 		return nil, api.ErrViewCalls
 	}
-	v, err := s.view(p.Block)
+	v, err := h.view(p.Block)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +195,7 @@ func viewAll(ctx context.Context, v *viewer, calls []api.ViewCallItem) ([]api.Vi
 			results[i], faults[i] = v.result(ctx, calls[i])
 		}
 	}
-	slots := v.server.limiter.executions
+	slots := v.by.executions.slots
 	var helpers sync.WaitGroup
 	for range min(len(calls), slots.Count()) - 1 {
 		helpers.Go(func() { slots.TryRun(work) })

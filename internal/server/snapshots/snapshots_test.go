@@ -81,12 +81,14 @@ func TestServe(t *testing.T) {
 	response, body := get(t, http.MethodGet, server.URL+snapshot.PathPrefix+"1/"+snapshot.ManifestFile, nil)
 	var said snapshot.Manifest
 	must(t, json.Unmarshal(body, &said))
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" || said.BlockHash != m.BlockHash {
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" ||
+		said.BlockHash != m.BlockHash {
 		t.Errorf("manifest: %s %s", response.Status, body)
 	}
 	for _, chunk := range m.Chunks {
 		response, body := get(t, http.MethodGet, server.URL+chunk.URL, nil)
-		if response.StatusCode != http.StatusOK || uint64(len(body)) != chunk.SizeBytes || sha256.Sum256(body) != chunk.SHA256 || response.Header.Get("ETag") != `"`+chunk.SHA256.String()+`"` {
+		if response.StatusCode != http.StatusOK || uint64(len(body)) != chunk.SizeBytes ||
+			sha256.Sum256(body) != chunk.SHA256 || response.Header.Get("ETag") != `"`+chunk.SHA256.String()+`"` {
 			t.Errorf("chunk %d: %s, %d bytes", chunk.Index, response.Status, len(body))
 		}
 		response, rest := get(t, http.MethodGet, server.URL+chunk.URL, http.Header{"Range": {"bytes=7-"}})
@@ -98,15 +100,23 @@ func TestServe(t *testing.T) {
 			t.Errorf("beyond the end: %s", response.Status)
 		}
 	}
-	for _, path := range []string{"", "1", "1/", "2/" + snapshot.ManifestFile, "01/" + snapshot.ManifestFile, "1/other", "1/../1/" + snapshot.ManifestFile + "x", "1/000099.zst", "1/000000.zst/", "%2e%2e/1/000000.zst"} {
-		if response, _ := get(t, http.MethodGet, server.URL+snapshot.PathPrefix+path, nil); response.StatusCode != http.StatusNotFound {
+	for _, path := range []string{
+		"", "1", "1/", "2/" + snapshot.ManifestFile, "01/" + snapshot.ManifestFile, "1/other",
+		"1/../1/" + snapshot.ManifestFile + "x", "1/000099.zst", "1/000000.zst/", "%2e%2e/1/000000.zst",
+	} {
+		if response, _ := get(
+			t, http.MethodGet, server.URL+snapshot.PathPrefix+path, nil,
+		); response.StatusCode != http.StatusNotFound {
 			t.Errorf("%q: %s", path, response.Status)
 		}
 	}
-	if response, _ := get(t, http.MethodPost, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") == "" {
+	if response, _ := get(
+		t, http.MethodPost, server.URL+m.Chunks[0].URL, nil,
+	); response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") == "" {
 		t.Errorf("POST: %s", response.Status)
 	}
-	if response, body := get(t, http.MethodHead, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusOK || len(body) != 0 {
+	if response, body := get(t, http.MethodHead, server.URL+m.Chunks[0].URL, nil); response.StatusCode != http.StatusOK ||
+		len(body) != 0 {
 		t.Errorf("HEAD: %s", response.Status)
 	}
 	must(t, d.Prune(0))

@@ -109,7 +109,9 @@ func runNode(t *testing.T, endpoint string) (blocks int) {
 	go func() { ended <- n.Run(ctx) }()
 	blocks = 3
 	for _, call := range []string{`"svc_chainId","params":[]`, fmt.Sprintf(`"dev_mine","params":[%d]`, blocks)} {
-		response, err := http.Post(n.RPCURL(), "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":`+call+`}`))
+		response, err := http.Post(
+			n.RPCURL(), "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":`+call+`}`),
+		)
 		if err != nil {
 			t.Error(err)
 			break

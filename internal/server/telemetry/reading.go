@@ -42,7 +42,9 @@ func Counters[S any, N Number](name, help, label string, read func(S) map[string
 	return labelled(prometheus.CounterValue, name, help, label, read)
 }
 
-func labelled[S any, N Number](kind prometheus.ValueType, name, help, label string, read func(S) map[string]N) Metric[S] {
+func labelled[S any, N Number](
+	kind prometheus.ValueType, name, help, label string, read func(S) map[string]N,
+) Metric[S] {
 	return Metric[S]{name: name, help: help, label: label, kind: kind, read: func(state S, emit func(float64, string)) {
 		for value, number := range read(state) {
 			emit(float64(number), value)

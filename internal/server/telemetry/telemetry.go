@@ -51,7 +51,10 @@ type Telemetry struct {
 
 // Buckets in seconds: calls from 25 µs on, since most reads take less than 100 µs; blocks from half a millisecond on.
 var (
-	callBuckets  = []float64{25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10, 30}
+	callBuckets = []float64{
+		25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10,
+		30,
+	}
 	blockBuckets = []float64{0.5e-3, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10}
 )
 
@@ -61,7 +64,10 @@ func New(config Config) (*Telemetry, error) {
 	t := &Telemetry{registry: prometheus.NewRegistry(), log: config.Log}
 	// What the heap holds at least is not among the defaults.
 	live := collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
-	t.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(live)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	t.registry.MustRegister(
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(live)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels say which program runs.",
 	}, []string{"version", "commit", "goversion"})
@@ -76,7 +82,8 @@ func New(config Config) (*Telemetry, error) {
 
 func (t *Telemetry) registerCalls(methods []string, codes []int) {
 	calls := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "rpc_call_duration_seconds", Help: "Time to answer a call, by method.", Buckets: callBuckets,
+		Namespace: namespace, Name: "rpc_call_duration_seconds", Help: "Time to answer a call, by method.",
+		Buckets: callBuckets,
 	}, []string{"method"})
 	t.callErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace, Name: "rpc_errors_total", Help: "Calls answered with an error, by JSON-RPC error code.",
@@ -93,17 +100,20 @@ func (t *Telemetry) registerCalls(methods []string, codes []int) {
 
 func (t *Telemetry) registerBlocks(phases []string) {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "block_phase_duration_seconds", Help: "Time of each phase of making a block.", Buckets: blockBuckets,
+		Namespace: namespace, Name: "block_phase_duration_seconds", Help: "Time of each phase of making a block.",
+		Buckets: blockBuckets,
 	}, []string{"phase"})
 	t.phases = map[string]prometheus.Observer{}
 	for _, phase := range phases {
 		t.phases[phase] = durations.WithLabelValues(phase)
 	}
 	t.blockTotal = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "block_duration_seconds", Help: "Time to make a block, of all phases.", Buckets: blockBuckets,
+		Namespace: namespace, Name: "block_duration_seconds", Help: "Time to make a block, of all phases.",
+		Buckets: blockBuckets,
 	})
 	t.blockLate = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "block_late_seconds", Help: "How much later than the interval after the block before a block was begun.", Buckets: blockBuckets,
+		Namespace: namespace, Name: "block_late_seconds",
+		Help: "How much later than the interval after the block before a block was begun.", Buckets: blockBuckets,
 	})
 	t.transactions = prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "block_transactions_total", Help: "Transactions in blocks made since the start.",
@@ -112,6 +122,15 @@ func (t *Telemetry) registerBlocks(phases []string) {
 		Namespace: namespace, Name: "block_gas_total", Help: "Gas used by blocks made since the start.",
 	})
 	t.registry.MustRegister(durations, t.blockTotal, t.blockLate, t.transactions, t.gas)
+}
+
+// Histogram registers a histogram of times, as long as those of blocks, and returns what takes note of one.
+func (t *Telemetry) Histogram(name, help string) func(time.Duration) {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: name, Help: help, Buckets: blockBuckets,
+	})
+	t.registry.MustRegister(h)
+	return func(took time.Duration) { h.Observe(took.Seconds()) }
 }
 
 // Observe takes note of a call that was answered: jsonrpc.Options.Observe. A code of 0 is success.

@@ -21,7 +21,8 @@ import (
 
 func testConfig() Config {
 	return Config{
-		Build: build.Info{Version: "1.2.3", Commit: "c0ffee", Go: "go1.26"}, Methods: []string{"svc_chainId"}, Codes: []int{-32603}, Phases: []string{"execute", "append"}, Log: slog.New(slog.DiscardHandler),
+		Build: build.Info{Version: "1.2.3", Commit: "c0ffee", Go: "go1.26"}, Methods: []string{"svc_chainId"},
+		Codes: []int{-32603}, Phases: []string{"execute", "append"}, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -96,6 +97,14 @@ func TestBlocks(t *testing.T) {
 		`cairn_block_gas_total 63000`)
 }
 
+func TestHistogram(t *testing.T) {
+	made := newTelemetry(t, testConfig())
+	observe := made.Histogram("decision_seconds", "Help.")
+	observe(20 * time.Millisecond)
+	observe(2 * time.Second)
+	expect(t, made, `cairn_decision_seconds_count 2`, `cairn_decision_seconds_sum 2.02`)
+}
+
 func TestReadings(t *testing.T) {
 	type state struct {
 		depth int
@@ -109,7 +118,8 @@ func TestReadings(t *testing.T) {
 		Counters("seen_total", "What was seen.", "kind", func(s state) map[string]uint64 { return s.seen }),
 		Gauges("seen", "What is seen.", "kind", func(s state) map[string]uint64 { return s.seen }),
 		Counter("all_total", "All of it.", func(s state) float64 { return 1.5 }))
-	expect(t, made, "cairn_depth 1", "cairn_depth_twice 2", `cairn_seen_total{kind="b"} 6`, `cairn_seen{kind="a"} 5`, "cairn_all_total 1.5",
+	expect(t, made, "cairn_depth 1", "cairn_depth_twice 2", `cairn_seen_total{kind="b"} 6`, `cairn_seen{kind="a"} 5`,
+		"cairn_all_total 1.5",
 		"# TYPE cairn_seen_total counter", "# TYPE cairn_depth gauge", "# HELP cairn_depth How deep.")
 	if asked != 1 {
 		t.Errorf("the state was read %d times for one scrape", asked)
@@ -120,7 +130,10 @@ func TestProcessAndBuild(t *testing.T) {
 	made := newTelemetry(t, testConfig())
 	w := httptest.NewRecorder()
 	made.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for _, name := range []string{"go_goroutines", "go_gc_gomemlimit_bytes", "go_gc_heap_live_bytes", `cairn_build_info{commit="c0ffee",goversion="go1.26",version="1.2.3"}`} {
+	for _, name := range []string{
+		"go_goroutines", "go_gc_gomemlimit_bytes", "go_gc_heap_live_bytes",
+		`cairn_build_info{commit="c0ffee",goversion="go1.26",version="1.2.3"}`,
+	} {
 		if !strings.Contains(w.Body.String(), "\n"+name) {
 			t.Errorf("there is no %s", name)
 		}
@@ -181,11 +194,13 @@ func TestTraces(t *testing.T) {
 	for _, span := range received.spans {
 		byName[span.Name] = append(byName[span.Name], span)
 	}
-	if received.path != "/v1/traces" || len(byName["svc_chainId"]) != 2 || len(byName["block"]) != 1 || len(received.spans) != 5 {
+	if received.path != "/v1/traces" || len(byName["svc_chainId"]) != 2 || len(byName["block"]) != 1 ||
+		len(received.spans) != 5 {
 		t.Fatalf("%s: %v", received.path, received.spans)
 	}
 	call := byName["svc_chainId"][0]
-	if call.EndTimeUnixNano-call.StartTimeUnixNano != uint64(time.Millisecond) || call.Status.GetCode() != otlp.Status_STATUS_CODE_ERROR {
+	if call.EndTimeUnixNano-call.StartTimeUnixNano != uint64(time.Millisecond) ||
+		call.Status.GetCode() != otlp.Status_STATUS_CODE_ERROR {
 		t.Errorf("the call's span is %v", call)
 	}
 	block, execute, store := byName["block"][0], byName["execute"][0], byName["append"][0]
@@ -193,7 +208,8 @@ func TestTraces(t *testing.T) {
 	if block.StartTimeUnixNano != start || block.EndTimeUnixNano != start+uint64(7*time.Millisecond) {
 		t.Errorf("the block's span is %v", block)
 	}
-	if execute.StartTimeUnixNano != start || store.StartTimeUnixNano != execute.EndTimeUnixNano || store.EndTimeUnixNano != block.EndTimeUnixNano {
+	if execute.StartTimeUnixNano != start || store.StartTimeUnixNano != execute.EndTimeUnixNano ||
+		store.EndTimeUnixNano != block.EndTimeUnixNano {
 		t.Errorf("the phases are %v and %v", execute, store)
 	}
 	for _, child := range []*otlp.Span{execute, store} {

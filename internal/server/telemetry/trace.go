@@ -58,8 +58,11 @@ func newTracer(config Config) (*tracer, error) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { config.Log.Warn("traces were not sent", "error", err) }))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "cairn"),
-			attribute.String("service.version", config.Build.Version), attribute.Int64("cairn.chain_id", int64(config.Traces.ChainID)))))
-	return &tracer{provider: provider, tracer: provider.Tracer("github.com/cairn-chain/cairn"), every: config.Traces.Every}, nil
+			attribute.String("service.version", config.Build.Version),
+			attribute.Int64("cairn.chain_id", int64(config.Traces.ChainID)))))
+	return &tracer{
+		provider: provider, tracer: provider.Tracer("github.com/cairn-chain/cairn"), every: config.Traces.Every,
+	}, nil
 }
 
 func (t *tracer) call(method string, code int, took time.Duration) {
@@ -67,7 +70,9 @@ func (t *tracer) call(method string, code int, took time.Duration) {
 		return
 	}
 	end := time.Now()
-	_, span := t.tracer.Start(context.Background(), method, trace.WithTimestamp(end.Add(-took)), trace.WithSpanKind(trace.SpanKindServer),
+	_, span := t.tracer.Start(context.Background(), method, trace.WithTimestamp(end.Add(
+		-took,
+	)), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("rpc.system", "jsonrpc"), attribute.String("rpc.method", method)))
 	if code != 0 {
 		span.SetAttributes(attribute.Int("rpc.jsonrpc.error_code", code))

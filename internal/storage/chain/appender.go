@@ -29,7 +29,7 @@ func (s *Store) Begin() (*Appender, error) {
 // State is the state after the last block that was appended, at first the head's. The caller closes it.
 func (a *Appender) State() *State {
 	a.view.refs.Add(1) // the appender has one, too
-	return &State{a.view, a.view.head.Header.Height}
+	return &State{view: a.view, height: a.view.head.Header.Height}
 }
 
 // Code is that of [Store.Code], with the codes of the appended blocks.

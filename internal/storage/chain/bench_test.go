@@ -62,7 +62,9 @@ func (c *benchmarkChain) tokenTransfers(t tester, n int) Entry {
 		record.Nonce++
 		must(t, o.SetAccount(from, record))
 		for _, a := range []types.Account{from, to} {
-			must(t, o.Set(state.StorageKey(token, append([]byte("\x07balance"), a[:]...)), binary.LittleEndian.AppendUint64(nil, c.seed)))
+			must(t, o.Set(
+				state.StorageKey(token, append([]byte("\x07balance"), a[:]...)), binary.LittleEndian.AppendUint64(nil, c.seed),
+			))
 		}
 		amount := [32]byte{31: byte(1 + i%100)}
 		data := fmt.Appendf(nil, `{"from":%q,"to":%q,"amount":"%d"}`, from, to, amount[31])

@@ -39,6 +39,9 @@ func (s *Store) Header(h types.Height) (types.SignedHeader, error) {
 		if err := v.has(h); err != nil && (h > 0 || v.empty) {
 			return types.SignedHeader{}, err
 		}
+		if !v.empty && h == v.head.Header.Height {
+			return v.head, nil
+		}
 		return readHeader(v.snapshot, h)
 	})
 }
@@ -160,7 +163,8 @@ func readReason(r kv.Reader, p Position, receipt types.Receipt) (exec.Reason, er
 
 // failureReasons are the reasons that are stored.
 var failureReasons = []exec.Reason{
-	exec.OutOfGas, exec.Trap, exec.StackOverflow, exec.Reverted, exec.ModuleRefused, exec.NoSuchContract, exec.NoSuchFunction,
+	exec.OutOfGas, exec.Trap, exec.StackOverflow, exec.Reverted, exec.ModuleRefused, exec.NoSuchContract,
+	exec.NoSuchFunction,
 }
 
 // FailureReason reports whether a transaction may be said to have failed for the reason.

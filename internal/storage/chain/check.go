@@ -136,7 +136,7 @@ func (c *checker) strayRows() error {
 		}
 	}
 	var end []byte // of the table before
-	for _, t := range tablesInOrder() {
+	for _, t := range append([]table{tableLog}, tablesInOrder()...) {
 		lower, upper := t.bounds()
 		if err := kv.Scan(c.view.snapshot, end, lower, stray("outside all tables")); err != nil {
 			return err
@@ -146,7 +146,9 @@ func (c *checker) strayRows() error {
 	if err := kv.Scan(c.view.snapshot, end, nil, stray("outside all tables")); err != nil {
 		return err
 	}
-	for _, t := range []table{tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses, tableWitnesses, tableProofs} {
+	for _, t := range []table{
+		tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses, tableWitnesses, tableProofs,
+	} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {
 			lower = append(t.atHeight(0), 0) // that of block 0 stays

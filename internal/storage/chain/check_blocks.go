@@ -146,7 +146,7 @@ func (c *checker) lists(h types.Height, header types.Header, index indexed) {
 
 // history checks that the state as it is read at a block and before it has the values of the block's accesses.
 func (c *checker) history(h types.Height, accesses []types.Access) error {
-	after := State{c.view, h}
+	after := State{view: c.view, height: h}
 	for _, a := range c.view.kept(accesses) {
 		switch {
 		case h == 0 && len(a.Old) > 0:

@@ -18,8 +18,8 @@ type contractList struct {
 	difference uint64
 }
 
-func (l *contractList) add(id types.ContractID)  { l.difference += maphash.Bytes(l.seed, id[:]) }
-func (l *contractList) take(id types.ContractID) { l.difference -= maphash.Bytes(l.seed, id[:]) }
+func (l *contractList) add(id types.ContractID)    { l.difference += maphash.Bytes(l.seed, id[:]) }
+func (l *contractList) remove(id types.ContractID) { l.difference -= maphash.Bytes(l.seed, id[:]) }
 
 // deployments checks the list of contracts against their records.
 func (c *checker) deployments() error {
@@ -30,7 +30,7 @@ func (c *checker) deployments() error {
 		if err != nil {
 			return c.note(where, err)
 		}
-		c.contracts.take(d.Contract)
+		c.contracts.remove(d.Contract)
 		record, err := c.view.snapshot.Get(tableState.key(state.ContractKey(d.Contract)))
 		if errors.Is(err, kv.ErrNotFound) {
 			c.add(where, "%s of block %d is no contract", d.Contract, d.Height)

@@ -130,7 +130,9 @@ func TestCheckFindsState(t *testing.T) {
 	requireSound(t, s)
 	// it has those of its blocks
 	problems := map[table]string{tableCodes: "has the hash", tableCodeSizes: "a code's size of 1 bytes"}
-	for _, table := range []table{tableState, tableLeaves, tableHistory, tableCodes, tableCodeSizes, tableDeploys, tableHolders, tableRanks} {
+	for _, table := range []table{
+		tableState, tableLeaves, tableHistory, tableCodes, tableCodeSizes, tableDeploys, tableHolders, tableRanks,
+	} {
 		key := table.key([]byte("a key that is not the parameters'"))
 		report := change(t, s, func(b *kv.Batch) { b.Set(key, []byte{1}) })
 		requireProblem(t, allTables[table], report, cmp.Or(problems[table], "a row in a store without state"))
@@ -138,6 +140,14 @@ func TestCheckFindsState(t *testing.T) {
 	}
 	if report := change(t, s, func(*kv.Batch) {}); !report.OK() {
 		t.Errorf("without them: %q", report.Problems)
+	}
+}
+
+// The log of a cluster's member is in the same database, and not the chain's to judge.
+func TestCheckLeavesLogsAlone(t *testing.T) {
+	s, _ := checkedStore(t, 0)
+	if report := change(t, s, func(b *kv.Batch) { b.Set([]byte{'R', 4, 0, 0, 0, 0, 0, 0, 0, 1}, nil) }); !report.OK() {
+		t.Errorf("got %q", report.Problems)
 	}
 }
 
@@ -153,12 +163,16 @@ func TestCheckNames(t *testing.T) {
 		write func(b *kv.Batch)
 		says  string
 	}{
-		"an unknown table": {func(b *kv.Batch) { b.Set([]byte("~~"), nil) }, "outside all tables: a row that belongs to nothing"},
+		"an unknown table": {
+			func(b *kv.Batch) { b.Set([]byte("~~"), nil) }, "outside all tables: a row that belongs to nothing",
+		},
 		"an unknown meta row": {
 			func(b *kv.Batch) { b.Set(tableMeta.key([]byte("other")), nil) }, `meta: an unknown row, "other"`,
 		},
 		"a header above the head": {
-			func(b *kv.Batch) { b.Set(tableHeaders.atHeight(head+1), header5.Encode()) }, "headers: a row that belongs to nothing",
+			func(b *kv.Batch) {
+				b.Set(tableHeaders.atHeight(head+1), header5.Encode())
+			}, "headers: a row that belongs to nothing",
 		},
 		"a run above the head": {
 			func(b *kv.Batch) { b.Set(tableAccesses.at(head+1, 0), nil) }, "accesses: a row that belongs to nothing",

@@ -34,7 +34,9 @@ func (st *State) Contracts(after Position, limit int) ([]Deployment, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	it, err := st.view.snapshot.NewIter(append(tableDeploys.at(after.Height, after.Index), 0), tableDeploys.atHeight(st.height+1))
+	it, err := st.view.snapshot.NewIter(
+		append(tableDeploys.at(after.Height, after.Index), 0), tableDeploys.atHeight(st.height+1),
+	)
 	if err != nil {
 		return nil, err
 	}

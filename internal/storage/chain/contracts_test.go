@@ -33,7 +33,8 @@ func naiveEvents(c *toyChain, oldest types.Height) (events []Event) {
 
 // naiveMatch compares an event with a filter member by member.
 func naiveMatch(f EventFilter, e Event) bool {
-	if f.Contract != nil && e.Contract != *f.Contract || f.NameHash != nil && sha256.Sum256([]byte(e.Name)) != *f.NameHash ||
+	if f.Contract != nil && e.Contract != *f.Contract ||
+		f.NameHash != nil && sha256.Sum256([]byte(e.Name)) != *f.NameHash ||
 		e.Height < f.From || e.Height > f.To {
 		return false
 	}

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -222,9 +221,7 @@ type eventWalk struct {
 	filter   EventFilter
 	lists    []eventList
 	key      []byte
-	receipts *kv.Iter       // of their runs
-	begins   Position       // of the first item of the run that receipts is at
-	items    [][]byte       // its encoded receipts, empty before the first is read
+	receipts *itemReader
 	receipt  *types.Receipt // at position, unless it is nil
 	position Position
 }
@@ -245,7 +242,7 @@ func newEventWalk(r kv.Reader, f EventFilter) (*eventWalk, error) {
 		w.lists = append(w.lists, eventList{prefix, rows})
 	}
 	var err error
-	w.receipts, err = r.NewIter(tableReceipts.bounds())
+	w.receipts, err = newItemReader(r, tableReceipts)
 	return w, err
 }
 
@@ -254,10 +251,7 @@ func (w *eventWalk) close() error {
 	for _, list := range w.lists {
 		errs = append(errs, list.rows.Close())
 	}
-	if w.receipts != nil {
-		errs = append(errs, w.receipts.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.receipts.close())...)
 }
 
 // run gives the events of one common block after another.
@@ -349,13 +343,9 @@ func intersect(a, b []eventPlace) []eventPlace {
 func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	p := Position{h, place.transaction}
 	if w.receipt == nil || w.position != p {
-		item, err := w.item(p)
+		receipt, err := readNext(w.receipts, p, types.DecodeReceipt)
 		if err != nil {
-			return Event{}, fmt.Errorf("receipt of block %d, transaction %d: %w", h, p.Index, err)
-		}
-		receipt, err := types.DecodeReceipt(bytes.Clone(item))
-		if err != nil {
-			return Event{}, fmt.Errorf("%w: receipt of block %d, transaction %d: %w", ErrCorrupt, h, p.Index, err)
+			return Event{}, err
 		}
 		w.receipt, w.position = &receipt, p
 	}
@@ -365,26 +355,4 @@ func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	return Event{
 		Log: w.receipt.Logs[place.log], Position: p, Transaction: w.receipt.Transaction, LogIndex: place.index,
 	}, nil
-}
-
-// item is an encoded receipt, valid until the next call. Events that follow each other are mostly of one run, which is
-// looked for once.
-func (w *eventWalk) item(p Position) (_ []byte, err error) {
-	if p.Height != w.begins.Height || p.Index < w.begins.Index || p.Index-w.begins.Index >= uint32(len(w.items)) {
-		w.items = nil
-		lower, _ := tableReceipts.heightBounds(p.Height)
-		if !w.receipts.SeekLT(append(tableReceipts.at(p.Height, p.Index), 0)) || !bytes.HasPrefix(w.receipts.Key(), lower) {
-			return nil, fmt.Errorf("%w: an event's receipt is missing", ErrCorrupt)
-		}
-		if w.begins, err = decodePosition(w.receipts.Key()[1:]); err != nil {
-			return nil, err
-		}
-		if w.items, err = splitItems(w.receipts.Value()); err != nil {
-			return nil, err
-		}
-		if p.Index-w.begins.Index >= uint32(len(w.items)) {
-			return nil, fmt.Errorf("%w: an event's receipt is missing", ErrCorrupt)
-		}
-	}
-	return w.items[p.Index-w.begins.Index], nil
 }

@@ -256,17 +256,11 @@ func (b indexed) concerned() []concern {
 		tx := b.txs[i].Signed()
 		add := func(a *[32]byte) { pairs = append(pairs, newConcern(a, uint32(i))) }
 		add((*[32]byte)(&tx.Sender))
-		switch p := tx.Payload.(type) {
-		case types.Transfer:
-			add((*[32]byte)(&p.To))
-		case types.Deploy:
-			id := types.NewContractID(tx.Sender, tx.Nonce)
-			add((*[32]byte)(&id))
-		case types.Call:
-			add((*[32]byte)(&p.Contract))
+		if to, ok := tx.Recipient(); ok {
+			add((*[32]byte)(&to))
 		}
-		for _, log := range b.receipts[i].Logs {
-			if log.Contract.IsZero() && log.Name == types.NativeTransfer && len(log.Topics) == 2 {
+		for j := range b.receipts[i].Logs {
+			if log := &b.receipts[i].Logs[j]; exec.IsPayment(log) {
 				add(&log.Topics[0])
 				add(&log.Topics[1])
 			}

@@ -12,6 +12,9 @@ import (
 // table is the first byte of a key.
 type table byte
 
+// tableLog is the log of a cluster's member, which package raftlog writes and checks.
+const tableLog table = 'R'
+
 const (
 	tableMeta         table = 'm'
 	tableHeaders      table = 'h'

@@ -152,3 +152,57 @@ func itemOfRun(key, row []byte, index uint32) ([]byte, error) {
 	}
 	return item, nil
 }
+
+// itemReader reads items of a table's lists, by positions that are mostly near one another: a run is looked for once.
+type itemReader struct {
+	table  table
+	rows   *kv.Iter // runs
+	begins Position // of the first item of the run that rows is at
+	items  [][]byte // of that run, empty before the first is read
+}
+
+func newItemReader(r kv.Reader, t table) (*itemReader, error) {
+	rows, err := r.NewIter(t.bounds())
+	return &itemReader{table: t, rows: rows}, err
+}
+
+func (r *itemReader) close() error {
+	if r == nil || r.rows == nil {
+		return nil
+	}
+	return r.rows.Close()
+}
+
+// readNext decodes the item at a position, which must be there.
+func readNext[T any](r *itemReader, p Position, decode func([]byte) (T, error)) (T, error) {
+	item, err := r.item(p)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s, block %d, %d: %w", allTables[r.table], p.Height, p.Index, err)
+	}
+	decoded, err := decode(bytes.Clone(item))
+	if err != nil {
+		err = fmt.Errorf("%w: %s, block %d, %d: %w", ErrCorrupt, allTables[r.table], p.Height, p.Index, err)
+	}
+	return decoded, err
+}
+
+// item is an encoded item, valid until the next call.
+func (r *itemReader) item(p Position) (_ []byte, err error) {
+	if p.Height != r.begins.Height || p.Index < r.begins.Index || p.Index-r.begins.Index >= uint32(len(r.items)) {
+		r.items = nil
+		lower, _ := r.table.heightBounds(p.Height)
+		if !r.rows.SeekLT(append(r.table.at(p.Height, p.Index), 0)) || !bytes.HasPrefix(r.rows.Key(), lower) {
+			return nil, fmt.Errorf("%w: the item is missing", ErrCorrupt)
+		}
+		if r.begins, err = decodePosition(r.rows.Key()[1:]); err != nil {
+			return nil, err
+		}
+		if r.items, err = splitItems(r.rows.Value()); err != nil {
+			return nil, err
+		}
+		if p.Index-r.begins.Index >= uint32(len(r.items)) {
+			return nil, fmt.Errorf("%w: the item is missing", ErrCorrupt)
+		}
+	}
+	return r.items[p.Index-r.begins.Index], nil
+}

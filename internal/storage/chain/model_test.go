@@ -76,6 +76,7 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 	}
 	requireLists(t, s, c, oldest, r)
 	requireEvents(t, s, c, oldest, r)
+	requirePayments(t, s, c, oldest, r)
 	requireContracts(t, s, c, 1+r.IntN(5))
 	requireHolders(t, s, c, 1+r.IntN(5))
 }
@@ -114,8 +115,11 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 	}
 	encoded, err := s.EncodedBlock(h)
 	must(t, err)
-	if encoded.Header != b.Signed() || encoded.Count != len(b.Transactions) || !bytes.Equal(encoded.Bytes, b.block().Encode()) {
-		t.Fatalf("block %d in its encoding: %+v, %d transactions, %d bytes", h, encoded.Header, encoded.Count, len(encoded.Bytes))
+	if encoded.Header != b.Signed() || encoded.Count != len(b.Transactions) ||
+		!bytes.Equal(encoded.Bytes, b.block().Encode()) {
+		t.Fatalf(
+			"block %d in its encoding: %+v, %d transactions, %d bytes", h, encoded.Header, encoded.Count, len(encoded.Bytes),
+		)
 	}
 	block, err := s.Block(h)
 	must(t, err)
@@ -142,7 +146,8 @@ func requireBlock(t tester, s *Store, b toyBlock, kept bool) {
 			t.Fatalf("transaction %d of %d is at %v, %v", i, h, p, err)
 		}
 		got, err := s.Transaction(p)
-		if err != nil || got.Transaction.ID() != id || !reflect.DeepEqual(got.Receipt, b.Receipts[i]) || got.Reason != b.Reasons[i] {
+		if err != nil || got.Transaction.ID() != id || !reflect.DeepEqual(got.Receipt, b.Receipts[i]) ||
+			got.Reason != b.Reasons[i] {
 			t.Fatalf("transaction %d of %d: %+v, %v", i, h, got, err)
 		}
 	}

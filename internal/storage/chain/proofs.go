@@ -77,18 +77,13 @@ func (s *Store) WitnessBytes() (uint64, error) {
 // Witness returns the witness that was appended with a block, [ErrNotFound] when it has none (any more), and
 // [Store.Block]'s errors.
 func (s *Store) Witness(h types.Height) ([]byte, error) {
-	return ofBlock(s, h, func(r kv.Reader) ([]byte, error) { return heightRow(r, tableWitnesses, h, "witness") })
+	return s.spare(h, tableWitnesses, "witness", func(v *view) error { return v.has(h) })
 }
 
 // Proof returns the proof of a block, [ErrNotFound] when it has none, [ErrPruned] below [Store.OldestProvable], and
 // [Store.Block]'s errors.
 func (s *Store) Proof(h types.Height) ([]byte, error) {
-	return read(s, func(v *view) ([]byte, error) {
-		if err := v.hasProvable(h); err != nil {
-			return nil, err
-		}
-		return heightRow(v.snapshot, tableProofs, h, "proof")
-	})
+	return s.spare(h, tableProofs, "proof", func(v *view) error { return v.hasProvable(h) })
 }
 
 // OldestProvable is the oldest block whose parent's header is here, too: without it a proof shows nothing. That of the
@@ -119,8 +114,8 @@ func (v *view) hasProvable(h types.Height) error {
 	return nil
 }
 
-func heightRow(r kv.Reader, t table, h types.Height, what string) ([]byte, error) {
-	row, err := r.Get(t.atHeight(h))
+func heightRow(get func(key []byte) ([]byte, error), t table, h types.Height, what string) ([]byte, error) {
+	row, err := get(t.atHeight(h))
 	if err != nil {
 		return nil, fmt.Errorf("%s of block %d: %w", what, h, notFound(err))
 	}
@@ -174,15 +169,22 @@ func (s *Store) Proofs() (ProofRange, error) { return s.heightsOf(tableProofs, (
 
 // heightsOf are the first and the last height from one on that have a row in a table.
 func (s *Store) heightsOf(t table, from func(*view) types.Height) (ProofRange, error) {
-	return read(s, func(v *view) (r ProofRange, err error) {
+	defer s.db.Spare().Close()
+	var first types.Height
+	r, err := read(s, func(v *view) (r ProofRange, err error) {
 		_, upper := t.bounds()
-		lower := t.atHeight(from(v))
+		first = from(v)
+		lower := t.atHeight(first)
 		if r.Oldest, err = heightAtEdge(v.snapshot, lower, upper, (*kv.Iter).First); err != nil {
 			return r, err
 		}
 		r.Newest, err = heightAtEdge(v.snapshot, lower, upper, (*kv.Iter).Last)
 		return r, err
 	})
+	if errors.Is(err, kv.ErrDamaged) {
+		return s.edges(t, first)
+	}
+	return r, err
 }
 
 // heightAtEdge is the height in the key of the first or last row of a range, or [ErrNotFound].
@@ -212,7 +214,7 @@ func (s *Store) PutProof(h types.Height, proof []byte) error {
 		return err
 	}
 	b := s.db.NewBatch(len(proof) + 64)
-	if err := deleteWitnesses(b, v.snapshot, h, h+1); err != nil {
+	if err := s.deleteWitness(b, v, h); err != nil {
 		return errors.Join(err, b.Discard())
 	}
 	s.putProof(b, h, proof)
@@ -224,6 +226,7 @@ func (s *Store) putProof(b *kv.Batch, h types.Height, proof []byte) {
 	if len(proof) == 0 {
 		return
 	}
+	s.damaged.Delete(string(tableProofs.atHeight(h)))
 	b.Set(tableProofs.atHeight(h), proof)
 	if keep := types.Height(s.options.ProofRetention); keep > 0 && h > keep {
 		b.DeleteRange(tableProofs.atHeight(0), tableProofs.atHeight(h-keep+1))

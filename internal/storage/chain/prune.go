@@ -129,7 +129,9 @@ func (p *pruner) commit() error {
 	defer s.writing.Unlock()
 	v, err := s.writable() // a block may have come, and used a code again
 	if err == nil && p.publish {
-		err = errors.Join(deleteWitnesses(p.batch, v.snapshot, p.from, p.next), v.unusedCodes(p.next-1, p.codes, p.batch.Delete))
+		err = errors.Join(
+			deleteWitnesses(p.batch, v.snapshot, p.from, p.next), v.unusedCodes(p.next-1, p.codes, p.batch.Delete),
+		)
 	}
 	if err != nil {
 		return errors.Join(err, p.batch.Discard())

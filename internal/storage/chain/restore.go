@@ -33,7 +33,9 @@ func (s *Store) Restore() (*Restore, error) {
 // PutState adds a state key.
 func (r *Restore) PutState(e StateEntry) error {
 	path := e.Path.Bytes()
-	return errors.Join(r.put(tableState.key(e.Key), e.Value), r.put(tableLeaves.key(path[:]), leafRow{e.Leaf, e.Key}.encode()))
+	return errors.Join(
+		r.put(tableState.key(e.Key), e.Value), r.put(tableLeaves.key(path[:]), leafRow{e.Leaf, e.Key}.encode()),
+	)
 }
 
 // PutParameters adds the encoded parameters, which are all that a stateless store has of a state.

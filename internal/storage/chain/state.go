@@ -15,6 +15,7 @@ import (
 type State struct {
 	view   *view
 	height types.Height
+	recent *recentValues // values that were read lately at the view's head; nil for none
 }
 
 // StateAt returns the state after block h: [ErrAboveHead], or [ErrPruned] below the oldest height. The caller closes
@@ -28,6 +29,7 @@ func (s *Store) StateAt(h types.Height) (*State, error) {
 	if err != nil {
 		return nil, errors.Join(err, v.release())
 	}
+	st.recent = &s.recent
 	return st, nil
 }
 
@@ -38,7 +40,7 @@ func (v *view) stateAt(h types.Height) (*State, error) {
 	case h < v.oldest:
 		return nil, fmt.Errorf("state after block %d: %w: the oldest kept is %d", h, ErrPruned, v.oldest)
 	default:
-		return &State{v, h}, nil
+		return &State{view: v, height: h}, nil
 	}
 }
 
@@ -58,7 +60,23 @@ func (st *State) Get(key []byte) ([]byte, error) {
 		if err != nil || replaced {
 			return value, err
 		}
+		return st.stored(key)
 	}
+	if st.recent == nil {
+		return st.stored(key)
+	}
+	if value, known := st.recent.find(st.view.number, key); known {
+		return value, nil
+	}
+	value, err := st.stored(key)
+	if err == nil {
+		st.recent.keep(st.view.number, key, value)
+	}
+	return value, err
+}
+
+// stored returns the value under a key in the state of the view's head.
+func (st *State) stored(key []byte) ([]byte, error) {
 	value, err := st.view.snapshot.Get(tableState.key(key))
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil

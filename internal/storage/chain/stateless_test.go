@@ -62,7 +62,10 @@ func TestCheckFindsFalseCodes(t *testing.T) {
 		{"no size", func(b *kv.Batch, hash types.CodeHash, _ []byte, _ types.Height) {
 			b.Delete(tableCodeSizes.key(hash[:]))
 		}, "has no size"},
-		{"no code", func(b *kv.Batch, hash types.CodeHash, _ []byte, _ types.Height) { b.Delete(tableCodes.key(hash[:])) }, "is not there"},
+		{
+			"no code", func(b *kv.Batch, hash types.CodeHash, _ []byte, _ types.Height) { b.Delete(tableCodes.key(hash[:])) },
+			"is not there",
+		},
 		{"another code", func(b *kv.Batch, hash types.CodeHash, code []byte, _ types.Height) {
 			b.Set(tableCodes.key(hash[:]), bytes.ToUpper(code))
 		}, "has the hash"},

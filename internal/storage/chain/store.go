@@ -20,6 +20,7 @@ var (
 	ErrNotFound      = errors.New("not found")
 	ErrPruned        = errors.New("pruned")
 	ErrAboveHead     = errors.New("above the head")
+	ErrReverted      = errors.New("the block is not of the chain any more")
 	ErrOtherGenesis  = errors.New("the store holds a chain of another genesis")
 	ErrOtherSchedule = errors.New("the store was made under another gas schedule")
 	ErrOtherFormat   = errors.New("the store's format is of another version of the program")
@@ -46,6 +47,9 @@ type Options struct {
 	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 keeps none
 	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
 
+	// OnDropped, unless nil, is told of a proof or a witness that was dropped because reading it found it damaged.
+	OnDropped func(what string, of types.Height, err error)
+
 	// Stateless begins a store without state: [Store.Stateless]. It says nothing of one that has its genesis.
 	Stateless bool
 }
@@ -55,13 +59,16 @@ type Store struct {
 	db      *kv.DB
 	options Options
 
-	genesis  atomic.Pointer[types.Genesis]
-	view     atomic.Pointer[view] // nil once closed
-	accounts accountCache
-	pruning  sync.Mutex   // held by Prune and Rewind as a whole; taken before writing
-	writing  sync.Mutex   // held from a batch's making to its view's publication
-	waiting  atomic.Int32 // writers that wait for their turn
-	failed   error        // of a batch whose fate is unknown; under writing
+	genesis atomic.Pointer[types.Genesis]
+	view    atomic.Pointer[view] // nil once closed
+	recent  recentValues
+	pruning sync.Mutex   // held by Prune and Rewind as a whole; taken before writing
+	writing sync.Mutex   // held from a batch's making to its view's publication
+	waiting atomic.Int32 // writers that wait for their turn
+	failed  error        // of a batch whose fate is unknown; under writing
+
+	dropped atomic.Uint64 // damaged proofs and witnesses
+	damaged sync.Map      // their keys → struct{}
 
 	pruneRows int // rows that a batch of pruning deletes at most
 }
@@ -86,7 +93,7 @@ type view struct {
 // that has lost blocks.
 func Open(db *kv.DB, options Options) (*Store, error) {
 	s := &Store{db: db, options: options, pruneRows: pruneRows}
-	s.accounts.seed = maphash.MakeSeed()
+	s.recent.seed = maphash.MakeSeed()
 	v, err := newView(db)
 	if err != nil {
 		return nil, err

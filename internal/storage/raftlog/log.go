@@ -184,6 +184,23 @@ func (l *Log) Member() Member { return l.member }
 // Bytes is how long the log is, in bytes of its encoded entries.
 func (l *Log) Bytes() uint64 { return l.bytes }
 
+// BytesAfter is how long the log is after an index, in bytes of its encoded entries.
+func (l *Log) BytesAfter(index uint64) (bytes uint64) {
+	for i := len(l.places); i > 0 && l.before()+uint64(i) > index; i-- {
+		bytes += l.places[i-1].bytes
+	}
+	return bytes
+}
+
+// Within is the least index after which the log has at most so many bytes.
+func (l *Log) Within(bytes uint64) uint64 {
+	i := len(l.places)
+	for ; i > 0 && l.places[i-1].bytes <= bytes; i-- {
+		bytes -= l.places[i-1].bytes
+	}
+	return l.before() + uint64(i)
+}
+
 // InitialState implements raft.Storage.
 func (l *Log) InitialState() (*raftpb.HardState, *raftpb.ConfState, error) {
 	conf := l.snapshot.GetMetadata().GetConfState()

@@ -1,5 +1,5 @@
-// Package cputime tells what measurements take of the processor, which others on the machine change less than the time of
-// the clock.
+// Package cputime tells what measurements take of the processor, which others on the machine change less than the time
+// of the clock.
 package cputime
 
 import (

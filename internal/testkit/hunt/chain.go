@@ -74,6 +74,9 @@ func (n *ChainNode) begin() (err error) {
 	return err
 }
 
+// Restart ends the engine and the ledger and begins them again, as a node that is started again does.
+func (n *ChainNode) Restart() error { return errors.Join(n.Engine.Close(), n.begin()) }
+
 // Genesis is the chain's, the same for all nodes.
 func (n *ChainNode) Genesis() types.Genesis {
 	return types.Genesis{
@@ -206,7 +209,7 @@ func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 	last := maker.Ledger.Tip().Header.Header.Height
 	for h := types.Height(1); h <= last; h++ {
 		if onDisk && h == last/2 {
-			if err := errors.Join(n.Engine.Close(), n.begin()); err != nil {
+			if err := n.Restart(); err != nil {
 				return err
 			}
 		}
@@ -227,6 +230,14 @@ func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 		}
 		if got, err := n.store.Receipts(h); err != nil || !reflect.DeepEqual(got, want) {
 			return fmt.Errorf("block %d: other receipts (%v)", h, err)
+		}
+		list, err := n.store.Accesses(h)
+		if err != nil {
+			return err
+		}
+		gas, size := block.Header.GasUsed, len(types.EncodeAccesses(list))
+		if len(list) > params.MostAccesses(gas) || size > params.MostListBytes(gas) {
+			return fmt.Errorf("block %d: %d gas list %d keys in %d bytes", h, gas, len(list), size)
 		}
 	}
 	return nil

@@ -69,8 +69,8 @@ func hostNumbers(names ...string) (all []number) {
 	return all
 }
 
-// reserve is the gas that a contract of host calls keeps for its end.
-const reserve = 100_000
+// reserve is the gas that a contract of host calls keeps for its end: more than look-ups in storage need to be left.
+const reserve = 400_000
 
 // callsOf writes the host calls that genes name, local 0 being what keys are made from. More calls than there are: none.
 func callsOf(m *Module, v values, names ...string) func() []byte {

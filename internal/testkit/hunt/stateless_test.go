@@ -77,7 +77,7 @@ func follow(t *testing.T, maker *ChainNode, follower *ledger.Stateless, prover *
 	}
 	bundle := blockproof.Bundle{Parent: parent, Header: task.Header, Accesses: task.Accesses, Proof: must(prover.Prove(&task))(t)}
 	received := must(ledger.Receive(block.Encode()))(t)
-	must(follower.Import(must(follower.Verify(received, bundle.Encode()))(t), maker.store.Code))(t)
+	must(follower.Import(must(follower.Verify(received, bundle.Encode()))(t), ledger.Fetch{Code: maker.store.Code}))(t)
 	want := must(maker.store.Receipts(h))(t)
 	if got := must(follower.Store().Receipts(h))(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("block %d: receipts %+v, want %+v", h, got, want)

@@ -1,5 +1,5 @@
-// Package naivemeter computes what docs/protocol.md, "Metering", says of a module, a second time: from the page, without any of the code of
-// package vm, and without a thought to time. Tests compare the two.
+// Package naivemeter computes what docs/protocol.md, "Metering", says of a module, a second time: from the page,
+// without any of the code of package vm, and without a thought to time. Tests compare the two.
 package naivemeter
 
 import "slices"

@@ -8,16 +8,16 @@ import (
 
 // domain is the coset shift·⟨w⟩ of blowup·m points.
 type domain struct {
-	m        int
-	shift, w uint64
+	blowup, m int
+	shift, w  uint64
 }
 
 // at returns the point at index j·m + i, shift·w^(i·blowup + j).
 func (d domain) at(index int) uint64 {
-	return times(d.shift, power(d.w, uint64(index%d.m*blowup+index/d.m)))
+	return times(d.shift, power(d.w, uint64(index%d.m*d.blowup+index/d.m)))
 }
 
-func (c *check) domain() domain { return domain{c.n, 3, root(blowup * c.n)} }
+func (c *check) domain() domain { return domain{c.level.blowup, c.n, 3, root(c.level.blowup * c.n)} }
 
 // batched is the function F and what it is made of: the rows of the queries in their order.
 type batched struct {
@@ -114,8 +114,8 @@ func (f *fri) checkQueries(known map[int]ext) {
 			hashes[leaf] = hash(le32(0), row)
 			folded[leaf] = interpolated(points, values, f.betas[layer])
 		}
-		f.checkTree(layerRoot, blowup*eighth, hashes)
-		d = domain{eighth, power(d.shift, 8), power(d.w, 8)}
+		f.checkTree(layerRoot, d.blowup*eighth, hashes)
+		d = domain{d.blowup, eighth, power(d.shift, 8), power(d.w, 8)}
 		known = folded
 	}
 	for index, v := range known {

@@ -1,6 +1,6 @@
-// Package plainverifier verifies proofs as docs/proofs.md describes them, step by step and slowly: on plain integers, and
-// with no code of the verifier that nodes use. Of the project it reads circuits and statements alone, as data. Tests run
-// both.
+// Package plainverifier verifies proofs as docs/proofs.md describes them, step by step and slowly: on plain integers,
+// and with no code of the verifier that nodes use. Of the project it reads circuits and statements alone, as data.
+// Tests run both.
 package plainverifier
 
 import (
@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
@@ -48,11 +49,12 @@ func Of(s *stark.Statement) Statement {
 	return out
 }
 
-// queriesOf are the levels: the number of queries by the number in a proof.
-var queriesOf = []int{82, 114}
+type level struct{ blowup, queries int }
+
+// levels are by the number in a proof.
+var levels = []level{{4, 82}, {4, 110}, {8, 74}, {16, 56}}
 
 const (
-	blowup   = 4
 	grinding = 20
 	maxFinal = 1 << 9
 )
@@ -63,7 +65,8 @@ type check struct {
 	rest  []byte   // of the proof
 	state [32]byte // of the transcript
 	n     int      // rows
-	err   error    // the first thing found wrong while reading
+	level level
+	err   error // the first thing found wrong while reading
 }
 
 func le32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
@@ -134,12 +137,11 @@ func (c *check) readAbsorbed(n int) []byte {
 func Verify(s Statement, proof []byte) error {
 	c := &check{Statement: s, rest: proof}
 	header := c.read(3)
-	if c.err != nil || header[0] != 1 || int(header[1]) >= len(queriesOf) || header[2] < 3 || header[2] > 17 {
+	if c.err != nil || header[0] != 1 || int(header[1]) >= len(levels) || header[2] < 3 || header[2] > 17 {
 		return errors.New("header")
 	}
-	queries := queriesOf[header[1]]
-	c.n = 1 << header[2]
-	c.begin(queries, int(header[2]))
+	c.level, c.n = levels[header[1]], 1<<header[2]
+	c.begin(int(header[2]))
 
 	columns, auxColumns := len(s.Circuit.Columns()), s.Circuit.AuxColumns()
 	var next, auxNext []int // opened at z·w
@@ -170,7 +172,16 @@ func Verify(s Statement, proof []byte) error {
 	}
 	atPoint := columns + auxColumns + 2
 	values := c.extensions(c.readAbsorbed(24 * (atPoint + len(next) + len(auxNext))))
-	p := point{check: c, z: z, alpha: alpha, beta: beta, columns: values[:columns], aux: values[columns : columns+auxColumns], next: map[int]ext{}, auxNext: map[int]ext{}}
+	p := point{
+		check:   c,
+		z:       z,
+		alpha:   alpha,
+		beta:    beta,
+		columns: values[:columns],
+		aux:     values[columns : columns+auxColumns],
+		next:    map[int]ext{},
+		auxNext: map[int]ext{},
+	}
 	for i, column := range next {
 		p.next[column] = values[atPoint+i]
 	}
@@ -189,9 +200,9 @@ func Verify(s Statement, proof []byte) error {
 	}
 	c.absorb(nonce)
 	var indices []int
-	for range queries {
+	for range c.level.queries {
 		d := c.draw()
-		indices = append(indices, int(binary.LittleEndian.Uint64(d[:])%uint64(blowup*c.n)))
+		indices = append(indices, int(binary.LittleEndian.Uint64(d[:])%uint64(c.level.blowup*c.n)))
 	}
 	slices.Sort(indices)
 	indices = slices.Compact(indices)
@@ -218,12 +229,12 @@ func Verify(s Statement, proof []byte) error {
 func first8(h [32]byte) []byte { return h[:8] }
 
 // begin absorbs all that is known before the proof.
-func (c *check) begin(queries, logRows int) {
+func (c *check) begin(logRows int) {
 	c.state = hash([]byte("cairn/stark/v1"))
 	digest := c.Circuit.Digest()
 	c.absorb(digest[:])
 	var b []byte
-	for _, v := range []int{2, 3, 9, grinding, queries, logRows, 2} {
+	for _, v := range []int{bits.TrailingZeros(uint(c.level.blowup)), 3, 9, grinding, c.level.queries, logRows, 2} {
 		b = append(b, le32(uint32(v))...)
 	}
 	c.absorb(b)
@@ -253,7 +264,7 @@ func (c *check) readRows(root []byte, size int, indices []int) (rows [][]byte) {
 		rows = append(rows, row)
 		leaves[index] = hash(le32(0), row)
 	}
-	c.checkTree(root, blowup*c.n, leaves)
+	c.checkTree(root, c.level.blowup*c.n, leaves)
 	return rows
 }
 

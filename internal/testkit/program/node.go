@@ -8,7 +8,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/cairn-chain/cairn/internal/bench"
+	"github.com/cairn-chain/cairn/internal/loadgen"
 )
 
 // Node is a node that serves.
@@ -19,8 +19,8 @@ type Node struct {
 	Admin string `json:"admin"` // the URL of its admin address
 }
 
-// Serve starts a node, whose command gets a further argument for its ready file, and returns once it serves. A ready file
-// that an earlier one left is taken away.
+// Serve starts a node, whose command gets a further argument for its ready file, and returns once it serves. A ready
+// file that an earlier one left is taken away.
 func Serve(ctx context.Context, c Command, ready string) (*Node, error) {
 	if err := os.RemoveAll(ready); err != nil {
 		return nil, err
@@ -39,5 +39,5 @@ func Serve(ctx context.Context, c Command, ready string) (*Node, error) {
 
 // Metrics returns the node's metrics that have no labels, by name. It fails where one of names is missing.
 func (n *Node) Metrics(ctx context.Context, names ...string) (map[string]float64, error) {
-	return bench.ReadMetrics(ctx, n.Admin+"/metrics", names...)
+	return loadgen.ReadMetrics(ctx, n.Admin+"/metrics", names...)
 }

@@ -47,10 +47,12 @@ type Process struct {
 	err      error         // how it ended
 }
 
-// Start runs a command in a process group of its own: a terminal's interrupt is for the caller to pass on, and [Process.Kill]
-// reaches all that the process started.
+// Start runs a command in a process group of its own: a terminal's interrupt is for the caller to pass on, and
+// [Process.Kill] reaches all that the process started.
 func Start(c Command) (*Process, error) {
-	p := &Process{command: exec.Command(c.Args[0], c.Args[1:]...), log: c.Log, patience: c.Patience, ended: make(chan struct{})}
+	p := &Process{
+		command: exec.Command(c.Args[0], c.Args[1:]...), log: c.Log, patience: c.Patience, ended: make(chan struct{}),
+	}
 	if p.patience == 0 {
 		p.patience = time.Minute
 	}
@@ -106,8 +108,8 @@ func (p *Process) AwaitReady(ctx context.Context, file string, v any) error {
 	})
 }
 
-// Await calls serves until it says that the process serves. An error, serves' own, that the process ended or that it took
-// too long, quotes the end of the log.
+// Await calls serves until it says that the process serves. An error, serves' own, that the process ended or that it
+// took too long, quotes the end of the log.
 func (p *Process) Await(ctx context.Context, serves func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, serveTime)
 	defer cancel()
@@ -151,8 +153,9 @@ func (p *Process) Signal(signal os.Signal) error {
 	return nil
 }
 
-// End asks the process to end with a signal and returns when it is gone, however it ended. One that takes longer than it
-// may is killed, with all that it started, and that is an error; what each of its goroutines waited for is in its log.
+// End asks the process to end with a signal and returns when it is gone, however it ended. One that takes longer than
+// it may is killed, with all that it started, and that is an error; what each of its goroutines waited for is in its
+// log.
 func (p *Process) End(signal os.Signal) error {
 	if err := p.Signal(signal); err != nil {
 		return err

@@ -81,9 +81,14 @@ func TestServeFails(t *testing.T) {
 		script string
 		want   []string
 	}{
-		"it ends":        {t.Context(), "echo no disk; exit 3", []string{"it ended by itself (exit status 3)", "ends with\nno disk"}},
-		"it ends well":   {t.Context(), "exit 0", []string{"it ended by itself (exit status 0)"}},
-		"no JSON":        {t.Context(), `for ready; do :; done; echo word >"$ready.part"; mv "$ready.part" "$ready"; exec sleep 600`, []string{"ready file", "invalid character"}},
+		"it ends": {
+			t.Context(), "echo no disk; exit 3", []string{"it ended by itself (exit status 3)", "ends with\nno disk"},
+		},
+		"it ends well": {t.Context(), "exit 0", []string{"it ended by itself (exit status 0)"}},
+		"no JSON": {
+			t.Context(), `for ready; do :; done; echo word >"$ready.part"; mv "$ready.part" "$ready"; exec sleep 600`,
+			[]string{"ready file", "invalid character"},
+		},
 		"it is given up": {ended, "exec sleep 600", []string{"it does not serve: context canceled"}},
 	} {
 		_, err := Serve(c.ctx, shell(t, c.script), filepath.Join(t.TempDir(), "ready.json"))
@@ -119,7 +124,11 @@ func TestStop(t *testing.T) {
 	}{
 		"well":  {script: `trap 'kill $!; exit 0' TERM; ` + ready},
 		"badly": {script: `trap 'kill $!; exit 4' TERM; ` + ready, want: "exit status 4"},
-		"not":   {script: `trap '' TERM; ` + ready, want: "it still ran 1ms after it was asked to end, and was killed", patience: time.Millisecond},
+		"not": {
+			script:   `trap '' TERM; ` + ready,
+			want:     "it still ran 1ms after it was asked to end, and was killed",
+			patience: time.Millisecond,
+		},
 	} {
 		command := shell(t, c.script)
 		command.Patience = c.patience

@@ -12,7 +12,8 @@ import (
 func TestUsage(t *testing.T) {
 	// A shell that counts, and one that it starts does too.
 	count := `i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; `
-	n, _ := serve(t, shell(t, `for ready; do :; done; `+count+`sh -c '`+count+`echo "{}" >"$1.part"; mv "$1.part" "$1"; exec sleep 600' child "$ready" & wait`))
+	n, _ := serve(t, shell(t, `for ready; do :; done; `+count+`sh -c '`+count+
+		`echo "{}" >"$1.part"; mv "$1.part" "$1"; exec sleep 600' child "$ready" & wait`))
 	own, err := n.CPU()
 	if err != nil || own < 2*tick || own%tick != 0 {
 		t.Errorf("it used %v, %v", own, err)

@@ -47,8 +47,8 @@ type transaction struct {
 	payload types.Payload
 }
 
-// Make returns the blocks of a chain, each with a proof of so many bits: transfers, a deploy, calls of a token, a change
-// of the parameters, blocks that insert and delete, and one without transactions.
+// Make returns the blocks of a chain, each with a proof of so many bits: transfers, a deploy, calls of a token, a
+// change of the parameters, blocks that insert and delete, and one without transactions.
 func Make(tb testing.TB, bits int) []Block {
 	tb.Helper()
 	producer, alice, bob := Producer(tb), key(tb, "alice"), key(tb, "bob")
@@ -77,7 +77,8 @@ func Make(tb testing.TB, bits int) []Block {
 	add("transfers that insert accounts", inserts...)
 	add("no transactions")
 	deployed := add("a deploy", transaction{alice, types.Deploy{
-		Name: "token", Code: contracts.Token(), InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`),
+		Name: "token", Code: contracts.Token(),
+		InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`),
 	}})
 	if deployed[0].Contract == nil {
 		tb.Fatalf("the deploy failed: %+v", deployed)
@@ -86,26 +87,43 @@ func Make(tb testing.TB, bits int) []Block {
 		args := fmt.Appendf(nil, `{"to":"%s","amount":%d}`, to, amount)
 		return transaction{from, types.Call{Contract: *deployed[0].Contract, Function: "transfer", Args: args}}
 	}
-	add("calls of a token", token(alice, bob.PublicKey(), 300), token(bob, types.Account{9}, 7), token(bob, alice.PublicKey(), 1_000_000))
+	add(
+		"calls of a token",
+		token(alice, bob.PublicKey(), 300),
+		token(bob, types.Account{9}, 7),
+		token(bob, alice.PublicKey(), 1_000_000),
+	)
 	parameters.MinBaseFee++
 	add("a change of parameters", transaction{producer, types.Configure{Parameters: parameters}})
 	add("calls that delete", token(alice, bob.PublicKey(), 700), transfer(bob, alice.PublicKey(), 3))
-	add("of everything", transfer(alice, types.Account{2}, 1), token(bob, alice.PublicKey(), 993), transfer(bob, bob.PublicKey(), 1))
+	add(
+		"of everything",
+		transfer(alice, types.Account{2}, 1),
+		token(bob, alice.PublicKey(), 993),
+		transfer(bob, bob.PublicKey(), 1),
+	)
 	return blocks
 }
 
-// Transfers returns the bundle of a block with n transfers to as many of a state's accounts, and a proof of so many bits.
+// Transfers returns the bundle of a block with n transfers to as many of a state's accounts, and a proof of so many
+// bits.
 func Transfers(tb testing.TB, accounts, n, bits int) blockproof.Bundle {
 	tb.Helper()
 	alice := key(tb, "alice")
 	genesis := &types.Genesis{
-		ChainID: chainID, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(Producer(tb).PublicKey()),
+		ChainID:     chainID,
+		Network:     types.Regtest,
+		Time:        1_000,
+		BaseFee:     10,
+		Parameters:  params.Default(Producer(tb).PublicKey()),
 		Allocations: []types.Allocation{{Account: alice.PublicKey(), Balance: 1_000_000 * types.CoinUnits}},
 	}
 	for i := range accounts {
 		genesis.Allocations = append(genesis.Allocations, types.Allocation{Account: numbered(i), Balance: 1})
 	}
-	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int { return bytes.Compare(a.Account[:], b.Account[:]) })
+	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int {
+		return bytes.Compare(a.Account[:], b.Account[:])
+	})
 	txs := make([]transaction, n)
 	for i := range txs {
 		txs[i] = transaction{alice, types.Transfer{To: numbered(i), Amount: 1}}
@@ -172,7 +190,8 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 	parent := m.ledger.Tip().Header
 	waiting := batch(types.VerifySignatures(types.NewTxs(signed...)))
 	producer := Producer(m.tb)
-	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp + 1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
+	built := must(m.ledger.Build(ledger.Batch{Time: parent.Header.Timestamp +
+		1, Transactions: &waiting}, func(h types.BlockHash) (types.Signature, error) {
 		return producer.Sign(h[:], [32]byte{})
 	}))(m.tb)
 	if len(built.Included) != len(txs) {

@@ -26,11 +26,15 @@ const (
 	Sound           Invariant = "every store is sound"
 	Running         Invariant = "a node ends only for a fault of its machine, and starts again"
 	HaltsOnlyOnLies Invariant = "replicas halt when the producer lies, and only then"
-	Evidence        Invariant = "a replica on one of two blocks of a height halts, and keeps both with the producer's signatures"
+	Evidence        Invariant = "a replica on one of two blocks of a height halts, and keeps both with the " +
+		"producer's signatures"
 )
 
 // Invariants are all of them.
-var Invariants = []Invariant{Agreement, Acknowledged, Durable, OneSignature, Supply, Verified, Convergence, Sound, Running, HaltsOnlyOnLies, Evidence}
+var Invariants = []Invariant{
+	Agreement, Acknowledged, Durable, OneSignature, Supply, Verified, Convergence, Sound, Running, HaltsOnlyOnLies,
+	Evidence,
+}
 
 // book is what was seen in a run.
 type book struct {
@@ -43,7 +47,8 @@ type book struct {
 
 func newBook() book {
 	return book{
-		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.BlockHash][32]byte), intact: make(map[[32]byte]bool),
+		built: make(map[types.Height]types.BlockHash), receipts: make(map[types.BlockHash][32]byte),
+		intact:   make(map[[32]byte]bool),
 		included: make(map[types.TxID]chain.Position),
 	}
 }
@@ -110,8 +115,8 @@ func (w *world) check() {
 	}
 }
 
-// checkNode looks at what is new at a node since it was looked at last. A new process is looked at from the last block on
-// that it served before.
+// checkNode looks at what is new at a node since it was looked at last. A new process is looked at from the last block
+// on that it served before.
 func (w *world) checkNode(p *process) error {
 	n, head := p.node, p.height()
 	if head < n.served {
@@ -160,7 +165,9 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 		return nil
 	}
 	if h > 0 && !w.intact(b) {
-		w.violate(Verified, "%s serves a block %d whose signature or transactions are not those of the chain's", p.node.name, h)
+		w.violate(
+			Verified, "%s serves a block %d whose signature or transactions are not those of the chain's", p.node.name, h,
+		)
 		return nil
 	}
 	receipts, err := p.receipts(h)
@@ -279,8 +286,8 @@ func (w *world) checkIncluded(p *process) error {
 	return nil
 }
 
-// endOf is where a node must be in the end: at the primary's head, or, where that has signed a wrong root, at the last block
-// before.
+// endOf is where a node must be in the end: at the primary's head, or, where that has signed a wrong root, at the last
+// block before.
 func (w *world) endOf(p *process) types.Height {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -299,7 +306,9 @@ func (w *world) unsettled(p *process) *Violation {
 	}
 	switch want, got := w.endOf(p), p.height(); {
 	case w.isSecond(p.store.Head().Header.Hash()) && halt == nil:
-		return &Violation{Evidence, fmt.Sprintf("%s is at the second block of height %d and has not halted", p.node.name, got)}
+		return &Violation{
+			Evidence, fmt.Sprintf("%s is at the second block of height %d and has not halted", p.node.name, got),
+		}
 	case halt != nil && halt.Reason == replica.Equivocation:
 		return nil // wherever it found that out
 	case got != want:
@@ -334,7 +343,8 @@ func (w *world) checkEvidence(p *process) {
 	seen := make(map[types.BlockHash]bool)
 	for _, h := range halt.Headers {
 		signed, err := types.DecodeSignedHeader(h.Raw)
-		if err != nil || signed.Header.Height != halt.Height || signed.Header.Producer != w.producer.PublicKey() || !signed.VerifySignature() {
+		if err != nil || signed.Header.Height != halt.Height || signed.Header.Producer != w.producer.PublicKey() ||
+			!signed.VerifySignature() {
 			w.violate(Evidence, "%s keeps a header that the producer did not sign: %v", p.node.name, err)
 			return
 		}

@@ -42,7 +42,8 @@ func (n *node) watchDisk() {
 	})
 	n.disk.OnLogWrite(func() error {
 		f := n.due.Load()
-		if f == nil || f.kind == crashAfter || f.process.store.Head().Header.Height+1 < f.height || !n.due.CompareAndSwap(f, nil) {
+		if f == nil || f.kind == crashAfter || f.process.store.Head().Header.Height+1 < f.height ||
+			!n.due.CompareAndSwap(f, nil) {
 			return nil
 		}
 		if f.kind == crashBefore {
@@ -61,7 +62,8 @@ func (p *process) written(h types.Height) {
 	if n.world.setup.Bug == ForgetsSyncs && h%4 == 0 {
 		n.stale.Store(n.disk.Crash(0, 0))
 	}
-	if f := n.due.Load(); f != nil && f.process == p && f.kind == crashAfter && h >= f.height && n.due.CompareAndSwap(f, nil) {
+	if f := n.due.Load(); f != nil && f.process == p && f.kind == crashAfter && h >= f.height &&
+		n.due.CompareAndSwap(f, nil) {
 		n.die(p)
 	}
 }

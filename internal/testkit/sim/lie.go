@@ -31,8 +31,8 @@ func (w *world) drawLies() (l lies) {
 // deceived is the node that is told the second of two blocks of one height.
 const deceived = nodes - 1
 
-// told is a block as a node tells it to another. A primary that signs a wrong state root tells no other from then on; one
-// that signs twice tells the second block to one node, until that has it.
+// told is a block as a node tells it to another. A primary that signs a wrong state root tells no other from then on;
+// one that signs twice tells the second block to one node, until that has it.
 func (l *link) told(p *process, h types.Height) (types.Block, error) {
 	w := l.world
 	b, err := p.block(h)
@@ -75,7 +75,8 @@ func (w *world) secondBlock() *types.Block {
 	return w.second
 }
 
-// isSecond reports whether a block is the second one of its height. A primary that was down may have come to make the same.
+// isSecond reports whether a block is the second one of its height. A primary that was down may have come to make the
+// same.
 func (w *world) isSecond(hash types.BlockHash) bool {
 	second := w.secondBlock()
 	if second == nil || second.Header.Hash() != hash {
@@ -87,7 +88,9 @@ func (w *world) isSecond(hash types.BlockHash) bool {
 }
 
 // emptyBlock is a block without transactions after the head, with what change does to it.
-func (p *process) emptyBlock(timestamp uint64, change func(*chain.State, *exec.Result) error) (e chain.Entry, err error) {
+func (p *process) emptyBlock(
+	timestamp uint64, change func(*chain.State, *exec.Result) error,
+) (e chain.Entry, err error) {
 	tip := p.ledger.Tip()
 	seed, err := exec.Seed(tip.Header.Header, tip.Parameters, timestamp)
 	if err != nil {

@@ -201,13 +201,13 @@ func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, er
 	return call(ctx, l, "accesses", h, func(_ context.Context, p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
 }
 
-// Headers, Bundle, Parameters and Code are asked by replicas without state alone.
+// Headers, Bundle, Value and Code are asked by replicas without state alone.
 func (l *link) Headers(context.Context, types.Height) ([]types.SignedHeader, error) {
 	return nil, errNotTold
 }
 func (l *link) Bundle(context.Context, types.Height, int64) ([]byte, error) { return nil, errNotTold }
-func (l *link) Parameters(context.Context, types.Height) ([]byte, tree.Proof, error) {
-	return nil, tree.Proof{}, errNotTold
+func (l *link) Value(context.Context, types.Height, []byte) ([]byte, tree.MerkleProof, error) {
+	return nil, tree.MerkleProof{}, errNotTold
 }
 func (l *link) Code(context.Context, types.CodeHash) ([]byte, error) { return nil, errNotTold }
 

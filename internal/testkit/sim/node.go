@@ -84,7 +84,8 @@ func (n *node) reached() *process {
 // leave notes that the process can be reached no more.
 func (p *process) leave() { p.gone.CompareAndSwap(0, int64(p.node.world.now())) }
 
-// goneBefore reports whether the process was gone before a moment. What it did at the moment of its end was before that.
+// goneBefore reports whether the process was gone before a moment. What it did at the moment of its end was before
+// that.
 func (p *process) goneBefore(at time.Duration) bool {
 	gone := time.Duration(p.gone.Load())
 	return gone != 0 && gone < at
@@ -101,7 +102,9 @@ func (n *node) start() (err error) {
 		}
 	}()
 	quiet := slog.New(slog.DiscardHandler)
-	if p.db, err = kv.Open("db", kv.Options{FS: n.disk.FS(), CacheBytes: 16 << 20, MemTableBytes: 2 << 20, Logger: quiet}); err != nil {
+	if p.db, err = kv.Open("db", kv.Options{
+		FS: n.disk.FS(), CacheBytes: 16 << 20, MemTableBytes: 2 << 20, Logger: quiet,
+	}); err != nil {
 		return err
 	}
 	if err := n.sabotage(p.db); err != nil {
@@ -146,7 +149,9 @@ func (n *node) start() (err error) {
 // newReplica makes what follows the other nodes, each replica with another order of preference.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
-	config := replica.Config{Importer: replica.Executing(p.ledger), HaltFile: n.haltFile, Log: log, OnBlocks: p.imported, Jitter: n.jitter}
+	config := replica.Config{
+		Importer: replica.Executing(p.ledger), HaltFile: n.haltFile, Log: log, OnBlocks: p.imported, Jitter: n.jitter,
+	}
 	if n.world.setup.Bug == ServesUnverified || n.world.setup.Bug == SkipsRootCheck {
 		p.unverified = newOverlay(p)
 	}
@@ -164,8 +169,8 @@ func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, err
 }
 
 // jitter is up to a second, whatever the node would wait: how long that is may depend on whether a block of this very
-// moment is imported already, and then a run would not be the same again. Only probes, which begin with the polls, have dice
-// of their own: else the two would go on at one moment.
+// moment is imported already, and then a run would not be the same again. Only probes, which begin with the polls, have
+// dice of their own: else the two would go on at one moment.
 func (n *node) jitter(d time.Duration) time.Duration {
 	const probeInterval = 2 * time.Second
 	return time.Millisecond + time.Duration(n.world.dice(n.name, "jitter", d == probeInterval).Int64N(int64(time.Second)))
@@ -182,12 +187,15 @@ func (clock) Wall() time.Time                        { return time.Now() }
 func (p *process) built(b ledger.Block) {
 	p.written(b.Header.Header.Height)
 	if !p.dead.Load() {
-		p.node.world.note("%s has built %4d, %s, with %d transactions", p.node.name, b.Header.Header.Height, b.Hash, len(b.Included))
+		p.node.world.note(
+			"%s has built %4d, %s, with %d transactions", p.node.name, b.Header.Header.Height, b.Hash, len(b.Included),
+		)
 		p.node.world.wasBuilt(p, b)
 	}
 }
 
-// errDead ends what goes on after its machine crashed: what it keeps of a halt would outlive the crash, as no file does.
+// errDead ends what goes on after its machine crashed: what it keeps of a halt would outlive the crash, as no file
+// does.
 var errDead = errors.New("the machine has crashed")
 
 // imported is told of all blocks that a replica has on disk.

@@ -9,12 +9,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// window is how many transactions a client has under way: as many signatures as a pool verifies without waiting for others,
-// so that no two requests are done at one moment.
+// window is how many transactions a client has under way: as many signatures as a pool verifies without waiting for
+// others, so that no two requests are done at one moment.
 const window = 8
 
-// payer is a client: it pays from an account of its own, in coins and in a token that the first client deploys, sends each
-// transaction to one node or another until a node says that a block has it, and remembers who said so.
+// payer is a client: it pays from an account of its own, in coins and in a token that the first client deploys, sends
+// each transaction to one node or another until a node says that a block has it, and remembers who said so.
 type payer struct {
 	world *world
 	name  string
@@ -59,15 +59,16 @@ func (c *payer) act() {
 	})
 }
 
-// payload is what the client's next transaction does. Calls of a token that is not there yet fail, and so do payments of
-// more tokens than there are.
+// payload is what the client's next transaction does. Calls of a token that is not there yet fail, and so do payments
+// of more tokens than there are.
 func (c *payer) payload() types.Payload {
 	w := c.world
 	deployer, to := w.clients[0], w.clients[w.random.IntN(clients)].key.PublicKey()
 	switch {
 	case c == deployer && len(c.sent) == 0:
 		return types.Deploy{
-			Name: "token", Code: contracts.Token(), InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":10000}`),
+			Name: "token", Code: contracts.Token(),
+			InitArgs: []byte(`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":10000}`),
 		}
 	case w.chance(30):
 		return types.Call{
@@ -82,7 +83,9 @@ func (c *payer) payload() types.Payload {
 // sign makes the client's next transaction.
 func (c *payer) sign(payload types.Payload) {
 	w := c.world
-	gas := map[types.PayloadKind]types.Gas{types.KindTransfer: 50_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000}[payload.Kind()]
+	gas := map[types.PayloadKind]types.Gas{
+		types.KindTransfer: 50_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000,
+	}[payload.Kind()]
 	tx, err := types.Sign(types.Transaction{
 		Version: 1, ChainID: w.genesis.ChainID, Sender: c.key.PublicKey(), Nonce: uint64(len(c.sent)), GasLimit: gas,
 		MaxFeePerGas: 100, MaxPriorityFeePerGas: types.Amount(1 + w.random.IntN(20)), Payload: payload,

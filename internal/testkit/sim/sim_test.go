@@ -91,8 +91,10 @@ func TestSeeds(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d seeds: %d blocks, %d transactions, %d calls, %d handed on by replicas, %d crashes, %d answers changed and %d messages lost, %d lying producers, %d halts",
-		*seeds, blocks.Load(), included.Load(), calls.Load(), forwarded.Load(), crashes.Load(), corrupted.Load(), lost.Load(), liars.Load(), halted.Load())
+	t.Logf("%d seeds: %d blocks, %d transactions, %d calls, %d handed on by replicas, %d crashes, %d answers changed "+
+		"and %d messages lost, %d lying producers, %d halts",
+		*seeds, blocks.Load(), included.Load(), calls.Load(), forwarded.Load(), crashes.Load(), corrupted.Load(), lost.Load(),
+		liars.Load(), halted.Load())
 	if calls.Load() == 0 || forwarded.Load() == 0 {
 		t.Error("no call succeeded in any run, or no replica handed a transaction on")
 	}

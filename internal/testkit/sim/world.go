@@ -96,17 +96,24 @@ type event struct {
 
 // Run makes one run. It must be called in a bubble of testing/synctest, whose clock it moves.
 func Run(setup Setup) (*Report, error) {
-	w := &world{setup: setup, random: rand.New(rand.NewPCG(setup.Seed, 0)), began: time.Now(), producer: newKey("producer")}
+	w := &world{
+		setup: setup, random: rand.New(rand.NewPCG(setup.Seed, 0)), began: time.Now(), producer: newKey("producer"),
+	}
 	w.report.Seed, w.book = setup.Seed, newBook()
 	w.genesis = types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().Unix()) - 10, BaseFee: 10, Parameters: params.Default(w.producer.PublicKey()),
+		ChainID: 7, Network: types.Regtest, Time: uint64(time.Now().Unix()) - 10, BaseFee: 10,
+		Parameters: params.Default(w.producer.PublicKey()),
 	}
 	for i := range clients {
 		c := newPayer(w, i)
 		w.clients = append(w.clients, c)
-		w.genesis.Allocations = append(w.genesis.Allocations, types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
+		w.genesis.Allocations = append(w.genesis.Allocations, types.Allocation{
+			Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits,
+		})
 	}
-	slices.SortFunc(w.genesis.Allocations, func(a, b types.Allocation) int { return slices.Compare(a.Account[:], b.Account[:]) })
+	slices.SortFunc(w.genesis.Allocations, func(a, b types.Allocation) int {
+		return slices.Compare(a.Account[:], b.Account[:])
+	})
 	w.note("signatures are verified in lanes: %t", bip340.Lanes())
 	w.lies = w.drawLies()
 	w.report.Lied = w.lies != (lies{})
@@ -246,7 +253,8 @@ func (w *world) finish() *Report {
 		return strings.Compare(a.text, b.text)
 	})
 	r := &w.report
-	w.log = append(w.log, event{w.now(), fmt.Sprintf("%d blocks, %d transactions included, %d calls, %d handed on, %d crashes, %d answers changed, %d messages lost, %d halts",
+	w.log = append(w.log, event{w.now(), fmt.Sprintf("%d blocks, %d transactions included, %d calls, %d handed on, %d "+
+		"crashes, %d answers changed, %d messages lost, %d halts",
 		r.Heights, r.Included, r.Calls, r.Forwarded, r.Crashes, r.Corrupted, r.Lost, r.Halted)})
 	digest := sha256.New()
 	for _, e := range w.log {

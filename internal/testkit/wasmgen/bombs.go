@@ -12,8 +12,8 @@ type Bomb struct {
 }
 
 // Bombs makes modules that take as much work to compile for their size as is known: with function bodies of at most so
-// many bytes, of which as many are in a module as its limit of bytes allows, but one at least. The limits of the protocol
-// are 32,768 and 262,144; a body has room for 2,048 at least.
+// many bytes, of which as many are in a module as its limit of bytes allows, but one at least. The limits of the
+// protocol are 32,768 and 262,144; a body has room for 2,048 at least.
 func Bombs(body, code int) []Bomb {
 	b := bombs{body, code}
 	return append(append(b.branching(), b.straight()...), moduleBombs()...)
@@ -53,7 +53,16 @@ func (b bombs) branching() []Bomb {
 	emptyIf := Concat(condition, []byte{IfOp, Empty, End})
 	emptyLoop := []byte{LoopOp, Empty, End}
 	shortBranch := Concat(condition, []byte{IfOp, Empty}, Op(LocalGet, 98), Op(LocalSet, 99), []byte{End})
-	bothWays := Concat(condition, []byte{IfOp, Empty}, Op(LocalGet, 98), Op(LocalSet, 99), []byte{Else}, Op(LocalGet, 97), Op(LocalSet, 99), []byte{End})
+	bothWays := Concat(
+		condition,
+		[]byte{IfOp, Empty},
+		Op(LocalGet, 98),
+		Op(LocalSet, 99),
+		[]byte{Else},
+		Op(LocalGet, 97),
+		Op(LocalSet, 99),
+		[]byte{End},
+	)
 	branchOut := Concat(condition, Op(BrIfOp, 0))
 	targets := make([]uint32, 256)
 	for i := range targets {
@@ -65,9 +74,13 @@ func (b bombs) branching() []Bomb {
 	all := []Bomb{
 		b.bodies("empty ifs", 1, b.upTo(27_000).repeated(1, 0, emptyIf...)),
 		b.bodies("empty loops", 0, b.upTo(24_000).repeated(0, 0, emptyLoop...)),
-		b.bodies("empty loops in loops", 0, b.upTo(24_000).repeated(0, 0, Concat(bytes.Repeat([]byte{LoopOp, Empty}, most), ends)...)),
+		b.bodies(
+			"empty loops in loops", 0, b.upTo(24_000).repeated(0, 0, Concat(bytes.Repeat([]byte{LoopOp, Empty}, most), ends)...),
+		),
 		b.bodies("br_ifs", 1, b.repeated(1, 0, branchOut...)),
-		b.bodies("br_ifs that set a local", most, b.repeated(most, 0, Concat(Op(GlobalGet, 0), Op(LocalSet, 7), branchOut)...)),
+		b.bodies(
+			"br_ifs that set a local", most, b.repeated(most, 0, Concat(Op(GlobalGet, 0), Op(LocalSet, 7), branchOut)...),
+		),
 		b.bodies("br_tables", 1, b.repeated(1, 0, table...)),
 		b.bodies("ifs over 100 locals", most, b.repeated(most, 0, shortBranch...)),
 		b.bodies("ifs and elses over 100 locals", most, b.repeated(most, 0, bothWays...)),
@@ -86,7 +99,9 @@ func (b bombs) branching() []Bomb {
 	across := func(part []byte) []byte {
 		return Concat(operands, b.repeated(1, 3*n+2, part...), sums, Op(LocalSet, 0))
 	}
-	return append(all, b.bodies("operands across ifs", 1, across(emptyIf)), b.bodies("operands across loops", 1, across(emptyLoop)))
+	return append(all, b.bodies(
+		"operands across ifs", 1, across(emptyIf),
+	), b.bodies("operands across loops", 1, across(emptyLoop)))
 }
 
 // straight are bombs without branches.
@@ -116,7 +131,14 @@ func (b bombs) straight() []Bomb {
 		short("memory.grow", 32_000, 1, get, Op(MemoryGrow, 0), set),
 		part("operands", 0, bytes.Repeat(Const(I32, 1), 500), bytes.Repeat([]byte{Drop}, 500)),
 		part("live operands", 1, bytes.Repeat(get, 500), bytes.Repeat([]byte{I32Add}, 499), set),
-		short("operands across calls", 19_500, 1, bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200), bytes.Repeat([]byte{I32Add}, 199), set),
+		short(
+			"operands across calls",
+			19_500,
+			1,
+			bytes.Repeat(Concat(get, Op(I32Load, 2, 0), Call(0)), 200),
+			bytes.Repeat([]byte{I32Add}, 199),
+			set,
+		),
 	}
 }
 
@@ -167,7 +189,9 @@ func moduleBombs() []Bomb {
 		}),
 		with("exports", func(m *Module) {
 			for i := range 126 {
-				m.Export(string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676%26), 'a' + byte(i/17_576)}), FunctionKind, 0)
+				m.Export(
+					string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676%26), 'a' + byte(i/17_576)}), FunctionKind, 0,
+				)
 			}
 		}),
 	}

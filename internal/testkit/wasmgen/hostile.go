@@ -100,8 +100,14 @@ func Hostile(reentrant bool) *Module {
 	add("grow", i32s(1), grow...)
 	add("growAll", nil, Concat(Const(I32, 0x7FFFFFFF), Op(MemoryGrow, 0), Op(Drop))...)
 
-	add("storage", i32s(1), countingAt0(Concat(Const(I32, 0), Const(I32, 4), Const(I32, 0), Const(I32, 4), Call(write)))...)
-	add("bigStorage", i32s(1), countingAt0(Concat(Const(I32, 0), Const(I32, 256), Const(I32, 0), Const(I32, 16<<10), Call(write)))...)
+	add(
+		"storage", i32s(1), countingAt0(Concat(Const(I32, 0), Const(I32, 4), Const(I32, 0), Const(I32, 4), Call(write)))...,
+	)
+	add(
+		"bigStorage",
+		i32s(1),
+		countingAt0(Concat(Const(I32, 0), Const(I32, 256), Const(I32, 0), Const(I32, 16<<10), Call(write)))...,
+	)
 	numbers := func(values ...int64) (b []byte) {
 		for _, v := range values {
 			b = append(b, Const(I32, v)...)
@@ -150,7 +156,17 @@ func (h *hostile) relay(function string, times int) []byte {
 	}
 	name := h.name(function)
 	for range times {
-		body = Concat(body, Const(I32, 0), name, Const(I32, 32), Const(I32, 64), Const(I64, 0), Const(I64, -1), Call(h.call), Op(LocalSet, 0))
+		body = Concat(
+			body,
+			Const(I32, 0),
+			name,
+			Const(I32, 32),
+			Const(I32, 64),
+			Const(I64, 0),
+			Const(I64, -1),
+			Call(h.call),
+			Op(LocalSet, 0),
+		)
 	}
 	return Concat(body, Const(I32, 128), Op(LocalGet, 0), Op(I32Store, 0, 0), Const(I32, 128), Const(I32, 4), Call(h.give))
 }

@@ -185,7 +185,15 @@ func (g *generator) loop() []byte {
 	b := g.body(0)
 	condition := g.expression(I32)
 	if i, ok := g.local(I32); ok && g.IntN(4) > 0 {
-		condition = Concat(Op(LocalGet, i), Const(I32, 3), []byte{0x71 /* i32.and */}, Op(LocalGet, i), Const(I32, 1), Op(I32Add), Op(LocalSet, i))
+		condition = Concat(
+			Op(LocalGet, i),
+			Const(I32, 3),
+			[]byte{0x71 /* i32.and */},
+			Op(LocalGet, i),
+			Const(I32, 1),
+			Op(I32Add),
+			Op(LocalSet, i),
+		)
 	}
 	g.labels = g.labels[:len(g.labels)-1]
 	return Concat([]byte{LoopOp, Empty}, b, condition, Op(BrIfOp, 0), []byte{End})

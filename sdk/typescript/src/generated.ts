@@ -13,10 +13,27 @@ export interface ErrorObject {
 }
 
 export interface ABI {
+  /** the version of the ABI; absent: 1 */
+  abi?: number;
+  /** whether arguments are understood in the binary form too */
+  binary?: boolean;
+  /** the typed errors that they revert with */
+  errors?: (ABIError)[];
   /** the events that they emit */
   events: (ABIEvent)[];
   /** the functions that can be called, and init */
   functions: (ABIFunction)[];
+  /** the records and enums that types refer to by name */
+  types?: (ABINamed)[];
+}
+
+export interface ABIError {
+  /** its number, which no other error of the contract has */
+  code: number;
+  /** what it carries, in order */
+  fields?: (ABIParameter)[];
+  /** the error's name */
+  name: string;
 }
 
 export interface ABIEvent {
@@ -33,15 +50,35 @@ export interface ABIFunction {
   mode: "read" | "write" | "init";
   /** the function's name */
   name: string;
+  /** whether it takes coins, which ABIs of version 1 do not say */
+  payable?: boolean;
   /** the type of its result; absent where it returns nothing */
   returns?: string;
+}
+
+export interface ABINamed {
+  /** of a record: its fields in order */
+  fields?: (ABIParameter)[];
+  /** record or enum */
+  kind: "record" | "enum";
+  /** its name, which begins with a capital letter */
+  name: string;
+  /** of an enum: its variants in order */
+  variants?: (ABIVariant)[];
 }
 
 export interface ABIParameter {
   /** its name */
   name: string;
-  /** bool, u8, u32, u64, i64, string, bytes, account or hash; T[] is a list of T, T? one that may be missing */
+  /** a base type, bytesN, a name of types, a tuple (T,U), a list T[] or an optional T? */
   type: string;
+}
+
+export interface ABIVariant {
+  /** its fields in order */
+  fields?: (ABIParameter)[];
+  /** its name */
+  name: string;
 }
 
 export interface AccessList {
@@ -166,6 +203,24 @@ export interface Build {
   modified: boolean;
   /** the operating system that it is for */
   os: string;
+}
+
+export interface Cluster {
+  /** the name of the member that makes the blocks; empty while none is heard of */
+  leader: string;
+  /** all members */
+  members: (ClusterMember)[];
+  /** grows with each election */
+  term: number;
+}
+
+export interface ClusterMember {
+  /** its name */
+  name: string;
+  /** its JSON-RPC; empty where it is not told */
+  url: string;
+  /** whether it has a vote: a new member has none before it is near */
+  voter: boolean;
 }
 
 export interface Contract {
@@ -329,6 +384,8 @@ export interface NodeInfo {
   build: Build;
   /** the chain id */
   chainId: number;
+  /** the cluster that this node is a member of; null of none */
+  cluster: Cluster | null;
   /** the hash of block 0, which names the chain */
   genesisHash: Hash;
   /** primary, replica or archive */
@@ -395,6 +452,61 @@ export interface ParametersInfo {
   target_bps: number;
   /** of protocol rules and gas schedule */
   version: number;
+}
+
+export interface Payment {
+  /** how much, in smallest units */
+  amount: bigint;
+  /** the hash of its block */
+  block_hash: Hash;
+  /** the height of its block */
+  block_height: number;
+  /** where what comes after it begins */
+  cursor: string;
+  /** who paid */
+  from: Hash;
+  /** transfer, deploy, call or contract */
+  kind: "transfer" | "deploy" | "call" | "contract";
+  /** of a contract's payment: the place of its event among the transaction's, from 0; null otherwise */
+  log: number | null;
+  /** the time of its block, in seconds of Unix time */
+  timestamp: number;
+  /** who was paid */
+  to: Hash;
+  /** the transaction's place in the block */
+  transaction_index: number;
+  /** the transaction's hash */
+  tx_hash: Hash;
+}
+
+export interface PaymentFilter {
+  /** whose payments, at most 1,000; by default everyone's */
+  accounts?: (string)[] | null | undefined;
+  /** resume of a page, or the cursor of a payment: only what comes after it in the order */
+  cursor?: string | null | undefined;
+  /** only those that the accounts get, or only those that they make; by default both */
+  direction?: "in" | "out" | "both" | null | undefined;
+  /** the lowest height, at most one above the head; by default the first that is kept */
+  from_block?: number | null | undefined;
+  /** only of these kinds; by default all */
+  kinds?: ("transfer" | "deploy" | "call" | "contract")[] | null | undefined;
+  /** at most so many, 1 to 1,000; 100 by default */
+  limit?: number | null | undefined;
+  /** desc: newest first; by default asc */
+  order?: "asc" | "desc" | null | undefined;
+  /** the highest height; by default the latest */
+  to_block?: number | null | undefined;
+}
+
+export interface PaymentPage {
+  /** there is nothing more at present */
+  complete: boolean;
+  /** the height that this page has come to */
+  height: number;
+  /** in the order that is asked */
+  payments: (Payment)[];
+  /** the cursor of all that this page covers: what comes next begins there */
+  resume: string;
 }
 
 export interface PendingFilter {
@@ -533,16 +645,22 @@ export interface StateSnapshot {
 }
 
 export interface SubscriptionFilter {
+  /** of payments: whose, at most 1,000; by default everyone's */
+  accounts?: (string)[] | null | undefined;
   /** of events: only of this contract */
   contract_id?: Hash | null | undefined;
-  /** of events: the cursor of the last item seen, instead of from_block */
+  /** of events: the cursor of the last item seen, of payments that of the last page or payment, instead of from_block */
   cursor?: string | null | undefined;
+  /** of payments: only those that the accounts get, or only those that they make; by default both */
+  direction?: "in" | "out" | "both" | null | undefined;
   /** of events: only of this name */
   event_name?: string | null | undefined;
-  /** of newBlocks, events and proofs: the first height to send, at most one above the head; by default what comes next */
+  /** of newBlocks, events, proofs and payments: the first height to send, at most one above the head; by default what comes next */
   from_block?: number | null | undefined;
   /** of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default */
   headers_only?: boolean | null | undefined;
+  /** of payments: only of these kinds; by default all */
+  kinds?: ("transfer" | "deploy" | "call" | "contract")[] | null | undefined;
   /** of events: the topics that they begin with; null stands for any */
   topics?: (Hash | null)[] | null | undefined;
 }
@@ -731,6 +849,17 @@ export interface ViewCallItem {
   function: string;
 }
 
+export interface ViewProof {
+  /** the codes that are run, in the order of loading, each once, but for those known */
+  codes: (Hex)[];
+  /** the block's header with its signature, encoded: 308 bytes */
+  header: Hex;
+  /** the state keys that are read, ascending, and no others */
+  values: (ViewValue)[];
+  /** shapes and digests of the state tree around these keys, encoded */
+  witness: Hex;
+}
+
 export interface ViewResult {
   /** why it failed: code, message and data, as svc_viewCall fails */
   error?: ErrorObject;
@@ -738,6 +867,13 @@ export interface ViewResult {
   result: Hex;
   /** whether the call returned */
   success: boolean;
+}
+
+export interface ViewValue {
+  /** the state key */
+  key: Hex;
+  /** what is under it; null for nothing */
+  value: Hex | null;
 }
 
 /** The methods, with their parameters and results. */
@@ -804,10 +940,14 @@ export interface Methods {
   svc_getNodeInfo: { params: []; result: NodeInfo };
   /** The parameters in force after a block, with their Merkle proof. */
   svc_getParameters: { params: [block?: BlockRef | null]; result: ParametersInfo };
+  /** What accounts are paid and pay, however: by transfers, as the value of deploys and calls, and by contracts. The next page begins at the cursor resume; a page may be short, or empty, and not the last. */
+  svc_getPayments: { params: [filter?: PaymentFilter | null]; result: PaymentPage };
   /** What is in the mempool: of one sender ascending by nonce, else the newest first. */
   svc_getPendingTransactions: { params: [filter?: PendingFilter | null]; result: (PendingTransaction)[] };
   /** A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With parent, header and list in one file: GET /proof/HEIGHT. */
   svc_getProof: { params: [block: BlockRef]; result: BlockProof };
+  /** A Merkle proof of what any key of the state has, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. The keys, also those of contracts' records, are in docs/protocol.md, "State". */
+  svc_getStateProof: { params: [key: Hex, block?: BlockRef | null]; result: AccountProof };
   /** The newest snapshot of the state at or below a height that the node offers; null where there is none. */
   svc_getStateSnapshot: { params: [block?: BlockRef | null]; result: StateSnapshot | null };
   /** The value under a key of a contract's storage; 0x where there is none. */
@@ -832,6 +972,8 @@ export interface Methods {
   svc_getTransactionStatus: { params: [hash: Hash]; result: TransactionStatus };
   /** Included transactions in which an account is sender, recipient or a called contract, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
+  /** What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it runs: enough to make the call again, with no node to be believed. A call that fails is shown likewise. */
+  svc_getViewProof: { params: [contract: Hash, function: string, args?: Hex | null, block?: BlockRef | null, known_codes?: (Hash)[] | null]; result: ViewProof };
   /** The contracts in the order of their deployment. */
   svc_listContracts: { params: [limit?: number | null, cursor?: string | null]; result: (Contract)[] };
   /** The newest included transactions of all accounts, newest first. */
@@ -842,8 +984,8 @@ export interface Methods {
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
   /** Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
-  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice. */
-  svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs", filter?: SubscriptionFilter | null]; result: bigint };
+  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. */
+  svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What an included transaction did, call by call; null when it is not included. Its block is executed again up to it. */
   svc_traceTransaction: { params: [hash: Hash]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id. */
@@ -896,21 +1038,26 @@ export interface Reasons {
   stateless: -32021;
   storage: -32007;
   subscriptions: -32040;
+  taken_back: -32602;
   time: -32040;
   undecodable: -32001;
   view_calls: -32040;
   view_gas: -32040;
+  view_size: -32040;
   wrong_chain: -32002;
   wrong_network: -32602;
 }
 
 export const shapes: Record<string, Record<string, string>> = {
+  ABI: { abi: "n", errors: "[ABIError" },
+  ABIError: { code: "n" },
   AccessList: { height: "n" },
   AccountProof: { height: "n" },
   Allocation: { balance: "b" },
   Block: { baseFee: "q", gasLimit: "q", gasUsed: "q", height: "n", size: "n", timestamp: "n", transactions: "[Transaction", txCount: "n" },
   BlockItem: { block: "Block" },
   BlockProof: { block_height: "n", security_bits: "n", state_hash_bits: "n" },
+  Cluster: { term: "n" },
   Contract: { code_size: "n", deployed_at: "n" },
   Event: { block_height: "n", log_index: "n", transaction_index: "n" },
   FeeHistory: { baseFeePerGas: "[q", gasUsedRatio: "[f", oldestBlock: "n", reward: "[[q" },
@@ -921,10 +1068,12 @@ export const shapes: Record<string, Record<string, string>> = {
   Input: { codeSize: "n", parameters: "Parameters" },
   Log: { blockHeight: "n", logIndex: "n" },
   MempoolStats: { oldest_tx_age_secs: "n", pending_count: "n", total_gas: "b" },
-  NodeInfo: { block_height: "n", chainId: "n", oldestHeight: "n", parametersOverride: "Override", peer_count: "n", proofs: "ProofRange", protocolVersion: "n" },
+  NodeInfo: { block_height: "n", chainId: "n", cluster: "Cluster", oldestHeight: "n", parametersOverride: "Override", peer_count: "n", proofs: "ProofRange", protocolVersion: "n" },
   Override: { height: "n" },
   Parameters: { gas_limit: "b", max_base_fee: "b", min_base_fee: "b", target_bps: "n", version: "n" },
   ParametersInfo: { gas_limit: "b", height: "n", max_base_fee: "b", min_base_fee: "b", proof: "AccountProof", target_bps: "n", version: "n" },
+  Payment: { amount: "q", block_height: "n", log: "n", timestamp: "n", transaction_index: "n" },
+  PaymentPage: { height: "n", payments: "[Payment" },
   PendingTransaction: { gasLimit: "q", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", value: "q" },
   ProofRange: { newest: "n", oldest: "n" },
   ProofVerdict: { security_bits: "n" },
@@ -956,6 +1105,7 @@ export const results: Record<string, string> = {
   svc_getBlockByNumber: "Block",
   svc_getBlocks: "[BlockItem",
   svc_getContract: "Contract",
+  svc_getContractAbi: "ABI",
   svc_getEvents: "[Event",
   svc_getFeeHistory: "FeeHistory",
   svc_getFeeMarket: "FeeMarket",
@@ -963,8 +1113,10 @@ export const results: Record<string, string> = {
   svc_getMempoolStats: "MempoolStats",
   svc_getNodeInfo: "NodeInfo",
   svc_getParameters: "ParametersInfo",
+  svc_getPayments: "PaymentPage",
   svc_getPendingTransactions: "[PendingTransaction",
   svc_getProof: "BlockProof",
+  svc_getStateProof: "AccountProof",
   svc_getStateSnapshot: "StateSnapshot",
   svc_getStorageProof: "AccountProof",
   svc_getSyncStatus: "SyncStatus",

@@ -1,102 +1,34 @@
 import * as host from "./host";
-import { same } from "./memory";
 import { Reader } from "./reader";
-import { revertWith, require } from "./revert";
+import { require, revertWith } from "./revert";
+import { Unpacker } from "./unpacker";
 import { Writer } from "./writer";
 
-/** The longest name that a reason repeats, in bytes. */
-const MAX_SHOWN: u32 = 64;
+/** The first byte of arguments, results and typed errors in the binary form (docs/protocol.md, "ABI"). */
+export const BINARY: u8 = 1;
 
-/** The call's arguments: a JSON object by parameter name, or nothing at all, which is the empty object. */
-export class Arguments extends Reader {
-  private seen: u32 = 0;
-  private current: i32 = -1;
-  private begun: bool = false;
+let start: usize = 0;
+let length: u32 = 0;
+let binary: bool = false;
 
-  /**
-   * @param names the parameters' names one after the other, each behind a byte that is its length
-   * @param count how many there are, 32 at most
-   * @param optional a bit for each parameter that may be left out, the lowest the first
-   */
-  constructor(
-    private readonly names: usize,
-    private readonly count: u32,
-    private readonly optional: u32,
-  ) {
-    super(received(), host.args_len());
-  }
-
-  /** Goes on to the next member and gives the index of its parameter; −1 when all have been read. */
-  next(): i32 {
-    if (!this.begun && this.atEnd()) return this.finish();
-    if (!this.begun) {
-      if (!this.skip(0x7b)) this.fail("not a JSON object");
-      this.begun = true;
-      if (this.skip(0x7d)) return this.finish();
-    } else if (!this.skip(0x2c)) {
-      this.current = -1;
-      if (!this.skip(0x7d)) this.malformed();
-      return this.finish();
-    }
-    this.current = -1;
-    if (this.peek() != 0x22) this.malformed();
-    this.decode("");
-    const index = this.find();
-    if (!this.skip(0x3a)) this.malformed();
-    const bit: u32 = 1 << index;
-    this.current = index;
-    if (this.seen & bit) this.fail("given twice");
-    this.seen |= bit;
-    // No value begins so: an object is of no type, and the others end one.
-    const first = this.peek();
-    if (first == 0x7b || first == 0x7d || first == 0x5d || first == 0x2c || first == 0x3a || first == 0) this.malformed();
-    return index;
-  }
-
-  /** The index of the parameter whose name was just decoded. */
-  private find(): i32 {
-    let at = this.names;
-    for (let i: u32 = 0; i < this.count; i++) {
-      const length = <u32>load<u8>(at++);
-      if (length == this.decodedLength && same(at, this.decoded, length)) return i;
-      at += length;
-    }
-    const reason = new Writer();
-    reason.text("unknown argument");
-    if (this.decodedLength <= MAX_SHOWN) {
-      reason.byte(0x20);
-      reason.raw(this.decoded, this.decodedLength);
-    }
-    revertWith(reason);
-    return -1;
-  }
-
-  private finish(): i32 {
-    if (!this.atEnd()) this.malformed();
-    const missing = ~(this.seen | this.optional) & <u32>((<u64>1 << this.count) - 1);
-    if (missing) {
-      this.current = ctz(missing);
-      this.fail("missing");
-    }
-    return -1;
-  }
-
-  protected subject(to: Writer): void {
-    if (this.current < 0) {
-      to.text("arguments");
-      return;
-    }
-    let at = this.names;
-    for (let i = this.current; i > 0; i--) at += 1 + <u32>load<u8>(at);
-    to.raw(at + 1, load<u8>(at));
-  }
+/** Reads the arguments; whether they are in the binary form, which the result and errors have then, too. */
+export function receive(): bool {
+  length = host.args_len();
+  start = heap.alloc(length);
+  host.args_read(start);
+  binary = length > 0 && load<u8>(start) == BINARY;
+  return binary;
 }
 
-/** Where the arguments are. */
-function received(): usize {
-  const start = heap.alloc(host.args_len());
-  host.args_read(start);
-  return start;
+/** The arguments in the binary form. */
+export function packedArguments(): Unpacker {
+  return new Unpacker(start + 1, length - 1, "arguments: not of their types");
+}
+
+/** The arguments as JSON. Nothing at all is the empty object. */
+export function jsonArguments(): Reader {
+  if (!length) return new Reader(memory.data<u8>([0x7b, 0x7d]), 2, "arguments");
+  return new Reader(start, length, "arguments");
 }
 
 /** Reverts where coins come with a call of a function that takes none. */
@@ -107,4 +39,17 @@ export function refuseCoins(): void {
 /** Ends a function: its result is the call's return data. */
 export function answer(result: Writer): void {
   host.return_data(result.start, result.length);
+}
+
+/** Whether the call is answered in the binary form. */
+export function isBinary(): bool {
+  return binary;
+}
+
+/** Ends the call with a typed error, an instance of a class with the decorator @error: its effects are undone. */
+export function fail<T>(error: T): void {
+  const reason = new Writer();
+  // @ts-ignore: what @error adds
+  error.__fail(reason, binary);
+  revertWith(reason);
 }

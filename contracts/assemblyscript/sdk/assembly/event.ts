@@ -1,6 +1,7 @@
 import * as host from "./host";
 import { copy } from "./memory";
 import { Bytes32 } from "./types";
+import { U128 } from "./u128";
 import { Writer } from "./writer";
 
 const TOPICS = memory.data(96);
@@ -27,6 +28,15 @@ export class EventWriter extends Writer {
     store<u64>(at, fill, 8);
     store<u64>(at, fill, 16);
     store<u64>(at, bswap<u64>(value), 24);
+  }
+
+  /** A topic that is an integer of 128 bits. */
+  topicWide(value: U128): void {
+    const at = this.topic();
+    store<u64>(at, 0);
+    store<u64>(at, 0, 8);
+    store<u64>(at, bswap<u64>(value.hi), 16);
+    store<u64>(at, bswap<u64>(value.lo), 24);
   }
 
   private topic(): usize {

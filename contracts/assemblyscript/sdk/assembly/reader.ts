@@ -1,6 +1,8 @@
 import { revertWith } from "./revert";
-import { decodeText } from "./text";
+import { same } from "./memory";
+import { characterLength, decodeText } from "./text";
 import { Account, Bytes, Bytes32, Hash } from "./types";
+import { U128 } from "./u128";
 import { Writer } from "./writer";
 
 /** A strict reader of JSON (RFC 8259). What does not have the expected type reverts with a reason that names it. */
@@ -8,23 +10,26 @@ export class Reader {
   private at: usize;
   private readonly end: usize;
   /** Where the decoded bytes of the last string are: in the text itself where it has no escapes. */
-  protected decoded: usize = 0;
-  protected decodedLength: u32 = 0;
+  decoded: usize = 0;
+  decodedLength: u32 = 0;
+  /** The name of the member that is being read, behind a byte that is its length; 0 where it is the whole. */
+  member: usize = 0;
 
-  constructor(start: usize, length: u32) {
+  /** @param whole what the text is, as reasons name it */
+  constructor(
+    start: usize,
+    length: u32,
+    private readonly whole: string,
+  ) {
     this.at = start;
     this.end = start + length;
   }
 
-  /** What is being read, as reasons name it. */
-  protected subject(to: Writer): void {
-    to.text("value");
-  }
-
   /** Ends the call with a reason that says what is being read. */
-  protected fail(problem: string, type: string = ""): void {
+  fail(problem: string, type: string = ""): void {
     const reason = new Writer();
-    this.subject(reason);
+    if (this.member) reason.raw(this.member + 1, load<u8>(this.member));
+    else reason.text(this.whole);
     reason.text(": ");
     reason.text(problem);
     reason.text(type);
@@ -32,16 +37,16 @@ export class Reader {
   }
 
   /** Ends the call because a value is not of a type. */
-  protected refuse(type: string): void {
+  refuse(type: string): void {
     this.fail("not a valid ", type);
   }
 
-  protected malformed(): void {
+  malformed(): void {
     this.fail("malformed JSON");
   }
 
   /** The next byte that is no white space, which stays; 0 at the end. */
-  protected peek(): u32 {
+  peek(): u32 {
     for (; this.at < this.end; this.at++) {
       const byte = <u32>load<u8>(this.at);
       if (byte != 0x20 && byte != 0x0a && byte != 0x0d && byte != 0x09) return byte;
@@ -50,14 +55,14 @@ export class Reader {
   }
 
   /** Passes over a byte if it is the next one. */
-  protected skip(byte: u32): bool {
+  skip(byte: u32): bool {
     if (this.peek() != byte) return false;
     this.at++;
     return true;
   }
 
   /** Whether only white space is left. */
-  protected atEnd(): bool {
+  atEnd(): bool {
     this.peek();
     return this.at == this.end;
   }
@@ -89,6 +94,10 @@ export class Reader {
     return <u8>this.unsigned("u8", u8.MAX_VALUE);
   }
 
+  u16(): u16 {
+    return <u16>this.unsigned("u16", u16.MAX_VALUE);
+  }
+
   u32(): u32 {
     return <u32>this.unsigned("u32", u32.MAX_VALUE);
   }
@@ -102,12 +111,43 @@ export class Reader {
     return this.digits(type, limit);
   }
 
+  i8(): i8 {
+    return <i8>this.signed("i8", i8.MAX_VALUE);
+  }
+
+  i16(): i16 {
+    return <i16>this.signed("i16", i16.MAX_VALUE);
+  }
+
+  i32(): i32 {
+    return <i32>this.signed("i32", i32.MAX_VALUE);
+  }
+
   i64(): i64 {
-    this.number("i64");
-    if (!this.decodedLength || load<u8>(this.decoded) != 0x2d) return this.digits("i64", i64.MAX_VALUE);
+    return this.signed("i64", i64.MAX_VALUE);
+  }
+
+  private signed(type: string, limit: i64): i64 {
+    this.number(type);
+    if (!this.decodedLength || load<u8>(this.decoded) != 0x2d) return this.digits(type, limit);
     this.decoded++;
     this.decodedLength--;
-    return 0 - this.digits("i64", 1 << 63);
+    const magnitude = this.digits(type, <u64>limit + 1);
+    if (magnitude == 0) this.refuse(type);
+    return 0 - magnitude;
+  }
+
+  u128(): U128 {
+    this.number("u128");
+    const length = this.decodedLength;
+    const value = new U128(0, 0);
+    let good = length == 1 || (length > 0 && load<u8>(this.decoded) != 0x30);
+    for (let i: u32 = 0; good && i < length; i++) {
+      const digit = <u32>load<u8>(this.decoded + i) - 0x30;
+      good = digit <= 9 && value.appendDigit(digit);
+    }
+    if (!good) this.refuse("u128");
+    return value;
   }
 
   /** Takes the text of a number, or of a string in its place. */
@@ -198,8 +238,41 @@ export class Reader {
     return false;
   }
 
+  /** Goes on to the next item of a tuple of a type. */
+  item(type: string): void {
+    if (!this.skip(0x2c)) this.refuse(type);
+  }
+
+  /** Ends a tuple of a type. */
+  closed(type: string): void {
+    if (!this.skip(0x5d)) this.refuse(type);
+  }
+
+  /** The position of the name that comes next, of so many that stand one after the other, each behind its length. */
+  variant(type: string, names: usize, count: u32): i32 {
+    this.decode(type);
+    const index = this.find(names, count);
+    if (index < 0) this.refuse(type);
+    return index;
+  }
+
+  /** The position of the decoded string among names; -1 where it is none of them. */
+  find(names: usize, count: u32): i32 {
+    for (let i: u32 = 0; i < count; i++) {
+      const length = <u32>load<u8>(names++);
+      if (length == this.decodedLength && same(names, this.decoded, length)) return i;
+      names += length;
+    }
+    return -1;
+  }
+
+  /** Ends the call where something is left. */
+  finish(): void {
+    if (!this.atEnd()) this.malformed();
+  }
+
   /** Decodes a string to UTF-8, which it checks. */
-  protected decode(type: string): void {
+  decode(type: string): void {
     if (!this.skip(0x22)) this.refuse(type);
     const start = this.at;
     for (; this.at < this.end; ) {
@@ -293,22 +366,10 @@ export class Reader {
     return unit;
   }
 
-  /** The length of the UTF-8 character that comes next and begins with first (RFC 3629, section 4). */
+  /** The length of the character that comes next and begins with first. */
   private character(first: u32): u32 {
-    if (first < 0x20) this.malformed();
-    if (first < 0x80) return 1;
-    const length: u32 = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    let good = first >= 0xc2 && first <= 0xf4 && this.end - this.at >= length;
-    for (let i: u32 = 1; good && i < length; i++) {
-      const byte = <u32>load<u8>(this.at + i);
-      good = (byte & 0xc0) == 0x80;
-      if (i > 1) continue;
-      if (first == 0xe0) good = good && byte >= 0xa0; // an overlong form
-      if (first == 0xed) good = good && byte < 0xa0; // a surrogate
-      if (first == 0xf0) good = good && byte >= 0x90; // an overlong form
-      if (first == 0xf4) good = good && byte < 0x90; // above U+10FFFF
-    }
-    if (!good) this.malformed();
+    const length = first < 0x20 ? 0 : characterLength(this.at, this.end);
+    if (!length) this.malformed();
     return length;
   }
 }

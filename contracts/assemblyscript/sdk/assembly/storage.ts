@@ -3,6 +3,7 @@ import { copy } from "./memory";
 import { require, revert } from "./revert";
 import { decodeText } from "./text";
 import { Account, Bytes, Bytes32, Hash } from "./types";
+import { U128 } from "./u128";
 import { Writer } from "./writer";
 
 /** The protocol's limits, in bytes. */
@@ -104,6 +105,8 @@ function zero<T>(): T {
     return instantiate<T>();
   } else if (idof<T>() == idof<Bytes>()) {
     return changetype<T>(__new(0, idof<Bytes>()));
+  } else if (idof<T>() == idof<U128>()) {
+    return changetype<T>(U128.from(0));
   } else {
     revert("the record is absent");
     return changetype<T>(0);

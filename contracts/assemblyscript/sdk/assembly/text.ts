@@ -28,3 +28,21 @@ export function decodeText(from: usize, length: u32): string {
   copy(text, units, <u32>size);
   return changetype<string>(text);
 }
+
+/** The length of the UTF-8 character that begins at a place (RFC 3629, section 4); 0 where none does. */
+export function characterLength(at: usize, end: usize): u32 {
+  const first = <u32>load<u8>(at);
+  if (first < 0x80) return 1;
+  const length: u32 = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  let good = first >= 0xc2 && first <= 0xf4 && end - at >= length;
+  for (let i: u32 = 1; good && i < length; i++) {
+    const byte = <u32>load<u8>(at + i);
+    good = (byte & 0xc0) == 0x80;
+    if (i > 1) continue;
+    if (first == 0xe0) good = good && byte >= 0xa0; // an overlong form
+    if (first == 0xed) good = good && byte < 0xa0; // a surrogate
+    if (first == 0xf0) good = good && byte >= 0x90; // an overlong form
+    if (first == 0xf4) good = good && byte < 0x90; // above U+10FFFF
+  }
+  return good ? length : 0;
+}

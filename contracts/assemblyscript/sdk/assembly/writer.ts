@@ -1,10 +1,11 @@
 import { copy } from "./memory";
 import { Bytes, Bytes32 } from "./types";
+import { U128 } from "./u128";
 
 /** The largest integer that every JSON reader holds exactly (RFC 8259, section 6). */
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/** Bytes that grow at their end, and what writes JSON (RFC 8259) to them. */
+/** Bytes that grow at their end, and what writes JSON (RFC 8259) and the binary form to them. */
 export class Writer {
   /** Where the bytes begin. */
   start: usize = 0;
@@ -89,8 +90,39 @@ export class Writer {
     this.decimal(value);
   }
 
+  u16(value: u16): void {
+    this.decimal(value);
+  }
+
   u32(value: u32): void {
     this.decimal(value);
+  }
+
+  i8(value: i8): void {
+    this.i64(value);
+  }
+
+  i16(value: i16): void {
+    this.i64(value);
+  }
+
+  i32(value: i32): void {
+    this.i64(value);
+  }
+
+  /** A decimal string, or a number in an event. */
+  u128(value: U128): void {
+    if (!this.numbers) this.byte(0x22);
+    value.digits(this);
+    if (!this.numbers) this.byte(0x22);
+  }
+
+  /** A name of so many that stand one after the other, each behind its length. */
+  variant(names: usize, position: i32): void {
+    for (; position > 0; position--) names += 1 + <u32>load<u8>(names);
+    this.byte(0x22);
+    this.raw(names + 1, load<u8>(names));
+    this.byte(0x22);
   }
 
   /** A number, or a decimal string where it is above 2^53 − 1 and not in an event. */
@@ -146,6 +178,27 @@ export class Writer {
 
   bytes32(value: Bytes32): void {
     this.hex(changetype<usize>(value), 32);
+  }
+
+  packString(value: string): void {
+    const at = this.length;
+    this.integer<u64>(0);
+    this.text(value);
+    store<u64>(this.start + at, this.length - at - 8);
+  }
+
+  packBytes(value: Bytes): void {
+    this.integer<u64>(value.length);
+    this.raw(changetype<usize>(value), value.length);
+  }
+
+  packBytes32(value: Bytes32): void {
+    this.raw(changetype<usize>(value), 32);
+  }
+
+  packU128(value: U128): void {
+    this.integer<u64>(value.lo);
+    this.integer<u64>(value.hi);
   }
 }
 

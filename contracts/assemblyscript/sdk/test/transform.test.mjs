@@ -32,7 +32,7 @@ for (const [name, source, message] of [
   ["@payable alone", "@payable\nexport function f(): void {}", "index.ts:1: @payable is for functions with @init or @write"],
   ["@read on a class", "@read\nclass C {}", "index.ts:1: @read is for functions"],
   ["type parameters", "@read\nexport function f<T>(): void {}", "index.ts:1: f has type parameters"],
-  ["a type of another size", "@read\nexport function f(a: u16): void {}", "index.ts:2: the type u16 is not of the ABI"],
+  ["a type of another size", "@read\nexport function f(a: usize): void {}", "index.ts:2: the type usize is not of the ABI"],
   ["a float", "@read\nexport function f(): f64 { return 0; }", "index.ts:1: the type f64 is not of the ABI"],
   ["a type that may be null", "@read\nexport function f(a: string | null): void {}", "index.ts:2: this type is not of the ABI"],
   ["a default", "@read\nexport function f(a: u8 = 1): void {}", "index.ts:2: a parameter is neither optional nor a rest; use Option<T>"],
@@ -42,6 +42,20 @@ for (const [name, source, message] of [
     "index.ts:1: the fields of E are the parameters of its constructor, and nothing else"],
   ["a field that is none", "@event\nclass E { constructor(b: u8) {} }\n@read\nexport function f(): void {}",
     "index.ts:2: b is not a field: write public before it"],
+  ["a record that is not exported", "@record\nclass R { constructor(public a: u8) {} }\n@read\nexport function f(a: R): void {}",
+    "index.ts:4: R is part of the ABI, but not exported"],
+  ["a record that holds itself", "@record\nexport class R { constructor(public a: R[]) {} }\n@read\nexport function f(a: R): void {}",
+    "index.ts:4: the type R nests too deep"],
+  ["a tuple of one", "@tuple\nexport class R { constructor(public a: u8) {} }\n@read\nexport function f(a: R): void {}",
+    "index.ts:4: the tuple R has not 2 to 8 fields"],
+  ["a type without a capital", "@record\nexport class r { constructor(public a: u8) {} }\n@read\nexport function f(a: r): void {}",
+    "index.ts:4: the name of the type r begins with no capital letter"],
+  ["an enum with numbers", "export enum E { A = 1 }\n@read\nexport function f(a: E): void {}", "index.ts:3: the type E is not of the ABI"],
+  ["an Option of an Option", "@read\nexport function f(a: Option<Option<u8>>): void {}", "index.ts:2: an Option of an Option is not of the ABI"],
+  ["an error without code", "@error\nclass E { constructor() {} }\n@read\nexport function f(): void {}",
+    "index.ts:1: the error E needs its code: @error(1)"],
+  ["two errors of a code", "@error(1)\nclass E { constructor() {} }\n@error(1)\nclass F { constructor() {} }\n@read\nexport function f(): void {}",
+    "two errors have the code 1"],
   ["an event that is a function", "@event\nfunction E(): void {}\n@read\nexport function f(): void {}", "index.ts:1: @event is for classes"],
 ]) {
   test(`refuses ${name}`, async () => {
@@ -56,6 +70,8 @@ test("gives what a contract of several files declares", async () => {
   const module = new WebAssembly.Module(await compile("index.ts"));
   const [section] = WebAssembly.Module.customSections(module, "cairn_abi");
   assert.deepEqual(JSON.parse(Buffer.from(section).toString()), {
+    abi: 2,
+    binary: true,
     functions: [{ name: "f", mode: "write", args: [{ name: "a", type: "account[]" }], returns: "hash" }],
     events: [{ name: "E", args: [{ name: "list", type: "u8[]" }] }],
   });

@@ -16,11 +16,11 @@ const FLAGS = [
   ["--shrinkLevel", "2"],
 ].flat();
 
-/** Compiles a contract's entry file to a module. Errors carry what the compiler said. */
-export async function compile(entry) {
+/** Compiles a contract's entry file to a module, with the names of its functions if asked to. Errors carry what the compiler said. */
+export async function compile(entry, { names = false } = {}) {
   let code;
   const written = { "out.wasm": (contents) => (code = contents) };
-  const { error, stderr } = await asc.main([entry, ...FLAGS, "--outFile", "out.wasm"], {
+  const { error, stderr } = await asc.main([entry, ...FLAGS, ...(names ? ["--debug"] : []), "--outFile", "out.wasm"], {
     transforms: [ContractTransform],
     writeFile: (name, contents) => written[name]?.(contents),
   });

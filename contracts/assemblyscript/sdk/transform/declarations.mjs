@@ -1,11 +1,12 @@
-// What a contract's sources declare: functions with @init, @read and @write, classes with @event and @record.
+// What a contract's sources declare: functions with @init, @read and @write, classes with @event, @error, @record and @tuple,
+// and enums.
 import { CommonFlags, NodeKind } from "assemblyscript";
 import { BadType, isVoid, typeOf } from "./types.mjs";
 
 const MODES = ["init", "read", "write"];
 
-/** Arguments has a bit for each parameter. */
-const MAX_PARAMETERS = 32;
+/** So many parameters or fields an SDK writes (docs/protocol.md, "ABI"). */
+const MAX_PARAMETERS = 16;
 
 /** An error in a contract, with the place. */
 export class ContractError extends Error {
@@ -23,7 +24,7 @@ function decoratorNames(node) {
 }
 
 /** The functions of an entry file that can be called. */
-export function contractFunctions(source) {
+export function contractFunctions(source, declared) {
   const found = [];
   for (const node of source.statements) {
     const decorators = decoratorNames(node);
@@ -36,7 +37,7 @@ export function contractFunctions(source) {
       if (decorators.includes("payable")) throw new ContractError(node, "@payable is for functions with @init or @write");
       continue;
     }
-    found.push(contractFunction(node, modes, decorators.includes("payable")));
+    found.push(contractFunction(node, modes, decorators.includes("payable"), declared));
   }
   return found;
 }
@@ -47,7 +48,7 @@ export function isReentrant(source) {
   return source.statements.some((node) => named(node) && Boolean(node.flags & CommonFlags.Export));
 }
 
-function contractFunction(node, modes, payable) {
+function contractFunction(node, modes, payable, declared) {
   const name = node.name.text;
   if (modes.length > 1) throw new ContractError(node, `${name} is @${modes.join(" and @")}`);
   const [mode] = modes;
@@ -65,21 +66,21 @@ function contractFunction(node, modes, payable) {
     name,
     mode,
     payable,
-    args: parameters.map((p) => ({ name: p.name.text, type: checked(p, p.type) })),
-    returns: isVoid(returnType) ? null : checked(node, returnType),
+    args: parameters.map((p) => ({ name: p.name.text, type: checked(p, p.type, declared) })),
+    returns: isVoid(returnType) ? null : checked(node, returnType, declared),
   };
 }
 
-function checked(node, type) {
+function checked(node, type, declared) {
   try {
-    return typeOf(type);
+    return typeOf(type, declared);
   } catch (error) {
     if (error instanceof BadType) throw new ContractError(node, error.message);
     throw error;
   }
 }
 
-/** The classes with a decorator: { name, fields: [{ name, node }], end }, end being where the class's } stands. */
+/** The classes with a decorator: { name, node, exported, fields: [{ name, owner, node }], end }, end being where the class's } stands. */
 export function decoratedClasses(source, decorator) {
   const found = [];
   for (const node of source.statements) {
@@ -93,28 +94,75 @@ export function decoratedClasses(source, decorator) {
     }
     const fields = constructor.signature.parameters.map((p) => {
       if (!p.implicitFieldDeclaration) throw new ContractError(p, `${p.name.text} is not a field: write public before it`);
-      return { name: p.name.text, node: p };
+      return { name: p.name.text, owner: p, node: p.type };
     });
-    found.push({ name, fields, end: node.range.end - 1 });
+    found.push({ name, node, exported: node.is(CommonFlags.Export), fields, end: node.range.end - 1 });
+  }
+  return found;
+}
+
+/** Whether the entry file of a contract declares functions that can be called. */
+export function hasFunctions(source) {
+  return source.statements.some((node) => decoratorNames(node).some((name) => MODES.includes(name)));
+}
+
+/**
+ * The types of sources by name: { kind: record, tuple or enum; name, source, exported, fields or variants }. Of two with one name
+ * there is { twice: true }: it may not be part of the ABI.
+ */
+export function declaredTypes(sources) {
+  const found = new Map();
+  const add = (type) => found.set(type.name, found.has(type.name) ? { twice: true } : type);
+  for (const source of sources) {
+    for (const kind of ["record", "tuple"]) {
+      for (const c of decoratedClasses(source, kind)) add({ ...c, kind, source });
+    }
+    for (const node of source.statements.filter((n) => n.kind === NodeKind.EnumDeclaration)) {
+      if (node.values.some((v) => v.initializer)) continue; // numbers of its own: none of the ABI
+      const variants = node.values.map((v) => v.name.text);
+      add({ kind: "enum", name: node.name.text, variants, exported: node.is(CommonFlags.Export), source });
+    }
   }
   return found;
 }
 
 /** The events of a source. */
-export function events(source) {
-  return decoratedClasses(source, "event").map((c) => ({
+export function events(source, declared) {
+  return decoratedClasses(source, "event").map((c) => withTypes(c, declared));
+}
+
+/** The typed errors of a source, each with its code: the argument of the decorator. */
+export function errors(source, declared) {
+  return decoratedClasses(source, "error").map((c) => {
+    const [argument, ...more] = c.node.decorators.find((d) => d.name.text === "error").args ?? [];
+    const text = argument ? source.text.slice(argument.range.start, argument.range.end) : "";
+    if (more.length > 0 || !/^\d{1,10}$/.test(text) || Number(text) > 0xffffffff) {
+      throw new ContractError(c.node, `the error ${c.name} needs its code: @error(1)`);
+    }
+    return { ...withTypes(c, declared), code: Number(text) };
+  });
+}
+
+function withTypes(c, declared) {
+  if (c.fields.length > MAX_PARAMETERS) throw new ContractError(c.node, `${c.name} has more than ${MAX_PARAMETERS} fields`);
+  return { ...c, fields: c.fields.map(({ name, owner, node }) => ({ name, type: checked(owner, node, declared) })) };
+}
+
+/** The records and tuples of a source; `type` is that of the ABI, if they are of one. */
+export function records(source, declared) {
+  return ["record", "tuple"].flatMap((kind) => decoratedClasses(source, kind)).map((c) => ({
     ...c,
-    fields: c.fields.map(({ name, node }) => ({ name, type: checked(node, node.type) })),
+    fields: c.fields.map(({ name, node }) => ({ name, source: source.text.slice(node.range.start, node.range.end) })),
+    type: abiType(c.name, declared),
   }));
 }
 
-/** The records of a source. */
-export function records(source) {
-  return decoratedClasses(source, "record").map((c) => ({
-    ...c,
-    fields: c.fields.map(({ name, node }) => ({
-      name,
-      type: source.text.slice(node.type.range.start, node.type.range.end),
-    })),
-  }));
+/** The type of the ABI that a class of a name is; none if it is for storage only. */
+function abiType(name, declared) {
+  try {
+    return typeOf({ name: { identifier: { text: name } } }, declared);
+  } catch (error) {
+    if (error instanceof BadType) return undefined;
+    throw error;
+  }
 }

@@ -1,18 +1,33 @@
 // The code that the transform adds to a contract, as text.
-import { Codec, data } from "./types.mjs";
+import { Codec, data, names, parts } from "./types.mjs";
 
 /** A log has three topics at most: the accounts, hashes and integers among an event's first fields. */
 const MAX_TOPICS = 3;
 
-/** The file of the contract's exports: each reads its arguments, calls the function and writes the result. */
-export function exportsFile(sdk, entry, functions, reentrant) {
-  const codec = new Codec({ Reader: "Reader", Writer: "Writer", Option: "Option" });
+/** What the code of the contract's exports calls the SDK's types; a contract's own class gets a name before it. */
+const EXPORTS = Object.fromEntries(["Reader", "Unpacker", "Writer", "Option", "Account", "Hash", "Bytes", "U128"].map((n) => [n, n]));
+
+/**
+ * The file of the contract's exports: each reads its arguments, calls the function and writes the result. `path` gives that
+ * of a source as this file imports it.
+ */
+export function exportsFile(sdk, entry, functions, reentrant, path) {
+  const used = new Map();
+  for (const type of functions.flatMap((f) => [...f.args.map((a) => a.type), ...(f.returns ? [f.returns] : [])]).flatMap(parts)) {
+    if (type.fields) used.set(type.source, type.declaration.source);
+  }
+  const own = Object.fromEntries([...used.keys()].map((name) => [name, `__type_${name}`]));
+  const codec = new Codec({ ...EXPORTS, ...own });
   const bodies = functions.map((f) => exported(f, codec));
   return [
     `import * as contract from "${entry}";`,
+    ...[...used].map(([name, source]) => `import { ${name} as ${own[name]} } from "${path(source)}";`),
     `import { Account, Bytes, Hash, Option } from "${sdk}/types";`,
-    `import { answer, Arguments, refuseCoins } from "${sdk}/arguments";`,
+    `import { answer, jsonArguments, packedArguments, receive, refuseCoins } from "${sdk}/arguments";`,
+    `import { Members } from "${sdk}/members";`,
     `import { Reader } from "${sdk}/reader";`,
+    `import { U128 } from "${sdk}/u128";`,
+    `import { Unpacker } from "${sdk}/unpacker";`,
     `import { Writer } from "${sdk}/writer";`,
     "function __begin(): void {}",
     ...codec.functions,
@@ -26,96 +41,148 @@ export function exportsFile(sdk, entry, functions, reentrant) {
 function exported(f, codec) {
   const lines = [`function __call_${f.name}(): void {`, "  __begin();"];
   if (!f.payable) lines.push("  refuseCoins();");
-  const names = data(f.args.flatMap((a) => [Buffer.byteLength(a.name), ...Buffer.from(a.name)]));
-  const optional = f.args.reduce((bits, a, i) => (a.type.held ? (bits | (1 << i)) >>> 0 : bits), 0);
-  const table = f.args.length ? names.at : "0";
-  lines.push(`  const args = new Arguments(${table}, ${f.args.length}, ${optional});`);
-  f.args.forEach((a, i) => lines.push(`  let a${i}: ${a.type.source} = ${initial(a.type)};`));
-  if (f.args.length === 0) {
-    lines.push("  args.next();");
-  } else {
-    lines.push("  for (let i = args.next(); i >= 0; i = args.next()) {");
-    f.args.forEach((a, i) => lines.push(`    ${i ? "else " : ""}if (i == ${i}) a${i} = ${codec.read(a.type, "args")};`));
-    lines.push("  }");
-  }
+  lines.push("  const binary = receive();");
+  f.args.forEach((a, i) => lines.push(`  let a${i}: ${codec.source(a.type)} = ${codec.initial(a.type)};`));
+  lines.push("  if (binary) {", "    const args = packedArguments();");
+  f.args.forEach((a, i) => lines.push(`    a${i} = ${codec.unpack(a.type, "args")};`));
+  lines.push("    args.end();", "  } else {", "    const args = jsonArguments();");
+  lines.push(`    ${members(f.args, codec, "Members", "args")}`, "    args.finish();", "  }");
   const call = `contract.${f.name}(${f.args.map((_, i) => "a" + i).join(", ")})`;
   if (f.returns) {
-    lines.push(`  const result = ${call};`, "  const writer = new Writer();");
-    lines.push(`  ${codec.write(f.returns, "writer", "result")}`, "  answer(writer);");
+    lines.push(`  const result = ${call};`, "  const writer = new Writer();", "  if (binary) {", "    writer.byte(1);");
+    lines.push(`    ${codec.pack(f.returns, "writer", "result")}`);
+    lines.push("  } else {", `    ${codec.write(f.returns, "writer", "result")}`, "  }", "  answer(writer);");
   } else {
     lines.push(`  ${call};`);
   }
   return [...lines, "}"].join("\n");
 }
 
-function initial(type) {
-  if (type.held) return `Option.none<${type.held.source}>()`;
-  if (type.source === "bool") return "false";
-  if (type.base?.integer) return "0";
-  return `changetype<${type.source}>(0)`;
+/** The code that reads the members of an object to variables a0, a1 and so on. */
+function members(fields, codec, Members, reader) {
+  const optional = fields.reduce((bits, f, i) => (f.type.held ? bits | (1 << i) : bits), 0);
+  const table = fields.length ? names(fields.map((f) => f.name)) : "0";
+  const made = `const members = new ${Members}(${reader}, ${table}, ${fields.length}, ${optional});`;
+  if (fields.length === 0) return `${made} members.next();`;
+  const cases = fields.map((f, i) => `if (i == ${i}) a${i} = ${codec.read(f.type, reader)};`).join(" else ");
+  return `${made} for (let i = members.next(); i >= 0; i = members.next()) { ${cases} }`;
 }
 
 /** What names of the SDK are called in a contract's own files. */
-const OWN = { Reader: "__Reader", Writer: "__Writer", Option: "__Option", Account: "__Account", Hash: "__Hash", Bytes: "__Bytes" };
+const OWN = Object.fromEntries(Object.keys(EXPORTS).map((n) => [n, `__${n}`]));
 
 /**
- * The text of a contract's file with what its events and records need: a method before each class's closing brace and
- * the rest behind the end, all without a further line, so that places in messages stay right.
+ * The text of a contract's file with what its events, errors, records and tuples need: methods before each class's closing brace
+ * and the rest behind the end, all without a further line, so that places in messages stay right.
  */
-export function completed(sdk, text, events, records) {
+export function completed(sdk, text, events, errors, records) {
   const codec = new Codec(OWN);
   const insertions = [
     ...events.map((e) => ({ at: e.end, code: emitMethod(e, codec) })),
-    ...records.map((r) => ({ at: r.end, code: recordMethods(r) })),
+    ...errors.map((e) => ({ at: e.end, code: failMethod(e, codec) })),
+    ...records.map((r) => ({ at: r.end, code: recordMethods(r) + (r.type ? typeMethods(r.type, codec) : "") })),
   ].sort((a, b) => b.at - a.at);
   for (const { at, code } of insertions) text = `${text.slice(0, at)} ${code} ${text.slice(at)}`;
   const imports = [
     `import { Account as __Account, Bytes as __Bytes, Hash as __Hash, Option as __Option } from "${sdk}/types";`,
     `import { EventWriter as __EventWriter } from "${sdk}/event";`,
+    `import { Members as __Members } from "${sdk}/members";`,
+    `import { Reader as __Reader } from "${sdk}/reader";`,
     `import { Fields as __Fields, writeField as __writeField } from "${sdk}/storage";`,
+    `import { U128 as __U128 } from "${sdk}/u128";`,
+    `import { Unpacker as __Unpacker } from "${sdk}/unpacker";`,
     `import { Writer as __Writer } from "${sdk}/writer";`,
   ];
   return `${text.trimEnd()} ;${[...imports, ...codec.functions].join(" ")}\n`;
 }
 
+function raw(text) {
+  const { at, length } = data(text);
+  return `w.raw(${at}, ${length});`;
+}
+
+/** The statements that write the fields of `this` as an object. */
+function object(fields, codec) {
+  const members = fields.map((f, i) => raw(`${i ? "," : "{"}${JSON.stringify(f.name)}:`) + codec.write(f.type, "w", `this.${f.name}`));
+  return [...members, raw(fields.length ? "}" : "{}")].join(" ");
+}
+
 function emitMethod(event, codec) {
-  const parts = ["__emit(): void {", "const w = new __EventWriter();"];
-  const raw = (text) => {
-    const { at, length } = data(text);
-    parts.push(`w.raw(${at}, ${length});`);
-  };
-  event.fields.forEach((f, i) => {
-    raw(`${i ? "," : "{"}${JSON.stringify(f.name)}:`);
-    parts.push(codec.write(f.type, "w", `this.${f.name}`));
-  });
-  raw(event.fields.length ? "}" : "{}");
-  for (const f of event.fields.slice(0, MAX_TOPICS).filter((f) => f.type.base?.integer || f.type.base?.topic)) {
-    if (f.type.base.topic) parts.push(`w.topic32(this.${f.name});`);
-    else parts.push(`w.topicInteger(<u64>this.${f.name}, ${f.type.source === "i64" ? `this.${f.name} < 0` : "false"});`);
+  const parts = ["__emit(): void {", "const w = new __EventWriter();", object(event.fields, codec)];
+  for (const { name, type } of event.fields.slice(0, MAX_TOPICS)) {
+    const signed = /^i\d/.test(type.abi);
+    if (type.base?.topic) parts.push(`w.topic32(this.${name});`);
+    else if (type.base?.wide) parts.push(`w.topicWide(this.${name});`);
+    else if (type.base?.integer) parts.push(`w.topicInteger(${signed ? `<u64><i64>this.${name}, this.${name} < 0` : `<u64>this.${name}, false`});`);
   }
   const name = data(event.name);
   return [...parts, `w.send(${name.at}, ${name.length});`, "}"].join(" ");
 }
 
-function recordMethods(record) {
-  const write = record.fields.map((f) => `__writeField<${f.type}>(w, this.${f.name});`);
-  const read = record.fields.map((f) => `f.read<${f.type}>()`);
+function failMethod(error, codec) {
+  const packed = error.fields.map((f) => codec.pack(f.type, "w", `this.${f.name}`)).join(" ");
+  const data = error.fields.length ? `${raw(',"data":')} ${object(error.fields, codec)}` : "";
   return (
-    `__encode(w: __Writer): void { ${write.join(" ")} } ` +
-    `__decode(f: __Fields): ${record.name} { return new ${record.name}(${read.join(", ")}); }`
+    `__fail(w: __Writer, binary: bool): void { if (binary) { w.byte(1); w.integer<u32>(${error.code}); ${packed} } ` +
+    `else { ${raw(`{"error":"${error.name}","code":${error.code}`)} ${data} ${raw("}")} } }`
   );
 }
 
-/** The ABI as the JSON of the custom section `cairn_abi`. */
-export function abi(functions, events) {
+/** What storage needs of a record. */
+function recordMethods(record) {
+  const write = record.fields.map((f) => `__writeField<${f.source}>(w, this.${f.name});`);
+  const read = record.fields.map((f) => `f.read<${f.source}>()`);
+  return (
+    `__encode(w: __Writer): void { ${write.join(" ")} } ` +
+    `__decode(f: __Fields): ${record.name} { return new ${record.name}(${read.join(", ")}); } `
+  );
+}
+
+/** What arguments, results and events need of a record or tuple. */
+function typeMethods(type, codec) {
+  const { source: name, fields, declaration } = type;
+  const variables = fields.map((f, i) => `let a${i}: ${codec.source(f.type)} = ${codec.initial(f.type)};`).join(" ");
+  const made = `return new ${name}(${fields.map((_, i) => "a" + i).join(", ")});`;
+  const tuple = declaration.kind === "tuple";
+  const read = tuple ? tupleItems(type, codec) : members(fields, codec, "__Members", "r");
+  const items = fields.map((f, i) => `w.byte(${i ? 44 : 91}); ${codec.write(f.type, "w", `this.${f.name}`)}`).join(" ");
+  return [
+    `static __read(r: __Reader): ${name} { ${variables} ${read} ${made} }`,
+    `static __unpack(r: __Unpacker): ${name} { ${fields.map((f, i) => `const a${i} = ${codec.unpack(f.type, "r")};`).join(" ")} ${made} }`,
+    `__write(w: __Writer): void { ${tuple ? `${items} w.byte(93);` : object(fields, codec)} }`,
+    `__pack(w: __Writer): void { ${fields.map((f) => codec.pack(f.type, "w", `this.${f.name}`)).join(" ")} }`,
+  ].join(" ");
+}
+
+function tupleItems(type, codec) {
+  const abi = `"${type.abi}"`;
+  const items = type.fields.map((f, i) => `${i ? `r.item(${abi}); ` : ""}a${i} = ${codec.read(f.type, "r")};`);
+  return `if (!r.list(${abi})) r.refuse(${abi}); ${items.join(" ")} r.closed(${abi});`;
+}
+
+/** The ABI as the JSON of the custom section `cairn_abi`: its members in the order of docs/protocol.md. */
+export function abi(functions, events, errors) {
   const parameters = (list) => list.map(({ name, type }) => ({ name, type: type.abi }));
+  const types = new Map();
+  const all = [...functions.flatMap((f) => [...f.args, ...(f.returns ? [{ type: f.returns }] : [])]), ...events.flatMap((e) => e.fields)];
+  for (const type of [...all, ...errors.flatMap((e) => e.fields)].flatMap(({ type }) => parts(type))) {
+    if (type.variants) types.set(type.abi, { name: type.abi, kind: "enum", variants: type.variants.map((name) => ({ name })) });
+    if (type.declaration?.kind === "record") types.set(type.abi, { name: type.abi, kind: "record", fields: parameters(type.fields) });
+  }
   return JSON.stringify({
+    abi: 2,
+    binary: true,
+    ...(types.size && { types: [...types.values()] }),
     functions: functions.map((f) => ({
       name: f.name,
       mode: f.mode,
+      ...(f.payable && { payable: true }),
       args: parameters(f.args),
       ...(f.returns && { returns: f.returns.abi }),
     })),
     events: events.map((e) => ({ name: e.name, args: parameters(e.fields) })),
+    ...(errors.length && {
+      errors: errors.map((e) => ({ name: e.name, code: e.code, ...(e.fields.length && { fields: parameters(e.fields) }) })),
+    }),
   });
 }

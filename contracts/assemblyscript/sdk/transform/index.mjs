@@ -1,7 +1,10 @@
 // An asc transform: makes a contract of a module whose functions and classes have decorators.
 import { SourceKind } from "assemblyscript";
 import { Transform } from "assemblyscript/transform";
-import { ContractError, contractFunctions, events, isReentrant, records } from "./declarations.mjs";
+import { posix } from "node:path";
+import {
+  ContractError, contractFunctions, declaredTypes, errors, events, hasFunctions, isReentrant, records,
+} from "./declarations.mjs";
 import { abi, completed, exportsFile } from "./generate.mjs";
 
 /** Where the SDK's library is found by asc. */
@@ -16,31 +19,39 @@ export default class ContractTransform extends Transform {
     const entries = own.filter((s) => s.sourceKind === SourceKind.UserEntry);
     if (entries.length !== 1) throw new Error("a contract has one entry file");
     const [entry] = entries;
-    const functions = contractFunctions(entry);
+    const types = declaredTypes(own);
+    const functions = contractFunctions(entry, types);
     if (functions.length === 0) throw new Error(`${entry.normalizedPath}: no function has the decorator @init, @read or @write`);
-    const declared = [];
+    const declared = { events: [], errors: [] };
     for (const source of own) {
-      if (source !== entry && contractFunctions(source).length > 0) {
+      if (source !== entry && hasFunctions(source)) {
         throw new ContractError(source, "the functions of a contract are in its entry file");
       }
-      declared.push(...this.#complete(parser, source));
+      this.#complete(parser, source, types, declared);
     }
-    const twice = declared.find((e, i) => declared.findIndex((other) => other.name === e.name) !== i);
-    if (twice) throw new Error(`two events are called ${twice.name}`);
+    refuseTwice(declared.events, (e) => e.name, "two events are called");
+    refuseTwice(declared.errors, (e) => e.name, "two errors are called");
+    refuseTwice(declared.errors, (e) => e.code, "two errors have the code");
     this.exports = `${entry.internalPath}~exports`;
-    parser.parseFile(exportsFile(SDK, `./${entry.simplePath}`, functions, isReentrant(entry)), `${this.exports}.ts`, true);
-    this.abi = abi(functions, declared);
+    const path = (source) => {
+      const relative = posix.relative(posix.dirname(entry.internalPath), source.internalPath);
+      return relative.startsWith(".") ? relative : `./${relative}`;
+    };
+    const text = exportsFile(SDK, `./${entry.simplePath}`, functions, isReentrant(entry), path);
+    parser.parseFile(text, `${this.exports}.ts`, true);
+    this.abi = abi(functions, declared.events, declared.errors);
   }
 
-  /** Replaces a source by one in which events and records are complete; gives its events. */
-  #complete(parser, source) {
-    const found = events(source);
+  /** Replaces a source by one in which events, errors and records are complete; adds its events and errors to those declared. */
+  #complete(parser, source, types, declared) {
+    const found = { events: events(source, types), errors: errors(source, types) };
     const path = source.normalizedPath;
-    const text = completed(SDK, source.text, found, records(source));
+    const text = completed(SDK, source.text, found.events, found.errors, records(source, types));
     parser.sources.splice(parser.sources.indexOf(source), 1);
     parser.donelog.delete(source.internalPath);
     parser.parseFile(text, path, false);
-    return found;
+    declared.events.push(...found.events);
+    declared.errors.push(...found.errors);
   }
 
   afterCompile(module) {
@@ -58,4 +69,10 @@ export default class ContractTransform extends Transform {
     const { none } = this.binaryen;
     module.addFunction(begin, none, none, [], module.call(start, [], none));
   }
+}
+
+/** Refuses two of a list that have the same of what is given. */
+function refuseTwice(list, of, problem) {
+  const twice = list.find((item, i) => list.findIndex((other) => of(other) === of(item)) !== i);
+  if (twice) throw new Error(`${problem} ${of(twice)}`);
 }

@@ -1,40 +1,72 @@
-// The types of the ABI and the code that reads and writes their JSON.
+// The types of the ABI and the code that reads and writes their JSON and their binary form.
 
-/** Of each type of AssemblyScript that has a type in the ABI: that type, and the method of Reader and of Writer. */
+const pack = (statement) => (writer, value) => statement.replaceAll("W", writer).replaceAll("V", value);
+
+function integer(name) {
+  return { abi: name, read: name, unpack: `integer<${name}>`, write: name, pack: pack(`W.integer<${name}>(V);`), integer: true };
+}
+
+/** Of each type of AssemblyScript that has a type in the ABI: that type, and what reads and writes it. */
 const BASES = {
-  bool: { abi: "bool", read: "bool", write: "bool" },
-  u8: { abi: "u8", read: "u8", write: "u8", integer: true },
-  u32: { abi: "u32", read: "u32", write: "u32", integer: true },
-  u64: { abi: "u64", read: "u64", write: "u64", integer: true },
-  i64: { abi: "i64", read: "i64", write: "i64", integer: true },
-  string: { abi: "string", read: "string", write: "string" },
-  Bytes: { abi: "bytes", read: "bytes", write: "bytes" },
-  Account: { abi: "account", read: "account", write: "bytes32", topic: true },
-  Hash: { abi: "hash", read: "hash", write: "bytes32", topic: true },
+  bool: { abi: "bool", read: "bool", unpack: "bool", write: "bool", pack: pack("W.byte(V ? 1 : 0);") },
+  u8: integer("u8"),
+  u16: integer("u16"),
+  u32: integer("u32"),
+  u64: integer("u64"),
+  i8: integer("i8"),
+  i16: integer("i16"),
+  i32: integer("i32"),
+  i64: integer("i64"),
+  U128: { abi: "u128", read: "u128", unpack: "u128", write: "u128", pack: pack("W.packU128(V);"), wide: true },
+  string: { abi: "string", read: "string", unpack: "string", write: "string", pack: pack("W.packString(V);") },
+  Bytes: { abi: "bytes", read: "bytes", unpack: "bytes", write: "bytes", pack: pack("W.packBytes(V);") },
+  Account: { abi: "account", read: "account", unpack: "account", write: "bytes32", pack: pack("W.packBytes32(V);"), topic: true },
+  Hash: { abi: "hash", read: "hash", unpack: "hash", write: "bytes32", pack: pack("W.packBytes32(V);"), topic: true },
 };
+
+/** A type of the ABI nests at most so deep, the named ones followed. */
+const MAX_DEPTH = 16;
 
 /** What a type that is not of the ABI is refused with. */
 export class BadType extends Error {}
 
 /**
- * The type that a node of the syntax tree names: { source, abi, base | element | held }. A list has an element, an
- * optional what it holds.
+ * Gives the type that a node of the syntax tree names: { source, abi } and one of base, element (of a list), held (by an
+ * optional), record, tuple and variants (of an enum). A record or tuple has its fields. `declared` are the classes and enums of
+ * the contract by name, as declarations.mjs gives them.
  */
-export function typeOf(node) {
+export function typeOf(node, declared, depth = 1) {
   const name = node?.name?.identifier?.text;
   const args = node?.typeArguments ?? [];
   if (!name || node.isNullable || node.name.next) throw new BadType("this type is not of the ABI");
+  if (depth > MAX_DEPTH) throw new BadType(`the type ${name} nests too deep`);
   if (name === "Array" && args.length === 1) {
-    const element = typeOf(args[0]);
+    const element = typeOf(args[0], declared, depth + 1);
     return { source: `Array<${element.source}>`, abi: element.abi + "[]", element };
   }
   if (name === "Option" && args.length === 1) {
-    const held = typeOf(args[0]);
+    const held = typeOf(args[0], declared, depth + 1);
+    if (held.held) throw new BadType("an Option of an Option is not of the ABI");
     return { source: `Option<${held.source}>`, abi: held.abi + "?", held };
   }
-  const base = Object.hasOwn(BASES, name) ? BASES[name] : undefined;
-  if (!base || args.length > 0) throw new BadType(`the type ${name} is not of the ABI`);
-  return { source: name, abi: base.abi, base };
+  if (args.length > 0) throw new BadType(`the type ${name} is not of the ABI`);
+  if (Object.hasOwn(BASES, name)) return { source: name, abi: BASES[name].abi, base: BASES[name] };
+  const found = declared.get(name);
+  if (!found) throw new BadType(`the type ${name} is not of the ABI`);
+  if (found.twice) throw new BadType(`two types are called ${name}`);
+  if (!found.exported) throw new BadType(`${name} is part of the ABI, but not exported`);
+  if (found.kind !== "tuple" && !/^[A-Z]/.test(name)) throw new BadType(`the name of the type ${name} begins with no capital letter`);
+  if (found.kind === "enum") return { source: "i32", abi: name, variants: found.variants, declaration: found };
+  const fields = found.fields.map(({ name, node }) => ({ name, type: typeOf(node, declared, depth + 1) }));
+  if (found.kind === "record") return { source: name, abi: name, fields, declaration: found };
+  if (fields.length < 2 || fields.length > 8) throw new BadType(`the tuple ${name} has not 2 to 8 fields`);
+  return { source: name, abi: `(${fields.map((f) => f.type.abi).join(",")})`, fields, declaration: found };
+}
+
+/** The types that a type is made of, itself the last. */
+export function parts(type) {
+  const inner = type.fields?.map((f) => f.type) ?? [type.element ?? type.held].filter(Boolean);
+  return [...inner.flatMap(parts), type];
 }
 
 /** Whether a function has no result. */
@@ -42,26 +74,51 @@ export function isVoid(node) {
   return node?.name?.identifier?.text === "void";
 }
 
+/** The names of members or variants one after the other, each behind its length, as an address. */
+export function names(list) {
+  return data(list.flatMap((name) => [Buffer.byteLength(name), ...Buffer.from(name)])).at;
+}
+
 /** Writes the code that reads and writes values, and collects the functions that lists and optionals need. */
 export class Codec {
   functions = [];
   #names = new Map();
 
-  /** @param names what the code calls the SDK's types: { Reader, Writer, Option } */
+  /** @param names what the code calls types: of the SDK { Reader, Unpacker, Writer, Option }, and others of other names */
   constructor(names) {
     this.names = names;
   }
 
-  /** An expression that reads a value of a type. */
+  /** An expression that reads a value of a type from JSON. */
   read(type, reader) {
     if (type.base) return `${reader}.${type.base.read}()`;
+    if (type.variants) return `${reader}.variant("${type.abi}", ${names(type.variants)}, ${type.variants.length})`;
+    if (type.fields) return `${this.source(type)}.__read(${reader})`;
     return `${this.#function("__read", type, (name) => this.#reader(name, type))}(${reader})`;
   }
 
-  /** A statement that writes a value of a type. */
+  /** An expression that reads a value of a type from the binary form. */
+  unpack(type, reader) {
+    if (type.base) return `${reader}.${type.base.unpack}()`;
+    if (type.variants) return `${reader}.variant(${type.variants.length})`;
+    if (type.fields) return `${this.source(type)}.__unpack(${reader})`;
+    return `${this.#function("__unpack", type, (name) => this.#unpacker(name, type))}(${reader})`;
+  }
+
+  /** A statement that writes a value of a type as JSON. */
   write(type, writer, value) {
     if (type.base) return `${writer}.${type.base.write}(${value});`;
+    if (type.variants) return `${writer}.variant(${names(type.variants)}, ${value});`;
+    if (type.fields) return `${value}.__write(${writer});`;
     return `${this.#function("__write", type, (name) => this.#writer(name, type))}(${writer}, ${value});`;
+  }
+
+  /** A statement that writes a value of a type in the binary form. */
+  pack(type, writer, value) {
+    if (type.base) return type.base.pack(writer, value);
+    if (type.variants) return `${writer}.integer<u32>(${value});`;
+    if (type.fields) return `${value}.__pack(${writer});`;
+    return `${this.#function("__pack", type, (name) => this.#packer(name, type))}(${writer}, ${value});`;
   }
 
   #function(verb, type, body) {
@@ -73,20 +130,28 @@ export class Codec {
     return this.#names.get(key);
   }
 
-  #source(type) {
-    if (type.element) return `Array<${this.#source(type.element)}>`;
-    if (type.held) return `${this.names.Option}<${this.#source(type.held)}>`;
+  /** A type as the code names it. */
+  source(type) {
+    if (type.element) return `Array<${this.source(type.element)}>`;
+    if (type.held) return `${this.names.Option}<${this.source(type.held)}>`;
     return this.names[type.source] ?? type.source;
   }
 
+  /** What a variable of a type begins with. */
+  initial(type) {
+    if (type.held) return `${this.names.Option}.none<${this.source(type.held)}>()`;
+    if (type.source === "bool") return "false";
+    if (type.base?.integer || type.variants) return "0";
+    return `changetype<${this.source(type)}>(0)`;
+  }
+
   #reader(name, type) {
-    const { Reader, Option } = this.names;
-    const source = this.#source(type);
+    const { Reader } = this.names;
+    const source = this.source(type);
     if (type.held) {
       return (
-        `function ${name}(r: ${Reader}): ${source} { ` +
-        `if (r.nothing()) return ${Option}.none<${this.#source(type.held)}>(); ` +
-        `return ${Option}.some<${this.#source(type.held)}>(${this.read(type.held, "r")}); }`
+        `function ${name}(r: ${Reader}): ${source} { if (r.nothing()) return ${this.initial(type)}; ` +
+        `return ${this.#some(type, this.read(type.held, "r"))}; }`
       );
     }
     return (
@@ -95,8 +160,24 @@ export class Codec {
     );
   }
 
+  #unpacker(name, type) {
+    const source = this.source(type);
+    const head = `function ${name}(r: ${this.names.Unpacker}): ${source} { `;
+    if (type.held) {
+      return `${head}if (!r.bool()) return ${this.initial(type)}; return ${this.#some(type, this.unpack(type.held, "r"))}; }`;
+    }
+    return (
+      `${head}const list = new ${source}(); ` +
+      `for (let n = r.count(); n > 0; n--) list.push(${this.unpack(type.element, "r")}); return list; }`
+    );
+  }
+
+  #some(type, value) {
+    return `${this.names.Option}.some<${this.source(type.held)}>(${value})`;
+  }
+
   #writer(name, type) {
-    const head = `function ${name}(w: ${this.names.Writer}, v: ${this.#source(type)}): void { `;
+    const head = `function ${name}(w: ${this.names.Writer}, v: ${this.source(type)}): void { `;
     if (type.held) {
       return head + `if (v.exists) { ${this.write(type.held, "w", "v.value")} } else { w.nothing(); } }`;
     }
@@ -105,6 +186,12 @@ export class Codec {
       `w.byte(91); for (let i = 0; i < v.length; i++) { if (i > 0) w.byte(44); ` +
       `${this.write(type.element, "w", "v[i]")} } w.byte(93); }`
     );
+  }
+
+  #packer(name, type) {
+    const head = `function ${name}(w: ${this.names.Writer}, v: ${this.source(type)}): void { `;
+    if (type.held) return head + `w.byte(v.exists ? 1 : 0); if (v.exists) { ${this.pack(type.held, "w", "v.value")} } }`;
+    return head + `w.integer<u64>(v.length); for (let i = 0; i < v.length; i++) { ${this.pack(type.element, "w", "v[i]")} } }`;
   }
 }
 

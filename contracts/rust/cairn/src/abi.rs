@@ -3,34 +3,56 @@
 use crate::json::MAX_ARGUMENTS;
 use crate::Buffer;
 
-/// The name of a type: a base, and what lists and options add behind it.
+/// The text of a type.
 #[derive(Clone, Copy)]
 pub struct Type {
-    base: &'static str,
-    suffix: [u8; 8],
+    text: [u8; 64],
     len: usize,
 }
 
 impl Type {
     /// A type of this name.
-    pub const fn of(base: &'static str) -> Self {
-        Type { base, suffix: [0; 8], len: 0 }
+    pub const fn of(name: &str) -> Self {
+        Type { text: [0; 64], len: 0 }.then(name)
     }
 
-    /// The type with more behind its name.
+    /// The type with more behind its text.
     pub const fn then(mut self, more: &str) -> Self {
         let mut i = 0;
         while i < more.len() {
-            self.suffix[self.len] = more.as_bytes()[i];
+            self.text[self.len] = more.as_bytes()[i];
             self.len += 1;
             i += 1;
         }
         self
     }
 
+    /// The type with another's text behind its own.
+    pub const fn with(mut self, other: &Type) -> Self {
+        let mut i = 0;
+        while i < other.len {
+            self.text[self.len] = other.text[i];
+            self.len += 1;
+            i += 1;
+        }
+        self
+    }
+
+    /// `bytesN`.
+    pub const fn fixed_bytes(n: usize) -> Self {
+        assert!(n >= 1 && n <= 256, "bytesN has 1 to 256 bytes");
+        let mut t = Type::of("bytes");
+        let mut unit = if n >= 100 { 100 } else if n >= 10 { 10 } else { 1 };
+        while unit > 0 {
+            t.text[t.len] = b'0' + (n / unit % 10) as u8;
+            t.len += 1;
+            unit /= 10;
+        }
+        t
+    }
+
     pub(crate) fn write(&self, out: &mut Buffer) {
-        out.push(self.base.as_bytes());
-        out.push(&self.suffix[..self.len]);
+        out.push(&self.text[..self.len]);
     }
 }
 
@@ -41,7 +63,7 @@ pub type Parameter = (&'static str, Type);
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// read, write or init.
+    /// read, write, payable or init.
     pub mode: &'static str,
     /// Its parameters.
     pub args: &'static [Parameter],
@@ -57,6 +79,26 @@ pub struct Event {
     pub args: &'static [Parameter],
 }
 
+/// A typed error.
+pub struct Error {
+    /// Its name.
+    pub name: &'static str,
+    /// Its number.
+    pub code: u32,
+    /// Its fields.
+    pub fields: &'static [Parameter],
+}
+
+/// A record: one variant without a name; or an enum.
+pub struct Named {
+    /// Its name.
+    pub name: &'static str,
+    /// record or enum.
+    pub kind: &'static str,
+    /// The names of the variants, and their fields.
+    pub variants: &'static [(&'static str, &'static [Parameter])],
+}
+
 /// Text of at most N bytes; what does not fit is counted in `len` only.
 pub struct Text<const N: usize> {
     /// The text, if it fits.
@@ -67,16 +109,21 @@ pub struct Text<const N: usize> {
 
 impl<const N: usize> Text<N> {
     /// The ABI of a contract. Panics, when the compiler makes it, if a tool or the chain could not use it.
-    pub const fn abi(functions: &[Function], events: &[Event]) -> Self {
-        let mut text = Text { bytes: [0; N], len: 0 }.put(b"{\"functions\":[");
+    pub const fn abi(types: &[Named], functions: &[Function], events: &[Event], errors: &[Error]) -> Self {
+        let mut text = Text { bytes: [0; N], len: 0 }.put(b"{\"abi\":2,\"binary\":true").types(types);
+        text = text.put(b",\"functions\":[");
         let mut i = 0;
         while i < functions.len() {
             let f = &functions[i];
             check_name(f.name);
-            assert!(f.args.len() <= MAX_ARGUMENTS, "a function has more than 16 parameters");
             assert!(is_init(f.name) == is_init(f.mode), "the init function, and no other, is named init");
-            text = text.comma(i).put(b"{\"name\":").quoted(f.name);
-            text = text.put(b",\"mode\":").quoted(f.mode).parameters(f.args);
+            text = text.comma(i).put(b"{\"name\":").quoted(f.name).put(b",\"mode\":");
+            text = if f.mode.len() == "payable".len() {
+                text.quoted("write").put(b",\"payable\":true")
+            } else {
+                text.quoted(f.mode)
+            };
+            text = text.put(b",\"args\":").parameters(f.args);
             if let Some(returns) = &f.returns {
                 text = text.put(b",\"returns\":").type_name(returns);
             }
@@ -87,10 +134,75 @@ impl<const N: usize> Text<N> {
         i = 0;
         while i < events.len() {
             check_name(events[i].name);
-            text = text.comma(i).put(b"{\"name\":").quoted(events[i].name).parameters(events[i].args).put(b"}");
+            text = text.comma(i).put(b"{\"name\":").quoted(events[i].name);
+            text = text.put(b",\"args\":").parameters(events[i].args).put(b"}");
             i += 1;
         }
-        text.put(b"]}")
+        text.put(b"]").errors(errors).put(b"}")
+    }
+
+    const fn types(mut self, types: &[Named]) -> Self {
+        let mut i = 0;
+        while i < types.len() {
+            check_name(types[i].name);
+            assert!(types[i].name.as_bytes()[0].is_ascii_uppercase(), "the name of a type begins with a capital letter");
+            self = self.put(if i == 0 { b",\"types\":[" } else { b"," });
+            self = self.put(b"{\"name\":").quoted(types[i].name).put(b",\"kind\":").quoted(types[i].kind);
+            let variants = types[i].variants;
+            if types[i].kind.len() == "record".len() {
+                self = self.put(b",\"fields\":").parameters(variants[0].1);
+            } else {
+                self = self.put(b",\"variants\":[");
+                let mut v = 0;
+                while v < variants.len() {
+                    check_name(variants[v].0);
+                    self = self.comma(v).put(b"{\"name\":").quoted(variants[v].0);
+                    if !variants[v].1.is_empty() {
+                        self = self.put(b",\"fields\":").parameters(variants[v].1);
+                    }
+                    self = self.put(b"}");
+                    v += 1;
+                }
+                self = self.put(b"]");
+            }
+            self = self.put(b"}");
+            i += 1;
+        }
+        if types.is_empty() {
+            self
+        } else {
+            self.put(b"]")
+        }
+    }
+
+    const fn errors(mut self, errors: &[Error]) -> Self {
+        let mut i = 0;
+        while i < errors.len() {
+            check_name(errors[i].name);
+            self = self.put(if i == 0 { b",\"errors\":[" } else { b"," });
+            self = self.put(b"{\"name\":").quoted(errors[i].name).put(b",\"code\":").decimal(errors[i].code);
+            if !errors[i].fields.is_empty() {
+                self = self.put(b",\"fields\":").parameters(errors[i].fields);
+            }
+            self = self.put(b"}");
+            i += 1;
+        }
+        if errors.is_empty() {
+            self
+        } else {
+            self.put(b"]")
+        }
+    }
+
+    const fn decimal(mut self, number: u32) -> Self {
+        let mut unit = 1_000_000_000;
+        while unit > 0 {
+            if number >= unit || unit == 1 {
+                self = self.put(&[b'0' + (number / unit % 10) as u8]);
+            }
+            unit /= 10;
+        }
+        self
     }
 
     const fn put(mut self, more: &[u8]) -> Self {
@@ -118,17 +230,18 @@ impl<const N: usize> Text<N> {
     }
 
     const fn type_name(mut self, t: &Type) -> Self {
-        self = self.put(b"\"").put(t.base.as_bytes());
+        self = self.put(b"\"");
         let mut i = 0;
         while i < t.len {
-            self = self.put(&[t.suffix[i]]);
+            self = self.put(&[t.text[i]]);
             i += 1;
         }
         self.put(b"\"")
     }
 
     const fn parameters(mut self, args: &[Parameter]) -> Self {
-        self = self.put(b",\"args\":[");
+        assert!(args.len() <= MAX_ARGUMENTS, "more than 16 parameters or fields");
+        self = self.put(b"[");
         let mut i = 0;
         while i < args.len() {
             check_name(args[i].0);

@@ -1,7 +1,8 @@
 //! Calls of other contracts.
 
+use crate::binary::{MARK, MARK_PASSED};
 use crate::contract::Object;
-use crate::{heap, host, json, sys, Account, Buffer, Value};
+use crate::{heap, host, json, sys, Account, Buffer, Reader, Value};
 
 /// Why a call of another contract failed. What the callee did is undone; the caller goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +12,32 @@ pub struct Failure {
     pub code: i32,
     /// What the callee reverted with.
     pub reason: &'static [u8],
+    /// The callee.
+    pub contract: Account,
 }
 
 impl Failure {
+    /// The fields of the callee's typed error of this code, of a call in the binary form.
+    #[doc(hidden)]
+    pub fn error(&self, code: u32) -> Option<Reader> {
+        match self.reason.split_first() {
+            Some((&MARK, bytes)) if self.code == 1 && bytes.starts_with(&code.to_le_bytes()) => {
+                Some(Reader::new(&bytes[4..], "the error of a call is of another type"))
+            }
+            _ => None,
+        }
+    }
+
     fn text(&self) -> &'static [u8] {
         match self.code {
+            1 if self.reason.first() == Some(&MARK) || self.reason.starts_with(b"{\"error\":") => {
+                // Nobody must take it for a typed error of this contract.
+                let mut passed = Buffer::new();
+                passed.push_array(&[MARK_PASSED]);
+                passed.push_array(self.contract.0);
+                passed.push(self.reason);
+                passed.bytes()
+            }
             1 => self.reason,
             2 => b"trapped or out of gas",
             3 => b"no such contract",
@@ -42,7 +64,7 @@ impl<T> OrFail<T> for Result<T, Failure> {
     }
 }
 
-fn outcome(code: i32) -> Result<&'static [u8], Failure> {
+fn outcome(contract: &Account, code: i32) -> Result<&'static [u8], Failure> {
     let n = unsafe { sys::result_len() };
     let result = heap::fill(n, |out| {
         if n > 0 {
@@ -50,13 +72,13 @@ fn outcome(code: i32) -> Result<&'static [u8], Failure> {
         }
         n
     });
-    if code == 0 { Ok(result) } else { Err(Failure { code, reason: result }) }
+    if code == 0 { Ok(result) } else { Err(Failure { code, reason: result, contract: *contract }) }
 }
 
 /// Calls a function of a contract with arguments as they are, coins of this contract, and at most so much gas; gives the
 /// bytes that it returned. 1/64 of the gas is always kept back.
 pub fn call(contract: &Account, function: &str, args: &[u8], value: u64, gas: u64) -> Result<&'static [u8], Failure> {
-    outcome(unsafe {
+    outcome(contract, unsafe {
         let contract = contract.0.as_ptr();
         sys::call(contract, function.as_ptr(), function.len(), args.as_ptr(), args.len(), value, gas)
     })
@@ -64,7 +86,7 @@ pub fn call(contract: &Account, function: &str, args: &[u8], value: u64, gas: u6
 
 /// Like [`call`], but the callee, and all below it, can change nothing.
 pub fn call_view(contract: &Account, function: &str, args: &[u8], gas: u64) -> Result<&'static [u8], Failure> {
-    outcome(unsafe {
+    outcome(contract, unsafe {
         sys::call_view(contract.0.as_ptr(), function.as_ptr(), function.len(), args.as_ptr(), args.len(), gas)
     })
 }
@@ -73,53 +95,91 @@ pub fn call_view(contract: &Account, function: &str, args: &[u8], gas: u64) -> R
 pub struct Request {
     contract: Account,
     function: &'static str,
-    args: Object,
+    args: Arguments,
+}
+
+enum Arguments {
+    Json(Object),
+    Binary(Buffer),
 }
 
 impl Request {
-    /// A call of a function.
-    pub fn new(contract: Account, function: &'static str) -> Self {
-        Request { contract, function, args: Object::new() }
+    /// A call of a function, with JSON or in the binary form.
+    pub fn new(contract: Account, function: &'static str, binary: bool) -> Self {
+        let mut packed = Buffer::new();
+        let args = if binary {
+            packed.push_array(&[MARK]);
+            Arguments::Binary(packed)
+        } else {
+            Arguments::Json(Object::new())
+        };
+        Request { contract, function, args }
     }
 
     /// Adds an argument.
     pub fn arg<T: Value>(mut self, name: &str, value: &T) -> Self {
-        self.args.member(name, value);
+        match &mut self.args {
+            Arguments::Json(object) => object.member(name, value),
+            Arguments::Binary(packed) => value.pack(packed),
+        }
         self
+    }
+
+    fn finish(&mut self) -> &'static [u8] {
+        match &mut self.args {
+            Arguments::Json(object) => object.finish(),
+            Arguments::Binary(packed) => packed.bytes(),
+        }
     }
 
     /// Makes the call.
     pub fn call<T: Returned>(mut self, value: u64, gas: u64) -> Result<T, Failure> {
-        call(&self.contract, self.function, self.args.finish(), value, gas).map(|result| T::take(result, self.function))
+        let args = self.finish();
+        call(&self.contract, self.function, args, value, gas).map(|result| T::take(result, self.function))
     }
 
     /// Makes the call as one that can change nothing.
     pub fn view<T: Returned>(mut self, gas: u64) -> Result<T, Failure> {
-        call_view(&self.contract, self.function, self.args.finish(), gas).map(|result| T::take(result, self.function))
+        let args = self.finish();
+        call_view(&self.contract, self.function, args, gas).map(|result| T::take(result, self.function))
     }
 }
 
 /// What a function returns: a [`Value`], or nothing.
 pub trait Returned {
-    /// Sets the result of this call.
-    fn give(self);
+    /// Sets the result of this call, as JSON or in the binary form.
+    fn give(self, binary: bool);
     /// Reads the result of a function; what is not one reverts.
     fn take(result: &'static [u8], function: &'static str) -> Self;
 }
 
 impl Returned for () {
-    fn give(self) {}
+    fn give(self, _: bool) {}
     fn take(_: &'static [u8], _: &'static str) {}
 }
 
 impl<T: Value> Returned for T {
-    fn give(self) {
-        let mut out = Buffer::new();
-        self.write(&mut out);
-        host::return_data(out.bytes());
+    #[inline]
+    fn give(self, binary: bool) {
+        let mut out = Buffer::of_value();
+        if binary {
+            out.push_array(&[MARK]);
+            self.pack(&mut out);
+        } else {
+            self.write(&mut out);
+        }
+        host::return_data(out.written());
     }
     fn take(result: &'static [u8], function: &'static str) -> Self {
-        json::read(result, function)
+        match result.split_first() {
+            Some((&MARK, bytes)) => {
+                let mut reader = Reader::new(bytes, "the result of a call is of another type");
+                let value = T::unpack(&mut reader);
+                reader.end();
+                value
+            }
+            _ => json::read(result, function),
+        }
     }
 }
 
@@ -144,24 +204,83 @@ impl<T: Value> Returned for T {
 ///
 /// A method gives `Result<_, Failure>`. `write` and `payable` functions are called with `call`, and with the coins and
 /// gas that `with_value` and `with_gas` say; `read` functions with `call_view`.
+///
+/// Before the interface there may be, in this order, `types { … }` and `errors { … }` of the other contract, as its own
+/// [`contract!`](crate::contract) declares them, and `binary;` if it is known to take the binary form: calls go in it
+/// then. `TooLow::of(&failure)` reads a failure as a typed error. "cairn contract bindings" writes all of this.
 #[macro_export]
 macro_rules! interface {
-    ($(#[$meta:meta])* $name:ident {
+    ($($rest:tt)*) => {
+        $crate::__interface_sections! { {} {} false $($rest)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __interface_sections {
+    ({} $errors:tt $binary:ident types { $($types:tt)* } $($rest:tt)*) => {
+        $crate::__interface_sections! { { $($types)* } $errors $binary $($rest)* }
+    };
+    ($types:tt {} $binary:ident errors { $($errors:tt)* } $($rest:tt)*) => {
+        $crate::__interface_sections! { $types { $($errors)* } $binary $($rest)* }
+    };
+    ($types:tt $errors:tt false binary; $($rest:tt)*) => {
+        $crate::__interface_sections! { $types $errors true $($rest)* }
+    };
+    ($types:tt $errors:tt $binary:ident $($rest:tt)*) => {
+        $crate::__interface! { types $types errors $errors $binary $($rest)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __interface {
+    (types {
+        $($(#[$tm:meta])* $kind:ident $type_name:ident { $($body:tt)* })*
+    } errors {
+        $($(#[$errm:meta])* $error:ident = $code:literal $({ $($(#[$dm:meta])* $data:ident : $dt:ty),* $(,)? })?)*
+    } $binary:ident $(#[$meta:meta])* $name:ident {
         $($(#[$fm:meta])* $mode:ident fn $function:ident($($arg:ident : $type:ty),* $(,)?) $(-> $returns:ty)?;)*
     }) => {
+        $($crate::__type! { $kind [$(#[$tm])*] $type_name { $($body)* } })*
+
+        $(
+            $(#[$errm])*
+            #[derive(Clone, Copy, Debug, PartialEq)]
+            #[allow(non_snake_case, dead_code)]
+            pub struct $error { $($($(#[$dm])* pub $data: $dt),*)? }
+
+            #[allow(dead_code)]
+            impl $error {
+                /// The error of a call in the binary form, if it was this one. What has its code and other fields reverts.
+                pub fn of(failure: &$crate::Failure) -> Option<Self> {
+                    let mut _fields = failure.error($code)?;
+                    let error = $error { $($($data: $crate::Value::unpack(&mut _fields)),*)? };
+                    _fields.finish();
+                    Some(error)
+                }
+            }
+        )*
+
         $(#[$meta])*
         #[derive(Clone, Copy)]
         pub struct $name {
             contract: $crate::Account,
             value: u64,
             gas: u64,
+            binary: bool,
         }
 
         #[allow(non_snake_case, dead_code)]
         impl $name {
             /// The contract of this account.
             pub fn at(contract: $crate::Account) -> Self {
-                $name { contract, value: 0, gas: u64::MAX }
+                $name { contract, value: 0, gas: u64::MAX, binary: $binary }
+            }
+
+            /// With arguments in the binary form, which the contract must be known to take.
+            pub fn binary(self) -> Self {
+                $name { binary: true, ..self }
             }
 
             /// With coins of this contract.
@@ -177,7 +296,8 @@ macro_rules! interface {
             $(
                 $(#[$fm])*
                 pub fn $function(&self, $($arg: $type),*) -> Result<$crate::__returned!($($returns)?), $crate::Failure> {
-                    let request = $crate::Request::new(self.contract, stringify!($function))$(.arg(stringify!($arg), &$arg))*;
+                    let request = $crate::Request::new(self.contract, stringify!($function), self.binary)
+                        $(.arg(stringify!($arg), &$arg))*;
                     $crate::__request!($mode, self, request)
                 }
             )*

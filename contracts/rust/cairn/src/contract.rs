@@ -1,11 +1,15 @@
 //! What [`contract!`](crate::contract) expands to.
 
+use core::mem::MaybeUninit;
+
+use crate::binary::{self, MARK};
 pub use crate::call::Returned;
-pub use crate::json::{Arguments, Object};
-use crate::{host, revert, Value};
+use crate::json::write_string;
+pub use crate::json::{Arguments, Fields, Object};
+use crate::{host, revert, Buffer, Value};
 
 /// Begins a function that takes no coins.
-#[inline(never)]
+#[inline]
 pub fn refuse_coins() {
     if host::value() != 0 {
         revert("the function takes no coins")
@@ -14,8 +18,8 @@ pub fn refuse_coins() {
 
 /// An event that is being put together.
 pub struct Log {
-    data: Object,
-    topics: [[u8; 32]; 3],
+    data: Buffer,
+    topics: MaybeUninit<[[u8; 32]; 3]>,
     count: usize,
     fields: usize,
 }
@@ -23,14 +27,16 @@ pub struct Log {
 impl Log {
     /// An event without fields.
     pub fn new() -> Self {
-        Log { data: Object::of_event(), topics: [[0; 32]; 3], count: 0, fields: 0 }
+        Log { data: Buffer::of_event(), topics: MaybeUninit::uninit(), count: 0, fields: 0 }
     }
 
+    /// Adds a field, whose name comes as JSON has it, with a comma before and a colon behind it; an integer, account or
+    /// hash among the first three is a topic too.
     #[inline(never)]
-    /// Adds a field; an integer, account or hash among the first three is a topic too.
     pub fn field<T: Value>(&mut self, name: &str, value: &T) {
-        self.data.member(name, value);
-        if self.fields < 3 && value.topic(&mut self.topics[self.count]) {
+        FieldWriter(&mut self.data).field(name, value);
+        // Of the topics, the first `count` are set, and a fourth there is none.
+        if self.fields < 3 && value.topic(unsafe { &mut *self.topics.as_mut_ptr().cast::<[u8; 32]>().add(self.count) }) {
             self.count += 1;
         }
         self.fields += 1;
@@ -38,9 +44,13 @@ impl Log {
 
     /// Logs the event.
     pub fn emit(&mut self, name: &str) {
-        let data = self.data.finish();
-        let data = if data.is_empty() { b"{}" } else { data };
-        host::emit(name, &self.topics[..self.count], data)
+        if self.fields == 0 {
+            self.data.push(b",");
+        }
+        self.data.set(0, b'{'); // the first one's comma
+        self.data.push(b"}");
+        let topics = unsafe { core::slice::from_raw_parts(self.topics.as_ptr().cast(), self.count) };
+        host::emit(name, topics, self.data.bytes())
     }
 }
 
@@ -50,7 +60,89 @@ impl Default for Log {
     }
 }
 
-/// Declares a contract: its events, then its functions.
+/// What writes the fields of an object.
+pub struct FieldWriter<'a>(&'a mut Buffer);
+
+impl FieldWriter<'_> {
+    /// Appends a field, whose name comes in quotes with a comma before and a colon behind it.
+    pub fn field<T: Value>(&mut self, name: &str, value: &T) {
+        self.0.push(name.as_bytes());
+        value.write(self.0);
+    }
+}
+
+/// Appends an object that has at least a field.
+pub fn write_fields(out: &mut Buffer, fields: impl FnOnce(&mut FieldWriter)) {
+    let at = out.len();
+    fields(&mut FieldWriter(out));
+    out.set(at, b'{'); // the first one's comma
+    out.push(b"}");
+}
+
+/// Appends a variant: its name, or an object of its name and fields.
+pub fn write_variant(out: &mut Buffer, name: &str, fields: usize, write: impl FnOnce(&mut FieldWriter)) {
+    if fields == 0 {
+        return write_string(name, out);
+    }
+    out.push(b"{");
+    write_string(name, out);
+    out.push(b":");
+    write_fields(out, write);
+    out.push(b"}");
+}
+
+/// Reverts with a typed error: its code and what writes its fields in either form.
+pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), object: impl FnOnce(&mut Object)) -> ! {
+    let mut out = Buffer::new();
+    if binary::asked() {
+        out.push_array(&[MARK]);
+        code.pack(&mut out);
+        fields(&mut out);
+    } else {
+        out.push(b"{\"error\":");
+        write_string(name, &mut out);
+        out.push(b",\"code\":");
+        code.write(&mut out);
+        let mut data = Object::new();
+        object(&mut data);
+        let data = data.finish();
+        if !data.is_empty() {
+            out.push(b",\"data\":");
+            out.push(data);
+        }
+        out.push(b"}");
+    }
+    host::revert_bytes(out.bytes())
+}
+
+/// Declares a contract: its types, its errors, its events, then its functions. Each of the first three may be left out:
+///
+/// ```
+/// # use cairn::*;
+/// contract! {
+///     types {
+///         record Offer { seller: Account, price: u64 }
+///         enum State { Open, Sold { to: Account } }
+///     }
+///     errors {
+///         /// What was offered is less than the price.
+///         TooLow = 1 { offered: u64, price: u64 }
+///     }
+///     events {
+///         Sold { to: Account }
+///     }
+///     read fn check(offer: Offer, offered: u64) -> State {
+///         if offered < offer.price {
+///             TooLow { offered, price: offer.price }.revert()
+///         }
+///         State::Open
+///     }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// Types become structs and enums that arguments, results, events and storage may have. Errors become structs with a method
+/// `revert`; callers get their code, name and fields.
 ///
 /// Functions are `read fn` (they change nothing), `write fn`, `payable fn` (they take coins), and at most one
 /// `init fn init`, which runs once, in the deploy. Parameters, results and fields are [`Value`](crate::Value)s. A function
@@ -63,19 +155,61 @@ impl Default for Log {
 #[macro_export]
 macro_rules! contract {
     (reentrant; $($rest:tt)*) => {
-        $crate::__contract! { true; $($rest)* }
+        $crate::__sections! { true {} {} {} $($rest)* }
     };
     ($($rest:tt)*) => {
-        $crate::__contract! { false; $($rest)* }
+        $crate::__sections! { false {} {} {} $($rest)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __sections {
+    ($reentrant:ident {} $errors:tt $events:tt types { $($types:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant { $($types)* } $errors $events $($rest)* }
+    };
+    ($reentrant:ident $types:tt {} $events:tt errors { $($errors:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types { $($errors)* } $events $($rest)* }
+    };
+    ($reentrant:ident $types:tt $errors:tt {} events { $($events:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types $errors { $($events)* } $($rest)* }
+    };
+    ($reentrant:ident $types:tt $errors:tt $events:tt $($functions:tt)*) => {
+        $crate::__contract! { $reentrant; types $types errors $errors events $events $($functions)* }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __contract {
-    ($reentrant:ident; events {
+    ($reentrant:ident; types {
+        $($(#[$tm:meta])* $kind:ident $type:ident { $($body:tt)* })*
+    } errors {
+        $($(#[$errm:meta])* $error:ident = $code:literal $({ $($(#[$dm:meta])* $data:ident : $dt:ty),* $(,)? })?)*
+    } events {
         $($(#[$em:meta])* $event:ident { $($(#[$fieldm:meta])* $field:ident : $ft:ty),* $(,)? })*
-    } $($(#[$fm:meta])* $mode:ident fn $name:ident($($arg:ident : $at:ty),* $(,)?) $(-> $returns:ty)? $body:block)*) => {
+    } $($(#[$fm:meta])* $mode:ident fn $name:ident($($arg:ident : $at:ty),* $(,)?) $(-> $returns:ty)? $body_of:block)*) => {
+        $($crate::__type! { $kind [$(#[$tm])*] $type { $($body)* } })*
+
+        $(
+            $(#[$errm])*
+            #[allow(non_snake_case, dead_code)]
+            pub struct $error { $($($(#[$dm])* pub $data: $dt),*)? }
+
+            #[allow(dead_code)]
+            impl $error {
+                /// Ends the call with this error and undoes it.
+                pub fn revert(&self) -> ! {
+                    $crate::contract::revert_with(
+                        stringify!($error),
+                        $code,
+                        |_out| { $($($crate::Value::pack(&self.$data, _out);)*)? },
+                        |_out| { $($(_out.member(stringify!($data), &self.$data);)*)? },
+                    )
+                }
+            }
+        )*
+
         $(
             $(#[$em])*
             #[allow(non_snake_case)]
@@ -85,7 +219,7 @@ macro_rules! __contract {
                 /// Logs the event.
                 pub fn emit(&self) {
                     let mut log = $crate::contract::Log::new();
-                    $(log.field(stringify!($field), &self.$field);)*
+                    $(log.field(concat!(",\"", stringify!($field), "\":"), &self.$field);)*
                     log.emit(stringify!($event))
                 }
             }
@@ -94,7 +228,7 @@ macro_rules! __contract {
         $(
             $(#[$fm])*
             #[allow(non_snake_case)]
-            pub fn $name($($arg: $at),*) $(-> $returns)? $body
+            pub fn $name($($arg: $at),*) $(-> $returns)? $body_of
         )*
 
         #[doc(hidden)]
@@ -109,12 +243,18 @@ macro_rules! __contract {
                     $crate::__coins!($mode);
                     #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::contract::Arguments::read(&[$(stringify!($arg)),*]);
-                    $crate::contract::Returned::give(super::$name($(args.next::<$at>()),*))
+                    $crate::contract::Returned::give(super::$name($(args.next::<$at>()),*), args.binary())
                 }
             )*
 
             $crate::__reentrant!($reentrant);
 
+            const TYPES: &[$crate::abi::Named] = &[$($type::DECLARED),*];
+            const ERRORS: &[$crate::abi::Error] = &[$($crate::abi::Error {
+                name: stringify!($error),
+                code: $code,
+                fields: &[$($((stringify!($data), <$dt as $crate::Value>::TYPE)),*)?],
+            }),*];
             const FUNCTIONS: &[$crate::abi::Function] = &[$($crate::abi::Function {
                 name: stringify!($name),
                 mode: $crate::__mode!($mode),
@@ -125,11 +265,11 @@ macro_rules! __contract {
                 name: stringify!($event),
                 args: &[$((stringify!($field), <$ft as $crate::Value>::TYPE)),*],
             }),*];
-            const LEN: usize = $crate::abi::Text::<0>::abi(FUNCTIONS, EVENTS).len;
+            const LEN: usize = $crate::abi::Text::<0>::abi(TYPES, FUNCTIONS, EVENTS, ERRORS).len;
 
             #[cfg_attr(target_arch = "wasm32", link_section = "cairn_abi")]
             #[used]
-            pub static ABI: [u8; LEN] = $crate::abi::Text::<LEN>::abi(FUNCTIONS, EVENTS).bytes;
+            pub static ABI: [u8; LEN] = $crate::abi::Text::<LEN>::abi(TYPES, FUNCTIONS, EVENTS, ERRORS).bytes;
         }
 
         /// The contract, to be deployed in tests.
@@ -141,19 +281,139 @@ macro_rules! __contract {
             abi: &exports::ABI,
         };
     };
-    ($reentrant:ident; $($functions:tt)*) => {
-        $crate::__contract_without_events! { $reentrant; $($functions)* }
+}
+
+/// A record or an enum of a contract.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __type {
+    (record [$(#[$m:meta])*] $name:ident { $($(#[$fm:meta])* $field:ident : $type:ty),+ $(,)? }) => {
+        $(#[$m])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(non_snake_case, dead_code)]
+        pub struct $name { $($(#[$fm])* pub $field: $type),+ }
+
+        impl $name {
+            #[doc(hidden)]
+            #[allow(dead_code)]
+            pub const DECLARED: $crate::abi::Named = $crate::abi::Named {
+                name: stringify!($name),
+                kind: "record",
+                variants: &[("", &[$((stringify!($field), <$type as $crate::Value>::TYPE)),+])],
+            };
+        }
+
+        impl $crate::Value for $name {
+            const TYPE: $crate::abi::Type = $crate::abi::Type::of(stringify!($name));
+
+            fn parse(from: &mut $crate::Parser) -> Self {
+                let mut fields = $crate::contract::Fields::of(from, &[$(stringify!($field)),+]);
+                $name { $($field: fields.next()),+ }
+            }
+
+            fn write(&self, out: &mut $crate::Buffer) {
+                $crate::contract::write_fields(out, |out| { $(out.field(concat!(",\"", stringify!($field), "\":"), &self.$field);)+ })
+            }
+
+            fn unpack(from: &mut $crate::Reader) -> Self {
+                $name { $($field: $crate::Value::unpack(from)),+ }
+            }
+
+            fn pack(&self, out: &mut $crate::Buffer) {
+                $($crate::Value::pack(&self.$field, out);)+
+            }
+        }
+
+        $crate::__stored_as_value!($name);
+    };
+    (enum [$(#[$m:meta])*] $name:ident {
+        $($(#[$vm:meta])* $variant:ident $({ $($field:ident : $type:ty),+ $(,)? })?),+ $(,)?
+    }) => {
+        $(#[$m])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(non_snake_case, dead_code)]
+        pub enum $name { $($(#[$vm])* $variant $({ $($field: $type),+ })?),+ }
+
+        impl $name {
+            #[doc(hidden)]
+            #[allow(dead_code)]
+            pub const DECLARED: $crate::abi::Named = $crate::abi::Named {
+                name: stringify!($name),
+                kind: "enum",
+                variants: &[$((stringify!($variant), &[$($((stringify!($field), <$type as $crate::Value>::TYPE)),+)?])),+],
+            };
+        }
+
+        #[allow(unused_assignments, unused_mut, unused_variables)]
+        impl $crate::Value for $name {
+            const TYPE: $crate::abi::Type = $crate::abi::Type::of(stringify!($name));
+
+            fn parse(from: &mut $crate::Parser) -> Self {
+                let (name, with_fields) = from.begin_variant(&Self::TYPE);
+                $({
+                    const FIELDS: &[&str] = &[$($(stringify!($field)),+)?];
+                    if name == stringify!($variant).as_bytes() && with_fields == !FIELDS.is_empty() {
+                        let mut fields = $crate::contract::Fields::of_variant(from, FIELDS);
+                        let value = $name::$variant $({ $($field: fields.next()),+ })?;
+                        from.end_variant(with_fields);
+                        return value;
+                    }
+                })+
+                from.fail_variant(&Self::TYPE)
+            }
+
+            fn write(&self, out: &mut $crate::Buffer) {
+                match self {
+                    $($name::$variant $({ $($field),+ })? => {
+                        let fields: &[&str] = &[$($(stringify!($field)),+)?];
+                        $crate::contract::write_variant(out, stringify!($variant), fields.len(), |out| {
+                            $($(out.field(concat!(",\"", stringify!($field), "\":"), $field);)+)?
+                        })
+                    })+
+                }
+            }
+
+            fn unpack(from: &mut $crate::Reader) -> Self {
+                let at: u32 = $crate::Value::unpack(from);
+                let mut i = 0;
+                $(
+                    if at == i {
+                        return $name::$variant $({ $($field: $crate::Value::unpack(from)),+ })?;
+                    }
+                    i += 1;
+                )+
+                from.fail()
+            }
+
+            fn pack(&self, out: &mut $crate::Buffer) {
+                let mut i = 0_u32;
+                $(
+                    if let $name::$variant $({ $($field),+ })? = self {
+                        $crate::Value::pack(&i, out);
+                        $($($crate::Value::pack($field, out);)+)?
+                    }
+                    i += 1;
+                )+
+            }
+        }
+
+        $crate::__stored_as_value!($name);
     };
 }
 
+/// Storage holds a type of the contract's in its binary form.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __contract_without_events {
-    ($reentrant:ident; # $($rest:tt)*) => {
-        $crate::__contract! { $reentrant; events {} # $($rest)* }
-    };
-    ($reentrant:ident; $mode:ident fn $($rest:tt)*) => {
-        $crate::__contract! { $reentrant; events {} $mode fn $($rest)* }
+macro_rules! __stored_as_value {
+    ($name:ident) => {
+        impl $crate::Stored for $name {
+            fn encode(&self, out: &mut $crate::Buffer) {
+                $crate::Value::pack(self, out)
+            }
+            fn decode(from: &mut $crate::Reader) -> Self {
+                $crate::Value::unpack(from)
+            }
+        }
     };
 }
 
@@ -171,7 +431,7 @@ macro_rules! __coins {
 macro_rules! __mode {
     (read) => { "read" };
     (write) => { "write" };
-    (payable) => { "write" };
+    (payable) => { "payable" };
     (init) => { "init" };
 }
 

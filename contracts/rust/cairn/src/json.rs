@@ -1,12 +1,13 @@
-//! JSON (RFC 8259), strictly: what arguments and results are. Objects occur only around the arguments of a function.
+//! JSON (RFC 8259), strictly: what arguments and results are.
 
 use crate::abi::Type;
+use crate::binary::{self, Reader};
 use crate::{heap, host, Buffer, Value};
 
-/// The most parameters that a function may have.
+/// The most parameters that a function may have, and fields a record.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
-const MAX_DEPTH: usize = 8; // of lists in lists
+const MAX_DEPTH: usize = 16; // of lists and objects in each other
 const MISSING: u16 = u16::MAX; // arguments have at most 64 KiB: no value begins there
 
 /// A place in a JSON text, and what is being read there: a [`Value`] reads itself from one.
@@ -114,7 +115,7 @@ impl Parser {
         }
         let last = part(text, start, self.at);
         self.at += 1;
-        if parts.bytes().is_empty() {
+        if parts.is_empty() {
             return Some(last);
         }
         parts.push(last);
@@ -185,6 +186,35 @@ impl Parser {
         if fits && n > 0 && !needless { Some(number) } else { None }
     }
 
+    /// Like [`Parser::digits`], up to 2^128 - 1.
+    fn wide_digits(&mut self) -> Option<u128> {
+        let start = self.at;
+        let mut number: Option<u128> = Some(0);
+        loop {
+            let digit = self.peek().wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            number = number.and_then(|n| n.checked_mul(10)).and_then(|n| n.checked_add(digit as u128));
+            self.at += 1;
+        }
+        let n = self.at - start;
+        let needless = n > 1 && self.text.get(start) == Some(&b'0');
+        if n > 0 && !needless { number } else { None }
+    }
+
+    /// Like [`Parser::integer`], up to 2^128 - 1.
+    #[inline(never)]
+    pub(crate) fn wide_integer(&mut self) -> Option<(bool, u128)> {
+        let quoted = self.pass(b'"');
+        let negative = self.pass(b'-');
+        let number = self.wide_digits()?;
+        if quoted && !self.pass(b'"') || !self.after_value() || negative && number == 0 {
+            return None;
+        }
+        Some((negative, number))
+    }
+
     /// An integer, as a number or as a string with its decimal digits: whether it is negative, and its magnitude.
     #[inline(never)]
     pub(crate) fn integer(&mut self) -> Option<(bool, u64)> {
@@ -225,18 +255,29 @@ impl Parser {
         let start = self.at;
         let n = self.skip_list(MAX_DEPTH);
         self.at = start + 1;
-        let items = heap::list(n, |_| {
-            self.space();
-            let item = T::parse(self);
-            self.space();
-            self.at += 1; // the comma, or the bracket at the end
-            item
-        });
+        let items = heap::list(n, |_| self.item());
         if n == 0 {
             self.space();
             self.at += 1;
         }
         Some(items)
+    }
+
+    /// Whether a list of n items comes next, n over 0; if so, its first bracket is passed.
+    pub(crate) fn begins_list(&mut self, n: usize) -> bool {
+        let start = self.at;
+        let comes = self.peek() == b'[' && self.skip_list(MAX_DEPTH) == n;
+        self.at = start + comes as usize;
+        comes
+    }
+
+    /// The next item of a list of which it is known that it has one more.
+    pub(crate) fn item<T: Value>(&mut self) -> T {
+        self.space();
+        let item = T::parse(self);
+        self.space();
+        self.at += 1; // the comma, or the bracket at the end
+        item
     }
 
     /// Skips a list and counts its items.
@@ -259,7 +300,70 @@ impl Parser {
         }
     }
 
-    /// Skips a value that is not an object. What it has instead of strings and lists is read by its type later.
+    /// Skips an object.
+    fn skip_object(&mut self, depth: usize) {
+        self.expect(b'{');
+        self.space();
+        if self.pass(b'}') {
+            return;
+        }
+        loop {
+            if self.string().is_none() {
+                self.malformed()
+            }
+            self.colon();
+            self.skip(depth);
+            self.space();
+            if self.pass(b'}') {
+                return;
+            }
+            self.expect(b',');
+            self.space();
+        }
+    }
+
+    fn colon(&mut self) {
+        self.space();
+        self.expect(b':');
+        self.space();
+    }
+
+    /// Whether an object comes next; if so, its first brace is passed.
+    pub(crate) fn begins_object(&mut self) -> bool {
+        let begins = self.pass(b'{');
+        if begins {
+            self.space();
+        }
+        begins
+    }
+
+    /// The name of a variant, and whether its fields come next, in an object of one member.
+    pub fn begin_variant(&mut self, wanted: &Type) -> (&'static [u8], bool) {
+        let with_fields = self.begins_object();
+        let name = match self.string() {
+            Some(name) => name,
+            None => self.fail_type(wanted),
+        };
+        if with_fields {
+            self.colon();
+        }
+        (name, with_fields)
+    }
+
+    /// Ends what [`Parser::begin_variant`] began.
+    pub fn end_variant(&mut self, with_fields: bool) {
+        if with_fields {
+            self.space();
+            self.expect(b'}');
+        }
+    }
+
+    /// Reverts: there is no such variant.
+    pub fn fail_variant(&self, wanted: &Type) -> ! {
+        self.fail_type(wanted)
+    }
+
+    /// Skips a value. What it has instead of strings, lists and objects is read by its type later.
     fn skip(&mut self, depth: usize) {
         match self.peek() {
             b'"' => {
@@ -268,6 +372,7 @@ impl Parser {
             b'[' if depth > 0 => {
                 self.skip_list(depth - 1);
             }
+            b'{' if depth > 0 => self.skip_object(depth - 1),
             _ => {
                 let start = self.at;
                 while !self.after_value() {
@@ -300,35 +405,32 @@ fn hex_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// The arguments of a call, by name.
-pub struct Arguments {
+/// The members of an object, by name: the fields of a record, or arguments.
+pub struct Fields {
     text: &'static [u8],
     names: &'static [&'static str],
     at: [u16; MAX_ARGUMENTS], // where each one's value is
     next: usize,
 }
 
-impl Arguments {
-    /// The arguments of the present call; reverts unless they are an object of exactly these names (whose optional ones
-    /// may be missing). Nothing at all is the empty object.
-    pub fn read(names: &'static [&'static str]) -> Self {
-        let mut args = Arguments { text: host::args(), names, at: [MISSING; MAX_ARGUMENTS], next: 0 };
-        if !args.text.is_empty() {
-            args.scan();
-        }
-        args
+impl Fields {
+    fn none(text: &'static [u8], names: &'static [&'static str]) -> Self {
+        Fields { text, names, at: [MISSING; MAX_ARGUMENTS], next: 0 }
     }
 
-    fn scan(&mut self) {
-        let mut p = Parser::new(self.text, "arguments");
-        p.space();
-        if !p.pass(b'{') {
+    /// The members of the object that comes next, which the parser passes; reverts unless it has exactly these names, whose
+    /// optional ones may be missing.
+    #[inline(never)]
+    pub fn of(p: &mut Parser, names: &'static [&'static str]) -> Self {
+        let mut fields = Self::none(p.text, names);
+        if !p.begins_object() {
             p.fail("not a JSON object");
         }
-        p.space();
+        let what = p.what;
         if !p.pass(b'}') {
             loop {
-                self.member(&mut p);
+                fields.member(p);
+                p.what = what;
                 p.space();
                 if p.pass(b'}') {
                     break;
@@ -337,7 +439,12 @@ impl Arguments {
                 p.space();
             }
         }
-        p.end();
+        fields
+    }
+
+    /// Like [`Fields::of`]; without names nothing comes next.
+    pub fn of_variant(p: &mut Parser, names: &'static [&'static str]) -> Self {
+        if names.is_empty() { Self::none(p.text, names) } else { Self::of(p, names) }
     }
 
     fn member(&mut self, p: &mut Parser) {
@@ -345,9 +452,7 @@ impl Arguments {
             Some(name) => name,
             None => p.malformed(),
         };
-        p.space();
-        p.expect(b':');
-        p.space();
+        p.colon();
         let i = match self.names.iter().position(|n| n.as_bytes() == name) {
             Some(i) => i,
             None => {
@@ -363,10 +468,9 @@ impl Arguments {
         }
         self.at[i] = p.at as u16;
         p.skip(MAX_DEPTH);
-        p.what = "arguments";
     }
 
-    /// The next argument, in the order of the names.
+    /// The next member's value, in the order of the names.
     #[inline(never)]
     pub fn next<T: Value>(&mut self) -> T {
         let mut p = self.next_parser();
@@ -381,6 +485,65 @@ impl Arguments {
         let i = self.next;
         self.next += 1;
         Parser { text: self.text, at: self.at[i] as usize, what: self.names[i] }
+    }
+}
+
+/// The arguments of a call, in either form.
+pub enum Arguments {
+    /// An object by parameter name.
+    Json(Fields),
+    /// What follows the first byte, and how many parameters are still to be read.
+    Binary(Reader, usize),
+}
+
+impl Arguments {
+    /// The arguments of the present call. Nothing at all is the empty object.
+    #[inline]
+    pub fn read(names: &'static [&'static str]) -> Self {
+        let text = host::args();
+        match text.split_first() {
+            Some((&binary::MARK, bytes)) => {
+                let reader = Reader::new(bytes, "arguments: not of their types");
+                if names.is_empty() {
+                    reader.end()
+                }
+                Arguments::Binary(reader, names.len())
+            }
+            _ => Arguments::Json(Self::parse(text, names)),
+        }
+    }
+
+    #[inline(never)]
+    fn parse(text: &'static [u8], names: &'static [&'static str]) -> Fields {
+        if text.is_empty() {
+            return Fields::none(text, names);
+        }
+        let mut p = Parser::new(text, "arguments");
+        p.space();
+        let fields = Fields::of(&mut p, names);
+        p.end();
+        fields
+    }
+
+    /// The next argument, in the order of the names.
+    #[inline]
+    pub fn next<T: Value>(&mut self) -> T {
+        match self {
+            Arguments::Json(fields) => fields.next(),
+            Arguments::Binary(reader, left) => {
+                let value = T::unpack(reader);
+                *left -= 1;
+                if *left == 0 {
+                    reader.end()
+                }
+                value
+            }
+        }
+    }
+
+    /// Whether they are in the binary form, in which the result is to be, too.
+    pub fn binary(&self) -> bool {
+        matches!(self, Arguments::Binary(..))
     }
 }
 
@@ -400,28 +563,61 @@ pub(crate) fn write_string(text: &str, out: &mut Buffer) {
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends bytes in hexadecimal after 0x, in quotes.
+#[inline(never)]
 pub(crate) fn write_hex(bytes: &[u8], out: &mut Buffer) {
-    out.push(b"\"0x");
-    for byte in bytes {
-        out.push(&[HEX[(byte >> 4) as usize], HEX[(byte & 15) as usize]]);
+    let mut to = out.extend(bytes.len() * 2 + 4); // 4 and more
+    unsafe {
+        to.cast::<[u8; 3]>().write(*b"\"0x");
+        to = to.add(3);
+        let mut from = bytes.as_ptr();
+        let end = from.add(bytes.len());
+        while end as usize - from as usize >= 8 {
+            let eight = from.cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(hex_of(eight as u32));
+            to.add(8).cast::<u64>().write_unaligned(hex_of((eight >> 32) as u32));
+            from = from.add(8);
+            to = to.add(16);
+        }
+        while from != end {
+            to.cast::<u16>().write_unaligned(hex_of(*from as u32) as u16);
+            from = from.add(1);
+            to = to.add(2);
+        }
+        *to = b'"';
     }
-    out.push(b"\"");
+}
+
+/// The 8 hex digits of 4 bytes, both little-endian: nibbles are spread to a byte each, and made digits side by side.
+#[inline(always)]
+fn hex_of(bytes: u32) -> u64 {
+    let mut v = bytes as u64;
+    v = (v | v << 16) & 0x0000_ffff_0000_ffff;
+    v = (v | v << 8) & 0x00ff_00ff_00ff_00ff;
+    v = (v >> 4 | v << 8) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = (v + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101; // 1 for 10 to 15
+    v + 0x3030_3030_3030_3030 + letters * (b'a' - 10 - b'0') as u64
 }
 
 /// Appends an integer: as a number up to 2^53 - 1, as a string beyond, where JavaScript would round it; in an event always
 /// as a number, as NEP-20 wants amounts there.
 pub(crate) fn write_integer(negative: bool, number: u64, out: &mut Buffer) {
     let quoted = number >> 53 != 0 && !out.numbers;
-    let mut digits = [0; 23]; // 20 digits, a sign and quotes
-    let mut start = digits.len();
+    const MOST: usize = 23; // 20 digits, a sign and quotes
+    let mut digits = core::mem::MaybeUninit::<[u8; MOST]>::uninit();
+    let mut start = MOST;
     let mut put = |byte: u8| {
-        start -= 1;
-        digits[start] = byte
+        start -= 1; // at most MOST times
+        unsafe { digits.as_mut_ptr().cast::<u8>().add(start).write(byte) }
     };
     if quoted {
         put(b'"')
     }
     let mut rest = number;
+    while rest > u32::MAX as u64 {
+        put(b'0' + (rest % 10) as u8);
+        rest /= 10;
+    }
+    let mut rest = rest as u32; // which is divided cheaply
     loop {
         put(b'0' + (rest % 10) as u8);
         rest /= 10;
@@ -435,7 +631,43 @@ pub(crate) fn write_integer(negative: bool, number: u64, out: &mut Buffer) {
     if quoted {
         put(b'"')
     }
-    out.push(&digits[start..])
+    out.push(unsafe { core::slice::from_raw_parts(digits.as_ptr().cast::<u8>().add(start), MOST - start) }) // written
+}
+
+/// Appends an integer of 128 bits: as a string, in an event as a number.
+pub(crate) fn write_wide(negative: bool, number: u128, out: &mut Buffer) {
+    const PART: u128 = 1_000_000_000_000_000_000;
+    if !out.numbers {
+        out.push(b"\"")
+    }
+    if negative {
+        out.push(b"-")
+    }
+    let numbers = core::mem::replace(&mut out.numbers, true);
+    let mut parts = [0_u64; 3]; // of 18 digits each
+    let mut n = 0;
+    let mut rest = number;
+    loop {
+        parts[n] = (rest % PART) as u64;
+        rest /= PART;
+        n += 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    write_integer(false, parts[n - 1], out);
+    for part in parts[..n - 1].iter().rev() {
+        let mut smallest = PART as u64 / 10; // with all its digits
+        while smallest > 1 && *part < smallest {
+            out.push(b"0");
+            smallest /= 10;
+        }
+        write_integer(false, *part, out);
+    }
+    out.numbers = numbers;
+    if !out.numbers {
+        out.push(b"\"")
+    }
 }
 
 /// An object that is being written.
@@ -447,16 +679,10 @@ impl Object {
         Object(Buffer::new())
     }
 
-    /// An object without members whose integers are numbers whatever their size.
-    pub(crate) fn of_event() -> Self {
-        let mut out = Buffer::new();
-        out.numbers = true;
-        Object(out)
-    }
-
     /// Appends a member.
+    #[inline(never)]
     pub fn member<T: Value>(&mut self, name: &str, value: &T) {
-        self.0.push(if self.0.bytes().is_empty() { b"{\"" } else { b",\"" });
+        self.0.push(if self.0.is_empty() { b"{\"" } else { b",\"" });
         self.0.push(name.as_bytes()); // a Rust identifier: nothing to escape
         self.0.push(b"\":");
         value.write(&mut self.0);
@@ -464,7 +690,7 @@ impl Object {
 
     /// The text of the object; nothing if it has no members.
     pub fn finish(&mut self) -> &'static [u8] {
-        if !self.0.bytes().is_empty() {
+        if !self.0.is_empty() {
             self.0.push(b"}");
         }
         self.0.bytes()

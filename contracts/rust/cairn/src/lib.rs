@@ -40,6 +40,7 @@
 
 #[doc(hidden)]
 pub mod abi;
+mod binary;
 mod call;
 #[doc(hidden)]
 pub mod contract;
@@ -57,12 +58,13 @@ pub mod testing;
 #[cfg(not(target_arch = "wasm32"))]
 use testing::sys;
 
+pub use binary::Reader;
 pub use call::{call, call_view, Failure, OrFail, Request};
 pub use heap::{list, Buffer};
 pub use host::*;
 pub use json::Parser;
-pub use stored::{Cell, List, Map, Reader, Stored};
-pub use value::{Account, Bytes, Hash, Str, Value};
+pub use stored::{Cell, List, Map, Stored};
+pub use value::{Account, Bytes, FixedBytes, Hash, Str, Value};
 
 /// Ends the call and undoes it, with a reason.
 pub fn revert(reason: &str) -> ! {

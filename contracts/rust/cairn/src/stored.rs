@@ -5,7 +5,7 @@
 
 use core::marker::PhantomData;
 
-use crate::{host, require, revert, Account, Buffer, Bytes, Hash, OrRevert, Str};
+use crate::{host, require, Account, Buffer, Bytes, FixedBytes, Hash, OrRevert, Reader, Str};
 
 /// What storage can hold, as a value or in a key. The encoding is binary, without a type; integers are little-endian,
 /// strings and bytes have their length before them (u16). [`record!`](crate::record) makes a struct one.
@@ -16,47 +16,30 @@ pub trait Stored: Sized {
     fn decode(from: &mut Reader) -> Self;
 }
 
-/// Stored bytes that are being read.
-pub struct Reader(&'static [u8]);
-
-impl Reader {
-    /// The next n bytes.
-    pub fn take(&mut self, n: usize) -> &'static [u8] {
-        match (self.0.get(..n), self.0.get(n..)) {
-            (Some(taken), Some(rest)) => {
-                self.0 = rest;
-                taken
-            }
-            _ => revert("a stored value is of another type"),
-        }
-    }
-
-    /// The next N bytes.
-    pub fn fixed<const N: usize>(&mut self) -> &'static [u8; N] {
-        unsafe { &*self.take(N).as_ptr().cast() } // N bytes
-    }
-}
+const OTHER_TYPE: &str = "a stored value is of another type";
 
 fn decode<T: Stored>(bytes: &'static [u8]) -> T {
-    let mut reader = Reader(bytes);
+    let mut reader = Reader::new(bytes, OTHER_TYPE);
     let value = T::decode(&mut reader);
-    require(reader.0.is_empty(), "a stored value is of another type");
+    reader.end();
     value
 }
 
 macro_rules! stored_integers {
     ($($t:ty)*) => { $(
         impl Stored for $t {
+            #[inline(always)]
             fn encode(&self, out: &mut Buffer) {
-                out.push(&self.to_le_bytes())
+                out.push_array(&self.to_le_bytes())
             }
+            #[inline(always)]
             fn decode(from: &mut Reader) -> Self {
                 <$t>::from_le_bytes(*from.fixed())
             }
         }
     )* };
 }
-stored_integers!(u8 u16 u32 u64 u128 i64);
+stored_integers!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128);
 
 impl Stored for bool {
     fn encode(&self, out: &mut Buffer) {
@@ -70,9 +53,11 @@ impl Stored for bool {
 macro_rules! stored_digests {
     ($($t:ident)*) => { $(
         impl Stored for $t {
+            #[inline(always)]
             fn encode(&self, out: &mut Buffer) {
-                out.push(self.0)
+                out.push_array(self.0)
             }
+            #[inline(always)]
             fn decode(from: &mut Reader) -> Self {
                 $t(from.fixed())
             }
@@ -80,6 +65,15 @@ macro_rules! stored_digests {
     )* };
 }
 stored_digests!(Account Hash);
+
+impl<const N: usize> Stored for FixedBytes<N> {
+    fn encode(&self, out: &mut Buffer) {
+        out.push_array(self.0)
+    }
+    fn decode(from: &mut Reader) -> Self {
+        FixedBytes(from.fixed())
+    }
+}
 
 #[inline(never)]
 fn encode_bytes(bytes: &[u8], out: &mut Buffer) {
@@ -99,7 +93,7 @@ impl Stored for Str {
         encode_bytes(self.as_bytes(), out)
     }
     fn decode(from: &mut Reader) -> Self {
-        crate::json::utf8(decode_bytes(from)).or_revert("a stored value is of another type")
+        crate::json::utf8(decode_bytes(from)).or_revert(OTHER_TYPE)
     }
 }
 
@@ -166,27 +160,33 @@ macro_rules! record {
     };
 }
 
+#[inline(always)]
 fn begin_key(name: &str) -> Buffer {
-    let mut key = Buffer::new();
-    key.push(&[name.len() as u8]);
-    key.push(name.as_bytes());
+    let mut key = Buffer::of_key();
+    key.push_name(name);
     key
 }
 
-fn key_of<K: Stored>(name: &str, k: &K) -> &'static [u8] {
+#[inline(always)]
+fn key_of<K: Stored>(name: &str, k: &K) -> Buffer {
     let mut key = begin_key(name);
     k.encode(&mut key);
-    key.bytes()
+    key
 }
 
-fn find<T: Stored>(key: &[u8]) -> Option<T> {
-    host::storage_read(key).map(decode)
+#[inline(never)]
+fn find<T: Stored>(key: Buffer) -> Option<T> {
+    host::storage_read(key.written()).map(decode)
 }
 
-fn set<T: Stored>(key: &[u8], value: &T) {
-    let mut bytes = Buffer::new();
+fn set<T: Stored>(key: Buffer, value: &T) {
+    let mut bytes = Buffer::of_value();
     value.encode(&mut bytes);
-    host::storage_write(key, bytes.bytes())
+    host::storage_write(key.written(), bytes.written());
+}
+
+fn remove(key: Buffer) {
+    host::storage_delete(key.written())
 }
 
 const fn checked(name: &'static str) -> &'static str {
@@ -206,8 +206,8 @@ impl<T: Stored> Cell<T> {
         Cell { name: checked(name), of: PhantomData }
     }
 
-    fn key(&self) -> &'static [u8] {
-        begin_key(self.name).bytes()
+    fn key(&self) -> Buffer {
+        begin_key(self.name)
     }
 
     /// The value, if it was set.
@@ -230,7 +230,7 @@ impl<T: Stored> Cell<T> {
 
     /// Removes the value.
     pub fn remove(&self) {
-        host::storage_delete(self.key())
+        remove(self.key())
     }
 }
 
@@ -246,7 +246,7 @@ impl<K: Stored, T: Stored> Map<K, T> {
         Map { name: checked(name), of: PhantomData }
     }
 
-    fn key(&self, k: &K) -> &'static [u8] {
+    fn key(&self, k: &K) -> Buffer {
         key_of(self.name, k)
     }
 
@@ -270,7 +270,7 @@ impl<K: Stored, T: Stored> Map<K, T> {
 
     /// Removes a key and its value.
     pub fn remove(&self, key: &K) {
-        host::storage_delete(self.key(key))
+        remove(self.key(key))
     }
 }
 
@@ -286,17 +286,17 @@ impl<T: Stored> List<T> {
         List { name: checked(name), of: PhantomData }
     }
 
-    fn key(&self, index: u32) -> &'static [u8] {
+    fn key(&self, index: u32) -> Buffer {
         key_of(self.name, &index)
     }
 
     fn set_len(&self, len: u32) {
-        set(begin_key(self.name).bytes(), &len)
+        set(begin_key(self.name), &len)
     }
 
     /// The number of items.
     pub fn len(&self) -> u32 {
-        find(begin_key(self.name).bytes()).unwrap_or(0)
+        find(begin_key(self.name)).unwrap_or(0)
     }
 
     /// Whether there are no items.
@@ -327,7 +327,7 @@ impl<T: Stored> List<T> {
     pub fn pop(&self) -> Option<T> {
         let last = self.len().checked_sub(1)?;
         let item = self.get(last);
-        host::storage_delete(self.key(last));
+        remove(self.key(last));
         self.set_len(last);
         item
     }

@@ -1,6 +1,7 @@
 // Every type of the ABI, storage of every kind, and calls of other contracts, for the tests of the SDK.
 import {
-  Account, Bytes, Call, CallStatus, Cell, emit, Hash, keccak256, List, Map, Option, require, revert, self, sha256,
+  Account, add, Bytes, Call, CallStatus, Cell, emit, fail as failWith, Hash, keccak256, List, Map, mul, Option, require, revert, self,
+  sha256, sub, U128,
 } from "@cairn-chain/contract";
 
 @read
@@ -10,6 +11,31 @@ export function bool_(v: bool): bool {
 
 @read
 export function u8_(v: u8): u8 {
+  return v;
+}
+
+@read
+export function u16_(v: u16): u16 {
+  return v;
+}
+
+@read
+export function i8_(v: i8): i8 {
+  return v;
+}
+
+@read
+export function i16_(v: i16): i16 {
+  return v;
+}
+
+@read
+export function i32_(v: i32): i32 {
+  return v;
+}
+
+@read
+export function u128_(v: U128): U128 {
   return v;
 }
 
@@ -156,4 +182,145 @@ export function misread(to: Account): bool {
 @read
 export function keccak(v: Bytes): Hash {
   return keccak256(v);
+}
+
+@tuple
+export class Pair {
+  constructor(
+    public number: u64,
+    public flag: bool,
+  ) {}
+}
+
+@record
+export class Offer {
+  constructor(
+    public seller: Account,
+    public price: u64,
+    public note: Option<string>,
+  ) {}
+}
+
+export enum Mood {
+  Calm,
+  Angry,
+}
+
+@record
+export class Deal {
+  constructor(
+    public offers: Array<Offer>,
+    public mood: Mood,
+    public pair: Pair,
+    public wide: U128,
+  ) {}
+}
+
+@read
+export function pairs(v: Array<Pair>): Array<Pair> {
+  return v;
+}
+
+@read
+export function offer(v: Offer): Offer {
+  return v;
+}
+
+@read
+export function offers(v: Array<Offer>): Array<Offer> {
+  return v;
+}
+
+@read
+export function mood(v: Mood): Mood {
+  return v;
+}
+
+@read
+export function deal(v: Deal): Deal {
+  return v;
+}
+
+@event
+class Dealt {
+  constructor(
+    public small: i8,
+    public wide: U128,
+    public mood: Mood,
+    public deal: Deal,
+  ) {}
+}
+
+@write
+export function deals(v: Deal): void {
+  emit(new Dealt(-1, v.wide, v.mood, v));
+}
+
+@error(2)
+class TooLow {
+  constructor(
+    public have: u64,
+    public need: u64,
+  ) {}
+}
+
+@error(3)
+class Closed {
+  constructor() {}
+}
+
+@write
+export function refuse(have: u64, need: u64): void {
+  if (have < need) failWith(new TooLow(have, need));
+  failWith(new Closed());
+}
+
+@write
+export function relayRefusal(to: Account, have: u64, need: u64, binary: bool): void {
+  const call = new Call(to, "refuse");
+  if (binary) call.binary();
+  call.u64("have", have).u64("need", need).send();
+}
+
+/** Asks another contract like this one in the binary form. */
+@write
+export function relayPacked(to: Account, text: string): string {
+  require(new Call(to, "u16_").binary().u16("v", 513).view().unpack().integer<u16>() == 513, "another number");
+  require(new Call(to, "bool_").binary().bool("v", true).send().unpack().bool(), "another bool");
+  const wide = U128.product(u64.MAX_VALUE, u64.MAX_VALUE);
+  require(new Call(to, "u128_").binary().u128("v", wide).view().unpack().u128() == wide, "another wide number");
+  require(new Call(to, "account_").binary().account("v", self()).send().unpack().account() == self(), "another account");
+  return new Call(to, "string_").binary().string("v", text).send().unpack().string();
+}
+
+@read
+export function arithmetic(kind: string, a: U128, b: U128): U128 {
+  if (kind == "+") return a + b;
+  if (kind == "-") return a - b;
+  if (kind == "*") return a * b;
+  if (kind == "/") return a / b;
+  return a % b;
+}
+
+@read
+export function checkedUnsigned(kind: string, a: u64, b: u64): u64 {
+  return kind == "+" ? add(a, b) : kind == "-" ? sub(a, b) : mul(a, b);
+}
+
+@read
+export function checkedSigned(kind: string, a: i64, b: i64): i64 {
+  return kind == "+" ? add(a, b) : kind == "-" ? sub(a, b) : mul(a, b);
+}
+
+@read
+export function checkedSmall(kind: string, a: i8, b: i8): i8 {
+  return kind == "+" ? add(a, b) : kind == "-" ? sub(a, b) : mul(a, b);
+}
+
+const supplies = new Map<Account, U128>("supplies");
+
+@write
+export function addSupply(to: Account, amount: U128): U128 {
+  supplies.set(to, supplies.get(to) + amount);
+  return supplies.get(to);
 }

@@ -15,6 +15,11 @@ for (const [type, ...values] of [
   ["string", "", "plain", 'quote " slash \\ / line \n tab \t zero \u0000', "Grüße", "漢字", "🪙"],
   ["bytes", "0x", "0x00", "0xdeadbeef"],
   ["account", alice],
+  ["u16", 0, 65535],
+  ["i8", 0, -128, 127],
+  ["i16", -32768],
+  ["i32", -2147483648, 2147483647],
+  ["u128", "0", "999999999999999999", "1000000000000000000000000000000000000", "340282366920938463463374607431768211455"],
   ["hash", alice],
   ["list", [], [[]], [[1, 2], [], [255]]],
   ["option", null, 0, 7],
@@ -37,6 +42,10 @@ for (const [type, name, ...texts] of [
   ["u64", "u64", "18446744073709551616", '"99999999999999999999999"', "00"],
   ["i64", "i64", "9223372036854775808", "-9223372036854775809", "--1", '"-"'],
   ["string", "string", "1", "null"],
+  ["u16", "u16", "65536"],
+  ["i8", "i8", "128", "-129", "-0", '"-0"'],
+  ["i32", "i32", "2147483648"],
+  ["u128", "u128", "340282366920938463463374607431768211456", "-1", "01", '""'],
   ["bytes", "bytes", '"0x0"', '"00"', '"0xgg"', '"0X00"'],
   ["account", "account", '"0x00"', `"${alice}0"`, `"${alice}00"`, `"${alice.slice(0, -1)}g"`],
   ["hash", "hash", "0"],
@@ -98,4 +107,84 @@ test("a call that fails leaves nothing", () => {
 
 test("Keccak-256 has the original padding", () => {
   assert.equal(contract.view("keccak", { v: "0x" }), "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
+});
+
+const offer = { seller: alice, price: 5, note: "hi" };
+
+test("records, tuples and enums come back as they went in", () => {
+  const deal = { offers: [offer, { ...offer, note: null }], mood: "Angry", pair: [7, true], wide: "18446744073709551616" };
+  assert.deepEqual(contract.view("deal", { v: deal }), deal);
+  assert.deepEqual(contract.view("pairs", { v: [[1, false], [2, true]] }), [[1, false], [2, true]]);
+  assert.deepEqual(contract.view("offers", { v: [] }), []);
+  assert.deepEqual(contract.view("offer", '{"v": { "price" : "5" , "seller" : "' + alice + '" } }'), { ...offer, note: null });
+  assert.equal(contract.view("mood", { v: "Calm" }), "Calm");
+  const [event] = contract.call("deals", { v: { ...deal, wide: 5 } }).events;
+  assert.deepEqual(event.data, { small: -1, wide: 5, mood: "Angry", deal: { ...deal, wide: 5 } });
+  assert.deepEqual(event.topics, ["0x" + "f".repeat(64), "0x" + "0".repeat(63) + "5"]);
+});
+
+for (const [name, text, reason] of [
+  ["offer", "[]", "v: not a JSON object"],
+  ["offer", "{}", "seller: missing"],
+  ["offer", `{"seller":"${alice}","price":5,"price":5}`, "price: given twice"],
+  ["offer", `{"seller":"${alice}","price":5,"x":5}`, "unknown argument x"],
+  ["offer", `{"seller":"${alice}","price":true}`, "price: not a valid u64"],
+  ["offers", `[{"seller":"${alice}","price":5},1]`, "v: not a JSON object"],
+  ["pairs", "[[1]]", "v: not a valid (u64,bool)"],
+  ["pairs", "[[1,true,2]]", "v: not a valid (u64,bool)"],
+  ["pairs", "[[]]", "v: not a valid (u64,bool)"],
+  ["mood", '"Gone"', "v: not a valid Mood"],
+  ["mood", "1", "v: not a valid Mood"],
+]) {
+  test(`${name} ${text} is refused`, () => {
+    assert.throws(() => contract.view(name, `{"v":${text}}`), { reason });
+  });
+}
+
+test("arithmetic is exact or refused", () => {
+  const most = 2n ** 128n - 1n;
+  const numbers = [0n, 1n, 7n, 2n ** 32n, 2n ** 64n - 1n, 2n ** 64n, 10n ** 19n, 2n ** 100n + 12345n, 2n ** 127n, most - 1n, most];
+  const operations = { "+": (a, b) => a + b, "-": (a, b) => a - b, "*": (a, b) => a * b, "/": (a, b) => a / b, "%": (a, b) => a % b };
+  for (const [kind, of] of Object.entries(operations)) {
+    for (const a of numbers) {
+      for (const b of numbers) {
+        const given = { kind, a: a.toString(), b: b.toString() };
+        if (b === 0n && "/%".includes(kind)) {
+          assert.throws(() => contract.view("arithmetic", given), { reason: "division by zero" });
+          continue;
+        }
+        const want = of(a, b);
+        if (want < 0n || want > most) assert.throws(() => contract.view("arithmetic", given), { reason: "arithmetic overflow" });
+        else assert.equal(contract.view("arithmetic", given), want.toString(), `${a} ${kind} ${b}`);
+      }
+    }
+  }
+  const checked = (name, least, limit) => {
+    const all = [least, least + 1n, -1n, 0n, 1n, 3n, limit - 1n, limit, limit / 2n].filter((n) => n >= least);
+    for (const kind of "+-*") {
+      for (const a of all) {
+        for (const b of all) {
+          const want = operations[kind](a, b);
+          const call = () => BigInt(contract.view(name, { kind, a, b }));
+          if (want < least || want > limit) assert.throws(call, { reason: "arithmetic overflow" }, `${a} ${kind} ${b}`);
+          else assert.equal(call(), want);
+        }
+      }
+    }
+  };
+  checked("checkedUnsigned", 0n, 2n ** 64n - 1n);
+  checked("checkedSigned", -(2n ** 63n), 2n ** 63n - 1n);
+  checked("checkedSmall", -128n, 127n);
+});
+
+test("wide integers are kept", () => {
+  const amount = 2n ** 100n;
+  contract.call("addSupply", { to: alice, amount: amount.toString() });
+  assert.equal(contract.call("addSupply", { to: alice, amount: 1 }).result, (amount + 1n).toString());
+});
+
+test("errors are typed", () => {
+  const low = '{"error":"TooLow","code":2,"data":{"have":7,"need":10}}';
+  assert.throws(() => contract.call("refuse", { have: 7, need: 10 }), { reason: low });
+  assert.throws(() => contract.call("refuse", { have: 7, need: 1 }), { reason: '{"error":"Closed","code":3}' });
 });

@@ -233,7 +233,7 @@ mod tests {
             ("{\"to\":\"0xBOB\",\"amount\":-1}", "amount: not a valid u64"),
             ("{\"to\":\"0xBOB\",\"amount\":18446744073709551616}", "amount: not a valid u64"),
             ("{\"to\":\"0xBOB\",\"amount\":\"1 \"}", "amount: not a valid u64"),
-            ("{\"to\":\"0xBOB\",\"amount\":{}}", "amount: malformed JSON"),
+            ("{\"to\":\"0xBOB\",\"amount\":{}}", "amount: not a valid u64"),
             ("{\"to\":\"0xBOB\",\"amount\":1} x", "arguments: malformed JSON"),
             ("{\"to\":\"0xBOB\",\"amount\":1,}", "arguments: malformed JSON"),
             ("{\"to\":\"0xBOB\",\"amount\":1", "arguments: malformed JSON"),

@@ -20,7 +20,8 @@ func (k *avx512) sboxes() {
 	}
 }
 
-// cubes is x ← x³·2^−104 for each register, in step so that latencies overlap. From what the matrix gives, or less, it makes x < 2p.
+// cubes is x ← x³·2^−104 for each register, in step so that latencies overlap. From what the matrix gives, or less, it
+// makes x < 2p.
 func (k *avx512) cubes(x ...reg) {
 	low, high, q := make([]reg, len(x)), make([]reg, len(x)), make([]reg, len(x))
 	for i := range x {

@@ -32,7 +32,8 @@ func TestGrain(t *testing.T) {
 		}
 	}
 	sum := sha256.Sum256(all)
-	if got, want := hex.EncodeToString(sum[:]), "74ed29164a30d2f1f9554b614c43ba7c339b9db5f5cdd3bda9cece52509bceb7"; got != want {
+	if got, want := hex.EncodeToString(sum[:]),
+		"74ed29164a30d2f1f9554b614c43ba7c339b9db5f5cdd3bda9cece52509bceb7"; got != want {
 		t.Errorf("SHA-256 of the constants is %s, want %s", got, want)
 	}
 	for i, want := range map[int]uint64{0: 0x7ee56a48, 64: 0x54dfeb5d, 65: 0x7d40afd6, 447: 0x07e2d7ef} {

@@ -40,7 +40,9 @@ func (x vector) times(k uint64) vector {
 // paper (Grassi et al., eprint 2019/458): field 1, s-box 0, n = 31, t = 16, 8 full and 20 partial rounds.
 func grain() (constants [rounds]vector) {
 	var state []byte
-	for _, f := range []struct{ value, bits int }{{1, 2}, {0, 4}, {31, 12}, {width, 12}, {2 * halfFull, 10}, {partialRounds, 10}, {1<<30 - 1, 30}} {
+	for _, f := range []struct{ value, bits int }{
+		{1, 2}, {0, 4}, {31, 12}, {width, 12}, {2 * halfFull, 10}, {partialRounds, 10}, {1<<30 - 1, 30},
+	} {
 		for i := f.bits - 1; i >= 0; i-- {
 			state = append(state, byte(f.value>>i&1))
 		}

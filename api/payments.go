@@ -1,0 +1,99 @@
+package api
+
+import (
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// GetPayments lists payments.
+var (
+	GetPayments = define[GetPaymentsParams, PaymentPage]("svc_getPayments",
+		"What accounts are paid and pay, however: by transfers, as the value of deploys and calls, and by contracts. The "+
+			"next page begins at the cursor resume; a page may be short, or empty, and not the last.",
+		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp, ErrWrongNetwork)
+)
+
+// Bounds of [GetPayments].
+const (
+	DefaultPayments    = 100
+	MaxPayments        = 1000
+	MaxPaymentAccounts = 1000
+)
+
+// ErrTakenBack: the block of a cursor was taken back, which only development chains do.
+var ErrTakenBack = reason(jsonrpc.CodeInvalidParams, "taken_back", "the block of the cursor was taken back")
+
+// GetPaymentsParams are the parameters of [GetPayments].
+type GetPaymentsParams struct {
+	Filter PaymentFilter `json:"filter" jsonrpc:"optional" doc:"which payments; without members all"`
+}
+
+// PaymentFilter says which payments are asked, and in which order.
+type PaymentFilter struct {
+	Accounts  []string      `json:"accounts,omitempty" doc:"whose payments, at most 1,000; by default everyone's"`
+	Direction Direction     `json:"direction,omitempty" doc:"only those that the accounts get, or only those that they make; by default both"`
+	Kinds     []PaymentKind `json:"kinds,omitempty" doc:"only of these kinds; by default all"`
+	Order     Order         `json:"order,omitempty" doc:"desc: newest first; by default asc"`
+	FromBlock *types.Height `json:"from_block,omitempty" doc:"the lowest height, at most one above the head; by default the first that is kept"`
+	ToBlock   *types.Height `json:"to_block,omitempty" doc:"the highest height; by default the latest"`
+	Limit     *uint64       `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
+	Cursor    string        `json:"cursor,omitempty" doc:"resume of a page, or the cursor of a payment: only what comes after it in the order"`
+}
+
+// PaymentKind says how an account was paid.
+type PaymentKind string
+
+// The kinds of payments.
+const (
+	PaymentTransfer PaymentKind = "transfer" // the value of a transfer
+	PaymentDeploy   PaymentKind = "deploy"   // the value of a deploy, which the new contract gets
+	PaymentCall     PaymentKind = "call"     // the value of a call, which the contract gets
+	PaymentContract PaymentKind = "contract" // what a contract paid while it ran
+)
+
+// PaymentKinds lists the kinds.
+func PaymentKinds() []PaymentKind {
+	return []PaymentKind{PaymentTransfer, PaymentDeploy, PaymentCall, PaymentContract}
+}
+
+// Direction is that of a payment, seen from the accounts that are asked for.
+type Direction string
+
+// The directions.
+const (
+	DirectionIn   Direction = "in"
+	DirectionOut  Direction = "out"
+	DirectionBoth Direction = "both"
+)
+
+// Order is that of a list.
+type Order string
+
+// The orders.
+const (
+	OrderAscending  Order = "asc"
+	OrderDescending Order = "desc"
+)
+
+// PaymentPage is the result of [GetPayments], and what a subscription to [TopicPayments] sends.
+type PaymentPage struct {
+	Payments []Payment    `json:"payments" doc:"in the order that is asked"`
+	Resume   string       `json:"resume" doc:"the cursor of all that this page covers: what comes next begins there"`
+	Height   types.Height `json:"height" doc:"the height that this page has come to"`
+	Complete bool         `json:"complete" doc:"there is nothing more at present"`
+}
+
+// Payment is an amount that a transaction moved from one account to another, or to itself.
+type Payment struct {
+	Cursor           string          `json:"cursor" doc:"where what comes after it begins"`
+	BlockHeight      types.Height    `json:"block_height" doc:"the height of its block"`
+	BlockHash        types.BlockHash `json:"block_hash" doc:"the hash of its block"`
+	Timestamp        uint64          `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
+	TransactionHash  types.TxID      `json:"tx_hash" doc:"the transaction's hash"`
+	TransactionIndex uint32          `json:"transaction_index" doc:"the transaction's place in the block"`
+	Log              *uint32         `json:"log" doc:"of a contract's payment: the place of its event among the transaction's, from 0; null otherwise"`
+	Kind             PaymentKind     `json:"kind" doc:"transfer, deploy, call or contract"`
+	From             types.Account   `json:"from" doc:"who paid"`
+	To               types.Account   `json:"to" doc:"who was paid"`
+	Amount           Quantity        `json:"amount" doc:"how much, in smallest units"`
+}

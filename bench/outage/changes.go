@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// quickBlocks is the time between the blocks of a chain that is only to be long.
+const quickBlocks = "1ms"
+
+// lengthen has a producer alone make the first blocks, as many as a member lacks which joins from far behind.
+func (w *world) lengthen(ctx context.Context, m *member) error {
+	blocks := 3
+	if strings.Contains(w.parts, "changes") {
+		blocks = max(blocks, w.behind)
+	}
+	if err := w.start(ctx, m, "--block-time", quickBlocks); err != nil {
+		return err
+	}
+	err := w.awaitHeight(ctx, m, blocks)
+	return errors.Join(err, m.stop())
+}
+
+func (w *world) awaitHeight(ctx context.Context, m *member, height int) error {
+	for {
+		head, err := m.client.BlockNumber(ctx)
+		if err != nil || int(head) >= height {
+			return err
+		}
+		if err := wait(ctx, 10*pause); err != nil {
+			return err
+		}
+	}
+}
+
+// changes replaces a lost disk, restarts all members, and has one join from far behind, all under load.
+func (w *world) changes(ctx context.Context) error {
+	err := w.under(ctx, w.load, w.rate, w.batch, func(ctx context.Context) error {
+		for _, do := range []func(context.Context) error{w.replace, w.roll, w.grow} {
+			if err := wait(ctx, settleTime); err != nil {
+				return err
+			}
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, w.check(ctx))
+}
+
+// silence prints the longest gaps since a time.
+func (w *world) silence(what string, since time.Time) {
+	w.print("| %s; took, longest gap of blocks, of acknowledgements, s | %.1f, %.2f, %.2f |",
+		what, time.Since(since).Seconds(), w.watcher.gap(since).Seconds(), w.load.gap(since).Seconds())
+}
+
+// replace takes a follower with its disk away, and adds a new member for it.
+func (w *world) replace(ctx context.Context) error {
+	leader, err := w.leader(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(w.all(), func(m *member) bool { return m != leader })
+	begun, lost := time.Now(), w.all()[i]
+	lost.kill()
+	w.drop(lost)
+	if err := os.RemoveAll(lost.dir); err != nil {
+		return err
+	}
+	if err := w.cairn(nil, "cluster", "remove", lost.name, "--admin", leader.admin().URL); err != nil {
+		return err
+	}
+	if _, err := w.join(ctx); err != nil {
+		return err
+	}
+	w.silence("a follower's disk is lost and replaced (target 2)", begun)
+	return nil
+}
+
+// roll stops and starts each member, the leader too.
+func (w *world) roll(ctx context.Context) error {
+	leader, err := w.leader(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range append(slices.DeleteFunc(w.all(), func(m *member) bool { return m == leader }), leader) {
+		begun := time.Now()
+		if err := m.stop(); err != nil {
+			return err
+		}
+		if err := w.start(ctx, m); err != nil {
+			return err
+		}
+		if err := w.ready(ctx, m); err != nil {
+			return err
+		}
+		if err := wait(ctx, settleTime); err != nil {
+			return err
+		}
+		role := "a follower"
+		if m == leader {
+			role = "the leader"
+		}
+		w.silence(role+" is stopped and started again (target 0.3)", begun)
+	}
+	return nil
+}
+
+// grow adds a member with an empty directory, and removes it again.
+func (w *world) grow(ctx context.Context) error {
+	begun, behind := time.Now(), w.watcher.head()
+	m, err := w.join(ctx)
+	if err != nil {
+		return err
+	}
+	w.silence(fmt.Sprintf("a member joins that is %d blocks behind", behind), begun)
+	leader, err := w.leader(ctx)
+	if err != nil {
+		return err
+	}
+	w.drop(m)
+	if err := w.cairn(nil, "cluster", "remove", m.name, "--admin", leader.admin().URL); err != nil {
+		return err
+	}
+	m.kill() // it is told that it was removed, and ends by itself
+	m.client.Close()
+	return nil
+}
+
+// promote hands production to a replica that is no member and has a key of its own.
+func (w *world) promote(ctx context.Context) error {
+	leader, err := w.leader(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := w.newMember()
+	if err != nil {
+		return err
+	}
+	defer m.client.Close()
+	key := keyOf("another producer").Bytes()
+	file := filepath.Join(w.dir, "another.key")
+	if err := os.WriteFile(file, []byte(hex.EncodeToString(key[:])+"\n"), 0o600); err != nil {
+		return err
+	}
+	genesis := filepath.Join(leader.dir, "genesis.json")
+	settings := []string{"--mode", "replica", "--genesis", genesis, "--protocol-key", file}
+	for _, upstream := range w.all() {
+		settings = append(settings, "--upstream", upstream.rpc())
+	}
+	if err := w.start(ctx, m, settings...); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.stop()) }()
+	if err := w.ready(ctx, m); err != nil {
+		return err
+	}
+	var made struct{ Seconds float64 }
+	present := filepath.Join(leader.dir, "protocol.key")
+	if err := w.cairn(&made, "promote", "--rpc-url", m.rpc(), "--protocol-key", present); err != nil {
+		return err
+	}
+	lost, err := w.load.lost(ctx, m)
+	if err != nil {
+		return err
+	}
+	w.print("| production handed from the cluster to a node alone: took, s; acknowledged transfers lost | %.1f; %d |",
+		made.Seconds, lost)
+	if lost > 0 {
+		return fmt.Errorf("the node alone lacks %d transfers that were acknowledged", lost)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	callerCount            = 5
+	deployGas    types.Gas = 900_000_000
+	addGas       types.Gas = 1_000_000
+	callPause              = 50 * time.Millisecond // between two operations of a caller
+	receiptPause           = 20 * time.Millisecond
+	answerTime             = 2 * time.Second // of one question, after which another member is asked
+)
+
+// callerOf is the account of a caller; 0 deploys.
+func callerOf(number int) client.Signer { return signerOf(fmt.Sprintf("caller %d", number)) }
+
+// callers are the accounts that genesis funds.
+func callers() (accounts []types.Account) {
+	for i := range callerCount {
+		accounts = append(accounts, callerOf(i).Account())
+	}
+	return accounts
+}
+
+// register is a counter in a contract: an operation adds a number and is told what it is then, in one transaction.
+type register struct {
+	world    *world
+	contract types.ContractID
+	begun    time.Time
+
+	mu      sync.Mutex
+	history []porcupine.Operation
+}
+
+// counting is the counter's model. An operation whose end was not seen has no output, and may come any time later.
+var counting = porcupine.Model{
+	Init: func() any { return uint64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		sum := state.(uint64) + input.(uint64)
+		return output == nil || output.(uint64) == sum, sum
+	},
+}
+
+// deploy deploys the counter.
+func (w *world) deploy(ctx context.Context) (*register, error) {
+	code, err := os.ReadFile(w.counter)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := client.Deploy("counter", code, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &register{world: w, begun: time.Now()}
+	receipt, err := r.invoke(ctx, 0, 0, deployGas, payload)
+	if err != nil {
+		return nil, err
+	}
+	r.contract = *receipt.ContractAddress
+	return r, nil
+}
+
+// invoke sends a transaction to one member after the other until one has its receipt.
+func (r *register) invoke(ctx context.Context, caller int, nonce uint64, gas types.Gas, payload types.Payload) (
+	api.Receipt, error) {
+	s := callerOf(caller)
+	signed, err := s.Sign(types.Transaction{
+		Version:              types.TransactionVersion,
+		ChainID:              chainID,
+		Sender:               s.Account(),
+		Nonce:                nonce,
+		GasLimit:             gas,
+		MaxFeePerGas:         maxFee,
+		MaxPriorityFeePerGas: tip,
+		Payload:              payload,
+	})
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	taken := false
+	for {
+		members := r.world.all()
+		m := members[rand.N(len(members))]
+		receipt, sent, err := ask(ctx, m.client, signed, taken)
+		taken = taken || sent
+		if receipt != nil {
+			return *receipt, client.Failure(*receipt)
+		}
+		if err == nil {
+			err = wait(ctx, receiptPause)
+		}
+		if err != nil {
+			return api.Receipt{}, err
+		}
+	}
+}
+
+// ask has a member take a transaction, unless one did, and asks it for the receipt. A member that is not reached is no
+// error.
+func ask(ctx context.Context, c *client.Client, tx types.SignedTransaction, taken bool) (
+	receipt *api.Receipt, sent bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if !taken {
+		_, err = c.Send(ctx, tx)
+		refused := new(client.Error)
+		switch {
+		case err == nil, errors.Is(err, api.ErrAlreadyKnown):
+			sent = true
+		case passing(err):
+			return nil, false, nil
+		case errors.As(err, &refused):
+			return nil, false, err
+		default:
+			return nil, false, nil
+		}
+	}
+	receipt, err = c.Receipt(ctx, tx.ID())
+	if err != nil {
+		receipt = nil
+	}
+	return receipt, sent, nil
+}
+
+// use is one caller's operations, one after the other, until ctx ends.
+func (r *register) use(ctx context.Context, caller int) error {
+	nonce := uint64(0)
+	if caller == 0 {
+		nonce = 1 // after the deploy
+	}
+	for ; ctx.Err() == nil; nonce++ {
+		amount := rand.Uint64N(10) // 0: a read
+		payload, err := client.Call(r.contract, "add", map[string]uint64{"amount": amount}, 0)
+		if err != nil {
+			return err
+		}
+		operation := porcupine.Operation{ClientId: caller, Input: amount, Call: int64(time.Since(r.begun))}
+		receipt, err := r.invoke(ctx, caller, nonce, addGas, payload)
+		operation.Return = int64(time.Since(r.begun))
+		switch {
+		case ctx.Err() != nil:
+			operation.Return = int64(365 * 24 * time.Hour) // it may still happen
+		case err != nil:
+			return err
+		default:
+			count, err := countOf(receipt.ReturnData)
+			if err != nil {
+				return err
+			}
+			operation.Output = count
+		}
+		r.mu.Lock()
+		r.history = append(r.history, operation)
+		r.mu.Unlock()
+		_ = wait(ctx, callPause) // its end is seen above
+	}
+	return nil
+}
+
+// countOf is the number that the contract gave.
+func countOf(data []byte) (uint64, error) {
+	var text json.Number
+	if err := json.Unmarshal(data, &text); err != nil {
+		return 0, fmt.Errorf("the contract gave %q: %w", data, err)
+	}
+	return strconv.ParseUint(text.String(), 10, 64)
+}
+
+// checkTime bounds the search for an order of the operations.
+const checkTime = 5 * time.Minute
+
+// check looks for an order of the operations that a counter could have had.
+func (r *register) check() error {
+	result, _ := porcupine.CheckOperationsVerbose(counting, r.history, checkTime)
+	r.world.print("| operations on the contract's counter by %d callers; linearizable | %d; %s |",
+		callerCount, len(r.history), result)
+	if result != porcupine.Ok {
+		return fmt.Errorf("the history of %d operations is not linearizable: %s", len(r.history), result)
+	}
+	return nil
+}

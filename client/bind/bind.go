@@ -1,0 +1,207 @@
+// Package bind is what generated bindings of contracts are made of: see "cairn contract bindings" and
+// docs/contracts.md. Generated code writes and reads the binary form; this package gives the contract the form that it
+// takes, by its ABI.
+package bind
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Viewer makes view calls: a [client.Client].
+type Viewer interface {
+	View(
+		ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef,
+	) ([]byte, error)
+}
+
+// Declared reads the ABI in generated code. It panics if the text is none.
+func Declared(text string) abi.ABI {
+	a, err := abi.Parse([]byte(text))
+	if err != nil {
+		panic("a generated binding has no ABI: " + err.Error())
+	}
+	return a
+}
+
+// Arguments are a function's arguments, which write encodes in order, as the contract takes them. Errors:
+// [abi.ErrArgument], of values that are not of their types: text that is not UTF-8, an enum without a variant.
+func Arguments(a abi.ABI, function string, write func(*codec.Encoder)) ([]byte, error) {
+	f, ok := a.Function(function)
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no function %s", abi.ErrBad, function)
+	}
+	var e codec.Encoder
+	e.U8(1) // the binary form
+	if write != nil {
+		write(&e)
+	}
+	object, err := a.DecodeArguments(f.Args, e.Data())
+	switch {
+	case err != nil || a.TakesBinary:
+		return e.Data(), err
+	case len(f.Args) == 0:
+		return nil, nil
+	}
+	return object, nil
+}
+
+// Call is the payload of a call with coins.
+func Call(
+	a abi.ABI, contract types.ContractID, function string, value types.Amount, write func(*codec.Encoder),
+) (types.Call, error) {
+	args, err := Arguments(a, function, write)
+	return types.Call{Amount: value, Contract: contract, Function: function, Args: args}, err
+}
+
+// Result reads what a function returned, in either form. Errors: [abi.ErrArgument].
+func Result[T any](a abi.ABI, function string, output []byte, read func(*codec.Decoder) T) (value T, err error) {
+	f, _ := a.Function(function)
+	packed, err := a.UnpackedResult(f, output)
+	if err != nil {
+		return value, err
+	}
+	return decode(packed, read)
+}
+
+// View calls a function in view context.
+func View[T any](
+	ctx context.Context, c Viewer, a abi.ABI, contract types.ContractID, function string, at api.BlockRef,
+	write func(*codec.Encoder), read func(*codec.Decoder) T,
+) (value T, err error) {
+	args, err := Arguments(a, function, write)
+	if err != nil {
+		return value, err
+	}
+	output, err := c.View(ctx, contract, function, args, at)
+	if err != nil {
+		return value, err
+	}
+	return Result(a, function, output, read)
+}
+
+// Event reads an event's data. Errors: [abi.ErrArgument].
+func Event[T any](a abi.ABI, name string, data []byte, read func(*codec.Decoder) T) (value T, err error) {
+	e, _ := a.Event(name)
+	packed, err := a.Unpacked(e.Args, data)
+	if err != nil {
+		return value, err
+	}
+	return decode(packed, read)
+}
+
+// Error reads revert data that is the typed error called name; false if it is another, or none.
+func Error[T any](a abi.ABI, name string, data []byte, read func(*codec.Decoder) T) (value T, ok bool) {
+	revert := a.Revert(data)
+	e, declared := a.Error(name)
+	if !declared || revert.Name != name || revert.By != nil {
+		return value, false
+	}
+	fields := revert.Data
+	if fields == nil {
+		fields = []byte("{}")
+	}
+	packed, err := a.Unpacked(e.Fields, fields)
+	if err != nil {
+		return value, false
+	}
+	value, err = decode(packed, read)
+	return value, err == nil
+}
+
+// RevertData is what a contract reverted with, of an error that a [client.Client] gave.
+func RevertData(err error) (data []byte, ok bool) {
+	var failed *client.Error
+	if !errors.As(err, &failed) {
+		return nil, false
+	}
+	switch data := failed.Data["revertData"].(type) {
+	case api.Data:
+		return data, true
+	case string:
+		decoded, err := hex.DecodeString(strings.TrimPrefix(data, "0x"))
+		return decoded, err == nil
+	}
+	return nil, false
+}
+
+func decode[T any](packed []byte, read func(*codec.Decoder) T) (value T, err error) {
+	d := codec.NewDecoder(packed)
+	value = read(d)
+	if err := d.Finish(); err != nil {
+		return value, fmt.Errorf("%w: %w", abi.ErrArgument, err)
+	}
+	return value, nil
+}
+
+// PutList writes a list.
+func PutList[T any](e *codec.Encoder, list []T, put func(*codec.Encoder, T)) {
+	e.U64(uint64(len(list)))
+	for _, item := range list {
+		put(e, item)
+	}
+}
+
+// PutOptional writes what may be absent, nil.
+func PutOptional[T any](e *codec.Encoder, value *T, put func(*codec.Encoder, T)) {
+	e.Option(value != nil)
+	if value != nil {
+		put(e, *value)
+	}
+}
+
+// PutUint128 writes a u128.
+func PutUint128(e *codec.Encoder, v abi.Uint128) {
+	e.U64(v.Lo)
+	e.U64(v.Hi)
+}
+
+// PutNoVariant writes of an enum what is refused afterwards: there is no value, or one of another enum.
+func PutNoVariant(e *codec.Encoder) { e.U32(math.MaxUint32) }
+
+// List reads a list.
+func List[T any](d *codec.Decoder, get func(*codec.Decoder) T) []T {
+	list := make([]T, 0, d.Length(math.MaxInt32, 1))
+	for range cap(list) {
+		list = append(list, get(d))
+	}
+	return list
+}
+
+// Optional reads what may be absent, nil.
+func Optional[T any](d *codec.Decoder, get func(*codec.Decoder) T) *T {
+	if !d.Option() {
+		return nil
+	}
+	value := get(d)
+	return &value
+}
+
+// Uint128 reads a u128.
+func Uint128(d *codec.Decoder) abi.Uint128 {
+	lo := d.U64()
+	return abi.Uint128{Hi: d.U64(), Lo: lo}
+}
+
+// Text reads a string.
+func Text(d *codec.Decoder) string { return d.String(math.MaxInt32) }
+
+// Bytes reads bytes, nil if there are none.
+func Bytes(d *codec.Decoder) []byte { return d.Bytes(math.MaxInt32) }
+
+// Fixed reads n bytes; zeros if there are not as many.
+func Fixed(d *codec.Decoder, n int) []byte {
+	b := make([]byte, n)
+	d.Fixed(b)
+	return b
+}

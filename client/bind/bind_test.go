@@ -1,0 +1,109 @@
+package bind
+
+import (
+	"encoding/hex"
+	"errors"
+	"testing"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// both are an ABI of a contract that takes the binary form, and of one that does not.
+func both() map[string]abi.ABI {
+	const rest = `"functions":[{"name":"add","mode":"write","args":[{"name":"a","type":"u64"},{"name":"list","type":"u8?[]"}],
+		"returns":"u128"},{"name":"stop","mode":"write","args":[]}],"events":[{"name":"E","args":[{"name":"a","type":"i8"}]}],
+		"errors":[{"name":"Low","code":2,"fields":[{"name":"a","type":"u64"}]},{"name":"None","code":3}]}`
+	return map[string]abi.ABI{
+		"binary": Declared(`{"abi":2,"binary":true,` + rest), "JSON": Declared(`{"abi":2,` + rest),
+	}
+}
+
+func TestArgumentsInTheFormThatIsTaken(t *testing.T) {
+	seven := uint8(7)
+	write := func(e *codec.Encoder) {
+		e.U64(1 << 60)
+		PutList(e, []*uint8{nil, &seven}, func(e *codec.Encoder, v *uint8) { PutOptional(e, v, (*codec.Encoder).U8) })
+	}
+	for form, want := range map[string]string{
+		"binary": "\x01\x00\x00\x00\x00\x00\x00\x00\x10\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x07",
+		"JSON":   `{"a":"1152921504606846976","list":[null,7]}`,
+	} {
+		call, err := Call(both()[form], types.ContractID{9}, "add", 5, write)
+		if err != nil || string(call.Args) != want || call.Function != "add" || call.Amount != 5 || call.Contract[0] != 9 {
+			t.Errorf("%s: %+v, %v", form, call, err)
+		}
+	}
+	for form, want := range map[string]string{"binary": "\x01", "JSON": ""} {
+		if args, err := Arguments(both()[form], "stop", nil); err != nil || string(args) != want {
+			t.Errorf("%s: %q, %v", form, args, err)
+		}
+	}
+	if _, err := Arguments(both()["JSON"], "add", (*codec.Encoder).Reset); !errors.Is(err, abi.ErrArgument) {
+		t.Errorf("arguments are missing: %v", err)
+	}
+	if _, err := Arguments(both()["JSON"], "gone", nil); !errors.Is(err, abi.ErrBad) {
+		t.Errorf("there is no such function: %v", err)
+	}
+}
+
+func TestReadsBothForms(t *testing.T) {
+	for form, a := range both() {
+		for _, output := range []string{
+			"\x01\x05\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00", `"18446744073709551621"`,
+		} {
+			if v, err := Result(a, "add", []byte(output), Uint128); err != nil || v != (abi.Uint128{Hi: 1, Lo: 5}) {
+				t.Errorf("%s: %v, %v", form, v, err)
+			}
+		}
+		for _, output := range []string{"", "\x01\x05", `"x"`, "true"} {
+			if _, err := Result(a, "add", []byte(output), Uint128); !errors.Is(err, abi.ErrArgument) {
+				t.Errorf("%s: %q is read: %v", form, output, err)
+			}
+		}
+		if v, err := Event(a, "E", []byte(`{"a":-5}`), (*codec.Decoder).U8); err != nil || int8(v) != -5 {
+			t.Errorf("%s: %d, %v", form, v, err)
+		}
+		for _, data := range []string{
+			"\x01\x02\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00", `{"error":"Low","code":2,"data":{"a":7}}`,
+		} {
+			if v, ok := Error(a, "Low", []byte(data), (*codec.Decoder).U64); !ok || v != 7 {
+				t.Errorf("%s: %d, %v", form, v, ok)
+			}
+			if _, ok := Error(a, "None", []byte(data), (*codec.Decoder).Err); ok {
+				t.Errorf("%s: %q is another error", form, data)
+			}
+		}
+		passed := append([]byte{2, 31: 1}, "\x01\x02\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00"...)
+		if _, ok := Error(a, "Low", passed, (*codec.Decoder).U64); ok {
+			t.Error("another contract's error is taken for this one's")
+		}
+	}
+}
+
+func TestRevertData(t *testing.T) {
+	for _, given := range []any{api.Data("\x01\x02"), "0x0102"} {
+		data, ok := RevertData(&client.Error{Data: map[string]any{"revertData": given}})
+		if !ok || hex.EncodeToString(data) != "0102" {
+			t.Errorf("%x, %v", data, ok)
+		}
+	}
+	noHex := &client.Error{Data: map[string]any{"revertData": "0xz"}}
+	for _, err := range []error{errors.New("no"), &client.Error{}, noHex} {
+		if data, ok := RevertData(err); ok {
+			t.Errorf("%v has %x", err, data)
+		}
+	}
+}
+
+func TestDeclaredRefusesWhatIsNoABI(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("there was no panic")
+		}
+	}()
+	Declared("{")
+}

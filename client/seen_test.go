@@ -1,0 +1,188 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// lagging is a chain of one account that makes a block of each transaction, with nodes that have its blocks only after
+// they were asked for the height some times.
+type lagging struct {
+	mu     sync.Mutex
+	height uint64 // and the account's nonce
+	nodes  [2]struct{ height, asked uint64 }
+}
+
+// node are the methods of one of the nodes.
+func (l *lagging) node(i int) []jsonrpc.Method {
+	const lag = 3 // questions
+	at := func() uint64 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.nodes[i].height
+	}
+	return []jsonrpc.Method{
+		always(api.ChainID, api.Quantity(7)),
+		answer(api.BlockNumber, func(api.NoParams) (api.Quantity, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.nodes[i].asked++; l.nodes[i].asked%lag == 0 {
+				l.nodes[i].height = l.height
+			}
+			return api.Quantity(l.nodes[i].height), nil
+		}),
+		answer(api.GetBalance, func(api.GetBalanceParams) (api.Quantity, error) {
+			return api.Quantity(10_000_000_000 - at()), nil
+		}),
+		answer(api.GetTransactionCount, func(api.GetTransactionCountParams) (api.Quantity, error) {
+			return api.Quantity(at()), nil
+		}),
+		always(api.GasPrice, api.GasPriceInfo{BaseFee: 10, SuggestedPriorityFee: 2, SuggestedMaxFee: 22}),
+		always(api.EstimateGas, api.Quantity(21_000)),
+		answer(api.SendRawTransactionSync, func(p api.RawTransactionParams) (api.Receipt, error) {
+			tx, err := types.DecodeTx(p.Transaction)
+			if err != nil {
+				return api.Receipt{}, err
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if tx.Signed().Nonce != l.height {
+				return api.Receipt{}, api.ErrNonceTooLow
+			}
+			l.height++
+			return api.Receipt{BlockHeight: types.Height(l.height)}, nil
+		}),
+	}
+}
+
+// Through a balancer that gives each request to the next of two nodes, one transaction after the other is sent with the
+// right nonce, and the balance after each is that after it.
+func TestSendsThroughABalancer(t *testing.T) {
+	var chain lagging
+	var servers [2]http.Handler
+	for i := range servers {
+		server, err := jsonrpc.NewServer(jsonrpc.Options{}, chain.node(i)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[i] = server
+	}
+	var turn int
+	var turns sync.Mutex
+	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turns.Lock()
+		turn++
+		node := servers[turn%2]
+		turns.Unlock()
+		node.ServeHTTP(w, r)
+	}))
+	defer balancer.Close()
+	c, err := New(balancer.URL, WithWait(func(ctx context.Context, _ time.Duration) error { return ctx.Err() }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s := signer(t)
+	const sends = 25
+	for i := range uint64(sends) {
+		tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := s.Sign(tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.SendAndWait(t.Context(), signed); err != nil || tx.Nonce != i {
+			t.Errorf("send %d, with nonce %d: %v", i, tx.Nonce, err)
+		}
+		if balance, err := c.Balance(t.Context(), s.Account(), api.Latest()); err != nil ||
+			balance != types.Amount(10_000_000_000-i-1) {
+			t.Errorf("after send %d the balance is %d, %v", i, balance, err)
+		}
+	}
+}
+
+// What a client has sent and nobody knows of counts for a while, and a chain that was taken back is believed in the
+// end.
+func TestSeenIsNotForEver(t *testing.T) {
+	var pauses []time.Duration
+	c := connect(t, &pauses, always(api.BlockNumber, api.Quantity(3)), always(api.GetBalance, api.Quantity(9)))
+	c.saw(5)
+	c.saw(4)
+	if balance, err := c.Balance(t.Context(), types.Account{}, api.Latest()); err != nil || balance != 9 ||
+		len(pauses) != staleTries {
+		t.Errorf("%d, %v after %d pauses", balance, err, len(pauses))
+	}
+	if _, err := c.Balance(t.Context(), types.Account{}, api.Latest()); err != nil || len(pauses) != staleTries {
+		t.Errorf("again: %v after %d pauses", err, len(pauses))
+	}
+	account := types.Account{1}
+	c.sent(types.Transaction{Sender: account, Nonce: 7})
+	c.sent(types.Transaction{Sender: account, Nonce: 3})
+	if next := c.nonceAfter(account, 5); next != 8 {
+		t.Errorf("the next nonce is %d", next)
+	}
+	c.nonces.of[account] = sentNonce{8, time.Now().Add(-sentTime)}
+	if next := c.nonceAfter(account, 5); next != 5 {
+		t.Errorf("later the next nonce is %d", next)
+	}
+}
+
+// A chain that was taken back by this client has the nonces that its node tells.
+func TestRevertForgetsNonces(t *testing.T) {
+	server, err := jsonrpc.NewServer(jsonrpc.Options{}, always(api.DevRevert, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := httptest.NewServer(server)
+	defer listener.Close()
+	c, err := New(listener.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	sender := types.Account{7}
+	c.sent(types.Transaction{Sender: sender, Nonce: 5})
+	c.sent(types.Transaction{Sender: sender, Nonce: 3}) // a replacement
+	c.saw(9)
+	if got := c.nonceAfter(sender, 2); got != 6 {
+		t.Errorf("after nonce 5 comes %d", got)
+	}
+	if got := c.nonceAfter(sender, 8); got != 8 {
+		t.Errorf("the node knows of nonce 7, and %d comes", got)
+	}
+	if err := c.Dev().Revert(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.nonceAfter(sender, 2); got != 2 || c.seen.Load() != 0 {
+		t.Errorf("after the revert nonce %d comes, block %d was seen", got, c.seen.Load())
+	}
+}
+
+// A client that sends for ever more accounts keeps the nonces of a minute.
+func TestNoncesAreForgottenInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Client
+		send := func(n int, first byte) {
+			for i := range n {
+				c.sent(types.Transaction{Sender: types.Account{first, byte(i), byte(i >> 8)}})
+			}
+		}
+		send(mostSenders, 1)
+		time.Sleep(sentTime) // the bubble's time
+		send(10, 2)
+		if n := len(c.nonces.of); n != 10 {
+			t.Errorf("%d nonces are kept", n)
+		}
+	})
+}

@@ -1,0 +1,309 @@
+package sender_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// fakeNode is a chain of one account behind a bad network: requests and answers get lost, some come late, the pool
+// forgets, blocks leave out and are taken back, fees rise, and another program uses the account too. It is also the
+// clock: time passes when the sender sleeps, a block a second.
+type fakeNode struct {
+	t       testing.TB
+	account types.Account
+	random  *rand.Rand
+	methods http.Handler
+
+	mu      sync.Mutex
+	now     time.Time
+	height  types.Height
+	pinned  types.Height // of the newest block that a receipt was given out of: it is not taken back
+	base    types.Amount // fee
+	pool    map[uint64]*types.Tx
+	blocks  []included // by nonce
+	late    [][]byte   // requests
+	calm    bool       // nothing goes wrong any more
+	still   bool       // no blocks are made
+	full    bool       // blocks take all that there is
+	refuse  int        // how many are refused for good
+	foreign uint64     // how many transactions the other program made
+	faults  map[string]int
+}
+
+type included struct {
+	tx     *types.Tx
+	height types.Height
+	failed bool
+}
+
+func newFakeNode(t testing.TB, account types.Account, seed uint64) *fakeNode {
+	n := &fakeNode{
+		t:       t,
+		account: account,
+		random:  rand.New(rand.NewPCG(seed, 0)),
+		now:     time.Unix(1_000_000, 0),
+		base:    10,
+		pool:    make(map[uint64]*types.Tx),
+		faults:  make(map[string]int),
+	}
+	server, err := jsonrpc.NewServer(jsonrpc.Options{},
+		method(api.ChainID, func(api.NoParams) (api.Quantity, error) { return 7, nil }),
+		method(api.GetNodeInfo, func(api.NoParams) (api.NodeInfo, error) { return api.NodeInfo{}, nil }),
+		method(api.BlockNumber, func(api.NoParams) (api.Quantity, error) { return api.Quantity(n.height), nil }),
+		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) {
+			base := api.Quantity(n.base)
+			return api.GasPriceInfo{BaseFee: base, SuggestedPriorityFee: 1, SuggestedMaxFee: 2*base + 1}, nil
+		}),
+		method(api.GetTransactionCount, n.count),
+		method(api.GetPendingTransactions, n.pending),
+		method(api.SendRawTransaction, n.send),
+		method(api.GetTransactionReceipt, n.receipt),
+		method(api.GetTransactionByNonce, n.byNonce),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.methods = server
+	return n
+}
+
+func method[P, R any](m api.Method[P, R], fn func(P) (R, error)) jsonrpc.Method {
+	return jsonrpc.NewMethod(m.Name, func(_ context.Context, p P) (R, error) { return fn(p) })
+}
+
+// one reports, once in so many times, that a fault happens.
+func (n *fakeNode) one(in int, fault string) bool {
+	if n.calm || n.random.IntN(in) != 0 {
+		return false
+	}
+	n.faults[fault]++
+	return true
+}
+
+// ServeHTTP is a bad network around the methods.
+func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the sender is gone
+	}
+	switch {
+	case n.one(20, "request lost"):
+		panic(http.ErrAbortHandler)
+	case n.one(10, "request late"):
+		n.late = append(n.late, body)
+		panic(http.ErrAbortHandler)
+	case n.one(30, "status 429"):
+		w.Header().Set("Retry-After", "3")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	case n.one(30, "status 503"):
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	answer := n.serve(body)
+	if n.one(15, "answer lost") {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if _, err := w.Write(answer); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (n *fakeNode) serve(body []byte) []byte {
+	request := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	recorder := httptest.NewRecorder()
+	n.methods.ServeHTTP(recorder, request)
+	if recorder.Code != http.StatusOK {
+		n.t.Errorf("status %d: %s", recorder.Code, recorder.Body)
+	}
+	return recorder.Body.Bytes()
+}
+
+// count answers for the account itself, at times as a node that is a block behind; others have sent already.
+func (n *fakeNode) count(p api.GetTransactionCountParams) (api.Quantity, error) {
+	if p.Account != n.account.String() {
+		return 1, nil
+	}
+	next := len(n.blocks)
+	if n.one(20, "another node answers") {
+		for next > 0 && n.blocks[next-1].height == n.height {
+			next--
+		}
+	}
+	return api.Quantity(next), nil
+}
+
+func (n *fakeNode) pending(api.PendingTransactionsParams) ([]api.PendingTransaction, error) {
+	list := []api.PendingTransaction{}
+	for _, nonce := range slices.Sorted(maps.Keys(n.pool)) {
+		list = append(list, api.PendingTransaction{
+			Hash: n.pool[nonce].ID(), From: n.account, Nonce: api.Quantity(nonce), Type: "transfer",
+		})
+	}
+	return list, nil
+}
+
+func (n *fakeNode) send(p api.RawTransactionParams) (types.TxID, error) {
+	tx, err := types.DecodeTx(p.Transaction)
+	if err != nil {
+		n.t.Errorf("sent: %v", err)
+		return types.TxID{}, api.ErrUndecodable
+	}
+	nonce, next := tx.Signed().Nonce, uint64(len(n.blocks))
+	if n.refuse > 0 {
+		n.refuse--
+		return tx.ID(), api.ErrCannotPay
+	}
+	if n.one(30, "pool full") {
+		return tx.ID(), jsonrpc.NewError(api.CodeMempoolFull, "full", "reason", "mempool_full", "retryAfterSeconds", 2)
+	}
+	old := n.pool[nonce]
+	switch {
+	case slices.ContainsFunc(n.blocks, func(b included) bool { return b.tx.ID() == tx.ID() }):
+		return tx.ID(), api.ErrAlreadyKnown
+	case nonce < next:
+		return tx.ID(), api.ErrNonceTooLow
+	case nonce >= next+1024:
+		return tx.ID(), api.ErrNonceTooHigh
+	case old != nil && old.ID() == tx.ID():
+		return tx.ID(), api.ErrAlreadyKnown
+	case old != nil && !outbids(tx, old):
+		return tx.ID(), api.ErrReplacementUnderpriced
+	case old == nil && n.one(15, "refused for good"):
+		return tx.ID(), api.ErrCannotPay
+	}
+	n.pool[nonce] = tx
+	return tx.ID(), nil
+}
+
+func outbids(tx, old *types.Tx) bool {
+	a, b := tx.Signed(), old.Signed()
+	return 10*a.MaxFeePerGas >= 11*b.MaxFeePerGas && 10*a.MaxPriorityFeePerGas >= 11*b.MaxPriorityFeePerGas
+}
+
+func (n *fakeNode) receipt(p api.TransactionParams) (*api.Receipt, error) {
+	for _, b := range n.blocks {
+		if b.tx.ID() == p.Hash && !n.one(20, "no receipt yet") {
+			n.pinned = max(n.pinned, b.height)
+			status := api.Quantity(1)
+			if b.failed {
+				status = 0
+			}
+			return &api.Receipt{TransactionHash: p.Hash, BlockHeight: b.height, Status: status}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (n *fakeNode) byNonce(p api.TransactionByNonceParams) (*api.Transaction, error) {
+	if uint64(p.Nonce) >= uint64(len(n.blocks)) || n.one(3, "no transaction by nonce") {
+		return nil, nil
+	}
+	b := n.blocks[p.Nonce]
+	n.pinned = max(n.pinned, b.height) // what is displaced stays so
+	return &api.Transaction{
+		Hash: b.tx.ID(), From: n.account, Nonce: p.Nonce, BlockHash: new(types.BlockHash), BlockHeight: &b.height,
+	}, nil
+}
+
+// Now is [sender.Clock].Now.
+func (n *fakeNode) Now() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.now
+}
+
+// Sleep is [sender.Clock].Sleep.
+func (n *fakeNode) Sleep(d time.Duration, woken <-chan struct{}) {
+	if d < 0 {
+		<-woken
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	until := n.now.Add(max(d, time.Millisecond))
+	for second := n.now.Truncate(time.Second).Add(time.Second); !second.After(until); second = second.Add(time.Second) {
+		n.tick()
+	}
+	n.now = until
+}
+
+// tick makes a block, and what else happens meanwhile.
+func (n *fakeNode) tick() {
+	if len(n.late) > 0 && n.random.IntN(6) == 0 {
+		at := n.random.IntN(len(n.late)) // in any order
+		n.serve(n.late[at])
+		n.late = slices.Delete(n.late, at, at+1)
+	}
+	if n.one(25, "pool lost") {
+		clear(n.pool)
+	}
+	if n.one(12, "other program") {
+		n.other()
+	}
+	if n.one(40, "blocks taken back") && n.height > n.pinned {
+		n.height--
+		for len(n.blocks) > 0 && n.blocks[len(n.blocks)-1].height > n.height {
+			last := n.blocks[len(n.blocks)-1]
+			n.blocks = n.blocks[:len(n.blocks)-1]
+			n.pool[uint64(len(n.blocks))] = last.tx
+		}
+	}
+	if n.base = 10; !n.calm && n.random.IntN(3) == 0 {
+		n.base = types.Amount(10 + n.random.IntN(30))
+	}
+	if n.still {
+		return
+	}
+	n.height++
+	for room := n.random.IntN(6); room > 0 || n.full; room-- {
+		nonce := uint64(len(n.blocks))
+		tx := n.pool[nonce]
+		if tx == nil || tx.Signed().MaxFeePerGas < n.base {
+			break
+		}
+		delete(n.pool, nonce)
+		n.blocks = append(n.blocks, included{tx, n.height, n.random.IntN(20) == 0})
+	}
+	if n.height > 20_000 {
+		n.t.Error("it does not end")
+		n.height = 0
+	}
+}
+
+// other makes a transaction of another program: at the next nonce, or in the place of one of the sender's.
+func (n *fakeNode) other() {
+	next := uint64(len(n.blocks))
+	nonce := next + n.random.Uint64N(3)
+	fee := types.Amount(200 + n.foreign)
+	if old := n.pool[nonce]; old != nil {
+		fee = cmp.Or(2*old.Signed().MaxFeePerGas, fee)
+	}
+	n.foreign++
+	n.pool[nonce] = types.NewTx(types.SignedTransaction{Transaction: types.Transaction{
+		Version:              types.TransactionVersion,
+		Sender:               n.account,
+		Nonce:                nonce,
+		MaxFeePerGas:         fee,
+		MaxPriorityFeePerGas: fee,
+		Payload:              types.Transfer{To: types.Account{1}, Amount: types.Amount(1_000_000 + n.foreign)},
+	}})
+}

@@ -1,0 +1,202 @@
+package sender
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+var (
+	// ErrOtherScope is what a journal of another account or chain is refused with.
+	ErrOtherScope = errors.New("the journal belongs to another account or chain")
+	// ErrLocked is what a journal is refused with that another sender has.
+	ErrLocked = errors.New("another sender has the journal")
+)
+
+// format is the first line's word for what a file is.
+const format = "cairn-sender/1"
+
+// File is a journal in a file: a line for each append, its checksum first, synced to the disk before the append
+// returns. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is
+// [ErrBadJournal]. A lock file beside it, PATH.lock, keeps other processes out while this one lives. It is the
+// TypeScript SDK's FileStore.
+type File struct {
+	path  string
+	scope Scope
+	file  *os.File
+	lock  *lock
+}
+
+// NewFile is the journal at a path; the file is made when it is first opened.
+func NewFile(path string) *File { return &File{path: path} }
+
+// Open is [Journal].Open. It fails with [ErrLocked], [ErrBadJournal], [ErrOtherScope], or what the disk says.
+func (f *File) Open(scope Scope) (entries []Entry, err error) {
+	if f.file != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, ErrLocked)
+	}
+	if f.lock, err = takeLock(f.path + ".lock"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	f.scope = scope
+	if f.file, err = os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(f.file)
+	if err != nil {
+		return nil, err
+	}
+	entries, end, err := parse(text, scope)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	if err := f.file.Truncate(int64(end)); err != nil || end > 0 {
+		return entries, err
+	}
+	if err := writeLine(f.file, header{format, scope}); err != nil {
+		return nil, err
+	}
+	return entries, errors.Join(f.file.Sync(), syncDirectory(f.path))
+}
+
+// Append is [Journal].Append.
+func (f *File) Append(entries []Entry) error {
+	if f.file == nil {
+		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
+	}
+	if err := writeLine(f.file, entries); err != nil {
+		return err
+	}
+	return f.file.Sync()
+}
+
+// Replace is [Journal].Replace: a new file takes the place of the old one.
+func (f *File) Replace(entries []Entry) (err error) {
+	if f.file == nil {
+		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
+	}
+	name := f.path + ".new"
+	fresh, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	err = writeLine(fresh, header{format, f.scope})
+	for i := 0; err == nil && i < len(entries); i += maxBatch {
+		err = writeLine(fresh, entries[i:min(i+maxBatch, len(entries))])
+	}
+	if err == nil {
+		err = fresh.Sync()
+	}
+	// Some systems rename no file that is open.
+	err = errors.Join(err, fresh.Close())
+	if err != nil {
+		return err
+	}
+	old := f.file
+	f.file = nil
+	if err := errors.Join(old.Close(), os.Rename(name, f.path), syncDirectory(f.path)); err != nil {
+		return err
+	}
+	f.file, err = os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0o600)
+	return err
+}
+
+// Close is [Journal].Close.
+func (f *File) Close() (err error) {
+	if f.file != nil {
+		err = f.file.Close()
+	}
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.release())
+	}
+	f.file, f.lock = nil, nil
+	return err
+}
+
+// header is the first line.
+type header struct {
+	Journal string `json:"journal"`
+	Scope
+}
+
+// checksumDigits is how many hex digits a line begins with, before a space: of the first 8 bytes of its SHA-256.
+const checksumDigits = 16
+
+func checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:checksumDigits/2])
+}
+
+func writeLine(to io.Writer, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "%s %s\n", checksum(text), text)
+	return err
+}
+
+// parse reads a journal, and says where its whole lines end.
+func parse(text []byte, scope Scope) (entries []Entry, end int, err error) {
+	for number := 1; end < len(text); number++ {
+		line, _, whole := bytes.Cut(text[end:], []byte("\n"))
+		last := end+len(line)+1 >= len(text)
+		sum, content, _ := bytes.Cut(line, []byte(" "))
+		switch {
+		case !whole, string(sum) != checksum(content) && last:
+			return entries, end, nil // torn: nothing was done on its account
+		case string(sum) != checksum(content):
+			return nil, 0, fmt.Errorf("%w: line %d", ErrBadJournal, number)
+		}
+		if number == 1 {
+			err = checkHeader(content, scope)
+		} else {
+			var some []Entry
+			if err = json.Unmarshal(content, &some); err != nil {
+				err = fmt.Errorf("%w: line %d: %w", ErrBadJournal, number, err)
+			}
+			entries = append(entries, some...)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		end += len(line) + 1
+	}
+	return entries, end, nil
+}
+
+func checkHeader(line []byte, scope Scope) error {
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil || h.Journal != format {
+		return fmt.Errorf("%w: it is no journal of this format", ErrBadJournal)
+	}
+	if h.Scope != scope {
+		return fmt.Errorf("%w: account %s of the chain %s", ErrOtherScope, h.Account, h.Genesis)
+	}
+	return nil
+}
+
+// syncDirectory makes a file's name durable.
+func syncDirectory(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // it syncs no directories
+	}
+	directory, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}

@@ -1,0 +1,213 @@
+package sender
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ownIDs is what the IDs begin with that no caller gave, fillerIDs those of fillers.
+const (
+	ownIDs    = "cairn:"
+	fillerIDs = ownIDs + "filler:"
+)
+
+// never is a moment that does not come: moments are counted from the sender's start.
+const never = time.Duration(math.MaxInt64)
+
+// version is a job's transaction as it was signed: the first, or a replacement with higher fees.
+type version struct {
+	tx   types.Transaction
+	raw  []byte
+	hash types.TxID
+}
+
+// job is something to send: queued without a nonce, then open at one, until a block has used that. What is below the
+// first line is the pump's.
+type job struct {
+	id     string
+	digest types.Digest
+	said   Job            // under the sender's lock
+	sweep  *types.Account // of a sweep: who gets everything
+	room   bool           // it has a place that is given back when it ends
+
+	accepted, ended promise
+
+	payload   types.Payload // nil of a sweep until its value is known
+	nonce     uint64
+	versions  []version
+	out       bool          // its bytes may be with somebody: they were accepted once, or an attempt had no answer
+	pooled    bool          // the pool has it, as far as is known
+	due       time.Duration // when to post it, or post it again
+	since     types.Height  // the height at which it was posted, or replaced, last
+	undecided bool
+	tooCheap  bool
+}
+
+// promise is closed once its owner has decided it.
+type promise struct {
+	decided chan struct{}
+	hash    types.TxID
+	receipt api.Receipt
+	err     error
+}
+
+func (p *promise) isDecided() bool {
+	select {
+	case <-p.decided:
+		return true
+	default:
+		return false
+	}
+}
+
+func newJob(id string, digest types.Digest, payload types.Payload, said Job) *job {
+	return &job{
+		id: id, digest: digest, payload: payload, said: said, due: never,
+		accepted: promise{decided: make(chan struct{})}, ended: promise{decided: make(chan struct{})},
+	}
+}
+
+func (j *job) latest() *version { return &j.versions[len(j.versions)-1] }
+
+// own reports whether no caller named it.
+func (j *job) own() bool { return strings.HasPrefix(j.id, ownIDs) }
+
+// release takes the job from its nonce: no bytes of it are with anybody.
+func (j *job) release() {
+	j.versions, j.out, j.pooled, j.due, j.since, j.undecided = nil, false, false, never, 0, false
+}
+
+func (j *job) isFiller() bool { return strings.HasPrefix(j.id, fillerIDs) }
+
+// entry tells of the job's version of a number.
+func (j *job) entry(number int) Entry {
+	v := &j.versions[number]
+	e := Entry{Type: Version, ID: j.id, Nonce: strconv.FormatUint(j.nonce, 10), Raw: v.raw, Hash: v.hash}
+	if number == 0 {
+		e.Type, e.Digest = Signed, j.digest
+	}
+	return e
+}
+
+// entries tell of the job, which is open.
+func (j *job) entries() []Entry {
+	list := make([]Entry, len(j.versions))
+	for i := range list {
+		list[i] = j.entry(i)
+	}
+	return list
+}
+
+// accept, end and reject decide what callers wait for.
+func (j *job) accept(hash types.TxID) {
+	if !j.accepted.isDecided() {
+		j.accepted.hash = hash
+		close(j.accepted.decided)
+	}
+}
+
+func (j *job) end(receipt api.Receipt) {
+	j.accept(receipt.TransactionHash)
+	j.ended.receipt = receipt
+	close(j.ended.decided)
+}
+
+func (j *job) reject(err error) {
+	j.ended.err = err
+	close(j.ended.decided)
+	if !j.accepted.isDecided() {
+		j.accepted.err = err
+		close(j.accepted.decided)
+	}
+}
+
+// done is what remains of a job that is in a block.
+type done struct {
+	digest types.Digest
+	hash   types.TxID
+	height types.Height
+	status uint8
+}
+
+func (d done) entry(id string) Entry {
+	return Entry{Type: Done, ID: id, Digest: d.digest, Hash: d.hash, Height: d.height, Status: new(d.status)}
+}
+
+// digestOf tells whether two jobs of an ID are the same.
+func digestOf(payload types.Payload) types.Digest { return sha256.Sum256(types.EncodePayload(payload)) }
+
+func sweepDigest(to types.Account) types.Digest {
+	return sha256.Sum256(append([]byte("sweep"), to[:]...))
+}
+
+// ErrBadJournal is what a journal is refused with that no sender wrote.
+var ErrBadJournal = errors.New("the journal is damaged")
+
+// restore reads a journal: the jobs that are open, in the order in which they began, and those that are done.
+func restore(entries []Entry) (open []*job, finished map[string]done, err error) {
+	jobs, finished := make(map[string]*job), make(map[string]done)
+	for _, e := range entries {
+		switch e.Type {
+		case Signed, Version:
+			if err := restoreVersion(jobs, e); err != nil {
+				return nil, nil, err
+			}
+			if e.Type == Signed {
+				open = append(open, jobs[e.ID])
+			}
+		case Refused:
+			delete(jobs, e.ID)
+		case Done:
+			if e.Status == nil {
+				return nil, nil, fmt.Errorf("%w: %q is done without a status", ErrBadJournal, e.ID)
+			}
+			delete(jobs, e.ID)
+			if !strings.HasPrefix(e.ID, ownIDs) {
+				finished[e.ID] = done{e.Digest, e.Hash, e.Height, *e.Status}
+			}
+		default:
+			return nil, nil, fmt.Errorf("%w: an entry of type %q", ErrBadJournal, e.Type)
+		}
+	}
+	current := open[:0]
+	for _, j := range open {
+		if jobs[j.id] == j { // else it ended, or began anew
+			current = append(current, j)
+		}
+	}
+	return current, finished, nil
+}
+
+func restoreVersion(jobs map[string]*job, e Entry) error {
+	tx, err := types.DecodeTx(e.Raw)
+	if err != nil {
+		return fmt.Errorf("%w: the transaction of %q: %w", ErrBadJournal, e.ID, err)
+	}
+	v := version{tx: tx.Signed().Transaction, raw: e.Raw, hash: tx.ID()}
+	if e.Type == Signed {
+		j := newJob(e.ID, e.Digest, v.tx.Payload, Job{})
+		if t, is := v.tx.Payload.(types.Transfer); is && e.Digest == sweepDigest(t.To) {
+			j.sweep = &t.To
+		}
+		j.nonce = v.tx.Nonce
+		j.out = true // what was answered is not in the journal
+		jobs[e.ID] = j
+	}
+	j := jobs[e.ID]
+	switch {
+	case j == nil:
+		return fmt.Errorf("%w: it has a version of %q, which was not signed", ErrBadJournal, e.ID)
+	case j.nonce != v.tx.Nonce || v.hash != e.Hash:
+		return fmt.Errorf("%w: the transaction of %q is not the one that it names", ErrBadJournal, e.ID)
+	}
+	j.versions = append(j.versions, v)
+	return nil
+}

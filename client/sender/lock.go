@@ -1,0 +1,100 @@
+package sender
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// lock is a file that names the process which has a journal. One that a process left which is no more is taken over.
+type lock struct {
+	path string
+}
+
+func takeLock(path string) (_ *lock, err error) {
+	mine := fmt.Sprintf("%s.%d.%s", path, os.Getpid(), rand.Text())
+	holder := fmt.Sprintf("%d %s\n", os.Getpid(), startOf(os.Getpid()))
+	if err := os.WriteFile(mine, []byte(holder), 0o600); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(mine)) }()
+	for {
+		err := os.Link(mine, path)
+		if err == nil {
+			return &lock{path}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		text, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		case isAlive(string(text)):
+			return nil, fmt.Errorf("%s: %w: process %s", path, ErrLocked, bytes.TrimSpace(text))
+		}
+		if err := takeAway(path, text, mine+".stale"); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *lock) release() error { return os.Remove(l.path) }
+
+// takeAway removes a stale lock, unless another process has put its own in the place meanwhile: that is put back.
+func takeAway(path string, stale []byte, aside string) error {
+	if err := os.Rename(path, aside); err != nil {
+		return ignoring(err, fs.ErrNotExist)
+	}
+	found, err := os.ReadFile(aside)
+	if err == nil && !bytes.Equal(found, stale) {
+		err = os.Link(aside, path)
+	}
+	return errors.Join(err, os.Remove(aside))
+}
+
+func ignoring(err, harmless error) error {
+	if errors.Is(err, harmless) {
+		return nil
+	}
+	return err
+}
+
+// isAlive reports whether the process lives that a lock names by number and start.
+func isAlive(holder string) bool {
+	number, start, _ := strings.Cut(strings.TrimSpace(holder), " ")
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid <= 0 {
+		return false
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = process.Release() }() // it holds nothing that could fail to be released
+	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) && startOf(pid) == start
+}
+
+// startOf is when a process began, in the system's own count, so that a number that is used again is not taken for it;
+// else a dash.
+func startOf(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "-" // no Linux, or the process is just gone
+	}
+	// The name in brackets may have spaces.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const start = 22 - 3 // field 22 of proc(5), of those from the third on
+	if len(fields) <= start {
+		return "-"
+	}
+	return fields[start]
+}

@@ -1,0 +1,248 @@
+package sender
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// post sends what is due again, and with it what is new: prepared, given nonces, signed and on disk before.
+func (p *pump) post() error {
+	now := p.now()
+	p.fill(now)
+	fresh, err := p.sign(p.take())
+	if err != nil {
+		return err
+	}
+	entries := make([]Entry, len(fresh))
+	for i, j := range fresh {
+		entries[i] = j.entry(0)
+	}
+	if err := p.append(entries); err != nil {
+		return err
+	}
+	due := p.slots.due(now)
+	if len(due) == 0 || p.s.ctx.Err() != nil {
+		return nil
+	}
+	return p.deliver(due[:fitting(due, func(j *job) int { return len(j.latest().raw) })])
+}
+
+// fitting is how many jobs go in one request, by their bytes: one at least.
+func fitting(jobs []*job, size func(*job) int) int {
+	total := 0
+	for i, j := range jobs {
+		total += size(j)
+		if i == maxBatch || i > 0 && total > maxBatchBytes {
+			return i
+		}
+	}
+	return len(jobs)
+}
+
+// deliver sends the bytes of jobs, and takes in what the node says.
+func (p *pump) deliver(batch []*job) error {
+	var b client.Batch
+	calls := make([]client.Pending[types.TxID], len(batch))
+	for i, j := range batch {
+		calls[i] = client.Add(&b, api.SendRawTransaction, api.RawTransactionParams{Transaction: j.latest().raw})
+	}
+	err := p.ask(p.s.ctx, &b)
+	var refusal *client.Error // of the batch as a whole is that of each call
+	if err != nil && !errors.As(err, &refusal) {
+		if !untaken(err) {
+			for _, j := range batch {
+				j.out = true
+			}
+		}
+		return err
+	}
+	var refused []*job
+	var reasons []error
+	for i, j := range batch {
+		hash, err := calls[i].Result()
+		a := j.read(hash, err, p.now())
+		if a.accepted {
+			p.accept(j, j.latest().hash)
+		}
+		if a.misplaced {
+			p.resyncAt = p.now()
+		}
+		if a.refused != nil {
+			refused, reasons = append(refused, j), append(reasons, a.refused)
+		}
+	}
+	return p.refuse(refused, reasons)
+}
+
+// untaken reports whether a request was refused before the node looked at what is in it.
+func untaken(err error) bool {
+	var status *client.StatusError
+	return errors.As(err, &status) && slices.Contains([]int{401, 403, 413, 415, 429}, status.Status)
+}
+
+// refuse takes jobs from their nonces: back to the queue if another nonce or fee may help.
+func (p *pump) refuse(jobs []*job, reasons []error) error {
+	entries := make([]Entry, len(jobs))
+	for i, j := range jobs {
+		entries[i] = Entry{Type: Refused, ID: j.id, Reason: reasonOf(reasons[i])}
+	}
+	// On disk before anybody is told: else a restart could send what its caller takes for refused.
+	if err := p.append(entries); err != nil {
+		return err
+	}
+	var again []*job
+	for i, j := range jobs {
+		delete(p.slots.jobs, j.nonce)
+		j.release()
+		dearer := errors.Is(reasons[i], api.ErrFeeTooLow) && !j.tooCheap // once: where a cap is too low it stays so
+		if !dearer && !slices.Contains(places, reasonOf(reasons[i])) {
+			p.reject(j, reasons[i])
+			continue
+		}
+		j.tooCheap = dearer
+		p.holdTill = p.now() + holdTime
+		again = append(again, j)
+	}
+	p.requeue(again...)
+	return nil
+}
+
+// mayTake reports whether the next job of the queue may go now: a sweep alone, and only when nothing is open.
+func (p *pump) mayTake() bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	if len(p.s.queue) == 0 || p.now() < p.holdTill {
+		return false
+	}
+	if p.s.queue[0].sweep != nil {
+		return len(p.slots.jobs) == 0
+	}
+	for _, j := range p.slots.jobs {
+		if j.sweep != nil {
+			return false
+		}
+	}
+	return p.slots.free(p.slots.base)-p.slots.base < window
+}
+
+// take takes from the queue what may go now.
+func (p *pump) take() []*job {
+	if !p.mayTake() {
+		return nil
+	}
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	count := 1
+	if p.s.queue[0].sweep == nil {
+		nonce := p.slots.free(p.slots.base)
+		for count = 0; count < len(p.s.queue) && nonce-p.slots.base < window; count++ {
+			if p.s.queue[count].sweep != nil {
+				break
+			}
+			nonce = p.slots.free(nonce + 1)
+		}
+		count = fitting(p.s.queue[:count], func(j *job) int { return len(types.EncodePayload(j.payload)) + 200 })
+	}
+	taken := slices.Clone(p.s.queue[:count])
+	p.s.queue = slices.Delete(p.s.queue, 0, count)
+	return taken
+}
+
+// price finds the terms of jobs that have no nonce yet: what fails here used nothing.
+func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
+	if jobs[0].sweep != nil {
+		t, err := p.sweep(p.s.ctx, jobs[0])
+		if errors.Is(err, ErrInsufficientForFee) {
+			p.reject(jobs[0], err)
+			return nil, nil, nil
+		}
+		return jobs, []terms{t}, err
+	}
+	all, err := p.prepare(p.s.ctx, jobs)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, j := range jobs {
+		if all[i].err != nil {
+			p.reject(j, all[i].err)
+			continue
+		}
+		ready, found = append(ready, j), append(found, all[i].terms)
+	}
+	return ready, found, nil
+}
+
+// sign gives jobs terms and the lowest free nonces, and signs them. Where the node cannot be asked they are queued
+// again.
+func (p *pump) sign(jobs []*job) ([]*job, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	ready, found, err := p.price(jobs)
+	if err != nil {
+		p.requeue(jobs...)
+		return nil, err
+	}
+	nonce := p.slots.base
+	for i, j := range ready {
+		nonce = p.slots.free(nonce)
+		p.slots.jobs[nonce] = j
+		j.nonce = nonce
+		j.payload = found[i].payload
+	}
+	return ready, p.addVersions(ready, found)
+}
+
+// addVersions signs jobs at their nonces; the new versions are due.
+func (p *pump) addVersions(jobs []*job, with []terms) error {
+	txs := make([]types.Transaction, len(jobs))
+	for i, j := range jobs {
+		txs[i] = types.Transaction{
+			Version:              types.TransactionVersion,
+			ChainID:              p.s.chainID,
+			Sender:               p.s.Account(),
+			Nonce:                j.nonce,
+			GasLimit:             with[i].gasLimit,
+			MaxFeePerGas:         with[i].maxFee,
+			MaxPriorityFeePerGas: with[i].priority,
+			Payload:              with[i].payload,
+		}
+	}
+	signed, err := p.s.signer.SignAll(txs)
+	if err != nil {
+		return journalError{err}
+	}
+	for i, j := range jobs {
+		raw := signed[i].Encode()
+		j.versions = append(j.versions, version{tx: txs[i], raw: raw, hash: types.TransactionID(raw)})
+		j.due = 0
+	}
+	return nil
+}
+
+// fill puts a transfer of nothing to oneself at a nonce that nobody uses, if others wait behind it and no job comes.
+func (p *pump) fill(now time.Duration) {
+	switch {
+	case !p.slots.hasGap() || p.queued() > 0:
+		p.gapSince = never
+		return
+	case p.gapSince == never:
+		p.gapSince = now
+	}
+	if now-p.gapSince < fillAfter {
+		return
+	}
+	p.gapSince = never
+	payload := client.Transfer(p.s.Account(), 0)
+	j := newJob(fillerIDs+rand.Text(), digestOf(payload), payload, Job{})
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.s.jobs[j.id] = j
+	p.s.queue = append(p.s.queue, j)
+}

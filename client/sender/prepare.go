@@ -1,0 +1,224 @@
+package sender
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// terms are what a transaction is signed with beside its nonce.
+type terms struct {
+	payload          types.Payload
+	gasLimit         types.Gas
+	maxFee, priority types.Amount
+}
+
+// prices are what the node suggests.
+type prices struct {
+	base, maxFee, priority types.Amount
+}
+
+func pricesOf(failed *error, p client.Pending[api.GasPriceInfo]) prices {
+	info := take(failed, p)
+	return prices{
+		types.Amount(info.BaseFee), types.Amount(info.SuggestedMaxFee), types.Amount(info.SuggestedPriorityFee),
+	}
+}
+
+// take is a call's result. The first error of several calls is kept in failed.
+func take[R any](failed *error, p client.Pending[R]) R {
+	result, err := p.Result()
+	if *failed == nil {
+		*failed = err
+	}
+	return result
+}
+
+// prepared is a job with its terms, or with the error that it cannot be sent for.
+type prepared struct {
+	terms
+	err error
+}
+
+// prepare finds fees and gas of jobs with one request.
+func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
+	var b client.Batch
+	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
+	gas := make([]func() (types.Gas, error), len(jobs))
+	for i, j := range jobs {
+		gas[i] = p.askGas(&b, j)
+	}
+	if err := p.ask(ctx, &b); err != nil {
+		return nil, err
+	}
+	var err error
+	now := pricesOf(&err, priceCall)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]prepared, len(jobs))
+	for i, j := range jobs {
+		t := terms{payload: j.payload, maxFee: now.maxFee, priority: now.priority}
+		t.gasLimit, err = gas[i]()
+		switch {
+		case err == nil:
+			found[i].terms = t.capped(p.s.cap(j))
+		case reasonOf(err) == "" || slices.Contains(later, reasonOf(err)) || reasonOf(err) == reasonOf(api.ErrTimeUp):
+			return nil, err
+		default:
+			found[i].err = err
+		}
+	}
+	return found, nil
+}
+
+// askGas adds to a batch what to ask the node for a job's gas limit, and says how to read the answer.
+func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
+	known := func(gas types.Gas) func() (types.Gas, error) {
+		return func() (types.Gas, error) { return gas, nil }
+	}
+	if said := p.s.said(j); said.GasLimit != 0 {
+		return known(said.GasLimit)
+	}
+	transfer, isTransfer := j.payload.(types.Transfer)
+	switch {
+	case j.payload.Kind() == types.KindConfigure, isTransfer && transfer.Amount == 0:
+		return known(fees.IntrinsicGas(j.payload))
+	case isTransfer:
+		nonce := client.Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: transfer.To.String()})
+		return func() (types.Gas, error) {
+			// An account that has sent has an entry for ever; a balance alone may be gone until the transfer's block.
+			// What is not needed is given back.
+			sent, err := nonce.Result()
+			return transferGas(sent > 0), err
+		}
+	}
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: p.s.chainID, Sender: p.s.Account(), Payload: j.payload,
+	}
+	estimate := client.Add(b, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
+	return func() (types.Gas, error) {
+		gas, err := estimate.Result()
+		return types.Gas(gas), err
+	}
+}
+
+// transferGas is the gas limit of a transfer to an account that has an entry in the state, or may have none.
+func transferGas(hasEntry bool) types.Gas {
+	gas := fees.IntrinsicGas(types.Transfer{})
+	if !hasEntry {
+		gas += params.Schedule1.NewAccount
+	}
+	return gas
+}
+
+// capped are terms that pay at most a cap per gas; 0 is none.
+func (t terms) capped(limit types.Amount) terms {
+	if limit != 0 {
+		t.maxFee = min(t.maxFee, limit)
+	}
+	t.priority = min(t.priority, t.maxFee)
+	return t
+}
+
+// more is a fee for a replacement: a tenth more, or what is suggested now.
+func more(fee, suggested types.Amount) (types.Amount, error) {
+	tenth := fee / 10
+	if fee%10 != 0 {
+		tenth++
+	}
+	raised, err := fee.Add(tenth)
+	return max(raised, suggested), err
+}
+
+// raised are the terms of a replacement; not ok if its fee is over the cap.
+func raised(old types.Transaction, now prices, limit types.Amount) (t terms, ok bool) {
+	maxFee, err := more(old.MaxFeePerGas, now.maxFee)
+	if err != nil || limit != 0 && maxFee > limit {
+		return terms{}, false
+	}
+	priority, err := more(old.MaxPriorityFeePerGas, now.priority)
+	return terms{old.Payload, old.GasLimit, maxFee, min(priority, maxFee)}, err == nil
+}
+
+// sweepPrice is what a sweep pays per gas, whatever the base fee is in its block: one that may rise once, and the
+// suggested priority fee.
+func sweepPrice(now prices) (types.Amount, error) {
+	eighth := now.base / 8
+	if now.base%8 != 0 {
+		eighth++
+	}
+	price, err := now.base.Add(eighth)
+	if err != nil {
+		return 0, err
+	}
+	return price.Add(now.priority)
+}
+
+// sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base
+// fee is, and the value is the balance without gas × price. It fails with [*InsufficientForFee].
+func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
+	var first client.Batch
+	heightCall := client.Add(&first, api.BlockNumber, api.NoParams{})
+	if err := p.ask(ctx, &first); err != nil {
+		return terms{}, err
+	}
+	var err error
+	height := take(&err, heightCall)
+	if err != nil {
+		return terms{}, err
+	}
+	at, to := api.AtHeight(types.Height(height)), j.sweep.String()
+	var b client.Batch
+	balanceCall := client.Add(&b, api.GetBalance, api.GetBalanceParams{Account: p.s.Account().String(), Block: at})
+	nonceCall := client.Add(&b, api.GetTransactionCount, api.GetTransactionCountParams{
+		Account: to, Block: api.NonceRef{Block: at},
+	})
+	hadCall := client.Add(&b, api.GetBalance, api.GetBalanceParams{Account: to, Block: at})
+	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
+	if err := p.ask(ctx, &b); err != nil {
+		return terms{}, err
+	}
+	balance, nonce, had := take(&err, balanceCall), take(&err, nonceCall), take(&err, hadCall)
+	now := pricesOf(&err, priceCall)
+	if err != nil {
+		return terms{}, err
+	}
+	price, err := sweepPrice(now)
+	if err != nil {
+		return terms{}, err
+	}
+	if limit := p.s.cap(j); limit != 0 {
+		price = min(price, limit)
+	}
+	gas := transferGas(nonce > 0 || had > 0)
+	fee, err := gas.Cost(price)
+	if err != nil || types.Amount(balance) <= fee {
+		return terms{}, &InsufficientForFee{Balance: types.Amount(balance), Needed: fee}
+	}
+	return terms{types.Transfer{To: *j.sweep, Amount: types.Amount(balance) - fee}, gas, price, price}, nil
+}
+
+// sweepAgain pays more of the same balance for gas; not ok if it has no more, or the price is over the cap.
+func sweepAgain(old types.Transaction, now prices, limit types.Amount) (t terms, ok bool) {
+	wanted, err := sweepPrice(now)
+	if err != nil {
+		return terms{}, false
+	}
+	price, err := more(old.MaxFeePerGas, wanted)
+	if err != nil || limit != 0 && price > limit {
+		return terms{}, false
+	}
+	extra, err := old.GasLimit.Cost(price - old.MaxFeePerGas)
+	transfer, is := old.Payload.(types.Transfer)
+	if err != nil || !is || transfer.Amount <= extra {
+		return terms{}, false
+	}
+	transfer.Amount -= extra
+	return terms{transfer, old.GasLimit, price, price}, true
+}

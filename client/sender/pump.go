@@ -1,0 +1,288 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Bounds of what is sent, and times.
+const (
+	maxBatch      = 256     // transactions of one request
+	maxBatchBytes = 2 << 20 // and their bytes, if there are several
+	window        = 1000    // how far nonces go beyond those in blocks; the node takes 1,024
+	resyncEvery   = 30 * time.Second
+	fillAfter     = 500 * time.Millisecond // how long a gap waits for a job
+	holdTime      = 100 * time.Millisecond // how long nothing new is sent once a job came back to the queue
+	requestTime   = 40 * time.Second       // how long an answer may take
+	firstBackoff  = 200 * time.Millisecond
+	longestBack   = 10 * time.Second
+	replaceAfter  = 3  // blocks
+	maxVersions   = 32 // of one job, the first counted
+)
+
+// pump does what the jobs of one account need, one thing after the other, in one goroutine: there are never two
+// requests that could overtake each other. It alone asks the node and the journal.
+type pump struct {
+	s     *Sender
+	epoch time.Time
+	slots *slots
+
+	height   types.Height
+	resyncAt time.Duration
+	pollAt   time.Duration
+	gapSince time.Duration // never: there is no gap
+	holdTill time.Duration
+	failures int // since the node answered
+	entries  int // in the journal
+}
+
+// journalError is what stops a sender: it cannot write down what it does, or cannot sign.
+type journalError struct{ error }
+
+func (e journalError) Unwrap() error { return e.error }
+
+func newPump(s *Sender, entries []Entry) (*pump, error) {
+	open, finished, err := restore(entries)
+	if err != nil {
+		return nil, err
+	}
+	p := &pump{s: s, epoch: s.options.Clock.Now(), gapSince: never, entries: len(entries)}
+	if p.slots, err = newSlots(open); err != nil {
+		return nil, err
+	}
+	for _, j := range open {
+		p.slots.jobs[j.nonce] = j
+		s.jobs[j.id] = j
+	}
+	s.finished = finished
+	return p, nil
+}
+
+func (p *pump) now() time.Duration { return p.s.options.Clock.Now().Sub(p.epoch) }
+
+// run is all that the sender does, until it is stopped.
+func (p *pump) run() {
+	for p.s.ctx.Err() == nil {
+		if err := p.attempt(); err != nil {
+			p.s.stop(err)
+			break
+		}
+		if p.s.ctx.Err() == nil {
+			p.s.options.Clock.Sleep(p.pause(), p.s.wake)
+		}
+	}
+	closing := p.s.journal.Close()
+	p.s.mu.Lock()
+	if closing != nil && errors.Is(p.s.closed, ErrClosed) {
+		p.s.closed = closing
+	}
+	for _, j := range p.s.jobs {
+		j.reject(p.s.closed)
+	}
+	p.s.mu.Unlock()
+	close(p.s.ended)
+}
+
+// attempt does what is due. A node that does not answer is asked again later; any other error is returned.
+func (p *pump) attempt() error {
+	now := p.now()
+	err := p.step(now)
+	var fatal journalError
+	switch {
+	case err == nil:
+		if p.failures > 0 {
+			p.failures = 0
+			p.tell(nil)
+		}
+		return nil
+	case errors.As(err, &fatal):
+		return fmt.Errorf("the sender stopped: %w", err)
+	case p.s.ctx.Err() != nil:
+		return nil // it is being closed
+	}
+	p.failures++
+	p.resyncAt = now + p.backoff(err)
+	if p.failures == 1 {
+		p.tell(err)
+	}
+	return nil
+}
+
+func (p *pump) tell(err error) {
+	if p.s.options.OnConnection != nil {
+		p.s.options.OnConnection(err)
+	}
+}
+
+func (p *pump) step(now time.Duration) error {
+	if now >= p.resyncAt && p.busy() {
+		if err := p.resync(); err != nil {
+			return err
+		}
+	}
+	if err := p.post(); err != nil {
+		return err
+	}
+	if len(p.slots.jobs) > 0 && p.now() >= p.pollAt {
+		if err := p.settle(); err != nil {
+			return err
+		}
+	}
+	return p.compact()
+}
+
+// busy reports whether something is open or queued.
+func (p *pump) busy() bool { return len(p.slots.jobs) > 0 || p.queued() > 0 }
+
+func (p *pump) queued() int {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return len(p.s.queue)
+}
+
+func (p *pump) backoff(err error) time.Duration {
+	var status *client.StatusError
+	if errors.As(err, &status) && status.RetryAfter > 0 {
+		return min(status.RetryAfter, longestWait)
+	}
+	return min(firstBackoff<<min(p.failures-1, 10), longestBack)
+}
+
+// pause is how long there is nothing to do; negative: until it is woken.
+func (p *pump) pause() time.Duration {
+	now := p.now()
+	if p.failures > 0 {
+		return max(p.resyncAt-now, 0)
+	}
+	if p.mayTake() {
+		return 0
+	}
+	if !p.busy() {
+		return -1
+	}
+	next := p.resyncAt
+	for _, j := range p.slots.jobs {
+		next = min(next, j.due)
+	}
+	if len(p.slots.jobs) > 0 {
+		next = min(next, p.pollAt)
+	}
+	if p.queued() > 0 && p.holdTill > now {
+		next = min(next, p.holdTill)
+	}
+	if p.gapSince != never {
+		next = min(next, p.gapSince+fillAfter)
+	}
+	return max(next-now, 0)
+}
+
+// ask makes one request of calls; each may have failed.
+func (p *pump) ask(ctx context.Context, b *client.Batch) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	return b.Send(ctx, p.s.client)
+}
+
+// append writes entries down; what follows from them may be done only then.
+func (p *pump) append(entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := p.s.journal.Append(entries); err != nil {
+		return journalError{err}
+	}
+	p.entries += len(entries)
+	return nil
+}
+
+// resync learns where the account is: what blocks have used, and what the pool has of ours and of others.
+func (p *pump) resync() error {
+	var b client.Batch
+	self := p.s.Account().String()
+	baseCall := client.Add(&b, api.GetTransactionCount, api.GetTransactionCountParams{Account: self})
+	poolCall := client.Add(&b, api.GetPendingTransactions, api.PendingTransactionsParams{
+		Filter: api.PendingFilter{Sender: self, Limit: new(uint64(api.MaxPending))},
+	})
+	heightCall := client.Add(&b, api.BlockNumber, api.NoParams{})
+	if err := p.ask(p.s.ctx, &b); err != nil {
+		return err
+	}
+	var err error
+	base, pending, height := take(&err, baseCall), take(&err, poolCall), take(&err, heightCall)
+	if err != nil {
+		return err
+	}
+	now := p.now()
+	p.resyncAt, p.pollAt = now+resyncEvery, now
+	p.height = types.Height(height)
+	p.slots.base = uint64(base)
+	pool := make(map[uint64]types.TxID, len(pending))
+	for _, tx := range pending {
+		pool[uint64(tx.Nonce)] = tx.Hash
+	}
+	for _, j := range p.slots.meet(pool, now) {
+		p.accept(j, pool[j.nonce])
+	}
+	return nil
+}
+
+// accept takes in that a node has a job's transaction.
+func (p *pump) accept(j *job, hash types.TxID) {
+	filler := j.isFiller() && !j.accepted.isDecided()
+	j.out, j.pooled, j.due = true, true, never
+	if j.since == 0 {
+		j.since = p.height
+	}
+	j.accept(hash)
+	if filler && p.s.options.OnFiller != nil {
+		p.s.options.OnFiller(hash)
+	}
+}
+
+// reject ends a job that no block will have.
+func (p *pump) reject(j *job, err error) {
+	p.s.drop(j, nil)
+	j.reject(err)
+}
+
+// requeue puts jobs before all that are queued.
+func (p *pump) requeue(jobs ...*job) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.s.queue = slices.Concat(jobs, p.s.queue)
+}
+
+// compact makes the journal anew once most of what it has is past.
+func (p *pump) compact() error {
+	const slack = 4096
+	p.s.mu.Lock()
+	live := len(p.s.finished)
+	p.s.mu.Unlock()
+	for _, j := range p.slots.jobs {
+		live += len(j.versions)
+	}
+	if p.entries <= 2*live+slack {
+		return nil
+	}
+	entries := make([]Entry, 0, live)
+	p.s.mu.Lock()
+	for id, d := range p.s.finished {
+		entries = append(entries, d.entry(id))
+	}
+	p.s.mu.Unlock()
+	for _, j := range p.slots.those(func(*job) bool { return true }) {
+		entries = append(entries, j.entries()...)
+	}
+	if err := p.s.journal.Replace(entries); err != nil {
+		return journalError{err}
+	}
+	p.entries = len(entries)
+	return nil
+}

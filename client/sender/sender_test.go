@@ -1,0 +1,172 @@
+package sender_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/client/sender"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// calmNode is a fake node at which nothing goes wrong but what the test does.
+func calmNode(t *testing.T) (*fakeNode, func(sender.Options) *sender.Sender) {
+	t.Helper()
+	signer := testSigner(t, 3)
+	node := newFakeNode(t, signer.Account(), 1)
+	node.calm = true
+	server := httptest.NewServer(node)
+	c, err := client.New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		server.Close()
+	})
+	return node, func(options sender.Options) *sender.Sender {
+		options.Clock = node
+		s, err := sender.Open(t.Context(), c, signer, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	}
+}
+
+func send(t *testing.T, s *sender.Sender, amount types.Amount, id string) *sender.Sent {
+	t.Helper()
+	sent, err := s.Send(t.Context(), client.Transfer(types.Account{2}, amount), sender.Job{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sent
+}
+
+func receipt(t *testing.T, sent *sender.Sent) api.Receipt {
+	t.Helper()
+	r, err := sent.Receipt(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestAnIDIsForOneJob(t *testing.T) {
+	_, open := calmNode(t)
+	s := open(sender.Options{})
+	first := receipt(t, send(t, s, 1, "7"))
+	if again := receipt(t, send(t, s, 1, "7")); again.TransactionHash != first.TransactionHash {
+		t.Error("the same id was paid twice")
+	}
+	for id, want := range map[string]error{
+		"7": sender.ErrConflict, "cairn:x": sender.ErrBadID, "\xff": sender.ErrBadID,
+		strings.Repeat("x", 257): sender.ErrBadID,
+	} {
+		_, err := s.Send(t.Context(), client.Transfer(types.Account{2}, 2), sender.Job{ID: id})
+		if !errors.Is(err, want) {
+			t.Errorf("id %q: %v, want %v", id, err, want)
+		}
+	}
+	if a, b := send(t, s, 1, ""), send(t, s, 1, ""); receipt(t, a).TransactionHash == receipt(t, b).TransactionHash {
+		t.Error("jobs without an id are one")
+	}
+	if s.Forget(first.BlockHeight) != 0 || s.Forget(first.BlockHeight+1) != 1 {
+		t.Error("what is forgotten is not what was done before a height")
+	}
+	if again := receipt(t, send(t, s, 1, "7")); again.TransactionHash == first.TransactionHash {
+		t.Error("the id was not forgotten")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Send(t.Context(), client.Transfer(types.Account{2}, 1), sender.Job{})
+	if !errors.Is(err, sender.ErrClosed) {
+		t.Errorf("send after close: %v", err)
+	}
+}
+
+// What was sent before the process died stays at its nonce, even if the node refuses it later.
+func TestWhatMayBeOutIsNotRefused(t *testing.T) {
+	node, open := calmNode(t)
+	node.still = true
+	journal := &sender.Memory{}
+	s := open(sender.Options{Journal: journal})
+	hash, err := send(t, s, 5, "5").Accepted(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	node.mu.Lock()
+	clear(node.pool)
+	node.refuse = 3
+	node.still = false
+	node.mu.Unlock()
+	if got := receipt(t, send(t, open(sender.Options{Journal: journal}), 5, "5")); got.TransactionHash != hash {
+		t.Errorf("paid by %s, was sent as %s", got.TransactionHash, hash)
+	}
+}
+
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	node, open := calmNode(t)
+	node.still = true
+	s := open(sender.Options{})
+	sent := send(t, s, 5, "5")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sent.Receipt(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("receipt: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sent.Receipt(t.Context()); !errors.Is(err, sender.ErrClosed) {
+		t.Errorf("receipt of a closed sender: %v", err)
+	}
+	if _, err := sent.Accepted(t.Context()); err != nil && !errors.Is(err, sender.ErrClosed) {
+		t.Errorf("hash of a closed sender: %v", err)
+	}
+}
+
+// A journal does not grow for ever: what has no id is forgotten, and past entries of the rest too.
+func TestTheJournalIsMadeAnew(t *testing.T) {
+	node, open := calmNode(t)
+	node.full = true
+	journal := &sender.Memory{}
+	s := open(sender.Options{Journal: journal})
+	for round := range 9 {
+		var all []*sender.Sent
+		for i := range 512 {
+			id := ""
+			if i < 10 {
+				id = fmt.Sprint(round, " ", i)
+			}
+			all = append(all, send(t, s, 1, id))
+		}
+		for _, sent := range all {
+			receipt(t, sent)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if entries := len(journal.Entries()); entries > 4096+2*90+1024 {
+		t.Errorf("%d entries of 90 jobs that are to be remembered", entries)
+	}
+	s = open(sender.Options{Journal: journal})
+	if s.Forget(1<<40) != 90 {
+		t.Error("not all jobs with an id were remembered")
+	}
+}

@@ -1,0 +1,366 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/server/members"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func newCluster() *cobra.Command {
+	command := cli.NewGroup(&cobra.Command{
+		Use:   "cluster",
+		Short: "Make several machines one producer, and change which they are",
+		Long: "Make several machines one producer, so that the chain goes on when one of them dies, and change which " +
+			"they are.\ndocs/cluster.md has the whole of it.",
+		Example: "  cairn cluster init --data-dir ./mychain --name a --address 10.0.0.1:8779\n  cairn cluster status",
+	})
+	command.AddCommand(newClusterInit(), newClusterJoin(), newClusterRecover(), newClusterAdd(), newClusterRemove(),
+		newClusterTransfer(), newClusterStatus())
+	return command
+}
+
+// memberDir is the setting of commands on a stopped node's directory.
+type memberDir struct {
+	DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
+}
+
+// memberAdmin is the setting of commands that ask a member.
+type memberAdmin struct {
+	Admin string `setting:"admin" usage:"admin address of a node of the cluster"`
+}
+
+func defaultMemberAdmin() memberAdmin { return memberAdmin{"http://" + defaultAdminAddr} }
+
+var memberName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// checkMember refuses names and addresses that a member cannot have.
+func checkMember(name, address, rpc string) error {
+	if !memberName.MatchString(name) {
+		return output.Usage(fmt.Errorf("a member's name is 1 to 63 of a-z, 0-9, '.', '_' and '-', not %q", name))
+	}
+	if rpc != "" {
+		if u, err := url.Parse(rpc); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+			len(rpc) > 256 {
+			return output.Usage(errors.New("--rpc is an http or https URL"))
+		}
+	}
+	return checkAddress("--address", address)
+}
+
+func checkAddress(flag, address string) error {
+	host, port, err := net.SplitHostPort(address)
+	number, errPort := strconv.ParseUint(port, 10, 16)
+	if err != nil || errPort != nil || host == "" || number == 0 || len(address) > 256 {
+		return output.Usage(fmt.Errorf("%s is HOST:PORT where the other members reach this one, not %q", flag, address))
+	}
+	return nil
+}
+
+type madeMember struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Pin     string `json:"pin"`
+	DataDir string `json:"dataDir"`
+}
+
+func newClusterInit() *cobra.Command {
+	settings := memberDir{dataHome("node")}
+	var m datadir.Membership
+	command := withSettings(&cobra.Command{
+		Use:   "init",
+		Short: "Make a producer's directory that of a cluster of one",
+		Long: "Make the directory of a stopped producer, or one that cairn init made, that of a cluster which has one " +
+			"member: the same chain,\n" +
+			"the same key. Others are added to it then.",
+		Example: "  cairn cluster init --data-dir ./mychain --name a --address 10.0.0.1:8779",
+	}, &settings, func(command *cobra.Command) error {
+		if err := checkMember(m.Name, m.Address, m.RPC); err != nil {
+			return err
+		}
+		with := withChain
+		if exists(filepath.Join(settings.DataDir, datadir.GenesisFile)) {
+			with = withDir // there may be no chain yet
+		}
+		var pin link.Pin
+		err := with(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			pin, err = d.InitCluster(m)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		result := madeMember{m.Name, m.Address, pin.String(), settings.DataDir}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Fields(output.Field{Name: "member", Value: result.Name}, output.Field{Name: "address", Value: result.Address},
+				output.Field{Name: "pin", Value: result.Pin})
+			t.Line("\nStart it: cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
+		})
+	})
+	flags := command.Flags()
+	flags.StringVar(&m.Name, "name", "", "what the member is called")
+	flags.StringVar(&m.Address, "address", "", "HOST:PORT where the other members reach this one")
+	flags.StringVar(&m.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
+	return command
+}
+
+func newClusterJoin() *cobra.Command {
+	settings := memberDir{dataHome("node")}
+	var m datadir.Membership
+	var peer, pin string
+	command := withSettings(&cobra.Command{
+		Use:   "join",
+		Short: "Prepare a directory to join a cluster, and print its pin",
+		Long: "Make the key of a new member in a directory, and print the command that adds it to the cluster. The " +
+			"directory has the chain's\n" +
+			"genesis.json and the producer's key, and may have the chain of a replica; what is missing of that comes " +
+			"from the others.",
+		Example: "  cairn cluster join --data-dir ./b --name b --address 10.0.0.2:8779 --peer 10.0.0.1:8779 --peer-pin PIN",
+	}, &settings, func(command *cobra.Command) error {
+		if err := checkMember(m.Name, m.Address, m.RPC); err != nil {
+			return err
+		}
+		if err := checkAddress("--peer", peer); err != nil {
+			return err
+		}
+		peerPin, err := link.ParsePin(pin)
+		if err != nil {
+			return output.Usage(fmt.Errorf("--peer-pin: %w", err))
+		}
+		var own link.Pin
+		err = withDir(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			own, err = d.JoinCluster(link.Peer{Address: peer, Pin: peerPin})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		result := madeMember{m.Name, m.Address, own.String(), settings.DataDir}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Fields(output.Field{Name: "member", Value: result.Name}, output.Field{Name: "address", Value: result.Address},
+				output.Field{Name: "pin", Value: result.Pin})
+			rpc := ""
+			if m.RPC != "" {
+				rpc = " --rpc " + m.RPC
+			}
+			t.Line("\nAdd it, on the leader: cairn cluster add %s --address %s --pin %s%s", m.Name, m.Address, own, rpc)
+			t.Line("Then start it:         cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
+		})
+	})
+	flags := command.Flags()
+	flags.StringVar(&m.Name, "name", "", "what the member is called")
+	flags.StringVar(&m.Address, "address", "", "HOST:PORT where the other members reach this one")
+	flags.StringVar(&m.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
+	flags.StringVar(&peer, "peer", "", "HOST:PORT of a member that the cluster has")
+	flags.StringVar(&pin, "peer-pin", "", "that member's pin, 64 hex digits")
+	return command
+}
+
+func newClusterRecover() *cobra.Command {
+	settings := memberDir{dataHome("node")}
+	var height uint64
+	command := withSettings(&cobra.Command{
+		Use:   "recover",
+		Short: "Make a directory the only member of a new cluster: the majority is gone for good",
+		Long: "Make a directory the only member of a new cluster, with all that it has. What the others decided beyond " +
+			"that is lost, also what\n" +
+			"they acknowledged to senders. None of their disks may ever run again.",
+		Example: "  cairn cluster recover --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		var state datadir.MemberState
+		err := withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+			if state, err = d.MemberState(); err != nil {
+				return err
+			}
+			printer := cli.PrinterOf(command)
+			printer.Note("This directory has block %d (%s), entry %d of the cluster's log, term %d.\n"+
+				"What the others decided after that is lost: blocks, and transactions that were acknowledged.\n"+
+				"If another directory of the cluster has a higher term, or more entries in the same term, recover that "+
+				"one instead.\n"+
+				"The disks of all other members must never run again: remove their directories.",
+				state.Head.Height, state.Head.Hash, state.Index, state.Term)
+			if !command.Flags().Changed("height") {
+				if height, err = cli.AskNumber(command, "Type the height of the block to go on: ", "--height"); err != nil {
+					return err
+				}
+			}
+			if types.Height(height) != state.Head.Height {
+				return fmt.Errorf("not confirmed, nothing done: the height is %d, not %d", state.Head.Height, height)
+			}
+			return d.RecoverCluster()
+		})
+		if err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(state, func(t *output.Text) {
+			t.Line("%s is a cluster of one now, and goes on after block %d.", settings.DataDir, state.Head.Height)
+		})
+	})
+	command.Flags().Uint64Var(&height, "height", 0, "height of the directory's newest block, instead of typing it")
+	return command
+}
+
+// onMember is a command that asks a member of the cluster.
+func onMember(
+	command *cobra.Command,
+	args cobra.PositionalArgs,
+	do func(context.Context, *cobra.Command, members.Client, []string) error,
+) *cobra.Command {
+	settings := defaultMemberAdmin()
+	var words []string
+	withSettings(command, &settings, func(command *cobra.Command) error {
+		return do(command.Context(), command, members.Client{URL: settings.Admin}, words)
+	})
+	run := command.RunE
+	command.Args = args
+	command.RunE = func(command *cobra.Command, args []string) error {
+		words = args
+		return run(command, args)
+	}
+	return command
+}
+
+func newClusterAdd() *cobra.Command {
+	var a members.Addition
+	command := onMember(&cobra.Command{
+		Use:   "add NAME",
+		Short: "Add a member",
+		Long: "Add a member, which `cairn cluster join` prepared and whose pin that printed. It is sent what it has not, " +
+			"and has a vote once it is\n" +
+			"near. Only the leader adds members: see cairn cluster status.",
+		Example: "  cairn cluster add b --address 10.0.0.2:8779 --pin PIN",
+	}, exactlyOne("a name"), func(ctx context.Context, command *cobra.Command, c members.Client, args []string) error {
+		a.Name = args[0]
+		if err := checkMember(a.Name, a.Address, a.RPC); err != nil {
+			return err
+		}
+		if _, err := link.ParsePin(a.Pin); err != nil {
+			return output.Usage(fmt.Errorf("--pin: %w", err))
+		}
+		if err := c.Add(ctx, a); err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(a, func(t *output.Text) {
+			t.Line("%s is added. It has a vote once it is near: see cairn cluster status.", a.Name)
+		})
+	})
+	flags := command.Flags()
+	flags.StringVar(&a.Address, "address", "", "HOST:PORT where the other members reach it")
+	flags.StringVar(&a.Pin, "pin", "", "its pin, 64 hex digits")
+	flags.StringVar(&a.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
+	flags.BoolVar(&a.NoKey, "no-key", false, "it has not the producer's key: it votes and hands leadership on")
+	return command
+}
+
+func newClusterRemove() *cobra.Command {
+	return onMember(&cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a member, for good",
+		Long: "Remove a member: its key is refused from then on, and its directory may never be one again. Refused where " +
+			"those that are left and\n" +
+			"answer are no majority of those that are left.",
+		Example: "  cairn cluster remove b",
+	}, exactlyOne("a name"), func(ctx context.Context, command *cobra.Command, c members.Client, args []string) error {
+		if err := c.Remove(ctx, args[0]); err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(map[string]string{"removed": args[0]}, func(t *output.Text) {
+			t.Line("%s is removed. Its directory must not run again: a new member begins with cairn cluster join.", args[0])
+		})
+	})
+}
+
+func newClusterTransfer() *cobra.Command {
+	return onMember(&cobra.Command{
+		Use:   "transfer [NAME]",
+		Short: "Make another member the leader",
+		Long: "Make a member the leader; the one that is nearest where none is named. A node that is stopped does " +
+			"so by itself.",
+		Example: "  cairn cluster transfer b",
+	}, cobra.MaximumNArgs(1), func(ctx context.Context, command *cobra.Command, c members.Client, args []string) error {
+		if err := c.Transfer(ctx, append(args, "")[0]); err != nil {
+			return err
+		}
+		status, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(map[string]string{"leader": status.Leader}, func(t *output.Text) {
+			t.Line("The leader is %s.", cmp.Or(status.Leader, "not known yet"))
+		})
+	})
+}
+
+func newClusterStatus() *cobra.Command {
+	return onMember(&cobra.Command{
+		Use:     "status",
+		Short:   "Show the leader and the members",
+		Example: "  cairn cluster status --admin http://127.0.0.1:8778",
+	}, noArguments, func(ctx context.Context, command *cobra.Command, c members.Client, _ []string) error {
+		status, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		return cli.PrinterOf(command).Result(status, func(t *output.Text) {
+			t.Fields(output.Field{Name: "cluster", Value: status.Cluster}, output.Field{Name: "this member", Value: status.Self},
+				output.Field{Name: "pin", Value: pinOf(status)}, output.Field{Name: "leader", Value: cmp.Or(
+					status.Leader, "none is heard of",
+				)}, output.Field{Name: "term", Value: status.Term},
+				output.Field{Name: "block", Value: status.Height},
+				output.Field{Name: "log", Value: fmt.Sprintf("applied %d, last %d, %d bytes",
+					status.Applied, status.Last, status.LogBytes)})
+			slices.SortFunc(status.Members, func(a, b members.Member) int { return cmp.Compare(a.Name, b.Name) })
+			for _, m := range status.Members {
+				t.Line("%s", memberLine(status, m))
+			}
+		})
+	})
+}
+
+// pinOf is the pin of the member that tells, which others that are to join are given.
+func pinOf(s members.Status) string {
+	for _, m := range s.Members {
+		if m.Name == s.Self {
+			return m.Pin
+		}
+	}
+	return ""
+}
+
+// memberLine is a member in a line.
+func memberLine(s members.Status, m members.Member) string {
+	role := "learns"
+	switch {
+	case m.Name == s.Leader:
+		role = "leads"
+	case m.Voter:
+		role = "votes"
+	}
+	line := fmt.Sprintf("  %-12s %-6s %-21s applied %d, %d behind", m.Name, role, m.Address, m.Applied, m.Lag)
+	if m.Name != s.Self {
+		line += fmt.Sprintf(", clock %+d ms", m.ClockOffsetMS)
+	}
+	line += fmt.Sprintf(", start %d", m.Boot)
+	if m.Program != "" {
+		line += ", " + m.Program
+	}
+	if m.Fault != "" {
+		line += "; not reached: " + m.Fault
+	}
+	return line
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// deadPrimary is what `cairn promote --from-dead` is told.
+type deadPrimary struct {
+	is       bool
+	dataDir  string
+	keyFile  string
+	lockDir  string
+	replicas []string
+	tokens   string // file
+	roots    string // file
+	alone    bool
+}
+
+// fromDead lets `cairn promote` promote the directory of a stopped replica, too, once the machine of the producer is
+// gone.
+func fromDead(promote *cobra.Command) {
+	var d deadPrimary
+	flags := promote.Flags()
+	flags.BoolVar(
+		&d.is,
+		"from-dead",
+		false,
+		"the producer's machine is off for good: promote the data directory of a node that does not run",
+	)
+	flags.StringVar(&d.dataDir, "data-dir", "", "with --from-dead: data directory of the next producer")
+	flags.StringVar(
+		&d.lockDir, "lock-dir", "", "with --from-dead: directory of the record of what the key signed (default the key's)",
+	)
+	flags.StringSliceVar(
+		&d.replicas,
+		"replica",
+		nil,
+		"with --from-dead: URL of another replica, which must not have more blocks; repeat it for each",
+	)
+	flags.StringVar(
+		&d.tokens, "upstream-key-file", "", "with --from-dead: file with the API key or JWT that the replicas ask for",
+	)
+	flags.StringVar(
+		&d.roots,
+		"upstream-ca-file",
+		"",
+		"with --from-dead: certificates (PEM) that the replicas' are checked by, beside the system's",
+	)
+	flags.BoolVar(&d.alone, "alone", false, "with --from-dead: there is no other replica")
+	handOver := promote.RunE
+	promote.RunE = func(command *cobra.Command, args []string) error {
+		if !d.is {
+			return handOver(command, args)
+		}
+		d.keyFile = flags.Lookup("protocol-key").Value.String()
+		return d.promote(command, flags.Lookup("yes").Value.String() == "true")
+	}
+}
+
+// taken is the result of `cairn promote --from-dead`.
+type taken struct {
+	Producer types.PublicKey   `json:"producer"`
+	Head     types.Height      `json:"head"`
+	Hash     types.BlockHash   `json:"hash"`
+	Replicas []datadir.Replica `json:"replicas"`
+	DataDir  string            `json:"dataDir"`
+}
+
+// promote compares the directory with the other replicas, and lets the key make blocks after its head.
+func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
+	switch {
+	case d.dataDir == "" || d.keyFile == "":
+		return output.Usage(errors.New(
+			"--from-dead needs --data-dir, of the next producer, and --protocol-key, the producer's key",
+		))
+	case d.alone == (len(d.replicas) > 0):
+		return output.Usage(errors.New("name every other replica with --replica, or say with --alone that there is none"))
+	}
+	key, err := datadir.ReadProtocolKey(d.keyFile)
+	if err != nil {
+		return output.Usage(err)
+	}
+	replicas := datadir.Upstreams{URLs: d.replicas, CAFile: d.roots}
+	if d.tokens != "" {
+		content, err := front.ReadSecret(d.tokens)
+		if err != nil {
+			return output.Usage(fmt.Errorf("--upstream-key-file: %w", err))
+		}
+		replicas.Token = strings.TrimSpace(string(content))
+	}
+	result := taken{Producer: key.PublicKey(), DataDir: d.dataDir}
+	err = withChain(d.dataDir, datadir.Options{}, func(dir *datadir.Dir) error {
+		store, err := dir.Store()
+		if err != nil {
+			return err
+		}
+		head := store.Head().Header
+		result.Head, result.Hash = head.Height, head.Hash()
+		if result.Replicas, err = dir.Compare(command.Context(), replicas); err != nil {
+			return err
+		}
+		cli.PrinterOf(command).Note("%s", d.risks(result))
+		question := fmt.Sprintf("Block %d is to be the first one made here.", head.Height+1)
+		if err := cli.Confirm(command, yes, fmt.Sprint(head.Height+1), question); err != nil {
+			return err
+		}
+		return dir.Promote(key.PublicKey(), cmp.Or(d.lockDir, filepath.Dir(d.keyFile)))
+	})
+	if err != nil {
+		return err
+	}
+	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		t.Fields(output.Field{Name: "Producer", Value: result.Producer}, output.Field{Name: "Head", Value: result.Head},
+			output.Field{Name: "Block", Value: result.Hash})
+		t.Line("Start it: cairn node --mode primary --data-dir %s --protocol-key %s", d.dataDir, d.keyFile)
+	})
+}
+
+// risks says what the person who confirms must know.
+func (d deadPrimary) risks(result taken) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, `This lets %s make the chain's next blocks with the producer's key. Before that:
+  - the machine that made them must be off, and must not come back with the key: two nodes with one key make two chains;
+  - no replica that you did not name may have more blocks than this directory, which ends at block %d.`, d.dataDir,
+		result.Head)
+	for _, r := range result.Replicas {
+		fmt.Fprintf(&text, "\n%s has the blocks to %d, the same as here.", r.URL, r.Head)
+		if r.Told > result.Head {
+			fmt.Fprintf(
+				&text,
+				" It heard of block %d: blocks %d to %d are lost if nobody has them, and are made anew.",
+				r.Told,
+				result.Head+1,
+				r.Told,
+			)
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { account, built, Chain } from "@cairn-chain/contract/testing";
+
+// With a proxy it is tested beside that one.
+test("works for its proxy only", () => {
+  const chain = new Chain();
+  const alice = account("alice");
+  const savings = chain.deploy(built(), { args: { proxy: account("proxy") } });
+  for (const [name, args] of [
+    ["deposit", { by: alice, coins: 5 }],
+    ["withdraw", { by: alice, coins: 0, amount: 5 }],
+    ["savings", { by: alice, coins: 0, owner: alice }],
+  ]) {
+    assert.throws(() => savings.call(name, args, { from: alice }), { reason: "only by the proxy" });
+  }
+});

@@ -1,0 +1,176 @@
+import { require, revert } from "./revert";
+import { Fields } from "./storage";
+import { Writer } from "./writer";
+
+const LOW: u64 = 0xffffffff;
+
+/** An integer from 0 to 2^128 - 1. Arithmetic that leaves this range reverts. */
+export class U128 {
+  constructor(
+    /** The lower 64 bits. */
+    public lo: u64,
+    /** The upper 64 bits. */
+    public hi: u64,
+  ) {}
+
+  static from(value: u64): U128 {
+    return new U128(value, 0);
+  }
+
+  /** The product of two integers, which always fits. */
+  static product(a: u64, b: u64): U128 {
+    const low = (a & LOW) * (b & LOW);
+    const cross = (a >> 32) * (b & LOW) + (low >> 32);
+    const other = (a & LOW) * (b >> 32) + (cross & LOW);
+    return new U128((other << 32) | (low & LOW), (a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32));
+  }
+
+  /** The value as a u64; reverts where it does not fit. */
+  toU64(): u64 {
+    if (this.hi) overflow();
+    return this.lo;
+  }
+
+  isZero(): bool {
+    return (this.lo | this.hi) == 0;
+  }
+
+  // @ts-ignore: decorator
+  @operator("==")
+  equals(other: U128): bool {
+    return this.lo == other.lo && this.hi == other.hi;
+  }
+
+  // @ts-ignore: decorator
+  @operator("!=")
+  differs(other: U128): bool {
+    return !this.equals(other);
+  }
+
+  // @ts-ignore: decorator
+  @operator("<")
+  below(other: U128): bool {
+    return this.hi < other.hi || (this.hi == other.hi && this.lo < other.lo);
+  }
+
+  // @ts-ignore: decorator
+  @operator(">")
+  above(other: U128): bool {
+    return other.below(this);
+  }
+
+  // @ts-ignore: decorator
+  @operator("<=")
+  atMost(other: U128): bool {
+    return !other.below(this);
+  }
+
+  // @ts-ignore: decorator
+  @operator(">=")
+  atLeast(other: U128): bool {
+    return !this.below(other);
+  }
+
+  // @ts-ignore: decorator
+  @operator("+")
+  plus(other: U128): U128 {
+    const lo = this.lo + other.lo;
+    const hi = this.hi + other.hi;
+    const carry: u64 = lo < this.lo ? 1 : 0;
+    if (hi < this.hi || hi + carry < hi) overflow();
+    return new U128(lo, hi + carry);
+  }
+
+  // @ts-ignore: decorator
+  @operator("-")
+  minus(other: U128): U128 {
+    if (this.below(other)) overflow();
+    return new U128(this.lo - other.lo, this.hi - other.hi - (this.lo < other.lo ? 1 : 0));
+  }
+
+  // @ts-ignore: decorator
+  @operator("*")
+  times(other: U128): U128 {
+    if (this.hi && other.hi) overflow();
+    const cross = this.hi ? U128.product(this.hi, other.lo) : U128.product(this.lo, other.hi);
+    if (cross.hi) overflow();
+    return U128.product(this.lo, other.lo).plus(new U128(0, cross.lo));
+  }
+
+  // @ts-ignore: decorator
+  @operator("/")
+  by(other: U128): U128 {
+    return this.divided(other).quotient;
+  }
+
+  // @ts-ignore: decorator
+  @operator("%")
+  modulo(other: U128): U128 {
+    return this.divided(other).rest;
+  }
+
+  private divided(by: U128): Division {
+    require(!by.isZero(), "division by zero");
+    const result = new Division();
+    for (let bit = 127; bit >= 0; bit--) {
+      const rest = result.rest;
+      const out = rest.hi >> 63; // what the shift loses: the rest is then above the divisor in any case
+      const next = bit < 64 ? this.lo >> bit : this.hi >> (bit - 64);
+      rest.hi = (rest.hi << 1) | (rest.lo >> 63);
+      rest.lo = (rest.lo << 1) | (next & 1);
+      if (!out && rest.below(by)) continue;
+      const borrow: u64 = rest.lo < by.lo ? 1 : 0;
+      rest.lo -= by.lo;
+      rest.hi -= by.hi + borrow;
+      if (bit < 64) result.quotient.lo |= <u64>1 << bit;
+      else result.quotient.hi |= <u64>1 << (bit - 64);
+    }
+    return result;
+  }
+
+  /** Makes this 10 times what it was, and a digit more; false where that does not fit. */
+  appendDigit(digit: u32): bool {
+    const a = (this.lo & LOW) * 10 + digit;
+    const b = (this.lo >> 32) * 10 + (a >> 32);
+    const c = (this.hi & LOW) * 10 + (b >> 32);
+    const d = (this.hi >> 32) * 10 + (c >> 32);
+    this.lo = (b << 32) | (a & LOW);
+    this.hi = (d << 32) | (c & LOW);
+    return d >> 32 == 0;
+  }
+
+  /** Writes the decimal digits. */
+  digits(to: Writer): void {
+    if (!this.hi) {
+      to.decimal(this.lo);
+      return;
+    }
+    const upper = this.by(U128.from(PART));
+    upper.digits(to);
+    const rest = this.minus(upper.times(U128.from(PART))).lo;
+    for (let smallest = PART / 10; smallest > 1 && rest < smallest; smallest /= 10) to.byte(0x30);
+    to.decimal(rest);
+  }
+
+  /** Written for storage, and read from there, as the fields of a record are. */
+  __encode(to: Writer): void {
+    to.integer<u64>(this.lo);
+    to.integer<u64>(this.hi);
+  }
+
+  __decode(from: Fields): U128 {
+    return new U128(from.read<u64>(), from.read<u64>());
+  }
+}
+
+/** 18 digits. */
+const PART: u64 = 1_000_000_000_000_000_000;
+
+class Division {
+  quotient: U128 = new U128(0, 0);
+  rest: U128 = new U128(0, 0);
+}
+
+function overflow(): void {
+  revert("arithmetic overflow");
+}

@@ -1,0 +1,99 @@
+import { copy } from "./memory";
+import { revert } from "./revert";
+import { characterLength, decodeText } from "./text";
+import { Account, Bytes, Hash } from "./types";
+import { U128 } from "./u128";
+
+/** A strict reader of the binary form (docs/protocol.md, "ABI"). What is not of the expected type reverts. */
+export class Unpacker {
+  private at: usize;
+  private readonly limit: usize;
+
+  /** @param problem what a call reverts with where the bytes are of other types */
+  constructor(
+    start: usize,
+    length: u32,
+    private readonly problem: string,
+  ) {
+    this.at = start;
+    this.limit = start + length;
+  }
+
+  private fail(): void {
+    revert(this.problem);
+  }
+
+  /** Passes so many bytes and gives where they are. */
+  private take(count: u32): usize {
+    const at = this.at;
+    if (this.limit - at < count) this.fail();
+    this.at = at + count;
+    return at;
+  }
+
+  /** Reverts unless everything was read. */
+  end(): void {
+    if (this.at != this.limit) this.fail();
+  }
+
+  /** An integer of any width. */
+  integer<T extends number>(): T {
+    return load<T>(this.take(sizeof<T>()));
+  }
+
+  bool(): bool {
+    const byte = this.integer<u8>();
+    if (byte > 1) this.fail();
+    return byte != 0;
+  }
+
+  u128(): U128 {
+    const at = this.take(16);
+    return new U128(load<u64>(at), load<u64>(at, 8));
+  }
+
+  /** How many elements follow, each of which has at least a byte. */
+  count(): u32 {
+    const count = this.integer<u64>();
+    if (count > <u64>(this.limit - this.at)) this.fail();
+    return <u32>count;
+  }
+
+  string(): string {
+    const length = this.count();
+    const start = this.take(length);
+    const end = start + length;
+    for (let at = start; at < end; ) {
+      const size = characterLength(at, end);
+      if (!size) this.fail();
+      at += size;
+    }
+    return decodeText(start, length);
+  }
+
+  bytes(): Bytes {
+    const length = this.count();
+    const value = new StaticArray<u8>(length);
+    copy(changetype<usize>(value), this.take(length), length);
+    return value;
+  }
+
+  account(): Account {
+    const value = new Account();
+    copy(changetype<usize>(value), this.take(32), 32);
+    return value;
+  }
+
+  hash(): Hash {
+    const value = new Hash();
+    copy(changetype<usize>(value), this.take(32), 32);
+    return value;
+  }
+
+  /** The position of a variant, of so many. */
+  variant(count: u32): i32 {
+    const position = this.integer<u32>();
+    if (position >= count) this.fail();
+    return position;
+  }
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+)
+
+// result is what the function returned as JSON, nil where it is none.
+func (t target) result(output []byte) json.RawMessage {
+	if !t.declared {
+		return returned(output)
+	}
+	value, err := t.abi.Result(t.function, output)
+	if err != nil {
+		return returned(output) // not what it declares: shown as it is
+	}
+	return value
+}
+
+// shown is what the function returned for people.
+func (t target) shown(output []byte) string {
+	if value := t.result(output); value != nil {
+		return readable(value)
+	}
+	return readable(output)
+}
+
+// reverted adds to the error of a call that reverted what the contract's ABI says of it.
+func (t target) reverted(err error) error {
+	var answer *client.Error
+	if !t.declared || !errors.As(err, &answer) || answer.Code != api.CodeExecutionFailed {
+		return err
+	}
+	outcome, failed := failed(err)
+	if failed != nil {
+		return err
+	}
+	revert := t.abi.Revert(outcome.Output)
+	if revert.Name == "" && revert.By == nil {
+		return err
+	}
+	data := map[string]any{"error": revert}
+	maps.Copy(data, answer.Data)
+	return &client.Error{Code: answer.Code, Message: withReason(answer.Message, revert), Data: data}
+}
+
+// withReason ends a message that has no text of the revert, or has the JSON of a typed error, with the error.
+func withReason(message string, revert abi.Revert) string {
+	const words = "reverted"
+	if at := strings.LastIndex(message, words); at >= 0 {
+		message = message[:at+len(words)]
+	}
+	return message + ": " + revert.String()
+}

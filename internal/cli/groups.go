@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// groups are the commands of the program as its help lists them.
+var groups = []struct {
+	id, title string
+	commands  []string
+}{
+	{"coins", "Keys and coins:", []string{"keys", "account", "send", "fund", "token"}},
+	{"look", "Look at the chain:", []string{
+		"status", "block", "tx", "events", "proof", "fees", "mempool", "watch", "rpc",
+	}},
+	{"contracts", "Contracts:", []string{"contract", "deploy", "call"}},
+	{"node", "Run a node:", []string{"dev", "init", "node", "prove", "doctor", "snapshot", "db", "quarantine", "bench"}},
+	{"network", "Run a network:", []string{"cluster", "promote", "configure"}},
+	{"program", "This program:", []string{"help", "version", "completion"}},
+}
+
+// arrange puts the commands below root into groups. What has none is listed after them.
+func arrange(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, group := range groups {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range root.Commands() {
+			if slices.Contains(group.commands, command.Name()) {
+				command.GroupID = group.id
+			}
+		}
+	}
+}

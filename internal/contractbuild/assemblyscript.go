@@ -1,0 +1,233 @@
+package contractbuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-chain/cairn/contracts"
+)
+
+const (
+	scriptEntry   = "assembly/index.ts"
+	scriptSDK     = "@cairn-chain/contract"
+	scriptVersion = "0.28.20"
+	nodeVersion   = 20
+)
+
+// compilerFiles are what the compiler consists of in npm's directory node_modules.
+var compilerFiles = []string{
+	"assemblyscript/dist/asc.js", "assemblyscript/dist/assemblyscript.js", "assemblyscript/dist/transform.js",
+	"assemblyscript/package.json", "binaryen/index.js", "binaryen/package.json", "long/index.js", "long/package.json",
+}
+
+// scriptTools is the compiler of AssemblyScript: its code is known by its hash, so it does not matter where it lies.
+type scriptTools struct {
+	hash  string                 // of the compiler
+	cache func() (string, error) // where it may be installed apart from a project
+}
+
+var scriptCompiler = scriptTools{
+	hash:  "4561455de41fa46017baabc997dd83f499e09696a8d70e2bc4057a6d0071353d",
+	cache: func() (string, error) { dir, err := os.UserCacheDir(); return filepath.Join(dir, "cairn", "asc"), err },
+}
+
+// sdkHash is the SHA-256 of the SDK that this program has: sources that are compiled with each contract, and what turns
+// a contract's declarations into exports.
+func sdkHash() (string, error) {
+	all := sha256.New()
+	err := eachSDKFile(func(file string, content []byte) error {
+		_, err := fmt.Fprintf(all, "%s %x\n", file, sha256.Sum256(content))
+		return err
+	})
+	return hex.EncodeToString(all.Sum(nil)), err
+}
+
+// eachSDKFile gives the files of the SDK that compile contracts, in their order.
+func eachSDKFile(do func(file string, content []byte) error) error {
+	sdk := contracts.AssemblyScriptSDK()
+	return fs.WalkDir(sdk, ".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case file == "testing":
+			return fs.SkipDir
+		case entry.IsDir() || file == "bin/cairn-test.mjs":
+			return nil
+		}
+		content, err := fs.ReadFile(sdk, file)
+		if err != nil {
+			return err
+		}
+		return do(file, content)
+	})
+}
+
+// toolchain is what a module depends on beside its source.
+func (t scriptTools) toolchain() (map[string]string, error) {
+	sdk, err := sdkHash()
+	return map[string]string{"asc": t.hash, "sdk": sdk}, err
+}
+
+// collect takes the source of the package in a directory: all of assembly.
+func (t scriptTools) collect(_ context.Context, dir string) (Source, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return Source{}, err
+	}
+	var described struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(text, &described); err != nil {
+		return Source{}, fmt.Errorf("package.json: %w", err)
+	}
+	if err := checkSDK(dir); err != nil {
+		return Source{}, err
+	}
+	if _, err := t.find(dir); err != nil {
+		return Source{}, err
+	}
+	toolchain, err := t.toolchain()
+	if err != nil {
+		return Source{}, err
+	}
+	name := described.Name[strings.LastIndexByte(described.Name, '/')+1:]
+	s := Source{
+		Manifest: Manifest{Format: formatVersion, Language: AssemblyScript, Name: name, Toolchain: toolchain},
+		Files:    map[string][]byte{},
+	}
+	return s, s.addAll(dir, filepath.Join(dir, "assembly"))
+}
+
+// above are a directory and all above it.
+func above(dir string) []string {
+	list := []string{dir}
+	for parent := filepath.Dir(dir); parent != dir; parent = filepath.Dir(dir) {
+		dir = parent
+		list = append(list, dir)
+	}
+	return list
+}
+
+// checkSDK holds the SDK that a project was tested with to the one that it will be compiled with.
+func checkSDK(dir string) error {
+	for _, d := range above(dir) {
+		own := filepath.Join(d, "node_modules", filepath.FromSlash(scriptSDK))
+		if !exists(own) {
+			continue
+		}
+		return eachSDKFile(func(file string, content []byte) error {
+			if found, err := os.ReadFile(filepath.Join(own, filepath.FromSlash(file))); err != nil ||
+				string(found) != string(content) {
+				return badSource("%s of the project's %s is not that of this program, which compiles contracts: others could not "+
+					"verify the module. Take the SDK that cairn contract new writes, and put changes into assembly", file, scriptSDK)
+			}
+			return nil
+		})
+	}
+	return nil // not installed: the compiler is missing too, and is asked for
+}
+
+// find reads the compiler: of the project in a directory, or the one that is installed apart.
+func (t scriptTools) find(dir string) (map[string][]byte, error) {
+	cache, err := t.cache()
+	if err != nil {
+		return nil, err
+	}
+	other := ""
+	for _, d := range append(above(dir), cache) {
+		modules := filepath.Join(d, "node_modules")
+		files, hash, err := readCompiler(modules)
+		if err != nil {
+			continue // not here, or in parts
+		}
+		if hash == t.hash {
+			return files, nil
+		}
+		other = fmt.Sprintf(" (the one in %s is another)", modules)
+	}
+	install := fmt.Sprintf("npm install --prefix %s --ignore-scripts assemblyscript@%s", cache, scriptVersion)
+	if exists(filepath.Join(dir, "package.json")) {
+		install = "npm install (in " + dir + ")"
+	}
+	return nil, missing(
+		"the compiler of AssemblyScript, npm's assemblyscript %s, is not installed%s: %s", scriptVersion, other, install,
+	)
+}
+
+// readCompiler reads the compiler's files and the SHA-256 of their paths and hashes.
+func readCompiler(modules string) (map[string][]byte, string, error) {
+	files, all := map[string][]byte{}, sha256.New()
+	for _, file := range compilerFiles {
+		content, err := os.ReadFile(filepath.Join(modules, filepath.FromSlash(file)))
+		if err != nil {
+			return nil, "", err
+		}
+		files[file] = content
+		fmt.Fprintf(all, "%s %x\n", file, sha256.Sum256(content))
+	}
+	return files, hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// compile makes the linked module of a source that is unpacked in dir. Where the compiler may be beside its own place,
+// from is a directory to look above.
+func (t scriptTools) compile(ctx context.Context, dir, from string, log io.Writer) ([]byte, error) {
+	node, err := findNode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	compiler, err := t.find(from)
+	if err != nil {
+		return nil, err
+	}
+	modules := Source{Files: map[string][]byte{}}
+	for file, content := range compiler {
+		modules.Files["node_modules/"+file] = content
+	}
+	err = eachSDKFile(func(file string, content []byte) error {
+		modules.Files["node_modules/"+scriptSDK+"/"+file] = content
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := modules.unpack(dir); err != nil {
+		return nil, err
+	}
+	run := tool{file: node, env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C"}, log: log}
+	asc := "node_modules/" + scriptSDK + "/bin/cairn-asc.mjs"
+	if _, err := run.run(ctx, dir, asc, scriptEntry, "--names", "-o", "out.wasm"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "out.wasm"))
+}
+
+// findNode finds Node.js in PATH. Which version it is does not show in what the compiler writes.
+func findNode(ctx context.Context) (string, error) {
+	install := fmt.Sprintf(
+		"Node.js %d or newer is not installed: apt install nodejs npm, or https://nodejs.org", nodeVersion,
+	)
+	file, err := exec.LookPath("node")
+	if err != nil {
+		return "", missing("%s", install)
+	}
+	text, err := tool{file: file, env: os.Environ()}.run(ctx, "/", "--version")
+	if err != nil {
+		return "", missing("%s (%s)", install, err)
+	}
+	version := strings.TrimPrefix(strings.TrimSpace(string(text)), "v")
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n < nodeVersion {
+		return "", missing("%s (%s has version %s)", install, file, version)
+	}
+	return file, nil
+}

@@ -1,0 +1,95 @@
+package contractbuild
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Collect takes a contract's source from its project's directory, and records the toolchain of this machine in it. An
+// error of type [*ToolchainError] says what is missing.
+func Collect(ctx context.Context, dir string) (Source, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return Source{}, err
+	}
+	var s Source
+	rust, script := exists(filepath.Join(dir, cargoFile)), exists(filepath.Join(dir, filepath.FromSlash(scriptEntry)))
+	switch {
+	case rust && script:
+		return Source{}, badSource(
+			"%s has a %s and %s: is it a contract in Rust or in AssemblyScript?", dir, cargoFile, scriptEntry,
+		)
+	case rust:
+		s, err = debianRust.collect(ctx, dir)
+	case script:
+		s, err = scriptCompiler.collect(ctx, dir)
+	default:
+		return Source{},
+			badSource("%s is no contract's project: it has neither %s (Rust) nor %s (AssemblyScript)", dir, cargoFile,
+				scriptEntry)
+	}
+	if err != nil {
+		return Source{}, err
+	}
+	return s, s.check()
+}
+
+// within reports whether a file is a directory or below it.
+func within(file, dir string) bool {
+	relative, err := filepath.Rel(dir, file)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// slashed is the path of a file or directory below root as a source has it, empty for root itself.
+func slashed(root, file string) string {
+	relative, err := filepath.Rel(root, file)
+	if err != nil || relative == "." {
+		return ""
+	}
+	return filepath.ToSlash(relative)
+}
+
+// add takes a file into the source.
+func (s *Source) add(root, file string) error {
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return badSource("%s is no regular file", file)
+	case info.Size() > MaxArchiveBytes || len(s.Files) >= maxFiles:
+		return badSource("a source has at most %d files and %d bytes; %s is too much", maxFiles, MaxArchiveBytes, file)
+	}
+	s.Files[slashed(root, file)], err = os.ReadFile(file)
+	return err
+}
+
+// addAll takes the files of a directory into the source.
+func (s *Source) addAll(root, dir string) error {
+	return filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return s.add(root, file)
+	})
+}
+
+// unpack writes the files of a source below a directory.
+func (s Source) unpack(dir string) error {
+	for file, content := range s.Files {
+		target := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

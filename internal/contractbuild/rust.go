@@ -1,0 +1,315 @@
+package contractbuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	rustVersion = "1.63.0"
+	rustInstall = "apt install cargo rustc libstd-rust-dev-wasm32 lld"
+	wasmTarget  = "wasm32-unknown-unknown"
+	cargoFile   = "Cargo.toml"
+)
+
+// rustTools is where Debian's toolchain is: no other one is taken, as another makes other bytes of the same source.
+type rustTools struct{ bin, libraries string }
+
+var debianRust = rustTools{bin: "/usr/bin", libraries: "/usr/lib/rustlib"}
+
+// toolchain is what a module depends on beside its source. Its errors are of type [*ToolchainError].
+func (r rustTools) toolchain(ctx context.Context) (map[string]string, error) {
+	version, err := r.version(ctx, filepath.Join(r.bin, "rustc"))
+	switch {
+	case err != nil || !exists(filepath.Join(r.bin, "cargo")):
+		return nil, missing(
+			"rustc %s of Debian 12 is not installed in %s: %s%s", rustVersion, r.bin, rustInstall, r.other(ctx),
+		)
+	case version != rustVersion:
+		return nil,
+			missing("%s/rustc has version %s, and modules are made with %s, that of Debian 12: another makes other bytes. "+
+				"To try a contract nevertheless: cargo build --release --target %s", r.bin, version, rustVersion, wasmTarget)
+	}
+	target, err := r.libraryHash()
+	if err != nil {
+		return nil, err
+	}
+	if !exists(filepath.Join(r.bin, "rust-lld")) || !exists(filepath.Join(r.bin, "wasm-ld")) {
+		return nil, missing("the linker is missing: apt install lld")
+	}
+	linker, err := r.version(ctx, filepath.Join(r.bin, "wasm-ld"))
+	if err != nil {
+		return nil, missing("the linker does not say its version: %s", err)
+	}
+	return map[string]string{"rustc": version, "lld": linker, "target": target}, nil
+}
+
+// version is the first number that a tool answers --version with.
+func (r rustTools) version(ctx context.Context, file string) (string, error) {
+	text, err := tool{file: file, env: r.environment(os.TempDir())}.run(ctx, "/", "--version")
+	if err != nil {
+		return "", err
+	}
+	for _, word := range strings.Fields(string(text)) {
+		if word[0] >= '0' && word[0] <= '9' {
+			return word, nil
+		}
+	}
+	return "", fmt.Errorf("%s says no version: %q", file, text)
+}
+
+// other names a toolchain that is there, but is not Debian's.
+func (r rustTools) other(ctx context.Context) string {
+	file, err := exec.LookPath("rustc")
+	if err != nil {
+		return ""
+	}
+	text, err := tool{file: file, env: os.Environ()}.run(ctx, "/", "--version")
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (found %s as %s, which makes other bytes)", strings.TrimSpace(string(text)), file)
+}
+
+// libraryHash is the SHA-256 of the names and hashes of what the target's libraries put into every module.
+func (r rustTools) libraryHash() (string, error) {
+	all := sha256.New()
+	for _, library := range []string{"libcompiler_builtins-*.rlib", "libcore-*.rlib"} {
+		files, err := filepath.Glob(filepath.Join(r.libraries, wasmTarget, "lib", library))
+		if err != nil {
+			return "", err
+		}
+		if len(files) != 1 {
+			return "", missing("the target %s is missing: apt install libstd-rust-dev-wasm32", wasmTarget)
+		}
+		content, err := os.ReadFile(files[0])
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(all, "%s %x\n", filepath.Base(files[0]), sha256.Sum256(content))
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// environment is all that the tools see of this one; home is a directory of their own.
+func (r rustTools) environment(home string) []string {
+	return []string{
+		"PATH=" + r.bin + ":/bin", "HOME=" + home, "CARGO_HOME=" + filepath.Join(home, "cargo"),
+		"CARGO_TARGET_DIR=" + filepath.Join(home, "target"), "RUSTC=" + filepath.Join(r.bin, "rustc"), "LC_ALL=C",
+		"SOURCE_DATE_EPOCH=0",
+	}
+}
+
+// ignoredVariables change what cargo makes, and are not handed to it.
+var ignoredVariables = []string{
+	"RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER",
+	"RUSTUP_TOOLCHAIN",
+}
+
+// crate is a package as cargo metadata describes it.
+type crate struct {
+	Name         string `json:"name"`
+	Manifest     string `json:"manifest_path"`
+	Dependencies []struct {
+		Name string `json:"name"`
+		Path string `json:"path"` // empty: from a registry or a repository
+	} `json:"dependencies"`
+	Targets []struct {
+		Name string   `json:"name"`
+		Kind []string `json:"kind"`
+		Path string   `json:"src_path"`
+	} `json:"targets"`
+}
+
+func (c crate) dir() string { return filepath.Dir(c.Manifest) }
+
+// crates are the package of a directory, first, and all that it depends on; home is a directory for cargo. A package
+// that would run something while it is compiled, or is not here as a source, is refused with an error that wraps
+// [ErrSource].
+func (r rustTools) crates(ctx context.Context, dir, home string) ([]crate, error) {
+	var all []crate
+	known := map[string]bool{}
+	for next := []string{dir}; len(next) > 0; next = next[1:] {
+		manifest := filepath.Join(next[0], cargoFile)
+		if known[manifest] {
+			continue
+		}
+		known[manifest] = true
+		c, err := r.crate(ctx, manifest, home)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+		for _, d := range c.Dependencies {
+			next = append(next, filepath.Clean(d.Path))
+		}
+		if len(all) > maxFiles {
+			return nil, badSource("more than %d packages", maxFiles)
+		}
+	}
+	return all, nil
+}
+
+func (r rustTools) crate(ctx context.Context, manifest, home string) (crate, error) {
+	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: r.environment(home)}
+	// In the root directory, as cargo reads .cargo/config.toml of all that are above the working directory.
+	text, err := cargo.run(
+		ctx, "/", "metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path", manifest,
+	)
+	if err != nil {
+		return crate{}, err
+	}
+	var metadata struct {
+		Packages []crate `json:"packages"`
+	}
+	if err := json.Unmarshal(text, &metadata); err != nil {
+		return crate{}, fmt.Errorf("cargo metadata: %w", err)
+	}
+	at := slices.IndexFunc(metadata.Packages, func(c crate) bool { return c.Manifest == manifest })
+	if at < 0 {
+		return crate{}, badSource("%s is not the Cargo.toml of a package", manifest)
+	}
+	return metadata.Packages[at], nil
+}
+
+// check refuses a package that cannot be compiled from its sources alone, without running any of them.
+func (c crate) check() error {
+	for _, d := range c.Dependencies {
+		if d.Path == "" {
+			return badSource("%s depends on %s, which is not beside it: a build takes sources only, so copy the "+
+				"crate's into the "+
+				"project, and depend on it by path", c.Name, d.Name)
+		}
+	}
+	for _, t := range c.Targets {
+		switch {
+		case slices.Contains(t.Kind, "custom-build"):
+			return badSource("%s has a build script, which would run on the machine of everybody who verifies", c.Name)
+		case slices.Contains(t.Kind, "proc-macro"):
+			return badSource("%s has procedural macros, which would run on the machine of everybody who verifies", c.Name)
+		}
+	}
+	if _, _, ok := c.library(); !ok {
+		return badSource("%s has no library in src", c.Name)
+	}
+	return nil
+}
+
+// library is the name and the kinds of the package's library.
+func (c crate) library() (name string, kinds []string, ok bool) {
+	for _, t := range c.Targets {
+		isLibrary := slices.ContainsFunc(t.Kind, func(kind string) bool { return strings.HasSuffix(kind, "lib") })
+		if isLibrary && strings.HasPrefix(t.Path, filepath.Join(c.dir(), "src")+string(filepath.Separator)) {
+			return t.Name, t.Kind, true
+		}
+	}
+	return "", nil, false
+}
+
+// collect takes the source of the package in a directory: Cargo.toml and src of it and of what it depends on.
+func (r rustTools) collect(ctx context.Context, dir string) (Source, error) {
+	toolchain, err := r.toolchain(ctx)
+	if err != nil {
+		return Source{}, err
+	}
+	home, err := os.MkdirTemp("", "cairn-build-")
+	if err != nil {
+		return Source{}, err
+	}
+	defer os.RemoveAll(home)
+	crates, err := r.crates(ctx, dir, home)
+	if err != nil {
+		return Source{}, err
+	}
+	name, kinds, _ := crates[0].library()
+	if !slices.Contains(kinds, "cdylib") {
+		return Source{}, badSource(
+			"%s is no contract: its Cargo.toml needs\n[lib]\ncrate-type = [\"cdylib\"]", crates[0].Name,
+		)
+	}
+	root := dir
+	for _, c := range crates {
+		for !within(c.dir(), root) {
+			root = filepath.Dir(root)
+		}
+	}
+	if root == filepath.Dir(root) {
+		return Source{}, badSource("the package and what it depends on have no directory in common")
+	}
+	s := Source{Files: map[string][]byte{}}
+	for _, c := range crates {
+		if err := s.add(root, filepath.Join(c.dir(), cargoFile)); err != nil {
+			return Source{}, err
+		}
+		if err := s.addAll(root, filepath.Join(c.dir(), "src")); err != nil {
+			return Source{}, err
+		}
+	}
+	s.Manifest = Manifest{
+		Format: formatVersion, Language: Rust, Name: name, Package: slashed(root, dir), Toolchain: toolchain,
+	}
+	return s, nil
+}
+
+// profile is how contracts are compiled, whatever a Cargo.toml says: it is that of contracts/rust/Cargo.toml, but for
+// the names of functions, which stay in until the module was checked.
+var profile = []string{
+	`opt-level="z"`, `lto=true`, `codegen-units=1`, `panic="abort"`, `strip="debuginfo"`, `debug=false`,
+	`incremental=false`,
+	`overflow-checks=true`, `package.cairn-contract.opt-level="s"`, `package.cairn-contract.overflow-checks=false`,
+}
+
+// compile makes the linked module of a source that is unpacked in dir; home is a directory beside it.
+func (r rustTools) compile(ctx context.Context, s Source, dir, home string, log io.Writer) ([]byte, error) {
+	crates, err := r.crates(ctx, filepath.Join(dir, filepath.FromSlash(s.Manifest.Package)), home)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range crates {
+		if !within(c.dir(), dir) {
+			return nil, badSource("it depends on %s, which is not in it", c.dir())
+		}
+	}
+	// A package in a directory below is a member of a workspace, so that the profile and paths are those of the root.
+	if _, ok := s.Files[cargoFile]; !ok {
+		workspace := fmt.Sprintf("[workspace]\nmembers = [%q]\n", s.Manifest.Package)
+		if err := os.WriteFile(filepath.Join(dir, cargoFile), []byte(workspace), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	flags := []string{
+		"-Ctarget-cpu=mvp", "-Clink-arg=-zstack-size=16384", "-Clink-arg=--initial-memory=65536",
+		"-Clink-arg=--compress-relocations",
+		"--remap-path-prefix=" + dir + "=.",
+	}
+	encoded, err := json.Marshal(flags)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"build", "--quiet", "--lib", "--release", "--offline", "--target", wasmTarget,
+		"--manifest-path", filepath.Join(dir, filepath.FromSlash(s.at(cargoFile))),
+		"--config", "target." + wasmTarget + ".rustflags=" + string(encoded),
+	}
+	for _, setting := range profile {
+		args = append(args, "--config", "profile.release."+setting)
+	}
+	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: r.environment(home), log: log}
+	if _, err := cargo.run(ctx, "/", args...); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(home, "target", wasmTarget, "release", path.Base(s.Manifest.Name)+".wasm"))
+}

@@ -1,0 +1,200 @@
+package contractbuild
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of a source.
+const (
+	MaxArchiveBytes = 4 << 20
+	maxFiles        = 1_000
+	maxPathBytes    = 100 // what the header of a file in a ustar archive has room for
+)
+
+// manifestFile is the first file of an archive.
+const manifestFile = "cairn-build.json"
+
+// The languages of sources.
+const (
+	Rust           = "rust"
+	AssemblyScript = "assemblyscript"
+)
+
+// formatVersion is that of archives, and of the flags and rules by which they are compiled.
+const formatVersion = 1
+
+// Manifest says how a source is compiled.
+type Manifest struct {
+	Format   int    `json:"format"`
+	Language string `json:"language"`
+	Name     string `json:"name"` // what the files of the result are called
+	// Package is the directory of the contract's package in the source, empty for its root.
+	Package string `json:"package"`
+	// Toolchain is what the module depends on beside the source: versions, and hashes of libraries.
+	Toolchain map[string]string `json:"toolchain"`
+}
+
+// Source is all that a module is made of.
+type Source struct {
+	Manifest Manifest
+	Files    map[string][]byte // by path, with slashes, from the source's root
+}
+
+// Hash is the SHA-256 of an archive.
+type Hash [sha256.Size]byte
+
+// String is 0x and the hash in hex.
+func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
+
+// MarshalText is the hash as [Hash.String] has it.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// HashOf is the hash of an archive.
+func HashOf(archive []byte) Hash { return sha256.Sum256(archive) }
+
+// ErrSource is what every error of a source that is none wraps.
+var ErrSource = errors.New("bad source")
+
+func badSource(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrSource, fmt.Sprintf(format, args...))
+}
+
+var (
+	sourcePath = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
+	sourceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+)
+
+// check holds a source to the limits. Its errors wrap [ErrSource].
+func (s Source) check() error {
+	m := s.Manifest
+	switch {
+	case m.Format != formatVersion:
+		return badSource("its format is %d, and this program knows %d", m.Format, formatVersion)
+	case m.Language != Rust && m.Language != AssemblyScript:
+		return badSource("its language is %q", m.Language)
+	case !sourceName.MatchString(m.Name):
+		return badSource("its name is %q: letters, digits, _ and -, at most 64", m.Name)
+	case m.Package != "" && !sourcePath.MatchString(m.Package):
+		return badSource("its package is in %q", m.Package)
+	case len(s.Files) > maxFiles:
+		return badSource("%d files, and at most %d are allowed", len(s.Files), maxFiles)
+	}
+	size := 0
+	for file, content := range s.Files {
+		if !sourcePath.MatchString(file) || len(file) > maxPathBytes || file == manifestFile {
+			return badSource("a file has the path %q: parts of letters, digits, . _ - that do not begin with ., at "+
+				"most %d bytes",
+				file, maxPathBytes)
+		}
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			if _, taken := s.Files[dir]; taken {
+				return badSource("%s is a file and a directory", dir)
+			}
+		}
+		size += len(content)
+	}
+	if size > MaxArchiveBytes {
+		return badSource("its files have %d bytes, and at most %d are allowed", size, MaxArchiveBytes)
+	}
+	return nil
+}
+
+// Archive is the one encoding of a source: a ustar file of regular files of mode 0644 without owners and times, the
+// manifest first and the others by path. Its errors wrap [ErrSource].
+func (s Source) Archive() ([]byte, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	manifest, err := json.Marshal(s.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	add := func(name string, content []byte) error {
+		err := w.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644,
+			ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
+		})
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		return err
+	}
+	if err := add(manifestFile, append(manifest, '\n')); err != nil {
+		return nil, err
+	}
+	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
+		if err := add(file, s.Files[file]); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if archive.Len() > MaxArchiveBytes {
+		return nil, badSource("its archive has %d bytes, and at most %d are allowed", archive.Len(), MaxArchiveBytes)
+	}
+	return archive.Bytes(), nil
+}
+
+// ReadArchive reads what [Source.Archive] writes, and nothing else. Its errors wrap [ErrSource].
+func ReadArchive(archive []byte) (Source, error) {
+	if len(archive) > MaxArchiveBytes {
+		return Source{}, badSource("the archive has %d bytes, and at most %d are allowed", len(archive), MaxArchiveBytes)
+	}
+	s := Source{Files: map[string][]byte{}}
+	r := tar.NewReader(bytes.NewReader(archive))
+	for n := 0; ; n++ {
+		header, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Source{}, badSource("the archive: %s", err)
+		}
+		content, err := io.ReadAll(r) // at most as long as the archive: a sparse file is no regular one of ustar
+		switch _, twice := s.Files[header.Name]; {
+		case err != nil:
+			return Source{}, badSource("%s: %s", header.Name, err)
+		case header.Typeflag != tar.TypeReg || header.Format != tar.FormatUSTAR:
+			return Source{}, badSource("%s is no regular file of the ustar format", header.Name)
+		case twice:
+			return Source{}, badSource("%s is there twice", header.Name)
+		case n > 0:
+			s.Files[header.Name] = content
+		case header.Name != manifestFile:
+			return Source{}, badSource("the archive does not begin with %s", manifestFile)
+		default:
+			if err := json.Unmarshal(content, &s.Manifest); err != nil {
+				return Source{}, badSource("%s: %s", manifestFile, err)
+			}
+		}
+	}
+	again, err := s.Archive()
+	if err != nil {
+		return Source{}, err
+	}
+	if !bytes.Equal(archive, again) {
+		return Source{}, badSource(
+			"the archive is not written as %s writes it: order, owners, times or padding", "cairn contract build",
+		)
+	}
+	return s, nil
+}
+
+// at is a path of the package in the source.
+func (s Source) at(file string) string { return strings.TrimPrefix(s.Manifest.Package+"/"+file, "/") }

@@ -1,0 +1,148 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Report is what [Dir.Check] looked at and found.
+type Report = chain.Report
+
+// leastBits is how many proven bits a stored proof has at least.
+const leastBits = 100
+
+// Check recomputes roots, digests and every index from what is stored, verifies every proof, and follows every witness
+// to the block's root. What [Options].CheckFiles found, and blocks that a key signed and the chain lacks, are problems
+// too; where the files are damaged nothing is recomputed from them. progress is told of the rows done and of all there
+// are.
+func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (report Report, err error) {
+	for _, damage := range d.damages {
+		addProblem(&report, "the file "+damage.File, damage.Err.Error())
+	}
+	if len(d.damages) > 0 {
+		return report, nil
+	}
+	if report, err = chain.Check(ctx, d.store, progress); err != nil {
+		if !errors.Is(err, kv.ErrDamaged) {
+			return report, err
+		}
+		addProblem(&report, "the database", err.Error())
+		return report, nil
+	}
+	if err := d.checkProofs(ctx, &report); err != nil {
+		return report, err
+	}
+	if d.lost != nil {
+		addProblem(&report, "the newest blocks", d.lost.Error())
+	}
+	return report, nil
+}
+
+func addProblem(report *Report, where, what string) {
+	report.Found++
+	if len(report.Problems) < chain.MaxProblems {
+		report.Problems = append(report.Problems, chain.Problem{Where: where, What: what})
+	}
+}
+
+// checkProofs verifies what there is for the proofs of blocks.
+func (d *Dir) checkProofs(ctx context.Context, report *Report) error {
+	heights := make(map[types.Height]bool)
+	for _, stored := range []func() (chain.ProofRange, error){d.store.Proofs, d.store.Witnesses} {
+		r, err := stored()
+		if errors.Is(err, chain.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for h := max(r.Oldest, 1); h <= r.Newest; h++ {
+			heights[h] = true
+		}
+	}
+	for _, h := range slices.Sorted(maps.Keys(heights)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		wrong, err := d.checkProof(h)
+		if err != nil {
+			return fmt.Errorf("what proves block %d: %w", h, err)
+		}
+		if wrong != nil {
+			addProblem(report, fmt.Sprintf("block %d", h), wrong.Error())
+		}
+	}
+	return nil
+}
+
+// checkProof tells what is wrong with the proof of a block, or with its witness.
+func (d *Dir) checkProof(h types.Height) (wrong, err error) {
+	proof, err := d.store.Proof(h)
+	if errors.Is(err, chain.ErrPruned) || err != nil && !errors.Is(err, chain.ErrNotFound) {
+		return nil, ignorePruned(err)
+	}
+	witness, err := d.store.Witness(h)
+	if err != nil && !errors.Is(err, chain.ErrNotFound) {
+		return nil, err
+	}
+	if proof == nil && witness == nil {
+		return nil, nil
+	}
+	bundle := blockproof.Bundle{Proof: proof}
+	if bundle.Parent, err = d.store.Header(h - 1); err != nil {
+		return nil, ignorePruned(err)
+	}
+	if bundle.Header, err = d.store.Header(h); err != nil {
+		return nil, err
+	}
+	if bundle.Accesses, err = d.store.Accesses(h); err != nil {
+		return nil, err
+	}
+	if proof != nil {
+		if _, err := bundle.Verify(leastBits, parallel.Run); err != nil {
+			return fmt.Errorf("its proof: %w", err), nil
+		}
+	}
+	if witness != nil {
+		if err := checkWitness(bundle, witness); err != nil {
+			return fmt.Errorf("what its proof is to be made of: %w", err), nil
+		}
+	}
+	return nil, nil
+}
+
+// ignorePruned is no error where something is pruned, of which nothing can be said.
+func ignorePruned(err error) error {
+	if errors.Is(err, chain.ErrPruned) {
+		return nil
+	}
+	return err
+}
+
+// checkWitness follows a witness from the root before a block to that after it.
+func checkWitness(b blockproof.Bundle, encoded []byte) error {
+	witness, err := tree.DecodeWitness(encoded)
+	if err != nil {
+		return err
+	}
+	statement, err := blockproof.NewStatement(&b.Parent.Header, &b.Header.Header, b.Accesses)
+	if err != nil {
+		return err
+	}
+	for _, err := range blockproof.Trace(statement, b.Accesses, witness, parallel.Run) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package datadir
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
+)
+
+// What a cluster's member has in its data directory besides.
+const (
+	memberIDFile  = "member.id"
+	memberKeyFile = "member.key"
+	votesFile     = "vote.mark"
+	joinFile      = "member.join"
+)
+
+var (
+	// ErrNoMember is the error of a data directory that is of no cluster.
+	ErrNoMember = errors.New("this data directory is of no cluster")
+	// ErrMember is the error of a directory that is of a cluster already.
+	ErrMember = errors.New("this data directory is of a cluster already")
+	// ErrCopied is the error of a directory that is not the one that was made a member's: what a member promised to the
+	// others since then is not in it.
+	ErrCopied = errors.New("this data directory is a copy of a member's")
+)
+
+// place is what a member's file of its identity says: whose it is, where it was made, and how often its node started.
+type place struct{ member, inode, born, boot uint64 }
+
+const placeSize = 4 * 8
+
+func (p place) encode() []byte {
+	b := make([]byte, 0, placeSize)
+	for _, n := range []uint64{p.member, p.inode, p.born, p.boot} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return b
+}
+
+func decodePlace(b []byte) place {
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	return place{at(0), at(1), at(2), at(3)}
+}
+
+// laterPlace tells whether one record was written after another.
+func laterPlace(record, than []byte) bool { return decodePlace(record).boot > decodePlace(than).boot }
+
+// makeIdentity makes the key of a new member and the file that holds where its directory is. What was made before and
+// came to nothing is made anew.
+func (d *Dir) makeIdentity() (link.Identity, error) {
+	key, err := link.NewKey()
+	if err != nil {
+		return link.Identity{}, err
+	}
+	identity, err := link.ReadIdentity(key)
+	if err != nil {
+		return identity, err
+	}
+	if err := writeSecret(d.file(memberKeyFile), key); err != nil {
+		return identity, err
+	}
+	path, member := d.file(memberIDFile), identity.Pin().Member()
+	if err := slots.Create(kv.FS{}, path, place{member: member}.encode()); err != nil {
+		return identity, err
+	}
+	inode, born, err := machine.FileIdentity(path)
+	if err != nil {
+		return identity, err
+	}
+	return identity, d.writePlace(place{member, inode, born, 1})
+}
+
+// writeSecret makes a file that only its owner can read, instead of one that is there.
+func writeSecret(path string, content []byte) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(content); err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+func (d *Dir) writePlace(p place) error {
+	file, _, err := slots.Open(kv.FS{}, d.file(memberIDFile), placeSize, laterPlace)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Write(p.encode()), file.Close())
+}
+
+// readPlace reads where the directory was made a member's, and refuses another place.
+func (d *Dir) readPlace() (p place, err error) {
+	path := d.file(memberIDFile)
+	file, record, err := slots.Open(kv.FS{}, path, placeSize, laterPlace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("%w: %s", ErrNoMember, d.path)
+	}
+	if err != nil {
+		return p, err
+	}
+	p = decodePlace(record)
+	if err := file.Close(); err != nil {
+		return p, err
+	}
+	inode, born, err := machine.FileIdentity(path)
+	if err != nil {
+		return p, err
+	}
+	if inode != p.inode || born != p.born {
+		return p, fmt.Errorf("%w: %s was made elsewhere or restored, and what its member promised to the others since then "+
+			"would be forgotten. Never restore a member: remove it from its cluster, and add a new one", ErrCopied, d.path)
+	}
+	return p, nil
+}
+
+// Identity is the member's key, which only its owner may be able to read, and how often its node has started, this time
+// among them.
+func (d *Dir) Identity() (identity link.Identity, boot uint64, err error) {
+	p, err := d.readPlace()
+	if err != nil {
+		return identity, 0, err
+	}
+	if identity, err = readMemberKey(d.file(memberKeyFile)); err != nil {
+		return identity, 0, err
+	}
+	if got := identity.Pin().Member(); got != p.member {
+		return identity, 0, fmt.Errorf("%s is the key of member %x, the directory that of member %x",
+			d.file(memberKeyFile), got, p.member)
+	}
+	p.boot++
+	return identity, p.boot, d.writePlace(p)
+}
+
+func readMemberKey(path string) (identity link.Identity, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return identity, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return identity, fmt.Errorf("others can read %s: chmod 600 it", path)
+	}
+	key, err := readBounded(path, 1<<10)
+	if err != nil {
+		return identity, err
+	}
+	if identity, err = link.ReadIdentity(key); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return identity, err
+}
+
+// IsMember tells whether a data directory is that of a cluster's member, or of one that is about to join.
+func IsMember(path string) (bool, error) {
+	if path == "" {
+		return false, nil
+	}
+	_, err := os.Stat((&Dir{path: path}).file(memberIDFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,141 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/upstream"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrNotPromoted is the error of a directory that must not be the next producer's.
+var ErrNotPromoted = errors.New("this directory is not promoted")
+
+// askTime is how long a replica may take to tell its head.
+const askTime = 20 * time.Second
+
+// Replica is what a replica told of itself.
+type Replica struct {
+	URL  string       `json:"url"`
+	Head types.Height `json:"head"` // of its newest block
+	Told types.Height `json:"told"` // of the newest block that it heard of, which may be lost
+}
+
+// Compare asks each replica for its head, and holds the chain here to it. The error is [ErrNotPromoted] where a replica
+// does not answer, makes blocks, is of another chain or has blocks that this directory lacks or has differently.
+func (d *Dir) Compare(ctx context.Context, replicas Upstreams) ([]Replica, error) {
+	nodes, err := replicas.nodes()
+	if err != nil {
+		return nil, err
+	}
+	told := make([]Replica, len(nodes))
+	var errs []error
+	for i, n := range nodes {
+		var err error
+		if told[i], err = d.compareWith(ctx, n); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", n.Name(), err))
+		}
+		n.Close()
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("%w: %w", ErrNotPromoted, errors.Join(errs...))
+	}
+	return told, nil
+}
+
+// compareWith holds the chain here to that of a replica.
+func (d *Dir) compareWith(ctx context.Context, n *upstream.Node) (Replica, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	here := d.store.Head().Header
+	genesis, err := d.store.Header(0)
+	if err != nil {
+		return Replica{}, err
+	}
+	probe, err := n.Probe(ctx, here.Height)
+	if err != nil {
+		return Replica{}, fmt.Errorf("it does not answer (leave it out if it is gone for good): %w", err)
+	}
+	r := Replica{n.Name(), probe.Head, probe.Primary}
+	switch {
+	case probe.Genesis != genesis.Header.Hash():
+		return r, fmt.Errorf("it is of another chain, whose genesis hash is %s", probe.Genesis)
+	case probe.Producing != nil:
+		return r, fmt.Errorf("it makes blocks itself, with the key %s", probe.Producing)
+	case probe.Head > here.Height:
+		return r,
+			fmt.Errorf("it has block %d, and this directory ends at block %d: promote that one, or let this one follow it "+
+				"with --upstream until it has them all", probe.Head, here.Height)
+	}
+	return r, d.sameAt(ctx, n, probe)
+}
+
+// sameAt holds the newest block that a replica has to the one here of its height.
+func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe) error {
+	theirs := probe.Header
+	if theirs == nil {
+		var err error
+		if theirs, err = n.Header(ctx, probe.Head); err != nil {
+			return err
+		}
+	}
+	ours, err := d.store.Header(probe.Head)
+	switch {
+	case errors.Is(err, chain.ErrPruned): // it is so far behind that nothing here tells
+		return nil
+	case err != nil:
+		return err
+	case theirs == nil || theirs.Header.Hash() != ours.Header.Hash():
+		return fmt.Errorf(
+			"it has another block %d than this directory: find out which of the two the chain's users have", probe.Head,
+		)
+	}
+	return nil
+}
+
+// Promote lets a key make blocks after the head of the directory, whatever other node it signed with: its lock, in the
+// directory of the path in, or in this one if that is empty, is made anew. It is for whoever has made sure that no
+// other node has the key. The error is [ErrNotPromoted] for another key than the chain's producer's, or
+// [ErrBlocksLost].
+func (d *Dir) Promote(key types.PublicKey, in string) error {
+	if d.options.Stateless || d.store.Empty() {
+		return fmt.Errorf("%w: it has no state to make blocks on", ErrNotPromoted)
+	}
+	if err := d.produces(key); err != nil {
+		return err
+	}
+	lock, err := d.KeyLock(key, in)
+	if err != nil {
+		return err
+	}
+	lost := lock.Missing()
+	if lost == nil {
+		lost = lock.Replaced()
+	}
+	if err := errors.Join(lost, lock.Close()); err != nil {
+		return err
+	}
+	return heightlock.Replace(kv.FS{}, lock.Path(), heightlock.BlockOf(d.store.Head().Header))
+}
+
+// produces holds a key to the parameters in force after the head.
+func (d *Dir) produces(key types.PublicKey) (err error) {
+	state, err := d.store.StateAt(d.store.Head().Header.Height)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	parameters, err := exec.ReadParameters(state)
+	if err == nil && parameters.Producer != key {
+		err = fmt.Errorf("%w: the chain's producer is %s, and the key that of %s",
+			ErrNotPromoted, types.Account(parameters.Producer), types.Account(key))
+	}
+	return err
+}

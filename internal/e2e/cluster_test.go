@@ -1,0 +1,298 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/server/members"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// clusterOfNodes is several processes that are one producer.
+type clusterOfNodes struct {
+	t     *testing.T
+	files map[string][]byte // what each new directory begins with: the genesis and the key
+	links map[string]string // addresses of the members' links
+	dirs  map[string]string
+	nodes map[string]*process // that run
+	flags []string            // of each
+}
+
+// newClusterOfNodes is a cluster of one, whose chain a producer alone began.
+func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
+	t.Helper()
+	c := &clusterOfNodes{
+		t: t, files: map[string][]byte{}, links: map[string]string{}, dirs: map[string]string{}, nodes: map[string]*process{},
+		flags: flags,
+	}
+	first := filepath.Join(t.TempDir(), "a")
+	u := newUser(t)
+	u.succeeds(nil, append([]string{"init", first, "--block-time", "200ms"}, l.allocations()...)...)
+	alone := start(t, "node", "--data-dir", first, "--prove", "off")
+	c.awaitHeight(alone, 3)
+	if err := alone.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"genesis.json", "protocol.key"} {
+		content, err := os.ReadFile(filepath.Join(first, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.files[file] = content
+	}
+	c.dirs["a"], c.links["a"] = first, freeAddress(t)
+	u.succeeds(nil, "cluster", "init", "--data-dir", first, "--name", "a", "--address", c.links["a"])
+	c.start("a")
+	return c
+}
+
+// start starts a member on its directory.
+func (c *clusterOfNodes) start(name string) {
+	c.t.Helper()
+	args := []string{"node", "--data-dir", c.dirs[name], "--cluster-addr", c.links[name]}
+	c.nodes[name] = start(c.t, append(args, c.flags...)...)
+}
+
+// join adds a member with a new directory, and waits until it votes.
+func (c *clusterOfNodes) join(name, peer string) {
+	c.t.Helper()
+	c.dirs[name], c.links[name] = filepath.Join(c.t.TempDir(), name), freeAddress(c.t)
+	if err := os.Mkdir(c.dirs[name], 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	for file, content := range c.files {
+		if err := os.WriteFile(filepath.Join(c.dirs[name], file), content, 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	var pin string
+	for _, m := range c.status(peer).Members {
+		if m.Name == peer {
+			pin = m.Pin
+		}
+	}
+	u := newUser(c.t)
+	var made struct{ Pin string }
+	u.succeeds(
+		&made,
+		"cluster",
+		"join",
+		"--data-dir",
+		c.dirs[name],
+		"--name",
+		name,
+		"--address",
+		c.links[name],
+		"--peer",
+		c.links[peer],
+		"--peer-pin",
+		pin,
+	)
+	u.succeeds(
+		nil, "cluster", "add", name, "--address", c.links[name], "--pin", made.Pin, "--admin", c.nodes[c.leader(peer)].Admin,
+	)
+	c.start(name)
+	c.await(name+" has a vote", func() bool {
+		for _, m := range c.status(peer).Members {
+			if m.Name == name {
+				return m.Voter
+			}
+		}
+		return false
+	})
+}
+
+func (c *clusterOfNodes) status(of string) members.Status {
+	s, err := members.Client{URL: c.nodes[of].Admin}.Status(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s
+}
+
+// leader waits until a member hears of a leader that runs.
+func (c *clusterOfNodes) leader(of string) (name string) {
+	c.t.Helper()
+	c.await("there is a leader", func() bool {
+		name = c.status(of).Leader
+		return c.nodes[name] != nil
+	})
+	return name
+}
+
+func (c *clusterOfNodes) await(what string, is func() bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), checkTime)
+	defer cancel()
+	for !is() {
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			c.t.Fatalf("it is not so that %s", what)
+		}
+	}
+}
+
+func (c *clusterOfNodes) awaitHeight(node *process, height types.Height) {
+	c.t.Helper()
+	asked := c.clientOf(node)
+	c.await("there is a block", func() bool {
+		head, err := asked.BlockNumber(c.t.Context())
+		return err == nil && head >= height
+	})
+}
+
+func (c *clusterOfNodes) clientOf(node *process) *client.Client {
+	c.t.Helper()
+	made, err := client.New(node.RPC)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(made.Close)
+	return made
+}
+
+// other is a member that runs and is none of those named.
+func (c *clusterOfNodes) other(names ...string) string {
+	for name := range c.nodes {
+		if !strings.Contains(strings.Join(names, " "), name) {
+			return name
+		}
+	}
+	c.t.Fatal("no other member runs")
+	return ""
+}
+
+// kill ends a member as a power cut would.
+func (c *clusterOfNodes) kill(name string) {
+	c.nodes[name].Kill()
+	delete(c.nodes, name)
+}
+
+// checkIncluded waits until every transaction that was acknowledged is in a block that a member has.
+func (c *clusterOfNodes) checkIncluded(l *load, member string) {
+	c.t.Helper()
+	asked := c.clientOf(c.nodes[member])
+	for _, s := range l.senders {
+		s.mu.Lock()
+		ids := append([]types.TxID(nil), s.ids...)
+		s.mu.Unlock()
+		if len(ids) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(c.t.Context(), checkTime)
+		_, err := asked.WaitReceipt(ctx, ids[len(ids)-1])
+		cancel()
+		if err != nil {
+			c.t.Fatalf("%s: acknowledged transaction %d of sender %d: %v", member, len(ids)-1, s.number, err)
+		}
+		nonce, err := asked.Nonce(c.t.Context(), s.account, api.NonceRef{})
+		if err != nil || nonce < uint64(len(ids)) {
+			c.t.Fatalf("%s: sender %d has nonce %d, %d were acknowledged; %v", member, s.number, nonce, len(ids), err)
+		}
+	}
+}
+
+// checkOneHeader compares every block of all members that run.
+func (c *clusterOfNodes) checkOneHeader(height types.Height) {
+	c.t.Helper()
+	seen := map[types.Height]types.BlockHash{}
+	for name, node := range c.nodes {
+		asked := c.clientOf(node)
+		c.awaitHeight(node, height)
+		for h := types.Height(0); h <= height; h++ {
+			block, err := asked.BlockByNumber(c.t.Context(), api.AtHeight(h), false)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			if before, is := seen[h]; is && before != block.Hash {
+				c.t.Fatalf("%s has block %d, %s, another one has %s", name, h, block.Hash, before)
+			}
+			seen[h] = block.Hash
+		}
+	}
+}
+
+// TestCluster makes a producer that has a chain a cluster of three, kills its leader under load, brings it back,
+// refuses a copy of it, and replaces a member whose disk is lost. Nothing that was acknowledged is lost, and no height
+// has two blocks.
+func TestCluster(t *testing.T) {
+	l := newLoad(64)
+	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
+	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())
+	if err != nil || info.Cluster == nil || info.BlockHeight < 3 {
+		t.Fatalf("a cluster of one: %+v, %v", info, err)
+	}
+	l.chainID = info.ChainID
+	c.join("b", "a")
+	c.join("c", "a")
+
+	leader := c.leader("a")
+	taker := c.other(leader)
+	loading, stop := context.WithCancel(t.Context())
+	defer stop()
+	sent := make(chan error, 1)
+	go func() { sent <- l.run(loading, c.nodes[taker].RPC) }()
+	c.await("a few hundred are acknowledged", func() bool { return l.acknowledged() > 300 })
+	before := l.acknowledged()
+	c.kill(leader)
+	c.await("another one leads, and takes transactions", func() bool {
+		return c.status(taker).Leader != leader && l.acknowledged() > before+300
+	})
+
+	copied := filepath.Join(t.TempDir(), "copy")
+	if out, err := exec.Command("cp", "-a", c.dirs[leader], copied).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v, %s", err, out)
+	}
+	refused := newUser(t).run(
+		"node",
+		"--data-dir",
+		copied,
+		"--cluster-addr",
+		freeAddress(t),
+		"--block-time",
+		"200ms",
+		"--rpc-addr",
+		"127.0.0.1:0",
+		"--admin-addr",
+		"127.0.0.1:0",
+	)
+	if !strings.Contains(refused.String(), "copy of a member's") {
+		t.Errorf("a copied directory: %s", refused)
+	}
+	c.start(leader)
+	c.await("who was killed is near", func() bool {
+		s := c.status(leader)
+		return s.Leader != "" && s.Height > 0 && s.Last-s.Applied < 10 && c.status(taker).Height-s.Height < 3
+	})
+	stop()
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	for name := range c.nodes {
+		c.checkIncluded(l, name)
+	}
+
+	var transferred struct{ Leader string }
+	leader = c.leader(taker)
+	newUser(t).succeeds(&transferred, "cluster", "transfer", "--admin", c.nodes[leader].Admin)
+	if transferred.Leader == "" || transferred.Leader == leader {
+		t.Errorf("%s led, and leadership was handed to %q", leader, transferred.Leader)
+	}
+	lost := c.other(c.leader(taker), taker)
+	c.kill(lost)
+	if err := os.RemoveAll(c.dirs[lost]); err != nil {
+		t.Fatal(err)
+	}
+	newUser(t).succeeds(nil, "cluster", "remove", lost, "--admin", c.nodes[c.leader(taker)].Admin)
+	c.join("d", taker)
+	c.checkOneHeader(types.Height(c.status(taker).Height))
+	t.Logf("%d transactions acknowledged, block %d", l.acknowledged(), c.status(taker).Height)
+}

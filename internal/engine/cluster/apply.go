@@ -1,0 +1,396 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// apply applies what is decided, one entry after the other, until one needs work that is not done here.
+func (m *Member) apply() error {
+	for !m.working && len(m.applying) > 0 {
+		message := m.applying[0]
+		if entries := message.GetEntries(); m.next < len(entries) {
+			if err := m.applyEntry(entries[m.next]); err != nil {
+				return err
+			}
+			continue
+		}
+		m.applying, m.next = m.applying[1:], 0
+		for _, response := range message.GetResponses() {
+			if err := m.raw.Step(response); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// applyEntry applies an entry, or begins to.
+func (m *Member) applyEntry(e *raftpb.Entry) error {
+	if e.GetIndex() <= m.order.Applied() { // a snapshot came instead
+		m.next++
+		return nil
+	}
+	var entry Entry
+	if e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 {
+		var err error
+		if entry, err = m.decode(e); err != nil {
+			return &Diverged{e.GetIndex(), err}
+		}
+	}
+	outcome, err := m.order.Apply(e.GetIndex(), entry)
+	if err != nil {
+		return &Diverged{e.GetIndex(), err}
+	}
+	switch entry := entry.(type) {
+	case Intake:
+		m.Clock.advance(entry.Time)
+		m.keep(e, entry)
+		return nil
+	case Block:
+		m.Clock.advance(1000 * entry.Header.Timestamp)
+		m.leading.proposed = false
+		if outcome == Decided {
+			if err := m.decided(m.order.Candidate()); err != nil {
+				return err
+			}
+		}
+	case Release:
+		if outcome == Released {
+			m.working, m.releasing = true, &entry
+			return m.release()
+		}
+	}
+	if e.GetType() != raftpb.EntryType_EntryNormal {
+		if err := m.applyChange(e); err != nil {
+			return err
+		}
+	}
+	if err := m.applied(e); err != nil {
+		return err
+	}
+	if e.GetType() != raftpb.EntryType_EntryNormal && m.order.Candidate() == nil {
+		m.places = append(m.places, m.place())
+	}
+	return nil
+}
+
+// decode decodes an entry; of what this member proposed it has what it says.
+func (m *Member) decode(e *raftpb.Entry) (Entry, error) {
+	if p := m.sends.flying[e.GetIndex()]; p != nil && p.term == e.GetTerm() {
+		return p.intake, nil
+	}
+	return Decode(e.GetData())
+}
+
+// current is the entry that is being applied.
+func (m *Member) current() *raftpb.Entry { return m.applying[0].GetEntries()[m.next] }
+
+// applied ends the applying of an entry.
+func (m *Member) applied(e *raftpb.Entry) error {
+	m.working = false
+	m.next++
+	m.done, m.doneAt, m.appliedTerm = e.GetIndex(), m.world.Now(), e.GetTerm()
+	m.sends.passed(m, e)
+	return nil
+}
+
+// keep has the pool take what was decided.
+func (m *Member) keep(e *raftpb.Entry, intake Intake) {
+	verified := make(map[types.TxID]*types.VerifiedTx)
+	if p := m.sends.flying[e.GetIndex()]; p != nil && p.term == e.GetTerm() {
+		for _, s := range p.items {
+			verified[s.verified.ID()] = s.verified
+		}
+	}
+	m.working = true
+	m.world.Do(Applier, func() Event {
+		results, err := m.Pool.Keep(intake.Transactions, func(id types.TxID) *types.VerifiedTx { return verified[id] })
+		return func(m *Member) error {
+			if err != nil {
+				return err
+			}
+			m.sends.kept(e, results)
+			return m.applied(e)
+		}
+	})
+}
+
+// decided begins to derive a candidate, unless this member has made it, or has it in the chain.
+func (m *Member) decided(c *Candidate) error {
+	m.candidate = &candidate{Candidate: c}
+	m.leading.last = m.world.Now()
+	head := m.Ledger.Tip().Header.Header.Height
+	if c.Header.Height <= head {
+		m.candidate.known = true
+		return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
+	}
+	if d := m.leading.made; d != nil && d.Header().Hash() == c.Header.Hash() {
+		m.candidate.draft, m.candidate.proposed, m.leading.made = d, m.leading.madeAt, nil
+		return nil
+	}
+	m.world.Do(Executor, func() Event {
+		d, err := m.derive(c)
+		return func(m *Member) error {
+			if err != nil {
+				return &Diverged{c.Index, err}
+			}
+			if m.candidate != nil && m.candidate.Index == c.Index {
+				m.candidate.draft = d
+			}
+			if m.releasing != nil {
+				return m.release()
+			}
+			return nil
+		}
+	})
+	return nil
+}
+
+// derive executes a candidate and compares what that gives with its header.
+func (m *Member) derive(c *Candidate) (*ledger.Draft, error) {
+	received, err := ledger.ReceiveCandidate(c.Encoded, func(id types.TxID) *types.VerifiedTx {
+		tx, _ := m.Pool.Get(id)
+		return tx
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.Ledger.Derive(received)
+}
+
+// checkKnown compares a block that is decided with the one that the chain has: fetched from another member, or released
+// before a start.
+func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockHash) error {
+	header, err := m.Ledger.Header(height)
+	if err != nil {
+		return err
+	}
+	if has := header.Header.Hash(); has != hash {
+		return &Diverged{index, fmt.Errorf("%w: block %d is %s and the chain has %s", ErrForged, height, hash, has)}
+	}
+	return nil
+}
+
+// release makes the candidate the head, once it is derived.
+func (m *Member) release() error {
+	c, r := m.candidate, *m.releasing
+	if c == nil || c.Index != r.Index {
+		return fmt.Errorf("entry %d releases candidate %d, of which nothing is known", m.order.Applied(), r.Index)
+	}
+	if c.draft == nil && !c.known {
+		return nil
+	}
+	m.releasing = nil
+	m.world.Do(Applier, func() Event {
+		err := m.append(c, r)
+		return func(m *Member) error {
+			if err != nil {
+				return err
+			}
+			m.candidate = nil
+			if err := m.applied(m.current()); err != nil {
+				return err
+			}
+			m.places = append(m.places, m.place())
+			if m.OnRelease != nil && !c.proposed.IsZero() {
+				m.OnRelease(m.world.Now().Sub(c.proposed))
+			}
+			return nil
+		}
+	})
+	return nil
+}
+
+// append appends the candidate to the chain and tells the pool.
+func (m *Member) append(c *candidate, r Release) error {
+	if c.known {
+		if m.Ledger.Tip().Header.Header.Height == r.Height { // the pool, which is there, judges by the time of now
+			return m.Pool.Reset(mempool.HeadOf(m.Ledger))
+		}
+		return nil
+	}
+	block, err := m.Ledger.Release(c.draft, r.Signature)
+	if err != nil {
+		return err
+	}
+	if err := m.Pool.Reset(mempool.HeadOf(m.Ledger), block.Accesses); err != nil {
+		return fmt.Errorf("mempool after block %d: %w", r.Height, err)
+	}
+	if m.OnBlock != nil {
+		m.OnBlock(block)
+	}
+	return nil
+}
+
+// place is where the log may be cut, with what it has come to there.
+type place struct {
+	index uint64
+	Place
+	conf *raftpb.ConfState
+}
+
+// place is that of the entry that was applied last, which left no candidate.
+func (m *Member) place() place {
+	return place{
+		index: m.done,
+		Place: Place{m.order.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members)},
+		conf:  m.conf,
+	}
+}
+
+// snapshot is the place as raft sends it.
+func (p place) snapshot(log *raftlog.Log) (*raftpb.Snapshot, error) {
+	term, err := log.Term(p.index)
+	if err != nil {
+		return nil, err
+	}
+	index := p.index
+	return &raftpb.Snapshot{
+		Data:     p.Encode(),
+		Metadata: &raftpb.SnapshotMetadata{ConfState: p.conf, Index: &index, Term: &term},
+	}, nil
+}
+
+// Cutting says when the log is cut. Zero values take their defaults.
+type Cutting struct {
+	Every uint64 // entries: 1,024
+	Keep  uint64 // entries that are kept for those who are behind: 4,096
+	Bytes uint64 // beyond which fewer are kept, and twice of which whoever is behind is waited for no more: 64 MiB
+}
+
+func (c Cutting) withDefaults() Cutting {
+	for _, f := range []struct {
+		field *uint64
+		value uint64
+	}{{&c.Every, 1 << 10}, {&c.Keep, 4 << 10}, {&c.Bytes, 64 << 20}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	return c
+}
+
+// cut cuts the log where it is long: only at a place that left no candidate, and once the pool's journal has what was
+// kept until then. The chain is on disk with the cut itself, as their write-ahead log is one.
+func (m *Member) cut() {
+	c := m.Cutting.withDefaults()
+	first, err := m.Log.FirstIndex()
+	if err != nil || m.cutting || m.working {
+		return
+	}
+	applied := m.done
+	if m.Log.Bytes() < c.Bytes && applied < first+c.Keep+c.Every {
+		return
+	}
+	limit := applied - min(applied, c.Keep)
+	if m.Log.Bytes() >= c.Bytes {
+		limit = m.Log.Within(c.Bytes / 2)
+	}
+	if m.Log.Bytes() < 2*c.Bytes {
+		limit = min(limit, m.reached())
+	}
+	i := len(m.places) - 1
+	for ; i >= 0 && m.places[i].index > limit; i-- {
+	}
+	if i < 0 || m.places[i].index < first {
+		return
+	}
+	at := m.places[i]
+	m.cutting = true
+	m.world.Do(Applier, func() Event {
+		err := m.Pool.SyncJournal()
+		return func(m *Member) error {
+			m.cutting = false
+			if first, _ := m.Log.FirstIndex(); err != nil || at.index < first {
+				return err
+			}
+			m.places = slices.DeleteFunc(m.places, func(p place) bool { return p.index < at.index })
+			return m.Log.Cut(at.index, at.conf, at.Encode())
+		}
+	})
+}
+
+// reached is the index that all voters have which a leader has heard of lately.
+func (m *Member) reached() uint64 {
+	least := m.done
+	if m.soft.RaftState == raft.StateLeader {
+		for _, p := range m.peers() {
+			if p.Voter && p.Active {
+				least = min(least, p.Match)
+			}
+		}
+	}
+	return least
+}
+
+// restart begins anew after a snapshot, to which the chain and the pool have come.
+func (m *Member) restart(s *raftpb.Snapshot) error {
+	at, err := DecodePlace(s.GetData())
+	if err != nil {
+		return &Diverged{s.GetMetadata().GetIndex(), err}
+	}
+	m.order = StartOrder(s.GetMetadata().GetIndex(), at.Head)
+	m.done, m.appliedTerm = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
+	m.conf, m.members = s.GetMetadata().GetConfState(), at.Members
+	m.candidate, m.releasing, m.working = nil, nil, false
+	m.places = nil
+	m.Clock.advance(at.Time)
+	m.sends.lost(m, m.done)
+	return nil
+}
+
+// OpenClock is the clock of a log, at the time of its last entry: for the pool, which takes up its journal before the
+// log is applied.
+func OpenClock(log *raftlog.Log) (*Clock, error) {
+	c := new(Clock)
+	snapshot, err := log.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	at, err := DecodePlace(snapshot.GetData())
+	if err != nil {
+		return nil, err
+	}
+	c.advance(at.Time)
+	first, err := log.FirstIndex()
+	if err != nil {
+		return nil, err
+	}
+	last, err := log.LastIndex()
+	for err == nil && first <= last {
+		var entries []*raftpb.Entry
+		if entries, err = log.Entries(first, last+1, maxMessage); err != nil {
+			break
+		}
+		for _, e := range entries {
+			c.advance(timeOf(e))
+		}
+		first += uint64(len(entries))
+	}
+	return c, err
+}
+
+// timeOf is the time of an entry, in Unix milliseconds; 0 if it has none.
+func timeOf(e *raftpb.Entry) uint64 {
+	if e.GetType() != raftpb.EntryType_EntryNormal {
+		return 0
+	}
+	switch entry, err := Decode(e.GetData()); entry := entry.(type) {
+	case Intake:
+		return entry.Time
+	case Block:
+		return 1000 * entry.Header.Timestamp
+	default:
+		_ = err // who applies it meets it
+		return 0
+	}
+}

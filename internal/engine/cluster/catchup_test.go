@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// still is a world that does nothing.
+type still struct{ World }
+
+func (still) Now() time.Time { return time.Unix(9, 0) }
+
+// What another member's pool held before it was where the snapshot is may lack what was acknowledged.
+func TestOldPoolIsNotTaken(t *testing.T) {
+	const index, height = 7, 5
+	at := uint64(index)
+	for name, c := range map[string]struct {
+		pending Pending
+		err     error
+		taken   bool
+	}{
+		"at the snapshot":                {Pending{Applied: index, Head: Head{Height: height}}, nil, true},
+		"after it":                       {Pending{Applied: index + 2, Head: Head{Height: height + 1}}, nil, true},
+		"its log is not applied to it":   {Pending{Applied: index - 1, Head: Head{Height: height}}, nil, false},
+		"its chain does not reach there": {Pending{Applied: index, Head: Head{Height: height - 1}}, nil, false},
+		"no answer": {
+			Pending{Applied: index, Head: Head{Height: height}},
+			errors.New("no answer"), false,
+		},
+	} {
+		// Another entry is being applied, so nothing follows.
+		m := &Member{world: still{}, working: true, catching: &catching{
+			message: &raftpb.Message{Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &at}}},
+			place:   Place{Head: Head{Height: height}},
+			asking:  true,
+		}}
+		if err := m.gotPending(m.catching, c.pending, c.err); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if taken := m.catching.pending != nil; taken != c.taken || m.catching.asking {
+			t.Errorf("%s: taken %t, asking %t", name, taken, m.catching.asking)
+		}
+	}
+}

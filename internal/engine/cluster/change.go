@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// nearBytes of the log and nearTime are what a learner may lack, and for how long it must have lacked no more,
+	// before it becomes a voter.
+	nearBytes = 1 << 20
+	nearTime  = 5 * time.Second
+	// silentTime is how long a member may not be heard of until it counts as away.
+	silentTime = 2 * electionTicks * TickTime
+)
+
+// Why the members are not changed.
+var (
+	// ErrChanging says that another change is under way, or that leadership is.
+	ErrChanging = errors.New("another change of the cluster's members is under way")
+	// ErrUnknownMember says that there is no member of the ID.
+	ErrUnknownMember = errors.New("the cluster has no such member")
+	// ErrMemberExists says that there is a member of the ID or the name.
+	ErrMemberExists = errors.New("the cluster has such a member already")
+	// ErrThin says that what would be left has no majority that answers.
+	ErrThin = errors.New("the voters that would be left and answer are no majority")
+	// ErrLeads says that the member leads: hand leadership on first.
+	ErrLeads = errors.New("the member leads the cluster: have another one lead first, by cairn cluster transfer")
+)
+
+// change is a change of members on its way, whose outcome is told once.
+type change struct {
+	term uint64
+	tell func(error)
+}
+
+// Add is the event of an operator's wish for a new member. It is a learner, and becomes a voter by itself once it is
+// near. tell is told once: nil when it was decided and applied here.
+func Add(r Record, tell func(error)) Event {
+	return func(m *Member) error {
+		for _, other := range m.members {
+			if other.ID == r.ID || other.Name == r.Name {
+				tell(fmt.Errorf("%w: %s, %x", ErrMemberExists, other.Name, other.ID))
+				return nil
+			}
+		}
+		if _, err := DecodeRecord(r.Encode()); err != nil || len(m.members) >= maxRecords {
+			tell(fmt.Errorf("%w: %d members, %w", ErrRecord, len(m.members), err))
+			return nil
+		}
+		return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddLearnerNode, r, tell)
+	}
+}
+
+// Remove is the event of an operator's wish to be rid of a member, for good.
+func Remove(id uint64, tell func(error)) Event {
+	return func(m *Member) error {
+		r, there := m.record(id)
+		switch {
+		case !there:
+			tell(fmt.Errorf("%w: %x", ErrUnknownMember, id))
+			return nil
+		case id == m.self && m.leads():
+			tell(ErrLeads)
+			return nil
+		}
+		voters, active := 0, 0
+		for _, p := range m.peers() {
+			if p.ID == id || !p.Voter {
+				continue
+			}
+			if voters++; p.Active {
+				active++
+			}
+		}
+		if m.leads() && 2*active <= voters {
+			tell(fmt.Errorf("%w: %d of %d", ErrThin, active, voters))
+			return nil
+		}
+		return m.proposeChange(raftpb.ConfChangeType_ConfChangeRemoveNode, r, tell)
+	}
+}
+
+// Transfer is the event of an operator's wish that another member leads; 0 for the one that has most of the log.
+func Transfer(to uint64, tell func(error)) Event {
+	return func(m *Member) error {
+		if !m.leads() {
+			tell(ErrNotLeader)
+			return nil
+		}
+		if to == 0 {
+			to = m.successor()
+		}
+		if i := slices.Index(m.conf.GetVoters(), to); i < 0 {
+			tell(fmt.Errorf("%w: no voter %x", ErrUnknownMember, to))
+			return nil
+		}
+		m.raw.TransferLeader(to)
+		tell(nil)
+		return nil
+	}
+}
+
+// proposeChange proposes one change; raft takes one at a time.
+func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(error)) error {
+	if !m.leads() {
+		tell(ErrNotLeader)
+		return nil
+	}
+	if m.changing() {
+		tell(ErrChanging)
+		return nil
+	}
+	err := m.raw.ProposeConfChange(&raftpb.ConfChangeV2{
+		Changes: []*raftpb.ConfChangeSingle{{Type: &kind, NodeId: &r.ID}},
+		Context: r.Encode(),
+	})
+	if errors.Is(err, raft.ErrProposalDropped) {
+		tell(ErrChanging)
+		return nil
+	}
+	m.wanted = &change{term: m.term, tell: tell}
+	return err
+}
+
+// changing tells whether a change is on its way.
+func (m *Member) changing() bool { return m.wanted != nil && m.wanted.term == m.term }
+
+// applyChange applies a change of members.
+func (m *Member) applyChange(e *raftpb.Entry) error {
+	var c raftpb.ConfChangeV2
+	if e.GetType() != raftpb.EntryType_EntryConfChangeV2 {
+		return &Diverged{e.GetIndex(), fmt.Errorf("%w: of type %d", ErrEntry, e.GetType())}
+	}
+	if err := proto.Unmarshal(e.GetData(), &c); err != nil {
+		return &Diverged{e.GetIndex(), fmt.Errorf("%w: %w", ErrEntry, err)}
+	}
+	m.conf = m.raw.ApplyConfChange(&c)
+	for _, single := range c.GetChanges() {
+		m.members = slices.DeleteFunc(slices.Clone(m.members), func(r Record) bool { return r.ID == single.GetNodeId() })
+		if single.GetType() == raftpb.ConfChangeType_ConfChangeRemoveNode {
+			if delete(m.learners, single.GetNodeId()); single.GetNodeId() == m.self {
+				return ErrRemoved
+			}
+			continue
+		}
+		r, err := DecodeRecord(c.GetContext())
+		if err != nil {
+			return &Diverged{e.GetIndex(), err}
+		}
+		m.members = append(m.members, r)
+		slices.SortFunc(m.members, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	if w := m.wanted; w != nil && w.term == e.GetTerm() {
+		m.wanted = nil
+		w.tell(nil)
+	}
+	return nil
+}
+
+// forsake tells that it is not known what became of a change that an earlier leader had proposed.
+func (m *Member) forsake() {
+	if w := m.wanted; w != nil && (w.term != m.term || m.soft.RaftState != raft.StateLeader) {
+		m.wanted = nil
+		w.tell(ErrNoLeader)
+	}
+}
+
+// promote makes a voter of the learner that has been near for a while.
+func (m *Member) promote() error {
+	now := m.world.Now()
+	for _, p := range m.peers() {
+		if p.Voter {
+			delete(m.learners, p.ID)
+			continue
+		}
+		since, near := m.learners[p.ID]
+		switch {
+		case !p.Active || p.Behind > nearBytes:
+			delete(m.learners, p.ID)
+		case !near:
+			m.learners[p.ID] = now
+		case now.Sub(since) >= nearTime && !m.changing():
+			m.Logger.Info("a member becomes a voter", "name", p.Name, "member", fmt.Sprintf("%x", p.ID))
+			return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddNode, p.Record, func(error) {})
+		}
+	}
+	return nil
+}

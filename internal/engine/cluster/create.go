@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"slices"
+
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+)
+
+// Where new logs begin. That of a cluster begins after that of a member which is to be added: so the others' log never
+// reaches back to where the newcomer's ends, and it is sent a snapshot first, which says what its chain must have.
+const (
+	firstIndex  = 2
+	beforeIndex = 1
+)
+
+// Paths says where a log is made.
+type Paths struct {
+	DB    *kv.DB
+	Files kv.FS
+	Votes string // the file of votes
+}
+
+// NewCluster is the random name of a new cluster.
+func NewCluster() (cluster [16]byte) {
+	_, _ = rand.Read(cluster[:]) // never fails (crypto/rand)
+	return cluster
+}
+
+// Create makes the log of a cluster that has one member, at a place whose Members are that.
+func Create(p Paths, cluster [16]byte, at Place) error {
+	self := at.Members[0].ID
+	return raftlog.Create(p.DB, p.Files, p.Votes, raftlog.Member{Cluster: cluster, ID: self},
+		newSnapshot(firstIndex, 1, at, self))
+}
+
+// Prepare makes the log of a member that the others have added: it is empty, and waits for what they send. The place
+// is of block 0, and its Members are who may send that.
+func Prepare(p Paths, cluster [16]byte, self uint64, at Place) error {
+	return raftlog.Create(p.DB, p.Files, p.Votes, raftlog.Member{Cluster: cluster, ID: self}, newSnapshot(beforeIndex, 0, at))
+}
+
+func newSnapshot(index, term uint64, at Place, voters ...uint64) *raftpb.Snapshot {
+	return &raftpb.Snapshot{
+		Data: at.Encode(),
+		Metadata: &raftpb.SnapshotMetadata{
+			Index: &index, Term: &term, ConfState: &raftpb.ConfState{Voters: voters, AutoLeave: new(false)},
+		},
+	}
+}
+
+// ErrNoRecord is the error of a log that says nothing of its own member: it was never added.
+var ErrNoRecord = errors.New("the log does not know its own member")
+
+// Recover makes a log that of a cluster whose only member is its own, with all that the log holds: what the others
+// decided beyond it is lost. The log must be opened anew then.
+func Recover(log *raftlog.Log) error {
+	snapshot, err := log.Snapshot()
+	if err != nil {
+		return err
+	}
+	at, err := DecodePlace(snapshot.GetData())
+	if err != nil {
+		return err
+	}
+	named, _, err := namedBy(log, at)
+	if err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(named, func(r Record) bool { return r.ID != log.Member().ID })
+	if len(own) != 1 {
+		return ErrNoRecord
+	}
+	at.Members = own
+	return log.Alone(NewCluster(), at.Encode())
+}
+
+// namedBy are the members of a place and all that the log names after it, decided or not, removed since or not, by ID; and
+// the index of the last entry that names one.
+func namedBy(log *raftlog.Log, at Place) (named []Record, last uint64, err error) {
+	changes, err := log.Changes()
+	if err != nil {
+		return nil, 0, err
+	}
+	named = slices.Clone(at.Members)
+	for _, e := range changes {
+		change, err := decodeChange(e)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(change.GetContext()) == 0 {
+			continue
+		}
+		record, err := DecodeRecord(change.GetContext())
+		if err != nil {
+			return nil, 0, err
+		}
+		last = e.GetIndex()
+		named = slices.DeleteFunc(named, func(r Record) bool { return r.ID == record.ID })
+		named = append(named, record)
+	}
+	slices.SortFunc(named, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	return named, last, nil
+}
+
+// decodeChange is the change of members in an entry.
+func decodeChange(e *raftpb.Entry) (*raftpb.ConfChangeV2, error) {
+	if e.GetType() == raftpb.EntryConfChangeV2 {
+		change := new(raftpb.ConfChangeV2)
+		return change, proto.Unmarshal(e.GetData(), change)
+	}
+	change := new(raftpb.ConfChange)
+	if err := proto.Unmarshal(e.GetData(), change); err != nil {
+		return nil, err
+	}
+	return change.AsV2(), nil
+}

@@ -1,0 +1,350 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// waitTime is how long transactions wait until they are decided on, over all tries.
+	waitTime = 5 * time.Second
+	// maxSends bounds the sends that are under way, maxFlying the intakes: what comes while these are on their way
+	// is the next one.
+	maxSends  = 4096
+	maxFlying = 4
+)
+
+// Sent is the event of transactions that are to be taken. source is as for the pool. reply is told of what became of
+// them, once, when this member has applied what it is told of. Those that another member has handed on are taken only
+// if this one leads.
+func Sent(encoded [][]byte, source string, handedOn bool, reply func([]mempool.Result, Answer)) Event {
+	return func(m *Member) error {
+		s := &send{
+			encoded:  encoded,
+			source:   source,
+			handedOn: handedOn,
+			until:    m.world.Now().Add(waitTime),
+			reply:    reply,
+		}
+		if m.sends.prune(); len(m.sends.all) >= maxSends {
+			s.end(Answer{Refused: ErrBusy})
+			return nil
+		}
+		m.sends.all = append(m.sends.all, s)
+		m.sends.waiting = append(m.sends.waiting, s)
+		m.sends.route(m)
+		return nil
+	}
+}
+
+// send is transactions on their way.
+type send struct {
+	encoded  [][]byte
+	source   string
+	handedOn bool
+	until    time.Time
+	reply    func([]mempool.Result, Answer) // nil once it was told
+
+	try     int
+	results []mempool.Result
+	open    int    // of the present try, without a result
+	index   uint64 // up to which this member must have applied, before it tells
+}
+
+// end tells what became of the transactions.
+func (s *send) end(a Answer) {
+	if s.reply == nil {
+		return
+	}
+	reply := s.reply
+	s.reply = nil
+	if a.Refused == nil {
+		a.Index, a.Results = s.index, make([]error, len(s.results))
+		for i, r := range s.results {
+			a.Results[i] = r.Err
+		}
+	}
+	reply(s.results, a)
+}
+
+// item is one transaction of a send that is to be proposed.
+type item struct {
+	*send
+	try      int // of the send, to which it belongs
+	place    int // in the send
+	verified *types.VerifiedTx
+}
+
+// proposal is an intake on its way.
+type proposal struct {
+	at     time.Time
+	term   uint64
+	data   []byte
+	intake Intake
+	items  []item
+}
+
+// sends are all that are under way.
+type sends struct {
+	all      []*send
+	waiting  []*send // for a leader
+	queue    []item  // of a leader, to be proposed
+	proposed []*proposal
+	flying   map[uint64]*proposal // by index
+	behind   []*send              // wait until this member has applied what they are told of
+}
+
+// route hands on what waits: to the leader, or to this member's own pool.
+func (s *sends) route(m *Member) {
+	waiting := s.waiting
+	s.waiting = nil
+	for _, send := range waiting {
+		switch {
+		case send.reply == nil:
+		case m.leads() && m.barred() != "":
+			send.end(Answer{Refused: ErrHolds})
+		case m.leads():
+			m.screen(send)
+		case m.soft.Lead == m.self:
+			s.waiting = append(s.waiting, send)
+		case send.handedOn:
+			send.end(Answer{Refused: ErrNotLeader})
+		case m.soft.Lead == raft.None:
+			s.waiting = append(s.waiting, send)
+		default:
+			m.forward(send)
+		}
+	}
+}
+
+// again has a send wait for another try.
+func (s *sends) again(send *send) {
+	send.try++
+	s.waiting = append(s.waiting, send)
+}
+
+// screen asks the pool what of a send may be proposed.
+func (m *Member) screen(s *send) {
+	try := s.try
+	m.world.Do(Anyone, func() Event {
+		screened := m.Pool.Screen(context.Background(), s.encoded, s.source)
+		return func(m *Member) error {
+			if s.reply == nil || s.try != try {
+				return nil
+			}
+			if !m.leads() {
+				m.sends.again(s)
+				return nil
+			}
+			s.results, s.open, s.index = make([]mempool.Result, len(screened)), 0, m.done
+			if m.working { // what the pool knows may be of the entry that is being applied
+				s.index++
+			}
+			for i, r := range screened {
+				s.results[i] = mempool.Result{Tx: r.Tx, Err: r.Err}
+				if r.Verified != nil {
+					s.open++
+					m.sends.queue = append(m.sends.queue, item{s, try, i, r.Verified})
+				}
+			}
+			if s.open == 0 {
+				m.sends.behind = append(m.sends.behind, s)
+				m.sends.tell(m)
+			}
+			return nil
+		}
+	})
+}
+
+// excused is the error of a result, and nil for the refusal of a transaction that an earlier try of its send had taken.
+func (m *Member) excused(s *send, r mempool.Result) error {
+	switch {
+	case s.try == 0 || r.Tx == nil:
+		return r.Err
+	case errors.Is(r.Err, mempool.ErrKnown):
+		return nil
+	case errors.Is(r.Err, exec.ErrNonceTooLow):
+		if _, err := m.Ledger.Store().FindTransaction(r.Tx.ID()); !errors.Is(err, chain.ErrNotFound) {
+			return err
+		}
+	}
+	return r.Err
+}
+
+// propose proposes what waits, as much as one entry holds.
+func (s *sends) propose(m *Member) error {
+	for len(s.queue) > 0 && len(s.flying)+len(s.proposed) < maxFlying {
+		n, size := 0, 0
+		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxIntakeBytes) {
+			size += len(s.queue[n].verified.Encoded())
+			n++
+		}
+		p := &proposal{at: m.world.Now(), term: m.term, items: s.queue[:n:n]}
+		p.intake.Time = uint64(max(0, m.fairTime().UnixMilli()))
+		for _, i := range p.items {
+			p.intake.Transactions = append(p.intake.Transactions, i.verified.Tx())
+		}
+		p.data = Encode(p.intake)
+		if err := m.raw.Propose(p.data); errors.Is(err, raft.ErrProposalDropped) {
+			return nil // too much is under way, or leadership is being handed on
+		} else if err != nil {
+			return err
+		}
+		s.queue = s.queue[n:]
+		s.proposed = append(s.proposed, p)
+	}
+	return nil
+}
+
+// placed notes at which index proposals have come into the log.
+func (s *sends) placed(entries []*raftpb.Entry) {
+	for _, e := range entries {
+		if len(s.proposed) == 0 {
+			return
+		}
+		p := s.proposed[0]
+		if e.GetTerm() == p.term && bytes.Equal(e.GetData(), p.data) {
+			s.flying[e.GetIndex()] = p
+			s.proposed = s.proposed[1:]
+		}
+	}
+}
+
+// giveBack has what was not proposed wait for the new leader.
+func (s *sends) giveBack() {
+	queue := s.queue
+	for _, p := range s.proposed {
+		queue = append(queue, p.items...)
+	}
+	s.queue, s.proposed = nil, nil
+	s.retry(queue)
+}
+
+// retry has the sends of transactions that were not decided on wait for another try.
+func (s *sends) retry(items []item) {
+	for _, i := range items {
+		if i.reply != nil && i.try == i.send.try {
+			s.again(i.send)
+		}
+	}
+}
+
+// kept notes what the pool said of a decided intake.
+func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
+	p := s.flying[e.GetIndex()]
+	if p == nil || p.term != e.GetTerm() {
+		return
+	}
+	for i, item := range p.items {
+		if item.try != item.send.try {
+			continue
+		}
+		item.results[item.place].Err = results[i].Err
+		item.index = e.GetIndex()
+		if item.open--; item.open == 0 {
+			s.behind = append(s.behind, item.send)
+		}
+	}
+}
+
+// passed ends what an applied entry decides: sends that waited for it, and a proposal that did not come there.
+func (s *sends) passed(m *Member, e *raftpb.Entry) {
+	if p := s.flying[e.GetIndex()]; p != nil {
+		delete(s.flying, e.GetIndex())
+		if p.term != e.GetTerm() {
+			s.retry(p.items)
+		} else if m.OnIntake != nil {
+			m.OnIntake(m.world.Now().Sub(p.at))
+		}
+	}
+	s.tell(m)
+}
+
+// tell ends the sends that this member has applied.
+func (s *sends) tell(m *Member) {
+	s.behind = slices.DeleteFunc(s.behind, func(send *send) bool {
+		if send.index > m.done {
+			return false
+		}
+		for i := range send.results {
+			send.results[i].Err = m.excused(send, send.results[i])
+		}
+		send.end(Answer{})
+		return true
+	})
+}
+
+// lost has proposals up to an index tried again: whether they came into the log is not known.
+func (s *sends) lost(m *Member, index uint64) {
+	for _, at := range slices.Sorted(maps.Keys(s.flying)) {
+		if at <= index {
+			s.retry(s.flying[at].items)
+			delete(s.flying, at)
+		}
+	}
+	s.tell(m)
+}
+
+// forward hands a send on to the leader.
+func (m *Member) forward(s *send) {
+	try := s.try
+	m.world.Forward(m.soft.Lead, s.encoded, func(a Answer, err error) Event {
+		return func(m *Member) error {
+			if s.reply == nil || s.try != try {
+				return nil
+			}
+			if errors.Is(a.Refused, ErrHolds) {
+				s.end(a)
+				return nil
+			}
+			if err != nil || a.Refused != nil || len(a.Results) != len(s.encoded) {
+				m.sends.again(s)
+				return nil
+			}
+			s.index, s.results = a.Index, make([]mempool.Result, len(a.Results))
+			for i, refusal := range a.Results {
+				tx, err := types.DecodeTx(s.encoded[i])
+				if err == nil {
+					s.results[i].Tx = tx
+				}
+				s.results[i].Err = refusal
+			}
+			m.sends.behind = append(m.sends.behind, s)
+			m.sends.tell(m)
+			return nil
+		}
+	})
+}
+
+// expireSends ends what has waited for too long.
+func (m *Member) expireSends() {
+	now := m.world.Now()
+	m.sends.prune()
+	for _, s := range m.sends.all {
+		if now.Before(s.until) {
+			break
+		}
+		s.end(Answer{Refused: ErrNoLeader})
+	}
+}
+
+// prune forgets the sends at the front that have ended.
+func (s *sends) prune() {
+	n := 0
+	for n < len(s.all) && s.all[n].reply == nil {
+		n++
+	}
+	s.all = slices.Delete(s.all, 0, n)
+}

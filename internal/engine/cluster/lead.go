@@ -1,0 +1,236 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/tracker"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// handTime is between two tries to hand leadership on.
+	handTime = 2 * time.Second
+	// snapshotTime is how long a leader waits for a member that it has sent a snapshot, before it sends another.
+	snapshotTime = 5 * time.Second
+	// maxOffset is how far a leader's clock may be from the middle of all, before it hands leadership on.
+	maxOffset = 5 * time.Second
+)
+
+// leading is what a leader is about.
+type leading struct {
+	term      uint64        // of which the rest is
+	drafting  bool          // a block is being made
+	proposed  bool          // a block is on its way to be applied
+	made      *ledger.Draft // that block
+	madeAt    time.Time
+	finishing uint64 // the candidate that is being signed, or whose Release is on its way
+	failed    error  // why the last signature was not made
+
+	last      time.Time // when the last block began
+	handed    time.Time // when leadership was handed on
+	snapshots map[uint64]time.Time
+}
+
+// lead does what a leader has to do now: it finishes the candidate, or else makes one. It never proposes a block beside
+// a candidate.
+func (m *Member) lead() error {
+	if !m.leads() {
+		m.sends.giveBack()
+		return nil
+	}
+	if l := &m.leading; l.term != m.term {
+		l.term, l.proposed, l.made, l.finishing, l.failed = m.term, false, nil, 0, nil
+		l.snapshots = make(map[uint64]time.Time)
+		m.sends.route(m)
+	}
+	if err := m.sends.propose(m); err != nil {
+		return err
+	}
+	if m.Sign == nil {
+		return nil
+	}
+	if m.order.Candidate() != nil {
+		return m.finish()
+	}
+	return m.begin()
+}
+
+// holding is why this member would make no block though it led; empty if it would.
+func (m *Member) holding() string {
+	if m.Sign == nil {
+		return "this member has no key" // it hands leadership on
+	}
+	return m.barred()
+}
+
+// barred is why no member with this one's key would make a block; empty if it would.
+func (m *Member) barred() string {
+	switch p := m.Ledger.Tip().Parameters; {
+	case !params.Known(p.Version):
+		return fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)
+	case m.Sign != nil && p.Producer != m.Producer:
+		return fmt.Sprintf("the chain's producer is %s, and the key of this cluster is that of %s",
+			types.Account(p.Producer), types.Account(m.Producer))
+	default:
+		return ""
+	}
+}
+
+// begin begins the next block when it is due.
+func (m *Member) begin() error {
+	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
+	if l.drafting || l.proposed || m.candidate != nil || tip.Hash != m.order.Head().Hash ||
+		now.Sub(l.last) < m.BlockTime || m.holding() != "" {
+		return nil
+	}
+	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
+	l.drafting = true
+	at := max(tip.Header.Header.Timestamp, uint64(max(0, m.fairTime().Unix())))
+	term := m.term
+	m.world.Do(Executor, func() Event {
+		d, encoded, err := m.draft(at)
+		return func(m *Member) error {
+			l.drafting = false
+			if err != nil || !m.leads() || m.term != term || m.order.Candidate() != nil {
+				return err
+			}
+			err := m.raw.Propose(Encode(Block{d.Header(), encoded}))
+			if errors.Is(err, raft.ErrProposalDropped) { // leadership is being handed on, or too much is under way
+				return nil
+			}
+			l.proposed, l.made = true, d
+			l.madeAt = m.world.Now()
+			return err
+		}
+	})
+	return nil
+}
+
+// draft makes the block of a time, in Unix seconds.
+func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
+	picked := m.Picker.Pick(m.BlockTime)
+	d, err := m.Ledger.Draft(picked.At(at))
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, d.Encode(), m.Picker.Judge(picked)
+}
+
+// finish signs the candidate of the applied log, once this member has come to the same block, and proposes its Release.
+func (m *Member) finish() error {
+	c, l := m.candidate, &m.leading
+	if c == nil || c.draft == nil && !c.known || l.finishing == c.Index {
+		return nil
+	}
+	l.finishing = c.Index
+	if c.known { // with its signature
+		header, err := m.Ledger.Header(c.Header.Height)
+		if err != nil {
+			return err
+		}
+		return m.proposeRelease(c, header.Signature)
+	}
+	m.world.Do(Executor, func() Event {
+		signature, err := m.sign(c.Header)
+		return func(m *Member) error {
+			if err != nil {
+				l.failed, l.handed = err, time.Time{}
+				m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
+				return nil
+			}
+			if !m.leads() || m.candidate != c {
+				return nil
+			}
+			return m.proposeRelease(c, signature)
+		}
+	})
+	return nil
+}
+
+var errOtherKey = errors.New("the signature is not the producer's")
+
+// sign signs a header, and verifies that: what the log has is not taken back.
+func (m *Member) sign(h types.Header) (types.Signature, error) {
+	signature, err := m.Sign(h)
+	if err == nil && !(types.SignedHeader{Header: h, Signature: signature}).VerifySignature() {
+		err = errOtherKey
+	}
+	return signature, err
+}
+
+func (m *Member) proposeRelease(c *candidate, signature types.Signature) error {
+	err := m.raw.Propose(Encode(Release{c.Index, c.Header.Height, c.Header.Hash(), signature}))
+	if errors.Is(err, raft.ErrProposalDropped) {
+		m.leading.finishing = 0
+		return nil
+	}
+	return err
+}
+
+// tend does what a leader does at each tick.
+func (m *Member) tend() error {
+	m.sends.route(m)
+	if !m.leads() {
+		return nil
+	}
+	offset := m.offset()
+	if m.Sign == nil || m.leading.failed != nil || offset > maxOffset || offset < -maxOffset {
+		m.handOver()
+	}
+	m.resendSnapshots()
+	return m.promote()
+}
+
+// handOver hands leadership on to the keyed voter that has most of the log, now and then.
+func (m *Member) handOver() {
+	l, now := &m.leading, m.world.Now()
+	if now.Sub(l.handed) < handTime {
+		return
+	}
+	l.handed = now
+	if l.failed != nil {
+		l.failed, l.finishing = nil, 0 // if nobody takes over, it is tried again
+	}
+	if to := m.successor(); to != 0 {
+		m.raw.TransferLeader(to)
+	}
+}
+
+// successor is the keyed voter that has most of the log and was heard of lately; 0 if there is none.
+func (m *Member) successor() (to uint64) {
+	most := uint64(0)
+	for _, p := range m.peers() {
+		if p.ID != m.self && p.Voter && p.Active && p.Keyed && p.Match > most {
+			to, most = p.ID, p.Match
+		}
+	}
+	return to
+}
+
+// resendSnapshots has raft send another snapshot to members of whom nothing was heard since the last one.
+func (m *Member) resendSnapshots() {
+	l, now := &m.leading, m.world.Now()
+	var silent []uint64
+	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		since, there := l.snapshots[id]
+		switch {
+		case p.State != tracker.StateSnapshot:
+			delete(l.snapshots, id)
+		case !there:
+			l.snapshots[id] = now
+		case now.Sub(since) >= snapshotTime:
+			delete(l.snapshots, id)
+			silent = append(silent, id)
+		}
+	})
+	for _, id := range silent {
+		m.raw.ReportSnapshot(id, raft.SnapshotFailure)
+	}
+}

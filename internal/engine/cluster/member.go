@@ -1,0 +1,322 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Times of an election: a leader is heard of at each tick, and missed after 10 to 19.
+const (
+	TickTime       = 50 * time.Millisecond
+	electionTicks  = 10
+	heartbeatTicks = 1
+)
+
+// Bounds of what raft holds, in bytes.
+const (
+	maxMessage     = 1 << 20
+	maxInflight    = 64 << 20
+	maxUncommitted = 64 << 20
+	maxApplying    = 16 << 20
+	maxMessages    = 256 // on the way to a member
+)
+
+// Config is what a member is made of. What it is given is the member's alone until it has ended, except for reading.
+type Config struct {
+	Log    *raftlog.Log
+	Ledger *ledger.Ledger
+	Pool   *mempool.Pool // Options.Moment is Clock.Now
+	Clock  *Clock        // of [OpenClock]
+	Picker *sequencer.Picker
+	// Producer is the public key that Sign signs with. It is not used if Sign is nil: such a member votes and hands
+	// leadership on.
+	Producer types.PublicKey
+	// Sign signs a header with the producer's key. It holds it in the key's lock before it returns, and refuses one
+	// that the lock refuses.
+	Sign func(types.Header) (types.Signature, error)
+	// BlockTime is the interval between blocks; more than 0.
+	BlockTime time.Duration
+	// OnBlock, unless nil, is told of every block after the pool knows it. It must not wait.
+	OnBlock func(ledger.Block)
+	// OnIntake and OnRelease, unless nil, are told how long transactions and a block of this leader's took from their
+	// proposal until they were decided and applied here. They must not wait.
+	OnIntake, OnRelease func(took time.Duration)
+	Cutting             Cutting
+	Logger              *slog.Logger
+}
+
+// Diverged is the error of a member that did not come to what its cluster decided: it takes no further part.
+type Diverged struct {
+	Index uint64 // of the entry
+	Err   error  // [ErrEntry], [ErrForged], a *ledger.InvalidBlock, or one of ledger's about the next block
+}
+
+// Error implements error.
+func (d *Diverged) Error() string {
+	return fmt.Sprintf("entry %d of the cluster's log: %v", d.Index, d.Err)
+}
+
+// Unwrap is what is wrong.
+func (d *Diverged) Unwrap() error { return d.Err }
+
+// ErrRemoved is the error of a member that the others have removed. Its ID is not used again.
+var ErrRemoved = errors.New("this member was removed from the cluster")
+
+// Member is one machine of a cluster, as a function of what happens to it: one event after the other, on a clock, a
+// disk and a link that it is given. A [Service] runs one.
+//
+// Two things are never in question. A signature is made over nothing but the candidate of the applied log, by a leader
+// that has applied all of the terms before its own. And nobody is told of an entry before it is on this disk.
+type Member struct {
+	Config
+	world World
+	raw   *raft.RawNode
+	self  uint64
+	soft  raft.SoftState
+	term  uint64
+
+	// What was applied.
+	order       *Order
+	done        uint64 // the last entry that is wholly applied
+	doneAt      time.Time
+	appliedTerm uint64 // its term
+	conf        *raftpb.ConfState
+	members     []Record // by ID
+	named       []Record // whom the log names when it is opened
+	namedUntil  uint64   // the last entry of them
+	places      []place  // where the log may be cut, ascending
+	candidate   *candidate
+
+	// What is being applied.
+	applying  []*raftpb.Message // each a MsgStorageApply
+	next      int               // in the entries of the first
+	working   bool              // whether something is done for that entry, or a snapshot
+	releasing *Release          // waits for the candidate to be derived
+
+	leading  leading
+	sends    sends
+	wanted   *change // on its way
+	catching *catching
+	cutting  bool
+	learners map[uint64]time.Time // since when each is near
+	heard    map[uint64]time.Time // by a leader, of each member
+}
+
+// candidate is the block of the applied log that is not released yet, as this member has it.
+type candidate struct {
+	*Candidate
+	draft    *ledger.Draft // nil until it is derived
+	known    bool          // the chain has it already
+	proposed time.Time     // by this member; zero if another one has
+}
+
+// Open opens the member of a log: what was committed and is not in the chain yet is applied in the first steps.
+func Open(c Config, w World) (*Member, error) {
+	snapshot, err := c.Log.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	at, err := DecodePlace(snapshot.GetData())
+	if err != nil {
+		return nil, err
+	}
+	hard, _, err := c.Log.InitialState()
+	if err != nil {
+		return nil, err
+	}
+	named, namedUntil, err := namedBy(c.Log, at)
+	if err != nil {
+		return nil, err
+	}
+	index := snapshot.GetMetadata().GetIndex()
+	m := &Member{
+		Config:     c,
+		world:      w,
+		self:       c.Log.Member().ID,
+		order:      StartOrder(index, at.Head),
+		done:       index,
+		doneAt:     w.Now(),
+		term:       hard.GetTerm(), // raft says only what changes
+		conf:       snapshot.GetMetadata().GetConfState(),
+		members:    at.Members,
+		named:      named,
+		namedUntil: namedUntil,
+		learners:   make(map[uint64]time.Time),
+		heard:      make(map[uint64]time.Time),
+	}
+	m.sends.flying = make(map[uint64]*proposal)
+	if tip := c.Ledger.Tip(); tip.Header.Header.Height < at.Head.Height {
+		return nil, fmt.Errorf("%w: the chain ends at block %d, the log begins after block %d",
+			raftlog.ErrLost, tip.Header.Header.Height, at.Head.Height)
+	}
+	c.Clock.milliseconds.Store(at.Time)
+	m.raw, err = raft.NewRawNode(&raft.Config{
+		ID:                        m.self,
+		ElectionTick:              electionTicks,
+		HeartbeatTick:             heartbeatTicks,
+		Storage:                   storage{c.Log, m},
+		Applied:                   index,
+		AsyncStorageWrites:        true,
+		MaxSizePerMsg:             maxMessage,
+		MaxCommittedSizePerReady:  maxApplying,
+		MaxUncommittedEntriesSize: maxUncommitted,
+		MaxInflightMsgs:           maxMessages,
+		MaxInflightBytes:          maxInflight,
+		CheckQuorum:               true,
+		PreVote:                   true,
+		DisableProposalForwarding: true,
+		StepDownOnRemoval:         true,
+		Logger:                    raftLogger{c.Logger},
+	})
+	return m, err
+}
+
+// storage is the log as raft reads it.
+type storage struct {
+	*raftlog.Log
+	member *Member
+}
+
+// Snapshot is the newest place at which the log may be cut: a member that is behind needs what the log said of members
+// until then, and the chain is all else. While the members have changed since, there is none: who was added takes no
+// snapshot that does not name it, and would be sent another only after a while. The next block's end is a place.
+func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
+	if places := s.member.places; len(places) > 0 {
+		snapshot, err = places[len(places)-1].snapshot(s.Log)
+	} else {
+		snapshot, err = s.Log.Snapshot()
+	}
+	if err == nil && !proto.Equal(snapshot.GetMetadata().GetConfState(), s.member.conf) {
+		return nil, raft.ErrSnapshotTemporarilyUnavailable
+	}
+	return snapshot, err
+}
+
+// Step lets an event happen. An error ends the member: a fault of its disk, [*Diverged] or [ErrRemoved].
+func (m *Member) Step(e Event) error {
+	if err := e(m); err != nil {
+		return err
+	}
+	for {
+		for m.raw.HasReady() {
+			if err := m.handle(m.raw.Ready()); err != nil {
+				return err
+			}
+		}
+		if err := m.apply(); err != nil {
+			return err
+		}
+		if err := m.lead(); err != nil {
+			return err
+		}
+		if !m.raw.HasReady() {
+			return nil
+		}
+	}
+}
+
+// Tick is the event of a [TickTime] that has passed.
+func Tick() Event {
+	return func(m *Member) error {
+		m.raw.Tick()
+		m.expireSends()
+		m.retryCatching()
+		m.cut()
+		m.forsake()
+		return m.tend()
+	}
+}
+
+// Received is the event of a message from another member, whose name the link has verified.
+func Received(message *raftpb.Message) Event {
+	return func(m *Member) error {
+		if message.GetType() == raftpb.MessageType_MsgSnap {
+			return m.catchUp(message)
+		}
+		return m.receive(message)
+	}
+}
+
+// receive hands a message to raft. What it does not take is for a term or a member that is no more.
+func (m *Member) receive(message *raftpb.Message) error {
+	if raft.IsLocalMsg(message.GetType()) || message.GetTo() != m.self {
+		return nil
+	}
+	err := m.raw.Step(message)
+	if errors.Is(err, raft.ErrStepPeerNotFound) || errors.Is(err, raft.ErrProposalDropped) {
+		return nil
+	}
+	return err
+}
+
+// handle does what raft says, in this order: a leader's messages, which need not be on its own disk; the log, synced;
+// the messages that say so; and then what is decided is applied.
+func (m *Member) handle(rd raft.Ready) error {
+	var kept *raftpb.Message
+	var messages []*raftpb.Message
+	for _, message := range rd.Messages {
+		switch message.GetTo() {
+		case raft.LocalAppendThread:
+			kept = message
+		case raft.LocalApplyThread:
+			m.applying = append(m.applying, message)
+		default:
+			messages = append(messages, message)
+		}
+	}
+	m.world.Send(messages)
+	if rd.SoftState != nil {
+		m.soft = *rd.SoftState
+	}
+	if !raft.IsEmptyHardState(rd.HardState) {
+		m.term = rd.HardState.GetTerm()
+	}
+	m.sends.placed(rd.Entries)
+	if kept == nil {
+		return nil
+	}
+	if err := m.Log.Save(rd); err != nil {
+		return err
+	}
+	if !raft.IsEmptySnap(rd.Snapshot) {
+		if err := m.restart(rd.Snapshot); err != nil {
+			return err
+		}
+	}
+	messages = nil
+	for _, message := range kept.GetResponses() {
+		if message.GetTo() != m.self {
+			messages = append(messages, message)
+		} else if err := m.raw.Step(message); err != nil {
+			return err
+		}
+	}
+	m.world.Send(messages)
+	return nil
+}
+
+// leads tells whether this member is the leader and has applied all of the terms before its own: what it knows of
+// blocks is then all that was decided.
+func (m *Member) leads() bool { return m.soft.RaftState == raft.StateLeader && m.appliedTerm == m.term }
+
+// record is what the log says of a member.
+func (m *Member) record(id uint64) (Record, bool) {
+	i := slices.IndexFunc(m.members, func(r Record) bool { return r.ID == id })
+	if i < 0 {
+		return Record{}, false
+	}
+	return m.members[i], true
+}

@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Bounds of a record, in bytes of UTF-8, and of how many there are.
+const (
+	maxName    = 64
+	maxAddress = 256
+	maxRecords = 64
+)
+
+// Record is what the log says of a member: the context of the change that added it.
+type Record struct {
+	ID      uint64 // random, never zero and never used again: it stands for what this disk promised
+	Name    string
+	Address string   // of its link, host:port
+	RPC     string   // base URL of its JSON-RPC; may be empty
+	Pin     [32]byte // SHA-256 of its certificate's public key (SPKI)
+	Keyed   bool     // whether it signs blocks: a voter that does not hands leadership on
+}
+
+// ErrRecord is the error of a record that no member has.
+var ErrRecord = errors.New("the member's record is not valid")
+
+// Encode is bincode(Record).
+func (r Record) Encode() []byte {
+	e := codec.NewEncoder(64 + len(r.Name) + len(r.Address) + len(r.RPC))
+	r.encode(e)
+	return e.Data()
+}
+
+func (r Record) encode(e *codec.Encoder) {
+	e.U64(r.ID)
+	e.Bytes([]byte(r.Name))
+	e.Bytes([]byte(r.Address))
+	e.Bytes([]byte(r.RPC))
+	e.Fixed(r.Pin[:])
+	e.Option(r.Keyed)
+}
+
+// DecodeRecord decodes what Encode gives. The error is [ErrRecord].
+func DecodeRecord(b []byte) (Record, error) {
+	d := codec.NewDecoder(b)
+	r := decodeRecord(d)
+	if err := d.Finish(); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	if r.ID == 0 || r.Name == "" {
+		return r, fmt.Errorf("%w: it has no ID or no name", ErrRecord)
+	}
+	return r, nil
+}
+
+func decodeRecord(d *codec.Decoder) (r Record) {
+	r.ID = d.U64()
+	r.Name = string(d.Bytes(maxName))
+	r.Address = string(d.Bytes(maxAddress))
+	r.RPC = string(d.Bytes(maxAddress))
+	d.Fixed(r.Pin[:])
+	r.Keyed = d.Option()
+	return r
+}
+
+// Place is where the log may be cut: what it came to after an entry that left no candidate. A snapshot's data is its
+// encoding, and the chain is all else.
+type Place struct {
+	Head    Head
+	Time    uint64   // Unix milliseconds: the latest of the log, by which transactions expire
+	Members []Record // by ID
+}
+
+// Encode is bincode(Place).
+func (p Place) Encode() []byte {
+	e := codec.NewEncoder(64 + 256*len(p.Members))
+	e.U64(uint64(p.Head.Height))
+	e.Fixed(p.Head.Hash[:])
+	e.U64(p.Time)
+	e.U64(uint64(len(p.Members)))
+	for _, r := range p.Members {
+		r.encode(e)
+	}
+	return e.Data()
+}
+
+// DecodePlace decodes what Encode gives. The error is [ErrEntry].
+func DecodePlace(b []byte) (p Place, err error) {
+	d := codec.NewDecoder(b)
+	p.Head.Height = types.Height(d.U64())
+	d.Fixed(p.Head.Hash[:])
+	p.Time = d.U64()
+	for range d.Length(maxRecords, 65) {
+		p.Members = append(p.Members, decodeRecord(d))
+	}
+	if err := d.Finish(); err != nil {
+		return p, fmt.Errorf("%w: a snapshot: %w", ErrEntry, err)
+	}
+	return p, nil
+}

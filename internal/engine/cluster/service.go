@@ -1,0 +1,280 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// maxEvents bounds what waits for a member; messages of raft that come then are lost, and sent again.
+	maxEvents = 4096
+	// callTime bounds a call of another member.
+	callTime = 5 * time.Second
+	// blockBytes bounds the blocks of one answer.
+	blockBytes = 8 << 20
+)
+
+// ErrEnded is the error of asking a service that has ended.
+var ErrEnded = errors.New("this member has ended")
+
+// Service runs a member on the machine's clock, with goroutines beside it. Its methods may be called concurrently.
+type Service struct {
+	member *Member
+	events chan Event
+	ended  chan struct{} // closed when Run returns
+	status atomic.Pointer[Status]
+	facts  atomic.Pointer[Facts]
+
+	// Of Run.
+	ctx     context.Context
+	link    Link
+	workers [Anyone]chan func() Event
+	beside  sync.WaitGroup
+}
+
+// NewService opens the member of a log, which [Service.Run] runs.
+func NewService(c Config) (*Service, error) {
+	s := &Service{events: make(chan Event, maxEvents), ended: make(chan struct{})}
+	for i := range s.workers {
+		s.workers[i] = make(chan func() Event, maxEvents)
+	}
+	var err error
+	if s.member, err = Open(c, outside{s}); err != nil {
+		return nil, err
+	}
+	return s, s.publish()
+}
+
+// Run runs the member until ctx ends, which is no error, or for as long as it can: see [Member.Step]. It is called once.
+func (s *Service) Run(ctx context.Context, link Link) error {
+	defer close(s.ended)
+	defer s.beside.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.ctx, s.link = ctx, link
+	for _, w := range s.workers {
+		s.beside.Go(func() { s.work(w) })
+	}
+	tick := time.NewTicker(TickTime)
+	defer tick.Stop()
+	for {
+		e := Tick()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case e = <-s.events:
+		}
+		if err := s.member.Step(e); err != nil {
+			return err
+		}
+		if err := s.publish(); err != nil {
+			return err
+		}
+	}
+}
+
+// work does one thing after the other.
+func (s *Service) work(queue chan func() Event) {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case do := <-queue:
+			s.happen(do())
+		}
+	}
+}
+
+// happen has an event happen, unless the member ends.
+func (s *Service) happen(e Event) {
+	select {
+	case s.events <- e:
+	case <-s.ctx.Done():
+	}
+}
+
+// publish lets others see what the member knows.
+func (s *Service) publish() error {
+	status := s.member.Status()
+	s.status.Store(&status)
+	facts, err := s.member.facts()
+	s.facts.Store(&facts)
+	return err
+}
+
+// Status is what the member knows now.
+func (s *Service) Status() Status { return *s.status.Load() }
+
+// Facts are what the member says of itself when it connects.
+func (s *Service) Facts() Facts { return *s.facts.Load() }
+
+// Deliver hands a message of another member to this one; the link has verified whose it is. It does not wait: what
+// comes while too much waits is lost.
+func (s *Service) Deliver(message *raftpb.Message) {
+	select {
+	case s.events <- Received(message):
+	default:
+	}
+}
+
+// Unreachable says that what was sent to a member may be lost. It does not wait.
+func (s *Service) Unreachable(id uint64) {
+	select {
+	case s.events <- func(m *Member) error {
+		m.raw.ReportUnreachable(id)
+		m.raw.ReportSnapshot(id, raft.SnapshotFailure)
+		return nil
+	}:
+	default:
+	}
+}
+
+// AddMany takes transactions as [mempool.Pool.AddMany] does, wherever the leader is. When it returns, those without an
+// error are on the disks of a majority, and in this member's pool or chain. Errors are the pool's, [ErrBusy],
+// [ErrNoLeader] and [ErrEnded]; after the last two the transactions may have arrived.
+func (s *Service) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	results, answer, err := s.send(ctx, encoded, source, false)
+	if err == nil {
+		err = answer.Refused
+	}
+	if err == nil {
+		return results
+	}
+	results = make([]mempool.Result, len(encoded))
+	for i, b := range encoded {
+		tx, malformed := types.DecodeTx(b)
+		if results[i].Err = err; malformed == nil {
+			results[i].Tx = tx
+		}
+	}
+	return results
+}
+
+// Serve takes transactions that another member has handed on, if this one leads.
+func (s *Service) Serve(ctx context.Context, from string, encoded [][]byte) Answer {
+	_, answer, err := s.send(ctx, encoded, from, true)
+	if err != nil {
+		return Answer{Refused: ErrNotLeader}
+	}
+	return answer
+}
+
+func (s *Service) send(ctx context.Context, encoded [][]byte, source string, handedOn bool) ([]mempool.Result, Answer, error) {
+	type told struct {
+		results []mempool.Result
+		answer  Answer
+	}
+	answers := make(chan told, 1)
+	event := Sent(encoded, source, handedOn, func(r []mempool.Result, a Answer) { answers <- told{r, a} })
+	if err := s.ask(ctx, event); err != nil {
+		return nil, Answer{}, err
+	}
+	select {
+	case t := <-answers:
+		return t.results, t.answer, nil
+	case <-ctx.Done():
+		return nil, Answer{}, ctx.Err()
+	case <-s.ended:
+		return nil, Answer{}, ErrEnded
+	}
+}
+
+func (s *Service) ask(ctx context.Context, e Event) error {
+	select {
+	case s.events <- e:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.ended:
+		return ErrEnded
+	}
+}
+
+// wish asks for something, and waits until it was decided.
+func (s *Service) wish(ctx context.Context, event func(tell func(error)) Event) error {
+	told := make(chan error, 1)
+	if err := s.ask(ctx, event(func(err error) { told <- err })); err != nil {
+		return err
+	}
+	select {
+	case err := <-told:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.ended:
+		return ErrEnded
+	}
+}
+
+// Add adds a member: see [Add].
+func (s *Service) Add(ctx context.Context, r Record) error {
+	return s.wish(ctx, func(tell func(error)) Event { return Add(r, tell) })
+}
+
+// Remove removes a member: see [Remove].
+func (s *Service) Remove(ctx context.Context, id uint64) error {
+	return s.wish(ctx, func(tell func(error)) Event { return Remove(id, tell) })
+}
+
+// Transfer hands leadership on: see [Transfer].
+func (s *Service) Transfer(ctx context.Context, to uint64) error {
+	return s.wish(ctx, func(tell func(error)) Event { return Transfer(to, tell) })
+}
+
+// ServeBlocks are the released blocks of some heights, as many as one frame holds.
+func (s *Service) ServeBlocks(from, to types.Height) ([][]byte, error) {
+	return BlocksOf(s.member.Ledger, from, to, blockBytes)
+}
+
+// ServePending is the pool as another member is told of it.
+func (s *Service) ServePending() (Pending, error) {
+	return PendingOf(s.Status().Applied, s.member.Pool, s.member.Ledger)
+}
+
+// outside is the service as its member acts on it.
+type outside struct{ *Service }
+
+func (outside) Now() time.Time                      { return time.Now() }
+func (outside) Wall() time.Time                     { return time.Now() }
+func (o outside) Offsets() map[uint64]time.Duration { return o.link.Offsets() }
+func (o outside) Send(messages []*raftpb.Message)   { o.link.Send(messages) }
+
+// Do has work done by a worker, or by a goroutine of its own.
+func (o outside) Do(w Worker, work func() Event) {
+	if w == Anyone {
+		o.beside.Go(func() { o.happen(work()) })
+		return
+	}
+	o.workers[w] <- work
+}
+
+func (o outside) Forward(to uint64, encoded [][]byte, done func(Answer, error) Event) {
+	call(o, func(ctx context.Context) (Answer, error) { return o.link.Forward(ctx, to, encoded) }, done)
+}
+
+func (o outside) Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event) {
+	call(o, func(ctx context.Context) ([][]byte, error) { return o.link.Blocks(ctx, of, from, to) }, done)
+}
+
+func (o outside) Pending(of uint64, done func(Pending, error) Event) {
+	call(o, func(ctx context.Context) (Pending, error) { return o.link.Pending(ctx, of) }, done)
+}
+
+// call asks another member beside the loop.
+func call[T any](o outside, ask func(context.Context) (T, error), done func(T, error) Event) {
+	o.Do(Anyone, func() Event {
+		ctx, cancel := context.WithTimeout(o.ctx, callTime)
+		defer cancel()
+		return done(ask(ctx))
+	})
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/tracker"
+)
+
+// Status is what a member knows of its cluster at a moment.
+type Status struct {
+	ID        uint64
+	Term      uint64
+	Leader    uint64 // 0: none is known
+	Leads     bool   // this member leads, and has applied what was decided before
+	Holding   string // why it would make no block though it leads; empty if it would
+	Applied   uint64 // index of the last entry that is wholly applied
+	AppliedAt time.Time
+	Last      uint64 // index of the last entry
+	Bytes     uint64 // of the log
+	Waiting   int    // sends that are under way
+	Candidate bool   // whether a block is decided and not released yet
+	Catching  bool   // whether blocks are fetched from another member
+	Peers     []Peer // all members, by ID; after a start also whom the log names until that is applied
+}
+
+// Peer is a member as another one knows it. What only a leader knows is zero elsewhere.
+type Peer struct {
+	Record
+	Voter  bool
+	Active bool   // the leader has heard of it lately
+	Match  uint64 // the last entry that it is known to have
+	Behind uint64 // bytes of the log that it is not known to have
+}
+
+// Status is what this member knows now.
+func (m *Member) Status() Status {
+	last, err := m.Log.LastIndex()
+	if err != nil {
+		last = m.done // the log's is never an error
+	}
+	return Status{
+		ID:        m.self,
+		Term:      m.term,
+		Leader:    m.soft.Lead,
+		Leads:     m.leads(),
+		Holding:   m.holding(),
+		Applied:   m.done,
+		AppliedAt: m.doneAt,
+		Last:      last,
+		Bytes:     m.Log.Bytes(),
+		Waiting:   len(m.sends.all),
+		Candidate: m.order.Candidate() != nil,
+		Catching:  m.catching != nil,
+		Peers:     m.peers(),
+	}
+}
+
+// peers are the members, by ID. Until a member that starts has applied what its log says of them it goes by the whole
+// log: the others must be able to reach it, or nothing more is decided.
+func (m *Member) peers() []Peer {
+	members := m.members
+	if m.done < m.namedUntil {
+		members = m.named
+	}
+	peers := make([]Peer, len(members))
+	for i, r := range members {
+		peers[i] = Peer{Record: r, Voter: slices.Contains(m.conf.GetVoters(), r.ID)}
+	}
+	if m.soft.RaftState != raft.StateLeader {
+		return peers
+	}
+	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		if i := slices.IndexFunc(peers, func(p Peer) bool { return p.ID == id }); i >= 0 {
+			if p.RecentActive || id == m.self { // raft looks anew whom it hears, at each election timeout
+				m.heard[id] = m.world.Now()
+			}
+			peers[i].Active, peers[i].Match = m.world.Now().Sub(m.heard[id]) <= silentTime, p.Match
+			peers[i].Behind = m.Log.BytesAfter(p.Match)
+		}
+	})
+	return peers
+}
+
+// facts are what the member says of itself to another one.
+func (m *Member) facts() (Facts, error) {
+	genesis, err := m.Ledger.Header(0)
+	if err != nil {
+		return Facts{}, err
+	}
+	last, err := m.Log.LastIndex()
+	return Facts{
+		Cluster: m.Log.Member().Cluster,
+		Member:  m.self,
+		Chain:   genesis.Header.Hash(),
+		Term:    m.term,
+		Last:    last,
+		Kinds:   Kinds,
+		Pool:    m.Pool.Limits(),
+	}, err
+}
+
+// raftLogger hands on what raft says of faults; the rest is in the status.
+type raftLogger struct{ log *slog.Logger }
+
+func (raftLogger) Debug(...any)                  {}
+func (raftLogger) Debugf(string, ...any)         {}
+func (raftLogger) Info(...any)                   {}
+func (raftLogger) Infof(string, ...any)          {}
+func (l raftLogger) Warning(v ...any)            { l.log.Debug("raft: " + fmt.Sprint(v...)) }
+func (l raftLogger) Warningf(f string, v ...any) { l.log.Debug("raft: " + fmt.Sprintf(f, v...)) }
+func (l raftLogger) Error(v ...any)              { l.log.Error("raft: " + fmt.Sprint(v...)) }
+func (l raftLogger) Errorf(f string, v ...any)   { l.log.Error("raft: " + fmt.Sprintf(f, v...)) }
+func (l raftLogger) Fatal(v ...any)              { l.Panic(v...) }
+func (l raftLogger) Fatalf(f string, v ...any)   { l.Panicf(f, v...) }
+func (l raftLogger) Panic(v ...any)              { panic("raft: " + fmt.Sprint(v...)) }
+func (l raftLogger) Panicf(f string, v ...any)   { panic("raft: " + fmt.Sprintf(f, v...)) }

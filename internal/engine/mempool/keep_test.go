@@ -1,0 +1,164 @@
+package mempool
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What is screened is not in the pool; what is kept is, by the log's time, whatever the clock says.
+func TestScreenAndKeep(t *testing.T) {
+	c := newChain()
+	moment := time.Unix(1_000_000, 0)
+	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return moment }, Expiry: time.Hour}
+	p := openPool(t, c, opts)
+	good, again := transfer(1, 0, 100, 5), transfer(1, 1, 100, 5)
+	screened := p.Screen(context.Background(), [][]byte{good, again, {1, 2, 3}}, "somewhere")
+	if len(contents(p)) != 0 || screened[0].Err != nil || screened[1].Err != nil ||
+		!errors.Is(screened[2].Err, ErrMalformed) {
+		t.Fatalf("got %+v with %d in the pool", screened, len(contents(p)))
+	}
+	known := func(id types.TxID) *types.VerifiedTx {
+		if id == screened[0].Tx.ID() {
+			return screened[0].Verified
+		}
+		return nil
+	}
+	forged, err := types.DecodeTx(transfer(2, 0, 100, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := append([]byte(nil), forged.Encoded()...)
+	bad[len(bad)-1] ^= 1
+	if forged, err = types.DecodeTx(bad); err != nil {
+		t.Fatal(err)
+	}
+	txs := []*types.Tx{screened[0].Tx, screened[1].Tx, screened[0].Tx, forged}
+	results, err := p.Keep(txs, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{nil, nil, ErrKnown, ErrBadSignature} {
+		if !errors.Is(results[i].Err, want) {
+			t.Errorf("transaction %d: got %v, want %v", i, results[i].Err, want)
+		}
+	}
+	want := contents(p)
+	if len(want) != 2 || !want[screened[0].Tx.ID()].Added.Equal(moment) {
+		t.Fatalf("got %v", want)
+	}
+	if err := p.SyncJournal(); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(openCopy(t, c, opts.Journal, Options{Moment: opts.Moment})); !maps.Equal(got, want) {
+		t.Errorf("the journal brings %v", got)
+	}
+	moment = moment.Add(2 * time.Hour)
+	if err := p.Reset(Head{Height: p.head.Height + 1, Env: p.head.Env, Account: p.head.Account}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(contents(p)); n != 0 {
+		t.Errorf("%d have not expired", n)
+	}
+}
+
+// A member that catches up has the pool of another one before it has the log's time: if it starts again then, the
+// transactions are as old as on all members.
+func TestRestoreBeforeItsTime(t *testing.T) {
+	c := newChain()
+	moment := time.Unix(1_000_000, 0)
+	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return moment }, Expiry: time.Hour}
+	tx, err := types.DecodeTx(transfer(1, 0, 100, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := moment.Add(2 * time.Hour)
+	if err := openPool(t, c, opts).Restore([]Taken{{Tx: tx, Added: added}}); err != nil {
+		t.Fatal(err)
+	}
+	p := openCopy(t, c, opts.Journal, Options{Moment: opts.Moment, Expiry: opts.Expiry})
+	moment = added.Add(time.Minute)
+	if err := p.Reset(Head{Height: p.head.Height + 1, Env: p.head.Env, Account: p.head.Account}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(p); !got[tx.ID()].Added.Equal(added) {
+		t.Errorf("it is pending since %v, not since %v", got[tx.ID()].Added, added)
+	}
+}
+
+// A member that catches up again holds what it restored before: what the others have dropped since must go, also from
+// its journal.
+func TestRestoreReplaces(t *testing.T) {
+	c := newChain()
+	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return time.Unix(1_000_000, 0) }}
+	p := openPool(t, c, opts)
+	restore := func(txs ...[]byte) map[types.TxID]bool {
+		t.Helper()
+		ids, taken := make(map[types.TxID]bool), make([]Taken, len(txs))
+		for i, encoded := range txs {
+			tx, err := types.DecodeTx(encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[tx.ID()], taken[i] = true, Taken{Tx: tx, Added: opts.Moment()}
+		}
+		if err := p.Restore(taken); err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	restore(transfer(1, 0, 100, 5), transfer(1, 1, 100, 5), transfer(2, 0, 100, 5), transfer(3, 7, 100, 5))
+	want := restore(transfer(1, 1, 100, 5), transfer(4, 0, 100, 5))
+	for name, pool := range map[string]*Pool{"the pool": p, "its copy": openCopy(t, c, opts.Journal, opts)} {
+		got := contents(pool)
+		if len(got) != len(want) {
+			t.Errorf("%s holds %d transactions, not %d", name, len(got), len(want))
+		}
+		for id := range want {
+			if _, there := got[id]; !there {
+				t.Errorf("%s lacks %s", name, id)
+			}
+		}
+	}
+}
+
+// A fault of the node is no result: the pool would differ from those of others.
+func TestKeepWithoutDisk(t *testing.T) {
+	c, fs := newChain(), newFaultyFS()
+	p := openPool(t, c, Options{Journal: journalPath(t), FS: fs})
+	tx, err := types.DecodeTx(transfer(1, 0, 100, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs.set("write")
+	if _, err := p.Keep([]*types.Tx{tx}, func(types.TxID) *types.VerifiedTx { return nil }); !errors.Is(err, ErrJournal) {
+		t.Errorf("got %v", err)
+	}
+	if len(contents(p)) != 0 {
+		t.Error("it is pending")
+	}
+}
+
+// Limits that differ have another digest.
+func TestLimits(t *testing.T) {
+	c := newChain()
+	seen := make(map[[32]byte]int)
+	for i, o := range []Options{
+		{}, {MaxTransactions: 7}, {MaxBytes: 7}, {Expiry: 7}, {HeldPerSender: 7}, {NonceWindow: 7},
+	} {
+		limits := openPool(t, c, o).Limits()
+		if first, there := seen[limits]; there {
+			t.Errorf("options %d have the digest of options %d", i, first)
+		}
+		seen[limits] = i
+	}
+	if openPool(
+		t, c, Options{Now: func() time.Time { return time.Unix(9, 0) }},
+	).Limits() != openPool(t, c, Options{}).Limits() {
+		t.Error("the clock is in the digest")
+	}
+}

@@ -1,0 +1,192 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Options say how a prepared load is sent.
+type Options struct {
+	URL      string        // of the node's JSON-RPC, http or https
+	Token    string        // sent as a bearer token unless it is empty
+	Batch    int           // calls in a request; 1 sends single calls
+	Rate     float64       // calls a second of an open loop; 0 is a closed loop
+	Duration time.Duration // the longest that is sent; 0 is until all is sent
+	Settle   time.Duration // how long to wait, after the last answer, for transactions to be included
+
+	TLS        *tls.Config // of an https URL; nil is the default
+	Audience   Audience    // of the load of that name
+	MetricsURL string      // of the node's metrics, to report them with an audience; empty: not looked at
+	// Progress, if not nil, is told about twice a second how far the run is.
+	Progress func(Progress)
+}
+
+// progressInterval is the time between two calls of Options.Progress.
+const progressInterval = 500 * time.Millisecond
+
+// Progress is how far a run is.
+type Progress struct {
+	Elapsed  time.Duration
+	Done     int64 // calls that succeeded
+	Failed   int64 // errors
+	Included int64 // transactions in blocks, known once all is sent
+	Settling bool  // all is sent
+}
+
+// Run sends calls, each element of queues on a connection of its own and in order, and reports. The end of ctx ends the
+// run early; what was measured so far is reported all the same.
+func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Options) (Report, error) {
+	node, err := url.Parse(o.URL)
+	if err != nil {
+		return Report{}, err
+	}
+	if node.Scheme != "http" && node.Scheme != "https" || node.Host == "" {
+		return Report{}, fmt.Errorf("%q is no http or https URL", o.URL)
+	}
+	if o.Batch < 1 {
+		return Report{}, fmt.Errorf("a request has at least 1 call, not %d", o.Batch)
+	}
+	if plan.Load.Repeats() && o.Duration <= 0 {
+		return Report{}, fmt.Errorf("the load %s goes on until a duration is over: it must be more than 0", plan.Load)
+	}
+	r := newRun(target, plan, queues, o, node)
+	if plan.Load != Subscribers {
+		return r.do(ctx)
+	}
+	if err := o.Audience.Check(); err != nil {
+		return Report{}, err
+	}
+	a, err := gather(ctx, target, o, dialer{node, o.TLS})
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := r.do(ctx)
+	if err != nil {
+		a.leave()
+		return Report{}, err
+	}
+	head, err := a.settle(ctx, r.accepted(), o.Settle)
+	if err != nil {
+		a.leave()
+		return Report{}, err
+	}
+	report.Audience = a.end(head, r.submissions, r.began)
+	return report, nil
+}
+
+// run is one run of a load.
+type run struct {
+	target      Target
+	plan        Plan
+	options     Options
+	workers     []*worker
+	submissions map[[32]byte]*submission
+	began       time.Time
+}
+
+func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL) *run {
+	r := &run{target: target, plan: plan, options: o, submissions: map[[32]byte]*submission{}}
+	encoder := newEncoder(node, o.Token, o.Batch > 1)
+	for i, calls := range queues {
+		for _, call := range calls {
+			if call.Transaction != nil {
+				r.submissions[*call.Transaction] = &submission{}
+			}
+		}
+		if whole := len(calls) / o.Batch * o.Batch; plan.Load.Repeats() && whole > 0 {
+			calls = calls[:whole] // they are repeated, and each time in whole batches
+		}
+		r.workers = append(r.workers, &worker{
+			dialer:      dialer{node, o.TLS},
+			encoder:     encoder,
+			schedule:    newSchedule(o.Rate, o.Batch, i, len(queues)),
+			judge:       target.Judge,
+			requests:    encoder.split(calls, o.Batch),
+			repeat:      plan.Load.Repeats(),
+			submissions: r.submissions,
+			latency:     newHistogram(),
+			errors:      map[string]*ErrorCount{},
+		})
+	}
+	return r
+}
+
+func (r *run) do(ctx context.Context) (Report, error) {
+	if len(r.submissions) == 0 {
+		r.began = time.Now()
+		clock := wallClock{r.began}
+		report := r.report(r.send(ctx, clock))
+		report.Interrupted = ctx.Err() != nil
+		return report, nil
+	}
+	head, err := r.target.Height(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	r.began = time.Now()
+	clock := wallClock{r.began}
+	watcher := newWatcher(r.target, clock, r.submissions, head)
+	watching, stop := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { watcher.follow(watching) })
+	elapsed := r.send(ctx, clock)
+	accepted := r.accepted()
+	err = watcher.settle(ctx, accepted, r.options.Settle, func(included int64) { r.progress(clock, true, included) })
+	stop()
+	following.Wait()
+	report := r.report(elapsed)
+	report.Inclusion = watcher.report(accepted)
+	report.Interrupted = ctx.Err() != nil
+	if err != nil {
+		report.Errors = append(report.Errors, ErrorCount{Code: "blocks", Count: 1, Example: err.Error()})
+	}
+	return report, nil
+}
+
+// send lets all workers run, for the duration at most, and returns when the last answer had come.
+func (r *run) send(ctx context.Context, clock clock) (elapsed time.Duration) {
+	if r.options.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.options.Duration)
+		defer cancel()
+	}
+	var sending sync.WaitGroup
+	for _, w := range r.workers {
+		w.clock = clock
+		sending.Go(func() { w.run(ctx) })
+	}
+	done := make(chan struct{})
+	go func() {
+		sending.Wait()
+		close(done)
+	}()
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			r.progress(clock, false, 0)
+		case <-done:
+			for _, w := range r.workers {
+				elapsed = max(elapsed, w.last)
+			}
+			return elapsed
+		}
+	}
+}
+
+func (r *run) progress(clock clock, settling bool, included int64) {
+	if r.options.Progress == nil {
+		return
+	}
+	p := Progress{Elapsed: clock.now(), Settling: settling, Included: included}
+	for _, w := range r.workers {
+		p.Done += w.done.Load()
+		p.Failed += w.failed.Load()
+	}
+	r.options.Progress(p)
+}

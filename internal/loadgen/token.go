@@ -1,0 +1,97 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// tokenSupply is what a sender has of the token before a load: more than it can transfer.
+	tokenSupply = MaxTransfers
+	// tokenDeployGas and tokenMoveGas bound what the token's deploy and a transfer of it may use, to fund who makes them.
+	tokenDeployGas types.Gas = 60_000_000
+	tokenMoveGas   types.Gas = 500_000
+)
+
+// token is the reference token, made for one run.
+type token struct {
+	contract types.ContractID
+	gas      types.Gas // of a transfer between two holders
+}
+
+// transfer is a payment of units of the token.
+func (t *token) transfer(to types.Account, units uint64) types.Payload {
+	return types.Call{
+		Contract: t.contract, Function: "transfer", Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, to, units),
+	}
+}
+
+// read is the view call of an account's balance.
+func (t *token) read(account types.Account) Call {
+	args := fmt.Appendf(nil, `{"address":%q}`, account)
+	return NewCall(api.ViewCall.Name, fmt.Sprintf(`[%q,"balanceOf","0x%s"]`, t.contract, hex.EncodeToString(args)), nil)
+}
+
+// prepareToken deploys the token and gives each sender some, from an account of its own.
+func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, note func(string)) error {
+	issuer, err := newSender(treasury, "token")
+	if err != nil {
+		return err
+	}
+	gas := tokenDeployGas + types.Gas(len(t.senders))*tokenMoveGas
+	need, err := gas.Cost(t.maxFee + 1)
+	if err != nil {
+		return err
+	}
+	funded := []cairnSender{issuer}
+	if err := t.fund(ctx, funded, need, treasury, note); err != nil {
+		return err
+	}
+	issuer = funded[0] // with its nonce
+	note("deploying a token")
+	supply := uint64(len(t.senders)+1) * tokenSupply
+	made := &token{contract: types.NewContractID(issuer.account, issuer.nonce)}
+	args := fmt.Appendf(nil, `{"name":"Bench","symbol":"BNC","decimals":0,"initialSupply":%d}`, supply)
+	deploy := types.Deploy{Name: "bench", Code: contracts.Token(), InitArgs: args}
+	if err := t.include(ctx, issuer, 0, tokenDeployGas, deploy); err != nil {
+		return err
+	}
+	note(fmt.Sprintf("giving %d senders tokens", len(t.senders)))
+	payloads := make([]types.Payload, len(t.senders))
+	for i, s := range t.senders {
+		payloads[i] = made.transfer(s.account, tokenSupply)
+	}
+	if err := t.include(ctx, issuer, 1, tokenMoveGas, payloads...); err != nil {
+		return err
+	}
+	// As the issuer has tokens, and the senders have some too, this is what each of their transfers takes.
+	made.gas, err = t.client.EstimateGas(ctx, types.Transaction{
+		Version: types.TransactionVersion, ChainID: t.chainID, Sender: issuer.account, Payload: made.transfer(
+			t.senders[0].account, 1,
+		),
+	})
+	t.token = made
+	return err
+}
+
+// include sends transactions of one sender from its index-th on, and waits until all are in blocks, as [Cairn.submit].
+func (t *Cairn) include(ctx context.Context, s cairnSender, index int, gas types.Gas, payloads ...types.Payload) error {
+	txs := make([]types.Transaction, len(payloads))
+	for i, payload := range payloads {
+		txs[i] = t.transaction(s, index+i, gas, payload)
+	}
+	signed, err := s.signer.SignAll(txs)
+	if err != nil {
+		return err
+	}
+	return t.submit(ctx, len(signed), func(b *client.Batch, i int) (client.Pending[types.TxID], error) {
+		return client.Add(b, api.SendRawTransaction, api.RawTransactionParams{Transaction: signed[i].Encode()}), nil
+	})
+}

@@ -1,0 +1,99 @@
+package node
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// failing is an engine that fails on all code.
+type failing struct{ vm.Engine }
+
+var errInjected = errors.New("injected")
+
+func (failing) Module(types.CodeHash, func() ([]byte, error)) (*vm.Module, error) {
+	return nil, errInjected
+}
+
+// A code that the engine failed on is in quarantine: a pending call of it waits, also after a restart, while blocks go
+// on with others; further ones are refused. Once the quarantine is cleared it is included. Who overran is refused
+// likewise.
+func TestSetAside(t *testing.T) {
+	config := newNetwork(t)
+	me := config.Key.PublicKey()
+	call := types.Call{Contract: types.NewContractID(me, 0), Function: "recurse"}
+	n, end := config.run(t)
+	defer func() { end() }()
+	var connected *client.Client
+	connect := func() {
+		t.Helper()
+		var err error
+		connected, err = client.New(n.RPCURL())
+		check(t, err)
+		t.Cleanup(connected.Close)
+	}
+	connect()
+	send := func(nonce uint64, gas types.Gas, payload types.Payload) error {
+		t.Helper()
+		tx, err := types.Sign(types.Transaction{
+			Version: 1, ChainID: 7, Sender: me, Nonce: nonce, GasLimit: gas, MaxFeePerGas: 1_000, Payload: payload,
+		}, *config.Key, [32]byte{})
+		check(t, err)
+		_, err = connected.Send(t.Context(), tx)
+		return err
+	}
+	mine := func(transactions int) {
+		t.Helper()
+		check(t, n.sequencer.Mine(t.Context(), 1))
+		block, err := n.store.Block(n.store.Head().Header.Height)
+		check(t, err)
+		if got := len(block.Transactions); got != transactions {
+			t.Fatalf("the block has %d transactions, want %d", got, transactions)
+		}
+	}
+	check(t, send(0, 100_000_000, types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()}))
+	mine(1)
+	contracts, err := connected.Contracts(t.Context(), 1, "")
+	check(t, err)
+	code := contracts[0].CodeHash
+
+	check(t, send(1, 100_000, types.Transfer{To: types.Account{9}, Amount: 1}))
+	check(t, send(2, 1_000_000, call))
+	if _, err := n.book.Watch(failing{}).Module(code, nil); !errors.As(err, new(*vm.Fault)) {
+		t.Fatalf("the engine's fault is %v", err)
+	}
+	mine(1)
+	mine(0)
+	if err := send(3, 1_000_000, call); !errors.Is(err, api.ErrQuarantined) {
+		t.Errorf("a call of the code: %v", err)
+	}
+	end()
+	n, end = config.run(t)
+	connect()
+	mine(0)
+	end()
+	listed, err := datadir.Quarantine(config.dir)
+	check(t, err)
+	if _, ok := listed[code]; !ok || len(listed) != 1 {
+		t.Errorf("in quarantine: %v", listed)
+	}
+	cleared, err := datadir.ClearQuarantine(config.dir, code)
+	check(t, err)
+	if cleared != 1 {
+		t.Errorf("%d codes were cleared", cleared)
+	}
+
+	n, end = config.run(t)
+	connect()
+	mine(1)
+	n.book.Overran(me, types.CodeHash{})
+	if err := send(3, 100_000, types.Transfer{To: types.Account{9}, Amount: 1}); !errors.Is(err, api.ErrOverran) {
+		t.Errorf("a transaction of who overran: %v", err)
+	}
+}

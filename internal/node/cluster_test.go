@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestMemberIsNotReadyWhileAnotherKeyProduces asks a cluster whether it is ready once the chain's producer is another
+// one: no transaction that it took would come into a block, so it takes none.
+func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
+	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	genesis := development.Genesis(1_000)
+	genesis.Parameters.Producer = development.Accounts[0].PublicKey()
+	dir, err := datadir.Open(t.TempDir(), datadir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := dir.Engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := dir.Book()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Ledger(datadir.Chain{Genesis: &genesis}, book, engine); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.InitCluster(datadir.Membership{Name: "a", Address: "127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := New(dir, Config{
+		Chain:      datadir.Chain{Genesis: &genesis},
+		Production: Production{Key: &development.Producer, BlockTime: time.Second},
+		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Cluster:    &Cluster{Addr: "127.0.0.1:0", MaxLag: 10},
+		Log:        slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	for !n.member.service.Status().Leads {
+		select {
+		case <-time.After(time.Millisecond):
+		case err := <-ended:
+			t.Fatal("the member ended: ", err)
+		}
+	}
+	if ready, reason := n.member.ready(); ready || !strings.Contains(reason, "the chain's producer is") {
+		t.Errorf("ready: %v, %s", ready, reason)
+	}
+	transfer, err := types.Sign(types.Transaction{
+		Version: 1, ChainID: genesis.ChainID, Sender: development.Accounts[0].PublicKey(), GasLimit: 50_000,
+		MaxFeePerGas: 1_000, Payload: types.Transfer{To: types.Account{1}, Amount: 1},
+	}, development.Accounts[0], [32]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := n.member.service.AddMany(ctx, [][]byte{transfer.Encode()}, "a client")
+	if !errors.Is(results[0].Err, cluster.ErrHolds) {
+		t.Errorf("a transaction that would wait in vain: %v", results[0].Err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}

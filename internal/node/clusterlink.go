@@ -1,0 +1,205 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// memberLink is the link as the engine asks it: a cluster.Link.
+type memberLink struct{ link *link.Link }
+
+func (l memberLink) Send(messages []*raftpb.Message) {
+	for _, m := range messages {
+		l.link.Send(m)
+	}
+}
+
+// The numbers under which the link carries why no transaction of a batch was looked at.
+const (
+	notLeader = 1
+	busy      = 2
+	holding   = 3
+)
+
+// Forward has a member take transactions, as many at a time as the link carries. A later part is not sent once one was
+// not looked at: what the sender is told is that of the whole.
+func (l memberLink) Forward(ctx context.Context, to uint64, encoded [][]byte) (all cluster.Answer, err error) {
+	for len(encoded) > 0 {
+		n, size := 0, 0
+		for n < len(encoded) && n < link.MaxTake && (n == 0 || size+len(encoded[n]) <= link.MaxTakeBytes) {
+			size += len(encoded[n])
+			n++
+		}
+		taken, err := l.link.Take(ctx, to, encoded[:n])
+		if err != nil {
+			return all, err
+		}
+		switch taken.Refused {
+		case 0:
+		case busy:
+			return cluster.Answer{Refused: cluster.ErrBusy}, nil
+		case holding:
+			return cluster.Answer{Refused: cluster.ErrHolds}, nil
+		default:
+			return cluster.Answer{Refused: cluster.ErrNotLeader}, nil
+		}
+		all.Index = max(all.Index, taken.Index)
+		for _, r := range taken.Results {
+			all.Results = append(all.Results, refusalOf(r))
+		}
+		encoded = encoded[n:]
+	}
+	return all, nil
+}
+
+// refusalOf is the error of a transaction that another member refused, which a client is told as that member would.
+// What the engine acts on stays recognisable.
+func refusalOf(r link.Result) error {
+	if r.Code == 0 {
+		return nil
+	}
+	told := &jsonrpc.Error{Code: int(r.Code), Message: r.Message}
+	decoder := json.NewDecoder(bytes.NewReader(r.Data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&told.Data); err != nil {
+		told.Data = nil // there is none
+	}
+	switch {
+	case errors.Is(told, api.ErrAlreadyKnown):
+		return fmt.Errorf("%w: %w", mempool.ErrKnown, told)
+	case errors.Is(told, api.ErrNonceTooLow):
+		return fmt.Errorf("%w: %w", exec.ErrNonceTooLow, told)
+	}
+	return told
+}
+
+func (l memberLink) Blocks(ctx context.Context, of uint64, from, to types.Height) ([][]byte, error) {
+	return l.link.Blocks(ctx, of, from, to)
+}
+
+func (l memberLink) Pending(ctx context.Context, of uint64) (cluster.Pending, error) {
+	got, err := l.link.Pending(ctx, of)
+	if err != nil {
+		return cluster.Pending{}, err
+	}
+	p := cluster.Pending{Applied: got.Applied, Head: cluster.Head{Height: got.Height, Hash: got.Hash}}
+	for i, tx := range got.Transactions {
+		p.Transactions = append(p.Transactions, cluster.PendingTransaction{Time: got.Times[i], Encoded: tx})
+	}
+	return p, nil
+}
+
+func (l memberLink) Offsets() map[uint64]time.Duration {
+	offsets := make(map[uint64]time.Duration)
+	for id, p := range l.link.Peers() {
+		if p.Report.Wall != 0 {
+			offsets[id] = p.Offset
+		}
+	}
+	return offsets
+}
+
+// memberHandler is the member as other members ask it: a link.Handler.
+type memberHandler struct{ *member }
+
+func (h memberHandler) Deliver(m *raftpb.Message) { h.service.Deliver(m) }
+func (h memberHandler) Unreachable(id uint64)     { h.service.Unreachable(id) }
+
+func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) link.Taken {
+	answer := h.service.Serve(ctx, "member "+strconv.FormatUint(from, 16), encoded)
+	switch {
+	case errors.Is(answer.Refused, cluster.ErrBusy):
+		return link.Taken{Refused: busy}
+	case errors.Is(answer.Refused, cluster.ErrHolds):
+		return link.Taken{Refused: holding}
+	case answer.Refused != nil:
+		return link.Taken{Refused: notLeader}
+	}
+	taken := link.Taken{Index: answer.Index, Results: make([]link.Result, len(answer.Results))}
+	for i, err := range answer.Results {
+		taken.Results[i] = h.resultOf(ctx, err)
+	}
+	return taken
+}
+
+// resultOf is an error as a client is told it.
+func (h memberHandler) resultOf(ctx context.Context, err error) link.Result {
+	if err == nil {
+		return link.Result{}
+	}
+	var told *jsonrpc.Error
+	if !errors.As(h.node.rpc.Public(err), &told) {
+		incident := logIncidents(h.node.config.Log)(ctx, "a transaction that another member handed on", err)
+		told = jsonrpc.NewError(jsonrpc.CodeInternal, "Internal error", "incident", incident)
+	}
+	data, err := json.Marshal(told.Data)
+	if err != nil {
+		data = nil // numbers and strings; there is no such error
+	}
+	return link.Result{Code: int32(told.Code), Message: told.Message, Data: data}
+}
+
+func (h memberHandler) Blocks(from, to types.Height) ([][]byte, error) {
+	return h.service.ServeBlocks(from, to)
+}
+
+func (h memberHandler) Pending() (link.Pending, error) {
+	pending, err := h.service.ServePending()
+	p := link.Pending{Applied: pending.Applied, Height: pending.Head.Height, Hash: pending.Head.Hash}
+	for _, tx := range pending.Transactions {
+		p.Times, p.Transactions = append(p.Times, tx.Time), append(p.Transactions, tx.Encoded)
+	}
+	return p, err
+}
+
+func (h memberHandler) Lease(member uint64, height types.Height) bool {
+	return h.service.Status().Leads && h.grantProof(member, height)
+}
+
+func (h memberHandler) Proof(of []types.Height) (types.Height, []byte, error) {
+	for _, height := range of {
+		proof, err := h.node.store.Proof(height)
+		if err == nil {
+			return height, proof, nil
+		}
+		if !errors.Is(err, chain.ErrNotFound) && !errors.Is(err, chain.ErrPruned) {
+			return 0, nil, fmt.Errorf("the proof of block %d cannot be read", height)
+		}
+	}
+	return 0, nil, nil
+}
+
+// Members are the members' records, as a place of the log without a block.
+func (h memberHandler) Members() []byte {
+	var place cluster.Place
+	for _, p := range h.service.Status().Peers {
+		place.Members = append(place.Members, p.Record)
+	}
+	return place.Encode()
+}
+
+func (h memberHandler) Report() link.Report {
+	return link.Report{
+		Wall:    uint64(time.Now().UnixMilli()),
+		Applied: h.service.Status().Applied,
+		Height:  h.node.store.Head().Header.Height,
+		Boot:    h.boot,
+		Program: h.node.config.Build.Version,
+	}
+}

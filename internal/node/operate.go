@@ -1,0 +1,112 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/server/members"
+)
+
+// operator is what an operator's commands do with a member: a members.Cluster.
+type operator struct{ *member }
+
+// Status is what the member knows of its cluster.
+func (o operator) Status() members.Status {
+	status, peers := o.service.Status(), o.link.Peers()
+	s := members.Status{
+		Cluster:  fmt.Sprintf("%x", o.log.Member().Cluster),
+		Self:     nameOf(status, status.ID),
+		Leader:   nameOf(status, status.Leader),
+		Term:     status.Term,
+		Applied:  status.Applied,
+		Last:     status.Last,
+		LogBytes: status.Bytes,
+		Height:   uint64(o.node.store.Head().Header.Height),
+		Members:  make([]members.Member, len(status.Peers)),
+	}
+	for i, p := range status.Peers {
+		m := members.Member{
+			ID:      fmt.Sprintf("%x", p.ID),
+			Name:    p.Name,
+			Address: p.Address,
+			RPC:     p.RPC,
+			Pin:     link.Pin(p.Pin).String(),
+			Voter:   p.Voter,
+			Key:     p.Keyed,
+		}
+		if p.ID == status.ID {
+			m.Reached, m.Applied, m.Boot, m.Program = true, status.Applied, o.boot, o.node.config.Build.Version
+		} else {
+			known := peers[p.ID]
+			m.Reached, m.Fault, m.ClockOffsetMS = known.Connected, known.Fault, known.Offset.Milliseconds()
+			m.Applied, m.Boot, m.Program = known.Report.Applied, known.Hello.Boot, known.Hello.Program
+		}
+		m.Lag = status.Last - min(status.Last, m.Applied)
+		s.Members[i] = m
+	}
+	return s
+}
+
+// Add adds a member.
+func (o operator) Add(ctx context.Context, a members.Addition) error {
+	pin, err := link.ParsePin(a.Pin)
+	if err != nil {
+		return err
+	}
+	return o.leading(o.service.Add(ctx, cluster.Record{
+		ID: pin.Member(), Name: a.Name, Address: a.Address, RPC: a.RPC, Pin: pin, Keyed: !a.NoKey,
+	}))
+}
+
+// Remove removes a member.
+func (o operator) Remove(ctx context.Context, name string) error {
+	id, err := o.named(name)
+	if err != nil {
+		return err
+	}
+	return o.leading(o.service.Remove(ctx, id))
+}
+
+// Transfer makes a member the leader; of no name: the one that has most of the log.
+func (o operator) Transfer(ctx context.Context, name string) error {
+	var id uint64
+	if name != "" {
+		var err error
+		if id, err = o.named(name); err != nil {
+			return err
+		}
+	}
+	if status := o.service.Status(); status.Leads && id == status.ID {
+		return nil
+	}
+	return o.leading(o.transfer(ctx, id))
+}
+
+// named is the id of a member of a name.
+func (o operator) named(name string) (uint64, error) {
+	for _, p := range o.service.Status().Peers {
+		if p.Name == name {
+			return p.ID, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %s", cluster.ErrUnknownMember, name)
+}
+
+// leading says of a change that only a leader makes who that is.
+func (o operator) leading(err error) error {
+	if err == nil {
+		return nil
+	}
+	status := o.service.Status()
+	switch leader := nameOf(status, status.Leader); {
+	case status.Leads || !errors.Is(err, cluster.ErrNotLeader):
+		return err
+	case leader == "":
+		return fmt.Errorf("%w, and none is heard of: see cairn cluster status", err)
+	default:
+		return fmt.Errorf("%w: %s does, ask its admin address", err, leader)
+	}
+}

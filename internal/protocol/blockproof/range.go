@@ -1,0 +1,149 @@
+package blockproof
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// MaxRange is the most blocks that one proof is about.
+const MaxRange = 4096
+
+// rangeMagic begins a range. No bundle of a block begins so: its first four bytes are a header's version.
+const rangeMagic = "cairn/R1"
+
+// Range is the proof of several blocks, one after the other, as one change of the state.
+type Range struct {
+	// Headers are the blocks', ascending, after that of the block before them; that of height 0 with a signature of
+	// zeros is genesis.
+	Headers []types.SignedHeader
+	// Accesses are the blocks' lists as one: of each key the value before the first block, and after the last.
+	Accesses []types.Access
+	Proof    []byte
+}
+
+// UnionAccesses makes one list of those of blocks that follow each other. It returns an error that wraps ErrAccesses if
+// a value before is not that after the block that had the key last.
+func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
+	var all []types.Access
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	slices.SortStableFunc(all, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
+	union := all[:0]
+	for _, a := range all {
+		last := len(union) - 1
+		if last < 0 || string(union[last].Key) != string(a.Key) {
+			union = append(union, a)
+			continue
+		}
+		if string(union[last].New) != string(a.Old) {
+			return nil, fmt.Errorf("%w: key %x is left with another value than it is found with", ErrAccesses, a.Key)
+		}
+		union[last].New = a.New
+	}
+	return slices.Clip(union), nil
+}
+
+// NewRangeStatement is the statement about the blocks of headers[1:], which follow headers[0], and the union of their
+// accesses. It returns an error that wraps ErrStatement if a header does not follow the one before it.
+func NewRangeStatement(headers []types.SignedHeader, union []types.Access) (Statement, error) {
+	if len(headers) < 2 || len(headers)-1 > MaxRange {
+		return Statement{}, fmt.Errorf("%w: a range of %d blocks", ErrStatement, len(headers)-1)
+	}
+	for i := 1; i < len(headers); i++ {
+		if !follows(&headers[i-1].Header, &headers[i].Header) {
+			return Statement{}, fmt.Errorf("%w: header %d does not follow the one before it", ErrStatement, i)
+		}
+	}
+	before, last := &headers[0].Header, &headers[len(headers)-1].Header
+	return Statement{
+		ChainID: last.ChainID, Height: last.Height, BlockHash: last.Hash(), PreRoot: before.StateRoot,
+		PostRoot: last.StateRoot, AccessesDigest: types.DigestAccesses(union),
+		since: &since{height: before.Height, hash: headers[1].Header.Parent},
+	}, nil
+}
+
+// since is the block before a range.
+type since struct {
+	height types.Height
+	hash   types.BlockHash
+}
+
+// follows tells that a header is of the block after parent's.
+func follows(parent, header *types.Header) bool {
+	return header.Height == parent.Height+1 && header.Parent == parent.Hash() && header.ChainID == parent.ChainID
+}
+
+// Encode is the magic, and bincode { headers: Vec<SignedHeader>, accesses: Vec<Access>, proof: Vec<u8> }.
+func (r *Range) Encode() []byte {
+	accesses := types.EncodeAccesses(r.Accesses)
+	e := codec.NewEncoder(len(rangeMagic) + 8 + len(r.Headers)*types.SignedHeaderBytes + len(accesses) + 8 + len(r.Proof))
+	e.Fixed([]byte(rangeMagic))
+	e.U64(uint64(len(r.Headers)))
+	for _, h := range r.Headers {
+		e.Fixed(h.Encode())
+	}
+	e.Fixed(accesses)
+	e.Bytes(r.Proof)
+	return e.Data()
+}
+
+// IsRange tells an encoded range from the bundle of a block.
+func IsRange(b []byte) bool {
+	return len(b) >= len(rangeMagic) && string(b[:len(rangeMagic)]) == rangeMagic
+}
+
+// DecodeRange decodes what [Range.Encode] gives. The list is bounded by the gas that the headers say was used. Byte
+// fields alias b.
+func DecodeRange(b []byte) (Range, error) {
+	if len(b) > MaxBundleBytes || !IsRange(b) {
+		return Range{}, errors.New("blockproof: not a range")
+	}
+	d := codec.NewDecoder(b[len(rangeMagic):])
+	r := Range{Headers: make([]types.SignedHeader, d.Length(MaxRange+1, types.SignedHeaderBytes))}
+	entries, size := 0, 0
+	for i := range r.Headers {
+		var encoded [types.SignedHeaderBytes]byte
+		d.Fixed(encoded[:])
+		var err error
+		if r.Headers[i], err = types.DecodeSignedHeader(encoded[:]); err != nil {
+			return Range{}, fmt.Errorf("blockproof: range: header %d: %w", i, err)
+		}
+		if gas := r.Headers[i].Header.GasUsed; i > 0 {
+			entries = min(entries+params.MostAccesses(gas), math.MaxInt32)
+			size = min(size+params.MostListBytes(gas), math.MaxInt32)
+		}
+	}
+	r.Accesses = types.ReadAccesses(d, entries, size)
+	r.Proof = d.Bytes(MaxBundleBytes)
+	if err := d.Finish(); err != nil {
+		return Range{}, fmt.Errorf("blockproof: range: %w", err)
+	}
+	return r, nil
+}
+
+// Verify checks the range, with a proof of at least so many bits: that the headers are signed by their producers and
+// follow each other, and the proof. It returns the bits proven, and errors as [VerifyProof] does. That the last header
+// is the chain's is for the caller to know; the others are, if that is. Roots in between are not shown, nor which block
+// wrote what: executing the blocks on the list shows the latter.
+func (r *Range) Verify(bits int, parallel Parallel) (int, error) {
+	s, err := NewRangeStatement(r.Headers, r.Accesses)
+	if err != nil {
+		return 0, err
+	}
+	signed := r.Headers
+	if first := &signed[0]; first.Header.Height == 0 && first.Signature == (types.Signature{}) {
+		signed = signed[1:]
+	}
+	if slices.Contains(types.VerifyHeaders(signed), false) {
+		return 0, fmt.Errorf("%w: a header is not signed by its producer", ErrStatement)
+	}
+	return s.verify(r.Accesses, r.Proof, bits, parallel)
+}

@@ -1,0 +1,233 @@
+package blockproof
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// blocksOf are random changes of a few keys, one map a block: reads, writes, deletions and empty blocks among them.
+func blocksOf(r *rand.Rand, before map[string][]byte, n int) (blocks []map[string][]byte) {
+	now := maps.Clone(before)
+	for range n {
+		changes := map[string][]byte{}
+		for range r.IntN(6) {
+			k := key(r.IntN(24))
+			switch r.IntN(4) {
+			case 0:
+				changes[k] = nil
+			case 1:
+				changes[k] = now[k]
+			default:
+				changes[k] = []byte{byte(r.IntN(3)), 1}
+			}
+		}
+		maps.Copy(now, changes)
+		blocks = append(blocks, changes)
+	}
+	return blocks
+}
+
+// rangeOf is the range of blocks on a state of 12 keys, up to the proof, with the segments that prove it. Two states
+// take them: one block by block, and one at once.
+func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []Segment) {
+	tb.Helper()
+	base := map[string][]byte{}
+	for i := range 12 {
+		base[key(i)] = []byte{byte(i), 1}
+	}
+	one, all := newState(), newState()
+	one.apply(tb, base)
+	all.apply(tb, base)
+	before := types.Header{ChainID: 7, Height: height - 1, StateRoot: one.tree.Root()}
+	made := Range{Headers: []types.SignedHeader{{Header: before}}}
+	if height > 1 {
+		made.Headers[0] = sign(tb, before)
+	}
+	var lists [][]types.Access
+	for i, changes := range blocksOf(r, one.values, n) {
+		statement, accesses, _ := one.apply(tb, changes)
+		lists = append(lists, accesses)
+		made.Headers = append(made.Headers, sign(tb, types.Header{
+			ChainID: 7, Height: height + types.Height(i), Parent: made.Headers[i].Header.Hash(), StateRoot: statement.PostRoot,
+			WritesDigest: types.DigestAccesses(types.Writes(accesses)), GasUsed: 1_000_000,
+		}))
+	}
+	var err error
+	if made.Accesses, err = UnionAccesses(lists); err != nil {
+		tb.Fatal(err)
+	}
+	union := map[string][]byte{}
+	for _, a := range made.Accesses {
+		union[string(a.Key)] = a.New
+	}
+	_, accesses, w := all.apply(tb, union)
+	if all.tree.Root() != one.tree.Root() || !slices.EqualFunc(accesses, made.Accesses, sameAccess) {
+		tb.Fatalf("the union of %d blocks is another change than they are", n)
+	}
+	statement, err := NewRangeStatement(made.Headers, made.Accesses)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	segments, err := collect(Trace(statement, made.Accesses, w, goroutines))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return made, segments
+}
+
+func sameAccess(a, b types.Access) bool {
+	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Old, b.Old) && bytes.Equal(a.New, b.New)
+}
+
+// TestRandomRanges: the union of the lists of any blocks is the change that they are together.
+func TestRandomRanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		rangeOf(t, r, 1+types.Height(r.IntN(2)), 1+r.IntN(8))
+	}
+}
+
+func TestUnionOfListsThatDoNotMeet(t *testing.T) {
+	lists := [][]types.Access{
+		{{Key: []byte{1}, Old: []byte{1}, New: []byte{2}}},
+		{{Key: []byte{1}, Old: []byte{3}, New: []byte{4}}},
+	}
+	if _, err := UnionAccesses(lists); !errors.Is(err, ErrAccesses) {
+		t.Errorf("a value that no block left: %v", err)
+	}
+}
+
+// TestRange proves ranges and holds the verifier to every way in which one may be put together wrongly.
+func TestRange(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, height := range []types.Height{1, 5} {
+		made, segments := rangeOf(t, r, height, 6)
+		made.Proof = prove(t, segments)
+		decoded, err := DecodeRange(made.Encode())
+		if err != nil || !reflect.DeepEqual(decoded, made) {
+			t.Fatalf("height %d: decoding gives another range, %v", height, err)
+		}
+		if bits, err := decoded.Verify(100, InOrder); err != nil || bits != 100 {
+			t.Fatalf("height %d: %d bits, %v", height, bits, err)
+		}
+		if _, err := decoded.Verify(128, InOrder); !errors.Is(err, ErrWeak) {
+			t.Errorf("height %d: 128 bits: %v", height, err)
+		}
+		other, otherSegments := rangeOf(t, r, height, 6)
+		other.Proof = prove(t, otherSegments)
+		changed := slices.IndexFunc(made.Accesses, types.Access.Changed)
+		for name, change := range map[string]func(r *Range){
+			"shortened":        func(r *Range) { r.Headers = r.Headers[:len(r.Headers)-1] },
+			"the first left":   func(r *Range) { r.Headers = r.Headers[1:] },
+			"one left out":     func(r *Range) { r.Headers = slices.Delete(slices.Clone(r.Headers), 2, 3) },
+			"one twice":        func(r *Range) { r.Headers = slices.Insert(slices.Clone(r.Headers), 2, r.Headers[2]) },
+			"two exchanged":    func(r *Range) { swap(&r.Headers, 2, 3) },
+			"spliced":          func(r *Range) { r.Headers = append(r.Headers[:3:3], other.Headers[3:]...) },
+			"others' headers":  func(r *Range) { r.Headers = other.Headers },
+			"others' proof":    func(r *Range) { r.Proof = other.Proof },
+			"others' accesses": func(r *Range) { r.Accesses = other.Accesses },
+			"no block":         func(r *Range) { r.Headers = r.Headers[:1] },
+			"nothing":          func(r *Range) { r.Headers = nil },
+			"an access less":   func(r *Range) { r.Accesses = r.Accesses[1:] },
+			"an access twice":  func(r *Range) { r.Accesses = append(r.Accesses[:1:1], r.Accesses...) },
+			"an access more": func(r *Range) {
+				r.Accesses = append(r.Accesses[:len(r.Accesses):len(r.Accesses)], types.Access{Key: []byte{9}})
+			},
+			"the value of a block in between": func(r *Range) {
+				r.Accesses = slices.Clone(r.Accesses)
+				r.Accesses[changed].New = []byte{77}
+			},
+			"a value from nowhere": func(r *Range) {
+				r.Accesses = slices.Clone(r.Accesses)
+				r.Accesses[changed].Old = []byte{77}
+			},
+			"not signed": func(r *Range) {
+				r.Headers = slices.Clone(r.Headers)
+				r.Headers[3].Signature[5] ^= 1
+			},
+			"signed by nobody": func(r *Range) {
+				r.Headers = slices.Clone(r.Headers)
+				r.Headers[1].Signature = types.Signature{}
+			},
+		} {
+			forged := made
+			change(&forged)
+			_, err := forged.Verify(100, InOrder)
+			if !errors.Is(err, ErrStatement) && !errors.Is(err, ErrProof) && !errors.Is(err, ErrAccesses) {
+				t.Errorf("height %d, %s: %v", height, name, err)
+			}
+		}
+	}
+}
+
+func swap(headers *[]types.SignedHeader, i, j int) {
+	*headers = slices.Clone(*headers)
+	(*headers)[i], (*headers)[j] = (*headers)[j], (*headers)[i]
+}
+
+// TestRangeOfOneBlock: a block's proof is none of the range of that block, nor is that the block's.
+func TestRangeOfOneBlock(t *testing.T) {
+	b := newBundle(t, 5)
+	r := Range{Headers: []types.SignedHeader{b.Parent, b.Header}, Accesses: b.Accesses, Proof: b.Proof}
+	if _, err := r.Verify(100, InOrder); !errors.Is(err, ErrProof) {
+		t.Errorf("a block's proof for its range: %v", err)
+	}
+	made, segments := rangeOf(t, rand.New(rand.NewPCG(3, 3)), 5, 1)
+	made.Proof = prove(t, segments)
+	if _, err := made.Verify(100, InOrder); err != nil {
+		t.Fatal(err)
+	}
+	block := Bundle{made.Headers[0], made.Headers[1], made.Accesses, made.Proof}
+	if _, err := block.Verify(100, InOrder); !errors.Is(err, ErrProof) {
+		t.Errorf("a range's proof for its block: %v", err)
+	}
+	if _, err := DecodeBundle(made.Encode()); err == nil {
+		t.Error("a range is decoded as a bundle")
+	}
+	if _, err := DecodeRange(block.Encode()); err == nil {
+		t.Error("a bundle is decoded as a range")
+	}
+}
+
+// TestRangeBytes changes every byte outside the proof, whose own bytes other tests change.
+func TestRangeBytes(t *testing.T) {
+	made, segments := rangeOf(t, rand.New(rand.NewPCG(4, 4)), 5, 2)
+	made.Proof = prove(t, segments)
+	encoded := made.Encode()
+	for i := range len(encoded) - len(made.Proof) {
+		forged := bytes.Clone(encoded)
+		forged[i] ^= 1 << (i % 8)
+		if decoded, err := DecodeRange(forged); err == nil {
+			if _, err := decoded.Verify(100, InOrder); err == nil {
+				t.Errorf("byte %d changed: accepted", i)
+			}
+		}
+	}
+	for i := 0; i < len(encoded); i += 499 {
+		if _, err := DecodeRange(encoded[:i]); err == nil {
+			t.Errorf("cut at %d: decoded", i)
+		}
+	}
+	if _, err := DecodeRange(append(encoded, 0)); err == nil {
+		t.Error("a byte more: decoded")
+	}
+}
+
+func FuzzDecodeRange(f *testing.F) {
+	r := Range{Headers: []types.SignedHeader{{}, {}}, Accesses: []types.Access{{Key: []byte{1}}}, Proof: make([]byte, 9)}
+	f.Add(r.Encode())
+	f.Add(fmt.Append([]byte(rangeMagic), "12345678"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if decoded, err := DecodeRange(data); err == nil && !bytes.Equal(decoded.Encode(), data) {
+			t.Fatal("decoding and encoding changes the range")
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package exec
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func TestPayments(t *testing.T) {
+	from, to := types.Account{1}, types.Account{2}
+	contract, created := types.ContractID{3}, types.Account(types.NewContractID(from, 7))
+	paid := types.Log{Name: types.NativeTransfer, Topics: [][32]byte{contract, to}, Data: le64(9)}
+	changed := func(change func(*types.Log)) types.Log {
+		log := paid
+		log.Topics = slices.Clone(paid.Topics)
+		change(&log)
+		return log
+	}
+	call, transfer := types.Call{Contract: contract, Amount: 5}, types.Transfer{To: to, Amount: 5}
+	for name, tc := range map[string]struct {
+		payload types.Payload
+		failed  bool
+		logs    []types.Log
+		want    []Payment
+	}{
+		"transfer": {transfer, false, nil, []Payment{{PaidByTransfer, from, to, 5, 0}}},
+		"to itself": {
+			types.Transfer{To: from, Amount: 5}, false, nil, []Payment{{PaidByTransfer, from, from, 5, 0}},
+		},
+		"transfer of 0":      {types.Transfer{To: to}, false, nil, nil},
+		"transfer that fail": {transfer, true, nil, nil},
+		"deploy":             {types.Deploy{Amount: 5}, false, nil, []Payment{{PaidByDeploy, from, created, 5, 0}}},
+		"configure":          {types.Configure{}, false, nil, nil},
+		"call":               {call, false, nil, []Payment{{PaidByCall, from, types.Account(contract), 5, 0}}},
+		"call that fails":    {call, true, []types.Log{paid}, nil},
+		"call that pays": {types.Call{Contract: contract}, false, []types.Log{{Contract: contract, Name: "E"}, paid},
+			[]Payment{{PaidByContract, types.Account(contract), to, 9, 2}}},
+		"deploy that pays": {types.Deploy{Amount: 5}, false, []types.Log{paid, paid}, []Payment{
+			{PaidByDeploy, from, created, 5, 0},
+			{PaidByContract, types.Account(contract), to, 9, 1}, {PaidByContract, types.Account(contract), to, 9, 2},
+		}},
+		"a contract's own event": {call, false, []types.Log{changed(func(l *types.Log) { l.Contract = contract })},
+			[]Payment{{PaidByCall, from, types.Account(contract), 5, 0}}},
+		"another name": {types.Call{}, false, []types.Log{changed(func(l *types.Log) { l.Name = "Transfer" })}, nil},
+		"a topic more": {types.Call{}, false, []types.Log{changed(func(l *types.Log) {
+			l.Topics = append(l.Topics, to)
+		})}, nil},
+		"a topic less":     {types.Call{}, false, []types.Log{changed(func(l *types.Log) { l.Topics = l.Topics[:1] })}, nil},
+		"a shorter amount": {types.Call{}, false, []types.Log{changed(func(l *types.Log) { l.Data = l.Data[:7] })}, nil},
+	} {
+		receipt := types.Receipt{Status: types.StatusSuccess, Logs: tc.logs}
+		if tc.failed {
+			receipt.Status = types.StatusFailed
+		}
+		tx := types.Transaction{Sender: from, Nonce: 7, Payload: tc.payload}
+		if got := Payments(&tx, &receipt); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
+
+// spender makes random transactions and contracts that pay, call one another, fail and emit what only looks like a
+// payment.
+type spender struct {
+	*testChain
+	r         *rand.Rand
+	engine    *scripted
+	contracts []types.ContractID
+	depth     int // of nested calls
+	ran       map[string]int
+}
+
+func (s *spender) party() types.Account {
+	parties := []types.Account{account(alice), account(bob), collector, {0xf1, byte(s.r.IntN(20))}}
+	for _, id := range s.contracts {
+		parties = append(parties, types.Account(id))
+	}
+	return parties[s.r.IntN(len(parties))]
+}
+
+func (s *spender) act(g *guest) {
+	s.depth++
+	defer func() { s.depth-- }()
+	for range s.r.IntN(4) {
+		switch to := s.party(); s.r.IntN(4) {
+		case 0:
+			topics := append(slices.Clone(to[:]), to[:]...)
+			name, n := g.text(0x100, types.NativeTransfer)
+			g.call(vm.Emit, name, n, g.put(0x200, topics), 2, g.put(0x300, le64(77)), 8)
+		case 1:
+			if s.depth < 4 {
+				code := g.nested(s.contracts[s.r.IntN(len(s.contracts))], "act", types.Amount(s.r.IntN(40)), "")
+				s.ran[fmt.Sprint("nested ", code)]++
+			}
+		default:
+			s.ran[fmt.Sprint("transfer ", g.call(vm.Transfer, g.put(0x80, to[:]), s.r.Uint64N(60)))]++
+		}
+	}
+	switch s.r.IntN(12) {
+	case 0:
+		g.call(vm.Revert, 0, 0)
+	case 1:
+		g.trap()
+	}
+}
+
+// payload is that of a random transaction, with the gas for it.
+func (s *spender) payload() (types.Payload, types.Gas) {
+	value := types.Amount(s.r.IntN(200))
+	switch s.r.IntN(8) {
+	case 0:
+		code := s.engine.code("deployed", 2, map[string]script{"init": s.act, "act": s.act})
+		return types.Deploy{Amount: value, Name: "d", Code: code}, 20_000_000
+	case 1, 2, 3:
+		return types.Transfer{To: s.party(), Amount: value}, []types.Gas{21_000, 50_000}[s.r.IntN(2)]
+	default:
+		return types.Call{Amount: value, Contract: s.contracts[s.r.IntN(len(s.contracts))], Function: "act"}, 20_000_000
+	}
+}
+
+// TestPaymentsAreAllThatMovesCoins has blocks of random transactions: what each account got and paid, with the fees, is
+// by how much its balance has changed.
+func TestPaymentsAreAllThatMovesCoins(t *testing.T) {
+	ran := map[string]int{}
+	for seed := range uint64(40) {
+		c, e := withMachine(t)
+		s := &spender{testChain: c, r: rand.New(rand.NewPCG(seed, 1)), engine: e, ran: ran}
+		for i := range 3 {
+			s.contracts = append(s.contracts, c.deploy(e, fmt.Sprint("payer ", i), 500, map[string]script{"act": s.act}))
+		}
+		for range 6 {
+			s.block(ran)
+		}
+	}
+	for _, needed := range []string{
+		"transfer 0", "transfer 5", "nested 0", "nested 1", "nested 2", "transfer to itself", "contract to itself",
+		"failed transfer", "failed deploy", "failed call", "deploy", "call", "contract",
+	} {
+		if ran[needed] < 5 {
+			t.Errorf("%q came %d times only: %v", needed, ran[needed], ran)
+		}
+	}
+}
+
+// block makes a block and compares it with its payments.
+func (s *spender) block(ran map[string]int) {
+	s.t.Helper()
+	before, nonces := s.balances(), map[types.Account]uint64{}
+	var txs []*types.VerifiedTx
+	for range 1 + s.r.IntN(5) {
+		key := []crypto.PrivateKey{alice, bob}[s.r.IntN(2)]
+		payload, gas := s.payload()
+		txs = append(txs, s.transfer(key, func(tx *types.Transaction) {
+			tx.Payload, tx.GasLimit = payload, gas
+			tx.Nonce += nonces[account(key)]
+		}))
+		nonces[account(key)]++
+	}
+	result := s.testChain.block(txs...)
+	want := before
+	for i := range result.Receipts {
+		tx, receipt := &txs[i].Signed().Transaction, &result.Receipts[i]
+		kind := tx.Payload.Kind().String()
+		if receipt.Status == types.StatusFailed {
+			ran["failed "+kind]++
+		}
+		price := fees.Price(result.Header.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
+		want[tx.Sender] -= types.Amount(receipt.GasUsed) * price
+		want[collector] += types.Amount(receipt.GasUsed) * (price - result.Header.BaseFee)
+		for _, p := range Payments(tx, receipt) {
+			ran[string(p.Kind)]++
+			if p.From == p.To {
+				ran[string(p.Kind)+" to itself"]++
+			}
+			want[p.From] -= p.Amount
+			want[p.To] += p.Amount
+		}
+		if receipt.Contract != nil {
+			s.contracts = append(s.contracts, *receipt.Contract)
+		}
+	}
+	after := s.balances()
+	for account := range after {
+		if after[account] != want[account] {
+			s.t.Fatalf("block %d: %s has %d, its payments give %d", result.Header.Height, account, after[account], want[account])
+		}
+	}
+	for account := range want {
+		if want[account] != after[account] {
+			s.t.Fatalf("block %d: %s has nothing, its payments give %d", result.Header.Height, account, want[account])
+		}
+	}
+}
+
+// balances are all of the state.
+func (s *spender) balances() map[types.Account]types.Amount {
+	s.t.Helper()
+	balances := map[types.Account]types.Amount{}
+	for key := range s.state {
+		if state.Domain(key[0]) == state.DomainAccount {
+			a := types.Account([]byte(key[1:]))
+			balances[a] = s.testChain.state.account(s.t, a).Balance
+		}
+	}
+	return balances
+}

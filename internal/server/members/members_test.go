@@ -1,0 +1,85 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// noted notes what it was asked.
+type noted struct {
+	asked []string
+	fail  error
+}
+
+func (n *noted) Status() Status {
+	return Status{Self: "a", Members: []Member{{Name: "a", Voter: true}}}
+}
+func (n *noted) Add(_ context.Context, a Addition) error {
+	n.asked = append(n.asked, "add "+a.Name+" "+a.Address+" "+a.Pin)
+	return n.fail
+}
+func (n *noted) Remove(_ context.Context, name string) error {
+	n.asked = append(n.asked, "remove "+name)
+	return n.fail
+}
+func (n *noted) Transfer(_ context.Context, name string) error {
+	n.asked = append(n.asked, "transfer "+name)
+	return n.fail
+}
+
+func TestCommands(t *testing.T) {
+	n := new(noted)
+	server := httptest.NewServer(Handler(n))
+	defer server.Close()
+	c, ctx := Client{server.URL + "/"}, t.Context()
+	if s, err := c.Status(ctx); err != nil || s.Self != "a" || len(s.Members) != 1 || !s.Members[0].Voter {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	for _, err := range []error{
+		c.Add(ctx, Addition{Name: "b", Address: "h:1", Pin: "00"}), c.Remove(ctx, "b"), c.Transfer(ctx, ""),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got := strings.Join(n.asked, ", "); got != "add b h:1 00, remove b, transfer " {
+		t.Errorf("asked: %s", got)
+	}
+	n.fail = errors.New("there is no b")
+	if err := c.Remove(ctx, "b"); err == nil || err.Error() != "there is no b" {
+		t.Errorf("a refusal: %v", err)
+	}
+}
+
+func TestWhatIsNoRequest(t *testing.T) {
+	n := new(noted)
+	server := httptest.NewServer(Handler(n))
+	defer server.Close()
+	for name, tc := range map[string]struct {
+		kind, body string
+		want       int
+	}{
+		"a form":        {"application/x-www-form-urlencoded", "name=b", http.StatusUnsupportedMediaType},
+		"no JSON":       {jsonType, "name", http.StatusBadRequest},
+		"another field": {jsonType, `{"nam":"b"}`, http.StatusBadRequest},
+		"a long one":    {jsonType, `{"name":"` + strings.Repeat("b", maxRequest) + `"}`, http.StatusBadRequest},
+	} {
+		response, err := http.Post(server.URL+removePath, tc.kind, strings.NewReader(tc.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // only its status matters
+		if response.StatusCode != tc.want || len(n.asked) > 0 {
+			t.Errorf("%s: %s, asked %v", name, response.Status, n.asked)
+		}
+	}
+	empty := httptest.NewServer(http.NotFoundHandler())
+	defer empty.Close()
+	if _, err := (Client{empty.URL}).Status(t.Context()); !errors.Is(err, ErrNoCluster) {
+		t.Errorf("a node of no cluster: %v", err)
+	}
+}

@@ -1,0 +1,238 @@
+package push
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// quietBlocks is how many blocks without payments of its own a subscription passes until it tells how far it is.
+	quietBlocks = 256
+	// paymentBlocks is how many of the newest blocks are read once for all subscribers. Who is further behind has an index
+	// of its accounts read for itself, and so is not slower for what others are paid.
+	paymentBlocks = 4
+)
+
+// errReverted is the error of a subscription whose last block was taken back.
+var errReverted = errors.New("the chain was taken back")
+
+// blockPayments are all payments of a block, with what finds those of an account.
+type blockPayments struct {
+	header   types.Header
+	hash     types.BlockHash
+	payments []chain.Payment
+	parties  []party // ascending
+}
+
+// party is the beginning of the account that made or got a payment.
+type party struct {
+	account uint64
+	payment uint32
+}
+
+func (p party) compare(other party) int {
+	if p.account != other.account {
+		if p.account < other.account {
+			return -1
+		}
+		return 1
+	}
+	return int(p.payment) - int(other.payment)
+}
+
+func beginning(account types.Account) uint64 { return binary.BigEndian.Uint64(account[:]) }
+
+// readPayments reads what is asked of a block once for all subscribers.
+func (s *Server) readPayments(height types.Height) (*blockPayments, error) {
+	header, payments, err := s.config.Chain.BlockPayments(height)
+	if errors.Is(err, chain.ErrNotFound) {
+		err = errGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := &blockPayments{header: header, hash: header.Hash(), payments: payments}
+	for i := range payments {
+		b.parties = append(b.parties, party{beginning(payments[i].From), uint32(i)},
+			party{beginning(payments[i].To), uint32(i)})
+	}
+	slices.SortFunc(b.parties, party.compare)
+	return b, nil
+}
+
+// of are the payments that a filter asks for, in their order, from a cursor on.
+func (b *blockPayments) of(f *chain.PaymentFilter, after *chain.PaymentCursor) (found []*chain.Payment) {
+	take := func(i uint32) {
+		p := &b.payments[i]
+		if f.Matches(&p.Payment) && (after == nil || p.Cursor(b.hash).Compare(*after) > 0) {
+			found = append(found, p)
+		}
+	}
+	if f.Accounts == nil || len(f.Accounts) > len(b.payments) {
+		for i := range b.payments {
+			take(uint32(i))
+		}
+		return found
+	}
+	var indices []uint32
+	for account := range f.Accounts {
+		i, _ := slices.BinarySearchFunc(b.parties, party{account: beginning(account)}, party.compare)
+		for ; i < len(b.parties) && b.parties[i].account == beginning(account); i++ {
+			indices = append(indices, b.parties[i].payment)
+		}
+	}
+	slices.Sort(indices)
+	for _, i := range slices.Compact(indices) {
+		take(i)
+	}
+	return found
+}
+
+// paymentFeed is a subscription to payments. It sends pages, each with the cursor of all that it covers.
+type paymentFeed struct {
+	*subscription
+	filter chain.PaymentFilter
+	after  *chain.PaymentCursor // of all that was sent; nil before the oldest block
+	told   types.Height         // that the last page has come to
+	live   bool                 // the last page was complete
+}
+
+func (s *Server) preparePayments(sub *subscription, f api.SubscriptionFilter) (err error) {
+	feed := &paymentFeed{subscription: sub}
+	if feed.filter, feed.after, err = s.config.Source.PaymentFilter(f); err != nil {
+		return err
+	}
+	from := f.FromBlock
+	if feed.after != nil {
+		from = new(feed.after.Next())
+	}
+	if err := s.begin(sub, from); err != nil {
+		return err
+	}
+	if next := types.Height(sub.next.Load()); feed.after == nil && next > s.config.Chain.OldestHeight() {
+		header, err := s.config.Chain.Header(next - 1)
+		if err != nil {
+			return err
+		}
+		feed.after = new(chain.EndOfBlock(next-1, header.Header.Hash()))
+	}
+	sub.behind = sub.blocksBehind
+	sub.run = feed.run
+	return nil
+}
+
+// run sends where the subscription begins, what there is, and what comes.
+func (f *paymentFeed) run(ctx context.Context) error {
+	follows := f.connection.server.config.Chain
+	if f.after != nil {
+		end := chain.PaymentsEnd{Cursor: *f.after, Complete: f.after.Next() > follows.Head().Header.Height}
+		if err := f.tell(ctx, nil, nil, end); err != nil {
+			return err
+		}
+	}
+	for ctx.Err() == nil {
+		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
+		head, next := follows.Head().Header.Height, types.Height(f.next.Load())
+		err := f.stands()
+		switch {
+		case err != nil:
+		case next > head:
+			err = follows.WaitHead(ctx, seen)
+		case next+paymentBlocks <= head:
+			err = f.catchUp(ctx, next)
+		default:
+			err = f.block(ctx, next, head)
+		}
+		if err != nil && !errors.Is(err, errGone) { // what is gone, stands finds out
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// stands returns errReverted where the block that the subscription has come to is not of the chain any more.
+func (f *paymentFeed) stands() error {
+	if f.after == nil {
+		return nil
+	}
+	hash, err := f.connection.server.payments.hash(f.after.Height)
+	if errors.Is(err, errGone) || err == nil && !f.after.IsOf(hash) {
+		return errReverted
+	}
+	return err
+}
+
+// catchUp sends a page of what is long there.
+func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
+	in := chain.PaymentRange{From: &next, After: f.after}
+	page, end, err := f.connection.server.config.Source.Payments(ctx, f.filter, in)
+	if errors.Is(err, chain.ErrReverted) || errors.Is(err, chain.ErrAboveHead) {
+		return errGone
+	}
+	if err != nil {
+		return err
+	}
+	return f.send(ctx, page, end)
+}
+
+// block sends what is asked of one of the newest blocks.
+func (f *paymentFeed) block(ctx context.Context, height, head types.Height) error {
+	b, err := f.connection.server.payments.get(height)
+	if err != nil {
+		return err
+	}
+	goesOn := b.header.Parent
+	if f.after != nil && f.after.Height == height {
+		goesOn = b.hash
+	}
+	if f.after != nil && !f.after.IsOf(goesOn) {
+		return errGone
+	}
+	found := b.of(&f.filter, f.after)
+	end := chain.PaymentsEnd{Cursor: chain.EndOfBlock(height, b.hash), Complete: height == head}
+	for len(found) > api.MaxPayments {
+		part := found[:api.MaxPayments]
+		found = found[api.MaxPayments:]
+		if err := f.tell(ctx, b, part, chain.PaymentsEnd{Cursor: part[len(part)-1].Cursor(b.hash)}); err != nil {
+			return err
+		}
+	}
+	if reached := end.Complete && !f.live; len(found) == 0 && !reached && height < f.told+quietBlocks {
+		f.after = &end.Cursor
+		f.next.Store(uint64(height) + 1)
+		return nil
+	}
+	return f.tell(ctx, b, found, end)
+}
+
+// tell sends payments of a block as a page.
+func (f *paymentFeed) tell(
+	ctx context.Context, b *blockPayments, payments []*chain.Payment, end chain.PaymentsEnd,
+) error {
+	source, rendered := f.connection.server.config.Source, make([]api.Payment, len(payments))
+	for i, p := range payments {
+		rendered[i] = source.Payment(p, &b.header, b.hash)
+	}
+	return f.send(ctx, source.PaymentPage(rendered, end), end)
+}
+
+// send sends a page, after which the subscription goes on.
+func (f *paymentFeed) send(ctx context.Context, page api.PaymentPage, end chain.PaymentsEnd) error {
+	encoded, err := json.Marshal(page)
+	if err != nil {
+		return err
+	}
+	if !f.notify(ctx, encoded) {
+		return context.Canceled
+	}
+	f.after, f.told, f.live = &end.Cursor, end.Cursor.Height, end.Complete
+	f.next.Store(uint64(end.Cursor.Next()))
+	return nil
+}

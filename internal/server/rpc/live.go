@@ -1,0 +1,42 @@
+package rpc
+
+import (
+	"errors"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// parseAccount reads an account parameter: an address of this network or a public key in hex.
+func parseAccount(network types.Network, text string) (types.Account, error) {
+	account, err := network.ParseAccount(text)
+	switch {
+	case err == nil:
+		return account, nil
+	case errors.Is(err, types.ErrWrongNetwork):
+		return account, withData(api.ErrWrongNetwork, "param", "account", "expectedPrefix", network.Prefix())
+	default:
+		return account, jsonrpc.InvalidParam("account", "an account is a taproot address or a public key in hex",
+			"reason", "bad_account", "expectedPrefix", network.Prefix())
+	}
+}
+
+// liveness knows whether the node has halted.
+type liveness struct {
+	chain headers
+	node  Node
+}
+
+// live refuses the latest state of a node that has halted: the chain's is another one. A block that is named by its
+// height was verified, and so is the state after it.
+func (l *liveness) live(block api.BlockRef) error {
+	following := l.node.Following()
+	if following == nil || block != api.Latest() {
+		return nil
+	}
+	if cause := following.Halted(); cause != "" {
+		return withData(api.ErrHalted, "cause", cause, "height", l.chain.Head().Header.Height)
+	}
+	return nil
+}

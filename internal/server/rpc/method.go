@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
+)
+
+// group is the handlers of the methods that one file of package api declares, with what they need.
+type group interface {
+	methods(*clientErrors) []method
+}
+
+// method is a declaration with its handler.
+type method struct {
+	declaration api.Declaration
+	handler     jsonrpc.Method
+}
+
+func bind[P, R any](e *clientErrors, m api.Method[P, R], handle func(context.Context, P) (R, error)) method {
+	return method{m.Declaration, jsonrpc.NewMethod(m.Name, func(ctx context.Context, params P) (R, error) {
+		result, err := handle(ctx, params)
+		return result, e.public(err)
+	})}
+}
+
+// in is a method whose calls run in slots of their own kind; nil: they wait for blocks or signatures, or their handler
+// takes a slot when it knows which.
+func (m method) in(slots *jsonrpc.Slots) method {
+	m.handler = m.handler.In(slots)
+	return m
+}
+
+// bindGroup binds a method whose consecutive calls in a batch are handled together.
+func bindGroup[P, R any](
+	e *clientErrors, m api.Method[P, R], handle func(context.Context, []P) []jsonrpc.Outcome[R],
+) method {
+	return method{m.Declaration, jsonrpc.NewGroupMethod(m.Name, func(
+		ctx context.Context, params []P,
+	) []jsonrpc.Outcome[R] {
+		outcomes := handle(ctx, params)
+		for i := range outcomes {
+			outcomes[i].Err = e.public(outcomes[i].Err)
+		}
+		return outcomes
+	})}
+}

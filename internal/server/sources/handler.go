@@ -1,0 +1,110 @@
+package sources
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/contractbuild"
+)
+
+// PublishPath is where on the admin address an archive is handed in.
+const PublishPath = "/sources"
+
+const archiveType = "application/x-tar"
+
+// Handler serves GET /sources/HASH: the archive of that hash, with ranges (RFC 9110).
+func Handler(d *Directory) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+api.SourcesPath+"{hash}", func(w http.ResponseWriter, r *http.Request) {
+		var hash contractbuild.Hash
+		digits, ok := strings.CutPrefix(r.PathValue("hash"), "0x")
+		if n, err := hex.Decode(hash[:], []byte(digits[:min(len(digits), 2*len(hash))])); !ok || err != nil ||
+			n != len(hash) || len(digits) != 2*len(hash) {
+			http.Error(w, "The path ends with the hash of an archive: 0x and 64 hex digits.", http.StatusBadRequest)
+			return
+		}
+		file, err := os.Open(d.file(hash))
+		if d.path == "" || err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		defer file.Close()
+		info, err := file.Stat()
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		header := w.Header()
+		header.Set("Content-Type", archiveType)
+		header.Set("Content-Disposition", `attachment; filename="`+hash.String()+`.source.tar"`)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("ETag", strconv.Quote(hash.String()))
+		http.ServeContent(w, r, "", info.ModTime(), file)
+	})
+	return mux
+}
+
+// PublishHandler takes an archive by PUT: 204 when it is on disk, 415 if it is not said to be one, 422 with the reason
+// if it is not one that [contractbuild.Source.Archive] writes, 507 if there is no room, 409 of a node in memory.
+func PublishHandler(d *Directory) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT "+PublishPath, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Content-Type") != archiveType {
+			http.Error(w, "the request must be of type "+archiveType, http.StatusUnsupportedMediaType)
+			return
+		}
+		archive, err := io.ReadAll(http.MaxBytesReader(w, r.Body, contractbuild.MaxArchiveBytes))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		switch _, err := d.Keep(archive); {
+		case err == nil:
+			w.WriteHeader(http.StatusNoContent)
+		case errors.Is(err, contractbuild.ErrSource):
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		case errors.Is(err, ErrFull):
+			http.Error(w, err.Error(), http.StatusInsufficientStorage)
+		case errors.Is(err, ErrMemory):
+			http.Error(w, err.Error(), http.StatusConflict)
+		default:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	return mux
+}
+
+// maxAnswer bounds what is read of a refusal.
+const maxAnswer = 4 << 10
+
+// Publish hands an archive to the node of an admin address. The error is what the node says.
+func Publish(ctx context.Context, admin string, archive []byte) error {
+	url := strings.TrimSuffix(admin, "/") + PublishPath
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(archive))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", archiveType)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was read
+	if response.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the node answers %s: %s", response.Status, strings.TrimSpace(string(answer)))
+}

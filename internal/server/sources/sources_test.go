@@ -1,0 +1,144 @@
+package sources
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/contractbuild"
+)
+
+// archive is one whose file has n bytes.
+func archive(t *testing.T, n int) []byte {
+	t.Helper()
+	content, err := contractbuild.Source{
+		Manifest: contractbuild.Manifest{Format: 1, Language: contractbuild.Rust, Name: "t"},
+		Files:    map[string][]byte{"src/lib.rs": bytes.Repeat([]byte("/"), n)},
+	}.Archive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// served is a directory behind both of its handlers.
+func served(t *testing.T, d *Directory) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle(PublishPath, PublishHandler(d))
+	mux.Handle(api.SourcesPath, Handler(d))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestPublishedIsServed(t *testing.T) {
+	d := OpenDirectory(filepath.Join(t.TempDir(), "sources"))
+	url, content := served(t, d), archive(t, 100)
+	node, err := client.New(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := contractbuild.HashOf(content)
+	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil {
+		t.Fatal("it is there before it was published")
+	}
+	for range 2 { // a second time changes nothing
+		if err := Publish(t.Context(), url+"/", content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := node.Source(t.Context(), hash, 1<<20)
+	if err != nil || !bytes.Equal(got, content) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	if _, err := node.Source(t.Context(), hash, int64(len(content)-1)); err == nil {
+		t.Error("more was read than is allowed")
+	}
+	// An operator who changes a file is found out by the reader.
+	if err := os.WriteFile(d.file(hash), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil || !strings.Contains(err.Error(), "another hash") {
+		t.Errorf("changed: %v", err)
+	}
+}
+
+func TestServeKnowsOnlyHashes(t *testing.T) {
+	outside := t.TempDir()
+	secret := contractbuild.HashOf(nil).String() + ".tar"
+	if err := os.WriteFile(filepath.Join(outside, secret), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	handler := Handler(OpenDirectory(filepath.Join(outside, "sources")))
+	for _, c := range []struct {
+		method, path string
+		want         int
+	}{
+		{http.MethodGet, "/sources/" + strings.TrimSuffix(secret, ".tar"), http.StatusNotFound},
+		{http.MethodGet, "/sources/..%2f" + strings.TrimSuffix(secret, ".tar"), http.StatusBadRequest},
+		{http.MethodGet, "/sources/" + secret, http.StatusBadRequest},
+		{http.MethodGet, "/sources/" + secret[2:66], http.StatusBadRequest},
+		{http.MethodGet, "/sources/0x" + strings.Repeat("g", 64), http.StatusBadRequest},
+		{http.MethodGet, "/sources/0x", http.StatusBadRequest},
+		{http.MethodGet, "/sources/" + partFile, http.StatusBadRequest},
+		{http.MethodPut, "/sources/" + strings.TrimSuffix(secret, ".tar"), http.StatusMethodNotAllowed},
+	} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(c.method, c.path, nil))
+		if answer.Code != c.want || strings.Contains(answer.Body.String(), "secret") {
+			t.Errorf("%s %s: %d, want %d", c.method, c.path, answer.Code, c.want)
+		}
+	}
+}
+
+func TestPublishIsRefused(t *testing.T) {
+	room := OpenDirectory(t.TempDir())
+	small := OpenDirectory(t.TempDir())
+	first := archive(t, 1000)
+	small.limit = int64(len(first)) + 100
+	if _, err := small.Keep(first); err != nil {
+		t.Fatal(err)
+	}
+	// What a crash left of an archive takes no room, and does not stop the next one.
+	if err := os.WriteFile(filepath.Join(room.path, partFile), bytes.Repeat([]byte("x"), 9000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	room.limit = int64(len(first))
+	for name, c := range map[string]struct {
+		to      *Directory
+		kind    string
+		content []byte
+		want    int
+	}{
+		"taken":      {room, archiveType, first, http.StatusNoContent},
+		"no archive": {room, archiveType, []byte("tar"), http.StatusUnprocessableEntity},
+		"one more":   {room, archiveType, append(bytes.Clone(first), 0), http.StatusUnprocessableEntity},
+		"too long":   {room, archiveType, make([]byte, contractbuild.MaxArchiveBytes+1), http.StatusBadRequest},
+		"a form":     {room, "text/plain", first, http.StatusUnsupportedMediaType},
+		"no room":    {small, archiveType, archive(t, 10), http.StatusInsufficientStorage},
+		"in memory":  {OpenDirectory(""), archiveType, first, http.StatusConflict},
+	} {
+		request := httptest.NewRequest(http.MethodPut, PublishPath, bytes.NewReader(c.content))
+		request.Header.Set("Content-Type", c.kind)
+		answer := httptest.NewRecorder()
+		PublishHandler(c.to).ServeHTTP(answer, request)
+		if answer.Code != c.want {
+			t.Errorf("%s: %d %s", name, answer.Code, answer.Body)
+		}
+	}
+	files, err := os.ReadDir(room.path)
+	if err != nil || len(files) != 1 || files[0].Name() != contractbuild.HashOf(first).String()+".tar" {
+		t.Errorf("%v, %v", files, err)
+	}
+	if err := Publish(t.Context(), served(t, small), archive(t, 10)); err == nil ||
+		!strings.Contains(err.Error(), ErrFull.Error()) {
+		t.Errorf("the reason is not told: %v", err)
+	}
+}

@@ -1,0 +1,361 @@
+package clustersim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Invariant is what no run may break.
+type Invariant string
+
+// The invariants.
+const (
+	OneSignature Invariant = "the key signs one block of each height"
+	Decided      Invariant = "the key signs nothing that its member has not applied"
+	OneVote      Invariant = "a member votes for one member in a term"
+	Promised     Invariant = "a member that starts knows what it has promised"
+	OneLeader    Invariant = "a term has one leader"
+	Acknowledged Invariant = "what a member has acknowledged is in a block or in every pool"
+	OwnWrites    Invariant = "what a member has acknowledged is in its own chain or pool"
+	Released     Invariant = "a block that was released is never taken back"
+	Once         Invariant = "a transaction is in one block"
+	Agreement    Invariant = "all members have the same blocks"
+	EqualPools   Invariant = "at rest all pools hold the same"
+	Convergence  Invariant = "ten seconds after the faults all members have come to the same"
+	Bounded      Invariant = "logs do not grow without end"
+	InOrder      Invariant = "without faults no entry comes out of order"
+	Sound        Invariant = "every store is sound"
+	Running      Invariant = "a member ends only for a fault of its machine, and starts again"
+)
+
+// Violation is an invariant that a run has broken.
+type Violation struct {
+	Invariant Invariant
+	Text      string
+}
+
+// maxEntries is how many entries a log may have in the end.
+const maxEntries = 400
+
+// book is what was seen in a run.
+type book struct {
+	signed   map[types.Height]types.BlockHash
+	released map[types.Height]types.BlockHash
+	leaders  map[uint64]uint64        // by term
+	order    []types.TxID             // acknowledged
+	taken    map[types.TxID]time.Time // when, by the log's time
+	votes    map[[2]uint64]uint64     // by voter and term
+	promises map[uint64]promise       // by member
+	last     time.Duration            // when the last block was released for the first time
+	intakes  []time.Duration          // that leaders' transactions took to be decided
+	releases []time.Duration          // that leaders' blocks took to be released
+}
+
+// promise is what a member told others of its disk in the newest term in which it told them anything.
+type promise struct {
+	term uint64
+	vote uint64 // for whom; 0: it told of no vote
+	last uint64 // the entry up to which it has the log of the term's leader
+}
+
+func newBook() book {
+	return book{
+		signed:   make(map[types.Height]types.BlockHash),
+		released: make(map[types.Height]types.BlockHash),
+		leaders:  make(map[uint64]uint64),
+		taken:    make(map[types.TxID]time.Time),
+		votes:    make(map[[2]uint64]uint64),
+		promises: make(map[uint64]promise),
+	}
+}
+
+func (w *world) violate(i Invariant, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.note("VIOLATION (%s): %s", i, text)
+	w.report.Violations = append(w.report.Violations, Violation{i, text})
+}
+
+// sign signs as a machine's member: the lock is asked before, and holds the block before anyone has the signature.
+func (p *process) sign(h types.Header) (types.Signature, error) {
+	if err := p.lock.Check(h); err != nil {
+		return types.Signature{}, err
+	}
+	hash := h.Hash()
+	signature, err := p.producer.Sign(hash[:], [32]byte{})
+	if err != nil {
+		return types.Signature{}, err
+	}
+	if err := p.lock.Hold(h); err != nil {
+		return types.Signature{}, err
+	}
+	p.signs(h.Height, hash)
+	if applied := p.member.Status().Applied; !p.decided(hash, applied) {
+		p.violate(Decided, "%s signs block %d, %s, and has applied %d entries without it",
+			p.record.Name, h.Height, hash, applied)
+	}
+	return signature, nil
+}
+
+// decided tells whether a block is in the log, at the newest entry that was applied or before it.
+func (p *process) decided(hash types.BlockHash, applied uint64) bool {
+	for index := applied; ; index-- {
+		entries, err := p.log.Entries(index, index+1, 1)
+		if err != nil { // the log begins after it
+			return false
+		}
+		if entries[0].GetType() != raftpb.EntryType_EntryNormal || len(entries[0].GetData()) == 0 {
+			continue
+		}
+		entry, err := cluster.Decode(entries[0].GetData())
+		if err != nil {
+			return false
+		}
+		if block, ok := entry.(cluster.Block); ok && block.Header.Hash() == hash {
+			return true
+		}
+	}
+}
+
+// signs notes a signature.
+func (p *process) signs(height types.Height, hash types.BlockHash) {
+	if before, there := p.book.signed[height]; there && before != hash {
+		p.violate(OneSignature, "%s signs block %d, %s, and %s was signed", p.record.Name, height, hash, before)
+	}
+	p.book.signed[height] = hash
+}
+
+// released notes a block that a member tells others of.
+func (p *process) released(b ledger.Block) {
+	if p.dead {
+		return
+	}
+	height := b.Header.Header.Height
+	if before, there := p.book.released[height]; there && before != b.Hash {
+		p.violate(Released, "%s releases block %d, %s, and %s was released", p.record.Name, height, b.Hash, before)
+	} else if !there {
+		p.book.last = p.now
+		p.note("%s releases block %d, %s, with %d transactions", p.record.Name, height, b.Hash, len(b.Included))
+	}
+	p.book.released[height] = b.Hash
+	p.report.Heights = max(p.report.Heights, height)
+}
+
+// votes notes that a member votes for another one.
+func (w *world) votes(voter, term, candidate uint64) {
+	key := [2]uint64{voter, term}
+	if before, there := w.book.votes[key]; there && before != candidate {
+		w.violate(OneVote, "%x votes for %x and %x in term %d", voter, before, candidate, term)
+	}
+	w.book.votes[key] = candidate
+}
+
+// promises notes what a message says of its sender's disk.
+func (w *world) promises(message *raftpb.Message) {
+	if message.GetReject() {
+		return
+	}
+	made := w.book.promises[message.GetFrom()]
+	if message.GetTerm() > made.term {
+		made = promise{term: message.GetTerm()}
+	}
+	switch message.GetType() {
+	case raftpb.MessageType_MsgVoteResp:
+		w.votes(message.GetFrom(), message.GetTerm(), message.GetTo())
+		made.vote = message.GetTo()
+	case raftpb.MessageType_MsgAppResp:
+		made.last = max(made.last, message.GetIndex())
+	default:
+		return
+	}
+	w.book.promises[message.GetFrom()] = made
+}
+
+// remembers looks whether a log that is opened has what its member has promised. Of an earlier term's entries it need
+// not have all: a later leader may have replaced them.
+func (m *machine) remembers(log *raftlog.Log) error {
+	hard, _, err := log.InitialState()
+	if err != nil {
+		return err
+	}
+	last, err := log.LastIndex()
+	if err != nil {
+		return err
+	}
+	made := m.book.promises[m.record.ID]
+	if hard.GetTerm() > made.term {
+		return nil
+	}
+	if hard.GetTerm() < made.term || made.vote != 0 && hard.GetVote() != made.vote || last < made.last {
+		m.violate(Promised, "%s is in term %d, with its vote for %x and the entries to %d; it promised term %d, %x and %d",
+			m.record.Name, hard.GetTerm(), hard.GetVote(), last, made.term, made.vote, made.last)
+	}
+	return nil
+}
+
+// acknowledged notes what a member has told a client.
+func (w *world) acknowledged(p *process, id types.TxID) {
+	if _, there := w.book.taken[id]; !there {
+		w.book.taken[id] = p.times.Now()
+		w.book.order = append(w.book.order, id)
+		w.report.Acknowledged++
+	}
+	if !p.has(id) {
+		w.violate(OwnWrites, "%s has acknowledged %s and does not have it", p.record.Name, id)
+	}
+}
+
+// has tells whether a transaction is in the chain or the pool of a process.
+func (p *process) has(id types.TxID) bool {
+	if _, pending := p.pool.Get(id); pending {
+		return true
+	}
+	_, err := p.store.FindTransaction(id)
+	if err != nil && !errors.Is(err, chain.ErrNotFound) {
+		p.violate(Running, "%s cannot be read: %v", p.record.Name, err)
+	}
+	return err == nil
+}
+
+// observe looks at a process after each of its steps.
+func (p *process) observe() {
+	s := p.member.Status()
+	if s.Catching && !p.behind {
+		p.report.Caught++
+		p.note("%s follows a snapshot", p.record.Name)
+	}
+	p.behind = s.Catching
+	if s.Leader == p.record.ID && s.Term != p.term {
+		p.term = s.Term
+		p.report.Elections++
+		p.note("%s leads in term %d", p.record.Name, s.Term)
+		if before, there := p.book.leaders[s.Term]; there && before != p.record.ID {
+			p.violate(OneLeader, "%x and %x lead in term %d", before, p.record.ID, s.Term)
+		}
+		p.book.leaders[s.Term] = p.record.ID
+	}
+}
+
+// settled tells whether all members have applied the same.
+func (w *world) settled() bool {
+	applied := make(map[uint64]bool)
+	for _, m := range w.members() {
+		if m.process == nil {
+			return false
+		}
+		s := m.process.member.Status()
+		applied[s.Applied] = true
+		if s.Applied != s.Last || s.Candidate {
+			return false
+		}
+	}
+	return len(applied) == 1
+}
+
+// end looks at everything once more, when the faults have ended.
+func (w *world) end() {
+	var first *process
+	for _, m := range w.machines {
+		if m.gone {
+			continue
+		}
+		p := m.process
+		if p == nil {
+			w.violate(Convergence, "%s is down", m.record.Name)
+			continue
+		}
+		if first == nil {
+			first = p
+			w.checkChain(p)
+		}
+		w.checkMember(p, first)
+	}
+	if w.report.Refused > 0 {
+		w.violate(InOrder, "%d messages were refused", w.report.Refused)
+	}
+}
+
+// checkChain compares the blocks of a member with all that was seen.
+func (w *world) checkChain(p *process) {
+	included := make(map[types.TxID]types.Height)
+	head := p.ledger.Tip().Header.Header.Height
+	for h := types.Height(0); h <= head; h++ {
+		block, err := p.store.Block(h)
+		if err != nil {
+			w.violate(Sound, "%s: %v", p.record.Name, err)
+			return
+		}
+		for _, tx := range block.Transactions {
+			if before, there := included[tx.ID()]; there {
+				w.violate(Once, "%s is in blocks %d and %d", tx.ID(), before, h)
+			}
+			included[tx.ID()] = h
+		}
+	}
+	for _, h := range slices.Sorted(maps.Keys(w.book.released)) {
+		if header, err := p.ledger.Header(h); err != nil || header.Header.Hash() != w.book.released[h] {
+			w.violate(Released, "block %d was %s", h, w.book.released[h])
+		}
+	}
+}
+
+// checkMember compares a member with another one and with all that was seen.
+func (w *world) checkMember(p, first *process) {
+	name, s, tip := p.record.Name, p.member.Status(), p.ledger.Tip()
+	if s.Leader == 0 || tip.Hash != first.ledger.Tip().Hash {
+		w.violate(Convergence, "%s is at block %d, %s is at %d; the leader is %x",
+			name, tip.Header.Header.Height, first.record.Name, first.ledger.Tip().Header.Header.Height, s.Leader)
+	}
+	for h := types.Height(0); h <= min(tip.Header.Header.Height, first.ledger.Tip().Header.Header.Height); h++ {
+		a, errA := p.ledger.Header(h)
+		b, errB := first.ledger.Header(h)
+		if errA != nil || errB != nil || a != b {
+			w.violate(Agreement, "%s has another block %d than %s", name, h, first.record.Name)
+			break
+		}
+	}
+	if w.now-w.book.last > 2*time.Second {
+		w.violate(Convergence, "no block was released since %v", w.book.last)
+	}
+	for _, id := range w.book.order {
+		expired := p.times.Now().Sub(w.book.taken[id]) >= expiry
+		if !expired && !p.has(id) {
+			w.violate(Acknowledged, "%s has lost %s", name, id)
+		}
+	}
+	_, mine := p.pool.All()
+	_, others := first.pool.All()
+	pending := make(map[types.TxID]bool)
+	for _, t := range others {
+		pending[t.Tx.ID()] = true
+	}
+	for _, t := range mine {
+		if !pending[t.Tx.ID()] {
+			w.violate(EqualPools, "%s holds %s, %s does not", name, t.Tx.ID(), first.record.Name)
+		}
+	}
+	if len(mine) != len(others) {
+		w.violate(EqualPools, "%s holds %d transactions, %s %d", name, len(mine), first.record.Name, len(others))
+	}
+	if index, err := p.log.FirstIndex(); err != nil || s.Last+1-index > maxEntries { // of an empty log it is 0
+		w.violate(Bounded, "%s has the entries %d to %d, %v", name, index, s.Last, err)
+	} else if index > 100 {
+		w.report.LogCuts++
+	}
+	report, err := chain.Check(context.Background(), p.store, nil)
+	if err != nil || !report.OK() {
+		w.violate(Sound, "the store of %s: %v %.2v", name, err, report.Problems)
+	}
+	w.note("%s ends at block %d", name, tip.Header.Header.Height)
+}

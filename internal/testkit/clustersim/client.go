@@ -1,0 +1,112 @@
+package clustersim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	window = 8
+	// expiry is shorter than a run: what waits for an earlier nonce leaves the pools by its age.
+	expiry = 25 * time.Second
+	// gap is the nonce that the hoarder leaves out.
+	gap = 1
+)
+
+var errLost = errors.New("the connection broke")
+
+// client pays from an account of its own: it sends what is not acknowledged yet to one member or another.
+type client struct {
+	*world
+	name  string
+	key   crypto.PrivateKey
+	sent  []types.SignedTransaction // by nonce
+	taken int                       // of sent, acknowledged
+	waits bool                      // it leaves a nonce out: what it sends waits in the pools
+}
+
+func newClient(w *world, index int) *client {
+	name := fmt.Sprint("client ", index)
+	return &client{world: w, name: name, key: newKey(name), waits: index == 0}
+}
+
+// act sends, and again after a while.
+func (c *client) act() {
+	if !c.sending {
+		return
+	}
+	if c.waits {
+		c.after(500*time.Millisecond+c.upTo(1500*time.Millisecond), c.act)
+	} else {
+		c.after(20*time.Millisecond+c.upTo(400*time.Millisecond), c.act)
+	}
+	m := c.machines[c.random.IntN(len(c.machines))]
+	if m.process == nil {
+		return
+	}
+	more := 1 + c.random.IntN(window)
+	if c.waits {
+		more = 1 // a pool holds few of one sender
+	}
+	for len(c.sent) < c.taken+more {
+		c.sign()
+	}
+	batch := c.sent[c.taken:min(len(c.sent), c.taken+window)]
+	encoded := make([][]byte, len(batch))
+	for i, tx := range batch {
+		encoded[i] = tx.Encode()
+	}
+	p := m.process
+	p.step(cluster.Sent(encoded, c.name, false, func(results []mempool.Result, a cluster.Answer) {
+		c.told(p, batch, results, a)
+	}))
+}
+
+// told notes what a member has told of transactions.
+func (c *client) told(p *process, batch []types.SignedTransaction, results []mempool.Result, a cluster.Answer) {
+	if p.dead || a.Refused != nil {
+		return
+	}
+	for i, r := range results {
+		id := batch[i].ID()
+		known := errors.Is(r.Err, mempool.ErrKnown) || errors.Is(r.Err, exec.ErrNonceTooLow)
+		if r.Err != nil && !known {
+			continue
+		}
+		if r.Err == nil {
+			c.acknowledged(p, id)
+		}
+		if c.taken < len(c.sent) && id == c.sent[c.taken].ID() {
+			c.taken++
+		}
+	}
+}
+
+func (c *client) sign() {
+	nonce := uint64(len(c.sent))
+	if c.waits {
+		nonce += gap
+	}
+	to := c.clients[c.random.IntN(len(c.clients))].key.PublicKey()
+	tx, err := types.Sign(types.Transaction{
+		Version:              1,
+		ChainID:              c.genesis.ChainID,
+		Sender:               c.key.PublicKey(),
+		Nonce:                nonce,
+		GasLimit:             50_000,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: types.Amount(1 + c.random.IntN(20)),
+		Payload:              types.Transfer{To: types.Account(to), Amount: types.Amount(1 + c.random.IntN(1000))},
+	}, c.key, [32]byte{})
+	if err != nil {
+		panic(err) // a key signs everything
+	}
+	c.sent = append(c.sent, tx)
+}

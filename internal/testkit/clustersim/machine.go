@@ -1,0 +1,465 @@
+package clustersim
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/engine/aside"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Files of a machine beside its database.
+const (
+	votesFile   = "vote.mark"
+	headFile    = "head.mark"
+	journalFile = "mempool.journal"
+)
+
+// cutting is when logs are cut here: often enough for a short run.
+var cutting = cluster.Cutting{Every: 40, Keep: 80}
+
+// machine is a disk and a clock, and the member that runs there while it is up.
+type machine struct {
+	*world
+	index   int
+	record  cluster.Record
+	voter   bool // from the beginning
+	disk    *kv.CrashDisk
+	offset  time.Duration // of its clock
+	slow    time.Duration // what a sync of its disk takes
+	process *process      // nil while it is down
+	starts  uint64
+	gone    bool // for good
+}
+
+// newMachine makes a machine with an ID of its own.
+func (w *world) newMachine(voter bool) *machine {
+	index := len(w.machines)
+	name := fmt.Sprint("member ", index)
+	id := sha256.Sum256([]byte(name))
+	m := &machine{
+		world:  w,
+		index:  index,
+		record: cluster.Record{ID: binary.LittleEndian.Uint64(id[:]), Name: name, Keyed: true},
+		voter:  voter,
+		disk:   kv.NewCrashDisk(),
+		slow:   time.Millisecond,
+	}
+	w.machines = append(w.machines, m)
+	return m
+}
+
+func (w *world) machineOf(id uint64) *machine {
+	for _, m := range w.machines {
+		if m.record.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// process is a member that runs. It is what the member acts on.
+type process struct {
+	*machine
+	random *mathrand.ChaCha8 // from which raft draws
+	db     *kv.DB
+	lock   *heightlock.Lock
+	log    *raftlog.Log
+	store  *chain.Store
+	ledger *ledger.Ledger
+	pool   *mempool.Pool
+	times  *cluster.Clock
+	member *cluster.Member
+
+	dead    bool          // it has crashed: nothing that it does counts
+	stepped int           // messages that the present step has sent
+	busy    [2]deferred   // its workers
+	loop    time.Duration // until when its loop waits for the disk
+	dies    int           // at which of the next moments it dies; 0: at none
+	power   bool          // whether what was not synced is lost then
+	left    *kv.CrashDisk // as it left it when it died
+	behind  bool          // whether it fetches blocks
+	ticks   int
+	term    uint64
+}
+
+// deferred is a worker.
+type deferred struct {
+	until time.Duration // when it has done what it was given
+}
+
+// begin brings all machines up on logs that begin with the genesis block.
+func (w *world) begin() error {
+	var members []cluster.Record
+	for range w.setup.Members {
+		members = append(members, w.newMachine(true).record)
+	}
+	for _, m := range w.machines {
+		if err := m.create(members); err != nil {
+			return err
+		}
+		if err := m.start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes the log of a machine: as of one of the first members, or one that waits to be added.
+func (m *machine) create(members []cluster.Record) (err error) {
+	db, err := m.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	l, err := ledger.Open(store, &m.genesis, nil, m.setup.Engine)
+	if err != nil {
+		return err
+	}
+	// What is added later waits at an entry that the others' log never reaches back to.
+	at := cluster.Place{Head: cluster.Head{Hash: l.Tip().Hash}, Time: 1000 * m.genesis.Time, Members: members}
+	index, term, conf := uint64(1), uint64(0), &raftpb.ConfState{}
+	if m.voter {
+		index, term = 2, 1
+		for _, r := range members {
+			conf.Voters = append(conf.Voters, r.ID)
+		}
+	}
+	return raftlog.Create(db, m.disk.FS(), votesFile, raftlog.Member{Cluster: [16]byte{1}, ID: m.record.ID}, &raftpb.Snapshot{
+		Data:     at.Encode(),
+		Metadata: &raftpb.SnapshotMetadata{Index: &index, Term: &term, ConfState: conf},
+	})
+}
+
+func (m *machine) open() (*kv.DB, error) {
+	quiet := slog.New(slog.DiscardHandler)
+	return kv.Open("db", kv.Options{FS: m.disk.FS(), CacheBytes: 4 << 20, MemTableBytes: 1 << 20, Logger: quiet})
+}
+
+// start brings the machine up on what its disk holds.
+func (m *machine) start() (err error) {
+	m.starts++
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], m.setup.Seed)
+	binary.LittleEndian.PutUint64(seed[8:], m.record.ID)
+	binary.LittleEndian.PutUint64(seed[16:], m.starts)
+	p := &process{machine: m, random: mathrand.NewChaCha8(seed), loop: m.now}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if p.db, err = m.open(); err != nil {
+		return err
+	}
+	if p.log, err = raftlog.Open(p.db, m.disk.FS(), votesFile); err != nil {
+		return err
+	}
+	if err = m.remembers(p.log); err != nil {
+		return err
+	}
+	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
+		return err
+	}
+	if p.ledger, err = ledger.Open(p.store, nil, nil, m.setup.Engine); err != nil {
+		return err
+	}
+	genesis, err := p.ledger.Header(0)
+	if err != nil {
+		return err
+	}
+	if p.lock, err = heightlock.Open(m.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
+		return err
+	}
+	if p.times, err = cluster.OpenClock(p.log); err != nil {
+		return err
+	}
+	options := mempool.Options{
+		Journal: journalFile, FS: files{m.disk}, Now: p.Wall, Moment: p.times.Now, Expiry: expiry,
+	}
+	if m.setup.Bug == ExpiresByClock {
+		options.Moment = p.Wall
+	}
+	if p.pool, err = mempool.New(options, mempool.HeadOf(p.ledger)); err != nil {
+		return err
+	}
+	book, err := aside.Open(aside.Options{})
+	if err != nil {
+		return err
+	}
+	config := cluster.Config{
+		Log:       p.log,
+		Ledger:    p.ledger,
+		Pool:      p.pool,
+		Clock:     p.times,
+		Picker:    sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
+		Producer:  m.producer.PublicKey(),
+		Sign:      p.sign,
+		BlockTime: blockTime,
+		OnBlock:   p.released,
+		OnIntake:  func(took time.Duration) { p.book.intakes = append(p.book.intakes, took) },
+		OnRelease: func(took time.Duration) { p.book.releases = append(p.book.releases, took) },
+		Cutting:   cutting,
+		Logger:    slog.New(slog.DiscardHandler),
+	}
+	withRandom(p.random, func() { p.member, err = cluster.Open(config, p) })
+	if err != nil {
+		return err
+	}
+	m.process = p
+	m.note("%s is up at block %d", m.record.Name, p.ledger.Tip().Header.Header.Height)
+	p.tick()
+	return nil
+}
+
+// flushTicks is after how many ticks the database is flushed: long before it is by itself, which no seed decides.
+const flushTicks = 10
+
+// tick has time pass for the member, until it ends.
+func (p *process) tick() {
+	p.after(cluster.TickTime, func() {
+		if p.dead {
+			return
+		}
+		if p.ticks++; p.ticks%flushTicks == 0 {
+			if err := p.db.Flush(); err != nil {
+				p.violate(Running, "%s cannot flush: %v", p.record.Name, err)
+			}
+		}
+		p.step(cluster.Tick())
+		p.tick()
+	})
+}
+
+// step has an event happen, once the loop has no other to do.
+func (p *process) step(e cluster.Event) {
+	switch {
+	case p.dead:
+		return
+	case p.loop > p.now:
+		p.after(p.loop-p.now, func() { p.step(e) })
+		return
+	}
+	switch err := p.try(e); {
+	case p.dead:
+		p.bury()
+	case errors.Is(err, cluster.ErrRemoved):
+		p.note("%s was removed", p.record.Name)
+		p.gone = true
+		p.die(false)
+		p.bury()
+	case err != nil:
+		p.violate(Running, "%s ends: %v", p.record.Name, err)
+		p.die(true)
+		p.bury()
+	default:
+		p.observe()
+	}
+}
+
+// try has an event happen. A panic, which raft gives where its promises were broken, is an error.
+func (p *process) try(e cluster.Event) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a panic: %v", r)
+		}
+	}()
+	p.stepped = 0
+	withRandom(p.random, func() { err = p.member.Step(e) })
+	return err
+}
+
+// moment is one at which a machine may crash: between what its member does with disk, link and chain.
+func (p *process) moment() bool {
+	if p.dies > 0 && !p.dead {
+		if p.dies--; p.dies == 0 {
+			p.die(p.power)
+		}
+	}
+	return p.dead
+}
+
+// die leaves a disk behind as the crash of a machine does, or, with its power, of a process: without what was not
+// synced, or with all that was written. Whether the database's log has what it does not wait for in memory or in its
+// file is a race, which a seed must not see: all of it is in the file.
+func (p *process) die(power bool) {
+	p.dead, p.power = true, power
+	kept := 0
+	if !power {
+		kept = 100
+		if err := p.db.Sync(); err != nil {
+			p.violate(Running, "%s cannot sync: %v", p.record.Name, err)
+		}
+	}
+	synctest.Wait() // what is being written is
+	p.left = p.disk.Crash(kept, 0)
+}
+
+// bury takes a dead process away; its machine comes back.
+func (p *process) bury() {
+	m := p.machine
+	m.process = nil
+	m.report.Crashes++
+	m.note("%s has crashed, for its power %t", m.record.Name, p.power)
+	p.close()
+	m.disk = p.left
+	m.comeBack()
+}
+
+// close releases what the process holds. What a dead one meets is of no account.
+func (p *process) close() {
+	var err error
+	if p.pool != nil {
+		err = errors.Join(err, p.pool.Close())
+	}
+	if p.log != nil {
+		err = errors.Join(err, p.log.Close())
+	}
+	if p.lock != nil {
+		err = errors.Join(err, p.lock.Close())
+	}
+	if p.store != nil {
+		err = errors.Join(err, p.store.Close())
+	}
+	if p.db != nil {
+		err = errors.Join(err, p.db.Close())
+	}
+	if err != nil && !p.dead {
+		p.violate(Running, "%s does not end well: %v", p.record.Name, err)
+	}
+}
+
+// The rest is cluster.World.
+
+func (p *process) Now() time.Time  { return began.Add(p.now) }
+func (p *process) Wall() time.Time { return began.Add(p.now + p.offset) }
+
+func (p *process) Offsets() map[uint64]time.Duration {
+	offsets := make(map[uint64]time.Duration)
+	for _, m := range p.machines {
+		if m != p.machine && m.process != nil {
+			offsets[m.record.ID] = m.offset - p.offset
+		}
+	}
+	return offsets
+}
+
+// Send sends what may be sent: what comes second in a step waits for the disk.
+func (p *process) Send(messages []*raftpb.Message) {
+	p.stepped++
+	if p.stepped%2 == 0 {
+		p.loop = max(p.loop, p.now) + p.slow
+	}
+	if p.moment() {
+		return
+	}
+	for _, message := range messages {
+		p.network.send(p.machine, message, max(0, p.loop-p.now))
+		if p.moment() {
+			return
+		}
+	}
+}
+
+// Do has work done when its worker has time.
+func (p *process) Do(w cluster.Worker, work func() cluster.Event) {
+	start := p.now
+	took := 100*time.Microsecond + p.upTo(3*time.Millisecond)
+	if w == cluster.Executor {
+		took += p.upTo(40 * time.Millisecond)
+	}
+	if w != cluster.Anyone {
+		start = max(start, p.busy[w].until)
+		p.busy[w].until = start + took
+	}
+	if p.dead {
+		return
+	}
+	p.after(start-p.now, func() {
+		if p.dead || p.moment() {
+			p.ended()
+			return
+		}
+		e := work()
+		if p.moment() {
+			p.ended()
+			return
+		}
+		p.after(took, func() { p.step(e) })
+	})
+}
+
+// ended buries a process that has died beside its loop.
+func (p *process) ended() {
+	if p.process == p {
+		p.bury()
+	}
+}
+
+func (p *process) Forward(to uint64, encoded [][]byte, done func(cluster.Answer, error) cluster.Event) {
+	call(p, to, func(other *process, told func(cluster.Answer, error)) {
+		other.step(cluster.Sent(encoded, p.record.Name, true, func(_ []mempool.Result, a cluster.Answer) { told(a, nil) }))
+	}, done)
+}
+
+func (p *process) Blocks(of uint64, from, to types.Height, done func([][]byte, error) cluster.Event) {
+	call(p, of, func(other *process, told func([][]byte, error)) {
+		told(cluster.BlocksOf(other.ledger, from, to, 64<<10))
+	}, done)
+}
+
+func (p *process) Pending(of uint64, done func(cluster.Pending, error) cluster.Event) {
+	call(p, of, func(other *process, told func(cluster.Pending, error)) {
+		told(cluster.PendingOf(other.member.Status().Applied, other.pool, other.ledger))
+	}, done)
+}
+
+// hands is the clock by which blocks are made: it stands still while one is.
+type hands struct{ *process }
+
+func (hands) After(time.Duration) <-chan time.Time { return nil }
+
+// files is a machine's disk as a journal sees it.
+type files struct{ disk *kv.CrashDisk }
+
+func (f files) Create(name string) (journal.File, error) { return asFile(f.disk.Create(name)) }
+func (f files) Open(name string) (journal.File, error)   { return asFile(f.disk.Open(name)) }
+func (f files) Rename(from, to string) error             { return f.disk.Rename(from, to) }
+func (f files) Remove(name string) error                 { return f.disk.Remove(name) }
+func (f files) SyncDir(dir string) error                 { return f.disk.FS().SyncDir(dir) }
+
+// file is a file of a disk that is not truncated: only after a write that failed a journal would.
+type file struct{ kv.LogFile }
+
+func asFile(f kv.LogFile, err error) (journal.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return file{f}, nil
+}
+
+func (file) Truncate(int64) error { return fs.ErrInvalid }

@@ -1,0 +1,45 @@
+package clustersim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A leader tells how long each of its blocks and intakes took to be decided, and a member when it last heard of one.
+func TestTimesOfDecisions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Setup{Seed: 1, Members: 3})
+		defer w.close()
+		if err := w.begin(); err != nil {
+			t.Fatal(err)
+		}
+		w.sending = true
+		for _, c := range w.clients {
+			w.after(w.upTo(time.Second), c.act)
+		}
+		w.runUntil(10 * time.Second)
+		if told, released := len(w.book.releases), len(w.book.released); told != released || told < 20 {
+			t.Errorf("of %d released blocks the times of %d were told", released, told)
+		}
+		if len(w.book.intakes) < 20 {
+			t.Errorf("of %d intakes the times were told", len(w.book.intakes))
+		}
+		for _, took := range append(w.book.intakes, w.book.releases...) {
+			if took <= 0 || took > time.Second { // without faults
+				t.Errorf("a decision took %v", took)
+			}
+		}
+		for _, m := range w.machines { // they are cut off from one another
+			w.cutWhere(func(from, _ int) bool { return from == m.index })
+		}
+		before := w.leader().member.Status().AppliedAt
+		w.runUntil(w.now + 90*time.Millisecond)
+		for _, m := range w.machines {
+			since := m.process.Now().Sub(m.process.member.Status().AppliedAt)
+			if since < 80*time.Millisecond || since > 2*time.Second {
+				t.Errorf("%s has applied nothing since %v, the leader had at %v", m.record.Name, since, before)
+			}
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package clustersim
+
+import (
+	"container/heap"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	blockTime = 200 * time.Millisecond
+	clients   = 4
+	// healing is how long members have after the last fault to agree. Half of it is without sends, so that pools are
+	// at rest in the end.
+	healing = 10 * time.Second
+)
+
+// Setup is what a run is made of.
+type Setup struct {
+	Seed    uint64
+	Members int           // 3 or 5
+	Faults  time.Duration // how long faults go on, before they heal
+	Bug     string        // planted into the world; see bugs
+	Engine  vm.Engine     // of the contracts
+}
+
+// Report is what a run came to.
+type Report struct {
+	Seed         uint64
+	Violations   []Violation
+	Digest       [32]byte // of the log: runs with the same digest were the same
+	Log          []string // what happened, in order
+	Heights      types.Height
+	Acknowledged int // transactions
+	Elections    int
+	Crashes      int // of machines
+	Cuts         int // of the network
+	Lost         int // messages
+	Caught       int // snapshots that members followed
+	LogCuts      int // logs that were cut
+	Refused      int // messages of entries that members refused once the faults had ended
+	Changes      int // of members
+}
+
+// Broke reports whether the run has broken an invariant.
+func (r *Report) Broke(i Invariant) bool {
+	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == i })
+}
+
+// world is one run.
+type world struct {
+	setup    Setup
+	random   *mathrand.Rand
+	now      time.Duration // since the beginning
+	queue    queue
+	sequence uint64
+	genesis  types.Genesis
+	producer crypto.PrivateKey
+	machines []*machine
+	clients  []*client
+	network  network
+	wishes   []wish // of an operator
+	faulty   bool
+	sending  bool
+	book     book
+	report   Report
+}
+
+// began is the time of day at which runs begin, by clocks that are right.
+var began = time.Unix(1_700_000_000, 0)
+
+// happening is something that is to happen.
+type happening struct {
+	at       time.Duration
+	sequence uint64
+	do       func()
+}
+
+// queue implements heap.Interface.
+type queue []happening
+
+func (q queue) Len() int      { return len(q) }
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q queue) Less(i, j int) bool {
+	if q[i].at != q[j].at {
+		return q[i].at < q[j].at
+	}
+	return q[i].sequence < q[j].sequence
+}
+func (q *queue) Push(x any) { *q = append(*q, x.(happening)) }
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	(*q)[last] = happening{}
+	*q = (*q)[:last]
+	return x
+}
+
+// after has something happen after a time.
+func (w *world) after(d time.Duration, do func()) {
+	w.sequence++
+	heap.Push(&w.queue, happening{w.now + max(0, d), w.sequence, do})
+}
+
+// runUntil lets everything happen that is due until then.
+func (w *world) runUntil(end time.Duration) {
+	for len(w.queue) > 0 && w.queue[0].at <= end {
+		next := heap.Pop(&w.queue).(happening)
+		w.now = next.at
+		next.do()
+	}
+	w.now = end
+}
+
+// newWorld makes a world whose machines are not up yet.
+func newWorld(setup Setup) *world {
+	w := &world{
+		setup:    setup,
+		random:   mathrand.New(mathrand.NewPCG(setup.Seed, 0)),
+		producer: newKey("producer"),
+		book:     newBook(),
+	}
+	w.report.Seed = setup.Seed
+	w.network = newNetwork(w)
+	w.genesis = types.Genesis{
+		ChainID:    7,
+		Network:    types.Regtest,
+		Time:       uint64(began.Unix()) - 10,
+		BaseFee:    10,
+		Parameters: params.Default(w.producer.PublicKey()),
+	}
+	for i := range clients {
+		c := newClient(w, i)
+		w.clients = append(w.clients, c)
+		w.genesis.Allocations = append(w.genesis.Allocations,
+			types.Allocation{Account: c.key.PublicKey(), Balance: 1000 * types.CoinUnits})
+	}
+	slices.SortFunc(w.genesis.Allocations, func(a, b types.Allocation) int {
+		return slices.Compare(a.Account[:], b.Account[:])
+	})
+	return w
+}
+
+// Run makes one run.
+func Run(setup Setup) (*Report, error) {
+	w := newWorld(setup)
+	defer w.close()
+	if err := w.begin(); err != nil {
+		return nil, err
+	}
+	w.sending = true
+	for _, c := range w.clients {
+		w.after(w.upTo(time.Second), c.act)
+	}
+	w.runUntil(3 * time.Second)
+	w.faulty = true
+	w.after(0, w.act)
+	w.runUntil(w.now + setup.Faults)
+	w.heal()
+	w.runUntil(w.now + healing/2)
+	w.sending = false
+	w.network.quiet = true
+	w.runUntil(w.now + healing/2)
+	for range 100 { // a block is on its way for a while
+		if w.settled() {
+			break
+		}
+		w.runUntil(w.now + 7*time.Millisecond)
+	}
+	w.end()
+	return w.finish(), nil
+}
+
+// upTo is a time under a limit.
+func (w *world) upTo(d time.Duration) time.Duration {
+	return time.Duration(w.random.Int64N(int64(d)))
+}
+
+// chance is true in so many of a hundred cases.
+func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
+
+// note puts an event into the log.
+func (w *world) note(format string, args ...any) {
+	w.report.Log = append(w.report.Log, fmt.Sprintf("%10.4fs %s", w.now.Seconds(), fmt.Sprintf(format, args...)))
+}
+
+// finish puts the report together.
+func (w *world) finish() *Report {
+	r := &w.report
+	w.note("%d blocks, %d acknowledged, %d elections, %d crashes, %d cuts, %d messages lost, %d snapshots, %d logs cut",
+		r.Heights, r.Acknowledged, r.Elections, r.Crashes, r.Cuts, r.Lost, r.Caught, r.LogCuts)
+	digest := sha256.New()
+	for _, line := range r.Log {
+		fmt.Fprintln(digest, line) // a hash takes everything
+	}
+	digest.Sum(r.Digest[:0])
+	return r
+}
+
+// close ends all machines.
+func (w *world) close() {
+	for _, m := range w.machines {
+		if m.process != nil {
+			m.process.close()
+		}
+	}
+}
+
+func newKey(name string) crypto.PrivateKey {
+	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
+	if err != nil {
+		panic(err) // the digests of these names are keys
+	}
+	return key
+}
+
+// drawing guards crypto/rand.Reader, which is of the process.
+var drawing sync.Mutex
+
+// withRandom does something during which crypto/rand draws from a stream.
+func withRandom(stream io.Reader, do func()) {
+	drawing.Lock()
+	defer drawing.Unlock()
+	real := rand.Reader
+	rand.Reader = stream
+	defer func() { rand.Reader = real }()
+	do()
+}
