@@ -67,6 +67,10 @@ export class Reader {
   get offset(): number {
     return this.#at;
   }
+  /** left is how many bytes follow. */
+  get left(): number {
+    return this.source.length - this.#at;
+  }
   u8(): number {
     return this.#view.getUint8(this.#advance(1));
   }

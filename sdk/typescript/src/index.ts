@@ -12,5 +12,6 @@ export * from "./client.js";
 export { Signal } from "./signal.js";
 export type * as rpc from "./generated.js";
 export type { BlockRef, Methods, NonceRef, Receipt } from "./generated.js";
+export * from "./abi.js";
 export * from "./contract.js";
 export * from "./stream.js";

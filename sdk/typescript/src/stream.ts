@@ -1,6 +1,6 @@
 import type { Client } from "./client.js";
 import { HttpError, RpcError, UnreachableError } from "./errors.js";
-import type { Block, Event, EventFilter, SyncStatus } from "./generated.js";
+import type { Block, Event, EventFilter, PaymentFilter, PaymentPage, SyncStatus } from "./generated.js";
 import type { Hash } from "./hex.js";
 import { Signal, wait } from "./signal.js";
 import { Subscription, type Topic } from "./socket.js";
@@ -73,6 +73,42 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
   });
 }
 
+const PAYMENTS_PAGE = 1000;
+
+/**
+ * watchPayments gives what accounts are paid and pay, however, from the filter's cursor or from_block on, or else the first that is kept:
+ * pages, first of what there is and then of what comes, some without payments. Store a page's `resume` together with what you did with its
+ * payments, and give it as the cursor to go on. It ends with an RpcError where that is `pruned`, or `taken_back`: a development chain has
+ * taken back what a page covered.
+ */
+export function watchPayments(
+  client: Client,
+  filter: Omit<PaymentFilter, "to_block" | "limit" | "order">,
+  options: StreamOptions = {},
+): Stream<PaymentPage> {
+  let asked: PaymentFilter = filter;
+  const taken = ({ resume }: PaymentPage): void => {
+    const { from_block: _, ...rest } = asked;
+    asked = { ...rest, cursor: resume };
+  };
+  return stream(client, options, {
+    topic: "payments",
+    filter: async () => {
+      if (asked.cursor || asked.from_block !== undefined && asked.from_block !== null) return asked;
+      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldestHeight };
+    },
+    taken,
+    // behind a load balancer another node may not have come as far as the one that gave the cursor
+    passes: (error) => !!asked.cursor && error instanceof RpcError && error.is("above_head"),
+    page: async () => {
+      const page = await client.call("svc_getPayments", { ...asked, limit: PAYMENTS_PAGE });
+      if (page.payments.length > 0 || !page.complete) return [page];
+      taken(page);
+      return [];
+    },
+  });
+}
+
 /** watchSyncStatus gives what the node says of itself: now, and when it has changed, once a second at most. */
 export function watchSyncStatus(client: Client, options: StreamOptions = {}): Stream<SyncStatus> {
   let last = "";
@@ -104,6 +140,8 @@ interface Source<T> {
   page(): Promise<T[]>;
   /** is told of each item once it was taken */
   taken(item: T): void;
+  /** reports whether asking again may help, where that is not so of every stream */
+  passes?(error: unknown): boolean;
   /** reports whether to subscribe again with another filter */
   refused?(error: RpcError): boolean;
 }
@@ -130,7 +168,7 @@ function stream<T>(client: Client, options: StreamOptions, source: Source<T>): S
           found = await pages.next();
         } catch (cause) {
           pages.close();
-          if (!passes(cause)) throw cause;
+          if (!passes(cause) && !source.passes?.(cause)) throw cause;
           if (attempt++ === 0) since = Date.now();
           status.set({ state: "reconnecting", since, attempt, cause });
           await wait(backoff(cause, attempt), signal);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RpcError, createClient, watchBlocks, watchEvents, type StreamStatus } from "cairn-sdk";
+import { RpcError, createClient, watchBlocks, watchEvents, watchPayments, type StreamStatus } from "cairn-sdk";
 
 /** node is a chain in memory behind fetch, whose next requests can fail. */
 class FakeNode {
@@ -22,6 +22,13 @@ class FakeNode {
     if (method === "svc_getBlocks") {
       const to = Math.min(filter.to_height, this.head);
       return { result: Array.from({ length: Math.max(to - filter.from_height + 1, 0) }, (_, i) => ({ block: { height: filter.from_height + i, hash: this.branch } })) };
+    }
+    if (method === "svc_getPayments") {
+      if (filter.cursor > this.head) return { error: { code: -32602, message: "", data: { reason: "above_head" } } };
+      if (filter.cursor === "gone") return { error: { code: -32602, message: "", data: { reason: "taken_back" } } };
+      const height = Math.min(this.head, filter.cursor === undefined ? filter.from_block : Number(filter.cursor) + 1);
+      const payments = height % 2 === 1 && height > Number(filter.cursor ?? -1) ? [{ block_height: height, amount: "0x5" }] : [];
+      return { result: { payments, resume: `${height}`, height, complete: height === this.head } };
     }
     if (filter.cursor === "gone") return { error: { code: -32602, message: "", data: { reason: "bad_cursor" } } };
     const after = filter.cursor === undefined ? 0 : this.events.findIndex((e) => e.cursor === filter.cursor) + 1;
@@ -78,4 +85,37 @@ test("an abort ends a stream that waits", async () => {
   const stream = watchBlocks(node.client, 1, { signal: stop.signal, poll: 60_000 });
   stream.status.subscribe(({ state }) => state === "live" && setImmediate(() => stop.abort()));
   assert.deepEqual(await stream[Symbol.asyncIterator]().next(), { done: true, value: undefined });
+});
+
+test("payments come once, through failures and a node that is behind, and quiet pages move the cursor", async () => {
+  const node = new FakeNode();
+  node.head = 6;
+  const stop = new AbortController();
+  const stream = watchPayments(node.client, { accounts: ["a"], from_block: 1 }, { signal: stop.signal, poll: 1 });
+  const paid: number[] = [];
+  const states: StreamStatus["state"][] = [];
+  stream.status.subscribe(({ state }) => {
+    states.push(state);
+    if (state === "live" && node.head === 6) node.head = 9;
+    if (state === "reconnecting" && node.head === 4) node.head = 6;
+  });
+  for await (const page of stream) {
+    for (const payment of page.payments) {
+      assert.equal(payment.amount, 5n);
+      paid.push(payment.block_height);
+      if (payment.block_height === 5) node.head = 4; // another node answers
+    }
+    if (page.height === 7) node.failures = [new TypeError("fetch failed")];
+    if (page.height === 9) stop.abort();
+  }
+  assert.deepEqual(paid, [1, 3, 5, 7, 9]);
+  assert.deepEqual(states, ["reconnecting", "live", "catching-up", "reconnecting", "catching-up", "ended"]);
+});
+
+test("payments end where what was seen is taken back", async () => {
+  const node = new FakeNode();
+  node.head = 3;
+  await assert.rejects(async () => {
+    for await (const _ of watchPayments(node.client, { cursor: "gone" })) assert.fail("it has nothing");
+  }, (error) => error instanceof RpcError && error.is("taken_back"));
 });

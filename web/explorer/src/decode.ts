@@ -1,5 +1,14 @@
 // What transactions, events and traces say, by the ABI that a contract declares. Whatever does not fit it is shown as bytes.
-import { parseJSON, type rpc } from "cairn-sdk";
+import {
+  AbiError,
+  decodeArguments as sdkArguments,
+  decodeResult as sdkResult,
+  decodeRevert,
+  toHex,
+  type AbiForm,
+  type Hex as HexData,
+  type rpc,
+} from "cairn-sdk";
 
 /** Value is an argument or result as text, with the type that the ABI gives it. */
 export interface Value {
@@ -11,73 +20,51 @@ export interface Value {
 
 const MAX_VALUES = 100;
 
-function json(hex: string): unknown {
-  const bytes = Uint8Array.from(hex.slice(2).match(/../g) ?? [], (pair) => parseInt(pair, 16));
-  return parseJSON(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
-}
-
-const integers = /^-?\d{1,20}$/;
-
-/** valueText writes a value of an ABI's type; undefined where it is none. */
-export function valueText(type: string, value: unknown): string | undefined {
-  if (type.endsWith("?")) return value === null || value === undefined ? "none" : valueText(type.slice(0, -1), value);
-  if (type.endsWith("[]")) {
-    if (!Array.isArray(value)) return undefined;
-    const items = value.slice(0, MAX_VALUES).map((item) => valueText(type.slice(0, -2), item));
-    if (items.includes(undefined)) return undefined;
+/** valueText writes a value that the SDK gave for an ABI's type. */
+export function valueText(value: unknown): string {
+  if (value === null) return "none";
+  if (value instanceof Uint8Array) return toHex(value);
+  if (Array.isArray(value)) {
+    const items = value.slice(0, MAX_VALUES).map(valueText);
     return `[${items.join(", ")}${value.length > MAX_VALUES ? `, … ${value.length} in all` : ""}]`;
   }
-  switch (type) {
-    case "bool":
-      return typeof value === "boolean" ? String(value) : undefined;
-    case "u8":
-    case "u32":
-    case "u64":
-    case "i64":
-      return (typeof value === "string" || typeof value === "number" || typeof value === "bigint") &&
-        integers.test(String(value))
-        ? String(value)
-        : undefined;
-    case "string":
-      return typeof value === "string" ? value : undefined;
-    case "bytes":
-      return typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value) ? value : undefined;
-    case "account":
-    case "hash":
-      return typeof value === "string" && /^0x[0-9a-fA-F]{64}$/.test(value) ? value.toLowerCase() : undefined;
-  }
-  return undefined;
+  if (typeof value !== "object") return String(value);
+  const members = Object.entries(value).map(([name, member]) => `${name}: ${valueText(member)}`);
+  return `{${members.join(", ")}}`;
 }
 
-/** decodeArguments reads the JSON of arguments or of an event by its parameters; undefined where it is not what they say. */
-export function decodeArguments(parameters: readonly rpc.ABIParameter[], data: string): Value[] | undefined {
-  if (parameters.length === 0) return data === "0x" ? [] : undefined;
-  let object: unknown;
-  try {
-    object = json(data);
-  } catch {
-    return undefined;
-  }
-  if (typeof object !== "object" || object === null || Array.isArray(object)) return undefined;
-  const given = object as Record<string, unknown>;
-  const values: Value[] = [];
-  for (const { name, type } of parameters) {
-    const text = valueText(type, Object.hasOwn(given, name) ? given[name] : undefined);
-    if (text === undefined) return undefined;
-    values.push({ name, type, text });
-  }
-  return values;
+/** decodeArguments reads arguments, or an event, by their parameters; undefined where it is not what they say. */
+export function decodeArguments(
+  parameters: readonly rpc.ABIParameter[],
+  data: string,
+  abi: AbiForm = {},
+): Value[] | undefined {
+  const values = decoded(() => sdkArguments(parameters, data as HexData, abi));
+  return values && parameters.map(({ name, type }) => ({ name, type, text: valueText(values[name]) }));
 }
 
 /** decodeResult reads what a function returned; undefined where it is not of its type. */
-export function decodeResult(type: string | undefined, data: string): Value | undefined {
+export function decodeResult(type: string | undefined, data: string, abi: AbiForm = {}): Value | undefined {
   if (type === undefined) return undefined;
+  const text = decoded(() => valueText(sdkResult(type, data as HexData, abi)));
+  return text === undefined ? undefined : { name: "", type, text };
+}
+
+/** decoded is what read gives; undefined where what it reads is not of its types. */
+function decoded<T>(read: () => T): T | undefined {
   try {
-    const text = valueText(type, json(data));
-    return text === undefined ? undefined : { name: "", type, text };
-  } catch {
-    return undefined;
+    return read();
+  } catch (error) {
+    if (error instanceof AbiError) return undefined;
+    throw error;
   }
+}
+
+/** revertText is why a call reverted, for people, by the ABI of the contract; undefined where that has no words for it. */
+export function revertText(abi: rpc.ABI | null, data: string): string | undefined {
+  const { error, data: fields, text, by } = decodeRevert(abi ?? {}, data as HexData);
+  if (error !== undefined) return fields ? `${error} ${valueText(fields)}` : error;
+  return by === undefined ? text : `${text} (from ${by})`;
 }
 
 /** isToken reports whether a contract declares what a NEP-20 token has. */

@@ -1,6 +1,8 @@
 // The explorer in a real Chromium, against the real node.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
@@ -123,6 +125,24 @@ test("a transaction is decoded by its ABI, and the gas of its trace adds up", as
     const [to, amount] = form.querySelectorAll('input'); to.value = '${"0x" + "22".repeat(32)}'; amount.value = '5'; form.requestSubmit(); })()`);
   await tab.until("/✓ in block/.test(document.body.innerText)");
   await quiet(tab, node);
+});
+
+test("a page tells what a code says of its source, and that it has verified nothing", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  const source = "document.querySelector('.card').innerText";
+  await page(tab, node, `contract/${await deploy(node, "Gold", "GLD")}`);
+  await tab.until(`/the code does not say what it was compiled from/.test(${source})`);
+  const directory = mkdtempSync(join(tmpdir(), "cairn-explorer-source-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const section = [12, ...Buffer.from("cairn_source"), 1, ...new Array<number>(32).fill(0xab)];
+  const file = join(directory, "said.wasm");
+  writeFileSync(file, Buffer.from([...readFileSync(`${contracts}counter.wasm`), 0, section.length, ...section]));
+  await node.cairn("deploy", file, "--from", "dev0");
+  await page(tab, node, `contract/${(await node.client.call("svc_listContracts")).at(-1)!.contract_id}`);
+  await tab.until(`/the code says 0x(ab){32}/.test(${source})`);
+  const text = String(await tab.run(source));
+  assert.match(text, /not published at this node/);
+  assert.match(text, /not verified by this page/);
 });
 
 test("names, symbols and revert words of the chain are text", async (t) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { toHex } from "cairn-sdk";
-import { decodeArguments, decodeResult, gasOf, valueText } from "../src/decode.js";
+import { decodeArguments, decodeResult, gasOf, revertText, valueText } from "../src/decode.js";
 import {
   bytes,
   chainText,
@@ -20,6 +20,7 @@ import {
 import { readRoute } from "../src/route.js";
 import { fold, join, type Header } from "../src/rows.js";
 import { readQuery } from "../src/search.js";
+import { sourceOf } from "../src/source.js";
 
 const hex = (text: string): string => toHex(new TextEncoder().encode(text));
 
@@ -94,11 +95,11 @@ test("arguments are what the ABI says, or bytes", () => {
   }
   assert.deepEqual(decodeArguments([], "0x"), []);
   assert.equal(decodeArguments([{ name: "constructor", type: "string" }], hex("{}")), undefined);
-  assert.equal(valueText("u8[]", [1, 2]), "[1, 2]");
-  assert.equal(valueText("u8[]", ["x"]), undefined);
-  assert.match(valueText("u8[]", Array(500).fill(1))!, /… 500 in all\]$/);
-  assert.equal(valueText("string?", null), "none");
-  assert.equal(valueText("nonsense", 1), undefined);
+  assert.equal(decodeResult("u8[]", hex("[1,2]"))?.text, "[1, 2]");
+  assert.equal(decodeResult("u8[]", hex('["x"]')), undefined);
+  assert.match(valueText(Array(500).fill(1)), /… 500 in all\]$/);
+  assert.equal(decodeResult("string?", hex("null"))?.text, "none");
+  assert.equal(decodeResult("nonsense", hex("1")), undefined);
   assert.equal(decodeResult("u64", hex("150"))?.text, "150");
   for (const [type, data] of [
     ["u64", hex("{}")],
@@ -106,6 +107,28 @@ test("arguments are what the ABI says, or bytes", () => {
     ["bool", "0x"],
   ] as const)
     assert.equal(decodeResult(type, data), undefined);
+});
+
+test("the binary form, records and typed errors are shown by the ABI", () => {
+  const fields = [
+    { name: "price", type: "u64" },
+    { name: "note", type: "string?" },
+  ];
+  const abi = {
+    functions: [],
+    events: [],
+    types: [{ name: "Offer", kind: "record" as const, fields }],
+    errors: [{ name: "TooLow", code: 2, fields: [{ name: "have", type: "u64" }] }],
+  };
+  assert.equal(decodeResult("Offer", "0x01050000000000000000", abi)?.text, "{price: 5, note: none}");
+  assert.equal(decodeResult("Offer", "0x0105000000000000000000", abi), undefined);
+  assert.deepEqual(decodeArguments([{ name: "v", type: "(u8,bool)[]" }], "0x0101000000000000000701", abi), [
+    { name: "v", type: "(u8,bool)[]", text: "[[7, true]]" },
+  ]);
+  assert.equal(revertText(abi, "0x01020000000700000000000000"), "TooLow {have: 7}");
+  assert.equal(revertText(abi, hex('{"error":"TooLow","code":2,"data":{"have":7}}')), "TooLow {have: 7}");
+  assert.equal(revertText(null, hex("balance is too low")), "balance is too low");
+  assert.equal(revertText(abi, `0x02${"aa".repeat(32)}0103000000`), `0x0103000000 (from 0x${"aa".repeat(32)})`);
 });
 
 test("gas of a call is its own, its host functions' and that of the calls below", () => {
@@ -201,4 +224,28 @@ test("the development keys are those of the vectors", () => {
     }),
   );
   assert.deepEqual(keys, want);
+});
+
+test("what a module says of its source", () => {
+  const module = (...sections: number[][]): Uint8Array =>
+    new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...sections.flat()]);
+  const section = (name: string, content: number[]): number[] => {
+    const named = [name.length, ...new TextEncoder().encode(name), ...content];
+    return [0, named.length, ...named];
+  };
+  const hash = new Array<number>(32).fill(0xab);
+  const said = section("cairn_source", [1, ...hash]);
+  const type = [1, 3, 0x60, 0, 0];
+  const cases: [string, Uint8Array, string | null][] = [
+    ["said", module(type, section("cairn_abi", [1]), said), "0x" + "ab".repeat(32)],
+    ["the first counts", module(section("cairn_source", [2, ...hash]), said), null],
+    ["long length", module([0, 0xae, 0, ...said.slice(2)]), "0x" + "ab".repeat(32)],
+    ["none", module(type), null],
+    ["empty", new Uint8Array(), null],
+    ["short", module(section("cairn_source", [1, ...hash.slice(1)])), null],
+    ["cut", module(said.slice(0, -1)), null],
+    ["name behind the end", module([0, 1, 0x7f], said), null],
+    ["endless length", module([0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], said), null],
+  ];
+  for (const [name, code, want] of cases) assert.equal(sourceOf(code), want, name);
 });

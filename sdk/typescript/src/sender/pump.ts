@@ -19,6 +19,7 @@ const RESYNC = 30_000;
 const FILL_AFTER = 500;
 const HOLD = 100;
 const REPLACE_AFTER = 3n;
+const MAX_VERSIONS = 32;
 /** what the ids begin with that no caller gave */
 export const OWN_IDS = "cairn:";
 
@@ -383,7 +384,7 @@ export class Pump {
     const entries: Entry[] = [];
     for (const job of waiting) {
       job.since = this.#height;
-      if (job.nonce !== this.#slots.base && job.latest.tx.maxFeePerGas >= prices.base_fee) continue;
+      if (job.versions.length >= MAX_VERSIONS || job.nonce !== this.#slots.base && job.latest.tx.maxFeePerGas >= prices.base_fee) continue;
       const cap = job.options.maxFee ?? this.options.maxFeeCap;
       const terms = job.sweepTo ? sweepAgain(job.latest.tx, prices) : raised(job.latest.tx, prices, cap);
       if (!terms) continue;

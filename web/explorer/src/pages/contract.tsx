@@ -1,4 +1,13 @@
-import { encodeArguments, formatAddress, fromHex, parseAccount, type rpc } from "cairn-sdk";
+import {
+  decodeResult as decodeValue,
+  encodeArguments,
+  formatAddress,
+  fromHex,
+  parseAccount,
+  toHex,
+  type AbiForm,
+  type rpc,
+} from "cairn-sdk";
 import type { JSX, TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
 import { decodeResult, isToken, type Value } from "../decode";
@@ -6,6 +15,7 @@ import { chainText, thousands } from "../format";
 import { abiOf, blocks, client, isDevelopment, network } from "../node";
 import { useLoad } from "../load";
 import { Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
+import { sourceOf } from "../source";
 import { Sent } from "./account";
 import { newestEvents } from "./token";
 import { LogRow, Raw, Shown } from "./tx";
@@ -58,7 +68,7 @@ export function Contract({ id }: { id: Id }): JSX.Element {
                       {thousands(balance)} units
                     </span>,
                   ],
-                  ["Source", <span class="muted">a node knows the code only, and what it declares of itself</span>],
+                  ["Source", <Source id={id} />],
                 ]}
               />
             </Section>
@@ -69,6 +79,38 @@ export function Contract({ id }: { id: Id }): JSX.Element {
               {tab === "Events" && <Events id={id} />}
               {tab === "Transactions" && <Sent id={id} />}
             </section>
+          </>
+        )
+      }
+    </Show>
+  );
+}
+
+/** Source tells what the code says of its source, and what the node has of it: nothing of that is checked here. */
+function Source({ id }: { id: Id }): JSX.Element {
+  const loaded = useLoad(`source ${id}`, async () => {
+    const hash = sourceOf(fromHex(await client.call("svc_getContractCode", id)));
+    if (hash === null) return null;
+    const path = `/sources/${hash}`;
+    return { hash, path, published: (await fetch(path, { method: "HEAD" })).ok };
+  });
+  return (
+    <Show of={loaded} what="The source">
+      {(source) =>
+        source === null ? (
+          <span class="muted">the code does not say what it was compiled from</span>
+        ) : (
+          <>
+            the code says <Hex of={source.hash} what="the source's hash" />,{" "}
+            {source.published ? (
+              <a href={source.path} download>
+                which was published at this node
+              </a>
+            ) : (
+              "which was not published at this node"
+            )}
+            ; <strong>not verified by this page</strong>: anybody can write a hash into a code.{" "}
+            <code>cairn contract verify</code> compiles the source and compares.
           </>
         )
       }
@@ -106,16 +148,20 @@ function Functions({ id, abi, mode }: { id: Id; abi: rpc.ABI | null; mode: "read
         ))}
       <ul class="functions">
         {list.slice(0, 200).map((f, i) => (
-          <Form key={i} id={id} f={f} account={account} usable={mode === "read" || dev} />
+          <Form key={i} id={id} abi={abi} f={f} account={account} usable={mode === "read" || dev} />
         ))}
       </ul>
     </>
   );
 }
 
-/** parseField reads what was typed as a value of a type; lists and what may be missing are JSON. */
-export function parseField(type: string, text: string): unknown {
-  if (type.endsWith("?")) return text.trim() === "" ? null : parseField(type.slice(0, -1), text);
+/** parseField reads what was typed as a value of a type; lists, and what the ABI has a name or a tuple for, are JSON. */
+export function parseField(type: string, text: string, abi: AbiForm = {}): unknown {
+  if (type.endsWith("?")) return text.trim() === "" ? null : parseField(type.slice(0, -1), text, abi);
+  if (/^[A-Z(]/.test(type)) {
+    const json = /^\s*[A-Za-z]\w*\s*$/.test(text) ? JSON.stringify(text.trim()) : text; // a variant without fields
+    return decodeValue(type, toHex(new TextEncoder().encode(json)), abi, type);
+  }
   if (type.endsWith("[]")) {
     const list =
       text.trim() === ""
@@ -125,16 +171,11 @@ export function parseField(type: string, text: string): unknown {
           : text.split(",");
     return list.map((item) => parseField(type.slice(0, -2), item));
   }
+  if (/^[ui]\d/.test(type)) return BigInt(text.trim().replace(/,/g, ""));
+  if (/^bytes\d*$/.test(type)) return fromHex(text.trim() || "0x");
   switch (type) {
     case "bool":
       return /^(true|yes|1)$/i.test(text.trim());
-    case "u8":
-    case "u32":
-    case "u64":
-    case "i64":
-      return BigInt(text.trim().replace(/,/g, ""));
-    case "bytes":
-      return fromHex(text.trim() || "0x");
     case "account":
       return parseAccount(text.trim(), network());
     case "hash":
@@ -147,11 +188,13 @@ type Outcome = { value: Value } | { raw: string } | { tx: rpc.Receipt } | { erro
 
 function Form({
   id,
+  abi,
   f,
   account,
   usable,
 }: {
   id: Id;
+  abi: rpc.ABI;
   f: rpc.ABIFunction;
   account: number;
   usable: boolean;
@@ -163,12 +206,12 @@ function Form({
     setOutcome("waiting");
     try {
       const args = Object.fromEntries(
-        f.args.map(({ name, type }, i) => [name, parseField(type, String(form.get(`arg${i}`) ?? ""))]),
+        f.args.map(({ name, type }, i) => [name, parseField(type, String(form.get(`arg${i}`) ?? ""), abi)]),
       );
-      const encoded = encodeArguments(f.args, args);
+      const encoded = encodeArguments(f.args, args, abi);
       if (f.mode === "read") {
         const data = await client.call("svc_viewCall", id, f.name, encoded);
-        const value = decodeResult(f.returns, data);
+        const value = decodeResult(f.returns, data, abi);
         setOutcome(value ? { value } : { raw: data });
       } else {
         const { send } = await import("../send");

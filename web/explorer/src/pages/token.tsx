@@ -23,7 +23,7 @@ export async function tokenFacts(id: Id): Promise<Facts> {
     const returns = abi?.functions.find((f) => f.name === name && f.mode === "read" && f.args.length === 0)?.returns;
     if (returns === undefined) return undefined;
     const data = await client.call("svc_viewCall", id, name).catch(() => null); // a token may refuse to answer
-    return data === null ? undefined : decodeResult(returns, data)?.text;
+    return data === null ? undefined : decodeResult(returns, data, abi ?? {})?.text;
   };
   const [name, symbol, decimals, supply] = await Promise.all(["name", "symbol", "decimals", "totalSupply"].map(ask));
   const contract = await client.call("svc_getContract", id);

@@ -1,7 +1,7 @@
 import type { rpc } from "cairn-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { decodeArguments, decodeResult, type Value } from "../decode";
+import { decodeArguments, decodeResult, revertText, type Value } from "../decode";
 import { chainText, lossyText, thousands } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
@@ -94,7 +94,7 @@ function Found({
   abi: rpc.ABI | null;
 }): JSX.Element {
   const fee = receipt ? receipt.gasUsed * receipt.effectiveGasPrice : null;
-  const reason = receipt?.status === 0n && receipt.error === "reverted" ? lossyText(receipt.returnData) : undefined;
+  const reason = receipt?.status === 0n && receipt.error === "reverted" ? reasonOf(abi, receipt.returnData) : undefined;
   return (
     <>
       <Title
@@ -199,8 +199,8 @@ function Input({
   const [shown, show] = useState<"Decoded" | "Raw">("Decoded");
   const { input } = tx;
   const declared = abi?.functions.find((f) => f.name === input?.function);
-  const values = declared && decodeArguments(declared.args, input?.args ?? "0x");
-  const result = receipt?.status === 1n ? decodeResult(declared?.returns, receipt.returnData) : undefined;
+  const values = declared && decodeArguments(declared.args, input?.args ?? "0x", abi ?? {});
+  const result = receipt?.status === 1n ? decodeResult(declared?.returns, receipt.returnData, abi ?? {}) : undefined;
   if (tx.type === "configure")
     return (
       <Section title="Parameters">
@@ -252,6 +252,11 @@ function Input({
   );
 }
 
+/** reasonOf is why a call reverted; undefined where it gave none. */
+function reasonOf(abi: rpc.ABI | null, data: string): string | undefined {
+  return data === "0x" ? undefined : revertText(abi, data);
+}
+
 export function LogRow({
   contract,
   name,
@@ -268,7 +273,7 @@ export function LogRow({
   const payment = /^0x0{64}$/.test(contract) && name === "NativeTransfer";
   const abi = useLoad(`abi ${contract}`, () => (payment ? Promise.resolve(null) : abiOf(contract)));
   const declared = abi.value?.events.find((event) => event.name === name);
-  const values = declared && decodeArguments(declared.args, data);
+  const values = declared && decodeArguments(declared.args, data, abi.value ?? {});
   return (
     <li>
       <p>

@@ -1,0 +1,266 @@
+import { schnorr } from "@noble/curves/secp256k1.js";
+import { blake3 } from "@noble/hashes/blake3.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import type { SignedHeader } from "../block.js";
+import { Reader } from "../codec.js";
+import { sha256 } from "../hash.js";
+import { concat, from32, toHex, type Account, type Hex } from "../hex.js";
+import { UnansweredError, compile, type Module } from "./module.js";
+
+/** What was verified of the state, and what is asked. It may be posted to a worker. */
+export interface Verified {
+  header: SignedHeader;
+  contract: Account;
+  function: string;
+  args: Uint8Array;
+  /** by key in hex; null shows absence */
+  values: Map<Hex, Uint8Array | null>;
+  /** by hash */
+  codes: Map<Hex, Uint8Array>;
+}
+
+/** How a view call ends; `data` is what it returned, or its revert data. */
+export interface Outcome {
+  outcome: "success" | "reverted" | "trap" | "view_wrote_state" | "no_such_contract" | "no_such_function";
+  data: Uint8Array;
+}
+
+/** IncompleteError: the call reads a key or runs a code that the proof does not show, or the proof has more than it uses. */
+export class IncompleteError extends Error {
+  override name = "IncompleteError";
+}
+
+const MAX_DEPTH = 16; // of 32: so all memories together are within the chain's 256 pages, whatever they grow to
+const MAX_LOAD = 524_288;
+const MAX_HOST_CALLS = 1_000_000;
+const MAX_ARGS = 65_536;
+const zeroAccount = new Uint8Array(32);
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Ends a call from inside of a host function. */
+class Ended extends Error {
+  constructor(readonly outcome: "reverted" | "trap") {
+    super(outcome);
+  }
+}
+
+interface Frame {
+  id: Uint8Array;
+  caller: Uint8Array;
+  args: Uint8Array;
+  output: Uint8Array;
+  result: Uint8Array;
+  wrote: boolean;
+  memory: WebAssembly.Memory | undefined;
+  module: Module;
+}
+
+/**
+ * execute makes a view call as the chain does, but for gas: nothing bounds its time, so it belongs into a worker that is ended when its
+ * time is up. It throws an {@link IncompleteError} or an {@link UnansweredError}.
+ */
+export function execute(verified: Verified): Outcome {
+  return new Execution(verified).run();
+}
+
+class Execution {
+  #frames: Frame[] = [];
+  #modules = new Map<Hex, Module>();
+  #read = new Set<Hex>();
+  #calls = 0;
+  #load = 0;
+  constructor(readonly verified: Verified) {}
+
+  run(): Outcome {
+    const { contract, function: name, args, values, codes } = this.verified;
+    const parameters = this.#get(Uint8Array.of(0, 1));
+    for (const domain of [1, 2]) this.#get(concat(Uint8Array.of(domain), zeroAccount));
+    if (!parameters) throw new IncompleteError("the chain has no parameters");
+    const id = from32(contract);
+    const module = this.#find(id);
+    let outcome: Outcome = { outcome: "no_such_contract", data: new Uint8Array() };
+    if (module) outcome = this.#callable(module, name) ? this.#enter(module, name, id, zeroAccount, args) : { ...outcome, outcome: "no_such_function" };
+    if (this.#read.size !== values.size) throw new IncompleteError(`${values.size} keys are shown and ${this.#read.size} are read`);
+    if (this.#modules.size !== codes.size) throw new IncompleteError(`${codes.size} codes are given and ${this.#modules.size} are run`);
+    return outcome;
+  }
+
+  #get(key: Uint8Array): Uint8Array | null {
+    const hex = toHex(key);
+    const value = this.verified.values.get(hex);
+    if (value === undefined) throw new IncompleteError(`the key ${hex} is read and not shown`);
+    this.#read.add(hex);
+    return value;
+  }
+
+  #codeHash(id: Uint8Array): Uint8Array | undefined {
+    return this.#get(concat(Uint8Array.of(2), id))?.subarray(0, 32);
+  }
+
+  /** find loads a contract's code; undefined where there is no contract. */
+  #find(id: Uint8Array): Module | undefined {
+    const hash = this.#codeHash(id);
+    if (!hash) return undefined;
+    const hex = toHex(hash);
+    const known = this.#modules.get(hex);
+    if (known) return known;
+    const code = this.verified.codes.get(hex);
+    if (!code) throw new IncompleteError(`the code ${hex} is run and not given`);
+    if (this.#load > MAX_LOAD) throw new UnansweredError("unsupported", "the call loads so much code that the chain may refuse it");
+    const module = compile(code);
+    this.#load += module.load;
+    this.#modules.set(hex, module);
+    return module;
+  }
+
+  #callable(module: Module, name: string): boolean {
+    return name !== "init" && !name.startsWith("_") && module.procedures.has(name);
+  }
+
+  #enter(module: Module, name: string, id: Uint8Array, caller: Uint8Array, args: Uint8Array): Outcome {
+    const none = new Uint8Array();
+    const frame: Frame = { id, caller, args, output: none, result: none, wrote: false, memory: undefined, module };
+    const frames = this.#frames.length;
+    this.#frames.push(frame);
+    try {
+      const instance = new WebAssembly.Instance(module.compiled, { cairn: this.#host(frame) });
+      frame.memory = instance.exports["memory"] as WebAssembly.Memory;
+      (instance.exports[name] as () => void)();
+      return { outcome: "success", data: frame.output };
+    } catch (error) {
+      if (error instanceof Ended && error.outcome === "reverted") return { outcome: "reverted", data: frame.output };
+      if (error instanceof Ended || error instanceof WebAssembly.RuntimeError) return { outcome: frame.wrote ? "view_wrote_state" : "trap", data: none };
+      if (error instanceof RangeError) throw new UnansweredError("resource", "the call goes deeper than the stack here");
+      throw error;
+    } finally {
+      this.#frames.length = frames;
+    }
+  }
+
+  /** nested is host functions call and call_view, step by step as docs/protocol.md has them. */
+  #nested(frame: Frame, id: Uint8Array, name: string, args: Uint8Array, gas: bigint): number {
+    if (gas < 2n ** 63n) throw new UnansweredError("unsupported", "a nested call with a bound on its gas");
+    frame.result = new Uint8Array();
+    if (this.#frames.length >= MAX_DEPTH) throw new UnansweredError("resource", "calls nest too deeply here");
+    const module = this.#find(id);
+    if (!module) return 3;
+    if (!this.#callable(module, name)) return 4;
+    if (!module.reentrant && this.#frames.some((f) => f.id.every((byte, i) => byte === id[i]))) return 6;
+    const { outcome, data } = this.#enter(module, name, id, frame.id, args);
+    if (outcome !== "success" && outcome !== "reverted") return 2;
+    frame.result = data;
+    return outcome === "success" ? 0 : 1;
+  }
+
+  #host(frame: Frame): Record<string, (...args: never[]) => unknown> {
+    const { header } = this.verified;
+    /** range is bytes of the memory: taken anew each time, as growth moves them. */
+    const range = (pointer: number, length: number, limit = 2 ** 32): Uint8Array => {
+      const [from, count] = [pointer >>> 0, length >>> 0];
+      const memory = new Uint8Array(frame.memory!.buffer);
+      if (count > limit || from + count > memory.length) throw new Ended("trap");
+      return memory.subarray(from, from + count);
+    };
+    const copyOf = (pointer: number, length: number, limit?: number): Uint8Array => range(pointer, length, limit).slice();
+    const give = (bytes: Uint8Array, out: number): void => range(out, bytes.length).set(bytes);
+    const end = (outcome: "reverted" | "trap"): never => {
+      throw new Ended(outcome);
+    };
+    const refuseWrite = (): never => {
+      frame.wrote = true;
+      return end("trap");
+    };
+    const nameOf = (pointer: number, length: number): string => {
+      const bytes = range(pointer, length, 64);
+      try {
+        return utf8.decode(bytes);
+      } catch {
+        return end("trap");
+      }
+    };
+    const call = (contract: number, fn: number, fnLength: number, args: number, argsLength: number, value: bigint, gas: bigint): number => {
+      const [id, name, given] = [copyOf(contract, 32), nameOf(fn, fnLength), copyOf(args, argsLength, MAX_ARGS)];
+      if (value !== 0n) refuseWrite();
+      return this.#nested(frame, id, name, given, BigInt.asUintN(64, gas));
+    };
+    const hash = (of: (bytes: Uint8Array) => Uint8Array) => (pointer: number, length: number, out: number): void => {
+      const [message] = [copyOf(pointer, length), range(out, 32)];
+      give(of(message), out);
+    };
+    const unsupported = (name: string) => (): never => {
+      throw new UnansweredError("unsupported", `the contract asks for ${name}, which is not there in a page`);
+    };
+    const functions = {
+      args_len: () => frame.args.length,
+      args_read: (out: number) => give(frame.args, out),
+      return_data: (pointer: number, length: number) => void (frame.output = copyOf(pointer, length, MAX_ARGS)),
+      revert: (pointer: number, length: number) => {
+        frame.output = copyOf(pointer, length, MAX_ARGS);
+        end("reverted");
+      },
+      storage_read: (key: number, keyLength: number, out: number, capacity: number) => {
+        const [name, target] = [copyOf(key, keyLength, 256), range(out, capacity)];
+        const value = this.#get(concat(Uint8Array.of(3), frame.id, name));
+        if (!value) return -1;
+        target.set(value.subarray(0, target.length));
+        return value.length;
+      },
+      storage_write: (key: number, keyLength: number, value: number, length: number) => {
+        range(key, keyLength, 256);
+        range(value, length, 16_384);
+        refuseWrite();
+      },
+      storage_delete: (key: number, keyLength: number) => {
+        range(key, keyLength, 256);
+        refuseWrite();
+      },
+      caller: (out: number) => give(frame.caller, out),
+      sender: (out: number) => give(zeroAccount, out),
+      self: (out: number) => give(frame.id, out),
+      value: () => 0n,
+      block_height: () => header.height,
+      block_time: () => header.timestamp,
+      chain_id: () => header.chainId,
+      gas_left: unsupported("gas_left"),
+      is_view: () => 1,
+      balance: (account: number) => {
+        const record = this.#get(concat(Uint8Array.of(1), copyOf(account, 32)));
+        return record ? new Reader(record).u64() : 0n;
+      },
+      transfer: (to: number) => {
+        range(to, 32);
+        refuseWrite();
+      },
+      code_hash: (account: number, out: number) => {
+        const [id, target] = [copyOf(account, 32), range(out, 32)];
+        const found = this.#codeHash(id);
+        if (found) target.set(found);
+        return found ? 1 : 0;
+      },
+      call,
+      call_view: (contract: number, fn: number, fnLength: number, args: number, argsLength: number, gas: bigint) => {
+        return call(contract, fn, fnLength, args, argsLength, 0n, gas);
+      },
+      result_len: () => frame.result.length,
+      result_read: (out: number) => give(frame.result, out),
+      emit: (name: number, nameLength: number, topics: number, count: number, data: number, length: number) => {
+        if (count >>> 0 > 3) end("trap");
+        refuseWrite();
+        void [name, nameLength, topics, data, length];
+      },
+      sha256: hash(sha256),
+      keccak256: hash(keccak_256),
+      blake3: hash(blake3),
+      schnorr_verify: (key: number, message: number, length: number, signature: number) => {
+        return schnorr.verify(copyOf(signature, 64), copyOf(message, length), copyOf(key, 32)) ? 1 : 0;
+      },
+      ecdsa_recover: unsupported("ecdsa_recover"),
+      debug: (pointer: number, length: number) => void range(pointer, length, 1024),
+    };
+    const counted = Object.entries(functions).map(([name, f]) => [name, (...args: never[]) => {
+      if (++this.#calls > MAX_HOST_CALLS) throw new UnansweredError("resource", "the call asks for too much");
+      return (f as (...args: never[]) => unknown)(...args);
+    }] as const);
+    return Object.fromEntries(counted);
+  }
+}

@@ -1,0 +1,128 @@
+import { schnorr } from "@noble/curves/secp256k1.js";
+import { blockHash, parseHeader, SIGNED_HEADER_BYTES, type SignedHeader } from "../block.js";
+import type { Client } from "../client.js";
+import { CairnError } from "../errors.js";
+import { equalBytes, from32, fromHex, toHex, type Account, type Hex } from "../hex.js";
+import { sha256 } from "../hash.js";
+import type { ViewProof } from "../generated.js";
+import { IncompleteError, execute, type Outcome, type Verified } from "./execute.js";
+import { UnansweredError } from "./module.js";
+import { witnessRoot } from "./witness.js";
+
+export { IncompleteError, UnansweredError, execute };
+export type { Outcome, Verified };
+
+/** What is known of a chain, and by whom: no node has to be believed then. */
+export interface Trust {
+  chainId: bigint;
+  /** the key that signs its blocks */
+  producer: Account;
+}
+
+/** A view call. `height` is the block after which it is asked for; without it any block from `atLeast` on is taken. */
+export interface Question {
+  contract: Account;
+  function: string;
+  args: Uint8Array;
+  height?: bigint;
+  atLeast?: bigint;
+  /** codes that the node need not send */
+  codes?: Uint8Array[];
+}
+
+/** The steps that refuse a proof, in the order in which they are taken. */
+export type Step = "size" | "header" | "height" | "witness" | "code" | "execute";
+
+/** VerifyError: a proof does not hold; `step` says where. */
+export class VerifyError extends CairnError {
+  override name = "VerifyError";
+  constructor(
+    readonly step: Step,
+    message: string,
+  ) {
+    super(`the proof of a view is refused: ${step}: ${message}`);
+  }
+}
+
+const [MAX_KEYS, MAX_VALUE_BYTES, MAX_WITNESS_BYTES, MAX_CODES, MAX_CODE_BYTES, MAX_KEY_BYTES] = [1024, 2 ** 20, 2 ** 20, 8, 262_144, 289];
+
+/** length is that of bytes in hex. */
+const length = (hex: Hex): number => (hex.length - 2) / 2;
+
+/**
+ * verifyView checks all of a proof but the call itself, and gives what {@link execute} makes it on: values under the state root of a header
+ * that the producer signed. It throws a {@link VerifyError}.
+ */
+export function verifyView(trust: Trust, question: Question, proof: ViewProof): Verified {
+  try {
+    return verify(trust, question, proof);
+  } catch (error) {
+    if (error instanceof VerifyError) throw error;
+    throw new VerifyError("size", `it is malformed: ${error}`);
+  }
+}
+
+function verify(trust: Trust, question: Question, proof: ViewProof): Verified {
+  const bytes = proof.values.reduce((sum, { value }) => sum + (value === null ? 0 : length(value)), 0);
+  if (
+    proof.values.length > MAX_KEYS || bytes > MAX_VALUE_BYTES || length(proof.witness) > MAX_WITNESS_BYTES || proof.codes.length > MAX_CODES ||
+    length(proof.header) !== SIGNED_HEADER_BYTES || proof.codes.some((code) => length(code) > MAX_CODE_BYTES) ||
+    proof.values.some(({ key }) => length(key) > MAX_KEY_BYTES)
+  ) throw new VerifyError("size", "it is longer than any true one");
+  const header = verifyHeader(trust, question, fromHex(proof.header));
+  const values = new Map<Hex, Uint8Array | null>();
+  let before = "";
+  for (const { key, value } of proof.values) {
+    const hex = toHex(fromHex(key));
+    if (hex <= before || value === "0x") throw new VerifyError("witness", "the keys do not ascend, or a value is empty");
+    values.set(hex, value === null ? null : fromHex(value));
+    before = hex;
+  }
+  const witness = fromHex(proof.witness);
+  let root: Uint8Array;
+  try {
+    root = witnessRoot(witness, [...values].map(([key, value]) => ({ key: fromHex(key), value: value ?? undefined })));
+  } catch (error) {
+    throw new VerifyError("witness", String(error));
+  }
+  if (!equalBytes(root, from32(header.stateRoot))) throw new VerifyError("witness", "it is of another root, or of other values");
+  const codes = new Map<Hex, Uint8Array>();
+  for (const code of [...(question.codes ?? []), ...proof.codes.map(fromHex)]) codes.set(toHex(sha256(code)), code);
+  if (codes.size !== (question.codes?.length ?? 0) + proof.codes.length) throw new VerifyError("code", "a code is there twice");
+  return { header, contract: question.contract, function: question.function, args: question.args, values, codes };
+}
+
+function verifyHeader(trust: Trust, question: Question, encoded: Uint8Array): SignedHeader {
+  const header = parseHeader(encoded);
+  const signed = (): boolean => schnorr.verify(header.signature, from32(blockHash(header)), from32(header.producer));
+  if (header.chainId !== trust.chainId) throw new VerifyError("header", `it is of chain ${header.chainId}`);
+  if (header.producer !== trust.producer) throw new VerifyError("header", `its producer is ${header.producer}`);
+  if (!signed()) throw new VerifyError("header", "its producer did not sign it");
+  if (question.height !== undefined && header.height !== question.height) throw new VerifyError("height", `it is of block ${header.height}`);
+  if (header.height < (question.atLeast ?? 0n)) throw new VerifyError("height", `it is of block ${header.height}`);
+  return header;
+}
+
+/** What a view call gives, computed here, after the block of `header`. */
+export interface View extends Outcome {
+  header: SignedHeader;
+}
+
+/** Runs {@link execute} where it can be ended: a worker. It rejects with the error that execute throws. */
+export interface Runner {
+  run(verified: Verified): Promise<Outcome>;
+}
+
+/** readView makes a view call with no node to be believed. It throws a {@link VerifyError}, an {@link UnansweredError}, or what the client throws. */
+export async function readView(client: Client, trust: Trust, question: Question, runner: Runner): Promise<View> {
+  const block = question.height === undefined ? "latest" : Number(question.height);
+  const known = (question.codes ?? []).map((code) => toHex(sha256(code)));
+  const proof = await client.call("svc_getViewProof", question.contract, question.function, toHex(question.args), block, known);
+  const verified = verifyView(trust, question, proof);
+  try {
+    return { header: verified.header, ...(await runner.run(verified)) };
+  } catch (error) {
+    if (error instanceof IncompleteError) throw new VerifyError("execute", error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+import { IncompleteError, UnansweredError, execute, type Outcome, type Runner, type Verified } from "./index.js";
+
+/** What {@link workerRunner} needs of a worker: that of a page, or one of Node.js behind the same names. */
+export interface WorkerLike {
+  postMessage(message: unknown): void;
+  terminate(): void;
+  onmessage: ((event: { data: unknown }) => void) | null;
+  onerror: ((event: { message: string }) => void) | null;
+}
+
+type Answer = { outcome: Outcome } | { error: "incomplete" | "unsupported" | "resource"; message: string };
+
+/** answer is what a worker's program gives for a message that it is posted: self.onmessage = (e) => self.postMessage(answer(e.data)). */
+export function answer(message: unknown): Answer {
+  try {
+    return { outcome: execute(message as Verified) };
+  } catch (error) {
+    if (error instanceof IncompleteError) return { error: "incomplete", message: error.message };
+    if (error instanceof UnansweredError) return { error: error.reason, message: error.message };
+    return { error: "resource", message: String(error) };
+  }
+}
+
+/** workerRunner makes each call in a worker of its own, which is ended after so many milliseconds: an {@link UnansweredError} then. */
+export function workerRunner(start: () => WorkerLike, timeout = 2_000): Runner {
+  return {
+    run: (verified) => new Promise((resolve, reject) => {
+      const worker = start();
+      const end = (settle: () => void): void => {
+        clearTimeout(timer);
+        worker.terminate();
+        settle();
+      };
+      const fail = (message: string): void => end(() => reject(new UnansweredError("resource", message)));
+      const timer = setTimeout(() => fail("the call takes too long here"), timeout);
+      worker.onerror = (event) => fail(event.message);
+      worker.onmessage = ({ data }) => {
+        const answer = data as Answer;
+        if ("outcome" in answer) end(() => resolve(answer.outcome));
+        else if (answer.error === "incomplete") end(() => reject(new IncompleteError(answer.message)));
+        else end(() => reject(new UnansweredError(answer.error as "unsupported" | "resource", answer.message)));
+      };
+      worker.postMessage(verified);
+    }),
+  };
+}
