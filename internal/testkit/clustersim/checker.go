@@ -207,13 +207,24 @@ func (m *machine) remembers(log *raftlog.Log) error {
 // acknowledged notes what a member has told a client.
 func (w *world) acknowledged(p *process, id types.TxID) {
 	if _, there := w.book.taken[id]; !there {
-		w.book.taken[id] = p.times.Now()
+		w.book.taken[id] = p.takenAt(id)
 		w.book.order = append(w.book.order, id)
 		w.report.Acknowledged++
 	}
 	if !p.has(id) {
 		w.violate(OwnWrites, "%s has acknowledged %s and does not have it", p.record.Name, id)
 	}
+}
+
+// takenAt is when the pool took a transaction, by the log's time: its age counts from then.
+func (p *process) takenAt(id types.TxID) time.Time {
+	_, pending := p.pool.All()
+	for _, t := range pending {
+		if t.Tx.ID() == id {
+			return t.Added
+		}
+	}
+	return p.times.Now() // a block has it
 }
 
 // has tells whether a transaction is in the chain or the pool of a process.
