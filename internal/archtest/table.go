@@ -98,7 +98,7 @@ var rows = map[string][]string{
 	"internal/server/admin":     {},
 	"internal/server/members":   {},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
-	"internal/server/sources":   {"api", "internal/contractbuild"},
+	"internal/server/sources":   {"api", "internal/contractbuild", "internal/storage/kv"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/explorer":  {},
 	"internal/server/front":     {"internal/server/request"},

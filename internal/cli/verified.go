@@ -40,7 +40,11 @@ func (s *session) keepVerified(code []byte, v verifiedContract) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(file, text, 0o600)
+	part := file + ".part" // a command that is killed leaves no half of a record
+	if err := os.WriteFile(part, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, file)
 }
 
 // sourceOf is what is known of the source of a code.

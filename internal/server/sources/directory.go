@@ -8,16 +8,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/cairn-chain/cairn/internal/contractbuild"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
 // maxBytes is what the archives of a directory take together at most.
 const maxBytes = 64 << 20
 
-// partFile is an archive that is being written.
-const partFile = "part"
+// Archives end with archiveSuffix, one that is being written with partSuffix after that.
+const (
+	archiveSuffix = ".tar"
+	partSuffix    = ".part"
+)
 
 var (
 	// ErrFull is the error of an archive for which there is no room.
@@ -48,7 +53,7 @@ func (d *Directory) Keep(archive []byte) (contractbuild.Hash, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := os.MkdirAll(d.path, 0o755); err != nil {
+	if err := (kv.FS{}).MakeDir(d.path, 0o755); err != nil {
 		return hash, err
 	}
 	if _, err := os.Stat(d.file(hash)); err == nil {
@@ -61,19 +66,25 @@ func (d *Directory) Keep(archive []byte) (contractbuild.Hash, error) {
 	if taken+int64(len(archive)) > d.limit {
 		return hash, ErrFull
 	}
-	return hash, d.write(archive, d.file(hash))
+	return hash, kv.FS{}.WriteFile(d.file(hash), archive)
 }
 
-// size is what the archives take together.
+// size is what the archives take together. It removes what a crash has left half written.
 func (d *Directory) size() (total int64, err error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return 0, err
 	}
 	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), archiveSuffix+partSuffix) {
+			if err := os.Remove(filepath.Join(d.path, entry.Name())); err != nil {
+				return 0, err
+			}
+			continue
+		}
 		info, err := entry.Info()
 		switch {
-		case errors.Is(err, fs.ErrNotExist), err == nil && info.Name() == partFile: // deleted, or left by a crash
+		case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
 		case err != nil:
 			return 0, err
 		default:
@@ -83,27 +94,6 @@ func (d *Directory) size() (total int64, err error) {
 	return total, nil
 }
 
-func (d *Directory) write(archive []byte, name string) (err error) {
-	part, err := os.OpenFile(filepath.Join(d.path, partFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err = part.Write(archive); err == nil {
-		err = part.Sync()
-	}
-	if err = errors.Join(err, part.Close()); err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
-	}
-	if err := os.Rename(part.Name(), name); err != nil {
-		return err
-	}
-	directory, err := os.Open(d.path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
-}
-
 func (d *Directory) file(hash contractbuild.Hash) string {
-	return filepath.Join(d.path, hash.String()+".tar")
+	return filepath.Join(d.path, hash.String()+archiveSuffix)
 }

@@ -32,8 +32,12 @@ func Handler(d *Directory) http.Handler {
 			http.Error(w, "The path ends with the hash of an archive: 0x and 64 hex digits.", http.StatusBadRequest)
 			return
 		}
+		if d.path == "" {
+			http.NotFound(w, r)
+			return
+		}
 		file, err := os.Open(d.file(hash))
-		if d.path == "" || err != nil {
+		if err != nil {
 			http.NotFound(w, r)
 			return
 		}

@@ -87,7 +87,7 @@ func TestServeKnowsOnlyHashes(t *testing.T) {
 		{http.MethodGet, "/sources/" + secret[2:66], http.StatusBadRequest},
 		{http.MethodGet, "/sources/0x" + strings.Repeat("g", 64), http.StatusBadRequest},
 		{http.MethodGet, "/sources/0x", http.StatusBadRequest},
-		{http.MethodGet, "/sources/" + partFile, http.StatusBadRequest},
+		{http.MethodGet, "/sources/" + partSuffix, http.StatusBadRequest},
 		{http.MethodPut, "/sources/" + strings.TrimSuffix(secret, ".tar"), http.StatusMethodNotAllowed},
 	} {
 		answer := httptest.NewRecorder()
@@ -107,7 +107,8 @@ func TestPublishIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What a crash left of an archive takes no room, and does not stop the next one.
-	if err := os.WriteFile(filepath.Join(room.path, partFile), bytes.Repeat([]byte("x"), 9000), 0o600); err != nil {
+	left := filepath.Join(room.path, "half"+archiveSuffix+partSuffix)
+	if err := os.WriteFile(left, bytes.Repeat([]byte("x"), 9000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	room.limit = int64(len(first))
