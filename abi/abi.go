@@ -85,8 +85,8 @@ const (
 // InitFunction is the name of the function that a deploy runs.
 const InitFunction = "init"
 
-// Parse reads an ABI. Members that it does not know are passed over, so that an ABI can grow; a member that is there twice
-// is refused.
+// Parse reads an ABI. Members that it does not know are passed over, so that an ABI can grow; a member that is there
+// twice is refused.
 func Parse(text []byte) (ABI, error) {
 	if len(text) > maxBytes {
 		return ABI{}, fmt.Errorf("%w: over %d bytes", ErrBad, maxBytes)

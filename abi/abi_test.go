@@ -88,7 +88,8 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "u64??", "(u64)", "(u64,)", "(u64, bool)", "(u64,bool", "u64,bool)", "(u8),(u8,u8)", "bytes0", "bytes257", "bytes04", "bytes-1", "u256",
+		"", "u64??", "(u64)", "(u64,)", "(u64, bool)", "(u64,bool", "u64,bool)", "(u8),(u8,u8)", "bytes0", "bytes257",
+		"bytes04", "bytes-1", "u256",
 		"offer", "Ünder", "Offer[", "[]", "?", "(u8,u8,u8,u8,u8,u8,u8,u8,u8)", "Of fer",
 	} {
 		if parsed, err := ParseType(text); !errors.Is(err, ErrBad) {
@@ -203,7 +204,8 @@ func TestResults(t *testing.T) {
 		{Type{string(U64)}, "5", true}, {Type{string(U64)}, "5 6", false}, {Type{string(U64)}, "", false},
 		{Type{string(Bool)}, `"x"`, false}, {Type{}, "", true}, {Type{}, "1", false},
 	} {
-		if _, err := none.Result(Function{Returns: test.kind}, []byte(test.result)); (err == nil) != test.ok || err != nil && !errors.Is(err, ErrArgument) {
+		_, err := none.Result(Function{Returns: test.kind}, []byte(test.result))
+		if (err == nil) != test.ok || err != nil && !errors.Is(err, ErrArgument) {
 			t.Errorf("%s %q: %v", test.kind, test.result, err)
 		}
 	}

@@ -102,7 +102,8 @@ func TestBinaryRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := a.DecodeArguments([]Parameter{{Name: "v", Type: Type{test.kind}}}, data); !errors.Is(err, ErrArgument) {
+		got, err := a.DecodeArguments([]Parameter{{Name: "v", Type: Type{test.kind}}}, data)
+		if !errors.Is(err, ErrArgument) {
 			t.Errorf("%s %s: %s, %v", test.kind, test.binary, got, err)
 		}
 	}
@@ -124,10 +125,12 @@ func TestJSONRefuses(t *testing.T) {
 			t.Errorf("%s %s: %s, %v", test.kind, test.json, got, err)
 		}
 	}
-	if got, err := a.EncodeJSON([]Parameter{{Name: "v", Type: Type{"string"}}}, []byte(`{"v":"\ud83d\ude00 \\ud800"}`), Hex); err != nil {
+	text := []Parameter{{Name: "v", Type: Type{"string"}}}
+	if got, err := a.EncodeJSON(text, []byte(`{"v":"\ud83d\ude00 \\ud800"}`), Hex); err != nil {
 		t.Errorf("a pair, and a backslash: %s, %v", got, err)
 	}
-	if got, err := a.EncodeJSON([]Parameter{{Name: "v", Type: Type{"u8"}}}, []byte(`{"v":1,"v":1}`), Hex); !errors.Is(err, ErrArgument) {
+	number := []Parameter{{Name: "v", Type: Type{"u8"}}}
+	if got, err := a.EncodeJSON(number, []byte(`{"v":1,"v":1}`), Hex); !errors.Is(err, ErrArgument) {
 		t.Errorf("an argument twice: %s, %v", got, err)
 	}
 }

@@ -49,8 +49,8 @@ func (a ABI) EncodeText(parameters []Parameter, given map[string]string, resolve
 	return arguments(object(parameters, given, reader{a, resolve}.text))
 }
 
-// EncodeJSON checks arguments that a user gave as a JSON object, and encodes them as [ABI.EncodeText] does; no text is an
-// empty object. Accounts may be named as resolve understands.
+// EncodeJSON checks arguments that a user gave as a JSON object, and encodes them as [ABI.EncodeText] does; no text is
+// an empty object. Accounts may be named as resolve understands.
 func (a ABI) EncodeJSON(parameters []Parameter, text []byte, resolve Resolve) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
@@ -81,7 +81,8 @@ func (a ABI) Binary(parameters []Parameter, object []byte) ([]byte, error) {
 	return e.Data(), nil
 }
 
-// Arguments is the form in which encoded arguments are sent: the binary one if the contract takes it, else JSON as it is.
+// Arguments is the form in which encoded arguments are sent: the binary one if the contract takes it, else JSON as it
+// is.
 func (a ABI) Arguments(parameters []Parameter, object []byte) ([]byte, error) {
 	if !a.TakesBinary {
 		return object, nil
@@ -158,8 +159,9 @@ func (r Revert) String() string {
 	return text
 }
 
-// Revert reads the data of a call that reverted, in either form. A typed error of another contract, which this one passed
-// on, is given by the account and in hex: it is read by the ABI of that contract, [ABI.Revert] of the data behind the account.
+// Revert reads the data of a call that reverted, in either form. A typed error of another contract, which this one
+// passed on, is given by the account and in hex: it is read by the ABI of that contract, [ABI.Revert] of the data
+// behind the account.
 func (a ABI) Revert(data []byte) Revert {
 	if len(data) > len(types.Account{}) && data[0] == markPassed {
 		by := types.Account(data[1 : 1+len(types.Account{})])

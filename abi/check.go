@@ -109,7 +109,8 @@ type nesting struct {
 	known map[string]int // of named types; 0 while it is being found out
 }
 
-// of is how deep a type nests; an error if it is deeper than maxDepth, contains itself, or names a type that is not there.
+// of is how deep a type nests; an error if it is deeper than maxDepth, contains itself, or names a type that is not
+// there.
 func (n nesting) of(t Type) (depth int, err error) {
 	items, _ := t.Tuple()
 	if element, ok := t.List(); ok {

@@ -1,7 +1,7 @@
-// Package abi describes the functions, events and errors of a contract, as its code carries them for tools in the custom
-// section cairn_abi (JSON, docs/protocol.md, "ABI"), and converts arguments, results and errors.
+// Package abi describes the functions, events and errors of a contract, as its code carries them for tools in the
+// custom section cairn_abi (JSON, docs/protocol.md, "ABI"), and converts arguments, results and errors.
 //
-// Arguments are one JSON object by parameter name, results one JSON value: integers above 2^53 − 1 and those of 128 bits
-// are decimal strings, accounts, hashes and bytes hex with 0x. Contracts that say so take the binary form too, which is the
-// bincode of the arguments behind a byte 1. Consensus knows nothing of all this.
+// Arguments are one JSON object by parameter name, results one JSON value: integers above 2^53 − 1 and those of 128
+// bits are decimal strings, accounts, hashes and bytes hex with 0x. Contracts that say so take the binary form too,
+// which is the bincode of the arguments behind a byte 1. Consensus knows nothing of all this.
 package abi

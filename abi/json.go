@@ -28,7 +28,8 @@ type reader struct {
 }
 
 // object reads an object of parameters and gives it in their order; an optional that is left out is null.
-func object[V any](parameters []Parameter, given map[string]V, convert func(Type, V) (json.RawMessage, error)) (json.RawMessage, error) {
+func object[V any](parameters []Parameter, given map[string]V,
+	convert func(Type, V) (json.RawMessage, error)) (json.RawMessage, error) {
 	known := make(map[string]bool, len(parameters))
 	for _, p := range parameters {
 		known[p.Name] = true

@@ -52,7 +52,8 @@ func (c *climber) climb(o hunt.Objective, records []hunt.Genes) found {
 // confirmed measures genes again, as a record must be.
 func (c *climber) confirmed(o hunt.Objective, g hunt.Genes) found { return c.measure(o, g, record) }
 
-// measure asks a process for a score. A candidate that its rules refuse has none; one that ends the process is a finding.
+// measure asks a process for a score. A candidate that its rules refuse has none; one that ends the process is a
+// finding.
 func (c *climber) measure(o hunt.Objective, g hunt.Genes, runs int) found {
 	if !o.Timed {
 		runs = 1

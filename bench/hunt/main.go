@@ -1,6 +1,6 @@
-// Command hunt searches for contracts that cost a node more than they pay: for each objective it climbs from the corpus and
-// from fresh genes towards what is worse, and writes the worst to a results file. Every candidate is measured in a process
-// of its own, whose memory and time are bounded: what ends it is a finding.
+// Command hunt searches for contracts that cost a node more than they pay: for each objective it climbs from the corpus
+// and from fresh genes towards what is worse, and writes the worst to a results file. Every candidate is measured in a
+// process of its own, whose memory and time are bounded: what ends it is a finding.
 package main
 
 import (
@@ -22,7 +22,8 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the search")
 	only := flag.String("only", "", "objectives, divided by commas; all if empty")
 	out := flag.String("out", "bench/hunt/worst.md", "the results file; the records in it are where the search goes on")
-	blank := flag.Bool("blank", false, "begin with neither the corpus nor the records: does the search find what is known?")
+	blank := flag.Bool("blank", false,
+		"begin with neither the corpus nor the records: does the search find what is known?")
 	replay := flag.String("replay", "", "measure these genes by every objective of -only, and end")
 	worker := flag.Bool("worker", false, "measure what standard input asks for (the search starts such processes)")
 	flag.Parse()

@@ -65,7 +65,8 @@ func (p *process) kill() time.Duration {
 	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
 }
 
-// measure asks for a score. A candidate that the rules refuse has a score of 0. After an error the process must be killed.
+// measure asks for a score. A candidate that the rules refuse has a score of 0. After an error the process must be
+// killed.
 func (p *process) measure(objective string, g hunt.Genes, runs int) (s hunt.Score, err error) {
 	p.asked++
 	if _, err := fmt.Fprintf(p.in, "%s %d %s\n", objective, runs, g); err != nil {

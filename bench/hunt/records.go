@@ -126,8 +126,10 @@ func (r *records) keep(o hunt.Objective, f found) {
 // write writes the results file, of a search that used so much of the processor.
 func (r *records) write(file string, unit float64, measured int, used time.Duration) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# The worst that was found\n\nBy `make hunt` on %s/%s, %s: %d measurements in the last search. One unit is %.2f ns:\n"+
-		"a multiplication with an addition that waits for it takes %.2f units. Times are the least of %d runs.\n\n%s%s\n\n%s%.4f\n",
+	fmt.Fprintf(&b, "# The worst that was found\n\n"+
+		"By `make hunt` on %s/%s, %s: %d measurements in the last search. One unit is %.2f ns:\n"+
+		"a multiplication with an addition that waits for it takes %.2f units. Times are the least of %d runs.\n\n"+
+		"%s%s\n\n%s%.4f\n",
 		runtime.GOOS, runtime.GOARCH, runtime.Version(), measured, unit, hunt.ChainedThere, record,
 		scheduleLine, params.Schedule1.Digest(), hoursLine, r.hours+used.Hours())
 	for _, o := range hunt.Objectives {
@@ -147,7 +149,8 @@ func (r *records) write(file string, unit float64, measured int, used time.Durat
 			if o.Timed {
 				units = fmt.Sprintf("%.2f", f.score.Value/unit)
 			}
-			fmt.Fprintf(&b, "| %.3f | %s | %d | %.1f | `%s` |\n", f.score.Value, units, f.score.Gas, float64(f.score.Took)/1e6, f.genes)
+			fmt.Fprintf(&b, "| %.3f | %s | %d | %.1f | `%s` |\n", f.score.Value, units, f.score.Gas, float64(f.score.Took)/1e6,
+				f.genes)
 		}
 	}
 	fmt.Fprint(&b, "\n## faults\n\n")
@@ -155,7 +158,8 @@ func (r *records) write(file string, unit float64, measured int, used time.Durat
 		fmt.Fprintf(&b, "- %s\n", f)
 	}
 	if len(r.faults) == 0 {
-		fmt.Fprintln(&b, "None: no candidate took more than the memory and time of the process that measured it, or ended it.")
+		fmt.Fprintln(&b,
+			"None: no candidate took more than the memory and time of the process that measured it, or ended it.")
 	}
 	next := file + ".new" // so that a search which is ended loses nothing
 	if err := os.WriteFile(next, b.Bytes(), 0o644); err != nil {

@@ -55,7 +55,8 @@ func counter() []byte {
 		m.Export(name, FunctionKind, m.AddFunction(procedure, nil, code...))
 	}
 	m.Data = append(m.Data, Data(0, "k"), Data(40, "no"))
-	return append(m.Encode(), Section(0, append(Name("cairn_abi"), `{"functions":[{"name":"get","mode":"read","returns":"u64"}]}`...))...)
+	return append(m.Encode(), Section(0, append(Name("cairn_abi"),
+		`{"functions":[{"name":"get","mode":"read","returns":"u64"}]}`...))...)
 }
 
 func count(t *testing.T, k *contracttest.Contract) (n int) {
@@ -102,13 +103,15 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s: %+v", function, r)
 		}
 	}
-	if r := k.Call(alice, "increment", nil, contracttest.Options{Gas: 50_000}); r.Reason != "out_of_gas" || r.GasUsed != 50_000 {
+	if r := k.Call(alice, "increment", nil, contracttest.Options{Gas: 50_000}); r.Reason != "out_of_gas" ||
+		r.GasUsed != 50_000 {
 		t.Errorf("%+v", r)
 	}
 	if r := k.View("increment", nil); r.OK {
 		t.Error("a view call wrote")
 	}
-	if k, r := chain.TryDeploy(alice, []byte("no module"), nil); k != nil || r.Reason != "module_refused" || r.Detail == "" {
+	if k, r := chain.TryDeploy(alice, []byte("no module"), nil); k != nil || r.Reason != "module_refused" ||
+		r.Detail == "" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -163,10 +166,12 @@ func TestGasReport(t *testing.T) {
 		t.Fatalf("%+v", uses)
 	}
 	u := uses[2]
-	if u.Function != "increment" || u.Calls != 2 || u.Most != first || u.Least != second || u.Average() != (first+second)/2 || first <= second {
+	if u.Function != "increment" || u.Calls != 2 || u.Most != first || u.Least != second ||
+		u.Average() != (first+second)/2 || first <= second {
 		t.Errorf("%+v, used %d and %d", u, first, second)
 	}
-	if lines := strings.Split(chain.GasReport(), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[3], "counter   increment  2      0") {
+	if lines := strings.Split(chain.GasReport(), "\n"); len(lines) != 5 ||
+		!strings.HasPrefix(lines[3], "counter   increment  2      0") {
 		t.Errorf("%s", chain.GasReport())
 	}
 }
@@ -176,7 +181,8 @@ func TestNoToken(t *testing.T) {
 	chain := contracttest.New(t)
 	alice := chain.Account("alice")
 	report := chain.Deploy(alice, counter(), nil).CheckToken(alice)
-	if report.Conforms() || report.Results[0].Rule != "interface" || !strings.Contains(report.Results[0].Detail, "there is no name() string") {
+	if report.Conforms() || report.Results[0].Rule != "interface" ||
+		!strings.Contains(report.Results[0].Detail, "there is no name() string") {
 		t.Errorf("%+v", report)
 	}
 	if chain.Height() != 1 {

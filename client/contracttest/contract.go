@@ -141,8 +141,8 @@ func callOf(contract types.ContractID, function string, args any, value types.Am
 	return client.Call(contract, function, args, value)
 }
 
-// Binary is the binary form of a function's arguments, to be given to [Contract.Call] or [Contract.View]. It ends the test
-// if they do not fit the ABI.
+// Binary is the binary form of a function's arguments, to be given to [Contract.Call] or [Contract.View]. It ends the
+// test if they do not fit the ABI.
 func (k *Contract) Binary(function string, args any) json.RawMessage {
 	k.chain.t.Helper()
 	f, ok := k.ABI.Function(function)

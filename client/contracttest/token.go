@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// CheckToken tests the contract against NEP-20; holder has at least [nep20.MinHolding] units of it, and is its owner where
-// mint is to be tested. The chain is as it was before, but for the gas report.
+// CheckToken tests the contract against NEP-20; holder has at least [nep20.MinHolding] units of it, and is its owner
+// where mint is to be tested. The chain is as it was before, but for the gas report.
 func (k *Contract) CheckToken(holder Account) nep20.Report {
 	k.chain.t.Helper()
 	before := k.chain.Snapshot()

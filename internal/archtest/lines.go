@@ -28,7 +28,6 @@ func checkLines(name string, source []byte, file *ast.File, report func(token.Po
 		}
 		return true
 	})
-	excepted := slices.Contains(longFiles, name)
 	begin := file.FileStart
 	for line := range strings.Lines(string(source)) {
 		shown := strings.TrimRight(line, "\n")
@@ -42,59 +41,6 @@ func checkLines(name string, source []byte, file *ast.File, report func(token.Po
 		}) {
 			continue
 		}
-		if excepted {
-			return
-		}
 		report(to, "a line has at most %d characters", maxColumns)
 	}
-	if excepted {
-		report(file.Package, "%s has no long line any more: take it out of longFiles", name)
-	}
-}
-
-// longFiles still have lines that are too long. The list only shrinks.
-var longFiles = []string{
-	"abi/abi.go",
-	"abi/abi_test.go",
-	"abi/binary_test.go",
-	"abi/call.go",
-	"abi/check.go",
-	"abi/doc.go",
-	"abi/json.go",
-	"abi/types.go",
-	"bench/hunt/climb.go",
-	"bench/hunt/main.go",
-	"bench/hunt/process.go",
-	"bench/hunt/records.go",
-	"client/contracttest/chain_test.go",
-	"client/contracttest/contract.go",
-	"client/contracttest/doc.go",
-	"client/contracttest/token.go",
-	"internal/archtest/table.go",
-	"internal/cli/contract_test.go",
-	"internal/engine/cluster/create.go",
-	"internal/engine/cluster/create_test.go",
-	"internal/engine/cluster/link/calls.go",
-	"internal/engine/cluster/link/link.go",
-	"internal/engine/cluster/link/link_test.go",
-	"internal/engine/cluster/link/socket_linux.go",
-	"internal/engine/cluster/service.go",
-	"internal/testkit/clustersim/bug_test.go",
-	"internal/testkit/clustersim/doc.go",
-	"internal/testkit/clustersim/machine.go",
-	"internal/testkit/hunt/blocks.go",
-	"internal/testkit/hunt/chain.go",
-	"internal/testkit/hunt/doc.go",
-	"internal/testkit/hunt/frames.go",
-	"internal/testkit/hunt/genes.go",
-	"internal/testkit/hunt/graph.go",
-	"internal/testkit/hunt/host.go",
-	"internal/testkit/hunt/hunt_test.go",
-	"internal/testkit/hunt/measure.go",
-	"internal/testkit/hunt/merges.go",
-	"internal/testkit/hunt/random.go",
-	"internal/testkit/hunt/stateless_test.go",
-	"internal/testkit/hunt/statement.go",
-	"internal/testkit/hunt/straight.go",
-	"internal/testkit/sim/network.go",
 }

@@ -34,10 +34,11 @@ var rows = map[string][]string{
 	"proof/wasm": {"proof"},
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
-	"client/nep20":        {"abi", "types"},
-	"client/sender":       {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
-	"client/bind":         {"abi", "api", "client", "codec", "types"},
-	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm", "internal/protocol/..."},
+	"client/nep20":  {"abi", "types"},
+	"client/sender": {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
+	"client/bind":   {"abi", "api", "client", "codec", "types"},
+	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm",
+		"internal/protocol/..."},
 
 	// Inside crypto: vector code.
 	"crypto/internal/lanes":              {},
@@ -52,49 +53,67 @@ var rows = map[string][]string{
 	"internal/proof/transcript":            {"internal/proof/field", "internal/proof/sha"},
 	"internal/proof/merkle":                {"internal/proof/field", "internal/proof/sha"},
 	"internal/proof/fri":                   {"internal/proof/field", "internal/proof/merkle", "internal/proof/transcript"},
-	"internal/proof/stark":                 {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/transcript"},
-	"internal/proof/verifier":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
-	"internal/proof/prover":                {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
-	"internal/proof/security":              {"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/stark"},
-	"internal/protocol/params":             {"types", "crypto/bip340"},
-	"internal/protocol/fees":               {"types", "internal/protocol/params"},
-	"internal/protocol/state":              {"types", "codec"},
-	"internal/protocol/tree":               {"types", "codec", "internal/proof/poseidon"},
-	"internal/protocol/vm":                 {"types", "internal/protocol/params"},
-	"internal/protocol/blockproof":         {"types", "codec", "internal/proof/air", "internal/proof/field", "internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier", "internal/protocol/params", "internal/protocol/tree"},
-	"internal/protocol/exec":               {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params", "internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
+	"internal/proof/stark": {"internal/proof/air", "internal/proof/field", "internal/proof/fri",
+		"internal/proof/transcript"},
+	"internal/proof/verifier": {"internal/proof/air", "internal/proof/field", "internal/proof/fri",
+		"internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
+	"internal/proof/prover": {"internal/proof/air", "internal/proof/field", "internal/proof/fri",
+		"internal/proof/merkle", "internal/proof/stark", "internal/proof/transcript"},
+	"internal/proof/security": {"internal/proof/air", "internal/proof/field", "internal/proof/fri",
+		"internal/proof/stark"},
+	"internal/protocol/params": {"types", "crypto/bip340"},
+	"internal/protocol/fees":   {"types", "internal/protocol/params"},
+	"internal/protocol/state":  {"types", "codec"},
+	"internal/protocol/tree":   {"types", "codec", "internal/proof/poseidon"},
+	"internal/protocol/vm":     {"types", "internal/protocol/params"},
+	"internal/protocol/blockproof": {"types", "codec", "internal/proof/air", "internal/proof/field",
+		"internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
+		"internal/protocol/params", "internal/protocol/tree"},
+	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params",
+		"internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
-	"internal/storage/kv":         {},
-	"internal/storage/chain":      {"types", "codec", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/storage/kv": {},
+	"internal/storage/chain": {"types", "codec", "internal/storage/kv", "internal/protocol/...",
+		"internal/proof/poseidon"},
 	"internal/storage/heightlock": {"types", "internal/storage/kv", "internal/storage/slots"},
 	"internal/storage/raftlog":    {"codec", "internal/storage/kv", "internal/storage/slots"},
 	"internal/storage/slots":      {"internal/storage/kv"},
 
 	// What runs.
-	"internal/engine/flat":            {"types", "internal/engine/parallel"},
-	"internal/engine/cluster":         {"types", "codec", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv", "internal/storage/raftlog"},
-	"internal/engine/cluster/link":    {"types", "codec", "internal/engine/cluster"},
-	"internal/engine/ledger":          {"types", "internal/engine/flat", "internal/engine/parallel", "internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/mempool":         {"types", "crypto/bip340", "internal/engine/ledger", "internal/engine/mempool/journal", "internal/engine/parallel", "internal/protocol/...", "internal/storage/chain"},
+	"internal/engine/flat": {"types", "internal/engine/parallel"},
+	"internal/engine/cluster": {"types", "codec", "internal/engine/ledger", "internal/engine/mempool",
+		"internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv",
+		"internal/storage/raftlog"},
+	"internal/engine/cluster/link": {"types", "codec", "internal/engine/cluster"},
+	"internal/engine/ledger": {"types", "internal/engine/flat", "internal/engine/parallel",
+		"internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/mempool": {"types", "crypto/bip340", "internal/engine/ledger",
+		"internal/engine/mempool/journal", "internal/engine/parallel", "internal/protocol/...", "internal/storage/chain"},
 	"internal/engine/mempool/journal": {},
 	"internal/engine/aside":           {"types", "internal/engine/mempool/journal", "internal/protocol/vm"},
 	"internal/engine/parallel":        {},
 	"internal/engine/pause":           {},
 	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
-	"internal/engine/proving":         {"types", "codec", "internal/proof/prover", "internal/proof/stark", "internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
-	"internal/engine/snapshot":        {"types", "codec", "internal/engine/ledger", "internal/engine/pause", "internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/sequencer":       {"types", "crypto", "internal/engine/aside", "internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock"},
+	"internal/engine/proving": {"types", "codec", "internal/proof/prover", "internal/proof/stark",
+		"internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
+	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
+		"internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+	"internal/engine/sequencer": {"types", "crypto", "internal/engine/aside", "internal/engine/ledger",
+		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock"},
 
-	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/storage/chain"},
+	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
+		"internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/storage/chain"},
 
 	// The other end of a wire, as the engine asks it.
-	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot", "internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
+	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot",
+		"internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
 
 	// What the world talks to.
-	"internal/server/request":   {"api", "jsonrpc", "types"},
-	"internal/server/push":      {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc":       {"internal/build", "internal/server/request", "abi", "api", "jsonrpc", "types", "codec", "internal/engine/...", "internal/storage/chain", "internal/protocol/..."},
+	"internal/server/request": {"api", "jsonrpc", "types"},
+	"internal/server/push":    {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/rpc": {"internal/build", "internal/server/request", "abi", "api", "jsonrpc", "types", "codec",
+		"internal/engine/...", "internal/storage/chain", "internal/protocol/..."},
 	"internal/server/admin":     {},
 	"internal/server/members":   {},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
@@ -110,32 +129,44 @@ var rows = map[string][]string{
 	"internal/bindings":      {"abi"},
 	"internal/config":        {},
 	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
-	"internal/datadir":       {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine", "internal/protocol/...", "internal/storage/...", "internal/upstream"},
-	"internal/node":          {"..."},
-	"internal/loadgen":       {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
-	"internal/cli":           {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof", "contracts", "client", "client/nep20", "client/sender", "api", "types", "crypto", "wallet", "internal/config", "internal/loadgen", "internal/server/sources", "internal/cli/..."},
-	"internal/cli/argument":  {"api", "types", "crypto", "crypto/bech32m", "internal/cli/keystore"},
-	"internal/cli/keystore":  {"types", "crypto", "wallet"},
-	"internal/cli/output":    {"jsonrpc"},
-	"internal/cli/terminal":  {},
-	"cmd/cairn":              {"internal/build", "internal/datadir", "internal/machine", "internal/node", "internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/server/explorer", "internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers", "internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine",
+		"internal/protocol/...", "internal/storage/...", "internal/upstream"},
+	"internal/node":    {"..."},
+	"internal/loadgen": {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
+	"internal/cli": {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof",
+		"contracts", "client", "client/nep20", "client/sender", "api", "types", "crypto", "wallet", "internal/config",
+		"internal/loadgen", "internal/server/sources", "internal/cli/..."},
+	"internal/cli/argument": {"api", "types", "crypto", "crypto/bech32m", "internal/cli/keystore"},
+	"internal/cli/keystore": {"types", "crypto", "wallet"},
+	"internal/cli/output":   {"jsonrpc"},
+	"internal/cli/terminal": {},
+	"cmd/cairn": {"internal/build", "internal/datadir", "internal/machine", "internal/node",
+		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/server/explorer",
+		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
+		"internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
 
 	// Makes the files of a release; a module of its own.
 	"tools/release": {},
 
 	// Measurements; bench/peers is a module of its own.
-	"bench/flood":    {"client", "types", "crypto", "internal/testkit/program"},
-	"bench/gas":      {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...", "internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
-	"bench/hunt":     {"internal/protocol/params", "internal/testkit/hunt"},
-	"bench/history":  {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
-	"bench/growth":   {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/proof/poseidon", "internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...", "internal/testkit/program", "internal/testkit/wasmgen"},
-	"bench/proving":  {"client", "internal/loadgen", "internal/testkit/program", "types"},
-	"bench/soak":     {"client", "types", "internal/loadgen", "internal/testkit/program"},
-	"bench/outage":   {"api", "client", "crypto", "types", "internal/server/members", "internal/testkit/program"},
-	"bench/siege":    {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
-	"bench/peers":    {"client", "internal/loadgen", "internal/testkit/program"},
-	"bench/replica":  {"client", "types", "internal/loadgen", "internal/testkit/program"},
-	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir", "internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/flood": {"client", "types", "crypto", "internal/testkit/program"},
+	"bench/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
+		"internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
+	"bench/hunt": {"internal/protocol/params", "internal/testkit/hunt"},
+	"bench/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
+		"internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+	"bench/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
+		"internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/proof/poseidon",
+		"internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...",
+		"internal/testkit/program", "internal/testkit/wasmgen"},
+	"bench/proving": {"client", "internal/loadgen", "internal/testkit/program", "types"},
+	"bench/soak":    {"client", "types", "internal/loadgen", "internal/testkit/program"},
+	"bench/outage":  {"api", "client", "crypto", "types", "internal/server/members", "internal/testkit/program"},
+	"bench/siege":   {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
+	"bench/peers":   {"client", "internal/loadgen", "internal/testkit/program"},
+	"bench/replica": {"client", "types", "internal/loadgen", "internal/testkit/program"},
+	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir",
+		"internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/balance": {"api", "client", "crypto", "types", "internal/testkit/program"},
@@ -148,66 +179,85 @@ var rows = map[string][]string{
 	// Writes the methods and types of the TypeScript SDK from the OpenRPC document.
 	"internal/tsgen": {"api"},
 
-	"internal/testkit":                {"..."},
-	"internal/testkit/bip":            {},                                                                                                                                                  // official test vectors of signatures, addresses and wallets
-	"internal/testkit/cputime":        {},                                                                                                                                                  // what benchmarks take of the processor
-	"internal/testkit/hunt":           {"crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"}, // contracts that cost more than they pay
-	"internal/testkit/plainverifier":  {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},                                                                              // proofs a second time, as docs/proofs.md has it
-	"internal/testkit/program":        {"internal/loadgen"},                                                                                                                                // runs the real binary
-	"internal/testkit/provenchain":    {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...", "internal/storage/..."},                                            // a chain with its proofs
-	"internal/testkit/naivemeter":     {},                                                                                                                                                  // the rule of metering a second time, as docs/protocol.md has it
-	"internal/testkit/wasmgen":        {},                                                                                                                                                  // writes modules for the tests of who checks and who runs them
-	"internal/e2e":                    {"..."},
-	"internal/archtest":               {},
-	"internal/testkit/clustersim":     {"crypto", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
+	"internal/testkit": {"..."},
+	// official test vectors of signatures, addresses and wallets
+	"internal/testkit/bip": {},
+	// what benchmarks take of the processor
+	"internal/testkit/cputime": {},
+	// contracts that cost more than they pay
+	"internal/testkit/hunt": {"crypto", "types", "internal/engine/...", "internal/protocol/...",
+		"internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
+	// proofs a second time, as docs/proofs.md has it
+	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},
+	// runs the real binary
+	"internal/testkit/program": {"internal/loadgen"},
+	// a chain with its proofs
+	"internal/testkit/provenchain": {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...",
+		"internal/storage/..."},
+	// the rule of metering a second time, as docs/protocol.md has it
+	"internal/testkit/naivemeter": {},
+	// writes modules for the tests of who checks and who runs them
+	"internal/testkit/wasmgen": {},
+	"internal/e2e":             {"..."},
+	"internal/archtest":        {},
+	"internal/testkit/clustersim": {"crypto", "types", "internal/engine/...", "internal/storage/...",
+		"internal/protocol/..."},
 	"internal/testkit/bindings/typed": {"abi", "api", "client/bind", "codec", "types"},
 	"internal/testkit/bindings/nep20": {"api", "client/bind", "codec", "types"},
-	"internal/testkit/sim":            {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...", "internal/storage/...", "internal/protocol/..."},
+	"internal/testkit/sim": {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...",
+		"internal/storage/...", "internal/protocol/..."},
 }
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
-	"internal/storage/chain":       {"crypto"},
-	"client/sender":                {"crypto", "jsonrpc"},
-	"internal/cli":                 {"jsonrpc"},
-	"internal/loadgen":             {"jsonrpc"},
-	"crypto":                       {"crypto/bech32m", "internal/testkit/bip"},
-	"crypto/bip340":                {"internal/testkit/bip"},
-	"crypto/bech32m":               {"internal/testkit/bip"},
-	"wallet":                       {"crypto/bech32m", "crypto/bip340", "internal/testkit/bip"},
-	"types":                        {"crypto"},
-	"internal/engine/mempool":      {"codec", "crypto"},
-	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security", "internal/testkit/plainverifier"},
-	"internal/protocol/exec":       {"crypto", "internal/testkit/wasmgen"},
-	"client/contracttest":          {"internal/testkit/wasmgen"},
-	"internal/cli/argument":        {"wallet"},
-	"contracts/rust":               {"abi", "client/contracttest", "types"},
-	"contracts/assemblyscript":     {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy":                       {"api", "crypto", "internal/datadir", "internal/node", "types"},
-	"internal/engine/cluster":      {"crypto"},
-	"internal/engine/flat":         {"internal/testkit/cputime"},
-	"internal/engine/ledger":       {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm", "internal/testkit/cputime", "crypto", "internal/storage/kv"},
-	"internal/engine/wasm":         {"internal/testkit/cputime", "internal/testkit/wasmgen"},
-	"internal/engine/proving":      {"crypto", "internal/engine/ledger", "internal/storage/kv", "internal/protocol/params"},
-	"internal/engine/sequencer":    {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
-	"internal/engine/replica":      {"crypto", "internal/protocol/...", "internal/storage/..."},
-	"internal/proof/prover":        {"internal/proof/verifier"},
-	"proof":                        {"internal/testkit/provenchain"},
-	"proof/wasm":                   {"internal/testkit/provenchain"},
-	"internal/proof/verifier":      {"internal/proof/prover", "internal/testkit/plainverifier"},
-	"internal/protocol/vm":         {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
-	"internal/server/push":         {"internal/protocol/exec"},
-	"internal/server/rpc":          {"crypto", "internal/proof/poseidon", "internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv", "proof/view"}, // the other ends of a subscription and of a proof
-	"internal/server/telemetry":    {"api", "internal/datadir", "internal/node"},
-	"internal/server/snapshots":    {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params", "internal/storage/...", "internal/upstream"},
-	"internal/server/sources":      {"client"},
-	"internal/server/provers":      {"crypto", "internal/engine/ledger", "internal/protocol/params", "internal/storage/..."},
-	"internal/engine/snapshot":     {"crypto", "internal/storage/kv"},
-	"internal/datadir":             {"internal/node"}, // a chain to do things with
+	"internal/storage/chain":  {"crypto"},
+	"client/sender":           {"crypto", "jsonrpc"},
+	"internal/cli":            {"jsonrpc"},
+	"internal/loadgen":        {"jsonrpc"},
+	"crypto":                  {"crypto/bech32m", "internal/testkit/bip"},
+	"crypto/bip340":           {"internal/testkit/bip"},
+	"crypto/bech32m":          {"internal/testkit/bip"},
+	"wallet":                  {"crypto/bech32m", "crypto/bip340", "internal/testkit/bip"},
+	"types":                   {"crypto"},
+	"internal/engine/mempool": {"codec", "crypto"},
+	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security",
+		"internal/testkit/plainverifier"},
+	"internal/protocol/exec":   {"crypto", "internal/testkit/wasmgen"},
+	"client/contracttest":      {"internal/testkit/wasmgen"},
+	"internal/cli/argument":    {"wallet"},
+	"contracts/rust":           {"abi", "client/contracttest", "types"},
+	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
+	"deploy":                   {"api", "crypto", "internal/datadir", "internal/node", "types"},
+	"internal/engine/cluster":  {"crypto"},
+	"internal/engine/flat":     {"internal/testkit/cputime"},
+	"internal/engine/ledger": {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm",
+		"internal/testkit/cputime", "crypto", "internal/storage/kv"},
+	"internal/engine/wasm": {"internal/testkit/cputime", "internal/testkit/wasmgen"},
+	"internal/engine/proving": {"crypto", "internal/engine/ledger", "internal/storage/kv",
+		"internal/protocol/params"},
+	"internal/engine/sequencer": {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
+	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/..."},
+	"internal/proof/prover":     {"internal/proof/verifier"},
+	"proof":                     {"internal/testkit/provenchain"},
+	"proof/wasm":                {"internal/testkit/provenchain"},
+	"internal/proof/verifier":   {"internal/proof/prover", "internal/testkit/plainverifier"},
+	"internal/protocol/vm":      {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
+	"internal/server/push":      {"internal/protocol/exec"},
+	// the other ends of a subscription and of a proof
+	"internal/server/rpc": {"crypto", "internal/proof/poseidon", "internal/testkit/wasmgen", "client",
+		"internal/server/push", "internal/storage/kv", "proof/view"},
+	"internal/server/telemetry": {"api", "internal/datadir", "internal/node"},
+	"internal/server/snapshots": {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params",
+		"internal/storage/...", "internal/upstream"},
+	"internal/server/sources": {"client"},
+	"internal/server/provers": {"crypto", "internal/engine/ledger", "internal/protocol/params",
+		"internal/storage/..."},
+	"internal/engine/snapshot": {"crypto", "internal/storage/kv"},
+	"internal/datadir":         {"internal/node"}, // a chain to do things with
 }
 
-// deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the verdict on
-// a block, a signature or a proof runs through it.
+// deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the
+// verdict on a block, a signature or a proof runs through it.
 var deterministic = []string{
 	"codec", "types", "proof", "internal/protocol/...",
 	"crypto/bech32m", "crypto/bip340", "crypto/foreign", "crypto/internal/lanes",
@@ -224,10 +274,11 @@ var exceptions = map[string][]string{
 }
 
 // bannedImports are what would let the outside world into a deterministic package.
-var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "log/...", "math/rand", "math/rand/v2", "crypto/rand", "sync", "sync/...", "context", "io/fs", "runtime", "unsafe"}
+var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "log/...", "math/rand", "math/rand/v2",
+	"crypto/rand", "sync", "sync/...", "context", "io/fs", "runtime", "unsafe"}
 
-// wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through internal/upstream, and what
-// goes to them leaves through internal/server.
+// wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through
+// internal/upstream, and what goes to them leaves through internal/server.
 var wire = []string{"api", "client", "jsonrpc", "net/http", "net/http/..."}
 
 // bannedNames are package names that say nothing about what is inside.
@@ -238,11 +289,13 @@ var sharedModules = map[string][]string{
 	"github.com/coder/websocket": {"client", "internal/server/push"},           // the two ends
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
 	// The log of a cluster, what keeps it, and what carries and simulates its messages.
-	"go.etcd.io/raft/v3":               {"internal/engine/cluster", "internal/storage/raftlog"},
-	"go.etcd.io/raft/v3/raftpb":        {"internal/engine/cluster/...", "internal/node", "internal/storage/raftlog", "internal/testkit/clustersim"},
-	"google.golang.org/protobuf/proto": {"internal/engine/cluster/...", "internal/storage/raftlog", "internal/testkit/clustersim"},
-	"github.com/spf13/cobra":           {"cmd/cairn", "internal/cli/..."},
-	"github.com/spf13/pflag":           {"internal/cli/...", "internal/config"},
+	"go.etcd.io/raft/v3": {"internal/engine/cluster", "internal/storage/raftlog"},
+	"go.etcd.io/raft/v3/raftpb": {"internal/engine/cluster/...", "internal/node", "internal/storage/raftlog",
+		"internal/testkit/clustersim"},
+	"google.golang.org/protobuf/proto": {"internal/engine/cluster/...", "internal/storage/raftlog",
+		"internal/testkit/clustersim"},
+	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/..."},
+	"github.com/spf13/pflag": {"internal/cli/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
 	// Scalars of secrets, points that are recovered.
@@ -252,5 +305,6 @@ var sharedModules = map[string][]string{
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr": {"crypto/..."},
 	// What the processor can do, asked by each vector code.
-	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/field", "internal/proof/poseidon", "internal/proof/sha"},
+	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/field", "internal/proof/poseidon",
+		"internal/proof/sha"},
 }

@@ -33,7 +33,8 @@ var gold, bare = hash("c0"), hash("c1")
 // goldModule is a module that carries the ABI.
 func goldModule() string {
 	section := "\x09cairn_abi" + goldABI
-	return "\x00asm\x01\x00\x00\x00\x00" + string([]byte{byte(len(section)&0x7F | 0x80), byte(len(section) >> 7)}) + section
+	return "\x00asm\x01\x00\x00\x00\x00" + string([]byte{byte(len(section)&0x7F | 0x80),
+		byte(len(section) >> 7)}) + section
 }
 
 // contracts are the methods on contracts. A view call answers with what it was asked.
@@ -45,7 +46,8 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 		return nil
 	}
 	contract := api.Contract{ID: types.ContractID{0xC0}, Name: "Gold", DeployedAt: 3, CodeSize: 900, Cursor: "next"}
-	event := api.Event{EventName: "Transfer", ContractID: contract.ID, BlockHeight: 5, Data: []byte(`{"amount":5}`), Cursor: "next"}
+	event := api.Event{EventName: "Transfer", ContractID: contract.ID, BlockHeight: 5, Data: []byte(`{"amount":5}`),
+		Cursor: "next"}
 	return []jsonrpc.Method{
 		method(api.GetContractABI, func(p api.ContractParams) (*abi.ABI, error) {
 			var declared abi.ABI
@@ -68,7 +70,9 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 		}),
 		method(api.ViewCall, func(p api.ViewCallParams) (api.Data, error) {
 			if p.Function == "fails" {
-				return nil, jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+api.FailureText("reverted", []byte("too poor")), "reason", "reverted", "revertData", api.Data("too poor"))
+				return nil, jsonrpc.NewError(api.CodeExecutionFailed,
+					"the execution failed: "+api.FailureText("reverted", []byte("too poor")), "reason", "reverted", "revertData",
+					api.Data("too poor"))
 			}
 			if p.Function == "allowance" {
 				return []byte(`"150"`), noContract(p.Contract)
@@ -89,7 +93,8 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 		}),
 		method(api.GetEvents, func(p api.GetEventsParams) ([]api.Event, error) {
 			f := p.Filter
-			if f.ContractID != nil && (*f.FromBlock != 2 || *f.ToBlock != 9 || *f.EventName != "Transfer" || f.Cursor != "seen") {
+			if f.ContractID != nil && (*f.FromBlock != 2 || *f.ToBlock != 9 || *f.EventName != "Transfer" ||
+				f.Cursor != "seen") {
 				return nil, fmt.Errorf("the filter is %+v", f)
 			}
 			return []api.Event{event}, nil
@@ -106,11 +111,14 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 func sampleTrace() *api.Trace {
 	reverted := "reverted"
 	return &api.Trace{GasUsed: 90_000, Status: api.StatusSuccess, Truncated: true, Root: &api.TraceCall{
-		Contract: types.ContractID{0xC0}, Function: "transfer", Args: []byte(`{"amount":5}`), Gas: 80_000, GasUsed: 40_000, Output: []byte("true"),
-		Value: 150_000_000, HostGas: map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
-		Storage: []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}}, Events: []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
-		Debug: []string{"here"},
-		Calls: []api.TraceCall{{Contract: types.ContractID{0xC1}, Function: "hook", View: true, Gas: 9, GasUsed: 9, Error: &reverted, Output: []byte("no")}},
+		Contract: types.ContractID{0xC0}, Function: "transfer", Args: []byte(`{"amount":5}`), Gas: 80_000, GasUsed: 40_000,
+		Output: []byte("true"),
+		Value:  150_000_000, HostGas: map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
+		Storage: []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}},
+		Events:  []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
+		Debug:   []string{"here"},
+		Calls: []api.TraceCall{{Contract: types.ContractID{0xC1}, Function: "hook", View: true, Gas: 9, GasUsed: 9,
+			Error: &reverted, Output: []byte("no")}},
 	}}
 }
 
@@ -128,9 +136,12 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 	dev1, alice := developmentAccount(t, "dev1"), "0xf9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9"
 	for _, test := range []struct{ words, function, args string }{
 		{"transfer --to dev1 --amount 5", "transfer", fmt.Sprintf(`{"to":%q,"amount":5}`, dev1)},
-		{"transfer --amount=18446744073709551615 --to alice", "transfer", fmt.Sprintf(`{"to":%q,"amount":"18446744073709551615"}`, alice)},
-		{"--no-wait transferFrom --arg-from alice --to dev1 --amount 5", "transferFrom", fmt.Sprintf(`{"from":%q,"to":%q,"amount":5}`, alice, dev1)},
-		{"pay --list alice,dev1 --urgent true", "pay", fmt.Sprintf(`{"list":[%q,%q],"urgent":true,"memo":null}`, alice, dev1)},
+		{"transfer --amount=18446744073709551615 --to alice", "transfer",
+			fmt.Sprintf(`{"to":%q,"amount":"18446744073709551615"}`, alice)},
+		{"--no-wait transferFrom --arg-from alice --to dev1 --amount 5", "transferFrom",
+			fmt.Sprintf(`{"from":%q,"to":%q,"amount":5}`, alice, dev1)},
+		{"pay --list alice,dev1 --urgent true", "pay", fmt.Sprintf(`{"list":[%q,%q],"urgent":true,"memo":null}`, alice,
+			dev1)},
 		{"pay --list= --urgent false --memo --x", "pay", `{"list":[],"urgent":false,"memo":"--x"}`},
 		{`transfer --args {"amount":5,"to":"alice"}`, "transfer", fmt.Sprintf(`{"to":%q,"amount":5}`, alice)},
 		{"stop --value 1.5", "stop", ""},
@@ -142,7 +153,8 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 			continue
 		}
 		call := onlyCall(t, node)
-		if call.Contract.String() != gold || call.Function != test.function || string(call.Args) != test.args || (call.Amount != 0) != (test.function == "stop") {
+		if call.Contract.String() != gold || call.Function != test.function || string(call.Args) != test.args ||
+			(call.Amount != 0) != (test.function == "stop") {
 			t.Errorf("%s: called %s with %s and %d", test.words, call.Function, call.Args, call.Amount)
 		}
 	}
@@ -162,7 +174,8 @@ func TestCallReads(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	o := desk.run(t, "call", bare, "fails", "--view", "--json")
-	if d := o.document(t); d.Error.Code != api.CodeExecutionFailed || !strings.HasSuffix(d.Error.Message, "reverted: too poor") {
+	if d := o.document(t); d.Error.Code != api.CodeExecutionFailed ||
+		!strings.HasSuffix(d.Error.Message, "reverted: too poor") {
 		t.Errorf("%+v", d.Error)
 	}
 	if len(node.sent) != 0 {
@@ -187,7 +200,8 @@ func TestCallShowsWhatItDid(t *testing.T) {
 		}
 	}
 	node = startNode(t)
-	if got := result[calledFunction](t, newDesk(t, node).run(t, append(words, "--json")...)); got.Trace == nil || got.Trace.GasUsed != 90_000 {
+	if got := result[calledFunction](t, newDesk(t, node).run(t, append(words, "--json")...)); got.Trace == nil ||
+		got.Trace.GasUsed != 90_000 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -220,7 +234,8 @@ call gold.transfer({"amount":5}) by ` + zero + ` with 1.5 coins
 func TestHelpOfAFunction(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	o := desk.run(t, "call", gold, "transferFrom", "--help")
-	for _, want := range []string{"transferFrom(from account, to account, amount u64) bool", "--arg-from account", "--amount u64"} {
+	for _, want := range []string{"transferFrom(from account, to account, amount u64) bool", "--arg-from account",
+		"--amount u64"} {
 		if o.exit != 0 || !strings.Contains(o.out, want) {
 			t.Errorf("%q is not in %+v", want, o)
 		}
@@ -246,7 +261,8 @@ func TestMistypedCallNamesWhatThereIs(t *testing.T) {
 	}{
 		{[]string{"call", gold}, "which function? The contract has balanceOf, transfer, "},
 		{[]string{"call", bare}, "which function?"},
-		{[]string{"call", gold, "transfer", "--too", "dev1"}, "unknown flag: --too; the function is transfer(to account, amount u64) bool"},
+		{[]string{"call", gold, "transfer", "--too", "dev1"},
+			"unknown flag: --too; the function is transfer(to account, amount u64) bool"},
 	} {
 		if o := desk.run(t, test.words...); o.exit != 2 || !strings.Contains(o.err, test.says) {
 			t.Errorf("%q: %+v", test.words, o)
@@ -259,7 +275,8 @@ func TestFailedCallPointsAtItsTrace(t *testing.T) {
 	reason := "out_of_gas"
 	node := startNode(t)
 	node.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
-	if o := newDesk(t, node).run(t, "call", gold, "stop", "--from", "dev0"); o.exit != 1 || !strings.Contains(o.err, "cairn tx trace 0x") {
+	if o := newDesk(t, node).run(t, "call", gold, "stop", "--from", "dev0"); o.exit != 1 ||
+		!strings.Contains(o.err, "cairn tx trace 0x") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -267,7 +284,8 @@ func TestFailedCallPointsAtItsTrace(t *testing.T) {
 func TestCallCompletes(t *testing.T) {
 	desk := newDesk(t, startNode(t))
 	for _, test := range []struct{ words, want string }{
-		{"call|", "alice\t"}, {"call|" + gold + "|", "transfer\ttransfer(to account"}, {"call|" + gold + "|transfer|", "--amount\tu64"},
+		{"call|", "alice\t"}, {"call|" + gold + "|", "transfer\ttransfer(to account"},
+		{"call|" + gold + "|transfer|", "--amount\tu64"},
 		{"call|" + gold + "|transfer|--to|", "alice\t"}, {"call|" + gold + "|transferFrom|--", "--arg-from\taccount"},
 	} {
 		o := desk.run(t, append([]string{"__complete"}, strings.Split(test.words, "|")...)...)
@@ -282,21 +300,25 @@ func TestDeploy(t *testing.T) {
 	node.receipt = func(r *api.Receipt) { r.ContractAddress = &types.ContractID{0xC0} }
 	desk := newDesk(t, node)
 	path := desk.write(t, "gold.wasm", goldModule())
-	o := desk.run(t, "deploy", path, "--from", "dev0", "--name", "Gold", "--alias", "gold", "--args", `{"owner":"dev1"}`, "--value", "7u", "--json")
+	o := desk.run(t, "deploy", path, "--from", "dev0", "--name", "Gold", "--alias", "gold", "--args", `{"owner":"dev1"}`,
+		"--value", "7u", "--json")
 	got := result[deployedContract](t, o)
 	deploy, ok := node.onlySent(t).Payload.(types.Deploy)
 	args := fmt.Sprintf(`{"owner":%q,"cap":null}`, developmentAccount(t, "dev1"))
-	if !ok || deploy.Name != "Gold" || deploy.Amount != 7 || string(deploy.Code) != goldModule() || string(deploy.InitArgs) != args {
+	if !ok || deploy.Name != "Gold" || deploy.Amount != 7 || string(deploy.Code) != goldModule() ||
+		string(deploy.InitArgs) != args {
 		t.Errorf("deployed %+v", deploy)
 	}
 	if got.Alias != "gold" || got.ContractAddress == nil || got.ContractAddress.String() != gold {
 		t.Errorf("%s", o.out)
 	}
 	// The alias names it from now on, and cannot be given again.
-	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 || !strings.Contains(o.out, "transfer(to account, amount u64) bool") {
+	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 ||
+		!strings.Contains(o.out, "transfer(to account, amount u64) bool") {
 		t.Errorf("%+v", o)
 	}
-	if o := desk.run(t, "deploy", path, "--from", "dev0", "--alias", "gold", "--args", `{"owner":"dev1"}`); o.exit != 2 || !strings.Contains(o.err, "taken") {
+	if o := desk.run(t, "deploy", path, "--from", "dev0", "--alias", "gold", "--args", `{"owner":"dev1"}`); o.exit != 2 ||
+		!strings.Contains(o.err, "taken") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -327,10 +349,13 @@ func TestTokenDeploy(t *testing.T) {
 	node := startNode(t)
 	node.receipt = func(r *api.Receipt) { r.ContractAddress = &types.ContractID{0xC0} }
 	desk := newDesk(t, node)
-	path := desk.write(t, "token.wasm", "\x00asm\x01\x00\x00\x00\x00"+string([]byte{byte(len(section)&0x7F | 0x80), byte(len(section) >> 7)})+section)
-	o := desk.run(t, "token", "deploy", path, "--name", "Gold", "--symbol", "GLD", "--decimals", "2", "--supply", "1000.5", "--from", "dev0")
+	path := desk.write(t, "token.wasm", "\x00asm\x01\x00\x00\x00\x00"+string([]byte{byte(len(section)&0x7F | 0x80),
+		byte(len(section) >> 7)})+section)
+	o := desk.run(t, "token", "deploy", path, "--name", "Gold", "--symbol", "GLD", "--decimals", "2", "--supply",
+		"1000.5", "--from", "dev0")
 	deploy, _ := node.onlySent(t).Payload.(types.Deploy)
-	if want := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100050}`; o.exit != 0 || string(deploy.InitArgs) != want || deploy.Name != "Gold" {
+	if want := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100050}`; o.exit != 0 ||
+		string(deploy.InitArgs) != want || deploy.Name != "Gold" {
 		t.Errorf("%+v, deployed with %s", o, deploy.InitArgs)
 	}
 }

@@ -43,7 +43,8 @@ func Create(p Paths, cluster [16]byte, at Place) error {
 // Prepare makes the log of a member that the others have added: it is empty, and waits for what they send. The place
 // is of block 0, and its Members are who may send that.
 func Prepare(p Paths, cluster [16]byte, self uint64, at Place) error {
-	return raftlog.Create(p.DB, p.Files, p.Votes, raftlog.Member{Cluster: cluster, ID: self}, newSnapshot(beforeIndex, 0, at))
+	return raftlog.Create(p.DB, p.Files, p.Votes, raftlog.Member{Cluster: cluster, ID: self},
+		newSnapshot(beforeIndex, 0, at))
 }
 
 func newSnapshot(index, term uint64, at Place, voters ...uint64) *raftpb.Snapshot {
@@ -81,8 +82,8 @@ func Recover(log *raftlog.Log) error {
 	return log.Alone(NewCluster(), at.Encode())
 }
 
-// namedBy are the members of a place and all that the log names after it, decided or not, removed since or not, by ID; and
-// the index of the last entry that names one.
+// namedBy are the members of a place and all that the log names after it, decided or not, removed since or not, by ID;
+// and the index of the last entry that names one.
 func namedBy(log *raftlog.Log, at Place) (named []Record, last uint64, err error) {
 	changes, err := log.Changes()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // that begins when it was alone it would refuse all others.
 func TestPeersAfterAStart(t *testing.T) {
 	disk := kv.NewCrashDisk().FS()
-	db, err := kv.Open("db", kv.Options{FS: disk, CacheBytes: 1 << 20, MemTableBytes: 64 << 10, Logger: slog.New(slog.DiscardHandler)})
+	db, err := kv.Open("db", kv.Options{FS: disk, CacheBytes: 1 << 20, MemTableBytes: 64 << 10,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func NewService(c Config) (*Service, error) {
 	return s, s.publish()
 }
 
-// Run runs the member until ctx ends, which is no error, or for as long as it can: see [Member.Step]. It is called once.
+// Run runs the member until ctx ends, which is no error, or for as long as it can: see [Member.Step]. It is called
+// once.
 func (s *Service) Run(ctx context.Context, link Link) error {
 	defer close(s.ended)
 	defer s.beside.Wait()
@@ -169,7 +170,8 @@ func (s *Service) Serve(ctx context.Context, from string, encoded [][]byte) Answ
 	return answer
 }
 
-func (s *Service) send(ctx context.Context, encoded [][]byte, source string, handedOn bool) ([]mempool.Result, Answer, error) {
+func (s *Service) send(ctx context.Context, encoded [][]byte, source string, handedOn bool) ([]mempool.Result, Answer,
+	error) {
 	type told struct {
 		results []mempool.Result
 		answer  Answer

@@ -113,7 +113,8 @@ var bugs = []planted{
 		}
 `}},
 	},
-	{name: ReusesID, soon: true, breaks: []Invariant{OneSignature, OneVote, OneLeader, Acknowledged, Running, Agreement, Released}},
+	{name: ReusesID, soon: true, breaks: []Invariant{OneSignature, OneVote, OneLeader, Acknowledged, Running, Agreement,
+		Released}},
 	{
 		name:   "answers a send before its own index",
 		breaks: []Invariant{OwnWrites},
@@ -220,7 +221,8 @@ func build(t *testing.T) string {
 	if err := os.WriteFile(listFile, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", listFile, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", listFile, "-o", program,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program
@@ -237,7 +239,8 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
-			seeds := exec.Command(program, "-test.run", "^TestSeeds$", "-seeds", "10", "-seconds", "60", "-until-one", "-bug", b.name)
+			seeds := exec.Command(program, "-test.run", "^TestSeeds$", "-seeds", "10", "-seconds", "60", "-until-one", "-bug",
+				b.name)
 			seeds.Env = append(os.Environ(), "CAIRN_PLANTED="+b.name)
 			out, err := seeds.CombinedOutput()
 			if err != nil && !errors.As(err, new(*exec.ExitError)) {

@@ -149,10 +149,11 @@ func (m *machine) create(members []cluster.Record) (err error) {
 			conf.Voters = append(conf.Voters, r.ID)
 		}
 	}
-	return raftlog.Create(db, m.disk.FS(), votesFile, raftlog.Member{Cluster: [16]byte{1}, ID: m.record.ID}, &raftpb.Snapshot{
-		Data:     at.Encode(),
-		Metadata: &raftpb.SnapshotMetadata{Index: &index, Term: &term, ConfState: conf},
-	})
+	return raftlog.Create(db, m.disk.FS(), votesFile, raftlog.Member{Cluster: [16]byte{1}, ID: m.record.ID},
+		&raftpb.Snapshot{
+			Data:     at.Encode(),
+			Metadata: &raftpb.SnapshotMetadata{Index: &index, Term: &term, ConfState: conf},
+		})
 }
 
 func (m *machine) open() (*kv.DB, error) {

@@ -35,7 +35,8 @@ type ChainNode struct {
 	dir            string // to be removed; empty: none
 }
 
-// NewChain makes a node with an engine of these options. onDisk gives the engine a directory of its own for machine code.
+// NewChain makes a node with an engine of these options. onDisk gives the engine a directory of its own for machine
+// code.
 func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
 	n = &ChainNode{}
 	defer func() {
@@ -58,7 +59,8 @@ func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
 	if n.db, err = kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}); err != nil {
 		return n, err
 	}
-	if n.store, err = chain.Open(n.db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: 64 << 20}); err != nil {
+	if n.store, err = chain.Open(n.db, chain.Options{Schedule: params.Schedule1.Digest(),
+		WitnessBytes: 64 << 20}); err != nil {
 		return n, err
 	}
 	return n, n.begin()
@@ -133,7 +135,8 @@ func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (
 	if err != nil {
 		return made, err
 	}
-	made.Block, err = n.Ledger.Build(ledger.Batch{Time: n.Ledger.Tip().Header.Header.Timestamp + 1, Transactions: &waiting},
+	made.Block, err = n.Ledger.Build(ledger.Batch{Time: n.Ledger.Tip().Header.Header.Timestamp + 1,
+		Transactions: &waiting},
 		func(h types.BlockHash) (types.Signature, error) { return n.producer.Sign(h[:], [32]byte{}) })
 	after, used := cputime.Used()
 	if err := errors.Join(err, used); err != nil {
@@ -170,8 +173,8 @@ func (*batch) SkipSender() {}
 // ErrDear is the error of a candidate whose deploy no block has room for.
 var ErrDear = errors.New("the deploy costs more gas than a block has")
 
-// Deploy deploys a candidate's contracts, which differ by a custom section, and gives a call of each. [IsRefusal] tells the
-// errors of a candidate that cannot be deployed.
+// Deploy deploys a candidate's contracts, which differ by a custom section, and gives a call of each. [IsRefusal] tells
+// the errors of a candidate that cannot be deployed.
 func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	if _, err := c.check(); err != nil {
 		return nil, err

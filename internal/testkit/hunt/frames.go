@@ -23,8 +23,8 @@ var ErrOtherProcessor = errors.New("frames are read from the machine code of amd
 // build is what engines here say made their machine code: the program of a test does not say it by itself.
 const build = "hunt"
 
-// Frames compiles a module and reads what the entry of each function takes. The functions that the engine adds behind the
-// contract's own are left out.
+// Frames compiles a module and reads what the entry of each function takes. The functions that the engine adds behind
+// the contract's own are left out.
 func Frames(module *vm.Module) (frames []Frame, err error) {
 	if runtime.GOARCH != "amd64" {
 		return nil, ErrOtherProcessor
@@ -58,8 +58,8 @@ func Frames(module *vm.Module) (frames []Frame, err error) {
 }
 
 // nativeFrames reads the machine code that the engine put on disk: wazero's magic, its version, the offsets of the
-// functions, the code. Every function begins with push %rbp; mov %rsp, %rbp; sub $n, %rsp: n is all that it may use, for
-// calls and the check of the stack too.
+// functions, the code. Every function begins with push %rbp; mov %rsp, %rbp; sub $n, %rsp: n is all that it may use,
+// for calls and the check of the stack too.
 func nativeFrames(dir string) (sizes []int, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.code"))
 	if err != nil || len(files) == 0 {
@@ -107,7 +107,8 @@ func entrySize(code []byte) (int, bool) {
 	return 0, false
 }
 
-// countedFrames reads the slots that each function of an instrumented module takes at its entry; 0 for one that takes none.
+// countedFrames reads the slots that each function of an instrumented module takes at its entry; 0 for one that takes
+// none.
 func countedFrames(module []byte) (slots []int) {
 	number := func() int {
 		n, size := binary.Uvarint(module)

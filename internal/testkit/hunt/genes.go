@@ -132,7 +132,8 @@ func (g Genes) Mutate(r *rand.Rand) Genes {
 	return g
 }
 
-// draw is half of the time any value of the range, else one with any number of bits: small values are as likely as great ones.
+// draw is half of the time any value of the range, else one with any number of bits: small values are as likely as
+// great ones.
 func (n number) draw(r *rand.Rand) uint64 {
 	span := n.most - n.least
 	if r.IntN(2) == 0 && span > 0 {

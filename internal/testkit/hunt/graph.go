@@ -10,15 +10,17 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// graph is contracts that call each other: each calls the next ones, so many levels deep. Their modules are large in what an
-// instance takes to be made.
+// graph is contracts that call each other: each calls the next ones, so many levels deep. Their modules are large in
+// what an instance takes to be made.
 var graph = &shape{name: "graph", kind: Chain, build: buildGraph, numbers: append([]number{
-	{"contracts", 1, 200}, {"depth", 0, 32}, {"fan", 1, 8}, {"stride", 1, 199}, {"turns", 1, 10_000}, {"pages", 1, 16}, {"touched", 0, 256}, {"output", 0, 64 << 10},
-	{"functions", 0, 4_000}, {"globals", 0, 2_000}, {"elements", 0, 2_500}, {"data", 0, 1_024}, {"filled", 0, 250_000}, {"exports", 0, 100}, {"types", 0, 240},
+	{"contracts", 1, 200}, {"depth", 0, 32}, {"fan", 1, 8}, {"stride", 1, 199}, {"turns", 1, 10_000}, {"pages", 1, 16},
+	{"touched", 0, 256}, {"output", 0, 64 << 10},
+	{"functions", 0, 4_000}, {"globals", 0, 2_000}, {"elements", 0, 2_500}, {"data", 0, 1_024}, {"filled", 0, 250_000},
+	{"exports", 0, 100}, {"types", 0, 240},
 }, hostNumbers("1")...)}
 
-// Where a contract of a graph has its arguments: the levels below it, and the IDs of all contracts. Behind them it has its data,
-// and touches pages of the machine.
+// Where a contract of a graph has its arguments: the levels below it, and the IDs of all contracts. Behind them it has
+// its data, and touches pages of the machine.
 const (
 	levelAt     = 2_048
 	idsAt       = levelAt + 8
@@ -39,7 +41,8 @@ func buildGraph(v values) Candidate {
 
 	contracts := v.of("contracts")
 	// Local 1 counts turns, local 2 calls: which contract is next. Only the first level takes turns.
-	one := Concat(Op(LocalGet, 2), Const(I64, int64(v.of("stride"))), []byte{I64Add}, Op(LocalTee, 2), Const(I64, int64(contracts)), []byte{0x82 /* i64.rem_u */},
+	one := Concat(Op(LocalGet, 2), Const(I64, int64(v.of("stride"))), []byte{I64Add}, Op(LocalTee, 2),
+		Const(I64, int64(contracts)), []byte{0x82 /* i64.rem_u */},
 		Const(I64, 32), []byte{I64Mul, I32WrapI64}, Const(I32, idsAt), []byte{I32Add}, Const(I32, 0), Const(I32, 3),
 		Const(I32, levelAt), Call(length), Const(I64, 0), Const(I64, -1), Call(call), []byte{Drop})
 	touch := each(v.of("touched"), func(i int) []byte {
@@ -52,13 +55,15 @@ func buildGraph(v values) Candidate {
 		level, Op(LocalSet, 2),
 		Const(I32, levelAt), level, Const(I64, 1), []byte{0x7D /* i64.sub */}, Op(I64Store, 0, 0),
 		[]byte{LoopOp, Empty}, bytes.Repeat(one, v.of("fan")),
-		Op(LocalGet, 1), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 1), Const(I64, int64(v.of("turns"))), []byte{0x54 /* i64.lt_u */},
+		Op(LocalGet, 1), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 1), Const(I64, int64(v.of("turns"))),
+		[]byte{0x54 /* i64.lt_u */},
 		level, Const(I64, max(0, int64(v.of("depth"))-1)), []byte{i64Eq, I32And},
 		Call(left), Const(I64, reserve), []byte{0x56 /* i64.gt_u */, I32And}, Op(BrIfOp, 0), []byte{End},
 		Const(I32, 0), Const(I32, int64(v.of("output"))), Call(give))
 	m.Export("run", FunctionKind, m.AddFunction(0, manyI64(3), body...))
 	m.Export("_reentrant", FunctionKind, m.AddFunction(0, nil))
-	return Candidate{Code: m.Encode(), Copies: contracts, Args: binary.LittleEndian.AppendUint64(nil, uint64(v.of("depth")))}
+	return Candidate{Code: m.Encode(), Copies: contracts,
+		Args: binary.LittleEndian.AppendUint64(nil, uint64(v.of("depth")))}
 }
 
 // burden adds to a module what its instances take time to be made with.

@@ -37,11 +37,15 @@ var hostCalls = []hostCall{
 	{"balance", manyI32(1), I64, 0, func(_, _ int64) []int64 { return []int64{accountAt} }},
 	{"code_hash", manyI32(2), I32, 0, func(_, _ int64) []int64 { return []int64{accountAt, resultAt} }},
 	{"transfer", []byte{I32, I64}, I32, 1, func(_, n int64) []int64 { return []int64{accountAt, n} }},
-	{"emit", manyI32(6), 0, 16 << 10, func(key, n int64) []int64 { return []int64{accountAt, key % 65, bulkAt, n % 4, bulkAt, n} }},
+	{"emit", manyI32(6), 0, 16 << 10, func(key, n int64) []int64 {
+		return []int64{accountAt, key % 65, bulkAt, n % 4, bulkAt, n}
+	}},
 	{"sha256", manyI32(3), 0, mostBulk, func(_, n int64) []int64 { return []int64{bulkAt, n, resultAt} }},
 	{"keccak256", manyI32(3), 0, mostBulk, func(_, n int64) []int64 { return []int64{bulkAt, n, resultAt} }},
 	{"blake3", manyI32(3), 0, mostBulk, func(_, n int64) []int64 { return []int64{bulkAt, n, resultAt} }},
-	{"schnorr_verify", manyI32(4), I32, mostBulk, func(_, n int64) []int64 { return []int64{keyAt, bulkAt, n, keyAt + 64} }},
+	{"schnorr_verify", manyI32(4), I32, mostBulk, func(_, n int64) []int64 {
+		return []int64{keyAt, bulkAt, n, keyAt + 64}
+	}},
 	{"ecdsa_recover", manyI32(3), I32, 0, func(_, _ int64) []int64 { return []int64{hashAt, hashAt + 32, resultAt} }},
 	{"return_data", manyI32(2), 0, 64 << 10, func(_, n int64) []int64 { return []int64{bulkAt, n} }},
 	{"debug", manyI32(2), 0, 1 << 10, func(_, n int64) []int64 { return []int64{bulkAt, n} }},
@@ -64,7 +68,8 @@ var host = &shape{name: "host", kind: Chain, build: buildHost, numbers: append(h
 
 func hostNumbers(names ...string) (all []number) {
 	for _, n := range names {
-		all = append(all, number{"call" + n, 0, uint64(len(hostCalls))}, number{"bytes" + n, 0, mostBulk}, number{"key" + n, 0, 256}, number{"mode" + n, 0, keyModes - 1})
+		all = append(all, number{"call" + n, 0, uint64(len(hostCalls))}, number{"bytes" + n, 0, mostBulk},
+			number{"key" + n, 0, 256}, number{"mode" + n, 0, keyModes - 1})
 	}
 	return all
 }
@@ -72,7 +77,8 @@ func hostNumbers(names ...string) (all []number) {
 // reserve is the gas that a contract of host calls keeps for its end: more than look-ups in storage need to be left.
 const reserve = 400_000
 
-// callsOf writes the host calls that genes name, local 0 being what keys are made from. More calls than there are: none.
+// callsOf writes the host calls that genes name, local 0 being what keys are made from. More calls than there are:
+// none.
 func callsOf(m *Module, v values, names ...string) func() []byte {
 	var parts [][]byte
 	for _, n := range names {
@@ -84,7 +90,8 @@ func callsOf(m *Module, v values, names ...string) func() []byte {
 		var b []byte
 		switch v.of("mode" + n) {
 		case nextKey:
-			b = Concat(Const(I32, accountAt), Op(LocalGet, 0), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 0), Op(I64Store, 0, 0))
+			b = Concat(Const(I32, accountAt), Op(LocalGet, 0), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 0),
+				Op(I64Store, 0, 0))
 		case randomKey:
 			b = Concat(chance(), []byte{Drop}, Const(I32, accountAt), Op(LocalGet, 0), Op(I64Store, 0, 0))
 		}
@@ -107,8 +114,10 @@ func buildHost(v values) Candidate {
 	give := m.AddImport(HostImport{Name: []string{"return_data", "revert"}[v.of("end")&1], Params: manyI32(2)})
 	// Turns are counted in local 1.
 	body := Concat([]byte{LoopOp, Empty}, bytes.Repeat(calls(), v.of("unroll")),
-		Op(LocalGet, 1), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 1), Const(I64, int64(v.of("turns"))), []byte{0x54 /* i64.lt_u */},
-		Call(left), Const(I64, reserve+int64(v.of("output"))), []byte{0x56 /* i64.gt_u */, I32And}, Op(BrIfOp, 0), []byte{End})
+		Op(LocalGet, 1), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 1), Const(I64, int64(v.of("turns"))),
+		[]byte{0x54 /* i64.lt_u */},
+		Call(left), Const(I64, reserve+int64(v.of("output"))), []byte{0x56 /* i64.gt_u */, I32And}, Op(BrIfOp, 0),
+		[]byte{End})
 	if v.of("end") < 2 {
 		body = Concat(body, Const(I32, bulkAt), Const(I32, int64(v.of("output"))), Call(give))
 	}
@@ -116,8 +125,8 @@ func buildHost(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// signatures is a BIP-340 key and, 64 bytes behind it, its signature of nothing; behind that a hash with an ECDSA signature
-// from which a key can be recovered: any s does, with the generator's x for r.
+// signatures is a BIP-340 key and, 64 bytes behind it, its signature of nothing; behind that a hash with an ECDSA
+// signature from which a key can be recovered: any s does, with the generator's x for r.
 func signatures() string {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("signer")))
 	if err != nil {
@@ -128,9 +137,11 @@ func signatures() string {
 		panic(err)
 	}
 	public := key.PublicKey()
-	generator := "\x79\xbe\x66\x7e\xf9\xdc\xbb\xac\x55\xa0\x62\x95\xce\x87\x0b\x07\x02\x9b\xfc\xdb\x2d\xce\x28\xd9\x59\xf2\x81\x5b\x16\xf8\x17\x98"
+	generator := "\x79\xbe\x66\x7e\xf9\xdc\xbb\xac\x55\xa0\x62\x95\xce\x87\x0b\x07" +
+		"\x02\x9b\xfc\xdb\x2d\xce\x28\xd9\x59\xf2\x81\x5b\x16\xf8\x17\x98"
 	s := sha256.Sum256([]byte("s"))
 	s[0] &= 0x3F
 	hash := sha256.Sum256(nil)
-	return string(public[:]) + strings.Repeat("\x00", 32) + string(signature[:]) + string(hash[:]) + generator + string(s[:]) + "\x00"
+	return string(public[:]) + strings.Repeat("\x00",
+		32) + string(signature[:]) + string(hash[:]) + generator + string(s[:]) + "\x00"
 }

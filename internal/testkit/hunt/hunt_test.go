@@ -54,8 +54,10 @@ func isLimit(r vm.Reason) bool { return regexp.MustCompile(`than [0-9]`).MatchSt
 
 func TestParseRefuses(t *testing.T) {
 	for _, line := range []string{
-		"", "spiral width=1", "ladder", "ladder width=98 depth=120", "ladder width=99 depth=120 ladders=1", "ladder width=98 depth=120 ladders=x",
-		"ladder depth=120 width=98 ladders=1", "ladder width=98 depth=120 ladders=1 more=1", "ladder width=98 depth=1 ladders=1",
+		"", "spiral width=1", "ladder", "ladder width=98 depth=120", "ladder width=99 depth=120 ladders=1",
+		"ladder width=98 depth=120 ladders=x",
+		"ladder depth=120 width=98 ladders=1", "ladder width=98 depth=120 ladders=1 more=1",
+		"ladder width=98 depth=1 ladders=1",
 	} {
 		if g, err := Parse(line); err == nil {
 			t.Errorf("%q: %s", line, g)
@@ -103,7 +105,8 @@ func TestCompilingIsPaid(t *testing.T) {
 }
 
 // whole has the tests take minutes for all of the corpus: `make hunt` begins with them.
-var whole = flag.Bool("whole", false, "hold nodes to each other over the whole corpus, with all contracts of each candidate")
+var whole = flag.Bool("whole", false,
+	"hold nodes to each other over the whole corpus, with all contracts of each candidate")
 
 // Nodes that differ in their engines import the same chain: results, gas, receipts and roots.
 func TestNodesAgree(t *testing.T) {

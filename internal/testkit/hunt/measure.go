@@ -42,11 +42,15 @@ var Objectives = []Objective{
 	{"frame", "bytes of machine stack for each 8 of a slot", []Kind{Code}, false, frame},
 	{"compile", "ns a gas of the deploy", []Kind{Code, Chain}, true, compile},
 	{"memory", "bytes allocated a gas of the deploy", []Kind{Code, Chain}, false, compileMemory},
-	{"block", "processor ns a gas of a whole block", []Kind{Chain, Code}, true, onChain(wasm.Options{}, (*Made).processor)},
-	{"fresh", "the same, every call in a new instance", []Kind{Chain}, true, onChain(wasm.Options{Fresh: true}, (*Made).processor)},
-	{"cold", "the same, every contract's machine code from disk once, 32 gas a unit of load at least", []Kind{Chain}, true, cold},
+	{"block", "processor ns a gas of a whole block", []Kind{Chain, Code}, true,
+		onChain(wasm.Options{}, (*Made).processor)},
+	{"fresh", "the same, every call in a new instance", []Kind{Chain}, true,
+		onChain(wasm.Options{Fresh: true}, (*Made).processor)},
+	{"cold", "the same, every contract's machine code from disk once, 32 gas a unit of load at least", []Kind{Chain},
+		true, cold},
 	{"end", "ns by the clock of the block's end a gas", []Kind{Chain}, true, onChain(wasm.Options{}, (*Made).End)},
-	{"allocate", "bytes allocated a gas of a whole block", []Kind{Chain, Code}, false, onChain(wasm.Options{}, (*Made).allocated)},
+	{"allocate", "bytes allocated a gas of a whole block", []Kind{Chain, Code}, false,
+		onChain(wasm.Options{}, (*Made).allocated)},
 	{"differ", "nodes that see another outcome", []Kind{Chain, Code}, false, differ},
 }
 
@@ -74,8 +78,8 @@ func Unit() (float64, error) {
 // ChainedThere is what [Chained] is on the reference machine.
 const ChainedThere = 1.54
 
-// Chained is how many ns a multiplication takes here with an addition that waits for it and for which the next one waits: some
-// 5 cycles. It is the least of some runs, of processor time.
+// Chained is how many ns a multiplication takes here with an addition that waits for it and for which the next one
+// waits: some 5 cycles. It is the least of some runs, of processor time.
 func Chained() (float64, error) {
 	const times = 20_000_000
 	best := math.Inf(1)
@@ -148,7 +152,8 @@ func (quiet) Invoke(function vm.Function, _ vm.Memory, stack []uint64, gas *vm.G
 func (quiet) Grow(vm.Memory, uint32) bool { return true }
 func (quiet) Continue() error             { return nil }
 
-// A call that is measured for its execution is given probeGas first, and then executionGas, unless it took long already.
+// A call that is measured for its execution is given probeGas first, and then executionGas, unless it took long
+// already.
 const (
 	probeGas     = 100_000
 	executionGas = 8_000_000
@@ -299,8 +304,9 @@ func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, cal
 
 func cold(g Genes, runs int) (Score, error) { return Cold(g.Build(), runs) }
 
-// Cold measures blocks with a call of each of a candidate's contracts, on a node that has just begun: all machine code is
-// on disk. Since a block loads a unit for each 32 gas that it may use at most, what it loads counts as so much of it.
+// Cold measures blocks with a call of each of a candidate's contracts, on a node that has just begun: all machine code
+// is on disk. Since a block loads a unit for each 32 gas that it may use at most, what it loads counts as so much of
+// it.
 func Cold(c Candidate, runs int) (best Score, err error) {
 	module, err := c.check()
 	if err != nil {
@@ -335,9 +341,10 @@ func Cold(c Candidate, runs int) (best Score, err error) {
 	return best, nil
 }
 
-// Measure makes blocks of as many calls, in turn, as have about so much gas together, behind one that makes all ready. It
-// gives the one with the least of a value.
-func (n *ChainNode) Measure(calls []types.Payload, gas types.Gas, runs int, value func(*Made) time.Duration) (best Made, err error) {
+// Measure makes blocks of as many calls, in turn, as have about so much gas together, behind one that makes all ready.
+// It gives the one with the least of a value.
+func (n *ChainNode) Measure(calls []types.Payload, gas types.Gas, runs int,
+	value func(*Made) time.Duration) (best Made, err error) {
 	probe, err := n.Block(min(gas, 1_000_000), 1, calls[0])
 	if err != nil {
 		return best, err
@@ -365,7 +372,8 @@ func (n *ChainNode) Measure(calls []types.Payload, gas types.Gas, runs int, valu
 	return best, nil
 }
 
-// Nodes are engines that differ in all that an engine may differ in. One with a directory ends half-way and begins again.
+// Nodes are engines that differ in all that an engine may differ in. One with a directory ends half-way and begins
+// again.
 var Nodes = []struct {
 	Name    string
 	Options wasm.Options
@@ -386,7 +394,8 @@ func differ(g Genes, _ int) (Score, error) {
 // differGas is what a call has of which all nodes must see the same: the interpreter is slow.
 const differGas = 300_000
 
-// Disagreements makes a chain that deploys candidates and calls each twice, and tells which other nodes do not import it.
+// Disagreements makes a chain that deploys candidates and calls each twice, and tells which other nodes do not import
+// it.
 func Disagreements(all []Candidate, gas types.Gas) (problems []string, err error) {
 	maker, err := NewChain(wasm.Options{}, false)
 	if err != nil {

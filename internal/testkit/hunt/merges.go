@@ -10,23 +10,30 @@ import (
 
 // merges are code whose ways meet with many locals: a compiler moves each of them at each meeting.
 var merges = []*shape{
-	{name: "ladder", numbers: []number{{"width", 1, 98}, {"depth", 2, 126}, {"ladders", 1, 4}}, build: func(v values) Candidate {
-		n := v.of("width")
-		zero := Op(LocalGet, uint32(n))
-		return single(1, manyI64(n+1), forever(each(v.of("ladders"), func(int) []byte { return ladder(v.of("depth"), zero, 0, n) })),
-			use(n), Op(GlobalSet, 0))
-	}},
-	{name: "arms", numbers: []number{{"width", 1, 98}, {"arms", 1, 200}, {"way", 0, 3}, {"rotate", 0, 1}}, build: buildArms},
-	{name: "backedge", numbers: []number{{"width", 1, 98}, {"way", 0, 3}, {"turns", 2, 10_000}, {"depth", 1, 120}}, build: buildBackEdge},
-	{name: "straight", numbers: []number{{"width", 1, 98}, {"parts", 1, 400}, {"rotate", 0, 1}}, build: func(v values) Candidate {
-		n, part := v.of("width"), update
-		if v.of("rotate") == 1 {
-			part = rotate
-		}
-		return single(1, manyI64(n+1), forever(bytes.Repeat(part(0, n), fits(v.of("parts"), 8*n, 0))))
-	}},
-	{name: "recursion", numbers: []number{{"width", 1, 98}, {"depth", 2, 126}, {"ladders", 0, 3}, {"live", 0, 1}}, build: buildRecursion},
-	{name: "permute", numbers: []number{{"live", 1, 90}, {"arms", 1, 100}, {"way", 0, 2}, {"step", 1, 13}}, build: buildPermute},
+	{name: "ladder", numbers: []number{{"width", 1, 98}, {"depth", 2, 126}, {"ladders", 1, 4}},
+		build: func(v values) Candidate {
+			n := v.of("width")
+			zero := Op(LocalGet, uint32(n))
+			return single(1, manyI64(n+1), forever(each(v.of("ladders"),
+				func(int) []byte { return ladder(v.of("depth"), zero, 0, n) })),
+				use(n), Op(GlobalSet, 0))
+		}},
+	{name: "arms", numbers: []number{{"width", 1, 98}, {"arms", 1, 200}, {"way", 0, 3}, {"rotate", 0, 1}},
+		build: buildArms},
+	{name: "backedge", numbers: []number{{"width", 1, 98}, {"way", 0, 3}, {"turns", 2, 10_000}, {"depth", 1, 120}},
+		build: buildBackEdge},
+	{name: "straight", numbers: []number{{"width", 1, 98}, {"parts", 1, 400}, {"rotate", 0, 1}},
+		build: func(v values) Candidate {
+			n, part := v.of("width"), update
+			if v.of("rotate") == 1 {
+				part = rotate
+			}
+			return single(1, manyI64(n+1), forever(bytes.Repeat(part(0, n), fits(v.of("parts"), 8*n, 0))))
+		}},
+	{name: "recursion", numbers: []number{{"width", 1, 98}, {"depth", 2, 126}, {"ladders", 0, 3}, {"live", 0, 1}},
+		build: buildRecursion},
+	{name: "permute", numbers: []number{{"live", 1, 90}, {"arms", 1, 100}, {"way", 0, 2}, {"step", 1, 13}},
+		build: buildPermute},
 }
 
 // buildArms is arms that are never taken: of an if, beside a br_if, behind an else; or of an if with a result.
@@ -51,21 +58,24 @@ func buildArms(v values) Candidate {
 	return single(1, manyI64(n+1), forever(bytes.Repeat(b, fits(v.of("arms"), len(b), 0))))
 }
 
-// buildBackEdge is loops that go round with many locals: with an arm that is never taken, as a way on; nested, entered and
-// left at once; or with locals that do change.
+// buildBackEdge is loops that go round with many locals: with an arm that is never taken, as a way on; nested, entered
+// and left at once; or with locals that do change.
 func buildBackEdge(v values) Candidate {
 	n, counter := v.of("width"), uint32(v.of("width")+1)
-	again := Concat(Op(LocalGet, counter), Const(I64, 1), []byte{I64Add}, Op(LocalTee, counter), Const(I64, int64(v.of("turns"))), []byte{0x54 /* i64.lt_u */}, Op(BrIfOp, 0))
+	again := Concat(Op(LocalGet, counter), Const(I64, 1), []byte{I64Add}, Op(LocalTee, counter),
+		Const(I64, int64(v.of("turns"))), []byte{0x54 /* i64.lt_u */}, Op(BrIfOp, 0))
 	arm := Concat(never(n), []byte{IfOp, Empty}, rotate(0, n), []byte{End})
 	var inner []byte
 	switch v.of("way") {
 	case 0:
 		inner = Concat([]byte{LoopOp, Empty}, arm, again, []byte{End})
 	case 1:
-		inner = Concat([]byte{LoopOp, Empty}, again, never(n), []byte{IfOp, Empty}, rotate(0, n), Op(BrOp, 1), []byte{End, End})
+		inner = Concat([]byte{LoopOp, Empty}, again, never(n), []byte{IfOp, Empty}, rotate(0, n), Op(BrOp, 1),
+			[]byte{End, End})
 	case 2:
 		depth := v.of("depth")
-		inner = Concat(bytes.Repeat([]byte{LoopOp, Empty}, depth), arm, bytes.Repeat(Concat(never(n), Op(BrIfOp, 0), []byte{End}), depth))
+		inner = Concat(bytes.Repeat([]byte{LoopOp, Empty}, depth), arm,
+			bytes.Repeat(Concat(never(n), Op(BrIfOp, 0), []byte{End}), depth))
 	case 3:
 		inner = Concat([]byte{LoopOp, Empty}, rotate(0, n), again, []byte{End})
 	}

@@ -11,7 +11,8 @@ import (
 
 // statements are what random code is made of, each with a weight of its name.
 var statements = []string{
-	"assign", "block", "if", "ifelse", "loop", "br_if", "br_table", "call", "indirect", "store", "global", "rotate", "update",
+	"assign", "block", "if", "ifelse", "loop", "br_if", "br_table", "call", "indirect", "store", "global", "rotate",
+	"update",
 	"held", "nest", "grow", "dead", "constants",
 }
 
@@ -68,7 +69,8 @@ func newContract(pages int) *Module {
 
 func buildRandom(v values) Candidate {
 	m := newContract(v.of("pages"))
-	g := &generator{values: v, Rand: rand.New(rand.NewPCG(v["seed"], 1)), params: bytes.Repeat([]byte{I64}, v.of("params"))}
+	g := &generator{values: v, Rand: rand.New(rand.NewPCG(v["seed"], 1)),
+		params: bytes.Repeat([]byte{I64}, v.of("params"))}
 	m.AddType(g.params, I64)
 	m.AddImport(HostImport{Name: "args_len", Result: I32})
 	m.AddImport(HostImport{Name: "return_data", Params: manyI32(2)})
@@ -126,9 +128,11 @@ func (g *generator) function(m *Module, signature, index, size int) uint32 {
 	}
 	start := []byte{}
 	for i := range g.wides {
-		start = Concat(start, Op(GlobalGet, uint32(i%g.of("globals"))), Const(I64, int64(i*77+1)), []byte{I64Mul}, Op(LocalSet, uint32(i)))
+		start = Concat(start, Op(GlobalGet, uint32(i%g.of("globals"))), Const(I64, int64(i*77+1)), []byte{I64Mul},
+			Op(LocalSet, uint32(i)))
 	}
-	return m.AddFunction(procedure, types, Concat(start, []byte{LoopOp, Empty}, body, g.turn(), Op(BrOp, 0), []byte{End})...)
+	return m.AddFunction(procedure, types, Concat(start, []byte{LoopOp, Empty}, body, g.turn(), Op(BrOp, 0),
+		[]byte{End})...)
 }
 
 // turn ends the call after so many turns with what the locals hold.
@@ -137,7 +141,8 @@ func (g *generator) turn() (b []byte) {
 		return nil
 	}
 	turns := uint32(g.wides + 1)
-	b = Concat(Op(LocalGet, turns), Const(I64, 1), []byte{I64Add}, Op(LocalTee, turns), Const(I64, int64(g.of("turns"))), []byte{i64Eq, IfOp, Empty})
+	b = Concat(Op(LocalGet, turns), Const(I64, 1), []byte{I64Add}, Op(LocalTee, turns), Const(I64, int64(g.of("turns"))),
+		[]byte{i64Eq, IfOp, Empty})
 	for i := range uint32(g.wides) {
 		b = Concat(b, Const(I32, int64(8*i)), Op(LocalGet, i), Op(I64Store, 3, 0))
 	}

@@ -44,8 +44,11 @@ func TestStatelessAgrees(t *testing.T) {
 	prover := must(proving.NewProver(bits, parallel.Run))(t)
 	genes := []Genes{}
 	for _, line := range []string{
-		"graph contracts=2 depth=4 fan=2 stride=1 turns=1 pages=1 touched=1 output=9 functions=2 globals=2 elements=2 data=2 filled=0 exports=2 types=2 call1=1 bytes1=32 key1=32 mode1=2",
-		"host call1=0 bytes1=9 key1=9 mode1=2 call2=1 bytes2=9 key2=9 mode2=2 call3=3 bytes3=0 key3=0 mode3=2 unroll=1 turns=4 end=0 output=64",
+		"graph contracts=2 depth=4 fan=2 stride=1 turns=1 pages=1 touched=1 output=9 " +
+			"functions=2 globals=2 elements=2 data=2 filled=0 exports=2 types=2 " +
+			"call1=1 bytes1=32 key1=32 mode1=2",
+		"host call1=0 bytes1=9 key1=9 mode1=2 call2=1 bytes2=9 key2=9 mode2=2 " +
+			"call3=3 bytes3=0 key3=0 mode3=2 unroll=1 turns=4 end=0 output=64",
 	} {
 		genes = append(genes, must(Parse(line))(t))
 	}
@@ -68,14 +71,16 @@ func TestStatelessAgrees(t *testing.T) {
 }
 
 // follow proves a block of the maker and has the follower import it. It gives the block's header.
-func follow(t *testing.T, maker *ChainNode, follower *ledger.Stateless, prover *proving.Prover, parent types.SignedHeader, h types.Height) types.SignedHeader {
+func follow(t *testing.T, maker *ChainNode, follower *ledger.Stateless, prover *proving.Prover,
+	parent types.SignedHeader, h types.Height) types.SignedHeader {
 	t.Helper()
 	block := must(maker.store.Block(h))(t)
 	task := proving.Task{
 		Parent: parent, Header: block.Signed(), Accesses: must(maker.store.Accesses(h))(t),
 		Witness: must(tree.DecodeWitness(must(maker.store.Witness(h))(t)))(t),
 	}
-	bundle := blockproof.Bundle{Parent: parent, Header: task.Header, Accesses: task.Accesses, Proof: must(prover.Prove(&task))(t)}
+	bundle := blockproof.Bundle{Parent: parent, Header: task.Header, Accesses: task.Accesses,
+		Proof: must(prover.Prove(&task))(t)}
 	received := must(ledger.Receive(block.Encode()))(t)
 	must(follower.Import(must(follower.Verify(received, bundle.Encode()))(t), ledger.Fetch{Code: maker.store.Code}))(t)
 	want := must(maker.store.Receipts(h))(t)

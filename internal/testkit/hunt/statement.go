@@ -143,10 +143,12 @@ func (g *generator) indirect() []byte {
 	return Concat(g.arguments(), index, Op(CallIndirect, wide, 0), g.assign())
 }
 
-// address is a memory access's: offsets cross the ends of cache lines and pages. The whole is inside one page of 64 KiB.
+// address is a memory access's: offsets cross the ends of cache lines and pages. The whole is inside one page of 64
+// KiB.
 func (g *generator) address() (address []byte, offset uint32) {
 	offset = []uint32{0, uint32(g.IntN(64)), 61, 4_093, uint32(g.IntN(8_000))}[g.IntN(5)]
-	return Concat(g.expression(1), []byte{I32WrapI64}, Const(I32, []int64{0, 0x7FF8, 0x7000, 0x7FFF}[g.IntN(4)]), []byte{I32And}), offset
+	return Concat(g.expression(1), []byte{I32WrapI64}, Const(I32, []int64{0, 0x7FF8, 0x7000, 0x7FFF}[g.IntN(4)]),
+		[]byte{I32And}), offset
 }
 
 func (g *generator) store() []byte {

@@ -10,21 +10,28 @@ import (
 
 // lines are code without ways that meet: chains of one instruction, memory, calls.
 var lines = []*shape{
-	{name: "chain", numbers: []number{{"op", 0, uint64(len(chainable) - 1)}, {"parts", 1, 2_000}, {"square", 0, 1}}, build: buildChain},
-	{name: "stores", numbers: []number{{"op", 0, 6}, {"at", 0, 8_191}, {"step", 0, 8_192}, {"parts", 1, 1_000}, {"load", 0, 1}}, build: buildStores},
+	{name: "chain", numbers: []number{{"op", 0, uint64(len(chainable) - 1)}, {"parts", 1, 2_000}, {"square", 0, 1}},
+		build: buildChain},
+	{name: "stores", numbers: []number{{"op", 0, 6}, {"at", 0, 8_191}, {"step", 0, 8_192}, {"parts", 1, 1_000},
+		{"load", 0, 1}}, build: buildStores},
 	{name: "chase", numbers: []number{{"offset", 0, 63}, {"parts", 1, 1_000}, {"step", 1, 16_383}}, build: buildChase},
-	{name: "calls", numbers: []number{{"params", 0, 98}, {"parts", 1, 2_000}, {"way", 0, 3}, {"live", 0, 98}}, build: buildCalls},
-	{name: "indirect", numbers: []number{{"functions", 1, 2_400}, {"parts", 1, 500}, {"padding", 0, 40}}, build: buildIndirect},
+	{name: "calls", numbers: []number{{"params", 0, 98}, {"parts", 1, 2_000}, {"way", 0, 3}, {"live", 0, 98}},
+		build: buildCalls},
+	{name: "indirect", numbers: []number{{"functions", 1, 2_400}, {"parts", 1, 500}, {"padding", 0, 40}},
+		build: buildIndirect},
 	{name: "operands", numbers: []number{{"held", 1, 4_000}, {"op", 0, 2}}, build: buildOperands},
 	{name: "unforeseen", numbers: []number{{"way", 0, 2}, {"parts", 1, 300}, {"targets", 2, 128}}, build: buildUnforeseen},
-	{name: "footprint", numbers: []number{{"functions", 1, 120}, {"parts", 1, 3_000}, {"op", 0, 2}}, build: buildFootprint},
-	{name: "globals", numbers: []number{{"globals", 1, 2_000}, {"calls", 0, 8_000}, {"parts", 0, 400}}, build: buildGlobals},
+	{name: "footprint", numbers: []number{{"functions", 1, 120}, {"parts", 1, 3_000}, {"op", 0, 2}},
+		build: buildFootprint},
+	{name: "globals", numbers: []number{{"globals", 1, 2_000}, {"calls", 0, 8_000}, {"parts", 0, 400}},
+		build: buildGlobals},
 }
 
 // chainable are instructions of one or two i64 that leave one.
 var chainable = [][]byte{
 	{0x79}, {0x7A}, {0x7B}, {0xC2}, {0xC3}, {0xC4}, {i64Eqz, I64ExtendI32U},
-	{I32WrapI64, 0x67, I64ExtendI32U}, {I32WrapI64, 0x68, I64ExtendI32U}, {I32WrapI64, 0x69, I64ExtendI32U}, {I32WrapI64, 0xAC},
+	{I32WrapI64, 0x67, I64ExtendI32U}, {I32WrapI64, 0x68, I64ExtendI32U}, {I32WrapI64, 0x69, I64ExtendI32U},
+	{I32WrapI64, 0xAC},
 	// Of two.
 	{I64Add}, {I64Mul}, {0x7F}, {I64DivU}, {0x81}, {0x82}, {0x86}, {0x89}, {i64LtS, I64ExtendI32U},
 }
@@ -61,20 +68,24 @@ func buildStores(v values) Candidate {
 	})))
 }
 
-// buildChase fills 1 MiB with a ring of addresses a step of lines apart, and follows it: every load waits for the one before.
+// buildChase fills 1 MiB with a ring of addresses a step of lines apart, and follows it: every load waits for the one
+// before.
 func buildChase(v values) Candidate {
 	const last = 16_383 // the lines of 64 bytes, less one
 	offset := uint32(v.of("offset"))
-	next := Concat(Op(LocalGet, 0), Const(I64, int64(v.of("step")|1)), []byte{I64Add}, Const(I64, last), []byte{i64And}, Const(I64, 6), []byte{0x86})
+	next := Concat(Op(LocalGet, 0), Const(I64, int64(v.of("step")|1)), []byte{I64Add}, Const(I64, last), []byte{i64And},
+		Const(I64, 6), []byte{0x86})
 	fill := Concat([]byte{LoopOp, Empty},
 		Op(LocalGet, 0), Const(I64, 6), []byte{0x86, I32WrapI64}, next, []byte{I32WrapI64}, Op(I32Store, 0, offset),
-		Op(LocalGet, 0), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 0), Const(I64, last), []byte{0x54}, Op(BrIfOp, 0), []byte{End})
+		Op(LocalGet, 0), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 0), Const(I64, last), []byte{0x54}, Op(BrIfOp, 0),
+		[]byte{End})
 	return single(16, manyI64(1), fill, Const(I64, 0), Op(LocalSet, 0), forever(
-		Op(LocalGet, 0), []byte{I32WrapI64}, bytes.Repeat(Op(I32Load, 0, offset), v.of("parts")), []byte{I64ExtendI32U}, Op(LocalSet, 0)))
+		Op(LocalGet, 0), []byte{I32WrapI64}, bytes.Repeat(Op(I32Load, 0, offset), v.of("parts")), []byte{I64ExtendI32U},
+		Op(LocalSet, 0)))
 }
 
-// buildCalls is calls of a function: that does nothing with its params, adds them, passes them on twice, or indirect; with
-// locals that live over the calls.
+// buildCalls is calls of a function: that does nothing with its params, adds them, passes them on twice, or indirect;
+// with locals that live over the calls.
 func buildCalls(v values) Candidate {
 	m := newContract(1)
 	m.Globals = [][]byte{Global(I64, true, 0)}
@@ -97,13 +108,15 @@ func buildCalls(v values) Candidate {
 		call = Concat(Const(I32, 0), Op(CallIndirect, with, 0))
 	}
 	part := Concat(bytes.Repeat(Op(LocalGet, 0), n), call, update(1, live))
-	m.Export("run", FunctionKind, m.AddFunction(0, manyI64(1+live), forever(bytes.Repeat(part, fits(v.of("parts"), len(part), 0)))...))
+	m.Export("run", FunctionKind, m.AddFunction(0, manyI64(1+live),
+		forever(bytes.Repeat(part, fits(v.of("parts"), len(part), 0)))...))
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
 // chance moves local 0 on (Knuth's MMIX) and leaves its upper bits as an i32.
 func chance() []byte {
-	return Concat(Op(LocalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407), []byte{I64Add},
+	return Concat(Op(LocalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407),
+		[]byte{I64Add},
 		Op(LocalTee, 0), Const(I64, 33), []byte{I64ShrU, I32WrapI64})
 }
 
@@ -113,7 +126,8 @@ func buildIndirect(v values) Candidate {
 	m.Globals = [][]byte{Global(I64, true, 0)}
 	n := v.of("functions")
 	padding := Concat(Op(GlobalGet, 0), []byte{I32WrapI64, IfOp, Empty}, bytes.Repeat(Concat(
-		Const(I32, 0), Const(I32, 8), Op(I64Load, 0, 0), Const(I32, 16), Op(I64Load, 0, 0), []byte{I64Mul}, Op(I64Store, 0, 0)),
+		Const(I32, 0), Const(I32, 8), Op(I64Load, 0, 0), Const(I32, 16), Op(I64Load, 0, 0), []byte{I64Mul},
+		Op(I64Store, 0, 0)),
 		min(v.of("padding"), 200_000/n/14)), []byte{End})
 	targets := make([]uint32, n)
 	for i := range targets {
@@ -121,7 +135,8 @@ func buildIndirect(v values) Candidate {
 	}
 	m.Tables, m.Elements = [][]byte{Concat([]byte{0x70, 0}, U32(uint32(n)))}, [][]byte{Element(0, targets...)}
 	part := Concat(chance(), Const(I32, int64(n)), []byte{0x70 /* i32.rem_u */}, Op(CallIndirect, 0, 0))
-	m.Export("run", FunctionKind, m.AddFunction(0, manyI64(1), forever(bytes.Repeat(part, fits(v.of("parts"), len(part), 0)))...))
+	m.Export("run", FunctionKind, m.AddFunction(0, manyI64(1),
+		forever(bytes.Repeat(part, fits(v.of("parts"), len(part), 0)))...))
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
@@ -132,7 +147,10 @@ func buildOperands(v values) Candidate {
 	switch v.of("op") {
 	case 1:
 		n = min(n, 2_500)
-		return single(1, manyI64(1), forever(each(n, func(i int) []byte { return Concat(Const(I32, int64(i*8)), Op(I64Load, 3, 0)) }), sums[:n-1], Op(LocalSet, 0)))
+		return single(1, manyI64(1), forever(each(n, func(i int) []byte {
+			return Concat(Const(I32, int64(i*8)),
+				Op(I64Load, 3, 0))
+		}), sums[:n-1], Op(LocalSet, 0)))
 	case 2:
 		n = min(n, 1_500)
 		held := each(n, func(i int) []byte {
@@ -161,7 +179,8 @@ func buildUnforeseen(v values) Candidate {
 		for i := range targets {
 			targets[i] = uint32(i * 7 % min(n, 100))
 		}
-		part = Concat(bytes.Repeat([]byte{BlockOp, Empty}, min(n, 100)), chance(), Const(I32, 127), []byte{I32And}, BrTable(0, targets...),
+		part = Concat(bytes.Repeat([]byte{BlockOp, Empty}, min(n, 100)), chance(), Const(I32, 127), []byte{I32And},
+			BrTable(0, targets...),
 			bytes.Repeat([]byte{End}, min(n, 100)))
 	}
 	return single(1, manyI64(2), forever(bytes.Repeat(part, fits(v.of("parts"), len(part), 0))))
@@ -173,7 +192,8 @@ func buildFootprint(v values) Candidate {
 	part := func(i int) []byte {
 		switch v.of("op") {
 		case 0:
-			return Concat(Op(LocalGet, uint32(i&1)), Const(I64, int64(i)*77_777_777_777), []byte{I64Add}, Op(LocalSet, uint32(i&1)))
+			return Concat(Op(LocalGet, uint32(i&1)), Const(I64, int64(i)*77_777_777_777), []byte{I64Add},
+				Op(LocalSet, uint32(i&1)))
 		case 1:
 			return Concat(Const(I32, int64(i*8%60_000)), Op(I64Load, 3, 0), Op(LocalSet, 0))
 		}

@@ -198,7 +198,10 @@ func (l *link) Receipts(context.Context, []types.TxID) ([]*replica.ToldReceipt, 
 }
 
 func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, error) {
-	return call(ctx, l, "accesses", h, func(_ context.Context, p *process, _ *rand.Rand) ([]types.Access, error) { return p.store.Accesses(h) })
+	return call(ctx, l, "accesses", h, func(_ context.Context, p *process, _ *rand.Rand) ([]types.Access,
+		error) {
+		return p.store.Accesses(h)
+	})
 }
 
 // Headers, Bundle, Value and Code are asked by replicas without state alone.

@@ -104,7 +104,8 @@ func (c *caller) call(ctx context.Context, k, want kind, body []byte) (answer []
 }
 
 // stream asks, and takes answers of a kind as long as there are more.
-func (c *caller) stream(ctx context.Context, k, want kind, body []byte, take func([]byte) (more bool, err error)) error {
+func (c *caller) stream(ctx context.Context, k, want kind, body []byte,
+	take func([]byte) (more bool, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q := question{ctx, make(chan answered)}

@@ -110,8 +110,8 @@ func (l *Link) hello() Hello {
 	return h
 }
 
-// SetPeers says who the members are, this one among them or not. Connections with whoever is not among them any more are
-// cut, and it is told why when it comes again.
+// SetPeers says who the members are, this one among them or not. Connections with whoever is not among them any more
+// are cut, and it is told why when it comes again.
 func (l *Link) SetPeers(members []Peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

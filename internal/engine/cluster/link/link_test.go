@@ -180,7 +180,8 @@ func TestMessagesOfALaneArriveInOrder(t *testing.T) {
 		if m.GetIndex() != next[m.GetType()] || m.GetTerm() != 9 || m.GetFrom() != a.ID() {
 			t.Fatalf("got %v, expected index %d", m, next[m.GetType()])
 		}
-		if m.GetType() == raftpb.MsgApp && !bytes.Equal(m.GetEntries()[0].GetData(), bytes.Repeat([]byte{byte(m.GetIndex())}, 10_000)) {
+		if m.GetType() == raftpb.MsgApp && !bytes.Equal(m.GetEntries()[0].GetData(),
+			bytes.Repeat([]byte{byte(m.GetIndex())}, 10_000)) {
 			t.Fatal("the entry is not the one that was sent")
 		}
 		next[m.GetType()]++
@@ -226,7 +227,8 @@ func TestCalls(t *testing.T) {
 		return Taken{Index: 77, Results: results}
 	}
 	got, err := a.Take(ctx, b.ID(), [][]byte{{1}, {2}})
-	if err != nil || got.Index != 77 || len(got.Results) != 2 || got.Results[1].Message != "no" || got.Results[0].Code != 0 {
+	if err != nil || got.Index != 77 || len(got.Results) != 2 || got.Results[1].Message != "no" ||
+		got.Results[0].Code != 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	b.told.taken = func([][]byte) Taken { return Taken{Refused: 1} }
@@ -245,7 +247,8 @@ func TestCalls(t *testing.T) {
 		t.Errorf("a block that is not there: %v", err)
 	}
 	pending, err := a.Pending(ctx, b.ID())
-	if err != nil || pending.Applied != 6 || pending.Height != 7 || len(pending.Transactions) != 30 || pending.Times[29] != 29 ||
+	if err != nil || pending.Applied != 6 || pending.Height != 7 || len(pending.Transactions) != 30 ||
+		pending.Times[29] != 29 ||
 		!bytes.Equal(pending.Transactions[29], bytes.Repeat([]byte{29}, 100_000)) {
 		t.Errorf("%d pending transactions, %v", len(pending.Transactions), err)
 	}
@@ -420,7 +423,8 @@ func TestAPromiseDuringAHello(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refusal *Refusal
-	if _, _, err := dial(t.Context(), b, a.Peer, order, say); !errors.As(err, &refusal) || refusal.Cause != CauseForgotten {
+	if _, _, err := dial(t.Context(), b, a.Peer, order, say); !errors.As(err, &refusal) ||
+		refusal.Cause != CauseForgotten {
 		t.Errorf("a promise from before the connection: %v", err)
 	}
 }
@@ -432,13 +436,15 @@ func TestOtherKeys(t *testing.T) {
 	h := testHello()
 	h.Member = b.Pin().Member()
 	var refusal *Refusal
-	if _, _, err := dial(t.Context(), other, a.Peer, pulse, func() Hello { return h }); !errors.As(err, &refusal) || refusal.Cause != CausePin {
+	if _, _, err := dial(t.Context(), other, a.Peer, pulse, func() Hello { return h }); !errors.As(err, &refusal) ||
+		refusal.Cause != CausePin {
 		t.Errorf("a member's id with another key: %v", err)
 	}
 	if a.Refused()["pin"] != 1 {
 		t.Errorf("counted: %v", a.Refused())
 	}
-	if _, _, err := dial(t.Context(), b, Peer{a.Address, other.Pin()}, pulse, func() Hello { return h }); !errors.As(err, &refusal) || refusal.Cause != CausePin {
+	_, _, err := dial(t.Context(), b, Peer{a.Address, other.Pin()}, pulse, func() Hello { return h })
+	if !errors.As(err, &refusal) || refusal.Cause != CausePin {
 		t.Errorf("a listener with another key: %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // tcpUserTimeout is TCP_USER_TIMEOUT (tcp(7)), which package syscall does not name on every processor.
 const tcpUserTimeout = 18
 
-// boundSilence ends a connection on which what was sent goes unacknowledged for a time. Otherwise the kernel tries again
-// ever more rarely, and a link that is whole again would be found so only much later.
+// boundSilence ends a connection on which what was sent goes unacknowledged for a time. Otherwise the kernel tries
+// again ever more rarely, and a link that is whole again would be found so only much later.
 func boundSilence(conn net.Conn, d time.Duration) error {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
