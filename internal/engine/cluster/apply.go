@@ -348,9 +348,10 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	return nil
 }
 
-// OpenClock is the clock of a log, at the time of its last entry: for the pool, which takes up its journal before the
-// log is applied.
-func OpenClock(log *raftlog.Log) (*Clock, error) {
+// OpenClock is the clock of a log, at the time at which it released the chain's newest block: for the pool, which takes
+// up its journal before the log is applied, and in which nothing else has expired. If the chain is ahead of the log it
+// is the time of the last entry.
+func OpenClock(log *raftlog.Log, newest types.Height) (*Clock, error) {
 	c := new(Clock)
 	snapshot, err := log.Snapshot()
 	if err != nil {
@@ -361,6 +362,9 @@ func OpenClock(log *raftlog.Log) (*Clock, error) {
 		return nil, err
 	}
 	c.advance(at.Time)
+	if newest <= at.Head.Height {
+		return c, nil
+	}
 	first, err := log.FirstIndex()
 	if err != nil {
 		return nil, err
@@ -372,25 +376,29 @@ func OpenClock(log *raftlog.Log) (*Clock, error) {
 			break
 		}
 		for _, e := range entries {
-			c.advance(timeOf(e))
+			if released := c.follow(e); released == newest {
+				return c, nil
+			}
 		}
 		first += uint64(len(entries))
 	}
 	return c, err
 }
 
-// timeOf is the time of an entry, in Unix milliseconds; 0 if it has none.
-func timeOf(e *raftpb.Entry) uint64 {
+// follow moves the clock to the time of an entry, if it has one, and gives the height that the entry releases, or 0.
+func (c *Clock) follow(e *raftpb.Entry) types.Height {
 	if e.GetType() != raftpb.EntryType_EntryNormal {
 		return 0
 	}
 	switch entry, err := Decode(e.GetData()); entry := entry.(type) {
 	case Intake:
-		return entry.Time
+		c.advance(entry.Time)
 	case Block:
-		return 1000 * entry.Header.Timestamp
+		c.advance(1000 * entry.Header.Timestamp)
+	case Release:
+		return entry.Height
 	default:
 		_ = err // who applies it meets it
-		return 0
 	}
+	return 0
 }

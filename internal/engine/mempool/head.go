@@ -23,6 +23,7 @@ type headState struct {
 	Head
 	generation uint64        // counts heads
 	since      time.Time     // when Reset told of it
+	reached    time.Time     // the latest Options.Moment at which transactions expired
 	interval   time.Duration // between the last two blocks
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
@@ -40,11 +41,21 @@ func (p *Pool) Screen(ctx context.Context, encoded [][]byte, source string) []Sc
 // Options.Moment, and so the same on every member. known returns those whose signature was verified before, nil for
 // others. The results are those of [Pool.AddMany]; the journal is not synced. An error is a fault of this node, after
 // which its pool may differ from the others'.
+//
+// A member that was started anew is told again of what was decided before the blocks that its chain has. What had
+// expired by the newest of them is not taken: every pool dropped it at that block, and here it would keep others out
+// until the next one.
 func (p *Pool) Keep(txs []*types.Tx, known func(types.TxID) *types.VerifiedTx) ([]Result, error) {
 	now := p.opts.Moment()
+	p.mu.Lock()
+	expired := !now.Add(p.opts.Expiry).After(p.head.reached)
+	p.mu.Unlock()
 	b := &batch{candidates: make([]*candidate, len(txs))}
 	for i, tx := range txs {
 		b.candidates[i] = &candidate{tx: tx, added: now, verified: known(tx.ID())}
+		if expired {
+			b.candidates[i].err = errExpired
+		}
 	}
 	return p.keep(b)
 }
@@ -109,7 +120,7 @@ func (p *Pool) keep(b *batch) ([]Result, error) {
 	p.mu.Lock()
 	env := p.head.Env
 	p.mu.Unlock()
-	for _, c := range b.candidates {
+	for _, c := range b.pending() {
 		c.err = c.checkStatic(env)
 	}
 	p.screen(b) // what is known already was verified
@@ -120,7 +131,7 @@ func (p *Pool) keep(b *batch) ([]Result, error) {
 	p.counts.add(b.candidates)
 	results := make([]Result, len(b.candidates))
 	for i, c := range b.candidates {
-		if c.err != nil && refusalOf(c.err) == refusedOther {
+		if c.err != nil && !errors.Is(c.err, errExpired) && refusalOf(c.err) == refusedOther {
 			return nil, c.err
 		}
 		results[i] = Result{c.tx, c.err}

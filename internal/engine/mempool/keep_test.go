@@ -64,6 +64,10 @@ func TestScreenAndKeep(t *testing.T) {
 	if n := len(contents(p)); n != 0 {
 		t.Errorf("%d have not expired", n)
 	}
+	moment = moment.Add(-2 * time.Hour) // a log is applied again
+	if results, err := p.Keep(txs[:1], known); err != nil || !errors.Is(results[0].Err, errExpired) {
+		t.Errorf("an old one comes back: %v, error %v", results, err)
+	}
 }
 
 // A member that catches up has the pool of another one before it has the log's time: if it starts again then, the

@@ -105,7 +105,11 @@ func (p *Pool) expire() {
 		p.mixed = false
 		p.unmix()
 	}
-	limit := p.opts.Moment().Add(-p.opts.Expiry)
+	now := p.opts.Moment()
+	if p.head.reached.Before(now) {
+		p.head.reached = now
+	}
+	limit := now.Add(-p.opts.Expiry)
 	var expired []*entry
 	for oldest := p.index.arrivals.Front(); oldest != nil; oldest = p.index.arrivals.Front() {
 		e := oldest.Value.(*entry)

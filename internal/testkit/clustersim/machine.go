@@ -196,7 +196,7 @@ func (m *machine) start() (err error) {
 	if p.lock, err = heightlock.Open(m.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
 		return err
 	}
-	if p.times, err = cluster.OpenClock(p.log); err != nil {
+	if p.times, err = cluster.OpenClock(p.log, p.ledger.Tip().Header.Header.Height); err != nil {
 		return err
 	}
 	options := mempool.Options{
