@@ -205,7 +205,7 @@ func (n *Node) openPool() (err error) {
 		options.Admit = n.admit
 	}
 	if n.member != nil {
-		options.Moment = n.member.clock.Now
+		options.Moment, options.Cluster = n.member.clock.Now, n.member.log.Member().Cluster
 	}
 	if n.config.Key != nil || n.member != nil || n.keeps() {
 		options.Journal = n.dir.Journal()

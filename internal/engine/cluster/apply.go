@@ -113,7 +113,9 @@ func (m *Member) keep(e *raftpb.Entry, intake Intake) {
 	}
 	m.working = true
 	m.world.Do(Applier, func() Event {
-		results, err := m.Pool.Keep(intake.Transactions, func(id types.TxID) *types.VerifiedTx { return verified[id] })
+		results, err := m.Pool.Keep(e.GetIndex(), intake.Transactions, func(id types.TxID) *types.VerifiedTx {
+			return verified[id]
+		})
 		return func(m *Member) error {
 			if err != nil {
 				return err

@@ -194,7 +194,7 @@ func (m *Member) restore(p *Pending) error {
 		}
 		taken = append(taken, mempool.Taken{Tx: tx, Added: time.UnixMilli(int64(t.Time))})
 	}
-	return m.Pool.Restore(taken)
+	return m.Pool.Restore(p.Applied, taken)
 }
 
 // PendingOf is a pool as another member is told of it, with the block that it is at. applied is an entry that this

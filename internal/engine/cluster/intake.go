@@ -241,10 +241,15 @@ func (s *sends) retry(items []item) {
 	}
 }
 
-// kept notes what the pool said of a decided intake.
+// kept notes what the pool said of a decided intake. If it says nothing, having had the intake from another member, the
+// sends wait for another try, which finds that their transactions are known.
 func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
 	p := s.flying[e.GetIndex()]
 	if p == nil || p.term != e.GetTerm() {
+		return
+	}
+	if results == nil {
+		s.retry(p.items)
 		return
 	}
 	for i, item := range p.items {

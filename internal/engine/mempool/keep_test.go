@@ -38,7 +38,7 @@ func TestScreenAndKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	txs := []*types.Tx{screened[0].Tx, screened[1].Tx, screened[0].Tx, forged}
-	results, err := p.Keep(txs, known)
+	results, err := p.Keep(1, txs, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestScreenAndKeep(t *testing.T) {
 		t.Errorf("%d have not expired", n)
 	}
 	moment = moment.Add(-2 * time.Hour) // a log is applied again
-	if results, err := p.Keep(txs[:1], known); err != nil || !errors.Is(results[0].Err, errExpired) {
+	if results, err := p.Keep(2, txs[:1], known); err != nil || !errors.Is(results[0].Err, errExpired) {
 		t.Errorf("an old one comes back: %v, error %v", results, err)
 	}
 }
@@ -81,7 +81,7 @@ func TestRestoreBeforeItsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	added := moment.Add(2 * time.Hour)
-	if err := openPool(t, c, opts).Restore([]Taken{{Tx: tx, Added: added}}); err != nil {
+	if err := openPool(t, c, opts).Restore(7, []Taken{{Tx: tx, Added: added}}); err != nil {
 		t.Fatal(err)
 	}
 	p := openCopy(t, c, opts.Journal, Options{Moment: opts.Moment, Expiry: opts.Expiry})
@@ -110,7 +110,7 @@ func TestRestoreReplaces(t *testing.T) {
 			}
 			ids[tx.ID()], taken[i] = true, Taken{Tx: tx, Added: opts.Moment()}
 		}
-		if err := p.Restore(taken); err != nil {
+		if err := p.Restore(7, taken); err != nil {
 			t.Fatal(err)
 		}
 		return ids
@@ -139,7 +139,8 @@ func TestKeepWithoutDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	fs.set("write")
-	if _, err := p.Keep([]*types.Tx{tx}, func(types.TxID) *types.VerifiedTx { return nil }); !errors.Is(err, ErrJournal) {
+	unknown := func(types.TxID) *types.VerifiedTx { return nil }
+	if _, err := p.Keep(1, []*types.Tx{tx}, unknown); !errors.Is(err, ErrJournal) {
 		t.Errorf("got %v", err)
 	}
 	if len(contents(p)) != 0 {
@@ -164,5 +165,61 @@ func TestLimits(t *testing.T) {
 		t, c, Options{Now: func() time.Time { return time.Unix(9, 0) }},
 	).Limits() != openPool(t, c, Options{}).Limits() {
 		t.Error("the clock is in the digest")
+	}
+}
+
+// A member that starts again is told again of what was decided: of what its journal has it takes nothing, though by now
+// there would be room, and what had to make way does not come back.
+func TestKeptOnce(t *testing.T) {
+	c := newChain()
+	moment := time.Unix(1_000_000, 0)
+	opts := Options{
+		Journal:         journalPath(t),
+		Moment:          func() time.Time { return moment },
+		Cluster:         [16]byte{1},
+		MaxTransactions: 2,
+	}
+	unknown := func(types.TxID) *types.VerifiedTx { return nil }
+	decode := func(sender int, tip types.Amount) *types.Tx {
+		tx, err := types.DecodeTx(transfer(sender, 0, 100, tip))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	p := openPool(t, c, opts)
+	first := []*types.Tx{decode(1, 6), decode(2, 5), decode(3, 1)} // the third finds no room
+	results, err := p.Keep(3, first, unknown)
+	if err != nil || results[0].Err != nil || results[1].Err != nil || results[2].Err == nil {
+		t.Fatalf("got %v, error %v", results, err)
+	}
+	if results, err = p.Keep(4, []*types.Tx{decode(4, 9)}, unknown); err != nil || results[0].Err != nil {
+		t.Fatalf("got %v, error %v", results, err) // and the second makes way
+	}
+	want := contents(p)
+	if _, pending := want[first[1].ID()]; pending || len(want) != 2 {
+		t.Fatalf("pending: %v", want)
+	}
+	if err := p.SyncJournal(); err != nil {
+		t.Fatal(err)
+	}
+	roomy := opts
+	roomy.MaxTransactions = 100
+	again := openCopy(t, c, opts.Journal, roomy)
+	if got := contents(again); !maps.Equal(got, want) {
+		t.Errorf("the journal brings %v, want %v", got, want)
+	}
+	for index := uint64(3); index <= 4; index++ {
+		if results, err := again.Keep(index, first, unknown); results != nil || err != nil {
+			t.Errorf("entry %d: %v, error %v", index, results, err)
+		}
+	}
+	if results, err := again.Keep(5, first[1:2], unknown); err != nil || results[0].Err != nil {
+		t.Errorf("the next entry: %v, error %v", results, err)
+	}
+	roomy.Cluster = [16]byte{2} // another log, which begins anew
+	other := openCopy(t, c, opts.Journal, roomy)
+	if results, err := other.Keep(3, first[1:2], unknown); err != nil || len(results) != 1 || results[0].Err != nil {
+		t.Errorf("another log: %v, error %v", results, err)
 	}
 }

@@ -55,7 +55,7 @@ func (p *Pool) openJournal() error {
 	if report.Damaged > 0 || report.Lost > 0 {
 		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
 	}
-	p.journal.file, err = journal.Create(opts, p.payloads())
+	p.journal.file, err = journal.Create(opts, p.payloads(p.decided.through))
 	return err
 }
 
@@ -74,9 +74,15 @@ func (r *replay) read(payload []byte) {
 		r.refused++
 		return
 	}
-	if record.dropped != nil {
+	switch {
+	case record.dropped != nil:
 		r.flush() // it may be waiting
 		r.pool.remove(*record.dropped)
+		return
+	case record.through != nil:
+		if t := *record.through; r.pool.opts.decided && t.cluster == r.pool.opts.Cluster {
+			r.pool.decided.through = t.index
+		}
 		return
 	}
 	added, encoded, now := record.added, record.encoded, r.pool.opts.Moment()
@@ -237,13 +243,16 @@ func (p *Pool) rewriteJournal() error {
 	defer p.journal.rewriting.Unlock()
 	p.journal.writing.Lock()
 	mark := p.journal.file.Size()
+	p.mu.Lock()
+	through := p.decided.through
+	p.mu.Unlock()
 	p.journal.writing.Unlock()
-	return p.journal.file.Rewrite(mark, p.payloads())
+	return p.journal.file.Rewrite(mark, p.payloads(through))
 }
 
 // payloads is the journal's payloads of what is in the pool now: each sender's by nonce, so that reading them back
-// fills its run without holding any.
-func (p *Pool) payloads() iter.Seq[[]byte] {
+// fills its run without holding any. index is the entry of a cluster's log until which it has what was decided, or 0.
+func (p *Pool) payloads(index uint64) iter.Seq[[]byte] {
 	type pending struct {
 		tx    *types.VerifiedTx
 		added time.Time
@@ -263,6 +272,9 @@ func (p *Pool) payloads() iter.Seq[[]byte] {
 			if !yield(appendTaken(nil, r.added, r.tx)) {
 				return
 			}
+		}
+		if index > 0 {
+			yield(through{p.opts.Cluster, index}.encode())
 		}
 	}
 }

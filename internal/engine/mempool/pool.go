@@ -35,8 +35,10 @@ type Options struct {
 	// Moment is what transactions arrive and expire by. It is Now unless it is set: members of a cluster go by the time
 	// of their log, so that all judge alike.
 	Moment func() time.Time
-	FS     journal.FS   // journal.OS{}
-	Log    *slog.Logger // discards
+	// Cluster is the name of that log, by which the journal says until where it has what was decided.
+	Cluster [16]byte
+	FS      journal.FS   // journal.OS{}
+	Log     *slog.Logger // discards
 
 	decided bool // whether Moment was set
 }
@@ -91,6 +93,7 @@ type Pool struct {
 	order   evictionOrder
 	filling filling
 	judging judging
+	decided decided
 	mixed   bool // some arrivals are after later ones; only where they are decided
 }
 

@@ -9,10 +9,12 @@ import (
 
 // A journal's payload begins with its kind. recordTaken: the time of arrival, in nanoseconds since 1970 as a
 // little-endian i64, and the encoded transaction. recordDropped: the ID of a transaction that is not pending any more,
-// though no block has it; it may be taken again later.
+// though no block has it; it may be taken again later. recordThrough: the name of a cluster and, as a little-endian
+// u64, the index of an entry of its log: what was decided until then is in the records before.
 const (
 	recordTaken byte = iota
 	recordDropped
+	recordThrough
 )
 
 // recordPrefix is the length of recordTaken before the transaction.
@@ -23,6 +25,13 @@ type record struct {
 	dropped *types.TxID // of recordDropped
 	added   time.Time
 	encoded []byte
+	through *through // of recordThrough
+}
+
+// through is an entry of a cluster's log.
+type through struct {
+	cluster [16]byte
+	index   uint64
 }
 
 func appendTaken(b []byte, added time.Time, tx *types.VerifiedTx) []byte {
@@ -31,6 +40,10 @@ func appendTaken(b []byte, added time.Time, tx *types.VerifiedTx) []byte {
 }
 
 func encodeDropped(id types.TxID) []byte { return append([]byte{recordDropped}, id[:]...) }
+
+func (t through) encode() []byte {
+	return binary.LittleEndian.AppendUint64(append([]byte{recordThrough}, t.cluster[:]...), t.index)
+}
 
 // decodeRecord returns false for a payload that is no record.
 func decodeRecord(payload []byte) (r record, ok bool) {
@@ -43,6 +56,8 @@ func decodeRecord(payload []byte) (r record, ok bool) {
 	case kind == recordDropped && len(rest) == len(types.TxID{}):
 		id := types.TxID(rest)
 		return record{dropped: &id}, true
+	case kind == recordThrough && len(rest) == 16+8:
+		return record{through: &through{[16]byte(rest), binary.LittleEndian.Uint64(rest[16:])}}, true
 	}
 	return r, false
 }

@@ -114,7 +114,7 @@ func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
 // evict removes what makeRoom found.
 func (p *Pool) evict(victims []*entry) {
 	for _, e := range victims {
-		p.forget(e)
+		p.pushOut(e)
 	}
 	for _, e := range victims {
 		p.trim(e.sender)

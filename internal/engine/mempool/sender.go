@@ -154,7 +154,7 @@ func (p *Pool) settle(s *sender) {
 	p.promote(s)
 	for len(s.held) > p.opts.HeldPerSender {
 		last := len(s.held) - 1
-		p.forget(s.held[last])
+		p.pushOut(s.held[last])
 		s.held = s.held[:last]
 	}
 	p.publish(s)

@@ -200,7 +200,12 @@ func (m *machine) start() (err error) {
 		return err
 	}
 	options := mempool.Options{
-		Journal: journalFile, FS: files{m.disk}, Now: p.Wall, Moment: p.times.Now, Expiry: expiry,
+		Journal: journalFile,
+		FS:      files{m.disk},
+		Now:     p.Wall,
+		Moment:  p.times.Now,
+		Cluster: p.log.Member().Cluster,
+		Expiry:  expiry,
 	}
 	if m.setup.Bug == ExpiresByClock {
 		options.Moment = p.Wall
