@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 
@@ -18,6 +19,8 @@ const (
 	// tokenDeployGas and tokenMoveGas bound what the token's deploy and a transfer of it may use, to fund who makes them.
 	tokenDeployGas types.Gas = 60_000_000
 	tokenMoveGas   types.Gas = 500_000
+	// binaryForm is the byte that binary arguments begin with (docs/protocol.md).
+	binaryForm = 0x01
 )
 
 // token is the reference token, made for one run.
@@ -26,11 +29,11 @@ type token struct {
 	gas      types.Gas // of a transfer between two holders
 }
 
-// transfer is a payment of units of the token.
+// transfer is a payment of units of the token, in the binary form of arguments that wallets send too: the form's mark,
+// the account, the amount.
 func (t *token) transfer(to types.Account, units uint64) types.Payload {
-	return types.Call{
-		Contract: t.contract, Function: "transfer", Args: fmt.Appendf(nil, `{"to":%q,"amount":%d}`, to, units),
-	}
+	args := binary.LittleEndian.AppendUint64(append([]byte{binaryForm}, to[:]...), units)
+	return types.Call{Contract: t.contract, Function: "transfer", Args: args}
 }
 
 // read is the view call of an account's balance.
