@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,10 +113,14 @@ func testHello() Hello {
 // start starts a member on an address, which may name port 0.
 func start(t *testing.T, identity Identity, address string) *member {
 	t.Helper()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var listener net.Listener
+	eventually(t, func() (free bool) { // another program may have a port meanwhile that was given back
+		var err error
+		if listener, err = net.Listen("tcp", address); err != nil && !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	m := &member{
 		Peer: Peer{listener.Addr().String(), identity.Pin()}, identity: identity,
 		told: &told{arrived: make(chan *raftpb.Message, 1000), unreachable: make(chan uint64, 1)},
