@@ -11,11 +11,13 @@ var (
 
 // Trace is what a transaction did: the result of [TraceTransaction].
 type Trace struct {
-	GasUsed   Quantity   `json:"gasUsed" doc:"the gas that the transaction used"`
-	Status    Status     `json:"status" doc:"success or failed"`
-	Error     *string    `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
-	Root      *TraceCall `json:"root" doc:"the call that it made; null where no contract ran"`
-	Truncated bool       `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
+	GasUsed Quantity `json:"gasUsed" doc:"the gas that the transaction used"`
+	Status  Status   `json:"status" doc:"success or failed"`
+	Error   *string  `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	// Parts and the root's GasUsed are GasUsed.
+	Parts     map[string]Quantity `json:"parts" doc:"the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed"`
+	Root      *TraceCall          `json:"root" doc:"the call that it made; null where no contract ran"`
+	Truncated bool                `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
 }
 
 // TraceCall is a call of a contract in a [Trace]. What a call that failed did is shown too; it is undone.
@@ -29,6 +31,9 @@ type TraceCall struct {
 	Output   Data                `json:"output" doc:"what it returned, or the revert data"`
 	Error    *string             `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	HostGas  map[string]Quantity `json:"hostGas" doc:"the gas that host functions took by their names, without that of the calls below"`
+	// Parts, HostGas and BelowGas are GasUsed.
+	Parts    map[string]Quantity `json:"parts" doc:"its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed"`
+	BelowGas Quantity            `json:"belowGas" doc:"the gas that the calls below it used, those that are left out included"`
 	Storage  []TraceWrite        `json:"storage" doc:"what it wrote to its storage, in order"`
 	Events   []TraceEvent        `json:"events" doc:"what it emitted, in order"`
 	Debug    []string            `json:"debug" doc:"what it said with the host function debug, in order"`

@@ -224,6 +224,7 @@ type listener struct{ debug []string }
 func (*listener) Enter(exec.CallInfo)                 {}
 func (*listener) Exit(exec.Reason, []byte, types.Gas) {}
 func (*listener) Host(vm.Function, types.Gas)         {}
+func (*listener) Charge(exec.Part, types.Gas)         {}
 func (*listener) Storage(_, _, _ []byte)              {}
 func (*listener) Event(types.Log)                     {}
 func (l *listener) Debug(message []byte)              { l.debug = append(l.debug, string(message)) }

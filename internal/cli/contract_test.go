@@ -103,23 +103,29 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 			if p.Hash.IsZero() {
 				return nil, nil
 			}
-			return sampleTrace(), nil
+			trace := sampleTrace()
+			if n.trace != nil {
+				n.trace(trace)
+			}
+			return trace, nil
 		}),
 	}
 }
 
 func sampleTrace() *api.Trace {
 	reverted := "reverted"
-	return &api.Trace{GasUsed: 90_000, Status: api.StatusSuccess, Truncated: true, Root: &api.TraceCall{
-		Contract: types.ContractID{0xC0}, Function: "transfer", Args: []byte(`{"amount":5}`), Gas: 80_000, GasUsed: 40_000,
-		Output: []byte("true"),
-		Value:  150_000_000, HostGas: map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
-		Storage: []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}},
-		Events:  []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
-		Debug:   []string{"here"},
-		Calls: []api.TraceCall{{Contract: types.ContractID{0xC1}, Function: "hook", View: true, Gas: 9, GasUsed: 9,
-			Error: &reverted, Output: []byte("no")}},
-	}}
+	return &api.Trace{GasUsed: 90_000, Status: api.StatusSuccess, Truncated: true,
+		Parts: map[string]api.Quantity{"intrinsic": 50_000}, Root: &api.TraceCall{
+			Parts: map[string]api.Quantity{"instructions": 7_991}, BelowGas: 9,
+			Contract: types.ContractID{0xC0}, Function: "transfer", Args: []byte(`{"amount":5}`), Gas: 80_000, GasUsed: 40_000,
+			Output: []byte("true"),
+			Value:  150_000_000, HostGas: map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
+			Storage: []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}},
+			Events:  []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
+			Debug:   []string{"here"},
+			Calls: []api.TraceCall{{Contract: types.ContractID{0xC1}, Function: "hook", View: true, Gas: 9, GasUsed: 9,
+				Error: &reverted, Output: []byte("no")}},
+		}}
 }
 
 // calls are the payload of the one transaction that the node got.
@@ -214,9 +220,9 @@ func TestTraceText(t *testing.T) {
 	}
 	o := desk.run(t, "tx", "trace", hash("02"))
 	zero := hash("00")
-	want := `success, 90000 gas
+	want := `success, 90000 gas (intrinsic 50000, calls below 40000)
 call gold.transfer({"amount":5}) by ` + zero + ` with 1.5 coins
-  gas 40000 of 80000 (storage_write 30000, emit 2000)
+  gas 40000 of 80000 (storage_write() 30000, instructions 7991, emit() 2000, calls below 9)
   storage supply: nothing → 0x0001
   event Transfer {}
   debug here
@@ -228,6 +234,34 @@ call gold.transfer({"amount":5}) by ` + zero + ` with 1.5 coins
 `
 	if o.out != want {
 		t.Errorf("got\n%s\nwant\n%s", o.out, want)
+	}
+}
+
+// TestTraceNamesNoRawBytes has an account's bytes alone, among others and in JSON: only the last is named.
+func TestTraceNamesNoRawBytes(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	id := types.ContractID{0xC0}
+	if gold != id.String() {
+		t.Fatalf("gold is %s", gold)
+	}
+	node.trace = func(trace *api.Trace) {
+		trace.Root.Args = []byte(`{"to":"` + gold + `"}`)
+		trace.Root.Output = id[:]
+		trace.Root.Storage = []api.TraceWrite{{Key: append(id[:], 1), New: []byte(gold + "00")}}
+	}
+	o := desk.run(t, "tx", "trace", hash("02"))
+	for _, want := range []string{
+		`call gold.transfer({"to":"gold"})`,
+		"returned " + gold + "\n",
+		"storage " + gold + "01: nothing → " + gold + "00\n",
+	} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("%q is not in %s", want, o.out)
+		}
 	}
 }
 

@@ -40,7 +40,10 @@ said with the host function debug. The node executes the transaction's block aga
 }
 
 // known puts names in place of the accounts, in hex, that the keystore or the development chain names.
-func (s *session) known() *strings.Replacer {
+func (s *session) known() *strings.Replacer { return strings.NewReplacer(s.names()...) }
+
+// names are the accounts that have a name, in hex, each followed by its name.
+func (s *session) names() []string {
 	var pairs []string
 	for _, name := range argument.DevelopmentNames() {
 		if account, err := argument.ParseAccount(s.store, name); err == nil {
@@ -53,7 +56,7 @@ func (s *session) known() *strings.Replacer {
 			pairs = append(pairs, entry.Account.String(), entry.Name)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return pairs
 }
 
 // traceText is a trace for people, without the last line's end.
@@ -64,71 +67,106 @@ func (s *session) traceText(trace api.Trace) string {
 		status += ": " + *trace.Error
 	}
 	fmt.Fprintf(&b, "%s, %d gas", status, uint64(trace.GasUsed))
+	var own api.Quantity
+	if trace.Root != nil {
+		own = trace.Root.GasUsed
+	}
+	b.WriteString(gasParts(trace.Parts, nil, own))
 	if trace.Root == nil {
 		b.WriteString("; no contract ran")
 	} else {
-		traceCall(&b, "", *trace.Root)
+		names := s.names()
+		traceWriter{&b, strings.NewReplacer(names...), strings.NewReplacer(quoted(names)...)}.call("", *trace.Root)
 	}
 	if trace.Truncated {
 		b.WriteString("\n(there was more than a trace holds)")
 	}
-	return s.known().Replace(b.String())
+	return b.String()
 }
 
-// traceCall writes a call and, further to the right, what it did.
-func traceCall(b *strings.Builder, indent string, call api.TraceCall) {
+// traceWriter is a trace that is written. Names stand for whole accounts only: for a call's own, and for a string of JSON
+// in what is text. Raw bytes, which may hold an account's among others, are shown as they are.
+type traceWriter struct {
+	*strings.Builder
+	account *strings.Replacer
+	strings *strings.Replacer
+}
+
+func quoted(texts []string) []string {
+	with := make([]string, len(texts))
+	for i, text := range texts {
+		with[i] = `"` + text + `"`
+	}
+	return with
+}
+
+func (t traceWriter) readable(data []byte) string { return t.strings.Replace(readable(data)) }
+
+// call writes a call and, further to the right, what it did.
+func (t traceWriter) call(indent string, call api.TraceCall) {
 	kind := "call"
 	if call.View {
 		kind = "view"
 	}
-	fmt.Fprintf(b, "\n%s%s %s.%s(%s) by %s", indent, kind, call.Contract, call.Function, readable(call.Args), call.Caller)
+	fmt.Fprintf(t, "\n%s%s %s.%s(%s) by %s", indent, kind, t.account.Replace(call.Contract.String()), call.Function,
+		t.readable(call.Args), t.account.Replace(call.Caller.String()))
 	if call.Value > 0 {
-		fmt.Fprintf(b, " with %s", coins(call.Value))
+		fmt.Fprintf(t, " with %s", coins(call.Value))
 	}
 	indent += "  "
-	line := func(format string, args ...any) { fmt.Fprintf(b, "\n"+indent+format, args...) }
-	line("gas %d of %d%s", uint64(call.GasUsed), uint64(call.Gas), hostGas(call.HostGas))
+	line := func(format string, args ...any) { fmt.Fprintf(t, "\n"+indent+format, args...) }
+	line("gas %d of %d%s", uint64(call.GasUsed), uint64(call.Gas), gasParts(call.Parts, call.HostGas, call.BelowGas))
 	for _, w := range call.Storage {
-		line("storage %s: %s → %s", readable(w.Key), stored(w.Old), stored(w.New))
+		line("storage %s: %s → %s", t.readable(w.Key), t.stored(w.Old), t.stored(w.New))
 	}
 	for _, e := range call.Events {
-		line("event %s %s", e.Name, readable(e.Data))
+		line("event %s %s", e.Name, t.readable(e.Data))
 	}
 	for _, message := range call.Debug {
 		line("debug %s", message)
 	}
 	for _, inner := range call.Calls {
-		traceCall(b, indent, inner)
+		t.call(indent, inner)
 	}
 	switch {
 	case call.Error != nil && len(call.Output) > 0:
-		line("failed: %s: %s", *call.Error, readable(call.Output))
+		line("failed: %s: %s", *call.Error, t.readable(call.Output))
 	case call.Error != nil:
 		line("failed: %s", *call.Error)
 	case len(call.Output) > 0:
-		line("returned %s", readable(call.Output))
+		line("returned %s", t.readable(call.Output))
 	}
 }
 
 // stored is a value in storage for people.
-func stored(value []byte) string {
+func (t traceWriter) stored(value []byte) string {
 	if len(value) == 0 {
 		return "nothing"
 	}
-	return readable(value)
+	return t.readable(value)
 }
 
-// hostGas lists the host functions that took gas, the most first.
-func hostGas(gas map[string]api.Quantity) string {
-	names := slices.SortedFunc(maps.Keys(gas), func(a, b string) int {
-		return cmp.Or(cmp.Compare(gas[b], gas[a]), cmp.Compare(a, b))
-	})
-	parts := make([]string, len(names))
-	for i, name := range names {
-		parts[i] = fmt.Sprintf("%s %d", name, uint64(gas[name]))
+// gasParts lists where gas went, the most first: parts, host functions and the calls below.
+func gasParts(parts, host map[string]api.Quantity, below api.Quantity) string {
+	all := maps.Clone(parts)
+	if all == nil { // of a node that does not tell
+		all = map[string]api.Quantity{}
 	}
-	if len(parts) == 0 {
+	for name, gas := range host {
+		all[name+"()"] = gas
+	}
+	if below > 0 {
+		all["calls below"] = below
+	}
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b))
+	})
+	listed := make([]string, len(names))
+	for i, name := range names {
+		listed[i] = fmt.Sprintf("%s %d", name, uint64(all[name]))
+	}
+	if len(listed) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return " (" + strings.Join(listed, ", ") + ")"
 }

@@ -210,9 +210,13 @@ func (c *contractChain) simulate(p types.Call, gas types.Gas, view bool) (exec.O
 	if err != nil {
 		return exec.Outcome{}, err
 	}
+	var b bill
 	outcome, err := exec.Call(tip.Parameters, state, seed, types.Transaction{
 		Version: types.TransactionVersion, ChainID: chainID, Sender: c.user.PublicKey(), GasLimit: gas, Payload: p,
-	}, exec.Simulation{Machine: c.ledger.Machine(), View: view})
+	}, exec.Simulation{Machine: c.ledger.Machine(), View: view, Tracer: &b})
+	if err == nil {
+		err = b.check(outcome.GasUsed)
+	}
 	return outcome, errors.Join(err, state.Close())
 }
 

@@ -32,6 +32,9 @@ func (l *listener) Debug(message []byte) { l.debug(l.tx, l.running[len(l.running
 // Host implements [exec.Tracer].
 func (*listener) Host(vm.Function, types.Gas) {}
 
+// Charge implements [exec.Tracer].
+func (*listener) Charge(exec.Part, types.Gas) {}
+
 // Storage implements [exec.Tracer].
 func (*listener) Storage(_, _, _ []byte) {}
 

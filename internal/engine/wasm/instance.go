@@ -83,7 +83,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 		exit = gas.Trapped(i.gasGlobal.Get(), i.stackGlobal.Get())
 	}
 	if exit != vm.Returned && exit != vm.Reverted {
-		gas.Left = 0
+		gas.Forfeit()
 	}
 	return exit, nil
 }

@@ -39,7 +39,9 @@ func Call(
 		return Outcome{}, ErrSenderIsContract
 	}
 	if sender.Balance < tx.Payload.Value() {
-		return Outcome{Reason: InsufficientBalance, GasUsed: fees.IntrinsicGas(tx.Payload)}, nil
+		intrinsic := fees.IntrinsicGas(tx.Payload)
+		run.tell(Intrinsic, uint64(intrinsic))
+		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
 	}
 	if sender.Account == (state.Account{}) {
 		// In a block the sender has an entry by now: its nonce was used.

@@ -134,9 +134,13 @@ func (c *testChain) block(txs ...*types.VerifiedTx) Result {
 	c.t.Helper()
 	run := c.begin()
 	for _, tx := range txs {
-		if _, err := run.Apply(tx); err != nil {
+		b := &bill{t: c.t}
+		run.Trace(b)
+		receipt, err := run.Apply(tx)
+		if err != nil {
 			c.t.Fatal(err)
 		}
+		b.check(receipt.GasUsed)
 	}
 	result, err := run.Finish()
 	if err != nil {

@@ -39,6 +39,7 @@ type frame struct {
 	view   bool
 	wrote  bool   // tried to change the state in view context, which traps
 	pages  uint32 // of the instance's memory
+	told   uint64 // of its gas, by host functions and the calls below; kept for a tracer
 	output []byte // of return_data or revert
 	result []byte // of the last call that it made
 }
@@ -69,7 +70,7 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
 		return Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
 	}
-	if !gas.Take(uint64(module.DeployGas())) {
+	if !r.take(gas, Code, uint64(module.DeployGas())) {
 		return Outcome{Reason: OutOfGas}, nil
 	}
 	made := contract{id: id, hash: sha256.Sum256(p.Code)}
@@ -86,9 +87,12 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 	}
 	outcome := Outcome{Contract: &id}
 	if module.HasInit() {
-		if !gas.Take(callPrice(len(p.InitArgs)) + instancePrice(module)) {
+		price, instance := callPrice(len(p.InitArgs)), instancePrice(module)
+		if !gas.Take(price + instance) {
 			return Outcome{Reason: OutOfGas}, nil
 		}
+		r.tell(CallPrice, price)
+		r.tell(Instance, instance)
 		x.loaded.add(made.hash, params.Load(module.Load()))
 		f := &frame{execution: x, id: id, caller: tx.Sender, value: p.Amount, args: p.InitArgs}
 		outcome.Reason, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
@@ -105,10 +109,10 @@ func refusal(err error) string {
 
 // call is the payload Call; the contract's record is listed.
 func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outcome, error) {
-	if !gas.Take(callPrice(len(p.Args))) {
+	r := x.run
+	if !r.take(gas, CallPrice, callPrice(len(p.Args))) {
 		return Outcome{Reason: OutOfGas}, nil
 	}
-	r := x.run
 	callee, ok, err := r.lookUp(p.Contract)
 	if err != nil || !ok {
 		return Outcome{Reason: NoSuchContract}, err
@@ -125,7 +129,7 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 			return Outcome{}, err
 		}
 	}
-	if !gas.Take(instancePrice(module)) {
+	if !r.take(gas, Instance, instancePrice(module)) {
 		return Outcome{Reason: OutOfGas}, nil
 	}
 	if reason, err := r.endow(gas, sender, types.Account(p.Contract), p.Amount); reason != Success || err != nil {
@@ -192,8 +196,13 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 		output = f.output
 	}
 	if t := x.run.tracer; t != nil {
-		t.Exit(reason, output, types.Gas(before-gas.Left))
+		used := before - gas.Left
+		x.run.tell(Memory, gas.Grown)
+		x.run.tell(Forfeited, gas.Forfeited)
+		x.run.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
+		t.Exit(reason, output, types.Gas(used))
 	}
+	gas.Grown, gas.Forfeited = 0, 0
 	return reason, output, nil
 }
 

@@ -143,7 +143,7 @@ func (e *scripted) Run(
 			exit, err = e.exit, e.err
 		}
 		if exit != vm.Returned && exit != vm.Reverted {
-			gas.Left = 0
+			gas.Forfeit()
 		}
 	}()
 	g := &guest{host: host, gas: gas, memory: make(testMemory, m.Pages()<<16)}

@@ -23,10 +23,12 @@ func (f *frame) Invoke(function vm.Function, memory vm.Memory, stack []uint64, g
 	if t == nil {
 		return i.dispatch(function)
 	}
-	before := gas.Left
+	before, told := gas.Left+gas.Forfeited, f.told
 	exit, err := i.dispatch(function)
-	if err == nil && (exit == vm.Returned || exit == vm.Reverted) {
-		t.Host(function, types.Gas(before-gas.Left))
+	if err == nil {
+		took := before - gas.Left - gas.Forfeited - (f.told - told)
+		f.told += took
+		t.Host(function, types.Gas(took))
 	}
 	return exit, err
 }

@@ -79,19 +79,23 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 			return vm.Trapped, err
 		}
 	}
-	if !i.gas.Take(nestedInstancePrice(module)) { // 9
+	instance := nestedInstancePrice(module)
+	if !i.run.take(i.gas, Instance, instance) { // 9
 		return vm.OutOfGas, nil
 	}
+	i.told += instance
 	start := i.checkpoint()
 	if exit, err := i.pay(i.gas, types.Account(callee.id), callee.value); err != nil || exit != vm.Returned {
 		return exit, err
 	}
 	forwarded := vm.Gas{Left: min(limit, i.gas.Left-i.gas.Left/64)} // 10
 	i.gas.Left -= forwarded.Left
+	given := forwarded.Left
 	reason, output, err := callee.enter(found, module, function, &forwarded)
 	if err != nil {
 		return vm.Trapped, err
 	}
+	i.told += given - forwarded.Left
 	if reason != Success {
 		i.rollback(start)
 	}

@@ -174,7 +174,9 @@ func (i *invocation) pay(gas *vm.Gas, to types.Account, amount types.Amount) (vm
 	if amount == 0 {
 		return vm.Returned, nil
 	}
+	before := gas.Left + gas.Forfeited
 	reason, err := i.run.endow(gas, types.Account(i.id), to, amount)
+	i.told += before - gas.Left - gas.Forfeited
 	if err != nil || reason != Success {
 		return vm.OutOfGas, err
 	}

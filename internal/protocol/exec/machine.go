@@ -27,8 +27,12 @@ type Tracer interface {
 	Enter(c CallInfo)
 	// Exit ends the call that was entered last and has not ended. used is the gas of the call, calls below it included.
 	Exit(reason Reason, output []byte, used types.Gas)
-	// Host tells of a host function that was paid for and had its effect, with the gas that it took; that of a call
-	// holds what the call below used.
+	// Charge tells where gas went: of the call that was entered last and has not ended, or of the transaction itself
+	// where there is none. The parts of a call and what the calls below it used are what it used; those of the
+	// transaction and what its call used are the receipt's gas.
+	Charge(part Part, gas types.Gas)
+	// Host is Charge for a host function, whether or not it had its effect, without what other parts and the call
+	// below have of it.
 	Host(function vm.Function, took types.Gas)
 	// Storage is a write to the storage of the contract that runs; nothing is absence.
 	Storage(key, old, new []byte)

@@ -56,7 +56,9 @@ func (r Reason) consumesAll() bool {
 func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {
 	x := &execution{run: r, sender: tx.Sender}
 	start := x.checkpoint()
-	gas := &vm.Gas{Left: uint64(tx.GasLimit - fees.IntrinsicGas(tx.Payload))}
+	intrinsic := fees.IntrinsicGas(tx.Payload)
+	r.tell(Intrinsic, uint64(intrinsic))
+	gas := &vm.Gas{Left: uint64(tx.GasLimit - intrinsic)}
 	var outcome Outcome
 	var err error
 	switch p := tx.Payload.(type) {
@@ -74,6 +76,7 @@ func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	r.tell(Forfeited, gas.Forfeited) // before a call; what a call forfeits is its own part
 	outcome.GasUsed, outcome.loaded = tx.GasLimit-types.Gas(gas.Left), x.loaded
 	if outcome.Reason == Success {
 		outcome.Logs = x.logs
@@ -97,7 +100,7 @@ func (r *Run) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Re
 	if err != nil {
 		return Success, err
 	}
-	if len(entry) == 0 && !gas.Take(uint64(schedule.NewAccount)) {
+	if len(entry) == 0 && !r.take(gas, NewAccount, uint64(schedule.NewAccount)) {
 		return OutOfGas, nil
 	}
 	if err := r.debit(from, value); err != nil {

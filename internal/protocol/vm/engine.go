@@ -88,12 +88,23 @@ const (
 const MaxSlice = 1_000_000
 
 // Gas is what a call has left, without what is lent to the guest.
-type Gas struct{ Left uint64 }
+type Gas struct {
+	Left uint64
+	// Grown and Forfeited are, of what is gone, the price of memory.grow and what bought nothing: it was left when the
+	// call could not pay a price or trapped. Nothing depends on them but what traces say.
+	Grown, Forfeited uint64
+}
+
+// Forfeit leaves nothing.
+func (g *Gas) Forfeit() {
+	g.Forfeited += g.Left
+	g.Left = 0
+}
 
 // Take takes a price; if less is left it leaves nothing and reports false.
 func (g *Gas) Take(price uint64) bool {
 	if price > g.Left {
-		g.Left = 0
+		g.Forfeit()
 		return false
 	}
 	g.Left -= price
@@ -103,7 +114,7 @@ func (g *Gas) Take(price uint64) bool {
 // Holds reports whether so much is left. If it is not, the call is out of gas, and nothing is left.
 func (g *Gas) Holds(reserve uint64) bool {
 	if g.Left < reserve {
-		g.Left = 0
+		g.Forfeit()
 		return false
 	}
 	return true
@@ -129,9 +140,11 @@ func (g *Gas) Return(global uint64) bool {
 // Grow answers memory.grow of an instance of m: it takes the price of the pages and asks the host. Exit is OutOfGas, or
 // Returned with whether the engine must grow the memory; if it must and cannot, that is a fault of the node.
 func (m *Module) Grow(memory Memory, pages uint32, host Host, gas *Gas) (grow bool, exit Exit) {
-	if !gas.Take(uint64(pages) * uint64(schedule.MemoryGrowPage)) {
+	price := uint64(pages) * uint64(schedule.MemoryGrowPage)
+	if !gas.Take(price) {
 		return false, OutOfGas
 	}
+	gas.Grown += price
 	return uint64(memory.Pages())+uint64(pages) <= uint64(m.maxPages) && host.Grow(memory, pages), Returned
 }
 
@@ -152,7 +165,7 @@ const (
 // leaves nothing. A guest that could not pay a block may have run on to the trap: it is out of gas.
 func (g *Gas) Trapped(global, stack uint64) Exit {
 	paid := g.Return(global)
-	g.Left = 0
+	g.Forfeit()
 	switch {
 	case !paid:
 		return OutOfGas

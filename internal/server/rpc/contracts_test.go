@@ -110,6 +110,13 @@ func TestReasonOfFailureIsServed(t *testing.T) {
 	}
 }
 
+func sum(parts map[string]api.Quantity) (gas api.Quantity) {
+	for _, took := range parts {
+		gas += took
+	}
+	return gas
+}
+
 // TestTraceIsTheReceipt holds traces to the receipts of the same transactions.
 func TestTraceIsTheReceipt(t *testing.T) {
 	s := newTokenScenario(t)
@@ -125,6 +132,13 @@ func TestTraceIsTheReceipt(t *testing.T) {
 				(event.Name != receipt.Logs[i].EventName || string(event.Data) != string(receipt.Logs[i].Data)) {
 				t.Errorf("event %+v, the receipt has %+v", event, receipt.Logs[i])
 			}
+		}
+		own := sum(trace.Parts)
+		if own+trace.Root.GasUsed != receipt.GasUsed || trace.Parts["intrinsic"] == 0 {
+			t.Errorf("%d gas itself and %d in its call, the receipt has %d", own, trace.Root.GasUsed, receipt.GasUsed)
+		}
+		if parts := sum(trace.Root.Parts) + sum(trace.Root.HostGas) + trace.Root.BelowGas; parts != trace.Root.GasUsed {
+			t.Errorf("the call's parts are %d gas of %d", parts, trace.Root.GasUsed)
 		}
 		var host api.Quantity
 		for _, gas := range trace.Root.HostGas {

@@ -33,7 +33,7 @@ func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TransactionP
 	if found == nil || err != nil {
 		return nil, err
 	}
-	r, t := request.Of(ctx), new(tracer)
+	r, t := request.Of(ctx), &tracer{gas: map[string]api.Quantity{}}
 	position := chain.Position{Height: found.header.Height, Index: found.index}
 	err = h.ledger.Trace(position, h.engine, t, func() error { return r.Stop(ctx) })
 	if errors.Is(err, chain.ErrNotFound) {
@@ -44,6 +44,7 @@ func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TransactionP
 	}
 	return &api.Trace{
 		GasUsed: api.Quantity(found.receipt.GasUsed), Status: status(found.receipt), Error: failure(found.reason),
+		Parts:     t.gas,
 		Root:      t.root,
 		Truncated: t.truncated,
 	}, nil
@@ -55,15 +56,10 @@ const traceItemBytes = 256
 // tracer gathers what a transaction does.
 type tracer struct {
 	root      *api.TraceCall
-	open      []*openCall // from the root down
+	gas       map[string]api.Quantity // of the transaction itself, by parts
+	open      []*api.TraceCall        // from the root down
 	size      int
 	truncated bool
-}
-
-// openCall is a call that has not ended.
-type openCall struct {
-	api.TraceCall
-	below types.Gas // that the calls below have used and no host function has accounted for
 }
 
 // fits reports whether there is room for an item with so many bytes.
@@ -74,11 +70,11 @@ func (t *tracer) fits(n int) bool {
 	return !t.truncated
 }
 
-func (t *tracer) top() *openCall { return t.open[len(t.open)-1] }
+func (t *tracer) top() *api.TraceCall { return t.open[len(t.open)-1] }
 
 // Enter implements [exec.Tracer]. A call has no more room than others, but the stack of calls is kept whole.
 func (t *tracer) Enter(c exec.CallInfo) {
-	call := &openCall{TraceCall: api.TraceCall{
+	call := &api.TraceCall{
 		Contract: c.Contract,
 		Function: c.Function,
 		Args:     bytes.Clone(c.Args),
@@ -91,7 +87,8 @@ func (t *tracer) Enter(c exec.CallInfo) {
 		Events:   []api.TraceEvent{},
 		Debug:    []string{},
 		Calls:    []api.TraceCall{},
-	}}
+		Parts:    map[string]api.Quantity{},
+	}
 	t.open = append(t.open, call)
 }
 
@@ -101,23 +98,28 @@ func (t *tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
 	call.Output, call.GasUsed, call.Error = bytes.Clone(output), api.Quantity(used), failure(reason)
 	t.open = t.open[:len(t.open)-1]
 	if len(t.open) == 0 {
-		t.root = &call.TraceCall
+		t.root = call
 		return
 	}
 	above := t.top()
-	above.below += used
+	above.BelowGas += api.Quantity(used)
 	if t.fits(len(call.Args) + len(output)) {
-		above.Calls = append(above.Calls, call.TraceCall)
+		above.Calls = append(above.Calls, *call)
 	}
+}
+
+// Charge implements [exec.Tracer].
+func (t *tracer) Charge(part exec.Part, gas types.Gas) {
+	parts := t.gas
+	if len(t.open) > 0 {
+		parts = t.top().Parts
+	}
+	parts[part.String()] += api.Quantity(gas)
 }
 
 // Host implements [exec.Tracer].
 func (t *tracer) Host(function vm.Function, took types.Gas) {
 	call := t.top()
-	if function == vm.Call || function == vm.CallView {
-		took -= min(took, call.below)
-		call.below = 0
-	}
 	call.HostGas[vm.Functions[function].Name] += api.Quantity(took)
 }
 

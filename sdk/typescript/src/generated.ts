@@ -711,6 +711,8 @@ export interface Trace {
   error: string | null;
   /** the gas that the transaction used */
   gasUsed: bigint;
+  /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed */
+  parts: Record<string, bigint>;
   /** the call that it made; null where no contract ran */
   root: TraceCall | null;
   /** success or failed */
@@ -722,6 +724,8 @@ export interface Trace {
 export interface TraceCall {
   /** the arguments */
   args: Hex;
+  /** the gas that the calls below it used, those that are left out included */
+  belowGas: bigint;
   /** who called */
   caller: Hash;
   /** the calls that it made, in order */
@@ -744,6 +748,8 @@ export interface TraceCall {
   hostGas: Record<string, bigint>;
   /** what it returned, or the revert data */
   output: Hex;
+  /** its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed */
+  parts: Record<string, bigint>;
   /** what it wrote to its storage, in order */
   storage: (TraceWrite)[];
   /** the native amount that came with the call */
@@ -1083,8 +1089,8 @@ export const shapes: Record<string, Record<string, string>> = {
   SyncStatus: { blocks_behind: "n", eta_secs: "n", local_height: "n", primary_height: "n", sync_rate_blocks_per_sec: "f", upstreams: "[Upstream" },
   TokenBalance: { balance: "q", balanceDecimal: "f" },
   TokenHolder: { balance: "q", block_height: "n" },
-  Trace: { gasUsed: "q", root: "TraceCall" },
-  TraceCall: { calls: "[TraceCall", gas: "q", gasUsed: "q", hostGas: "{q", value: "q" },
+  Trace: { gasUsed: "q", parts: "{q", root: "TraceCall" },
+  TraceCall: { belowGas: "q", calls: "[TraceCall", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", value: "q" },
   Transaction: { blockHeight: "n", gasLimit: "q", gasPrice: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", transactionIndex: "n", value: "q" },
   TransactionStatus: { blockHeight: "n", confirmations: "n" },
   Upstream: { height: "n" },

@@ -83,6 +83,6 @@ export interface Gas {
 /** gasOf splits what a call of a trace used. */
 export function gasOf(call: rpc.TraceCall): Gas {
   const host = Object.values(call.hostGas).reduce((sum, gas) => sum + gas, 0n);
-  const below = call.calls.reduce((sum, { gasUsed }) => sum + gasUsed, 0n);
+  const below = call.belowGas;
   return { own: call.gasUsed - host - below, host, below };
 }

@@ -35,7 +35,7 @@ export function Trace({ of: { transactionHash, gasUsed } }: { of: rpc.Receipt })
 
 function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.Element {
   const gas = gasOf(call);
-  const hosts = Object.entries(call.hostGas)
+  const hosts = [...Object.entries(call.hostGas), ...Object.entries(call.parts)]
     .filter(([, took]) => took > 0n)
     .sort(([, a], [, b]) => (a < b ? 1 : -1));
   const said = call.error === "reverted" ? lossyText(call.output) : undefined;
