@@ -84,8 +84,8 @@ func (s *session) traceText(trace api.Trace) string {
 	return b.String()
 }
 
-// traceWriter is a trace that is written. Names stand for whole accounts only: for a call's own, and for a string of JSON
-// in what is text. Raw bytes, which may hold an account's among others, are shown as they are.
+// traceWriter is a trace that is written. Names stand for whole accounts only: for a call's own, and for a string of
+// JSON in what is text. Raw bytes, which may hold an account's among others, are shown as they are.
 type traceWriter struct {
 	*strings.Builder
 	account *strings.Replacer

@@ -178,7 +178,13 @@ func exampleBlock(
 		if verified[0] == nil {
 			t.Fatalf("%s: the signature is not valid", v.Name)
 		}
-		if _, err := run.Apply(verified[0]); err != nil {
+		var b bill
+		run.Trace(&b)
+		receipt, err := run.Apply(verified[0])
+		if err == nil {
+			err = b.check(receipt.GasUsed)
+		}
+		if err != nil {
 			t.Fatalf("%s: %v", v.Name, err)
 		}
 		block.Transactions = append(block.Transactions, tx)
