@@ -1,0 +1,51 @@
+package testkit
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestPartsOfRandomContracts calls generated and hostile contracts with little gas and with much: every call's parts
+// are what it used, which simulate holds each to.
+func TestPartsOfRandomContracts(t *testing.T) {
+	c := newContractChain(t, wasm.Options{})
+	r := rand.New(rand.NewPCG(1, 14))
+	hostile := wasmgen.Hostile(true).Encode()
+	codes := [][]byte{hostile, hostile, wasmgen.Hostile(false).Encode()}
+	const random = 12
+	for range random {
+		codes = append(codes, wasmgen.Random(r).Encode())
+	}
+	ids := c.deploy(0, codes...)
+	calls := []types.Call{}
+	for _, a := range attacks(ids[0], ids[1], ids[2]) {
+		calls = append(calls, types.Call{Contract: ids[0], Function: a.function, Args: a.args})
+	}
+	for _, id := range ids[3:] {
+		calls = append(calls, types.Call{Contract: id, Function: "run"})
+	}
+	ended := map[exec.Reason]int{}
+	for _, call := range calls {
+		for range 10 {
+			gas := types.Gas(2_000_000 + r.IntN(2_000_000))
+			if r.IntN(2) == 0 {
+				gas = types.Gas(1_100_000 + r.IntN(300_000))
+			}
+			outcome, err := c.simulate(call, gas, r.IntN(4) == 0)
+			if err != nil {
+				t.Fatalf("%s with %d gas: %v", call.Function, gas, err)
+			}
+			ended[outcome.Reason]++
+		}
+	}
+	for _, reason := range []exec.Reason{exec.Success, exec.OutOfGas, exec.StackOverflow, exec.ViewWroteState} {
+		if ended[reason] == 0 {
+			t.Errorf("no call ended %q: %v", reason, ended)
+		}
+	}
+}
