@@ -209,7 +209,8 @@ func (h *chainHandlers) getSyncStatus(context.Context, api.NoParams) (api.SyncSt
 	return h.syncStatus(), nil
 }
 
-// syncStatus tells how far the node is. A primary has every block that there is.
+// syncStatus tells how far the node is. Who makes the blocks has every one that there is. A producer that holds or has
+// halted does not know that: there may be another one.
 func (h *chainHandlers) syncStatus() api.SyncStatus {
 	if following := h.node.Following(); following != nil {
 		status := following.SyncStatus()
@@ -218,11 +219,12 @@ func (h *chainHandlers) syncStatus() api.SyncStatus {
 	}
 	head := h.chain.Head().Header.Height
 	status := api.SyncStatus{
-		Mode: h.node.Mode(), Synced: true, LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{},
+		Mode: h.node.Mode(), LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{},
 	}
 	var reason string
 	if status.State, reason = h.node.State(); reason != "" {
 		status.Reason = &reason
 	}
+	status.Synced = status.State == api.StateProducing
 	return status
 }

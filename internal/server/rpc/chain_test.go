@@ -185,9 +185,12 @@ func verifyProof(t testing.TB, p api.AccountProof) {
 
 func TestHaltedNodeSaysSo(t *testing.T) {
 	c := newTestChain(t)
+	if got := call[api.SyncStatus](c, "svc_getSyncStatus"); !got.Synced {
+		t.Errorf("a producer says %+v", got)
+	}
 	c.state, c.reason = api.StateHalted, "disk full"
 	if got := call[api.SyncStatus](c, "svc_getSyncStatus"); got.State != api.StateHalted || got.Reason == nil ||
-		*got.Reason != "disk full" {
+		*got.Reason != "disk full" || got.Synced {
 		t.Errorf("got %+v", got)
 	}
 }
