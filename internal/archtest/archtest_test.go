@@ -74,6 +74,10 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 		{"a float in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f float64", "no floats"},
 		{"a float literal in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f = 0.5", "no floats"},
 		{
+			"transactions without signatures", "internal/node/x.go", "package node\nvar f = exec.Rehearse",
+			"may not use internal/protocol/exec.Rehearse",
+		},
+		{
 			"a long line", "codec/x.go", "package codec\n\n// " + strings.Repeat("é", 118),
 			"codec/x.go:3:240: a line has at most",
 		},

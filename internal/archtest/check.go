@@ -138,7 +138,27 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 	if strict {
 		checkDeterminism(file, report)
 	}
+	checkReserved(file, pkg, report)
 	return problems, nil
+}
+
+// checkReserved reports reserved names of other packages. A package is imported under its own name.
+func checkReserved(file *ast.File, pkg string, report func(token.Pos, string, ...any)) {
+	names := map[string]string{}
+	for full := range reserved {
+		names[path.Base(full)] = full
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := n.X.(*ast.Ident); ok {
+				full, ok := names[x.Name+"."+n.Sel.Name]
+				if ok && !slices.Contains(reserved[full], pkg) {
+					report(n.Pos(), "%s may not use %s", pkg, full)
+				}
+			}
+		}
+		return true
+	})
 }
 
 // checkDeterminism reports goroutines, channels and floats.

@@ -277,6 +277,11 @@ var exceptions = map[string][]string{
 var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "log/...", "math/rand", "math/rand/v2",
 	"crypto/rand", "sync", "sync/...", "context", "io/fs", "runtime", "unsafe"}
 
+// reserved are names of packages that only these packages may say: what goes around the rules of blocks.
+var reserved = map[string][]string{
+	"internal/protocol/exec.Rehearse": {"client/contracttest"}, // transactions that nobody signed
+}
+
 // wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through
 // internal/upstream, and what goes to them leaves through internal/server.
 var wire = []string{"api", "client", "jsonrpc", "net/http", "net/http/..."}

@@ -1,9 +1,6 @@
 package exec
 
 import (
-	"fmt"
-
-	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -18,40 +15,12 @@ type Simulation struct {
 	Stop func() error
 }
 
-// Call executes a transaction on a state and drops what it wrote: for calls, views, estimates and traces. Version,
-// chain and sizes are checked as for inclusion; nonce, fees and the balance for gas are not asked, the gas costs
-// nothing. A sender that cannot pay the value ends as [InsufficientBalance].
+// Call executes a transaction on a state and drops what it wrote, as [Rehearsal.Play]: for calls, views, estimates and
+// traces.
 func Call(
 	p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation,
 ) (Outcome, error) {
-	env := Env{ChainID: seed.ChainID, Parameters: p}
-	tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 0, 0
-	if err := CheckStatic(env, &types.SignedTransaction{Transaction: tx}); err != nil {
-		return Outcome{}, err
-	}
-	run := Begin(p, parent, seed, s.Machine)
-	run.view, run.tracer, run.stop = s.View, s.Tracer, s.Stop
-	sender, err := peekSender(run.state, tx.Sender)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if sender.IsContract && !s.View {
-		return Outcome{}, ErrSenderIsContract
-	}
-	if sender.Balance < tx.Payload.Value() {
-		intrinsic := fees.IntrinsicGas(tx.Payload)
-		run.tell(Intrinsic, uint64(intrinsic))
-		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
-	}
-	if sender.Account == (state.Account{}) {
-		// In a block the sender has an entry by now: its nonce was used.
-		if err := run.state.SetAccount(tx.Sender, state.Account{Nonce: 1}); err != nil {
-			return Outcome{}, err
-		}
-	}
-	outcome, err := run.runPayload(&tx)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("call: %w", err)
-	}
-	return outcome, nil
+	r := Rehearse(p, parent, seed, s.Machine)
+	r.run.tracer, r.run.stop = s.Tracer, s.Stop
+	return r.Play(tx, s.View)
 }

@@ -1,0 +1,105 @@
+package contracttest
+
+import (
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Rehearsal plays calls on a chain's state without making blocks, and takes them back: for tests that try many calls.
+// There are no signatures, nonces and fees; results and gas are those of a block otherwise. The chain stays as it is,
+// and must not change meanwhile.
+type Rehearsal struct {
+	chain *Chain
+	stage *exec.Rehearsal
+	gas   types.Gas // of each call
+}
+
+// Mark is a moment of a [Rehearsal].
+type Mark struct {
+	state int
+	head  types.Header
+}
+
+// Rehearse begins a rehearsal in what would be the next block.
+func (c *Chain) Rehearse() *Rehearsal {
+	c.t.Helper()
+	seed, p := c.seed()
+	return &Rehearsal{c, exec.Rehearse(p, c.state, seed, c.machine), p.GasLimit}
+}
+
+// Call calls a function with arguments as they are sent, with coins of the caller, which is no contract.
+func (r *Rehearsal) Call(
+	from types.Account, contract types.ContractID, function string, args []byte, value types.Amount,
+) Result {
+	r.chain.t.Helper()
+	return r.play(from, types.Call{Amount: value, Contract: contract, Function: function, Args: args}, false)
+}
+
+// View calls a function in view context, as the zero account.
+func (r *Rehearsal) View(contract types.ContractID, function string, args []byte) Result {
+	r.chain.t.Helper()
+	return r.play(types.Account{}, types.Call{Contract: contract, Function: function, Args: args}, true)
+}
+
+func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result {
+	r.chain.t.Helper()
+	outcome, err := r.stage.Play(types.Transaction{
+		Version:  types.TransactionVersion,
+		ChainID:  ChainID,
+		Sender:   from,
+		GasLimit: r.gas,
+		Payload:  call,
+	}, view)
+	r.chain.must(err)
+	return Result{
+		OK:      outcome.Reason == exec.Success,
+		Reason:  string(outcome.Reason),
+		Output:  outcome.Output,
+		Events:  outcome.Logs,
+		GasUsed: outcome.GasUsed,
+	}
+}
+
+// Pass goes on in a later block: so many blocks later, at least one, and so many seconds.
+func (r *Rehearsal) Pass(blocks, seconds uint64) {
+	head := r.stage.Header()
+	r.stage.Move(head.Height+types.Height(max(blocks, 1)), head.Timestamp+seconds)
+}
+
+// Height is the height of the block that calls are played in.
+func (r *Rehearsal) Height() types.Height { return r.stage.Header().Height }
+
+// Time is the timestamp of that block, in Unix seconds.
+func (r *Rehearsal) Time() uint64 { return r.stage.Header().Timestamp }
+
+// Balance is an account's coins, in smallest units.
+func (r *Rehearsal) Balance(account types.Account) types.Amount {
+	r.chain.t.Helper()
+	record, err := r.stage.State().Account(account)
+	r.chain.must(err)
+	return record.Balance
+}
+
+// Storage is the value under a key of a contract's storage, nil where there is none.
+func (r *Rehearsal) Storage(contract types.ContractID, key []byte) []byte {
+	r.chain.t.Helper()
+	value, err := r.stage.State().Get(state.StorageKey(contract, key))
+	r.chain.must(err)
+	return value
+}
+
+// SetStorage writes a value into a contract's storage, which keeps it: for contracts that are part of a test.
+func (r *Rehearsal) SetStorage(contract types.ContractID, key, value []byte) {
+	r.chain.t.Helper()
+	r.chain.must(r.stage.State().Set(state.StorageKey(contract, key), value))
+}
+
+// Mark remembers the present moment.
+func (r *Rehearsal) Mark() Mark { return Mark{r.stage.State().Checkpoint(), r.stage.Header()} }
+
+// Undo takes back what happened since a mark; later marks are void.
+func (r *Rehearsal) Undo(m Mark) {
+	r.stage.State().Rollback(m.state)
+	r.stage.Move(m.head.Height, m.head.Timestamp)
+}
