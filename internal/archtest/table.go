@@ -39,6 +39,7 @@ var rows = map[string][]string{
 	"client/bind":   {"abi", "api", "client", "codec", "types"},
 	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm",
 		"internal/protocol/..."},
+	"client/contracttest/fuzz": {"abi", "client/contracttest", "contracts", "types"},
 
 	// Inside crypto: vector code.
 	"crypto/internal/lanes":              {},
@@ -224,6 +225,7 @@ var testRows = map[string][]string{
 		"internal/testkit/plainverifier"},
 	"internal/protocol/exec":   {"crypto", "internal/testkit/wasmgen"},
 	"client/contracttest":      {"internal/testkit/wasmgen"},
+	"client/contracttest/fuzz": {"internal/testkit/wasmgen"},
 	"internal/cli/argument":    {"wallet"},
 	"contracts/rust":           {"abi", "client/contracttest", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},

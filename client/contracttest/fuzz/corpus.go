@@ -1,0 +1,171 @@
+package fuzz
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-chain/cairn/abi"
+)
+
+// kept is a sequence in a file.
+type kept struct {
+	Seed  uint64 `json:"seed"` // of the search that found it
+	Moves []Move `json:"moves"`
+}
+
+// failures is the directory of those that failed, below the corpus.
+const failures = "failures"
+
+// kept reads the corpus: failures first, then the others, by name.
+func (s *search) kept() (sequences [][]Move) {
+	if s.Corpus == "" {
+		return nil
+	}
+	for _, dir := range []string{filepath.Join(s.Corpus, failures), s.Corpus} {
+		files, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.world.T.Fatal(err)
+		}
+		for _, file := range files {
+			if file.IsDir() || !strings.HasSuffix(file.Name(), ".json") {
+				continue
+			}
+			moves, err := s.world.read(filepath.Join(dir, file.Name()))
+			if err != nil {
+				s.world.T.Logf("passed over: %v", err)
+				continue
+			}
+			sequences = append(sequences, moves)
+		}
+	}
+	return sequences
+}
+
+func (w *World) read(file string) ([]Move, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var k kept
+	if err := decodeStrictly(bytes.NewReader(text), &k); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for i := range k.Moves {
+		if err := w.lift(&k.Moves[i]); err != nil {
+			return nil, fmt.Errorf("%s: move %d: %w", file, i, err)
+		}
+	}
+	return k.Moves, nil
+}
+
+// keep writes what was found to the corpus: a failure, and, of a search for a time, the sequences that did what none
+// did before.
+func (s *search) keep(failure *Failure) (err error) {
+	if s.Corpus == "" {
+		return nil
+	}
+	if failure != nil {
+		failure.File, err = write(filepath.Join(s.Corpus, failures), kept{s.Seed, failure.Moves})
+	}
+	if s.until.IsZero() || err != nil {
+		return err
+	}
+	files, err := os.ReadDir(s.Corpus)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, moves := range s.corpus[:min(len(s.corpus), max(maxFiles-len(files), 0))] {
+		if _, err := write(s.Corpus, kept{s.Seed, moves}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxFiles bounds those of a corpus.
+const maxFiles = 512
+
+// write writes a sequence to a directory, under a name that is the hash of its moves, and gives the file.
+func write(dir string, k kept) (string, error) {
+	moves, err := json.Marshal(k.Moves)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.MarshalIndent(k, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	hash := sha256.Sum256(moves)
+	file := filepath.Join(dir, fmt.Sprintf("%x.json", hash[:8]))
+	return file, os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+func decodeStrictly(r io.Reader, into any) error {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// parse reads moves as JSON, one after the other.
+func (w *World) parse(text string) (moves []Move, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	for {
+		var m Move
+		if err := d.Decode(&m); errors.Is(err, io.EOF) {
+			return moves, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if err := w.lift(&m); err != nil {
+			return nil, fmt.Errorf("move %d: %w", len(moves), err)
+		}
+		moves = append(moves, m)
+	}
+}
+
+// lift reads the values of a move that came as JSON.
+func (w *World) lift(m *Move) (err error) {
+	if k, ok := w.contracts[m.To]; ok {
+		f, _ := k.ABI.Function(m.Call)
+		if m.Args, err = (lifter{k.ABI, w}).arguments(f.Args, m.Args); err != nil {
+			return fmt.Errorf("%s.%s: %w", m.To, m.Call, err)
+		}
+	}
+	for _, called := range sortedKeys(m.Script) {
+		if w.adversary == nil {
+			return errors.New("there is no adversary")
+		}
+		i := slices.IndexFunc(w.adversary.functions, func(f abi.Function) bool { return f.Name == called })
+		if i < 0 {
+			return fmt.Errorf("the adversary has no function %q", called)
+		}
+		act := m.Script[called]
+		if returns := w.adversary.functions[i].Returns; act.Returns != nil {
+			if act.Returns, err = (lifter{w.adversary.abi, w}).lift(returns, act.Returns); err != nil {
+				return fmt.Errorf("%s: %w", called, err)
+			}
+		}
+		for j := range act.Calls {
+			if err := w.lift(&act.Calls[j]); err != nil {
+				return err
+			}
+		}
+		m.Script[called] = act
+	}
+	return nil
+}

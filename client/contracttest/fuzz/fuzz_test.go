@@ -1,0 +1,224 @@
+package fuzz_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
+)
+
+var seeds = flag.Uint64("seeds", 1, "how many seeds the flawed contracts are searched with")
+
+// TestFindsFlaws: each of the flawed contracts is found out from its ABI and one invariant.
+func TestFindsFlaws(t *testing.T) {
+	for _, flaw := range []struct {
+		name  string
+		setup func(*fuzz.World)
+	}{{"market", market}, {"bank", bank}, {"router", router}, {"pool", pool}} {
+		t.Run(flaw.name, func(t *testing.T) {
+			for seed := range *seeds {
+				report, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1, Calls: 1_000_000}, flaw.setup)
+				if failure == nil {
+					t.Fatalf("seed %d finds nothing: %s", seed+1, report)
+				}
+				if len(failure.Moves) > 5 || !failure.Minimal {
+					t.Errorf("it is shrunk to %d moves", len(failure.Moves))
+				}
+				t.Logf("%v%d plays", failure, failure.Plays)
+			}
+		})
+	}
+}
+
+// TestTheSameSeed: a seed decides all that is tried.
+func TestTheSameSeed(t *testing.T) {
+	search := func(seed uint64) (fuzz.Report, *fuzz.Failure) {
+		return fuzz.Search(t, fuzz.Config{Seed: seed, Calls: 2_000}, bank)
+	}
+	report, failure := search(3)
+	again, failureAgain := search(3)
+	if !reflect.DeepEqual(report, again) || !reflect.DeepEqual(failure, failureAgain) {
+		t.Errorf("%s\n%v\nthen %s\n%v", report, failure, again, failureAgain)
+	}
+	if other, _ := search(4); reflect.DeepEqual(report, other) {
+		t.Error("another seed makes the same calls")
+	}
+}
+
+// TestKeepsFailures: a failure is in the corpus, and found at once with another seed, until the contract is mended.
+func TestKeepsFailures(t *testing.T) {
+	dir := t.TempDir()
+	_, first := fuzz.Search(t, fuzz.Config{Seed: 2, Corpus: dir}, market)
+	if first == nil || first.File == "" {
+		t.Fatalf("nothing was kept of %v", first)
+	}
+	for _, file := range []string{"unknown.json", "damaged.json"} {
+		text := `{"seed":1,"moves":[{"from":"alice","to":"market","call":"gone"}]}`
+		if file == "damaged.json" {
+			text = `{`
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, second := fuzz.Search(t, fuzz.Config{Seed: 9, Corpus: dir}, market)
+	if second == nil || report.Calls != 1 || !reflect.DeepEqual(first.Moves, second.Moves) || first.File != second.File {
+		t.Errorf("%v\nthen %v after %d calls", first, second, report.Calls)
+	}
+}
+
+// recorder is a test that is not to end others.
+type recorder struct {
+	testing.TB
+	failed string
+}
+
+type ended struct{}
+
+func (r *recorder) Fatalf(format string, args ...any) { r.end(errors.New(format), args...) }
+func (r *recorder) Fatal(args ...any)                 { r.end(errors.New("fatal"), args...) }
+
+func (r *recorder) end(err error, args ...any) {
+	r.failed = err.Error()
+	for _, a := range args {
+		if e, ok := a.(error); ok {
+			r.failed += " " + e.Error()
+		} else if s, ok := a.(string); ok {
+			r.failed += " " + s
+		}
+	}
+	panic(ended{})
+}
+
+// fatal is what ended a test, empty if nothing did.
+func fatal(t *testing.T, run func(testing.TB)) (failed string) {
+	r := &recorder{TB: t}
+	defer func() {
+		if e := recover(); e != nil {
+			if _, ok := e.(ended); !ok {
+				panic(e)
+			}
+			failed = r.failed
+		}
+	}()
+	run(r)
+	return ""
+}
+
+// TestReplay: what a failure prints fails, and less of it does not.
+func TestReplay(t *testing.T) {
+	_, failure := fuzz.Search(t, fuzz.Config{Calls: 100_000}, bank)
+	if failure == nil {
+		t.Fatal("nothing was found")
+	}
+	_, printed, _ := strings.Cut(failure.GoTest(), "`")
+	printed, _, _ = strings.Cut(printed, "`")
+	moves := slices.Collect(strings.Lines(strings.TrimSpace(printed)))
+	replay := func(moves string) string {
+		return fatal(t, func(t testing.TB) { fuzz.Replay(t, bank, moves) })
+	}
+	if got := replay(printed); !strings.Contains(got, "does not hold") {
+		t.Errorf("%s\nended with %q", printed, got)
+	}
+	for i := range moves {
+		less := strings.Join(slices.Delete(slices.Clone(moves), i, i+1), "")
+		if got := replay(less); got != "" {
+			t.Errorf("%s\nended with %q", less, got)
+		}
+	}
+	for _, wrong := range []string{
+		`{"from":"nobody","to":"bank","call":"withdraw"}`, `{"from":"bob","to":"bank","call":"close"}`,
+		`{"from":"bob","to":"bank","call":"withdraw","args":{"all":true}}`, `{"form":"bob"}`, `[]`,
+		`{"from":"bob","to":"mallory","call":"run","script":{"walk":{}}}`,
+	} {
+		if got := replay(wrong); got == "" {
+			t.Errorf("%s was played", wrong)
+		}
+	}
+}
+
+// TestReport: functions that never succeeded are told, with the reasons.
+func TestReport(t *testing.T) {
+	report, failure := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {
+		alice, eve := w.Chain.Account("alice"), w.Actor("eve")
+		gold := token(w, alice, "gold")
+		w.Target(gold, "mint", "approve")
+		w.Invariant("eve makes no gold", func(v *fuzz.View) error {
+			if v.Uint(gold, "totalSupply", nil) != 1_000_000 || v.Try(eve.Account, gold, "mint", nil).OK {
+				return errors.New("there is more")
+			}
+			return nil
+		})
+	})
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	if never := report.NeverSucceeded(); !slices.Equal(never, []string{"gold.mint"}) {
+		t.Errorf("%q never succeeded", never)
+	}
+	if text := report.String(); report.Calls < 500 || report.Functions["gold.approve"].Succeeded < 100 ||
+		!strings.Contains(text, "gold.mint: 0 of") || !strings.Contains(text, `reverted "only the owner may mint"`) {
+		t.Error(text)
+	}
+}
+
+// TestTraps: a call that traps is a failure where that is asked for.
+func TestTraps(t *testing.T) {
+	_, failure := fuzz.Search(t, fuzz.Config{FailOnTrap: true}, trapping)
+	if failure == nil || failure.Invariant != "no call traps" || len(failure.Moves) != 1 {
+		t.Errorf("%v", failure)
+	}
+	if _, failure = fuzz.Search(t, fuzz.Config{Calls: 100}, trapping); failure != nil {
+		t.Error(failure)
+	}
+}
+
+// TestRun: what holds passes, with a corpus that is not there.
+func TestRun(t *testing.T) {
+	fuzz.Run(t, fuzz.Config{Calls: 300}, func(w *fuzz.World) {
+		alice, bob := w.Actor("alice"), w.Actor("bob")
+		gold := token(w, alice, "gold")
+		w.Target(gold)
+		w.Invariant("nobody has more than there is", func(v *fuzz.View) error {
+			for _, a := range []any{alice, bob} {
+				if v.Uint(gold, "balanceOf", args{"address": a}) > v.Uint(gold, "totalSupply", nil) {
+					return errors.New("somebody does")
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestSetups: what is wrong with a setup ends the test.
+func TestSetups(t *testing.T) {
+	for want, setup := range map[string]func(*fuzz.World){
+		"needs an actor": func(*fuzz.World) {},
+		"after the setup": func(w *fuzz.World) {
+			w.Target(token(w, w.Actor("alice"), "gold"))
+			w.Invariant("never", func(*fuzz.View) error { return errors.New("no") })
+		},
+		"gold.balance": func(w *fuzz.World) {
+			gold := token(w, w.Actor("alice"), "gold")
+			w.Target(gold)
+			w.Invariant("never", func(v *fuzz.View) error { v.Uint(gold, "balance", nil); return nil })
+		},
+		"has no function": func(w *fuzz.World) {
+			w.Target(token(w, w.Actor("alice"), "gold"), "init")
+		},
+		"is taken": func(w *fuzz.World) { w.Actor("alice"); w.Actor("alice") },
+	} {
+		got := fatal(t, func(t testing.TB) {
+			fuzz.Search(t, fuzz.Config{Calls: 10}, setup)
+		})
+		if !strings.Contains(got, want) {
+			t.Errorf("ended with %q, want %q", got, want)
+		}
+	}
+}

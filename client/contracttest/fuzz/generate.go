@@ -1,0 +1,107 @@
+package fuzz
+
+import (
+	"math/rand/v2"
+
+	"github.com/cairn-chain/cairn/abi"
+)
+
+// generator makes moves.
+type generator struct {
+	*rand.Rand
+	world *World
+	seen  *dictionary
+}
+
+// move makes one.
+func (g generator) move() Move {
+	switch g.IntN(24) {
+	case 0:
+		return Move{Blocks: 1, Seconds: pick(g.Rand, []uint64{1, 60, 3_600, 86_400, 30 * 86_400, g.Uint64N(1 << 25)})}
+	case 1:
+		return Move{Blocks: 1 + g.Uint64N(1_000), Seconds: 1}
+	}
+	from := pick(g.Rand, g.world.actors)
+	a := g.world.adversary
+	if a != nil && g.IntN(3) == 0 {
+		m := Move{From: from, To: a.name, Call: runFunction, Script: g.script()}
+		m.Script[runFunction] = g.act(a.functions[0])
+		return m
+	}
+	m := g.call(pick(g.Rand, g.world.targets), true)
+	m.From = from
+	if a != nil {
+		m.Script = g.script()
+	}
+	return m
+}
+
+// call makes a call of a function, whose parameters are chosen as the author says if it is an actor's.
+func (g generator) call(t target, chosen bool) Move {
+	var choose = anything
+	if chosen {
+		choose = func(p string) []any { return g.world.choices[parameter{t.contract, t.function.Name, p}] }
+	}
+	k := g.world.contracts[t.contract]
+	maker := maker{g.Rand, k.ABI, g.seen}
+	m := Move{To: t.contract, Call: t.function.Name, Args: maker.arguments(t.function.Args, choose)}
+	if mayTakeCoins(k.ABI, t.function) && g.IntN(4) > 0 {
+		m.Coins = g.coins(maker)
+	}
+	return m
+}
+
+// mayTakeCoins: ABIs of version 1 do not say which functions do.
+func mayTakeCoins(a abi.ABI, f abi.Function) bool {
+	return f.Payable || a.Version == 0 && f.Mode == abi.Write
+}
+
+// coins are mostly few: who has too few makes no call.
+func (g generator) coins(m maker) uint64 {
+	if g.IntN(4) == 0 && len(g.seen.numbers) > 0 {
+		if n := pick(g.Rand, g.seen.numbers); n.IsUint64() {
+			return n.Uint64()
+		}
+	}
+	return g.Uint64N(1 << (1 + g.UintN(24)))
+}
+
+// script is what the adversary's functions do when they are called.
+func (g generator) script() map[string]Act {
+	script := map[string]Act{}
+	for _, f := range g.world.adversary.functions[1:] {
+		if g.IntN(2) == 0 || f.Returns != (abi.Type{}) {
+			script[f.Name] = g.act(f)
+		}
+	}
+	return script
+}
+
+func (g generator) act(f abi.Function) Act {
+	a := Act{Times: uint8(1 + g.IntN(2)), Reverts: g.IntN(16) == 0}
+	if f.Returns != (abi.Type{}) {
+		a.Returns = maker{g.Rand, g.world.adversary.abi, g.seen}.make(f.Returns)
+	}
+	if f.Mode == abi.Read {
+		a.Times = 0
+		return a
+	}
+	for range g.IntN(mostActCalls + 1) {
+		a.Calls = append(a.Calls, g.call(pick(g.Rand, g.world.callable()), false))
+	}
+	return a
+}
+
+// callable are the functions that the adversary calls: all that write.
+func (w *World) callable() []target {
+	if w.writes == nil {
+		for _, contract := range sortedKeys(w.contracts) {
+			for _, f := range w.contracts[contract].ABI.Functions {
+				if f.Mode == abi.Write {
+					w.writes = append(w.writes, target{contract, f})
+				}
+			}
+		}
+	}
+	return w.writes
+}

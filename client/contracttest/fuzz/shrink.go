@@ -1,0 +1,224 @@
+package fuzz
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+)
+
+// maxPlays bounds what shrinking takes.
+const maxPlays = 5_000
+
+// shrinker makes a failing sequence smaller while the same invariant fails.
+type shrinker struct {
+	world *World
+	found *Failure
+	moves []Move // changed in place; they fail
+	calls int
+}
+
+// shrink gives the smallest failing sequence that it comes to.
+func (w *World) shrink(found *Failure) *Failure {
+	s := &shrinker{world: w, found: found, moves: cloneMoves(found.Moves)}
+	for changed := true; changed && found.Plays < maxPlays; {
+		changed = s.dropMoves()
+		changed = s.simplify() || changed
+	}
+	found.Moves, found.Minimal = s.moves, found.Plays < maxPlays
+	return found
+}
+
+// fails tells whether the moves as they are now fail.
+func (s *shrinker) fails(moves []Move) bool {
+	if s.found.Plays >= maxPlays {
+		return false
+	}
+	s.found.Plays++
+	f, err := s.world.replay(moves, &s.calls)
+	if err != nil || f == nil || f.Invariant != s.found.Invariant {
+		return false
+	}
+	s.found.Err = f.Err
+	s.moves = moves[:len(f.Moves)]
+	return true
+}
+
+// dropMoves drops chunks of moves, from half of them to one.
+func (s *shrinker) dropMoves() (changed bool) {
+	for size := max(len(s.moves)/2, 1); size > 0; size /= 2 {
+		for at := 0; at+size <= len(s.moves); {
+			if s.fails(slices.Delete(slices.Clone(s.moves), at, at+size)) {
+				changed = true
+			} else {
+				at++
+			}
+		}
+	}
+	return changed
+}
+
+// simplify makes what the moves say smaller, one thing after the other.
+func (s *shrinker) simplify() (changed bool) {
+	for i := 0; i < len(s.moves); i++ {
+		changed = s.simplifyMove(&s.moves[i], true) || changed
+	}
+	return changed
+}
+
+// try keeps what change does if the moves still fail, else undoes it.
+func (s *shrinker) try(change, undo func()) bool {
+	change()
+	if s.fails(s.moves) {
+		return true
+	}
+	undo()
+	return false
+}
+
+func (s *shrinker) simplifyMove(m *Move, top bool) (changed bool) {
+	for _, n := range []*uint64{&m.Coins, &m.Seconds, &m.Blocks} {
+		changed = s.number(new(big.Int).SetUint64(*n), func(v *big.Int) { *n = v.Uint64() }) || changed
+	}
+	if first := s.world.actors[0]; top && m.Call != "" && m.From != first {
+		old := m.From
+		changed = s.try(func() { m.From = first }, func() { m.From = old }) || changed
+	}
+	for _, key := range sortedKeys(m.Args) {
+		if top && s.world.choices[parameter{m.To, m.Call, key}] != nil {
+			continue // it is what the author lets it be
+		}
+		changed = s.value(m.Args[key], func(v any) { m.Args[key] = v }) || changed
+	}
+	for _, key := range sortedKeys(m.Script) {
+		act := m.Script[key]
+		if s.try(func() { delete(m.Script, key) }, func() { m.Script[key] = act }) {
+			changed = true
+			continue
+		}
+		changed = s.act(act, func(a Act) { m.Script[key] = a }) || changed
+	}
+	return changed
+}
+
+// act simplifies what a function of the adversary does.
+func (s *shrinker) act(a Act, set func(Act)) (changed bool) {
+	for i := 0; i < len(a.Calls); {
+		old := a.Calls
+		less := slices.Delete(slices.Clone(old), i, i+1)
+		if s.try(func() { a.Calls = less; set(a) }, func() { a.Calls = old; set(a) }) {
+			changed = true
+		} else {
+			i++
+		}
+	}
+	changed = s.number(big.NewInt(int64(a.Times)), func(v *big.Int) { a.Times = uint8(v.Uint64()); set(a) }) || changed
+	if a.Reverts {
+		changed = s.try(func() { a.Reverts = false; set(a) }, func() { a.Reverts = true; set(a) }) || changed
+	}
+	changed = s.value(a.Returns, func(v any) { a.Returns = v; set(a) }) || changed
+	for i := range a.Calls {
+		changed = s.simplifyMove(&a.Calls[i], false) || changed
+	}
+	return changed
+}
+
+// value simplifies a value of arguments.
+func (s *shrinker) value(value any, set func(any)) (changed bool) {
+	switch v := value.(type) {
+	case json.Number:
+		n, ok := new(big.Int).SetString(v.String(), 10)
+		return ok && s.number(n, func(n *big.Int) { set(json.Number(n.String())) })
+	case name:
+		first := name(s.world.actors[0])
+		return v != first && s.try(func() { set(first) }, func() { set(v) })
+	case bool:
+		return v && s.try(func() { set(false) }, func() { set(true) })
+	case string:
+		return len(v) > 2 && s.try(func() { set("0x") }, func() { set(v) }) ||
+			v != "" && s.try(func() { set("") }, func() { set(v) })
+	case []any:
+		for i := 0; i < len(v); {
+			less := slices.Delete(slices.Clone(v), i, i+1)
+			if s.try(func() { set(less) }, func() { set(v) }) {
+				v, changed = less, true
+			} else {
+				i++
+			}
+		}
+		for i := range v {
+			changed = s.value(v[i], func(item any) { v[i] = item }) || changed
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			changed = s.value(v[key], func(field any) { v[key] = field }) || changed
+		}
+	}
+	return changed
+}
+
+// number simplifies a number: to 0, 1, or by bisection to one whose predecessor does not fail.
+func (s *shrinker) number(n *big.Int, set func(*big.Int)) bool {
+	size := new(big.Int).Abs(n)
+	if size.Sign() == 0 {
+		return false
+	}
+	to := func(v *big.Int) bool { return s.try(func() { set(v) }, func() { set(n) }) }
+	if to(new(big.Int)) {
+		return true
+	}
+	if n.Sign() < 0 && to(size) {
+		n = size
+	}
+	works, changed := n, false
+	fails := new(big.Int) // the greatest that is known not to do
+	for first := true; ; first = false {
+		half := new(big.Int).Quo(new(big.Int).Add(fails, works), big.NewInt(2))
+		if first {
+			half.SetInt64(1)
+		}
+		if half.Cmp(works) == 0 || half.Cmp(fails) == 0 {
+			return changed
+		}
+		if s.try(func() { set(half) }, func() { set(works) }) {
+			works, changed = half, true
+		} else {
+			fails = half
+		}
+	}
+}
+
+func cloneMoves(moves []Move) []Move {
+	clones := slices.Clone(moves)
+	for i := range clones {
+		m := &clones[i]
+		m.Args, _ = cloneValue(m.Args).(map[string]any)
+		if m.Script == nil {
+			continue
+		}
+		script := make(map[string]Act, len(m.Script))
+		for key, act := range m.Script {
+			act.Calls, act.Returns = cloneMoves(act.Calls), cloneValue(act.Returns)
+			script[key] = act
+		}
+		m.Script = script
+	}
+	return clones
+}
+
+func cloneValue(value any) any {
+	switch v := value.(type) {
+	case []any:
+		clone := make([]any, len(v))
+		for i := range v {
+			clone[i] = cloneValue(v[i])
+		}
+		return clone
+	case map[string]any:
+		clone := make(map[string]any, len(v))
+		for key := range v {
+			clone[key] = cloneValue(v[key])
+		}
+		return clone
+	}
+	return value
+}

@@ -1,0 +1,288 @@
+package fuzz
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	seenNumbers = 256 // that are remembered
+	seenValues  = 16  // of each name
+	mostItems   = 3   // of a list
+)
+
+// dictionary is what calls so far took, returned and logged.
+type dictionary struct {
+	numbers  []*big.Int
+	accounts []name
+	good     map[string][]any // values of calls that succeeded, by the parameter's name and type
+	next     int              // that is forgotten when there are too many
+}
+
+func newDictionary(w *World) *dictionary {
+	d := &dictionary{good: map[string][]any{}}
+	for _, n := range w.order {
+		d.accounts = append(d.accounts, name(n))
+	}
+	d.accounts = append(d.accounts, name(types.Account{}.String()))
+	return d
+}
+
+// number remembers a number.
+func (d *dictionary) number(text string) {
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok || n.BitLen() <= 1 || len(text) > 40 {
+		return
+	}
+	for _, known := range d.numbers {
+		if known.Cmp(n) == 0 {
+			return
+		}
+	}
+	if len(d.numbers) < seenNumbers {
+		d.numbers = append(d.numbers, n)
+		return
+	}
+	d.next = (d.next + 1) % seenNumbers
+	d.numbers[d.next] = n
+}
+
+// value remembers the numbers in a value as JSON has it.
+func (d *dictionary) value(v any) {
+	switch v := v.(type) {
+	case json.Number:
+		d.number(v.String())
+	case string:
+		d.number(v) // a large one
+	case []any:
+		for _, item := range v {
+			d.value(item)
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			d.value(v[key])
+		}
+	}
+}
+
+// json remembers the numbers in a JSON text.
+func (d *dictionary) json(text []byte) {
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) == nil { // what is none has no numbers to learn
+		d.value(v)
+	}
+}
+
+// took remembers an argument of a call that succeeded.
+func (d *dictionary) took(p abi.Parameter, v any) {
+	key := p.Name + " " + p.Type.String()
+	if values := d.good[key]; len(values) < seenValues {
+		d.good[key] = append(values, v)
+	} else {
+		d.next++
+		values[d.next%seenValues] = v
+	}
+}
+
+// maker makes values of types.
+type maker struct {
+	*rand.Rand
+	abi  abi.ABI
+	seen *dictionary
+}
+
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
+
+// arguments makes arguments; choose gives the values of which a parameter takes one, none where it takes any.
+func (m maker) arguments(parameters []abi.Parameter, choose func(parameter string) []any) map[string]any {
+	args := make(map[string]any, len(parameters))
+	for _, p := range parameters {
+		earlier := m.seen.good[p.Name+" "+p.Type.String()]
+		switch choices := choose(p.Name); {
+		case len(choices) > 0:
+			args[p.Name] = pick(m.Rand, choices)
+		case len(earlier) > 0 && m.IntN(4) == 0:
+			args[p.Name] = pick(m.Rand, earlier)
+		default:
+			args[p.Name] = m.make(p.Type)
+		}
+	}
+	return args
+}
+
+func anything(string) []any { return nil }
+
+// make makes a value of a type.
+func (m maker) make(t abi.Type) any {
+	if inner, ok := t.Optional(); ok {
+		if m.IntN(4) == 0 {
+			return nil
+		}
+		return m.make(inner)
+	}
+	if element, ok := t.List(); ok {
+		list := make([]any, pick(m.Rand, []int{0, 1, 1, 1, 2, mostItems}))
+		for i := range list {
+			list[i] = m.make(element)
+		}
+		return list
+	}
+	if items, ok := t.Tuple(); ok {
+		tuple := make([]any, len(items))
+		for i := range items {
+			tuple[i] = m.make(items[i])
+		}
+		return tuple
+	}
+	if named, ok := m.abi.Type(t.String()); ok {
+		return m.named(named)
+	}
+	return m.base(t)
+}
+
+func (m maker) named(named abi.Named) any {
+	if named.Kind == abi.Record {
+		return m.arguments(named.Fields, anything)
+	}
+	variant := pick(m.Rand, named.Variants)
+	if len(variant.Fields) == 0 {
+		return variant.Name
+	}
+	return map[string]any{variant.Name: m.arguments(variant.Fields, anything)}
+}
+
+func (m maker) base(t abi.Type) any {
+	if i, ok := integerType(t); ok {
+		return m.integer(i)
+	}
+	if n, ok := t.FixedBytes(); ok {
+		return m.bytes(n)
+	}
+	switch abi.Base(t.String()) {
+	case abi.Bool:
+		return m.IntN(2) == 0
+	case abi.Account:
+		return pick(m.Rand, m.seen.accounts)
+	case abi.Hash:
+		return m.bytes(len(types.CodeHash{}))
+	case abi.Bytes:
+		return m.bytes(m.IntN(40))
+	default:
+		return pick(m.Rand, []string{"", "a", "name", strings.Repeat("long", 20), "ä\"\\\n"})
+	}
+}
+
+func (m maker) bytes(n int) string {
+	b := make([]byte, n)
+	if fill := m.IntN(3); fill > 0 {
+		for i := range b {
+			b[i] = byte(m.Uint32())
+		}
+	}
+	return "0x" + hex.EncodeToString(b)
+}
+
+// integer is the range of an integer type.
+type integer struct {
+	least, most *big.Int
+	bits        uint
+}
+
+var one = big.NewInt(1)
+
+// integers are the integer types.
+var integers = func() map[string]integer {
+	all := map[string]integer{}
+	for _, bits := range []uint{8, 16, 32, 64, 128} {
+		whole, half := new(big.Int).Lsh(one, bits), new(big.Int).Lsh(one, bits-1)
+		text := strconv.FormatUint(uint64(bits), 10)
+		all["u"+text] = integer{new(big.Int), new(big.Int).Sub(whole, one), bits}
+		all["i"+text] = integer{new(big.Int).Neg(half), new(big.Int).Sub(half, one), bits}
+	}
+	return all
+}()
+
+func integerType(t abi.Type) (integer, bool) {
+	i, ok := integers[t.String()]
+	return i, ok
+}
+
+// integer makes one: near a boundary, near one that was seen, or any of a random size.
+func (m maker) integer(i integer) json.Number {
+	n := new(big.Int)
+	switch kind := m.IntN(4); {
+	case kind == 0:
+		switch m.IntN(4) {
+		case 0:
+			n.Set(i.most)
+		case 1:
+			n.SetInt64(int64(m.IntN(3)))
+		default:
+			n.Lsh(one, m.UintN(i.bits))
+		}
+		n.Add(n, big.NewInt(int64(m.IntN(3)-1)))
+	case kind <= 2 && len(m.seen.numbers) > 0:
+		n.Set(pick(m.Rand, m.seen.numbers))
+		m.vary(n)
+	default:
+		n.SetUint64(m.Uint64())
+		if i.bits > 64 {
+			n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(m.Uint64()))
+		}
+		n.Rsh(n, uint(n.BitLen())-min(uint(n.BitLen()), 1+m.UintN(i.bits)))
+	}
+	if i.least.Sign() < 0 && m.IntN(4) == 0 {
+		n.Neg(n)
+	}
+	if n.Cmp(i.least) < 0 {
+		n.Set(i.least)
+	}
+	if n.Cmp(i.most) > 0 {
+		n.Set(i.most)
+	}
+	return json.Number(n.String())
+}
+
+// vary changes a number that was seen, or leaves it.
+func (m maker) vary(n *big.Int) {
+	switch m.IntN(8) {
+	case 0:
+		n.Add(n, one)
+	case 1:
+		n.Sub(n, one)
+	case 2:
+		n.Rsh(n, 1)
+	case 3:
+		n.Lsh(n, 1)
+	case 4:
+		n.Div(n.Mul(n, big.NewInt(997)), big.NewInt(1000))
+	case 5:
+		n.Div(n, big.NewInt(1+int64(m.IntN(100))))
+	}
+}
+
+// mostAccounts bounds the accounts that are known.
+const mostAccounts = 64
+
+// account remembers an account that a call returned.
+func (d *dictionary) account(w *World, text string) {
+	account, err := abi.Hex(text)
+	if _, named := w.names[account]; err != nil || named || len(d.accounts) >= mostAccounts {
+		return
+	}
+	for _, known := range d.accounts {
+		if string(known) == text {
+			return
+		}
+	}
+	d.accounts = append(d.accounts, name(text))
+}

@@ -1,0 +1,12 @@
+package contracts
+
+import (
+	"bytes"
+	_ "embed" // for the adversary's module
+)
+
+//go:embed wasm/adversary.wasm
+var adversary []byte
+
+// Adversary is the compiled contract that the fuzzer makes an adversary of (client/contracttest/fuzz).
+func Adversary() []byte { return bytes.Clone(adversary) }

@@ -1,0 +1,36 @@
+//! What the fuzzer must find (client/contracttest/fuzz): a market of two goods, the product of whose reserves must
+//! never fall, that rounds for the trader. Never a pattern to follow.
+
+#![cfg_attr(target_arch = "wasm32", no_std)]
+
+use cairn::*;
+
+static RESERVE_A: Cell<u64> = Cell::new("a");
+static RESERVE_B: Cell<u64> = Cell::new("b");
+
+contract! {
+    init fn init(a: u64, b: u64) {
+        require(a > 0 && b > 0, "both goods are needed");
+        RESERVE_A.set(&a);
+        RESERVE_B.set(&b);
+    }
+
+    read fn reserves() -> &'static [u64] {
+        let (a, b) = (RESERVE_A.get(), RESERVE_B.get());
+        list(2, |i| if i == 0 { a } else { b })
+    }
+
+    /// Takes some of one good and gives of the other.
+    write fn swap(sellA: bool, amount: u64) -> u64 {
+        require(amount > 0, "nothing to sell");
+        let (a, b) = (RESERVE_A.get(), RESERVE_B.get());
+        let (taken, from) = if sellA { (a, b) } else { (b, a) };
+        let after = taken.checked_add(amount).or_revert("too much");
+        let left = (a as u128 * b as u128 / after as u128) as u64; // rounded down: the trader gets what it cuts off
+        require(left > 0, "too much");
+        let (a, b) = if sellA { (after, left) } else { (left, after) };
+        RESERVE_A.set(&a);
+        RESERVE_B.set(&b);
+        from - left
+    }
+}

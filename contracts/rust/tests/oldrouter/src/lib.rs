@@ -1,0 +1,58 @@
+//! What the fuzzer must find (client/contracttest/fuzz): the example `router` as it once was. It believes whoever
+//! says to be a pool, which has it pay any token that the caller ever allowed it to take. Never a pattern to follow.
+//!
+//! Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]: that is why this contract is
+//! reentrant, and why it remembers which pool it waits for.
+
+#![cfg_attr(target_arch = "wasm32", no_std)]
+
+use cairn::nep20::Token;
+use cairn::*;
+
+record! {
+    pub struct Waiting { pool: Account, payer: Account }
+}
+
+static WAITING: Cell<Waiting> = Cell::new("waiting");
+
+interface! {
+    Pool {
+        read fn other(token: Account) -> Account;
+        write fn swap(tokenIn: Account, amountIn: u64, to: Account) -> u64;
+    }
+}
+
+contract! {
+    reentrant;
+
+    /// Swaps what the caller has approved to the router; reverts if the last pool gives less than the minimum.
+    write fn swap(pools: &'static [Account], token: Account, amount: u64, minimum: u64) -> u64 {
+        require(WAITING.find().is_none(), "a swap is under way");
+        let (mut token, mut amount, mut payer) = (token, amount, caller());
+        for (i, pool) in pools.iter().enumerate() {
+            let to = if i + 1 == pools.len() { caller() } else { this() };
+            WAITING.set(&Waiting { pool: *pool, payer });
+            let next = Pool::at(*pool).other(token).or_fail();
+            amount = Pool::at(*pool).swap(token, amount, to).or_fail();
+            WAITING.remove();
+            token = next;
+            payer = this();
+        }
+        require(amount >= minimum, "less than the minimum");
+        amount
+    }
+
+    /// Pays a pool for what it gave; only the pool that is waited for may ask, and only once.
+    write fn pay(token: Account, amount: u64) {
+        let waiting = WAITING.find().or_revert("nothing is to be paid");
+        require(caller() == waiting.pool, "another pool is waited for");
+        WAITING.set(&Waiting { pool: Account::ZERO, ..waiting });
+        let token = Token::at(token);
+        if waiting.payer == this() {
+            token.transfer(waiting.pool, amount).or_fail();
+        } else {
+            token.transferFrom(waiting.payer, waiting.pool, amount).or_fail();
+        }
+    }
+}
+
