@@ -172,9 +172,16 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 		}
 		head, missing := p.head.Head, p.missing(b)
 		if len(missing) == 0 {
-			for _, c := range b.candidates {
+			// First all of them: a candidate may push out all that the sender of a later one has.
+			senders := make([]*sender, len(b.candidates))
+			for i, c := range b.candidates {
 				if c.err == nil {
-					c.err = f(p.find(b, c.signed().Sender), c)
+					senders[i] = p.find(b, c.signed().Sender)
+				}
+			}
+			for i, c := range b.candidates {
+				if c.err == nil {
+					c.err = f(senders[i], c)
 				}
 			}
 			p.mu.Unlock()

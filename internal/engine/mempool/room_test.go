@@ -223,3 +223,18 @@ func TestEvictionOrderFollowsBaseFee(t *testing.T) {
 	}
 	checkInvariants(t, p)
 }
+
+// The first of a batch pushes out all that the sender of the second has, who is then not in the pool any more.
+func TestBatchPushesOutItsOwnSender(t *testing.T) {
+	p := openPool(t, newChain(), Options{MaxTransactions: 2})
+	add(t, p, transfer(1, 0, 100, 1))
+	add(t, p, transfer(2, 0, 100, 9))
+	results := p.AddMany(t.Context(), [][]byte{transfer(3, 0, 100, 8), transfer(1, 0, 110, 10)}, "test")
+	if results[0].Err != nil || results[1].Err != nil {
+		t.Errorf("got %v and %v", results[0].Err, results[1].Err)
+	}
+	if _, pending := p.Get(results[1].Tx.ID()); !pending {
+		t.Error("what pays most is not pending")
+	}
+	checkInvariants(t, p)
+}
