@@ -55,7 +55,7 @@ func (n *Node) openMember() (err error) {
 	if m.log, err = n.dir.MemberLog(); err != nil {
 		return err
 	}
-	if m.clock, err = cluster.OpenClock(m.log, n.ledger.Tip().Header.Header.Height); err != nil {
+	if m.clock, err = cluster.OpenClock(m.log); err != nil {
 		return err
 	}
 	if n.config.Key != nil {

@@ -206,6 +206,7 @@ func (n *Node) openPool() (err error) {
 	}
 	if n.member != nil {
 		options.Moment, options.Cluster = n.member.clock.Now, n.member.log.Member().Cluster
+		options.HeadAt = func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(n.maker, h) }
 	}
 	if n.config.Key != nil || n.member != nil || n.keeps() {
 		options.Journal = n.dir.Journal()

@@ -215,10 +215,7 @@ func (m *Member) release() error {
 // append appends the candidate to the chain and tells the pool.
 func (m *Member) append(c *candidate, r Release) error {
 	if c.known {
-		if m.Ledger.Tip().Header.Header.Height == r.Height { // the pool, which is there, judges by the time of now
-			return m.Pool.Reset(mempool.HeadOf(m.Ledger))
-		}
-		return nil
+		return m.follow(r.Height)
 	}
 	block, err := m.Ledger.Release(c.draft, r.Signature)
 	if err != nil {
@@ -231,6 +228,22 @@ func (m *Member) append(c *candidate, r Release) error {
 		m.OnBlock(block)
 	}
 	return nil
+}
+
+// follow tells the pool of a block that the chain has had since before a start, if the pool was not there yet.
+func (m *Member) follow(height types.Height) error {
+	if m.Pool.Height() >= height {
+		return nil
+	}
+	head, err := mempool.HeadAt(m.Ledger, height)
+	if err != nil {
+		return err
+	}
+	accesses, err := m.Ledger.Store().Accesses(height)
+	if err != nil {
+		return err
+	}
+	return m.Pool.Reset(head, accesses)
 }
 
 // place is where the log may be cut, with what it has come to there.
@@ -350,10 +363,8 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	return nil
 }
 
-// OpenClock is the clock of a log, at the time at which it released the chain's newest block: for the pool, which takes
-// up its journal before the log is applied, and in which nothing else has expired. If the chain is ahead of the log it
-// is the time of the last entry.
-func OpenClock(log *raftlog.Log, newest types.Height) (*Clock, error) {
+// OpenClock is the clock of a log, at the time at which that begins.
+func OpenClock(log *raftlog.Log) (*Clock, error) {
 	c := new(Clock)
 	snapshot, err := log.Snapshot()
 	if err != nil {
@@ -364,43 +375,5 @@ func OpenClock(log *raftlog.Log, newest types.Height) (*Clock, error) {
 		return nil, err
 	}
 	c.advance(at.Time)
-	if newest <= at.Head.Height {
-		return c, nil
-	}
-	first, err := log.FirstIndex()
-	if err != nil {
-		return nil, err
-	}
-	last, err := log.LastIndex()
-	for err == nil && first <= last {
-		var entries []*raftpb.Entry
-		if entries, err = log.Entries(first, last+1, maxMessage); err != nil {
-			break
-		}
-		for _, e := range entries {
-			if released := c.follow(e); released == newest {
-				return c, nil
-			}
-		}
-		first += uint64(len(entries))
-	}
-	return c, err
-}
-
-// follow moves the clock to the time of an entry, if it has one, and gives the height that the entry releases, or 0.
-func (c *Clock) follow(e *raftpb.Entry) types.Height {
-	if e.GetType() != raftpb.EntryType_EntryNormal {
-		return 0
-	}
-	switch entry, err := Decode(e.GetData()); entry := entry.(type) {
-	case Intake:
-		c.advance(entry.Time)
-	case Block:
-		c.advance(1000 * entry.Header.Timestamp)
-	case Release:
-		return entry.Height
-	default:
-		_ = err // who applies it meets it
-	}
-	return 0
+	return c, nil
 }

@@ -150,7 +150,8 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 	return nil
 }
 
-// importAll imports blocks that another member has released, with all that a replica verifies.
+// importAll imports blocks that another member has released, with all that a replica verifies. The pool stays where the
+// log has brought it until it is restored: if that comes to nothing, the log goes on from there.
 func (m *Member) importAll(encoded [][]byte) error {
 	received, bad := ledger.ReceiveAll(encoded)
 	for len(received) > 0 {
@@ -158,9 +159,6 @@ func (m *Member) importAll(encoded [][]byte) error {
 			return err
 		}
 		blocks, err := m.Ledger.Import(received...)
-		if len(blocks) > 0 {
-			err = errors.Join(err, m.Pool.Reset(mempool.HeadOf(m.Ledger), ledger.Accesses(blocks)...))
-		}
 		if err != nil {
 			return err
 		}
@@ -194,18 +192,22 @@ func (m *Member) restore(p *Pending) error {
 		}
 		taken = append(taken, mempool.Taken{Tx: tx, Added: time.UnixMilli(int64(t.Time))})
 	}
-	return m.Pool.Restore(p.Applied, taken)
+	head, err := mempool.HeadAt(m.Ledger, p.Head.Height)
+	if err != nil {
+		return err
+	}
+	return m.Pool.Restore(p.Applied, head, taken)
 }
 
 // PendingOf is a pool as another member is told of it, with the block that it is at. applied is an entry that this
 // member had wholly applied before.
 func PendingOf(applied uint64, pool *mempool.Pool, l *ledger.Ledger) (Pending, error) {
-	height, all := pool.All()
-	header, err := l.Header(height)
+	at, all := pool.All()
+	header, err := l.Header(at.Height)
 	if err != nil {
 		return Pending{}, err
 	}
-	p := Pending{Applied: applied, Head: Head{height, header.Header.Hash()}}
+	p := Pending{Applied: max(applied, at.Index), Head: Head{at.Height, header.Header.Hash()}}
 	for _, t := range all {
 		p.Transactions = append(p.Transactions, PendingTransaction{uint64(t.Added.UnixMilli()), t.Tx.Encoded()})
 	}

@@ -53,18 +53,31 @@ func (c *core) begin(g *types.Genesis) error {
 
 // publish makes the store's head the tip.
 func (c *core) publish() error {
-	head := c.store.Head()
-	view, err := c.store.StateAt(head.Header.Height)
+	tip, err := c.TipAt(c.store.Head().Header.Height)
 	if err != nil {
 		return err
+	}
+	c.tip.Store(tip)
+	return nil
+}
+
+// TipAt is what the tip was when a block was the head. The error wraps [chain.ErrAboveHead] or [chain.ErrPruned], or is
+// one of reading.
+func (c *core) TipAt(height types.Height) (*Tip, error) {
+	header, err := c.store.Header(height)
+	if err != nil {
+		return nil, err
+	}
+	view, err := c.store.StateAt(height)
+	if err != nil {
+		return nil, err
 	}
 	defer view.Close()
 	p, err := exec.ReadParameters(view)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.tip.Store(c.newTip(head, p))
-	return nil
+	return c.newTip(header, p), nil
 }
 
 // newTip is the tip that a block is; p are the parameters in the state after it.

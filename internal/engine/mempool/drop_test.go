@@ -115,15 +115,20 @@ func TestDecodeRecord(t *testing.T) {
 		"empty":           nil,
 		"a kind alone":    {recordTaken},
 		"a short time":    make([]byte, recordPrefix-1),
-		"an unknown kind": append([]byte{2}, id[:]...),
+		"an unknown kind": append([]byte{recordPosition + 1}, id[:]...),
 		"a short ID":      encodeDropped(id)[:32],
 		"a long ID":       append(encodeDropped(id), 0),
+		"a long position": append(logged{}.encode(), 0),
 	} {
 		if r, ok := decodeRecord(payload); ok {
 			t.Errorf("%s: got %+v", name, r)
 		}
 	}
 	if r, ok := decodeRecord(encodeDropped(id)); !ok || *r.dropped != id {
+		t.Errorf("got %+v, %v", r, ok)
+	}
+	at := logged{[16]byte{1}, Position{Index: 2, Height: 3}}
+	if r, ok := decodeRecord(at.encode()); !ok || *r.at != at {
 		t.Errorf("got %+v, %v", r, ok)
 	}
 }

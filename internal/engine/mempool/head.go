@@ -23,7 +23,6 @@ type headState struct {
 	Head
 	generation uint64        // counts heads
 	since      time.Time     // when Reset told of it
-	reached    time.Time     // the latest Options.Moment at which transactions expired
 	interval   time.Duration // between the last two blocks
 }
 
@@ -34,8 +33,18 @@ type Chain interface {
 }
 
 // HeadOf is what the pool must know of a chain's head.
-func HeadOf(l Chain) Head {
-	tip := l.Tip()
+func HeadOf(l Chain) Head { return headOf(l, l.Tip()) }
+
+// HeadAt is what the pool must know of an earlier block of a chain. Its errors are those of [ledger.Ledger.TipAt].
+func HeadAt(l *ledger.Ledger, height types.Height) (Head, error) {
+	tip, err := l.TipAt(height)
+	if err != nil {
+		return Head{}, err
+	}
+	return headOf(l, tip), nil
+}
+
+func headOf(l Chain, tip *ledger.Tip) Head {
 	height := tip.Header.Header.Height
 	return Head{
 		Height: height,

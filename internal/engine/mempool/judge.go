@@ -26,12 +26,15 @@ func (p *Pool) distrust() {
 	p.judging.rules++
 	p.index.executable = nil
 	p.judging.next, p.judging.last = p.index.arrivals.Front(), p.index.sequence
-	if p.judgeSome() {
+	for !p.judgeSome() {
+		if p.opts.decided {
+			continue // what has to make way follows from what is judged: all members judge at the same entry
+		}
+		select {
+		case p.judging.wake <- struct{}{}:
+		default: // it goes on anyway
+		}
 		return
-	}
-	select {
-	case p.judging.wake <- struct{}{}:
-	default: // it goes on anyway
 	}
 }
 

@@ -40,23 +40,44 @@ type journaling struct {
 // openJournal takes up what the journal holds and starts it anew with what of that is still valid.
 func (p *Pool) openJournal() error {
 	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal}
-	r := &replay{pool: p}
-	report, err := journal.Read(opts.FS, opts.Path, func(payload []byte) error {
-		r.read(payload)
-		return nil
-	})
+	passed, report, err := p.readJournal(opts)
 	if err != nil {
 		return err
 	}
-	r.flush()
-	p.sortArrivals()
 	p.opts.Log.Info("mempool journal read",
-		"transactions", len(p.index.byID), "records", report.Records, "dropped", r.refused)
+		"transactions", len(p.index.byID), "records", report.Records, "dropped", passed)
 	if report.Damaged > 0 || report.Lost > 0 {
 		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
 	}
-	p.journal.file, err = journal.Create(opts, p.payloads(p.decided.through))
+	p.journal.file, err = journal.Create(opts, p.payloads())
 	return err
+}
+
+// readJournal takes up a journal's transactions, and returns how many of them are not pending now. In a cluster's
+// member they are those of a position in the log, if the journal has one and the chain still shows what was there.
+func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Report, err error) {
+	if p.opts.decided {
+		h, err := p.readHistory(opts)
+		if err != nil {
+			return 0, report, err
+		}
+		if h != nil {
+			if err := p.goTo(h.at); err == nil {
+				return p.takeUp(opts, h)
+			} else {
+				p.opts.Log.Warn("the state is gone at which transactions were pending: they are judged by that of now",
+					"height", h.at.Height, "error", err)
+			}
+		}
+	}
+	r := &replay{pool: p}
+	report, err = journal.Read(opts.FS, opts.Path, func(payload []byte) error {
+		r.read(payload)
+		return nil
+	})
+	r.flush()
+	p.sortArrivals()
+	return r.refused, report, err
 }
 
 // replay takes up the payloads of a journal.
@@ -79,10 +100,7 @@ func (r *replay) read(payload []byte) {
 		r.flush() // it may be waiting
 		r.pool.remove(*record.dropped)
 		return
-	case record.through != nil:
-		if t := *record.through; r.pool.opts.decided && t.cluster == r.pool.opts.Cluster {
-			r.pool.decided.through = t.index
-		}
+	case record.at != nil:
 		return
 	}
 	added, encoded, now := record.added, record.encoded, r.pool.opts.Moment()
@@ -241,40 +259,52 @@ func (p *Pool) rewriteLoop() {
 func (p *Pool) rewriteJournal() error {
 	p.journal.rewriting.Lock()
 	defer p.journal.rewriting.Unlock()
+	p.decided.moving.Lock()
+	mark, payloads := p.alive()
+	p.decided.moving.Unlock()
+	return p.journal.file.Rewrite(mark, payloads)
+}
+
+// alive is what the journal must have of what lies before a mark. The caller holds decided.moving.
+func (p *Pool) alive() (mark int64, payloads iter.Seq[[]byte]) {
 	p.journal.writing.Lock()
-	mark := p.journal.file.Size()
-	p.mu.Lock()
-	through := p.decided.through
-	p.mu.Unlock()
+	mark = p.journal.file.Size()
 	p.journal.writing.Unlock()
-	return p.journal.file.Rewrite(mark, p.payloads(through))
+	return mark, p.payloads()
 }
 
 // payloads is the journal's payloads of what is in the pool now: each sender's by nonce, so that reading them back
-// fills its run without holding any. index is the entry of a cluster's log until which it has what was decided, or 0.
-func (p *Pool) payloads(index uint64) iter.Seq[[]byte] {
+// fills its run without holding any; or as they came, with their position in a log.
+func (p *Pool) payloads() iter.Seq[[]byte] {
 	type pending struct {
 		tx    *types.VerifiedTx
 		added time.Time
 	}
 	p.mu.Lock()
 	records := make([]pending, 0, len(p.index.byID))
-	for _, s := range p.index.senders {
-		for _, part := range [][]*entry{s.run, s.held} {
-			for _, e := range part {
-				records = append(records, pending{e.tx, e.added})
+	if p.opts.decided {
+		for e := p.index.arrivals.Front(); e != nil; e = e.Next() {
+			records = append(records, pending{e.Value.(*entry).tx, e.Value.(*entry).added})
+		}
+	} else {
+		for _, s := range p.index.senders {
+			for _, part := range [][]*entry{s.run, s.held} {
+				for _, e := range part {
+					records = append(records, pending{e.tx, e.added})
+				}
 			}
 		}
 	}
 	p.mu.Unlock()
+	at := p.position()
 	return func(yield func([]byte) bool) {
 		for _, r := range records {
 			if !yield(appendTaken(nil, r.added, r.tx)) {
 				return
 			}
 		}
-		if index > 0 {
-			yield(through{p.opts.Cluster, index}.encode())
+		if p.opts.decided {
+			yield(logged{p.opts.Cluster, at}.encode())
 		}
 	}
 }

@@ -16,7 +16,7 @@ type candidate struct {
 	cost       types.Amount
 	parameters types.Parameters // in force when exec.CheckStatic was passed
 	added      time.Time
-	restored   bool              // from the journal: it was taken before
+	restored   bool              // by the journal or by a log: that the pool is nearly full was asked before
 	verified   *types.VerifiedTx // tx, once it is
 	err        error
 }
@@ -154,7 +154,7 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 	}
 	p.evict(victims)
 	if at.replaced != nil {
-		p.forget(at.replaced)
+		p.pushOut(at.replaced)
 	}
 	e := &entry{
 		tx:     c.verified,

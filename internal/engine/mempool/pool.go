@@ -35,8 +35,10 @@ type Options struct {
 	// Moment is what transactions arrive and expire by. It is Now unless it is set: members of a cluster go by the time
 	// of their log, so that all judge alike.
 	Moment func() time.Time
-	// Cluster is the name of that log, by which the journal says until where it has what was decided.
+	// Cluster is the name of that log, by which the journal says where it has brought the pool, and HeadAt what the pool
+	// must know of the head there: with an error the pool begins at the head of now, and judges anew.
 	Cluster [16]byte
+	HeadAt  func(types.Height) (Head, error)
 	FS      journal.FS   // journal.OS{}
 	Log     *slog.Logger // discards
 
@@ -93,8 +95,8 @@ type Pool struct {
 	order   evictionOrder
 	filling filling
 	judging judging
-	decided decided
-	mixed   bool // some arrivals are after later ones; only where they are decided
+	decided decided // it says itself what guards it
+	mixed   bool    // some arrivals are after later ones; only where they are decided
 }
 
 // loops are the pool's goroutines.
@@ -118,7 +120,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 		changed:  make(chan struct{}, 1),
 		journal:  journaling{wanted: make(chan struct{}, 1)},
 		loops:    loops{done: make(chan struct{})},
-		head:     headState{Head: head, generation: 1, reached: opts.Moment()},
+		head:     headState{Head: head, generation: 1},
 		index:    newIndex(),
 		judging:  judging{wake: make(chan struct{}, 1)},
 	}

@@ -9,12 +9,12 @@ import (
 
 // A journal's payload begins with its kind. recordTaken: the time of arrival, in nanoseconds since 1970 as a
 // little-endian i64, and the encoded transaction. recordDropped: the ID of a transaction that is not pending any more,
-// though no block has it; it may be taken again later. recordThrough: the name of a cluster and, as a little-endian
-// u64, the index of an entry of its log: what was decided until then is in the records before.
+// though no block has it; it may be taken again later. recordPosition: a [Position] in the log of a cluster, whose name
+// comes first, as two little-endian u64: what the records before it leave is what was pending there.
 const (
 	recordTaken byte = iota
 	recordDropped
-	recordThrough
+	recordPosition
 )
 
 // recordPrefix is the length of recordTaken before the transaction.
@@ -25,13 +25,19 @@ type record struct {
 	dropped *types.TxID // of recordDropped
 	added   time.Time
 	encoded []byte
-	through *through // of recordThrough
+	at      *logged // of recordPosition
 }
 
-// through is an entry of a cluster's log.
-type through struct {
+// Position is where the log of a cluster has brought a pool.
+type Position struct {
+	Index  uint64       // of the last entry whose transactions it has taken
+	Height types.Height // of the last block that it was told of
+}
+
+// logged is a position in one of many logs.
+type logged struct {
 	cluster [16]byte
-	index   uint64
+	Position
 }
 
 func appendTaken(b []byte, added time.Time, tx *types.VerifiedTx) []byte {
@@ -41,8 +47,10 @@ func appendTaken(b []byte, added time.Time, tx *types.VerifiedTx) []byte {
 
 func encodeDropped(id types.TxID) []byte { return append([]byte{recordDropped}, id[:]...) }
 
-func (t through) encode() []byte {
-	return binary.LittleEndian.AppendUint64(append([]byte{recordThrough}, t.cluster[:]...), t.index)
+func (l logged) encode() []byte {
+	b := append([]byte{recordPosition}, l.cluster[:]...)
+	b = binary.LittleEndian.AppendUint64(b, l.Index)
+	return binary.LittleEndian.AppendUint64(b, uint64(l.Height))
 }
 
 // decodeRecord returns false for a payload that is no record.
@@ -56,8 +64,11 @@ func decodeRecord(payload []byte) (r record, ok bool) {
 	case kind == recordDropped && len(rest) == len(types.TxID{}):
 		id := types.TxID(rest)
 		return record{dropped: &id}, true
-	case kind == recordThrough && len(rest) == 16+8:
-		return record{through: &through{[16]byte(rest), binary.LittleEndian.Uint64(rest[16:])}}, true
+	case kind == recordPosition && len(rest) == 16+8+8:
+		return record{at: &logged{[16]byte(rest), Position{
+			Index:  binary.LittleEndian.Uint64(rest[16:]),
+			Height: types.Height(binary.LittleEndian.Uint64(rest[24:])),
+		}}}, true
 	}
 	return r, false
 }

@@ -13,7 +13,8 @@ import (
 // of each read and wrote. Included transactions leave the pool, with those that their accounts can no longer include;
 // the rest of the changed accounts is judged anew. Only accounts in them are looked at, unless the parameters changed.
 // It reads nothing, and leaves most of a large pool under changed parameters to a goroutine. An error leaves the pool
-// as it was: [ErrNotNext], or an access that is no record.
+// as it was: [ErrNotNext], or an access that is no record. In the pool of a cluster's member it may also be one of the
+// journal, which is a fault as of [Pool.Keep].
 func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 	var changes []accountChange
 	for _, accesses := range blocks {
@@ -22,10 +23,20 @@ func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 			return err
 		}
 	}
+	p.decided.moving.Lock()
+	defer p.decided.moving.Unlock()
+	if err := p.follow(head, len(blocks), changes); err != nil || !p.opts.decided {
+		return err
+	}
+	return p.notePosition()
+}
+
+// follow makes head, so many blocks later, the pool's.
+func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if head.Height != p.head.Height+types.Height(len(blocks)) {
-		return fmt.Errorf("%w: %d blocks to %d at head %d", ErrNotNext, len(blocks), head.Height, p.head.Height)
+	if head.Height != p.head.Height+types.Height(blocks) {
+		return fmt.Errorf("%w: %d blocks to %d at head %d", ErrNotNext, blocks, head.Height, p.head.Height)
 	}
 	now := p.opts.Now()
 	if !p.head.since.IsZero() {
@@ -105,18 +116,14 @@ func (p *Pool) expire() {
 		p.mixed = false
 		p.unmix()
 	}
-	now := p.opts.Moment()
-	if p.head.reached.Before(now) {
-		p.head.reached = now
-	}
-	limit := now.Add(-p.opts.Expiry)
+	limit := p.opts.Moment().Add(-p.opts.Expiry)
 	var expired []*entry
 	for oldest := p.index.arrivals.Front(); oldest != nil; oldest = p.index.arrivals.Front() {
 		e := oldest.Value.(*entry)
 		if e.added.After(limit) {
 			break
 		}
-		p.forget(e)
+		p.pushOut(e)
 		expired = append(expired, e)
 	}
 	for _, e := range expired {
@@ -130,6 +137,12 @@ func (p *Pool) expire() {
 func (p *Pool) Drop(id types.TxID) (err error) {
 	if _, pending := p.Get(id); !pending {
 		return nil
+	}
+	if p.opts.decided {
+		p.decided.moving.Lock()
+		defer p.decided.moving.Unlock()
+		p.remove(id)
+		return p.notePosition(id)
 	}
 	// While it is written it is known still, so that its next arrival is written after it.
 	p.journal.writing.RLock()

@@ -144,7 +144,7 @@ func (p *Pool) trim(s *sender) {
 
 // enforceHeldShare evicts held transactions, first those that pay least, until they are within their share.
 func (p *Pool) enforceHeldShare() {
-	for p.filling.usage.heldOver(&p.opts) {
+	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
 		_, victim := p.order.first(p.head.Env.BaseFee)
 		p.evict([]*entry{victim})
 	}

@@ -152,7 +152,7 @@ func (p *Pool) settle(s *sender) {
 		e.floor = s.runFloor(i, e.fees())
 	}
 	p.promote(s)
-	for len(s.held) > p.opts.HeldPerSender {
+	for len(s.held) > p.opts.HeldPerSender && !p.ahead() {
 		last := len(s.held) - 1
 		p.pushOut(s.held[last])
 		s.held = s.held[:last]
@@ -164,8 +164,8 @@ func (p *Pool) settle(s *sender) {
 func (p *Pool) dropImpossible(s *sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
-			// Below the account's nonce the difference wraps to a huge one.
-			if s.state.IsContract || e.nonce-s.state.Nonce >= p.opts.NonceWindow {
+			far := e.nonce >= s.state.Nonce && e.nonce-s.state.Nonce >= p.opts.NonceWindow
+			if s.state.IsContract || e.nonce < s.state.Nonce || far && !p.ahead() {
 				p.forget(e)
 			}
 		}

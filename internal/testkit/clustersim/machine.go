@@ -196,7 +196,7 @@ func (m *machine) start() (err error) {
 	if p.lock, err = heightlock.Open(m.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
 		return err
 	}
-	if p.times, err = cluster.OpenClock(p.log, p.ledger.Tip().Header.Header.Height); err != nil {
+	if p.times, err = cluster.OpenClock(p.log); err != nil {
 		return err
 	}
 	options := mempool.Options{
@@ -205,6 +205,7 @@ func (m *machine) start() (err error) {
 		Now:     p.Wall,
 		Moment:  p.times.Now,
 		Cluster: p.log.Member().Cluster,
+		HeadAt:  func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(p.ledger, h) },
 		Expiry:  expiry,
 	}
 	if m.setup.Bug == ExpiresByClock {

@@ -1,0 +1,240 @@
+package mempool
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// logEvent is what an entry of a log does to a pool: it brings transactions, or the block that makes head the head.
+type logEvent struct {
+	moment time.Time
+	txs    []*types.Tx
+	head   Head
+	block  []types.Access
+}
+
+// logWorld is a log, and what it came to in a pool that never ended.
+type logWorld struct {
+	path   string
+	moment time.Time
+	heads  map[types.Height]Head
+	events []logEvent
+	pool   *Pool
+
+	journals [][]byte       // after each event
+	heights  []types.Height // after each event
+	contents [][]Taken      // after each event
+}
+
+func (w *logWorld) headAt(h types.Height) (Head, error) {
+	head, ok := w.heads[h]
+	if !ok {
+		return head, fmt.Errorf("no head at %d", h)
+	}
+	return head, nil
+}
+
+// options are those of a pool of the world, with its journal at a path.
+func (w *logWorld) options(path string) Options {
+	return Options{
+		MaxTransactions: 24,
+		HeldPerSender:   3,
+		NonceWindow:     12,
+		Expiry:          40 * time.Second,
+		Journal:         path,
+		Cluster:         [16]byte{7},
+		Moment:          func() time.Time { return w.moment },
+		HeadAt:          w.headAt,
+	}
+}
+
+// apply has a pool apply an event; what the chain has already it is only told of.
+func (w *logWorld) apply(t *rapid.T, p *Pool, index int) {
+	e := w.events[index]
+	w.moment = e.moment
+	if e.block == nil {
+		unknown := func(types.TxID) *types.VerifiedTx { return nil }
+		if _, err := p.Keep(uint64(index+1), e.txs, unknown); err != nil {
+			t.Fatalf("entry %d: %v", index+1, err)
+		}
+	} else if p.Height() < e.head.Height {
+		if err := p.Reset(e.head, e.block); err != nil {
+			t.Fatalf("block %d: %v", e.head.Height, err)
+		}
+	}
+}
+
+// grow draws and applies the next event of the log.
+func (w *logWorld) grow(t *rapid.T, c *fakeChain) {
+	e := logEvent{moment: w.moment.Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "seconds")) * time.Second)}
+	if rapid.IntRange(0, 2).Draw(t, "block") > 0 {
+		for range rapid.IntRange(1, 6).Draw(t, "transactions") {
+			i := rapid.IntRange(0, 4).Draw(t, "sender")
+			nonce := c.accounts[account(i)].Account.Nonce + uint64(rapid.IntRange(0, 13).Draw(t, "nonce"))
+			fee := types.Amount(rapid.IntRange(20, 60).Draw(t, "fee"))
+			tx, err := types.DecodeTx(transfer(i, nonce, fee, fee/2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.txs = append(e.txs, tx)
+		}
+	} else {
+		records := make(map[int]state.Account)
+		for i := range 5 {
+			old := c.accounts[account(i)].Account
+			run := len(w.pool.BySender(account(i)))
+			old.Nonce += uint64(rapid.IntRange(0, min(run, 4)).Draw(t, "included"))
+			if rapid.IntRange(0, 3).Draw(t, "spent") == 0 { // its run becomes shorter or longer
+				old.Balance = types.Amount(rapid.IntRange(1, 9).Draw(t, "balance")) * testGas * 60
+			}
+			records[i] = old
+		}
+		e.block = c.block(records)
+		e.head = c.frozen()
+		w.heads[e.head.Height] = e.head
+	}
+	w.events = append(w.events, e)
+	w.apply(t, w.pool, len(w.events)-1)
+	written, err := os.ReadFile(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all := w.pool.All()
+	w.journals = append(w.journals, written)
+	w.heights = append(w.heights, w.pool.Height())
+	w.contents = append(w.contents, all)
+}
+
+// frozen is the head as it stays when the chain goes on.
+func (c *fakeChain) frozen() Head {
+	head, accounts := c.head(), maps.Clone(c.accounts)
+	head.Account = func(a types.Account) (exec.Sender, error) { return accounts[a], nil }
+	return head
+}
+
+// A member that was killed, with a chain and a journal that have lost what was not synced, is told its log again from
+// the beginning: its pool comes to what the others hold, in the same order.
+func TestPoolFollowsItsLogAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "pool")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		c := newChain()
+		w := &logWorld{
+			path:   filepath.Join(dir, "live"),
+			moment: time.Unix(1_000_000, 0),
+			heads:  map[types.Height]Head{c.height: c.frozen()},
+		}
+		first := c.frozen()
+		if w.pool, err = New(w.options(w.path), first); err != nil {
+			t.Fatal(err)
+		}
+		defer w.pool.Close()
+		synced := w.pool.journal.file.Size()
+		for range rapid.IntRange(4, 30).Draw(t, "events") {
+			w.grow(t, c)
+		}
+		last := len(w.events) - 1
+		killed := rapid.IntRange(0, last).Draw(t, "killed after")
+		journal := w.journals[rapid.IntRange(max(0, killed-6), killed).Draw(t, "journal of")]
+		journal = journal[:len(journal)-rapid.IntRange(0, min(200, len(journal)-int(synced))).Draw(t, "cut")]
+		height := w.heights[rapid.IntRange(max(0, killed-6), killed).Draw(t, "chain of")]
+
+		again := filepath.Join(dir, "again")
+		if err := os.WriteFile(again, journal, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.moment = time.Unix(1_000_000, 0)
+		p, err := New(w.options(again), w.heads[height])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for i := range w.events {
+			w.apply(t, p, i)
+			if i < killed {
+				continue
+			}
+			if _, all := p.All(); !slices.EqualFunc(all, w.contents[i], sameTaken) {
+				t.Fatalf("after event %d it holds %d, not the %d that others hold", i, len(all), len(w.contents[i]))
+			}
+		}
+		checkInvariants(t, p)
+		if a, b := best(p, testBaseFee), best(w.pool, testBaseFee); !slices.Equal(a, b) {
+			t.Fatalf("a builder gets %d of them, not %d", len(a), len(b))
+		}
+	})
+}
+
+func sameTaken(a, b Taken) bool {
+	return bytes.Equal(a.Tx.Encoded(), b.Tx.Encoded()) && a.Added.Equal(b.Added)
+}
+
+// Another member's pool is the same at once, whatever was held before, and after a start.
+func TestRestoredPoolGoesOnAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "pool")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		c := newChain()
+		w := &logWorld{
+			path:   filepath.Join(dir, "live"),
+			moment: time.Unix(1_000_000, 0),
+			heads:  map[types.Height]Head{c.height: c.frozen()},
+		}
+		other, err := New(w.options(filepath.Join(dir, "other")), c.frozen())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { other.Close() }()
+		if w.pool, err = New(w.options(w.path), c.frozen()); err != nil {
+			t.Fatal(err)
+		}
+		defer w.pool.Close()
+		known := rapid.IntRange(0, 5).Draw(t, "events that both see")
+		for i := range known {
+			w.grow(t, c)
+			w.apply(t, other, i)
+		}
+		for range rapid.IntRange(1, 15).Draw(t, "events that one sees") {
+			w.grow(t, c)
+		}
+		at, all := w.pool.All()
+		if err := other.Restore(at.Index, w.heads[at.Height], all); err != nil {
+			t.Fatal(err)
+		}
+		if rapid.Bool().Draw(t, "started anew") {
+			if err := other.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if other, err = New(w.options(filepath.Join(dir, "other")), w.heads[at.Height]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range rapid.IntRange(0, 10).Draw(t, "events after") {
+			w.grow(t, c)
+			w.apply(t, other, len(w.events)-1)
+		}
+		_, want := w.pool.All()
+		if _, got := other.All(); !slices.EqualFunc(got, want, sameTaken) {
+			t.Fatalf("it holds %d, not the %d of the other", len(got), len(want))
+		}
+		checkInvariants(t, other)
+	})
+}
