@@ -85,6 +85,13 @@ func (h Header) Encode() []byte {
 	return e.Data()
 }
 
+// DecodeHeader decodes what [Header.Encode] gives.
+func DecodeHeader(b []byte) (Header, error) {
+	d := codec.NewDecoder(b)
+	h := decodeHeader(d)
+	return h, d.Finish()
+}
+
 // Hash is the block hash: tagged("cairn/block/v1", bincode(Header)).
 func (h Header) Hash() BlockHash { return BlockHash(blockTag.Hash(h.Encode())) }
 

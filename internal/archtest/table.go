@@ -86,6 +86,8 @@ var rows = map[string][]string{
 	"internal/engine/cluster": {"types", "codec", "internal/engine/ledger", "internal/engine/mempool",
 		"internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog"},
+	// The producer's key in a process of its own, on the cluster's TLS.
+	"internal/signer":              {"types", "crypto", "internal/engine/cluster/link", "internal/storage/heightlock"},
 	"internal/engine/cluster/link": {"types", "codec", "internal/engine/cluster"},
 	"internal/engine/ledger": {"types", "internal/engine/flat", "internal/engine/parallel",
 		"internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
@@ -231,6 +233,7 @@ var testRows = map[string][]string{
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                   {"api", "crypto", "internal/datadir", "internal/node", "types"},
 	"internal/engine/cluster":  {"crypto"},
+	"internal/signer":          {"internal/storage/kv"},
 	"internal/engine/flat":     {"internal/testkit/cputime"},
 	"internal/engine/ledger": {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm",
 		"internal/testkit/cputime", "crypto", "internal/storage/kv"},

@@ -105,6 +105,13 @@ const (
 
 var protocols = [channels]string{"cairn-order/1", "cairn-pulse/1", "cairn-calls/1"}
 
+// TLS is the configuration of either end of a link for something else than a cluster, which has a name of its own in
+// TLS (ALPN). pin is that of the one that is dialed; nil where the end listens, which judges by [PinOf].
+func (i Identity) TLS(pin *Pin, name string) *tls.Config { return i.config(pin, name) }
+
+// PinOf is the pin of the other end of a connection whose handshake is over.
+func PinOf(s tls.ConnectionState) Pin { return pinOf(s.PeerCertificates[0]) }
+
 // config is that of both ends. Whose key the other end has is judged by its Hello, on a listening member; pin is that
 // of the member that is dialed.
 func (i Identity) config(pin *Pin, names ...string) *tls.Config {

@@ -1,0 +1,127 @@
+package signer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// attemptTime is how long a signer may take to be reached and to answer.
+const attemptTime = 3 * time.Second
+
+// Client asks a signer. It keeps one connection, and is safe for concurrent use.
+type Client struct {
+	// Address is the signer's, as host:port, and Pin its key. Producer is the public key of the key that it holds.
+	Address  string
+	Pin      link.Pin
+	Identity link.Identity // this node's
+	Producer types.PublicKey
+	// Genesis is the hash of the chain's block 0. It is set before Sign is called.
+	Genesis types.BlockHash
+
+	asking sync.Mutex // serialises Sign
+	conn   net.Conn   // nil before the first, and after a fault
+
+	mu    sync.Mutex
+	fault error // of the last attempt
+}
+
+// ErrAway is the error of a signer that does not answer.
+var ErrAway = errors.New("the signer cannot be reached")
+
+var errOtherSignature = errors.New("the signer's signature is not the producer's")
+
+// PublicKey is the producer's.
+func (c *Client) PublicKey() types.PublicKey { return c.Producer }
+
+// Sign has the signer sign a header. The error is [ErrAway], or why the signer refuses it: heightlock.ErrSigned,
+// [ErrOtherChain], [ErrOtherKey] or [ErrFaulty]. It may be asked again for the same header after any of them.
+func (c *Client) Sign(ctx context.Context, h types.Header) (types.Signature, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	signature, err := c.sign(ctx, h)
+	if ctx.Err() == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.fault = err
+	}
+	return signature, err
+}
+
+// Fault is why the signer did not sign the header that it was asked for last; nil if it did, or was not asked yet.
+func (c *Client) Fault() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fault
+}
+
+// Close closes the connection.
+func (c *Client) Close() error {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.conn == nil {
+		return nil
+	}
+	err := c.conn.Close()
+	c.conn = nil
+	return err
+}
+
+func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	kept := c.conn != nil
+	a, err := c.ask(ctx, request{c.Genesis, h})
+	if err != nil && kept && ctx.Err() == nil { // the connection may have ended long ago
+		a, err = c.ask(ctx, request{c.Genesis, h})
+	}
+	if err != nil {
+		return types.Signature{}, fmt.Errorf("%w: %s: %w", ErrAway, c.Address, err)
+	}
+	if err := a.err(); err != nil {
+		return types.Signature{}, err
+	}
+	if !(types.SignedHeader{Header: h, Signature: a.signature}).VerifySignature() {
+		return types.Signature{}, errOtherSignature
+	}
+	return a.signature, nil
+}
+
+// ask sends a request and reads its answer. After an error the connection is another one.
+func (c *Client) ask(ctx context.Context, r request) (a answer, err error) {
+	if c.conn == nil {
+		dialer := tls.Dialer{Config: c.Identity.TLS(&c.Pin, protocol)}
+		if c.conn, err = dialer.DialContext(ctx, "tcp", c.Address); err != nil {
+			c.conn = nil
+			return a, err
+		}
+	}
+	conn := c.conn
+	defer func() {
+		if err != nil {
+			_ = conn.Close() // the error that counts is there
+			c.conn = nil
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if _, err := conn.Write(r.encode()); err != nil {
+		return a, err
+	}
+	buffer := make([]byte, answerSize)
+	if _, err := io.ReadFull(conn, buffer); err != nil {
+		if errors.Is(err, io.EOF) {
+			return a, errors.New("it closed the connection: does its --client name this node's pin?")
+		}
+		return a, err
+	}
+	return decodeAnswer(buffer)
+}

@@ -1,0 +1,185 @@
+package signer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Config is what a signer is made of.
+type Config struct {
+	Key      crypto.PrivateKey // the producer's
+	ChainID  uint64
+	Genesis  types.BlockHash  // hash of block 0
+	Lock     *heightlock.Lock // of the key, on that chain
+	Identity link.Identity
+	Clients  []link.Pin // of the nodes that may ask
+	Log      *slog.Logger
+}
+
+// Server signs what nodes ask for. It is safe for concurrent use.
+type Server struct {
+	config Config
+	slots  chan struct{} // one for each open connection
+
+	mu    sync.Mutex // serialises signing
+	fault error      // for which nothing is signed any more
+	ended chan struct{}
+}
+
+// maxConnections are open at once; who comes beyond waits.
+const maxConnections = 64
+
+const (
+	handshakeTime = 5 * time.Second
+	writeTime     = 5 * time.Second
+)
+
+// NewServer makes a signer that nobody reaches yet.
+func NewServer(config Config) *Server {
+	return &Server{config: config, slots: make(chan struct{}, maxConnections), ended: make(chan struct{})}
+}
+
+// sign judges a header, holds it in the lock, and signs it. The same header again gets the same signature.
+func (s *Server) sign(r request) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.config
+	switch {
+	case s.fault != nil:
+		return answer{verdict: faulty}
+	case r.genesis != c.Genesis || r.header.ChainID != c.ChainID:
+		return answer{verdict: otherChain}
+	case r.header.Producer != c.Key.PublicKey():
+		return answer{verdict: otherKey}
+	}
+	if err := c.Lock.Hold(r.header); errors.Is(err, heightlock.ErrSigned) {
+		return answer{verdict: locked, held: c.Lock.Last()}
+	} else if err != nil {
+		return s.fail(err)
+	}
+	hash := r.header.Hash()
+	signature, err := c.Key.Sign(hash[:], [32]byte{}) // no randomness: who asks again gets the same
+	if err != nil {
+		return s.fail(err)
+	}
+	return answer{verdict: signed, signature: signature}
+}
+
+// fail ends the signing: it is not known what the lock's file holds. The caller has mu.
+func (s *Server) fail(err error) answer {
+	s.fault = err
+	close(s.ended)
+	return answer{verdict: faulty}
+}
+
+// Serve answers until ctx ends or the signer fails, and closes the listener. A header that came whole before is
+// answered.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-s.ended:
+		}
+		end()
+		_ = listener.Close() // Accept says so
+	}()
+	var running sync.WaitGroup
+	var failed error
+	for {
+		raw, err := listener.Accept()
+		if ctx.Err() != nil {
+			if err == nil {
+				_ = raw.Close() // nobody is served any more
+			}
+			break
+		}
+		if err != nil {
+			failed = fmt.Errorf("accept connections: %w", err)
+			break
+		}
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			_ = raw.Close()
+			continue
+		}
+		running.Go(func() {
+			defer func() { <-s.slots }()
+			s.serve(ctx, raw)
+		})
+	}
+	end()
+	running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(failed, s.fault)
+}
+
+// serve answers one connection until it ends.
+func (s *Server) serve(ctx context.Context, raw net.Conn) {
+	log := s.config.Log.With("from", raw.RemoteAddr().String())
+	conn := tls.Server(raw, s.config.Identity.TLS(nil, protocol))
+	defer conn.Close()
+	shaking, cancel := context.WithTimeout(ctx, handshakeTime)
+	err := conn.HandshakeContext(shaking)
+	cancel()
+	if err != nil {
+		log.Debug("a connection came to nothing", "error", err)
+		return
+	}
+	pin := link.PinOf(conn.ConnectionState())
+	if !slices.Contains(s.config.Clients, pin) {
+		log.Warn("a stranger was refused: name its pin with --client if it may ask", "pin", pin)
+		return
+	}
+	log.Info("a node is connected", "pin", pin)
+	// An end cuts the waiting for the next request, not an answer.
+	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
+	buffer := make([]byte, requestSize)
+	for {
+		if _, err := io.ReadFull(conn, buffer); err != nil {
+			log.Info("a node is gone", "pin", pin, "error", err)
+			return
+		}
+		r, err := decodeRequest(buffer)
+		if err != nil {
+			log.Warn("a request was refused", "pin", pin, "error", err)
+			return
+		}
+		a := s.sign(r)
+		s.tell(log, r.header, a)
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write says so
+		if _, err := conn.Write(a.encode()); err != nil {
+			log.Info("a node did not take its answer", "pin", pin, "error", err)
+			return
+		}
+	}
+}
+
+// tell logs an answer.
+func (s *Server) tell(log *slog.Logger, h types.Header, a answer) {
+	log = log.With("height", h.Height, "hash", h.Hash())
+	switch err := a.err(); {
+	case err == nil:
+		log.Debug("a block was signed")
+	case a.verdict == faulty:
+		log.Error("a block was not signed, and none will be until a new start", "error", err)
+	default:
+		log.Warn("a block was not signed", "error", err)
+	}
+}

@@ -1,0 +1,281 @@
+package signer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+var genesis = types.BlockHash{0xee}
+
+const chainID = 7
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func producerKey(t *testing.T) crypto.PrivateKey {
+	t.Helper()
+	key, err := crypto.NewPrivateKey([32]byte{31: 9})
+	check(t, err)
+	return key
+}
+
+func identity(t *testing.T) link.Identity {
+	t.Helper()
+	pem, err := link.NewKey()
+	check(t, err)
+	i, err := link.ReadIdentity(pem)
+	check(t, err)
+	return i
+}
+
+// headers is a chain of headers by a key, from height 1 on.
+func headers(key crypto.PrivateKey, count int) []types.Header {
+	all := make([]types.Header, count)
+	parent := genesis
+	for i := range all {
+		all[i] = types.Header{ChainID: chainID, Height: types.Height(i + 1), Parent: parent, Producer: key.PublicKey()}
+		parent = all[i].Hash()
+	}
+	return all
+}
+
+func newServer(t *testing.T, files kv.FS, path string, clients ...link.Pin) *Server {
+	t.Helper()
+	lock, err := heightlock.Open(files, path, genesis)
+	check(t, err)
+	t.Cleanup(func() { check(t, lock.Close()) })
+	return NewServer(Config{
+		Key:      producerKey(t),
+		ChainID:  chainID,
+		Genesis:  genesis,
+		Lock:     lock,
+		Identity: identity(t),
+		Clients:  clients,
+		Log:      slog.New(slog.DiscardHandler),
+	})
+}
+
+// serve serves until stop, which tells how it ended.
+func serve(t *testing.T, s *Server) (address string, stop func() error) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { _ = stop() })
+	return listener.Addr().String(), stop
+}
+
+func newClient(t *testing.T, s *Server, address string, i link.Identity) *Client {
+	t.Helper()
+	c := &Client{
+		Address:  address,
+		Pin:      s.config.Identity.Pin(),
+		Identity: i,
+		Producer: s.config.Key.PublicKey(),
+		Genesis:  genesis,
+	}
+	t.Cleanup(func() { check(t, c.Close()) })
+	return c
+}
+
+// After block 3: what is signed, and each rule broken once. What is refused changes nothing.
+func TestRules(t *testing.T) {
+	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"))
+	chain := headers(s.config.Key, 5)
+	for _, h := range chain[:3] {
+		if a := s.sign(request{genesis, h}); a.verdict != signed {
+			t.Fatalf("block %d: %v", h.Height, a.err())
+		}
+	}
+	change := func(h types.Header, to func(*types.Header)) types.Header {
+		to(&h)
+		return h
+	}
+	restate := func(h *types.Header) { h.StateRoot[0]++ }
+	reparent := func(h *types.Header) { h.Parent[0]++ }
+	for name, tc := range map[string]struct {
+		request request
+		want    error
+	}{
+		"another genesis":     {request{types.BlockHash{1}, chain[3]}, ErrOtherChain},
+		"another chain id":    {request{genesis, change(chain[3], func(h *types.Header) { h.ChainID++ })}, ErrOtherChain},
+		"another producer":    {request{genesis, change(chain[3], func(h *types.Header) { h.Producer[3]++ })}, ErrOtherKey},
+		"a second of height":  {request{genesis, change(chain[2], restate)}, heightlock.ErrSigned},
+		"a lower height":      {request{genesis, chain[1]}, heightlock.ErrSigned},
+		"another one's child": {request{genesis, change(chain[3], reparent)}, heightlock.ErrSigned},
+	} {
+		if a := s.sign(tc.request); !errors.Is(a.err(), tc.want) || a.signature != (types.Signature{}) {
+			t.Errorf("%s: %v, want %v", name, a.err(), tc.want)
+		}
+		if last := s.config.Lock.Last(); last != heightlock.BlockOf(chain[2]) {
+			t.Fatalf("%s: block %d is held", name, last.Height)
+		}
+	}
+	first, again := s.sign(request{genesis, chain[3]}), s.sign(request{genesis, chain[3]})
+	if first != again || !(types.SignedHeader{Header: chain[3], Signature: again.signature}).VerifySignature() {
+		t.Errorf("the same header twice: %v and %v", first, again)
+	}
+}
+
+// Wherever the power goes while a block is signed: what was answered is refused to any other block of its height by
+// whoever starts from that disk, and gets the same signature again.
+func TestCrashes(t *testing.T) {
+	const path = "signed"
+	chain := headers(producerKey(t), 3)
+	other := chain[2]
+	other.StateRoot[0]++
+	for point := 0; ; point++ {
+		disk := kv.NewCrashDisk()
+		s := newServer(t, disk.FS(), path)
+		for _, h := range chain[:2] {
+			check(t, s.sign(request{genesis, h}).err())
+		}
+		writes := 0
+		disk.OnWrite(func() error {
+			if writes++; writes > point {
+				return errors.New("the power is gone")
+			}
+			return nil
+		})
+		a := s.sign(request{genesis, chain[2]})
+		for _, unsynced := range []int{0, 50, 100} { // also between the sync and the answer
+			again := newServer(t, disk.Crash(unsynced, uint64(point)).FS(), path)
+			held := again.config.Lock.Last()
+			if a.verdict == signed && held != heightlock.BlockOf(chain[2]) {
+				t.Fatalf("point %d: an answered block is not held after a crash: %d", point, held.Height)
+			}
+			if held == heightlock.BlockOf(chain[2]) {
+				if b := again.sign(request{genesis, other}); !errors.Is(b.err(), heightlock.ErrSigned) {
+					t.Fatalf("point %d: %v", point, b.err())
+				}
+			}
+			b := again.sign(request{genesis, chain[2]})
+			if b.verdict != signed || a.verdict == signed && a != b {
+				t.Fatalf("point %d: asked again: %v", point, b.err())
+			}
+		}
+		if a.verdict == signed {
+			if point == 0 {
+				t.Fatal("nothing was written")
+			}
+			return
+		}
+		if a.verdict != faulty || s.sign(request{genesis, chain[2]}).verdict != faulty {
+			t.Fatalf("point %d: %v, and it goes on", point, a.err())
+		}
+	}
+}
+
+// Two nodes with one key ask for two blocks of each height at once: one of them gets each.
+func TestOneSignatureAHeight(t *testing.T) {
+	a, b := identity(t), identity(t)
+	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), a.Pin(), b.Pin())
+	address, _ := serve(t, s)
+	clients := []*Client{newClient(t, s, address, a), newClient(t, s, address, b)}
+	parent := genesis
+	for height := types.Height(1); height <= 50; height++ {
+		var running sync.WaitGroup
+		var asked [2]types.Header
+		var errs [2]error
+		for i, c := range clients {
+			asked[i] = types.Header{
+				ChainID: chainID, Height: height, Parent: parent, Producer: c.Producer, Timestamp: uint64(i),
+			}
+			running.Go(func() { _, errs[i] = c.Sign(t.Context(), asked[i]) })
+		}
+		running.Wait()
+		won := 0
+		if errs[0] != nil {
+			won = 1
+		}
+		if errs[won] != nil || !errors.Is(errs[1-won], heightlock.ErrSigned) {
+			t.Fatalf("block %d: %v", height, errs)
+		}
+		if clients[won].Fault() != nil || !errors.Is(clients[1-won].Fault(), heightlock.ErrSigned) {
+			t.Fatalf("faults: %v, %v", clients[won].Fault(), clients[1-won].Fault())
+		}
+		parent = asked[won].Hash()
+	}
+}
+
+// Who is not pinned, at either end, gets nothing; and a signer that is away is asked again once it is back.
+func TestPinsAndAway(t *testing.T) {
+	known, path := identity(t), filepath.Join(t.TempDir(), "signed")
+	s := newServer(t, kv.FS{}, path, known.Pin())
+	address, stop := serve(t, s)
+	h := headers(s.config.Key, 1)[0]
+	if _, err := newClient(t, s, address, identity(t)).Sign(t.Context(), h); !errors.Is(err, ErrAway) {
+		t.Fatalf("a stranger: %v", err)
+	}
+	wrong := newClient(t, s, address, known)
+	wrong.Pin[0]++
+	if _, err := wrong.Sign(t.Context(), h); !errors.Is(err, ErrAway) {
+		t.Fatalf("another signer: %v", err)
+	}
+	if held := s.config.Lock.Last(); held.Height != 0 {
+		t.Fatalf("block %d is held", held.Height)
+	}
+	c := newClient(t, s, address, known)
+	first, err := c.Sign(t.Context(), h)
+	check(t, err)
+	check(t, stop())
+	if _, err := c.Sign(t.Context(), h); !errors.Is(err, ErrAway) || !errors.Is(c.Fault(), ErrAway) {
+		t.Fatalf("a signer that is gone: %v", err)
+	}
+	c.Address, _ = serve(t, s)
+	again, err := c.Sign(t.Context(), h)
+	if err != nil || again != first || c.Fault() != nil {
+		t.Fatalf("a signer that is back: %v, %v", err, c.Fault())
+	}
+}
+
+func FuzzDecodeRequest(f *testing.F) {
+	f.Add(request{genesis, types.Header{Height: 3}}.encode())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := decodeRequest(b)
+		if (err == nil) != (len(b) == requestSize) {
+			t.Fatalf("%d bytes: %v", len(b), err)
+		}
+		if err == nil && !bytes.Equal(r.encode(), b) {
+			t.Fatal("it is encoded otherwise")
+		}
+	})
+}
+
+func FuzzDecodeAnswer(f *testing.F) {
+	f.Add(answer{verdict: signed, signature: types.Signature{1}}.encode())
+	f.Add(answer{verdict: locked, held: heightlock.Block{Height: 4}}.encode())
+	f.Add(make([]byte, answerSize+1))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := decodeAnswer(b)
+		if err != nil {
+			return
+		}
+		if again, err := decodeAnswer(a.encode()); err != nil || again != a || (a.err() == nil) != (a.verdict == signed) {
+			t.Fatalf("%v, %v", again, err)
+		}
+	})
+}
