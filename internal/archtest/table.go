@@ -180,7 +180,7 @@ var rows = map[string][]string{
 	"contracts/rust":           {}, // likewise
 
 	// Writes the methods and types of the TypeScript SDK from the OpenRPC document.
-	"internal/tsgen": {"api"},
+	"internal/apigen": {"api"},
 
 	"internal/testkit": {"..."},
 	// official test vectors of signatures, addresses and wallets

@@ -1,4 +1,5 @@
-// Command tsgen writes the methods, types and error reasons of the TypeScript SDK from the OpenRPC document.
+// Command apigen writes what follows from the OpenRPC document: the methods, types and error reasons of the TypeScript
+// SDK, and the reference of the methods in the documentation.
 package main
 
 import (
@@ -12,16 +13,21 @@ import (
 
 //go:generate go run .
 
-// output is the file that is written, from this package's directory.
-const output = "../../sdk/typescript/src/generated.ts"
+// outputs are the files that are written, from this package's directory.
+var outputs = map[string]func(document) []byte{
+	"../../sdk/typescript/src/generated.ts": func(d document) []byte { return newWriter(d).write() },
+	"../../docs/methods.md":                 page,
+}
 
 func main() {
-	text, err := generate(api.NewDocument(api.Declarations()))
-	if err == nil {
-		err = os.WriteFile(output, text, 0o644)
-	}
+	d, err := read(api.NewDocument(api.Declarations()))
 	if err != nil {
 		log.Fatal(err)
+	}
+	for file, write := range outputs {
+		if err := os.WriteFile(file, write(d), 0o644); err != nil {
+			log.Fatal(err)
+		}
 	}
 }
 
@@ -31,9 +37,10 @@ type document struct {
 		Name    string
 		Summary string
 		Params  []struct {
-			Name     string
-			Required bool
-			Schema   schema
+			Name        string
+			Description string
+			Required    bool
+			Schema      schema
 		}
 		Result struct{ Schema schema }
 		Errors []struct {
@@ -49,7 +56,7 @@ type schema struct {
 	Ref                  string `json:"$ref"`
 	Description          string
 	Type                 string
-	Format               string
+	Format, Pattern      string
 	Enum                 []string
 	OneOf                []schema
 	AllOf                []schema
@@ -59,15 +66,14 @@ type schema struct {
 	AdditionalProperties json.RawMessage // a schema, false, or true
 }
 
-// generate gives the TypeScript source of a document.
-func generate(d api.Document) ([]byte, error) {
+// read is the OpenRPC document as its JSON has it.
+func read(d api.Document) (read document, err error) {
 	encoded, err := json.Marshal(d)
 	if err != nil {
-		return nil, err
+		return read, err
 	}
-	var read document
 	if err := json.Unmarshal(encoded, &read); err != nil {
-		return nil, fmt.Errorf("reading the OpenRPC document: %w", err)
+		return read, fmt.Errorf("reading the OpenRPC document: %w", err)
 	}
-	return newWriter(read).write(), nil
+	return read, nil
 }

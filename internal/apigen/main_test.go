@@ -9,29 +9,38 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// The committed source must be what the document gives: a method that changes here changes there.
-func TestCommittedSourceIsGenerated(t *testing.T) {
-	want, err := generate(api.NewDocument(api.Declarations()))
+func opened(t *testing.T) document {
+	t.Helper()
+	d, err := read(api.NewDocument(api.Declarations()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(output)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the OpenRPC document gives: run make generate", output)
+	return d
+}
+
+// The committed files must be what the document gives: a method that changes here changes there.
+func TestCommittedFilesAreGenerated(t *testing.T) {
+	d := opened(t)
+	for file, write := range outputs {
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, write(d)) {
+			t.Errorf("%s is not what the OpenRPC document gives: run make generate", file)
+		}
 	}
 }
 
 func TestEveryMethodIsWritten(t *testing.T) {
-	text, err := generate(api.NewDocument(api.Declarations()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t)
+	text, reference := newWriter(d).write(), page(d)
 	for _, d := range api.Declarations() {
 		if !strings.Contains(string(text), "  "+name(d.Name)+": { params: [") {
 			t.Errorf("%s is missing", d.Name)
+		}
+		if !strings.Contains(string(reference), "\n## "+d.Name+"\n") {
+			t.Errorf("the page lacks %s", d.Name)
 		}
 	}
 	for _, want := range []string{
