@@ -55,7 +55,7 @@ func newMember(t *testing.T, genesis types.Genesis, key *crypto.PrivateKey) *nod
 	}
 	n, err := node.New(dir, node.Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: key, BlockTime: time.Second},
+		Production: node.Production{Key: node.LocalKey(*key), BlockTime: time.Second},
 		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Cluster:    &node.Cluster{Addr: "127.0.0.1:0", MaxLag: 10},
 		Log:        slog.New(slog.DiscardHandler),
@@ -82,10 +82,12 @@ func scrape(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	n, err := node.New(dir, node.Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: &development.Producer, BlockTime: 10 * time.Millisecond, Development: development},
-		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Production: node.Production{
+			Key: node.LocalKey(development.Producer), BlockTime: 10 * time.Millisecond, Development: development,
+		},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 		OnBlock: func(types.SignedHeader, int) {
 			select {
 			case made <- struct{}{}:

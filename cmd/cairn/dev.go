@@ -117,7 +117,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		Build: build.Read(),
 		Chain: datadir.Chain{Genesis: &genesis},
 		Production: node.Production{
-			Key:         &development.Producer,
+			Key:         node.LocalKey(development.Producer),
 			BlockTime:   settings.BlockTime,
 			Development: development,
 			OnDebug:     debugLines(command.ErrOrStderr()),

@@ -256,7 +256,9 @@ func checkDataDir(settings nodeSettings, here place) []finding {
 	// settings.
 	path := orIn(dir, settings.ProtocolKey, datadir.ProtocolKeyFile)
 	network := exists(filepath.Join(dir, datadir.SettingsFile)) || exists(orIn(dir, settings.Genesis, datadir.GenesisFile))
-	if settings.ProtocolKey != "" || exists(path) || network && settings.Mode == string(api.ModePrimary) {
+	if settings.Signer != "" {
+		findings = append(findings, checkSigner(settings))
+	} else if settings.ProtocolKey != "" || exists(path) || network && settings.Mode == string(api.ModePrimary) {
 		findings = append(findings, checkKey(path, genesis, settings.Mode))
 	}
 	return findings
@@ -287,6 +289,15 @@ func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, findi
 		}
 	}
 	return &genesis, finding{check, stateOK, "hash " + hash.String(), ""}
+}
+
+// checkSigner checks what a node needs to ask its signer, which is not asked.
+func checkSigner(settings nodeSettings) finding {
+	const check = "producer's key"
+	if _, err := settings.client(settings.DataDir); err != nil {
+		return finding{check, stateProblem, err.Error(), "docs/cluster.md says how a node and its signer know each other"}
+	}
+	return finding{check, stateOK, "at the signer " + settings.Signer, ""}
 }
 
 // checkKey reads the producer's key. Another than the genesis names is right only once production was handed over.

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
@@ -49,6 +49,7 @@ type nodeSettings struct {
 	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	proofSettings
+	signerSettings
 	followSettings
 	bootstrapSettings
 	kernelSettings
@@ -226,6 +227,9 @@ func (s nodeSettings) check() error {
 		return output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
 	case s.Mode == string(api.ModeArchive) && s.Retention != 0:
 		return output.Usage(errors.New("an archive keeps everything: --retention is 0"))
+	case s.Signer != "" && s.ProtocolKey != "":
+		return output.Usage(errors.New("--protocol-key and --signer exclude each other: either this node has the key, or " +
+			"the signer"))
 	case s.Journal != "async" && s.Journal != "sync":
 		return output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
 	case s.OTLP != "" && s.TraceEvery == 0:
@@ -388,7 +392,10 @@ func (s nodeSettings) genesisFile() (*types.Genesis, error) {
 
 // key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that
 // was copied from a primary's makes no blocks elsewhere.
-func (s nodeSettings) key(member bool) (*crypto.PrivateKey, error) {
+func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
+	if client, err := s.client(s.DataDir); err != nil || client != nil {
+		return client, err
+	}
 	if s.ProtocolKey == "" && s.Mode != string(api.ModePrimary) {
 		return nil, nil
 	}
@@ -403,7 +410,7 @@ func (s nodeSettings) key(member bool) (*crypto.PrivateKey, error) {
 	case err != nil:
 		return nil, output.Usage(err)
 	}
-	return &key, nil
+	return node.LocalKey(key), nil
 }
 
 // cluster is how the node is a member of a cluster, nil if its directory is of none.

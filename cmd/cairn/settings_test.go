@@ -292,7 +292,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 	}
 	n, err := node.New(d, node.Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: &key},
+		Production: node.Production{Key: node.LocalKey(key)},
 		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:        slog.New(slog.DiscardHandler),
 	})

@@ -121,6 +121,9 @@ var causes = []cause{
 		bring: loseLock,
 	},
 	{
+		alert: "CairnSignerFails", text: "kill -9 of the signer", prepare: useSigner, bring: loseSigner,
+	},
+	{
 		alert: "CairnClusterNoLeader", text: "kill -9 of the two other members", clustered: true, bring: loseMajority,
 	},
 	{alert: "CairnClusterThin", text: "another member hangs: SIGSTOP", clustered: true, bring: hangMember},

@@ -23,6 +23,7 @@ type stage struct {
 	upstream *node    // the primary that the node follows, where it is a replica
 	members  []*node  // the others of its cluster
 	link     *link    // the way to it
+	signer   *signer  // that has the key, where the node has none
 	mounted  bool
 	treasury crypto.PrivateKey
 	client   *client.Client // of the node
@@ -130,6 +131,9 @@ func (st *stage) close() error {
 	}
 	if st.link != nil {
 		err = errors.Join(err, st.link.close())
+	}
+	if st.signer != nil {
+		err = errors.Join(err, st.signer.stop(os.Interrupt))
 	}
 	if st.mounted {
 		err = errors.Join(

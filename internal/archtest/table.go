@@ -103,7 +103,7 @@ var rows = map[string][]string{
 	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
 		"internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer": {"types", "crypto", "internal/engine/aside", "internal/engine/ledger",
-		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock"},
+		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock", "internal/storage/kv"},
 
 	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
 		"internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/storage/chain"},
@@ -144,9 +144,10 @@ var rows = map[string][]string{
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
 	"cmd/cairn": {"internal/build", "internal/datadir", "internal/machine", "internal/node",
-		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/server/explorer",
+		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
+		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
-		"internal/cli/...", "internal/config", "internal/protocol/params", "api", "types", "crypto"},
+		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/signer", "api", "types", "crypto"},
 
 	// Makes the files of a release; a module of its own.
 	"tools/release": {},

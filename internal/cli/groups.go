@@ -17,7 +17,7 @@ var groups = []struct {
 	}},
 	{"contracts", "Contracts:", []string{"contract", "deploy", "call"}},
 	{"node", "Run a node:", []string{"dev", "init", "node", "prove", "doctor", "snapshot", "db", "quarantine", "bench"}},
-	{"network", "Run a network:", []string{"cluster", "promote", "configure"}},
+	{"network", "Run a network:", []string{"cluster", "signer", "promote", "configure"}},
 	{"program", "This program:", []string{"help", "version", "completion"}},
 }
 

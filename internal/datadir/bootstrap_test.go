@@ -43,7 +43,7 @@ func runDevelopmentWith(t *testing.T, dir string, options datadir.Options) (n *n
 	check(t, err)
 	n, err = node.New(d, node.Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: &development.Producer, BlockTime: -1, Development: development},
+		Production: node.Production{Key: node.LocalKey(development.Producer), BlockTime: -1, Development: development},
 		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:        slog.New(slog.DiscardHandler),
 	})

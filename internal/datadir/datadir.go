@@ -29,12 +29,14 @@ const (
 	asideFile    = "aside.json"
 	noteFile     = "trying.note"
 	haltFile     = "halted.json"
+	unsignedFile = "unsigned.block"
 
 	signedFile    = "signed-%x-%x" // with the first bytes of a key, and of the hash of a genesis block
 	signedPattern = "signed-*-%x"  // those of all keys
 
 	GenesisFile     = "genesis.json"
 	ProtocolKeyFile = "protocol.key"
+	SignerLinkFile  = "signer-link.key" // what the node is known by to its signer
 	SettingsFile    = "cairn.toml"
 )
 

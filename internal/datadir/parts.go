@@ -118,6 +118,9 @@ func (d *Dir) Note() (*sequencer.Note, error) {
 // Journal is the path of the pool's journal, empty in memory.
 func (d *Dir) Journal() string { return d.file(journalFile) }
 
+// Unsigned is the path of the block that a signer is asked for, empty in memory.
+func (d *Dir) Unsigned() string { return d.file(unsignedFile) }
+
 // Sources is the path of the directory of contracts' sources, empty in memory.
 func (d *Dir) Sources() string { return d.file(sourcesDir) }
 

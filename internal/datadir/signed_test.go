@@ -28,7 +28,7 @@ func produce(t *testing.T, dir string, genesis types.Genesis, key crypto.Private
 	made := 0
 	n, err := node.New(d, node.Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: &key, BlockTime: time.Millisecond},
+		Production: node.Production{Key: node.LocalKey(key), BlockTime: time.Millisecond},
 		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:        slog.New(slog.DiscardHandler),
 		OnBlock: func(types.SignedHeader, int) {

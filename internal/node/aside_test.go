@@ -43,7 +43,7 @@ func TestSetAside(t *testing.T) {
 		t.Helper()
 		tx, err := types.Sign(types.Transaction{
 			Version: 1, ChainID: 7, Sender: me, Nonce: nonce, GasLimit: gas, MaxFeePerGas: 1_000, Payload: payload,
-		}, *config.Key, [32]byte{})
+		}, config.key, [32]byte{})
 		check(t, err)
 		_, err = connected.Send(t.Context(), tx)
 		return err

@@ -111,8 +111,7 @@ func (m *member) sign(h types.Header) (types.Signature, error) {
 	if err := m.lock.Check(h); err != nil {
 		return types.Signature{}, err
 	}
-	hash := h.Hash()
-	signature, err := m.node.config.Key.Sign(hash[:], [32]byte{})
+	signature, err := m.node.config.Key.Sign(context.Background(), h) // a signer's client waits for seconds at most
 	if err != nil {
 		return types.Signature{}, err
 	}
@@ -264,6 +263,8 @@ func (m *member) ready() (bool, string) {
 		return false, reason
 	case status.Holding != "" && (status.Leads || m.node.config.Key != nil): // who has no key votes, as others produce
 		return false, status.Holding
+	case status.Leads && m.node.unsigned() != "":
+		return false, m.node.unsigned()
 	case status.Leader == 0:
 		return false, "no leader of the cluster is heard of"
 	case m.behind() > m.node.config.Cluster.MaxLag:
@@ -307,6 +308,8 @@ func (m *member) State() (api.SyncState, string) {
 		return api.StateHalted, diverged.Error()
 	case status.Leads && status.Holding != "":
 		return api.StateHolding, status.Holding
+	case status.Leads && m.node.unsigned() != "":
+		return api.StateHolding, m.node.unsigned()
 	case status.Leads:
 		return api.StateProducing, ""
 	case status.Leader == 0:

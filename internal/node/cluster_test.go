@@ -46,7 +46,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	}
 	n, err := New(dir, Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: Production{Key: &development.Producer, BlockTime: time.Second},
+		Production: Production{Key: LocalKey(development.Producer), BlockTime: time.Second},
 		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Cluster:    &Cluster{Addr: "127.0.0.1:0", MaxLag: 10},
 		Log:        slog.New(slog.DiscardHandler),

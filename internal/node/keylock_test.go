@@ -23,6 +23,7 @@ import (
 type network struct {
 	Config
 	dir string
+	key crypto.PrivateKey // the producer's
 }
 
 func newNetwork(t *testing.T) network {
@@ -34,9 +35,9 @@ func newNetwork(t *testing.T) network {
 		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
 	})
 	check(t, err)
-	return network{dir: dir, Config: Config{
+	return network{dir: dir, key: key, Config: Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: Production{Key: &key, BlockTime: sequencer.Manual},
+		Production: Production{Key: LocalKey(key), BlockTime: sequencer.Manual},
 		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:        slog.New(slog.DiscardHandler),
 	}}

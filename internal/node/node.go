@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
@@ -35,6 +34,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/sources"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/signer"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -67,9 +67,9 @@ type Config struct {
 
 // Production is how a node makes blocks.
 type Production struct {
-	Key         *crypto.PrivateKey // nil: it makes none
-	LockDir     string             // where what Key signed is remembered; empty: the data directory
-	BlockTime   time.Duration      // sequencer.Instant, sequencer.Manual, or the interval
+	Key         sequencer.Signer // [LocalKey], or a *signer.Client; nil: it makes none
+	LockDir     string           // where what Key signed is remembered; empty: the data directory
+	BlockTime   time.Duration    // sequencer.Instant, sequencer.Manual, or the interval
 	Development *datadir.Development
 
 	// OnDebug, unless nil, is told what contracts say with the host function debug while this node makes a block. It must
@@ -113,6 +113,7 @@ type engines struct {
 type makers struct {
 	maker     *ledger.Ledger   // the ledger, if it can make blocks; else nil
 	importer  replica.Importer // blocks into the ledger
+	signer    *signer.Client   // that has the producer's key; nil without one
 	keyLock   *datadir.KeyLock // nil without a key, and of a development chain
 	note      *sequencer.Note  // nil in memory and without a key
 	member    *member          // of a node of a cluster; else nil, as the next two are then
@@ -159,6 +160,9 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.openKeyLock(); err != nil {
+		return nil, err
+	}
+	if err := n.openSigner(); err != nil {
 		return nil, err
 	}
 	if err := n.openMember(); err != nil {
@@ -422,6 +426,9 @@ func (n *Node) ready() (bool, string) {
 	if status := n.sequencer.Status(); status.State != sequencer.Producing {
 		return false, status.Reason
 	}
+	if reason := n.unsigned(); reason != "" {
+		return false, reason
+	}
 	if n.pool.Failing() != nil { // the log says why
 		return false, "transactions are refused: the mempool's journal cannot be written"
 	}
@@ -456,6 +463,9 @@ func (n *Node) Close() error {
 	}
 	if n.keyLock != nil {
 		errs = append(errs, n.keyLock.Close())
+	}
+	if n.signer != nil {
+		errs = append(errs, n.signer.Close())
 	}
 	if n.member != nil {
 		errs = append(errs, n.member.close())

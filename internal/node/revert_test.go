@@ -28,7 +28,7 @@ func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
 	check(t, err)
 	n, err = New(d, Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: Production{Key: &development.Producer, BlockTime: -1, Development: development},
+		Production: Production{Key: LocalKey(development.Producer), BlockTime: -1, Development: development},
 		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:        slog.New(slog.DiscardHandler),
 	})

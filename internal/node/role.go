@@ -48,7 +48,7 @@ func (n *Node) newEngine() (err error) {
 		telemetry.Register(n.telemetry, n.replica.Status, followMetrics()...)
 	}
 	if n.config.Key != nil {
-		n.sequencer = sequencer.New(n.maker, n.pool, n.book, *n.config.Key, systemClock{}, n.config.BlockTime)
+		n.sequencer = sequencer.New(n.maker, n.pool, n.book, n.config.Key, systemClock{}, n.config.BlockTime)
 		n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
 		n.sequencer.OnLeftOut, n.sequencer.OnDebug, n.sequencer.Note = n.observeLeftOut, n.config.OnDebug, n.note
 		if n.config.Development != nil {
@@ -56,6 +56,9 @@ func (n *Node) newEngine() (err error) {
 		}
 		if n.keyLock != nil {
 			n.sequencer.LockWith(n.keyLock.Lock)
+		}
+		if n.signer != nil {
+			n.sequencer.AskSigner(n.dir.Unsigned(), n.config.Log)
 		}
 	}
 	n.produces.Store(n.replica == nil) // with an upstream it first hears from that what there is
@@ -253,6 +256,9 @@ func (s self) State() (api.SyncState, string) {
 		return s.follower().State()
 	}
 	status := s.sequencer.Status()
+	if reason := s.unsigned(); reason != "" && status.State == sequencer.Producing {
+		return api.StateHolding, reason
+	}
 	return api.SyncState(status.State), status.Reason
 }
 

@@ -43,7 +43,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 					GasLimit:     100_000,
 					MaxFeePerGas: 1_000,
 					Payload:      payload,
-				}, *config.Key, [32]byte{})
+				}, config.key, [32]byte{})
 				check(t, err)
 				_, err = connected.Send(t.Context(), tx)
 				return err

@@ -52,6 +52,7 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	}
 	telemetry.Register(t, n.ledger.Tip, tipMetrics()...)
 	telemetry.Register(t, func() *Node { return n }, nodeMetrics()...)
+	telemetry.Register(t, func() *Node { return n }, signerMetrics()...)
 	telemetry.Register(t, func() *Node { return n }, proofMetrics()...)
 	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
 	telemetry.Register(t, n.engineStats, engineMetrics()...)

@@ -40,7 +40,7 @@ var ErrAway = errors.New("the signer cannot be reached")
 var errOtherSignature = errors.New("the signer's signature is not the producer's")
 
 // PublicKey is the producer's.
-func (c *Client) PublicKey() types.PublicKey { return c.Producer }
+func (c *Client) PublicKey() [32]byte { return c.Producer }
 
 // Sign has the signer sign a header. The error is [ErrAway], or why the signer refuses it: heightlock.ErrSigned,
 // [ErrOtherChain], [ErrOtherKey] or [ErrFaulty]. It may be asked again for the same header after any of them.

@@ -165,12 +165,36 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
 	d, err := l.draft(batch)
+	if err == nil && batch.Drafted != nil {
+		err = batch.Drafted(d)
+	}
 	if err != nil {
 		return Block{}, err
 	}
+	return l.seal(d, batch.Lock, seal)
+}
+
+// Complete makes a candidate the head that this node drafted before, perhaps before a crash, and that may have been
+// signed then: it derives the block, and from there does what [Ledger.Build] does. Errors are those of
+// [Ledger.Derive] and [Ledger.Build].
+func (l *Ledger) Complete(c *Candidate, lock *heightlock.Lock, seal Seal) (Block, error) {
+	d, err := l.Derive(c)
+	if err != nil {
+		return Block{}, err
+	}
+	l.producing.Lock()
+	defer l.producing.Unlock()
+	if tip := l.Tip(); d.after != tip {
+		return Block{}, fmt.Errorf("%w: it is block %d, the head %d", ErrStale, d.Header().Height, tip.Header.Header.Height)
+	}
+	return l.seal(d, lock, seal)
+}
+
+// seal signs a draft and releases it. The caller has producing.
+func (l *Ledger) seal(d *Draft, lock *heightlock.Lock, seal Seal) (Block, error) {
 	now := time.Now()
-	if batch.Lock != nil {
-		if err := batch.Lock.Check(d.Header()); err != nil {
+	if lock != nil {
+		if err := lock.Check(d.Header()); err != nil {
 			return Block{}, fmt.Errorf("seal block %d: %w", d.Header().Height, err)
 		}
 	}
@@ -179,7 +203,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 		return Block{}, fmt.Errorf("seal block %d: %w", d.Header().Height, err)
 	}
 	d.timings.Seal = lap(&now)
-	return l.release(d, signature, batch.Lock, true)
+	return l.release(d, signature, lock, true)
 }
 
 // release appends a draft, holds it in the lock, unless that is nil, and makes it the head. Without sync it is for

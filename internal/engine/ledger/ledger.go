@@ -61,6 +61,8 @@ type Batch struct {
 	Tried func(tx *types.VerifiedTx, receipt types.Receipt, err error)
 	// Debug, unless nil, is told what contracts say.
 	Debug Debug
+	// Drafted, unless nil, is given the block before it is signed. After an error it is not signed.
+	Drafted func(*Draft) error
 	// Lock, unless nil, is the lock of the key that signs: a header that it refuses is not signed, and nobody is told
 	// of a block that it does not hold.
 	Lock *heightlock.Lock

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
@@ -41,12 +40,14 @@ type Solo struct {
 	// Picker's hooks are set before Run, and called in the engine's loop, before OnBlock.
 	*Picker
 
-	key  crypto.PrivateKey
-	lock *heightlock.Lock // of key; may be nil
+	key    Signer
+	decide *decided         // what is written before key is asked; nil where that is in this process
+	lock   *heightlock.Lock // of key; may be nil
 	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
 	signed heightlock.Block
 
 	requests chan request
+	running  context.Context // Run's, for what waits in its loop
 
 	mu        sync.Mutex // guards what follows, for reading beside the loop
 	blockTime time.Duration
@@ -65,12 +66,13 @@ type request struct {
 }
 
 // New returns an engine that signs with key, and tries nothing that book sets aside. Run starts it.
-func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key crypto.PrivateKey, clock Clock,
+func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key Signer, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
 		Picker:    NewPicker(l, pool, book, clock),
 		key:       key,
 		blockTime: blockTime,
+		running:   context.Background(),
 		requests:  make(chan request),
 		changed:   make(chan struct{}, 1),
 	}
@@ -82,8 +84,12 @@ func (s *Solo) LockWith(l *heightlock.Lock) { s.lock, s.signed = l, l.Last() }
 // Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
 // the block is on disk, and only a new start tells.
 func (s *Solo) Run(ctx context.Context) error {
+	s.running = ctx
 	if err := s.DropSuspect(); err != nil {
 		return err
+	}
+	if err := s.complete(); err != nil {
+		return s.unlessEnded(err)
 	}
 	last, blockTime := s.clock.Now(), s.BlockTime()
 	for {
@@ -100,7 +106,7 @@ func (s *Solo) Run(ctx context.Context) error {
 			ready = s.pool.Changed()
 			made, err := s.instant()
 			if err != nil {
-				return err
+				return s.unlessEnded(err)
 			}
 			if made { // there may be more: look again, but let requests have their turn
 				ready = atOnce
@@ -112,7 +118,7 @@ func (s *Solo) Run(ctx context.Context) error {
 		case <-tick:
 			last = NextTick(last, s.clock.Now(), blockTime)
 			if _, err := s.produce(s.best()); err != nil {
-				return err
+				return s.unlessEnded(err)
 			}
 		case <-ready:
 		case <-s.changed:
@@ -120,10 +126,18 @@ func (s *Solo) Run(ctx context.Context) error {
 			err := r.do()
 			r.done <- err
 			if isFatal(err) {
-				return err
+				return s.unlessEnded(err)
 			}
 		}
 	}
+}
+
+// unlessEnded is the error of a block, and none where the signer was waited for until the end: nothing was done then.
+func (s *Solo) unlessEnded(err error) error {
+	if s.running.Err() != nil && errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
 }
 
 // atOnce is always ready.
@@ -184,23 +198,31 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	batch := s.newBatch(txs, s.BlockTime())
 	next := batch.At(s.takeTime())
 	next.Lock = s.lock
-	block, err := s.ledger.Build(next, func(hash types.BlockHash) (types.Signature, error) {
+	var header types.Header
+	next.Drafted = func(d *ledger.Draft) error {
 		s.Note.rest() // what contracts there are has run
-		return s.sign(hash)
-	})
+		header = d.Header()
+		return s.decide.keep(d)
+	}
+	block, err := s.ledger.Build(next, func(types.BlockHash) (types.Signature, error) { return s.sign(header) })
 	if err != nil {
 		return ledger.Block{}, fatal{err}
 	}
 	if err := s.Judge(batch); err != nil {
 		return ledger.Block{}, fatal{err}
 	}
+	return block, s.made(block)
+}
+
+// made tells of a block that is on disk.
+func (s *Solo) made(block ledger.Block) error {
 	if err := s.pool.Reset(mempool.HeadOf(s.ledger), block.Accesses); err != nil {
-		return ledger.Block{}, fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
+		return fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
 	}
 	if s.OnBlock != nil {
 		s.OnBlock(block)
 	}
-	return block, nil
+	return nil
 }
 
 // State says what the engine does.
@@ -250,10 +272,6 @@ func (s *Solo) Status() Status {
 	default:
 		return Status{State: Producing}
 	}
-}
-
-func (s *Solo) sign(hash types.BlockHash) (types.Signature, error) {
-	return s.key.Sign(hash[:], [32]byte{})
 }
 
 // takeTime is the next block's time: what was set for it, or the clock's, and never before the head's.

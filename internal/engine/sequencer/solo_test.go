@@ -95,7 +95,7 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(l, pool, book, producerKey, clock, blockTime), func() error {
+	return New(l, pool, book, Local(producerKey), clock, blockTime), func() error {
 		return errors.Join(pool.Close(), store.Close(), db.Close())
 	}
 }

@@ -95,7 +95,7 @@ func runNode(t *testing.T, endpoint string) (blocks int) {
 	}
 	config := node.Config{
 		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: &development.Producer, BlockTime: time.Hour, Development: development},
+		Production: node.Production{Key: node.LocalKey(development.Producer), BlockTime: time.Hour, Development: development},
 		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:        slog.New(slog.DiscardHandler),
 	}

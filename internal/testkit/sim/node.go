@@ -128,7 +128,7 @@ func (n *node) start() (err error) {
 		if err != nil {
 			return err
 		}
-		p.solo = sequencer.New(p.ledger, p.pool, book, n.world.producer, clock{}, blockTime)
+		p.solo = sequencer.New(p.ledger, p.pool, book, sequencer.Local(n.world.producer), clock{}, blockTime)
 		p.solo.OnBlock = p.built
 		p.sends, run = p.pool, p.solo.Run
 	} else if run, err = p.newReplica(slog.New(logHandler{p})); err != nil {

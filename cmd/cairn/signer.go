@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/signer"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func newSigner() *cobra.Command {
+	command := cli.NewGroup(&cobra.Command{
+		Use:   "signer",
+		Short: "Keep the producer's key in a process of its own, which signs one block of a height",
+		Long: "Keep the producer's key off the machines that serve: a process of its own holds it, signs the headers " +
+			"that its nodes send,\nand remembers the newest, so that it never signs two blocks of one height. docs/cluster.md " +
+			"has the whole of it.",
+		Example: "  cairn signer init --data-dir ./signer --genesis genesis.json --protocol-key protocol.key\n" +
+			"  cairn signer link --data-dir ./mychain\n" +
+			"  cairn signer run --data-dir ./signer --listen 10.0.0.9:8780 --client PIN",
+	})
+	command.AddCommand(newSignerInit(), newSignerLink(), newSignerRun())
+	return command
+}
+
+// signerInit are the settings of `cairn signer init`.
+type signerInit struct {
+	DataDir     string `setting:"data-dir" usage:"directory of the signer, which is made"`
+	Genesis     string `setting:"genesis" usage:"genesis file of the chain"`
+	ProtocolKey string `setting:"protocol-key" usage:"file with the producer's key, which is copied"`
+}
+
+func newSignerInit() *cobra.Command {
+	settings := signerInit{DataDir: dataHome("signer")}
+	return withSettings(&cobra.Command{
+		Use:   "init",
+		Short: "Make a signer's directory, and print what nodes need to know of it",
+		Long: "Make a signer's directory with a copy of the producer's key and a key of its own for its link. Stop " +
+			"the node that has the\nproducer's key first, and take the key away from there.",
+		Example: "  cairn signer init --data-dir ./signer --genesis genesis.json --protocol-key protocol.key",
+	}, &settings, func(command *cobra.Command) error {
+		if settings.Genesis == "" || settings.ProtocolKey == "" {
+			return output.Usage(errors.New("--genesis and --protocol-key are needed"))
+		}
+		genesis, err := datadir.ReadGenesis(settings.Genesis)
+		if err != nil {
+			return output.Usage(err)
+		}
+		key, err := datadir.ReadProtocolKey(settings.ProtocolKey)
+		if err != nil {
+			return output.Usage(err)
+		}
+		pin, err := datadir.InitSigner(settings.DataDir, genesis, key)
+		if err != nil {
+			return err
+		}
+		result := struct {
+			DataDir  string `json:"dataDir"`
+			Pin      string `json:"pin"`
+			Producer string `json:"producer"`
+		}{settings.DataDir, pin.String(), types.PublicKey(key.PublicKey()).String()}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Fields(output.Field{Name: "signer", Value: result.DataDir}, output.Field{Name: "pin", Value: result.Pin},
+				output.Field{Name: "producer", Value: result.Producer})
+			t.Line("\nOn each node, for its pin: cairn signer link --data-dir DIR")
+			t.Line("Start it:                  cairn signer run --data-dir %s --listen HOST:PORT --client PIN_OF_NODE",
+				result.DataDir)
+			t.Line("Then the node:             cairn node --signer HOST:PORT --signer-pin %s --signer-producer %s",
+				result.Pin, result.Producer)
+		})
+	})
+}
+
+func newSignerLink() *cobra.Command {
+	settings := memberDir{dataHome("node")}
+	return withSettings(&cobra.Command{
+		Use:   "link",
+		Short: "Print the pin that a signer knows a node by",
+		Long: "Print the pin that a signer knows a node by. The key is made in the node's data directory where it is " +
+			"absent: each node has\nits own.",
+		Example: "  cairn signer link --data-dir ./mychain",
+	}, &settings, func(command *cobra.Command) error {
+		identity, err := datadir.SignerLink(filepath.Join(settings.DataDir, datadir.SignerLinkFile), true)
+		if err != nil {
+			return err
+		}
+		result := struct {
+			Pin string `json:"pin"`
+		}{identity.Pin().String()}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Fields(output.Field{Name: "pin", Value: result.Pin})
+		})
+	})
+}
+
+// signerRun are the settings of `cairn signer run`.
+type signerRun struct {
+	DataDir   string   `setting:"data-dir" usage:"directory that cairn signer init made"`
+	Listen    string   `setting:"listen" usage:"address where nodes reach the signer, as HOST:PORT; port 0 picks one"`
+	Client    []string `setting:"client" usage:"pin of a node that may ask, as cairn signer link prints it; may be repeated"`
+	LogLevel  string   `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
+	LogFormat string   `setting:"log-format" usage:"text or json"`
+}
+
+func newSignerRun() *cobra.Command {
+	settings := signerRun{
+		DataDir: dataHome("signer"), Listen: "127.0.0.1:8780", LogLevel: "info", LogFormat: "text",
+	}
+	return withSettingsFile(&cobra.Command{
+		Use:   "run",
+		Short: "Sign what the nodes ask for",
+		Long: "Sign the headers that the nodes with the given pins send. Settings come from flags, CAIRN_* variables and " +
+			"DATA-DIR/cairn.toml.",
+		Example: "  cairn signer run --data-dir ./signer --listen 10.0.0.9:8780 --client PIN",
+	}, &settings, func(command *cobra.Command) error { return runSigner(command, settings) })
+}
+
+func runSigner(command *cobra.Command, settings signerRun) (err error) {
+	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
+	if err != nil {
+		return err
+	}
+	if len(settings.Client) == 0 {
+		return output.Usage(errors.New("--client PIN is needed: `cairn signer link` prints it on the node's machine"))
+	}
+	pins := make([]link.Pin, len(settings.Client))
+	for i, text := range settings.Client {
+		if pins[i], err = link.ParsePin(text); err != nil {
+			return output.Usage(fmt.Errorf("--client: %w", err))
+		}
+	}
+	dir, err := datadir.OpenSigner(settings.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	listener, err := net.Listen("tcp", settings.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	server := signer.NewServer(signer.Config{
+		Key:      dir.Key,
+		ChainID:  dir.ChainID,
+		Genesis:  dir.Genesis,
+		Lock:     dir.Lock,
+		Identity: dir.Identity,
+		Clients:  pins,
+		Log:      log,
+	})
+	held := dir.Lock.Last()
+	result := struct {
+		Listen   string       `json:"listen"`
+		Pin      string       `json:"pin"`
+		Producer string       `json:"producer"`
+		Height   types.Height `json:"height"`
+	}{
+		listener.Addr().String(), dir.Identity.Pin().String(), types.PublicKey(dir.Key.PublicKey()).String(), held.Height,
+	}
+	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		t.Fields(output.Field{Name: "signer", Value: result.Listen}, output.Field{Name: "pin", Value: result.Pin},
+			output.Field{Name: "producer", Value: result.Producer},
+			output.Field{Name: "signed last", Value: fmt.Sprintf("block %d", result.Height)})
+	}); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return server.Serve(command.Context(), listener)
+}
+
+// signerSettings say which signer has the producer's key of a node.
+type signerSettings struct {
+	Signer         string `setting:"signer" usage:"HOST:PORT of the cairn signer that has the producer's key, instead of a file"`
+	SignerPin      string `setting:"signer-pin" usage:"pin of that signer"`
+	SignerProducer string `setting:"signer-producer" usage:"public key of the producer's key that it has, 64 hex digits"`
+}
+
+// client asks the signer of the settings, for a node with a data directory; nil where they name none.
+func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
+	if s.Signer == "" {
+		if s.SignerPin != "" || s.SignerProducer != "" {
+			return nil, output.Usage(errors.New("--signer-pin and --signer-producer are those of a --signer"))
+		}
+		return nil, nil
+	}
+	if err := checkAddress("--signer", s.Signer); err != nil {
+		return nil, err
+	}
+	pin, err := link.ParsePin(s.SignerPin)
+	if err != nil {
+		return nil, output.Usage(fmt.Errorf("--signer-pin: %w", err))
+	}
+	producer, err := types.ParseBytes32[types.PublicKey](s.SignerProducer)
+	if err != nil {
+		return nil, output.Usage(fmt.Errorf("--signer-producer: %w", err))
+	}
+	identity, err := datadir.SignerLink(filepath.Join(dataDir, datadir.SignerLinkFile), false)
+	if err != nil {
+		return nil, output.Usage(fmt.Errorf("%w: `cairn signer link --data-dir %s` makes it", err, dataDir))
+	}
+	return &signer.Client{Address: s.Signer, Pin: pin, Identity: identity, Producer: producer}, nil
+}

@@ -1,0 +1,118 @@
+package datadir
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// signerChainFile says in a signer's directory which chain it signs for. It is written last.
+const signerChainFile = "signer.json"
+
+// signerChain is the content of that file.
+type signerChain struct {
+	ChainID uint64          `json:"chainId"`
+	Genesis types.BlockHash `json:"genesisHash"`
+}
+
+// Signer is what a signer's directory holds. Its lock keeps a second signer from the directory.
+type Signer struct {
+	Key      crypto.PrivateKey // the producer's
+	ChainID  uint64
+	Genesis  types.BlockHash // hash of block 0
+	Identity link.Identity
+	Lock     *heightlock.Lock
+	files    io.Closer
+}
+
+// InitSigner makes the directory of a signer for the chain of a genesis, with a copy of the producer's key, and returns
+// the pin that nodes know it by. A directory that is a signer's already is refused with [ErrExists].
+func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (link.Pin, error) {
+	for _, name := range []string{signerChainFile, ProtocolKeyFile, SignerLinkFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return link.Pin{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
+		}
+	}
+	hash, err := GenesisHash(genesis)
+	if err != nil {
+		return link.Pin{}, err
+	}
+	if err := (kv.FS{}).MakeDir(dir, 0o700); err != nil {
+		return link.Pin{}, err
+	}
+	content, err := json.Marshal(signerChain{genesis.ChainID, hash})
+	if err != nil {
+		return link.Pin{}, err
+	}
+	identity, err := SignerLink(filepath.Join(dir, SignerLinkFile), true)
+	if err != nil {
+		return link.Pin{}, err
+	}
+	secret := key.Bytes()
+	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
+	if err == nil {
+		err = kv.FS{}.WriteFile(filepath.Join(dir, signerChainFile), append(content, '\n'))
+	}
+	return identity.Pin(), err
+}
+
+// SignerLink reads the key that a node and its signer know each other by, which only its owner may be able to read. It
+// is made where it is absent and mayMake says so.
+func SignerLink(path string, mayMake bool) (link.Identity, error) {
+	identity, err := readMemberKey(path)
+	if !mayMake || !errors.Is(err, fs.ErrNotExist) {
+		return identity, err
+	}
+	key, err := link.NewKey()
+	if err != nil {
+		return identity, err
+	}
+	if err := writeNew(path, key, 0o600); err != nil {
+		return identity, err
+	}
+	return readMemberKey(path)
+}
+
+// OpenSigner opens the directory of a signer. The caller closes it.
+func OpenSigner(dir string) (_ *Signer, err error) {
+	content, err := readBounded(filepath.Join(dir, signerChainFile), 1<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no signer's directory: make one with `cairn signer init`", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var chain signerChain
+	if err := json.Unmarshal(content, &chain); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, signerChainFile), err)
+	}
+	s := &Signer{ChainID: chain.ChainID, Genesis: chain.Genesis}
+	if s.Key, err = ReadProtocolKey(filepath.Join(dir, ProtocolKeyFile)); err != nil {
+		return nil, err
+	}
+	if s.Identity, err = SignerLink(filepath.Join(dir, SignerLinkFile), false); err != nil {
+		return nil, err
+	}
+	if s.files, err = kv.Lock(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, signedName(s.Key.PublicKey(), s.Genesis))
+	if s.Lock, err = heightlock.Open(kv.FS{}, path, s.Genesis); err != nil {
+		return nil, errors.Join(err, s.files.Close())
+	}
+	return s, nil
+}
+
+// Close closes the directory.
+func (s *Signer) Close() error { return errors.Join(s.Lock.Close(), s.files.Close()) }
