@@ -164,6 +164,7 @@ func (m *member) run(ctx context.Context) error {
 		return err
 	})
 	group.Go(func() error { return m.gatherProofs(ctx) })
+	group.Go(func() error { return m.probeSigner(ctx) })
 	group.Go(func() error {
 		defer m.link.Close()
 		ticker := time.NewTicker(membersInterval)

@@ -1,7 +1,11 @@
 package node
 
 import (
+	"context"
+	"time"
+
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/signer"
@@ -30,6 +34,22 @@ func (n *Node) unsigned() string {
 		return ""
 	}
 	return "no block is signed: " + n.signer.Fault().Error()
+}
+
+// probeInterval is the time between two attempts to reach a signer that failed when this member led.
+const probeInterval = 5 * time.Second
+
+// probeSigner has a member that leads no more notice that the signer is back, until ctx ends.
+func (m *member) probeSigner(ctx context.Context) error {
+	if m.node.signer == nil {
+		return nil
+	}
+	for pause.For(ctx, probeInterval) == nil {
+		if !m.service.Status().Leads {
+			m.node.signer.Probe(ctx)
+		}
+	}
+	return nil
 }
 
 // signerMetrics are those of a node whose key a signer has.

@@ -63,6 +63,39 @@ func (c *Client) Fault() error {
 	return c.fault
 }
 
+// Probe connects anew where the last attempt failed, and forgets why if that succeeds: for who is not about to sign.
+func (c *Client) Probe(ctx context.Context) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.Fault() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	err := c.reconnect(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s: %w", ErrAway, c.Address, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault = err
+}
+
+// reconnect makes a new connection. The caller has asking.
+func (c *Client) reconnect(ctx context.Context) (err error) {
+	if c.conn != nil {
+		_ = c.conn.Close() // another one comes
+	}
+	dialer := tls.Dialer{Config: c.Identity.TLS(&c.Pin, protocol)}
+	if c.conn, err = dialer.DialContext(ctx, "tcp", c.Address); err != nil {
+		c.conn = nil
+	}
+	return err
+}
+
 // Close closes the connection.
 func (c *Client) Close() error {
 	c.asking.Lock()
@@ -98,9 +131,7 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 // ask sends a request and reads its answer. After an error the connection is another one.
 func (c *Client) ask(ctx context.Context, r request) (a answer, err error) {
 	if c.conn == nil {
-		dialer := tls.Dialer{Config: c.Identity.TLS(&c.Pin, protocol)}
-		if c.conn, err = dialer.DialContext(ctx, "tcp", c.Address); err != nil {
-			c.conn = nil
+		if err := c.reconnect(ctx); err != nil {
 			return a, err
 		}
 	}

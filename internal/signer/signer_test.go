@@ -244,7 +244,14 @@ func TestPinsAndAway(t *testing.T) {
 	if _, err := c.Sign(t.Context(), h); !errors.Is(err, ErrAway) || !errors.Is(c.Fault(), ErrAway) {
 		t.Fatalf("a signer that is gone: %v", err)
 	}
+	c.Probe(t.Context())
+	if !errors.Is(c.Fault(), ErrAway) {
+		t.Fatalf("a probe of a signer that is gone: %v", c.Fault())
+	}
 	c.Address, _ = serve(t, s)
+	if c.Probe(t.Context()); c.Fault() != nil {
+		t.Fatalf("a probe of a signer that is back: %v", c.Fault())
+	}
 	again, err := c.Sign(t.Context(), h)
 	if err != nil || again != first || c.Fault() != nil {
 		t.Fatalf("a signer that is back: %v, %v", err, c.Fault())
