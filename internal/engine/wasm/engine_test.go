@@ -98,7 +98,7 @@ func TestHostEndsTheCall(t *testing.T) {
 // What a host function sees as gas is exact, however much is lent to the guest.
 func TestGasIsExact(t *testing.T) {
 	g := &guest{pages: 1, imports: []string{"gas_left"}, functions: []guestFunction{
-		{export: "run", locals: 1, body: seq(times(0, 100_000, i32(0), load8(0), opDrop), call(0), opDrop)},
+		{export: "run", locals: 1, body: seq(times(0, 90_000, i32(0), load8(0), opDrop), call(0), opDrop)},
 	}}
 	for engine, e := range engines(t) {
 		c := e.load(t, g)
@@ -109,8 +109,8 @@ func TestGasIsExact(t *testing.T) {
 			return vm.Returned, nil
 		}}
 		exit, left := e.run(t, c, "run", h, enough)
-		// Set-up 2, loop 1; a turn: the loop's merge 3, load 10, br_if 3, 7 others; call 7, drop 1.
-		const want = enough - (2 + 1 + 100_000*(3+10+3+7) + 7 + 1)
+		// Set-up 2, loop 1; a turn: the loop's merge 5, load 10, br_if 3, 7 others; call 7, drop 1.
+		const want = enough - (2 + 1 + 90_000*(5+10+3+7) + 7 + 1)
 		if exit != vm.Returned || seen != left || left != want {
 			t.Errorf("%s: exit %d, %d gas seen, %d left, want %d", engine, exit, seen, left, want)
 		}

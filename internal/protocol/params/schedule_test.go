@@ -49,7 +49,7 @@ var prices = []struct {
 	{"BrTable", 5},
 	{"Structure", 0},
 	{"Merge", 2},
-	{"MergeValue", 1},
+	{"MergeValue", 3},
 	{"HostFunction", 130},
 	{"CopyBytesPerGas", 4},
 	{"StorageRead", 4_000},
@@ -113,7 +113,7 @@ func TestReservePaysForTheLongestValue(t *testing.T) {
 
 // schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const schedule1Digest = "52559606bae8da97e29c5cceb2919be3295b3f91520142a677aeda6bb8b566a7"
+const schedule1Digest = "83d234e977955307b6bd3150e2715e7111c0fa5e25e0204fff38eff707e53ce5"
 
 func TestSchedule1Digest(t *testing.T) {
 	digest := params.Schedule1.Digest()
