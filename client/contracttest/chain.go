@@ -162,7 +162,7 @@ func (c *Chain) Advance(by time.Duration) { c.ahead += by }
 func (c *Chain) Mine(blocks int) {
 	c.t.Helper()
 	for range blocks {
-		c.block(nil)
+		c.block(nil, nil)
 	}
 }
 
@@ -194,11 +194,13 @@ func (c *Chain) seed() (types.Header, types.Parameters) {
 	return seed, p
 }
 
-// block makes the next block, with a transaction or without, and returns the transaction's receipt and why it failed.
-func (c *Chain) block(tx *types.VerifiedTx) (receipt types.Receipt, reason exec.Reason) {
+// block makes the next block, with a transaction or without, which a tracer is told of, and returns the transaction's
+// receipt and why it failed.
+func (c *Chain) block(tx *types.VerifiedTx, tracer exec.Tracer) (receipt types.Receipt, reason exec.Reason) {
 	c.t.Helper()
 	seed, p := c.seed()
 	run := exec.Begin(p, c.state, seed, c.machine)
+	run.Trace(tracer)
 	if tx != nil {
 		_, err := run.Apply(tx)
 		c.must(err)

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -40,6 +41,9 @@ type Result struct {
 	GasUsed types.Gas
 	Debug   []string // what contracts said with the host function debug
 	Detail  string   // more about a module that was refused
+	// Trace is all that happened, call by call, and where the gas went: as a node's svc_traceTransaction. Its parts add
+	// up to GasUsed.
+	Trace *api.Trace
 }
 
 // Err is nil for what succeeded, else says how it failed.
@@ -187,18 +191,20 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 		Version: types.TransactionVersion, ChainID: ChainID, Sender: from.Account, Nonce: record.Nonce, GasLimit: gas,
 		MaxFeePerGas: seed.BaseFee, Payload: payload,
 	}
-	traced := c.simulate(tx, false)
 	signed, err := types.Sign(tx, from.key, [32]byte{})
 	c.must(err)
 	verified := types.VerifySignatures(types.NewTxs(signed))
 	if verified[0] == nil {
 		c.t.Fatal("the signature of a test account is not valid")
 	}
-	receipt, reason := c.block(verified[0])
-	return receipt.Contract, Result{
-		OK: reason == exec.Success, Reason: string(reason), Output: receipt.Output, Events: receipt.Logs,
-		GasUsed: receipt.GasUsed, Debug: traced.Debug, Detail: traced.Detail,
+	heard := &listener{Tracer: trace.New()}
+	receipt, reason := c.block(verified[0], heard)
+	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug}
+	if reason == exec.ModuleRefused {
+		result.Detail = c.simulate(tx, false).Detail // which the chain does not keep
 	}
+	c.finish(&result, heard.Trace(receipt.GasUsed, reason))
+	return receipt.Contract, result
 }
 
 // simulate runs a transaction on the present state and drops what it wrote.
@@ -209,22 +215,33 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	if tx.GasLimit == 0 {
 		tx.GasLimit = p.GasLimit
 	}
-	var heard listener
-	outcome, err := exec.Call(p, c.state, seed, tx, exec.Simulation{Machine: c.machine, View: view, Tracer: &heard})
+	heard := &listener{Tracer: trace.New()}
+	outcome, err := exec.Call(p, c.state, seed, tx, exec.Simulation{Machine: c.machine, View: view, Tracer: heard})
 	c.must(err)
-	return Result{
-		OK: outcome.Reason == exec.Success, Reason: string(outcome.Reason), Output: outcome.Output, Events: outcome.Logs,
-		GasUsed: outcome.GasUsed, Debug: heard.debug, Detail: outcome.Detail,
-	}
+	result := Result{Output: outcome.Output, Events: outcome.Logs, Debug: heard.debug, Detail: outcome.Detail}
+	c.finish(&result, heard.Trace(outcome.GasUsed, outcome.Reason))
+	return result
 }
 
-// listener keeps what contracts say with the host function debug.
-type listener struct{ debug []string }
+// finish says of a result what its trace says. A trace that does not account for all the gas is a fault.
+func (c *Chain) finish(r *Result, t *api.Trace) {
+	c.t.Helper()
+	r.OK, r.GasUsed, r.Trace = t.Error == nil, types.Gas(t.GasUsed), t
+	if !r.OK {
+		r.Reason = *t.Error
+	}
+	_, err := partsOf(t)
+	c.must(err)
+}
 
-func (*listener) Enter(exec.CallInfo)                 {}
-func (*listener) Exit(exec.Reason, []byte, types.Gas) {}
-func (*listener) Host(vm.Function, types.Gas)         {}
-func (*listener) Charge(exec.Part, types.Gas)         {}
-func (*listener) Storage(_, _, _ []byte)              {}
-func (*listener) Event(types.Log)                     {}
-func (l *listener) Debug(message []byte)              { l.debug = append(l.debug, string(message)) }
+// listener is a tracer that also keeps what contracts say in the order in which they say it.
+type listener struct {
+	*trace.Tracer
+	debug []string
+}
+
+// Debug implements [exec.Tracer].
+func (l *listener) Debug(message []byte) {
+	l.debug = append(l.debug, string(message))
+	l.Tracer.Debug(message)
+}

@@ -37,9 +37,12 @@ var rows = map[string][]string{
 	"client/nep20":  {"abi", "types"},
 	"client/sender": {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
 	"client/bind":   {"abi", "api", "client", "codec", "types"},
-	"client/contracttest": {"abi", "client", "client/nep20", "crypto", "types", "internal/engine/wasm",
-		"internal/protocol/..."},
+	"client/contracttest": {"abi", "api", "client", "client/nep20", "crypto", "types", "internal/engine/wasm",
+		"internal/protocol/...", "internal/trace"},
 	"client/contracttest/fuzz": {"abi", "client/contracttest", "contracts", "types"},
+
+	// What a transaction did, as nodes and tests of contracts show it.
+	"internal/trace": {"api", "types", "internal/protocol/exec", "internal/protocol/vm"},
 
 	// Inside crypto: vector code.
 	"crypto/internal/lanes":              {},
@@ -116,7 +119,7 @@ var rows = map[string][]string{
 	"internal/server/request": {"api", "jsonrpc", "types"},
 	"internal/server/push":    {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
 	"internal/server/rpc": {"internal/build", "internal/server/request", "abi", "api", "jsonrpc", "types", "codec",
-		"internal/engine/...", "internal/storage/chain", "internal/protocol/..."},
+		"internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/trace"},
 	"internal/server/admin":     {},
 	"internal/server/members":   {},
 	"internal/server/snapshots": {"internal/engine/snapshot"},

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -74,7 +75,7 @@ func (h *transactionHandlers) getTransactionStatus(
 	head, height := h.chain.Head().Header.Height, found.header.Height
 	return api.TransactionStatus{
 		Status: status(found.receipt), BlockHeight: &height, Confirmations: uint64(max(head, height)-height) + 1,
-		Error: failure(found.reason),
+		Error: trace.Failure(found.reason),
 	}, nil
 }
 
@@ -164,7 +165,7 @@ func included(tx *types.SignedTransaction, receipt types.Receipt, reason exec.Re
 	view := newTransaction(tx, receipt.Transaction)
 	view.GasPrice = effectivePrice(tx, at.header)
 	view.BlockHeight, view.BlockHash, view.TransactionIndex = &at.header.Height, &at.hash, &at.index
-	view.Status, view.Error = status(receipt), failure(reason)
+	view.Status, view.Error = status(receipt), trace.Failure(reason)
 	return view
 }
 
@@ -206,15 +207,6 @@ func status(receipt types.Receipt) api.Status {
 	return api.StatusFailed
 }
 
-// failure is why a transaction or a call failed, nil where it did not.
-func failure(reason exec.Reason) *string {
-	if reason == exec.Success {
-		return nil
-	}
-	word := string(reason)
-	return &word
-}
-
 func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
 	to, _ := recipient(&found.tx.Transaction)
 	receipt := &api.Receipt{
@@ -222,7 +214,7 @@ func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, erro
 		Status: api.Quantity(found.receipt.Status), GasUsed: api.Quantity(found.receipt.GasUsed),
 		ContractAddress: found.receipt.Contract, Logs: make([]api.Log, len(found.receipt.Logs)),
 		TransactionIndex: found.index, EffectiveGasPrice: effectivePrice(&found.tx, found.header),
-		ReturnData: found.receipt.Output, Error: failure(found.reason), From: found.tx.Sender, To: to,
+		ReturnData: found.receipt.Output, Error: trace.Failure(found.reason), From: found.tx.Sender, To: to,
 	}
 	if len(receipt.Logs) == 0 {
 		return receipt, nil

@@ -1,0 +1,208 @@
+package contracttest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// GasSnapshotVariable is the variable of the environment that says what a [GasSnapshot] does: nothing or "check" fails
+// the test where gas differs from the file, "diff" only shows it, "update" writes the file.
+const GasSnapshotVariable = "GAS_SNAPSHOT"
+
+// gasCase is what a call used: parts by their names as in traces, those of nested calls added to those of the call,
+// host functions with "()" behind. They add up to the total.
+type gasCase struct {
+	Total types.Gas            `json:"total"`
+	Parts map[string]types.Gas `json:"parts"`
+}
+
+// GasSnapshot holds the gas of named calls to what a file says. It belongs to one test, and the file to it:
+//
+//	snapshot := contracttest.NewGasSnapshot(t, "testdata/gas.json", 0)
+//	snapshot.Take("transfer", token.Call(alice, "transfer", transfer).Must(t))
+//
+// When the test ends, a call that uses other gas than in the file fails it, and so does one that only one of both has;
+// the test says by how much and which parts. Run it with GAS_SNAPSHOT=update to write the file.
+type GasSnapshot struct {
+	t         testing.TB
+	file      string
+	tolerance float64
+	kept      map[string]gasCase // in the file
+	cases     map[string]gasCase // of this run
+}
+
+// NewGasSnapshot reads the file, which need not be there before it is first written. tolerance is by how many percent
+// of a call's total more or less it may use.
+func NewGasSnapshot(t testing.TB, file string, tolerance float64) *GasSnapshot {
+	t.Helper()
+	s := &GasSnapshot{t: t, file: file, tolerance: tolerance, cases: map[string]gasCase{}}
+	mode := os.Getenv(GasSnapshotVariable)
+	if !slices.Contains([]string{"", "check", "diff", "update"}, mode) {
+		t.Fatalf("%s is check, diff or update, not %q", GasSnapshotVariable, mode)
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &s.kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the gas snapshot %s: %v", file, err)
+	}
+	t.Cleanup(func() { s.finish(mode) })
+	return s
+}
+
+// Take keeps what a call used under a name, which no other has.
+func (s *GasSnapshot) Take(name string, r Result) {
+	s.t.Helper()
+	if _, taken := s.cases[name]; taken {
+		s.t.Fatalf("the gas snapshot has two calls of the name %q", name)
+	}
+	parts, err := partsOf(r.Trace)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cases[name] = gasCase{Total: r.GasUsed, Parts: parts}
+}
+
+// finish compares or writes. What a test that failed did not come to is not gone.
+func (s *GasSnapshot) finish(mode string) {
+	s.t.Helper()
+	if s.t.Failed() {
+		return
+	}
+	if mode == "update" {
+		if err := writeCases(s.file, s.cases); err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+	diff := diffGas(s.kept, s.cases, s.tolerance)
+	switch {
+	case diff == "":
+	case mode == "diff":
+		s.t.Logf("gas differs from %s:\n%s", s.file, diff)
+	default:
+		s.t.Errorf("gas differs from %s (%s=update writes it):\n%s", s.file, GasSnapshotVariable, diff)
+	}
+}
+
+// diffGas shows how the gas of calls differs by more than so many percent of the older total, a line for each call and
+// one for each part of it that differs; nothing where none does.
+func diffGas(before, after map[string]gasCase, tolerance float64) string {
+	all := maps.Clone(after)
+	maps.Copy(all, before)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		old, was := before[name]
+		now, is := after[name]
+		switch {
+		case !was:
+			fmt.Fprintf(&b, "  %s: new, %d\n", name, now.Total)
+		case !is:
+			fmt.Fprintf(&b, "  %s: gone, was %d\n", name, old.Total)
+		default:
+			diffCase(&b, name, old, now, tolerance)
+		}
+	}
+	return b.String()
+}
+
+// diffCase shows how a call differs. With no tolerance parts must be equal too, not only their sum.
+func diffCase(b *strings.Builder, name string, old, now gasCase, tolerance float64) {
+	change := float64(now.Total) - float64(old.Total)
+	percent := 100 * change / max(1, float64(old.Total))
+	if max(percent, -percent) <= tolerance && (tolerance > 0 || maps.Equal(old.Parts, now.Parts)) {
+		return
+	}
+	fmt.Fprintf(b, "  %s: %d → %d (%+.0f, %+.2f %%)\n", name, old.Total, now.Total, change, percent)
+	all := maps.Clone(now.Parts)
+	maps.Copy(all, old.Parts)
+	for _, part := range slices.Sorted(maps.Keys(all)) {
+		if was, is := old.Parts[part], now.Parts[part]; was != is {
+			fmt.Fprintf(b, "      %s: %d → %d (%+d)\n", part, was, is, int64(is)-int64(was))
+		}
+	}
+}
+
+// writeCases writes a line for each call, so that a change of one is a change of a line.
+func writeCases(file string, cases map[string]gasCase) error {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return err
+		}
+		value, err := json.Marshal(cases[name])
+		if err != nil {
+			return err
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", key, value))
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644)
+}
+
+// partsOf adds up the parts of a transaction and of all its calls. They are the gas that was used, of each call alone
+// too, or the tracer has forgotten some.
+func partsOf(t *api.Trace) (map[string]types.Gas, error) {
+	if t == nil {
+		return nil, errors.New("the result has no trace")
+	}
+	parts := map[string]types.Gas{}
+	sum := addParts(parts, t.Parts, "")
+	if t.Root != nil {
+		sum += types.Gas(t.Root.GasUsed)
+		if err := partsOfCall(parts, *t.Root, t.Truncated); err != nil {
+			return nil, err
+		}
+	}
+	if sum != types.Gas(t.GasUsed) {
+		return nil, fmt.Errorf("the parts of a transaction are %d gas, it used %d", sum, t.GasUsed)
+	}
+	return parts, nil
+}
+
+func partsOfCall(parts map[string]types.Gas, call api.TraceCall, truncated bool) error {
+	own := addParts(parts, call.Parts, "") + addParts(parts, call.HostGas, "()")
+	if own+types.Gas(call.BelowGas) != types.Gas(call.GasUsed) {
+		return fmt.Errorf(
+			"the parts of %s are %d gas and %d below it, it used %d", call.Function, own, call.BelowGas, call.GasUsed,
+		)
+	}
+	var below types.Gas
+	for _, inner := range call.Calls {
+		below += types.Gas(inner.GasUsed)
+		if err := partsOfCall(parts, inner, truncated); err != nil {
+			return err
+		}
+	}
+	if leftOut := types.Gas(call.BelowGas) - below; leftOut > 0 {
+		if !truncated {
+			return fmt.Errorf("the calls below %s used %d gas, not %d", call.Function, below, call.BelowGas)
+		}
+		parts["calls that the trace leaves out"] += leftOut
+	}
+	return nil
+}
+
+// addParts adds the parts of one call, and returns their sum.
+func addParts(parts map[string]types.Gas, of map[string]api.Quantity, suffix string) (sum types.Gas) {
+	for name, gas := range of {
+		parts[name+suffix] += types.Gas(gas)
+		sum += types.Gas(gas)
+	}
+	return sum
+}
