@@ -14,7 +14,7 @@ SUPPLY = Struct(supply=U64, burned=U64)
 ACCOUNT = Struct(balance=U64, nonce=U64)
 
 NEW_ACCOUNT = 25000
-SCHEDULE_DIGEST = "83d234e977955307b6bd3150e2715e7111c0fa5e25e0204fff38eff707e53ce5"  # of these prices
+SCHEDULE_DIGEST = "11aaf3df0dd5cfd33845e66cc11730964fb74ca8da2e1bf5dd50a3a5601b0a18"  # of these prices
 
 MAX_TRANSACTION, MAX_TRANSACTIONS = 512 * 1024, 8 * 1024 * 1024  # encoded bytes of one, and of a block's together
 

@@ -222,7 +222,7 @@ def measure_function(module, function_type, body):
         if op in ENDS:
             prices.append(price)
             merge = merges.get(i)
-            price = 2 + 3 * merge.width() if merge and merge.has_merge() else 0
+            price = 2 + 4 * merge.width() if merge and merge.has_merge() else 0
             branches += 1 + 2 * (op == LOOP) + (len(immediates) - 1 if op == BR_TABLE else 0)
     for construct in merges.values():
         if construct.has_merge():

@@ -92,7 +92,7 @@ var Schedule1 = Schedule{
 	ContractCall: 11_000, NestedTimes: 2, ContractCallArgByte: 1,
 	InstanceItem: 200, MemoryPage: 3_000, MemoryGrowPage: 12_000,
 	Instruction: 1, Branch: 3, Load: 10, Store: 14, Store8: 5, Unary: 2, DivRem32: 12, DivRem64: 20,
-	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 3,
+	Call: 7, CallIndirect: 35, BrTable: 5, Structure: 0, Merge: 2, MergeValue: 4,
 	HostFunction: 130, CopyBytesPerGas: 4,
 	StorageRead: 4_000, StorageReadKeyByte: 16, StorageReadValueByte: 16,
 	StorageWrite: 12_000, StorageWriteKeyByte: 12, StorageWriteValueByte: 64, StorageNewKey: 50_000, StorageOldByte: 16,

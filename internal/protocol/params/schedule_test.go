@@ -49,7 +49,7 @@ var prices = []struct {
 	{"BrTable", 5},
 	{"Structure", 0},
 	{"Merge", 2},
-	{"MergeValue", 3},
+	{"MergeValue", 4},
 	{"HostFunction", 130},
 	{"CopyBytesPerGas", 4},
 	{"StorageRead", 4_000},
@@ -113,7 +113,7 @@ func TestReservePaysForTheLongestValue(t *testing.T) {
 
 // schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const schedule1Digest = "83d234e977955307b6bd3150e2715e7111c0fa5e25e0204fff38eff707e53ce5"
+const schedule1Digest = "11aaf3df0dd5cfd33845e66cc11730964fb74ca8da2e1bf5dd50a3a5601b0a18"
 
 func TestSchedule1Digest(t *testing.T) {
 	digest := params.Schedule1.Digest()

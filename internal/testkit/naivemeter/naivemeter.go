@@ -166,7 +166,7 @@ func (s *module) measure(t signature, body []byte) (f Function) {
 func mergeBefore(text []instruction, constructs []construct, index int) uint64 {
 	for _, c := range constructs {
 		if c.hasMerge() && (c.opcode == loop && c.begin == index-1 || c.opcode != loop && c.end == index-1) {
-			return 2 + 3*c.width(text)
+			return 2 + 4*c.width(text)
 		}
 	}
 	return 0
