@@ -241,8 +241,11 @@ func TestForgedPointers(t *testing.T) {
 		var failing []bool
 		for _, f := range imports {
 			args := make([]uint64, 7)
+			tame := rapid.IntRange(0, 3).Draw(t, "tame") == 0 // else no call of many ranges would ever pass
 			for i := range f.Params {
-				args[i] = drawNumber(t)
+				if args[i] = drawNumber(t); tame {
+					args[i] %= 8
+				}
 			}
 			data := append(numbers(args...), rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "data")...)
 			call := types.Call{Contract: id, Function: f.Name, Args: data, Amount: 1}
