@@ -17,10 +17,19 @@ import (
 
 // What one candidate may take of the process that measures it.
 const (
-	mostMemory = 1_500 << 20      // bytes resident
+	mostMemory = 1_500 << 20      // bytes resident, of one node
 	mostTime   = 90 * time.Second // of the processor, so that what else runs on the machine makes no fault
 	mostWait   = 20 * mostTime    // by the clock
 )
+
+// memoryFor is how many bytes the process may take for a candidate. Where nodes are compared, two are there at once,
+// each with its database in memory.
+func memoryFor(objective string) int {
+	if objective == "differ" {
+		return 2 * mostMemory
+	}
+	return mostMemory
+}
 
 // process measures candidates. It is this program again.
 type process struct {
@@ -87,8 +96,8 @@ func (p *process) measure(objective string, g hunt.Genes, runs int) (s hunt.Scor
 			_, err := fmt.Sscan(line, &s.Value, &s.Gas, &s.Took)
 			return s, err
 		case <-watch.C:
-			if resident(p.command.Process.Pid) > mostMemory {
-				return s, fmt.Errorf("over %d MiB of memory", mostMemory>>20)
+			if resident(p.command.Process.Pid) > memoryFor(objective) {
+				return s, fmt.Errorf("over %d MiB of memory", memoryFor(objective)>>20)
 			}
 			if used(p.command.Process.Pid)-before > mostTime {
 				return s, fmt.Errorf("over %v of the processor", mostTime)
