@@ -109,7 +109,10 @@ func write(dir string, k kept) (string, error) {
 	}
 	hash := sha256.Sum256(moves)
 	file := filepath.Join(dir, fmt.Sprintf("%x.json", hash[:8]))
-	return file, os.WriteFile(file, append(text, '\n'), 0o644)
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		return "", err
+	}
+	return file, nil
 }
 
 func decodeStrictly(r io.Reader, into any) error {

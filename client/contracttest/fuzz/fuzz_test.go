@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
 )
 
@@ -33,6 +34,24 @@ func TestFindsFlaws(t *testing.T) {
 				t.Logf("%v%d plays", failure, failure.Plays)
 			}
 		})
+	}
+}
+
+// TestNeedsNoAdversary: what an actor can do alone is shown without the adversary, also where that found it.
+func TestNeedsNoAdversary(t *testing.T) {
+	for seed := range uint64(8) {
+		_, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1}, func(w *fuzz.World) {
+			market(w)
+			w.Adversary("stranger", abi.ABI{})
+		})
+		if failure == nil {
+			t.Fatalf("seed %d finds nothing", seed+1)
+		}
+		for _, m := range failure.Moves {
+			if m.To != "market" {
+				t.Errorf("seed %d: %+v", seed+1, m)
+			}
+		}
 	}
 }
 
@@ -70,6 +89,18 @@ func TestKeepsFailures(t *testing.T) {
 	report, second := fuzz.Search(t, fuzz.Config{Seed: 9, Corpus: dir}, market)
 	if second == nil || report.Calls != 1 || !reflect.DeepEqual(first.Moves, second.Moves) || first.File != second.File {
 		t.Errorf("%v\nthen %v after %d calls", first, second, report.Calls)
+	}
+}
+
+// TestTellsWhatItCannotKeep: a failure is told although its file cannot be written.
+func TestTellsWhatItCannotKeep(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "no", "such"), filepath.Join(dir, "failures")); err != nil {
+		t.Fatal(err)
+	}
+	_, failure := fuzz.Search(t, fuzz.Config{Seed: 2, Corpus: dir}, market)
+	if failure == nil || failure.File != "" {
+		t.Errorf("%v", failure)
 	}
 }
 

@@ -60,9 +60,33 @@ func (s *shrinker) dropMoves() (changed bool) {
 // simplify makes what the moves say smaller, one thing after the other.
 func (s *shrinker) simplify() (changed bool) {
 	for i := 0; i < len(s.moves); i++ {
+		changed = s.unwrap(i) || changed
 		changed = s.simplifyMove(&s.moves[i], true) || changed
 	}
 	return changed
+}
+
+// unwrap has an actor make the calls that it asks the adversary for, if it might make them itself.
+func (s *shrinker) unwrap(i int) bool {
+	m := s.moves[i]
+	direct := cloneMoves(m.Script[m.Call].Calls)
+	for j := range direct {
+		direct[j].From = m.From
+		if !s.world.mayCall(direct[j]) {
+			return false
+		}
+	}
+	return len(direct) > 0 && s.fails(slices.Concat(s.moves[:i], direct, s.moves[i+1:]))
+}
+
+// mayCall tells whether an actor's move is one that the author lets actors make.
+func (w *World) mayCall(m Move) bool {
+	for key := range m.Args {
+		if w.choices[parameter{m.To, m.Call, key}] != nil {
+			return false
+		}
+	}
+	return slices.ContainsFunc(w.targets, func(t target) bool { return t.contract == m.To && t.function.Name == m.Call })
 }
 
 // try keeps what change does if the moves still fail, else undoes it.
