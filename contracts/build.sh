@@ -49,6 +49,11 @@ if [ "${1:-}" = --check ]; then
 		module=wasm/\${1#-}\$(basename \$0).wasm
 		$user $work/cairn contract verify \$module --source \$0 --yes >/dev/null || { echo \$module >&2; exit 1; }
 	"
+	if told=$($user "$work/cairn" contract test "$from/rust/tests/bank" --callback received 2>&1); then
+		echo "the bank's invariant was found to hold" >&2
+		exit 1
+	fi
+	case $told in *'the invariant "solvent" does not hold'*) ;; *) echo "$told" >&2; exit 1 ;; esac
 	sed -i 's/the count overflows/the count overflowz/' "$from/rust/examples/counter/src/lib.rs" \
 		"$from/assemblyscript/examples/counter/assembly/index.ts"
 	for changed in rust:counter assemblyscript:as-counter; do

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/contracts"
 )
 
 func TestRehearsal(t *testing.T) {
@@ -39,6 +40,15 @@ func TestRehearsal(t *testing.T) {
 	}
 	if r.Undo(begin); value() != "0" || count(t, k) != 0 {
 		t.Errorf("back to %s, the chain has %d", value(), count(t, k))
+	}
+	// Other code sees the contract's storage and account.
+	r.SetStorage(k.ID, []byte{0}, []byte{0, 0, 2, 0, 'h', 'i', 0, 0})
+	other := chain.AddCode(contracts.Adversary())
+	if said := r.ViewWith(other, k.ID, "f00", nil).Must(t); string(said.Output) != "hi" {
+		t.Errorf("other code says %q", said.Output)
+	}
+	if value() != "0" {
+		t.Error("the contract keeps other code")
 	}
 	real := k.Call(alice, "increment", json.RawMessage(nil)).Must(t)
 	if real.GasUsed != first.GasUsed || !bytes.Equal(real.Output, first.Output) {

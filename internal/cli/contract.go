@@ -20,12 +20,12 @@ import (
 func (a *app) newContract() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:     "contract",
-		Short:   "Begin, build, verify and publish a contract, list contracts, show what one says of itself, write bindings",
+		Short:   "Begin, build, test, verify and publish a contract, list contracts, show one, write bindings",
 		Example: "  cairn contract new tally --lang rust\n  cairn contract list\n  cairn contract show counter",
 	})
 	group.AddCommand(
-		a.newContractNew(), a.newContractBuild(), a.newContractVerify(), a.newContractPublish(), a.newContractBindings(),
-		a.newContractList(), a.newContractShow(),
+		a.newContractNew(), a.newContractBuild(), a.newContractTest(), a.newContractVerify(), a.newContractPublish(),
+		a.newContractBindings(), a.newContractList(), a.newContractShow(),
 	)
 	return group
 }

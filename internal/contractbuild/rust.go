@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -273,7 +272,7 @@ var profile = []string{
 }
 
 // compile makes the linked module of a source that is unpacked in dir; home is a directory beside it.
-func (r rustTools) compile(ctx context.Context, s Source, dir, home string, log io.Writer) ([]byte, error) {
+func (r rustTools) compile(ctx context.Context, s Source, dir, home string, o Options) ([]byte, error) {
 	crates, err := r.crates(ctx, filepath.Join(dir, filepath.FromSlash(s.Manifest.Package)), home)
 	if err != nil {
 		return nil, err
@@ -307,7 +306,10 @@ func (r rustTools) compile(ctx context.Context, s Source, dir, home string, log 
 	for _, setting := range profile {
 		args = append(args, "--config", "profile.release."+setting)
 	}
-	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: r.environment(home), log: log}
+	if o.Invariants {
+		args = append(args, "--features", "cairn-contract/invariants")
+	}
+	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: r.environment(home), log: o.Log}
 	if _, err := cargo.run(ctx, "/", args...); err != nil {
 		return nil, err
 	}

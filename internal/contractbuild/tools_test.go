@@ -198,7 +198,7 @@ func TestWhatWouldRunIsRefused(t *testing.T) {
 func TestCompileStaysInItsSource(t *testing.T) {
 	r, dir := fakeRust(t, nil), t.TempDir()
 	described(t, r, func(*crate) {}, filepath.Join(dir, "tally"), "/elsewhere/secret")
-	_, err := r.compile(context.Background(), Source{Manifest: Manifest{Package: "tally"}}, dir, t.TempDir(), nil)
+	_, err := r.compile(context.Background(), Source{Manifest: Manifest{Package: "tally"}}, dir, t.TempDir(), Options{})
 	if !errors.Is(err, ErrSource) || !strings.Contains(err.Error(), "/elsewhere/secret") {
 		t.Errorf("%v", err)
 	}

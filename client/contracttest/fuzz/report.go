@@ -17,8 +17,9 @@ type Report struct {
 
 // FunctionCalls is what became of the calls of a function.
 type FunctionCalls struct {
-	Called, Succeeded int
-	Reasons           map[string]int // why calls failed, and how many
+	Called    int            `json:"called"`
+	Succeeded int            `json:"succeeded"`
+	Reasons   map[string]int `json:"reasons"` // why calls failed, and how many
 }
 
 func newReport(w *World) Report {

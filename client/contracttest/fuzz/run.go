@@ -67,16 +67,25 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// GoTest is a Go test that plays the moves in the world of a function setup.
-func (f *Failure) GoTest() string {
-	var b strings.Builder
-	b.WriteString("func TestFailure(t *testing.T) {\n\tfuzz.Replay(t, setup, `\n")
-	for _, m := range f.Moves {
+// Lines are the moves as JSON, one each, without backquotes.
+func (f *Failure) Lines() []string {
+	lines := make([]string, len(f.Moves))
+	for i, m := range f.Moves {
 		text, err := json.Marshal(m)
 		if err != nil {
 			panic(err) // moves are made of what JSON has
 		}
-		b.WriteString("\t\t" + strings.ReplaceAll(string(text), "`", `\u0060`) + "\n")
+		lines[i] = strings.ReplaceAll(string(text), "`", `\u0060`)
+	}
+	return lines
+}
+
+// GoTest is a Go test that plays the moves in the world of a function setup.
+func (f *Failure) GoTest() string {
+	var b strings.Builder
+	b.WriteString("func TestFailure(t *testing.T) {\n\tfuzz.Replay(t, setup, `\n")
+	for _, line := range f.Lines() {
+		b.WriteString("\t\t" + line + "\n")
 	}
 	b.WriteString("\t`)\n}\n")
 	return b.String()

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -134,6 +135,32 @@ func (w *World) Choose(k *contracttest.Contract, function, name string, values .
 // Invariant is what must hold after the setup and after each call that succeeds.
 func (w *World) Invariant(name string, check func(*View) error) {
 	w.invariants = append(w.invariants, invariant{name, check})
+}
+
+// InvariantsOf adds the invariants that a contract's source declares, and gives their names: the functions that a
+// module made with them has, and the contract has not. They are asked of the contract's storage, and do not hold where
+// they revert. A module whose ABI cannot be read ends the test.
+func (w *World) InvariantsOf(k *contracttest.Contract, module []byte) (names []string) {
+	w.T.Helper()
+	with, err := abi.FromCode(module)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	code := w.Chain.AddCode(module)
+	for _, f := range with.Functions {
+		if _, deployed := k.ABI.Function(f.Name); deployed || f.Mode != abi.Read || len(f.Args) > 0 {
+			continue
+		}
+		names = append(names, f.Name)
+		w.Invariant(f.Name, func(v *View) error {
+			r := v.stage.ViewWith(code, k.ID, f.Name, nil)
+			if r.Reason == "reverted" {
+				return errors.New(with.Revert(r.Output).String())
+			}
+			return r.Err()
+		})
+	}
+	return names
 }
 
 func (w *World) nameOf(k *contracttest.Contract) string {

@@ -115,7 +115,8 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
     host::revert_bytes(out.bytes())
 }
 
-/// Declares a contract: its types, its errors, its events, then its functions. Each of the first three may be left out:
+/// Declares a contract: its types, its errors, its events, its invariants, then its functions. Each but the last may be
+/// left out:
 ///
 /// ```
 /// # use cairn::*;
@@ -143,6 +144,10 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 ///
 /// Types become structs and enums that arguments, results, events and storage may have. Errors become structs with a method
 /// `revert`; callers get their code, name and fields.
+///
+/// After the events there may be `invariants { fn solvent() { … } }`: functions without arguments that revert where what
+/// must always hold does not. "cairn contract test" searches for calls that make one revert. They are no part of the
+/// contract that is deployed.
 ///
 /// Functions are `read fn` (they change nothing), `write fn`, `payable fn` (they take coins), and at most one
 /// `init fn init`, which runs once, in the deploy. Parameters, results and fields are [`Value`](crate::Value)s. A function
@@ -174,8 +179,32 @@ macro_rules! __sections {
     ($reentrant:ident $types:tt $errors:tt {} events { $($events:tt)* } $($rest:tt)*) => {
         $crate::__sections! { $reentrant $types $errors { $($events)* } $($rest)* }
     };
+    ($reentrant:ident $types:tt $errors:tt $events:tt invariants $invariants:tt $($functions:tt)*) => {
+        $crate::__with_invariants! {
+            $invariants { $reentrant; types $types errors $errors events $events $($functions)* }
+        }
+    };
     ($reentrant:ident $types:tt $errors:tt $events:tt $($functions:tt)*) => {
         $crate::__contract! { $reentrant; types $types errors $errors events $events $($functions)* }
+    };
+}
+
+/// Invariants are functions that read where they are wanted: in native tests, and in the module that the fuzzer asks.
+#[cfg(any(feature = "invariants", not(target_arch = "wasm32")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_invariants {
+    ({ $($(#[$m:meta])* fn $name:ident() $body:block)* } { $($contract:tt)* }) => {
+        $crate::__contract! { $($contract)* $($(#[$m])* read fn $name() $body)* }
+    };
+}
+
+#[cfg(not(any(feature = "invariants", not(target_arch = "wasm32"))))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_invariants {
+    ($invariants:tt { $($contract:tt)* }) => {
+        $crate::__contract! { $($contract)* }
     };
 }
 

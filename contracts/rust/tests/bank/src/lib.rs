@@ -6,6 +6,7 @@
 use cairn::*;
 
 static OWED: Map<Account, u64> = Map::new("owed");
+static TOTAL: Cell<u64> = Cell::new("total");
 
 interface! {
     /// A contract that is told of the coins that it gets.
@@ -17,10 +18,18 @@ interface! {
 contract! {
     reentrant;
 
+    invariants {
+        /// What is owed is there.
+        fn solvent() {
+            require(balance(&this()) >= TOTAL.get(), "the bank owes more than it has");
+        }
+    }
+
     payable fn deposit() -> u64 {
         let by = caller();
         let owed = OWED.get(&by) + value();
         OWED.set(&by, &owed);
+        TOTAL.set(&(TOTAL.get() + value()));
         owed
     }
 
@@ -33,7 +42,8 @@ contract! {
         } else {
             pay(&by, owed);
         }
-        OWED.remove(&by); // too late
+        TOTAL.set(&(TOTAL.get() - OWED.get(&by))); // too late
+        OWED.remove(&by);
         owed
     }
 

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractbuild"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// testedContract is the result of cairn contract test.
+type testedContract struct {
+	Invariants []string                       `json:"invariants"`
+	Calls      int                            `json:"calls"`
+	Functions  map[string]*fuzz.FunctionCalls `json:"functions"`
+}
+
+// contractTest is what a test is made with.
+type contractTest struct {
+	name       string
+	module     []byte
+	invariants []byte // a module that has them; nil where the source declares none
+	init       string // its arguments
+	callbacks  []string
+	config     fuzz.Config
+	log        func(string, ...any)
+}
+
+// testActors call the contract.
+var testActors = []string{"alice", "bob", "carol"}
+
+func (a *app) newContractTest() *cobra.Command {
+	var o contractTest
+	command := a.define(&cobra.Command{
+		Use:   "test [DIR|FILE.wasm]",
+		Short: "Search a contract for calls that break its invariants",
+		Long: `Compile the contract in a directory, or take a module, and search for sequences of calls after which one of the invariants
+does not hold that the source declares (docs/contracts.md, "Fuzzing"), or that trap. alice deploys it; alice, bob, carol and
+a contract of no good intentions call it, which answers to the functions that --callback names.
+
+What is found is shrunk to few calls and kept in testdata/fuzz below the directory, which every later run plays first. The
+same seed makes the same calls. A failure is exit code 1.`,
+		Example: "  cairn contract test\n  cairn contract test --fuzz 60s --seed 7\n" +
+			"  cairn contract test --init '{\"owner\":\"bob\"}' --callback received --callback quote:u64",
+		Args: cobra.MaximumNArgs(1),
+	}, nil, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		source := "."
+		if len(args) > 0 {
+			source = args[0]
+		}
+		if err := o.take(ctx, source, contractbuild.Options{Log: command.ErrOrStderr()}); err != nil {
+			return err
+		}
+		o.log = s.Note
+		tested, failure, err := o.search()
+		if err != nil {
+			return err
+		}
+		if failure == nil {
+			return s.Result(tested, tested.people)
+		}
+		broken := fmt.Errorf("the invariant %q does not hold: %w", failure.Invariant, failure.Err)
+		if s.JSON() {
+			return output.WithData(broken, map[string]any{"moves": failure.Moves, "file": failure.File})
+		}
+		if err := s.Result(tested, func(t *output.Text) { failurePeople(t, failure) }); err != nil {
+			return err
+		}
+		return broken
+	})
+	set := command.Flags()
+	set.DurationVar(&o.config.Time, "fuzz", 0, "how long to search (default 20,000 calls)")
+	set.Uint64Var(&o.config.Seed, "seed", 1, "what is tried")
+	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "calls of a sequence, at most")
+	set.StringVar(&o.init, "init", "", "the arguments of init as JSON, accounts by the names of who calls")
+	set.StringArrayVar(&o.callbacks, "callback", nil,
+		"a function that the contract calls of others, as NAME, or NAME:TYPE with what it returns")
+	return command
+}
+
+// take takes the module that is to be tested, and makes it if need be.
+func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Options) (err error) {
+	if strings.HasSuffix(from, ".wasm") {
+		c.name = strings.TrimSuffix(filepath.Base(from), ".wasm")
+		c.config.Corpus = filepath.Join(filepath.Dir(from), "testdata", "fuzz", c.name)
+		c.module, err = os.ReadFile(from)
+		return err
+	}
+	source, err := contractbuild.Collect(ctx, from)
+	if err != nil {
+		return err
+	}
+	c.name = source.Manifest.Name
+	c.config.Corpus = filepath.Join(from, "testdata", "fuzz", c.name)
+	if o.From, err = filepath.Abs(from); err != nil {
+		return err
+	}
+	built, err := contractbuild.Build(ctx, source, o)
+	if err != nil {
+		return err
+	}
+	c.module = built.Module
+	if !declaresInvariants(source) {
+		return nil
+	}
+	o.Invariants = true
+	if built, err = contractbuild.Build(ctx, source, o); err != nil {
+		return err
+	}
+	c.invariants = built.Module
+	return nil
+}
+
+// declaresInvariants tells whether the package itself may have some: building once more takes a while.
+func declaresInvariants(s contractbuild.Source) bool {
+	for file, content := range s.Files {
+		own := strings.HasPrefix(strings.TrimPrefix(file, s.Manifest.Package), "/src/") || strings.HasPrefix(file, "src/")
+		if s.Manifest.Language == contractbuild.Rust && own && bytes.Contains(content, []byte("invariants {")) {
+			return true
+		}
+	}
+	return false
+}
+
+// search runs the fuzzer. What is wrong with the contract, its arguments or the corpus is an error.
+func (c *contractTest) search() (tested testedContract, failure *fuzz.Failure, err error) {
+	t := &outsideTest{log: c.log}
+	defer func() {
+		if e := recover(); e != nil {
+			end, ok := e.(testEnd)
+			if !ok {
+				panic(e)
+			}
+			err = end.error
+		}
+	}()
+	c.config.FailOnTrap = true
+	report, failure := fuzz.Search(t, c.config, func(w *fuzz.World) { tested.Invariants = c.setUp(w) })
+	tested.Calls, tested.Functions = report.Calls, report.Functions
+	return tested, failure, nil
+}
+
+// setUp gives the names of the invariants.
+func (c *contractTest) setUp(w *fuzz.World) []string {
+	accounts := map[string]types.Account{}
+	for _, name := range testActors {
+		accounts[name] = w.Actor(name).Account
+	}
+	declared, err := abi.FromCode(c.module)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	var given any
+	if init, ok := declared.Function(abi.InitFunction); ok && c.init != "" {
+		encoded, err := declared.EncodeJSON(init.Args, []byte(c.init), func(text string) (types.Account, error) {
+			if account, ok := accounts[text]; ok {
+				return account, nil
+			}
+			return abi.Hex(text)
+		})
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		given = json.RawMessage(encoded)
+	}
+	k := w.Deploy(w.Chain.Account(testActors[0]), c.name, c.module, given)
+	w.Target(k)
+	w.Adversary("stranger", c.adversary(w.T))
+	if c.invariants == nil {
+		c.log("no invariants are declared (docs/contracts.md, \"Fuzzing\"): only calls that trap are found")
+		return []string{}
+	}
+	return w.InvariantsOf(k, c.invariants)
+}
+
+// adversary is the interface of the callbacks.
+func (c *contractTest) adversary(t testing.TB) (a abi.ABI) {
+	for _, callback := range c.callbacks {
+		f := abi.Function{Mode: abi.Write}
+		name, returns, typed := strings.Cut(callback, ":")
+		if f.Name = name; typed {
+			var err error
+			if f.Returns, err = abi.ParseType(returns); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Functions = append(a.Functions, f)
+	}
+	return a
+}
+
+func failurePeople(t *output.Text, failure *fuzz.Failure) {
+	for _, line := range failure.Lines() {
+		t.Line("%s", line)
+	}
+	t.Line("\nCalls until it was found: %d", failure.Calls)
+	if failure.File != "" {
+		t.Line("Kept in %s", failure.File)
+	}
+}
+
+func (c testedContract) people(t *output.Text) {
+	t.Line("%s", fuzz.Report{Calls: c.Calls, Functions: c.Functions})
+	if len(c.Invariants) == 0 {
+		t.Line("\nNo call trapped.")
+		return
+	}
+	t.Line("\nNo call trapped, and these held: %s", strings.Join(c.Invariants, ", "))
+}
+
+// outsideTest is a test for who runs none: what ends it unwinds as a [testEnd].
+type outsideTest struct {
+	testing.TB // nil: what follows is all that is asked of it
+	log        func(string, ...any)
+}
+
+type testEnd struct{ error }
+
+func (*outsideTest) Helper()                           {}
+func (*outsideTest) Fatal(args ...any)                 { panic(testEnd{errors.New(fmt.Sprint(args...))}) }
+func (*outsideTest) Fatalf(format string, args ...any) { panic(testEnd{fmt.Errorf(format, args...)}) }
+func (t *outsideTest) Logf(format string, args ...any) { t.log(format, args...) }
