@@ -85,7 +85,7 @@ export class Reader {
   }
   fixed(length: number): Uint8Array {
     const at = this.#advance(length);
-    return this.source.slice(at, at + length);
+    return new Uint8Array(this.source.subarray(at, at + length)); // a Buffer's slice would share its memory
   }
   /** count reads a number of elements, at most limit, that is bounded before anything is allocated. */
   count(limit: number): number {
