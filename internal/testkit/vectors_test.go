@@ -40,6 +40,7 @@ type vectors struct {
 	Poseidon     poseidonVectors    `json:"poseidon"`
 	StateRoots   []stateRootVector  `json:"state_roots"`
 	StateProofs  []proofVector      `json:"state_proofs"`
+	Witnesses    []witnessVector    `json:"state_witnesses"`
 	GasSchedule  scheduleVector     `json:"gas_schedule"`
 	Metering     []meteringVector   `json:"metering"`
 	ABI          abiVectors         `json:"abi"`
@@ -72,6 +73,7 @@ func buildVectors(t *testing.T) vectors {
 		Transactions: transactions(t, keys), ContractIDs: contractIDs(keys), IntrinsicGas: intrinsicGas(keys),
 		BaseFees: baseFees(), MerkleRoots: merkleRoots(), Receipts: receipts(), Accesses: accesses(),
 		Poseidon: poseidonSection(t), StateRoots: stateRoots(), StateProofs: stateProofs(t),
+		Witnesses:   stateWitnesses(t),
 		GasSchedule: gasSchedule(), Metering: meteringSection(t), ABI: abiSection(t), Chain: exampleChain(t, keys),
 	}
 }

@@ -156,3 +156,81 @@ def verify_proof(root, key, value, siblings, end, other_path=None, other_value=N
     for depth in reversed(range(len(siblings))):
         digest = node(siblings[depth], digest) if bit(path, depth) else node(digest, siblings[depth])
     return digest_bytes(digest) == root
+
+
+EMPTY, OWN, OTHER, BRANCH, DIGEST = range(5)
+
+
+class WitnessError(ValueError):
+    """The witness is none of the keys'."""
+
+
+class _Witness:
+    """Shapes and digests, taken in their order."""
+
+    def __init__(self, shapes, digests):
+        self.shapes, self.digests = iter(shapes), iter(digests)
+
+    def shape(self):
+        return self._next(self.shapes)
+
+    def digest(self):
+        return self._next(self.digests)
+
+    @staticmethod
+    def _next(items):
+        for item in items:
+            return item
+        raise WitnessError("it ends early")
+
+    def touched(self, entries, depth):
+        """The digest where keys of the answer lie: entries are (path, leaf or None)."""
+        shape, present = self.shape(), [held for _, held in entries if held is not None]
+        if shape == BRANCH:
+            return self.branch(entries, depth)
+        if shape == EMPTY and not present:
+            return ZEROS
+        if shape == OWN and len(present) == 1:
+            return present[0]
+        if shape != OTHER or present:
+            raise WitnessError("shape %d where %d keys have values" % (shape, len(present)))
+        there, held = self.digest(), self.digest()
+        for path, _ in entries:
+            if path == there or any(bit(path, i) != bit(there, i) for i in range(depth)):
+                raise WitnessError("the other entry does not lie here")
+        return leaf(there, held)
+
+    def untouched(self):
+        """The digest of a half without keys."""
+        shape = self.shape()
+        if shape == EMPTY:
+            return ZEROS
+        digest = self.digest()
+        if shape != DIGEST or digest == ZEROS:
+            raise WitnessError("shape %d at a half without keys" % shape)
+        return digest
+
+    def branch(self, entries, depth):
+        if depth >= PATH_BITS:
+            raise WitnessError("deeper than a path")
+        halves = [[entry for entry in entries if bit(entry[0], depth) == side] for side in (0, 1)]
+        digests = [self.touched(half, depth + 1) if half else None for half in halves]
+        return node(*(self.untouched() if digest is None else digest for digest in digests))
+
+
+def verify_witness(root, values, shapes, digests):
+    """Whether {key: value, or None for absent} is what the witness shows under root."""
+    parsed = [parse_digest(digest) for digest in digests]
+    if None in parsed or not values:
+        return False
+    entries = []
+    for key, value in values.items():
+        path = path_digest(key)
+        entries.append((path, None if value is None else leaf(path, value_hash(value))))
+    witness = _Witness(shapes, parsed)
+    try:
+        found = witness.touched(entries, 0)
+    except WitnessError:
+        return False
+    left_over = list(witness.shapes) + list(witness.digests)
+    return not left_over and digest_bytes(found) == root

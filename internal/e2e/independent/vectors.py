@@ -8,7 +8,7 @@ import keys
 import messages
 import metering
 import tree
-from wire import decode
+from wire import Bytes, DecodeError, Fixed, List, Struct, decode
 
 unhex = bytes.fromhex
 NO_AUXILIARY = bytes(32)
@@ -210,6 +210,20 @@ def state_proofs(report, members):
         state_proof(report, m)
 
 
+WITNESS = Struct(shapes=Bytes(), digests=List(Fixed(32)))
+
+
+def state_witnesses(report, members):
+    for m in members:
+        values = {unhex(r["key"]): unhex(r["value"]) or None for r in m["values"]}
+        try:
+            witness = decode(WITNESS, unhex(m["witness"]))
+            holds = tree.verify_witness(unhex(m["root"]), values, witness["shapes"], witness["digests"])
+        except DecodeError:
+            holds = False
+        report.equal("state_witnesses", holds, m["holds"], m["about"])
+
+
 def gas_schedule(report, m):
     report.equal("gas_schedule", messages.sha256(m["text"].encode()).hex(), m["digest"])
     report.equal("gas_schedule", m["digest"], execution.SCHEDULE_DIGEST, "the one of the page")
@@ -299,5 +313,5 @@ MEMBERS = {
     "tagged_hashes": tagged_hashes, "wallet": wallet, "parameters": parameters, "transactions": transactions,
     "contract_ids": contract_ids, "intrinsic_gas": intrinsic_gas, "base_fees": base_fees, "merkle_roots": merkle_roots,
     "receipts": receipts, "accesses": accesses, "poseidon": poseidon, "state_roots": state_roots,
-    "state_proofs": state_proofs, "gas_schedule": gas_schedule, "metering": metered,
+    "state_proofs": state_proofs, "state_witnesses": state_witnesses, "gas_schedule": gas_schedule, "metering": metered,
     "abi": abi_values, "chain": chain}

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { contractId, fromHex, toHex, type Account, type Client, type Hex, type rpc } from "cairn-sdk";
+import { CodecError, contractId, fromHex, toHex, type Account, type Client, type Hex, type rpc } from "cairn-sdk";
 import { createSender } from "cairn-sdk/sender";
 import { IncompleteError, UnansweredError, VerifyError, execute, readView, verifyView, type Question, type Trust } from "cairn-sdk/view";
 import { workerRunner, type WorkerLike } from "cairn-sdk/view/worker";
 import { hashBytes, leaf, node as nodeDigest, permute, roundConstants } from "../dist/view/poseidon.js";
+import { witnessRoot } from "../dist/view/witness.js";
 import { devKey, startNode } from "./node.js";
 import { random, vectors } from "./vectors.js";
 
@@ -38,6 +39,21 @@ test("Poseidon is that of the vectors", () => {
   assert.equal(vector(hashBytes(2, new Uint8Array())), "0x106e155643318e2f0dd4149d7ef724d6692030fc33c7dff366d1699c6840d31f");
   assert.equal(vector(hashBytes(2, Uint8Array.from({ length: 256 }, (_, i) => i))), "0x3894b9ca7cde9129017146a040cc52fd453643f80a5b6c03456164205f55f2ca");
   assert.equal(vector(hashBytes(1, Uint8Array.of(1, ...new Uint8Array(32).fill(17)))), "0x0843b49b52a7d2dd3944c4595513f99223c57e937cbc9fe46f8ff2973b7a202c");
+});
+
+test("witnesses of the vectors hold, and the changed ones do not", () => {
+  const bytes = (hex: string): Uint8Array => Buffer.from(hex, "hex");
+  for (const v of vectors.state_witnesses) {
+    const values = v.values.map((r: { key: string; value: string }) => ({ key: bytes(r.key), value: r.value === "" ? undefined : bytes(r.value) }));
+    let root: Uint8Array | undefined;
+    try {
+      root = witnessRoot(bytes(v.witness), values);
+    } catch (error) {
+      assert.ok(error instanceof CodecError, v.about);
+    }
+    assert.equal(root !== undefined && Buffer.from(root).toString("hex") === v.root, v.holds, v.about);
+  }
+  assert.ok(vectors.state_witnesses.length > 20);
 });
 
 async function withToken(client: Client): Promise<{ token: Account; trust: Trust }> {
