@@ -73,7 +73,8 @@ type DB struct {
 // Open opens the database in a directory and creates both where there are none. It returns [ErrLocked] when the
 // directory is in use.
 func Open(dir string, options Options) (*DB, error) {
-	files := ordered{options.FS.orDisk()}
+	db := &DB{}
+	files := ordered{options.FS.orDisk(), db.noteLog}
 	if err := options.FS.MakeDir(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("database directory: %w", err)
 	}
@@ -81,7 +82,7 @@ func Open(dir string, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{lock: lock}
+	db.lock = lock
 	if db.pebble, err = openPebble(dir, db.pebbleOptions(options, files)); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", dir, readError(err))
 	}
@@ -217,6 +218,12 @@ func (db *DB) noteDamage(info pebble.DataCorruptionInfo) {
 		return
 	}
 	err := fmt.Errorf("%w: %w: %s: %w", ErrFailed, ErrDamaged, info.Path, info.Details)
+	db.failed.CompareAndSwap(nil, &err)
+}
+
+// noteLog keeps a batch from a log that could not be written.
+func (db *DB) noteLog(err error) {
+	err = fmt.Errorf("%w: its log: %w", ErrFailed, err)
 	db.failed.CompareAndSwap(nil, &err)
 }
 

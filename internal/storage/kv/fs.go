@@ -25,7 +25,13 @@ func (f FS) orDisk() vfs.FS {
 // ordered has the entries of a directory on the disk before a marker file comes into it, by whose name Pebble knows its
 // manifest. Pebble syncs both together: a machine that stops between may come back with the marker alone, and the
 // database could not be opened any more.
-type ordered struct{ vfs.FS }
+//
+// It tells failed of a log that cannot be written, too: of batches that nobody waits for Pebble learns that in the
+// background, and at the next one it ends the process.
+type ordered struct {
+	vfs.FS
+	failed func(error)
+}
 
 // Create implements vfs.FS.
 func (o ordered) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -34,5 +40,51 @@ func (o ordered) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 			return nil, err
 		}
 	}
-	return o.FS.Create(name, category)
+	return o.watch(name)(o.FS.Create(name, category))
+}
+
+// ReuseForWrite implements vfs.FS.
+func (o ordered) ReuseForWrite(from, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return o.watch(name)(o.FS.ReuseForWrite(from, name, category))
+}
+
+// watch watches a file that was opened if it is a log.
+func (o ordered) watch(name string) func(vfs.File, error) (vfs.File, error) {
+	return func(file vfs.File, err error) (vfs.File, error) {
+		if err == nil && strings.HasSuffix(name, ".log") {
+			file = watchedLog{file, o.failed}
+		}
+		return file, err
+	}
+}
+
+// watchedLog is a log of writes that says when it cannot be written.
+type watchedLog struct {
+	vfs.File
+	failed func(error)
+}
+
+func (l watchedLog) tell(err error) error {
+	if err != nil {
+		l.failed(err)
+	}
+	return err
+}
+
+// Write implements vfs.File.
+func (l watchedLog) Write(b []byte) (int, error) {
+	n, err := l.File.Write(b)
+	return n, l.tell(err)
+}
+
+// Sync implements vfs.File.
+func (l watchedLog) Sync() error { return l.tell(l.File.Sync()) }
+
+// SyncData implements vfs.File.
+func (l watchedLog) SyncData() error { return l.tell(l.File.SyncData()) }
+
+// SyncTo implements vfs.File.
+func (l watchedLog) SyncTo(length int64) (bool, error) {
+	full, err := l.File.SyncTo(length)
+	return full, l.tell(err)
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -361,7 +362,33 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestModel compares random batches with a sorted map.
+// TestFailedLogInTheBackground: a log that fails behind a batch which nobody waits for fails the next one,
+// and ends neither the process nor the closing.
+func TestFailedLogInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken, disk := errors.New("broken disk"), NewCrashDisk()
+		db := open(t, "db", Options{FS: disk.FS(), Logger: slog.New(slog.DiscardHandler)})
+		commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), nil) })
+		disk.OnWrite(func() error { return broken })
+		commit(t, db, false, func(b *Batch) { b.Set([]byte("b"), make([]byte, 100<<10)) }) // more than a block of the log
+		synctest.Wait()                                                                    // the log is written
+		b := db.NewBatch(0)
+		b.Set([]byte("c"), nil)
+		if err := db.Commit(b, false); !errors.Is(err, ErrFailed) || !errors.Is(err, broken) {
+			t.Errorf("the next commit: %v", err)
+		}
+		disk.OnWrite(nil)
+		if err := db.Close(); !errors.Is(err, broken) {
+			t.Errorf("closing: %v", err)
+		}
+		crashed := open(t, "db", Options{FS: disk.Crash(0, 1).FS()})
+		if got, err := contents(crashed, nil, nil); err != nil || got != "a=" {
+			t.Errorf("%q after the crash, %v", got, err)
+		}
+		closeDB(t, crashed)
+	})
+}
+
 // TestDamagedTable flips bytes in a table on disk: reading tells, and nothing is written any more.
 func TestDamagedTable(t *testing.T) {
 	dir := t.TempDir()
@@ -402,6 +429,7 @@ func TestDamagedTable(t *testing.T) {
 	closeDB(t, db)
 }
 
+// TestModel compares random batches with a sorted map.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := Memory()
