@@ -67,18 +67,8 @@ func (u *uses) allows(table, key string, patterns []string, pkg string) bool {
 func check(tree fs.FS) ([]string, *uses, error) {
 	var problems []string
 	u := &uses{map[allowance]bool{}, map[string]bool{}, map[string][]string{}}
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if base := entry.Name(); base == "testdata" || base == "node_modules" ||
-				strings.HasPrefix(base, ".") && base != "." {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") {
+	err := walk(tree, func(name string) error {
+		if path.Ext(name) != ".go" {
 			return nil
 		}
 		found, err := u.checkFile(tree, name)
@@ -86,6 +76,23 @@ func check(tree fs.FS) ([]string, *uses, error) {
 		return err
 	})
 	return append(problems, u.checkImporters()...), u, err
+}
+
+// walk visits the files of a source tree, without those that tests read and what is installed.
+func walk(tree fs.FS, visit func(name string) error) error {
+	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() {
+			return visit(name)
+		}
+		if base := entry.Name(); base == "testdata" || base == "node_modules" ||
+			strings.HasPrefix(base, ".") && base != "." {
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error) {

@@ -17,17 +17,7 @@ import (
 // with the section if one is named in quotation marks after it. It lists those that lead nowhere.
 func CheckPages(tree fs.FS) ([]string, error) {
 	c := pageCheck{tree: tree, pages: map[string]*page{}}
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if base := entry.Name(); base == "testdata" || base == "node_modules" ||
-				strings.HasPrefix(base, ".") && base != "." {
-				return fs.SkipDir
-			}
-			return nil
-		}
+	err := walk(tree, func(name string) error {
 		switch path.Ext(name) {
 		case ".md":
 			return c.checkPage(name)
