@@ -6,12 +6,15 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
 // grid is the domain of one proof with its tables.
 type grid struct {
 	fri.Domain
 	rows, points int            // n and n·B
+	keepsAll     bool           // the values on all cosets are kept, and not those on two
+	batches      [][]int        // the cosets, in the order in which they are extended, those that are at once in one batch
 	transform    *field.Domain  // of n points
 	double       *field.Domain  // of 2n points
 	cosets       []field.Vector // for each of the B cosets s·⟨w⟩, the powers of s in bit-reversed order
@@ -19,7 +22,7 @@ type grid struct {
 	powers       field.Vector   // w^i, w the generator of the rows
 }
 
-func newGrid(p fri.Parameters, logRows int) *grid {
+func newGrid(p fri.Parameters, logRows, mostKept int) *grid {
 	g := &grid{
 		Domain:    p.Domain(logRows),
 		rows:      1 << logRows,
@@ -27,6 +30,8 @@ func newGrid(p fri.Parameters, logRows int) *grid {
 		double:    field.NewDomain(logRows + 1),
 	}
 	g.points = g.rows << p.LogBlowup
+	g.keepsAll = g.points <= mostKept
+	g.batches = batches(1<<p.LogBlowup, g.keepsAll)
 	powers := func(x field.Element) field.Vector {
 		v := make(field.Vector, g.rows)
 		field.Powers(v, field.New(1), x)
@@ -48,7 +53,7 @@ func (p *Prover) gridFor(parameters fri.Parameters, logRows int) *grid {
 	domain := parameters.Domain(logRows)
 	g, ok := p.grids[domain]
 	if !ok {
-		g = newGrid(parameters, logRows)
+		g = newGrid(parameters, logRows, p.mostKept)
 		p.grids[domain] = g
 	}
 	return g
@@ -57,59 +62,116 @@ func (p *Prover) gridFor(parameters fri.Parameters, logRows int) *grid {
 // shift returns the s of coset j: its points are s·w^i.
 func (g *grid) shift(j int) field.Element { return g.At(j << g.Log) }
 
-// coset returns the part of values on the domain that is of coset j.
-func (g *grid) coset(v field.Vector, j int) field.Vector { return v[j*g.rows : (j+1)*g.rows] }
+// mostKept is up to how many points of the domain all values are kept: beyond them, those of two cosets.
+const mostKept = 1 << 19
 
-// extend sets dst to the values on the domain of the polynomial whose coefficients are given in bit-reversed order.
-func (g *grid) extend(dst, coefficients field.Vector) {
-	for j := range g.cosets {
-		part := g.coset(dst, j)
-		part.Mul(coefficients, g.cosets[j])
-		g.transform.Evaluate(part)
-	}
-}
+// keeps reports whether the values on coset j are kept once they are hashed: the quotient needs the first coset and
+// that in the middle. Rows that queries ask for on others are computed again.
+func (g *grid) keeps(j int) bool { return g.keepsAll || j%(len(g.cosets)/stark.Chunks) == 0 }
 
-// extendAll returns the values on the domain of columns given on the rows.
-func (g *grid) extendAll(columns []field.Vector, a *arena, parallel fri.Parallel) []field.Vector {
-	out := a.vectors(len(columns), g.points)
-	parallel(len(columns), func(k int) {
-		if isZero(columns[k]) { // as are those of paths' elements that no position is deep enough for
-			clear(out[k])
-			return
+// batches puts all cosets into one batch, or each into its own. The first coset comes last: until then its vectors have
+// the coefficients.
+func batches(cosets int, together bool) (all [][]int) {
+	for j := cosets - 1; j >= 0; j-- {
+		if together && len(all) > 0 {
+			all[0] = append(all[0], j)
+		} else {
+			all = append(all, []int{j})
 		}
-		last := g.coset(out[k], len(g.cosets)-1) // room for the coefficients, until their turn comes to be overwritten
-		copy(last, columns[k])
-		g.transform.Interpolate(last)
-		g.extend(out[k], last)
-	})
-	return out
+	}
+	return all
 }
 
-func isZero(v field.Vector) bool {
-	return !slices.ContainsFunc(v, func(x field.Element) bool { return !x.IsZero() })
+// oracle is functions on the domain and the tree that commits to their rows.
+type oracle struct {
+	cosets [][]field.Vector // by coset and function; nil where the values are not kept
+	tree   *merkle.Tree
+}
+
+// functions is how many there are.
+func (o *oracle) functions() int {
+	if o.tree == nil {
+		return 0
+	}
+	return len(o.cosets[0])
+}
+
+// commit extends n functions to the domain, hashes their rows, appends the root and absorbs it. coefficients writes
+// those of function k in bit-reversed order, and reports whether they are not all 0.
+func (r *run) commit(n int, coefficients func(k int, to field.Vector) bool) oracle {
+	g := r.grid
+	o, nodes := oracle{cosets: make([][]field.Vector, len(g.cosets))}, r.arena.digests.take(2*g.points)
+	o.cosets[0] = r.arena.vectors(n, g.rows)
+	nonzero := make([]bool, n)
+	r.parallel(n, func(k int) { nonzero[k] = coefficients(k, o.cosets[0][k]) })
+	for _, batch := range g.batches {
+		for _, j := range batch {
+			switch {
+			case j == 0:
+			case g.keeps(j):
+				o.cosets[j] = r.arena.vectors(n, g.rows)
+			default:
+				o.cosets[j] = r.passing(n)
+			}
+		}
+		r.parallel(n, func(k int) {
+			for _, j := range batch {
+				if to := o.cosets[j][k]; nonzero[k] { // those of paths' elements that no position is deep enough for are not
+					to.Mul(o.cosets[0][k], g.cosets[j])
+					g.transform.Evaluate(to)
+				} else {
+					clear(to)
+				}
+			}
+		})
+		r.hashRows(nodes[g.points:], &o, batch)
+		for _, j := range batch {
+			if !g.keeps(j) {
+				o.cosets[j] = nil
+			}
+		}
+	}
+	o.tree = merkle.New(nodes, r.parallel)
+	root := o.tree.Root()
+	r.proof = append(r.proof, root[:]...)
+	r.transcript.Absorb(root[:])
+	return o
+}
+
+// passing returns n vectors for values that are hashed and then given up: always the same ones.
+func (r *run) passing(n int) []field.Vector {
+	if len(r.scratch) < n {
+		r.scratch = append(r.scratch, r.arena.vectors(n-len(r.scratch), r.grid.rows)...)
+	}
+	return r.scratch[:n]
 }
 
 // leafBlock is how many rows one call hashes.
 const leafBlock = 1 << 11
 
-// commitRows returns the tree whose leaf at each index of the domain is the columns' values there.
-func commitRows(columns []field.Vector, a *arena, parallel fri.Parallel) *merkle.Tree {
-	points := len(columns[0])
-	nodes := a.digests.take(2 * points)
-	leaves, rows := nodes[points:], min(leafBlock, points)
-	parallel(points/rows, func(block int) {
-		from := block * rows
-		merkle.Leaves(leaves[from:from+rows], columns, from)
+// hashRows sets the leaves of the rows on the cosets of a batch.
+func (r *run) hashRows(leaves []merkle.Digest, o *oracle, batch []int) {
+	g := r.grid
+	rows := min(leafBlock, g.rows)
+	blocks := g.rows / rows
+	r.parallel(blocks*len(batch), func(i int) {
+		j, from := batch[i/blocks], i%blocks*rows
+		merkle.Leaves(leaves[j*g.rows+from:][:rows], o.cosets[j], from)
 	})
-	return merkle.New(nodes, parallel)
 }
 
-// appendRows appends the columns' values at indices, row by row, and what shows that they are in the tree.
-func appendRows(b []byte, columns []field.Vector, tree *merkle.Tree, indices []int) []byte {
-	for _, index := range indices {
-		for k := range columns {
-			b = field.Append(b, &columns[k][index])
+// commitColumns is commit for columns that are given on the rows.
+func (r *run) commitColumns(columns []field.Vector) oracle {
+	return r.commit(len(columns), func(k int, to field.Vector) bool {
+		if isZero(columns[k]) {
+			return false
 		}
-	}
-	return tree.AppendOpening(b, indices)
+		copy(to, columns[k])
+		r.grid.transform.Interpolate(to)
+		return true
+	})
+}
+
+func isZero(v field.Vector) bool {
+	return !slices.ContainsFunc(v, func(x field.Element) bool { return !x.IsZero() })
 }

@@ -62,9 +62,9 @@ func (r *run) open(z field.Ext, inverses *field.Planar) []field.Ext {
 func (r *run) sums(weights *field.Planar) []field.Ext {
 	g, shape := r.grid, &r.shape
 	last := weights.At(g.rows - 1)
-	here := func(v field.Vector) field.Ext { return field.InnerProducts(g.coset(v, 0), weights) }
+	here := func(v field.Vector) field.Ext { return field.InnerProducts(v, weights) }
 	next := func(v field.Vector) field.Ext {
-		sum, wrapped := field.InnerProducts(g.coset(v, 0)[1:], weights), last
+		sum, wrapped := field.InnerProducts(v[1:], weights), last
 		wrapped.MulByElement(&wrapped, &v[0])
 		return *sum.Add(&sum, &wrapped)
 	}
@@ -80,19 +80,19 @@ func (r *run) sums(weights *field.Planar) []field.Ext {
 	o := shape.Split(values)
 	var work []func()
 	for k := range o.Columns {
-		work = append(work, func() { o.Columns[k] = here(r.columns.columns[k]) })
+		work = append(work, func() { o.Columns[k] = here(r.columns.cosets[0][k]) })
 	}
 	for k := range o.Aux {
-		work = append(work, func() { o.Aux[k] = extension(here, r.aux.columns, k) })
+		work = append(work, func() { o.Aux[k] = extension(here, r.aux.cosets[0], k) })
 	}
 	for k := range o.Chunks {
-		work = append(work, func() { o.Chunks[k] = extension(here, r.chunks.columns, k) })
+		work = append(work, func() { o.Chunks[k] = extension(here, r.chunks.cosets[0], k) })
 	}
 	for k := range o.Next {
-		work = append(work, func() { o.Next[k] = next(r.columns.columns[shape.Next[k]]) })
+		work = append(work, func() { o.Next[k] = next(r.columns.cosets[0][shape.Next[k]]) })
 	}
 	for k := range o.AuxNext {
-		work = append(work, func() { o.AuxNext[k] = extension(next, r.aux.columns, shape.AuxNext[k]) })
+		work = append(work, func() { o.AuxNext[k] = extension(next, r.aux.cosets[0], shape.AuxNext[k]) })
 	}
 	r.parallel(len(work), func(i int) { work[i]() })
 	return values
@@ -165,11 +165,15 @@ func (r *run) batch(values []field.Ext, inverses *field.Planar, delta field.Ext)
 func (r *run) extendExt(values *field.Planar) {
 	g := r.grid
 	r.parallel(len(values), func(c int) {
-		coefficients := g.coset(values[c], len(g.cosets)-1)
-		copy(coefficients, g.coset(values[c], 0))
+		coset := func(j int) field.Vector { return values[c][j*g.rows : (j+1)*g.rows] }
+		coefficients := coset(0)
 		g.transform.Interpolate(coefficients)
 		coefficients.Mul(coefficients, g.unshift)
-		g.extend(values[c], coefficients)
+		for j := len(g.cosets) - 1; j >= 0; j-- {
+			part := coset(j)
+			part.Mul(coefficients, g.cosets[j])
+			g.transform.Evaluate(part)
+		}
 	})
 }
 
@@ -182,20 +186,20 @@ func (r *run) weigh(powers []field.Ext) (here, next weighted) {
 	extension := func(columns []field.Vector, k int) []field.Vector {
 		return columns[field.Degree*k : field.Degree*(k+1)]
 	}
-	for _, column := range r.columns.columns {
+	for _, column := range r.columns.cosets[0] {
 		add(&here, column)
 	}
 	for k := range r.shape.Aux {
-		add(&here, extension(r.aux.columns, k)...)
+		add(&here, extension(r.aux.cosets[0], k)...)
 	}
 	for k := range stark.Chunks {
-		add(&here, extension(r.chunks.columns, k)...)
+		add(&here, extension(r.chunks.cosets[0], k)...)
 	}
 	for _, k := range r.shape.Next {
-		add(&next, r.columns.columns[k])
+		add(&next, r.columns.cosets[0][k])
 	}
 	for _, k := range r.shape.AuxNext {
-		add(&next, extension(r.aux.columns, k)...)
+		add(&next, extension(r.aux.cosets[0], k)...)
 	}
 	return here, next
 }

@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
 	"github.com/cairn-chain/cairn/internal/proof/fri"
-	"github.com/cairn-chain/cairn/internal/proof/merkle"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 )
@@ -23,31 +23,38 @@ type Prover struct {
 	buses       *program
 	arena       arena
 	grids       map[fri.Domain]*grid
+	mostKept    int // as the constant says, but in tests
 }
 
 // New returns a prover of the circuit.
 func New(c *air.Circuit) *Prover {
 	return &Prover{
 		circuit: c, shape: stark.ShapeOf(c), constraints: compileConstraints(c), buses: compileBuses(c),
-		grids: make(map[fri.Domain]*grid),
+		grids: make(map[fri.Domain]*grid), mostKept: mostKept,
 	}
 }
 
-// Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it: about
-// 4 bytes times the level's blowup for each of the trace's cells, helper columns counted six times.
+// Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it: for
+// each of the trace's cells, helper columns counted six times, 4 bytes times the level's blowup, but at most 12 where
+// the domain has more than 2^19 points; and 192 bytes a point.
 func (p *Prover) Reserve(logRows, level int) {
-	p.makeRoom(logRows, stark.Levels[level].LogBlowup)
+	p.makeRoom(p.gridFor(stark.Levels[level].Parameters, logRows))
 	p.arena.touch()
 }
 
-// makeRoom makes all of the arena free again, and large enough for traces of 2^logRows rows and so many times
-// as many points.
-func (p *Prover) makeRoom(logRows, logBlowup int) {
-	rows, points := 1<<logRows, 1<<(logRows+logBlowup)
+// makeRoom makes all of the arena free again, and large enough for proofs on the grid.
+func (p *Prover) makeRoom(g *grid) {
 	aux := field.Degree * p.shape.Aux
-	extended, others := p.shape.Columns+aux+field.Degree*(stark.Chunks+1), aux+field.Degree*(stark.Chunks+2)+16
-	p.arena.elements.used = (points+field.Gap)*extended + (rows+field.Gap)*others
-	p.arena.digests.used = 6 * points
+	functions, kept := p.shape.Columns+aux+field.Degree*stark.Chunks, len(g.cosets)
+	if !g.keepsAll {
+		kept = stark.Chunks
+	}
+	vectors := functions*kept + aux + field.Degree*(stark.Chunks+2) + 16
+	if !g.keepsAll {
+		vectors += max(p.shape.Columns, aux) // of passing
+	}
+	p.arena.elements.used = (g.rows+field.Gap)*vectors + field.Degree*(g.points+field.Gap)
+	p.arena.digests.used = 6 * g.points
 	p.arena.reset()
 }
 
@@ -92,25 +99,21 @@ type run struct {
 	proof      []byte
 
 	columns, aux, chunks oracle
+	scratch              []field.Vector // of passing
 	challenges           *air.Challenges
-}
-
-// oracle is columns on the domain and the tree that commits to their rows.
-type oracle struct {
-	columns []field.Vector
-	tree    *merkle.Tree
 }
 
 func (p *Prover) prove(
 	s *stark.Statement, parameters fri.Parameters, columns []field.Vector, proof []byte, parallel fri.Parallel,
 ) ([]byte, error) {
 	logRows := bits.TrailingZeros(uint(len(columns[0])))
-	p.makeRoom(logRows, parameters.LogBlowup)
+	grid := p.gridFor(parameters, logRows)
+	p.makeRoom(grid)
 	r := &run{
-		Prover: p, statement: s, parameters: parameters, grid: p.gridFor(parameters, logRows),
+		Prover: p, statement: s, parameters: parameters, grid: grid,
 		transcript: s.Transcript(parameters, logRows), parallel: parallel, proof: proof,
 	}
-	r.columns = r.commit(r.grid.extendAll(columns, &p.arena, parallel))
+	r.columns = r.commitColumns(columns)
 	alpha := r.transcript.Ext()
 	beta := r.transcript.Ext()
 	var err error
@@ -118,10 +121,10 @@ func (p *Prover) prove(
 		return nil, err
 	}
 	if p.shape.Aux > 0 {
-		r.aux = r.commit(r.grid.extendAll(r.helpers(columns), &p.arena, parallel))
+		r.aux = r.commitColumns(r.helpers(columns))
 	}
 	composition := r.transcript.Ext()
-	r.chunks = r.commit(r.quotient(composition))
+	r.chunks = r.quotient(composition)
 
 	z := r.transcript.Ext()
 	inverses := r.inverses(z)
@@ -134,24 +137,15 @@ func (p *Prover) prove(
 	return r.answer(batched), nil
 }
 
-// commit hashes columns on the domain, appends the root and absorbs it.
-func (r *run) commit(columns []field.Vector) oracle {
-	o := oracle{columns, commitRows(columns, &r.arena, r.parallel)}
-	root := o.tree.Root()
-	r.proof = append(r.proof, root[:]...)
-	r.transcript.Absorb(root[:])
-	return o
-}
-
 // answer runs the low-degree test on the batched function and opens all that its queries ask for.
 func (r *run) answer(batched *field.Planar) []byte {
 	layers, proof := r.parameters.Commit(r.grid.Log, batched, r.proof, r.transcript, r.parallel)
 	proof = binary.LittleEndian.AppendUint64(proof, r.transcript.Seal(r.parameters.Grinding, r.parallel))
 	indices := r.parameters.Indices(r.grid.Log, r.transcript)
-	for _, o := range []oracle{r.columns, r.aux, r.chunks} {
-		if len(o.columns) > 0 {
-			proof = appendRows(proof, o.columns, o.tree, indices)
-		}
+	oracles := slices.DeleteFunc([]*oracle{&r.columns, &r.aux, &r.chunks}, func(o *oracle) bool { return o.functions() == 0 })
+	computed := r.computed(oracles, indices)
+	for i, o := range oracles {
+		proof = r.appendRows(proof, o, indices, computed[i])
 	}
 	return layers.AppendOpenings(proof, indices)
 }

@@ -3,6 +3,7 @@ package prover
 import (
 	"bytes"
 	"errors"
+	"math/bits"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
@@ -88,11 +89,11 @@ func TestForgedHelperColumn(t *testing.T) {
 	}
 }
 
-// TestProofDependsOnNothingElse proves the same with other schedules, after other proofs in the same memory, and with
-// memory reserved.
+// TestProofDependsOnNothingElse proves the same with other schedules, after other proofs in the same memory, with
+// memory reserved, and with the values on all cosets kept or on two.
 func TestProofDependsOnNothingElse(t *testing.T) {
 	s := &stark.Statement{Circuit: copies(false)}
-	small, large := copiesTrace(16), copiesTrace(1<<10)
+	small, large := copiesTrace(16), copiesTrace(2*lagrangeBlock)
 	fresh := func(columns []field.Vector) []byte {
 		proof, err := New(s.Circuit).Prove(s, 1, columns, serial)
 		if err != nil {
@@ -101,22 +102,25 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 		return proof
 	}
 	wantSmall, wantLarge := fresh(small), fresh(large)
-	p := New(s.Circuit)
-	p.Reserve(10, 1)
-	reserved := len(p.arena.elements.room)
-	for i, parallel := range []func(int, func(int)){serial, backwards, threads} {
-		for _, c := range []struct {
-			columns []field.Vector
-			want    []byte
-		}{{large, wantLarge}, {small, wantSmall}} {
-			got, err := p.Prove(s, 1, c.columns, parallel)
-			if err != nil || !bytes.Equal(got, c.want) {
-				t.Errorf("schedule %d, %d rows: another proof, %v", i, len(c.columns[0]), err)
+	for _, kept := range []int{mostKept, 0} {
+		p := New(s.Circuit)
+		p.mostKept = kept
+		p.Reserve(bits.TrailingZeros(2*lagrangeBlock), 1)
+		reserved := len(p.arena.elements.room)
+		for i, parallel := range []func(int, func(int)){serial, backwards, threads} {
+			for _, c := range []struct {
+				columns []field.Vector
+				want    []byte
+			}{{large, wantLarge}, {small, wantSmall}} {
+				got, err := p.Prove(s, 1, c.columns, parallel)
+				if err != nil || !bytes.Equal(got, c.want) {
+					t.Errorf("%d points kept, schedule %d, %d rows: another proof, %v", kept, i, len(c.columns[0]), err)
+				}
 			}
 		}
-	}
-	if got := len(p.arena.elements.room); got != reserved {
-		t.Errorf("%d elements reserved, %d needed", reserved, got)
+		if got := len(p.arena.elements.room); got != reserved {
+			t.Errorf("%d points kept: %d elements reserved, %d needed", kept, reserved, got)
+		}
 	}
 }
 

@@ -62,10 +62,10 @@ func (r *run) accumulate(helpers []field.Vector) {
 	})
 }
 
-// quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and returns the chunks of
-// the quotient on the domain, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the
+// quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and commits to the chunks of
+// the quotient, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the
 // domain's first coset and that in the middle, which together are 3·⟨w_2n⟩.
-func (r *run) quotient(composition field.Ext) []field.Vector {
+func (r *run) quotient(composition field.Ext) oracle {
 	n := r.grid.rows
 	weights := stark.Powers(composition, len(r.circuit.Constraints()))
 	b := r.constraints.bind(r.statement.Public, r.challenges, weights)
@@ -82,11 +82,13 @@ func (r *run) composeOn(h int, b *bound, values []field.Vector) {
 	j := h * len(g.cosets) / stark.Chunks
 	first, inverse := g.selector(j, r.arena.elements.take(g.rows), r.parallel)
 	r.blocks(r.constraints, b, g.rows, func(m *machine, from int) {
-		for k, column := range r.columns.columns {
-			m.input(in.columns+int32(k), in.next+int32(k), g.coset(column, j), from)
+		for k, column := range r.columns.cosets[j] {
+			m.input(in.columns+int32(k), in.next+int32(k), column, from)
 		}
-		for k, column := range r.aux.columns {
-			m.input(in.aux+int32(k), in.auxNext+int32(k), g.coset(column, j), from)
+		if r.shape.Aux > 0 {
+			for k, column := range r.aux.cosets[j] {
+				m.input(in.aux+int32(k), in.auxNext+int32(k), column, from)
+			}
 		}
 		m.input(in.first, in.last, first, from) // the selector of the last row is that of the first at x·w
 		m.run(nil)
@@ -120,28 +122,22 @@ func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i
 	return first, *vanishing.Inverse(&vanishing)
 }
 
-// split interpolates the coordinates of the quotient q, given on 3·⟨w_2n⟩, and returns the values on the domain of q_0
-// and q_1 for which q = q_0 + x^n·q_1.
-func (r *run) split(values []field.Vector) []field.Vector {
+// split interpolates the coordinates of the quotient q, given on 3·⟨w_2n⟩, and commits to q_0 and q_1 for which
+// q = q_0 + x^n·q_1.
+func (r *run) split(values []field.Vector) oracle {
 	g := r.grid
-	out := r.arena.vectors(field.Degree*stark.Chunks, g.points)
 	high := field.Pow(g.Shift, uint64(g.rows))
 	high.Inverse(&high)
-	r.parallel(field.Degree, func(c int) {
-		v := values[c]
-		g.double.Interpolate(v)
-		for chunk := range stark.Chunks {
-			to := out[field.Degree*chunk+c]
-			coefficients := g.coset(to, len(g.cosets)-1)
-			for i := range coefficients { // bit-reversed: the even are those below n
-				coefficients[i] = v[stark.Chunks*i+chunk]
-			}
-			coefficients.Mul(coefficients, g.unshift)
-			if chunk > 0 {
-				coefficients.ScalarMul(coefficients, &high)
-			}
-			g.extend(to, coefficients)
+	r.parallel(field.Degree, func(c int) { g.double.Interpolate(values[c]) })
+	return r.commit(field.Degree*stark.Chunks, func(k int, to field.Vector) bool {
+		chunk, v := k/field.Degree, values[k%field.Degree]
+		for i := range to { // bit-reversed: the even are those below n
+			to[i] = v[stark.Chunks*i+chunk]
 		}
+		to.Mul(to, g.unshift)
+		if chunk > 0 {
+			to.ScalarMul(to, &high)
+		}
+		return true
 	})
-	return out
 }
