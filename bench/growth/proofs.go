@@ -62,8 +62,8 @@ func (w *written) write(keys []int, value string) (
 // chosen stands for the level that nodes choose for each segment.
 const chosen = -1
 
-// mostPoints bounds rows × blowup of the arguments that are measured: a prover's memory goes by it.
-const mostPoints = 1 << 19
+// mostLogPoints bounds rows × blowup of the arguments that are measured: a prover's memory goes by it.
+const mostLogPoints = 21
 
 // provenBlock is what the proof of a block of so many writes takes at a level: medians.
 type provenBlock struct {
@@ -130,11 +130,11 @@ func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, er
 			}
 			columns := segment.Columns(&scratch, parallel.Run)
 			filled := time.Now()
-			use := level
+			logRows, use := bits.TrailingZeros(uint(len(columns[0]))), level
 			if use == chosen {
-				use = stark.LevelOf(stark.MaxBits, bits.TrailingZeros(uint(len(columns[0]))))
+				use = stark.LevelOf(stark.MaxBits, logRows)
 			}
-			if len(columns[0])<<stark.Levels[use].LogBlowup > mostPoints {
+			if logRows > stark.Levels[use].Most || logRows+stark.Levels[use].LogBlowup > mostLogPoints {
 				return b, errTooLarge
 			}
 			argument, err := p.Prove(&segment.Instance, use, columns, parallel.Run)

@@ -74,7 +74,7 @@ type Prover struct {
 
 // NewProver returns a prover of proofs with so many proven bits, one of those in stark.Levels.
 func NewProver(proven int, parallel blockproof.Parallel) (*Prover, error) {
-	if stark.LevelOf(proven, stark.MaxLogRows) < 0 {
+	if stark.QuickLevelOf(proven) < 0 {
 		return nil, fmt.Errorf("there are no proofs of %d bits", proven)
 	}
 	return &Prover{prover: prover.New(blockproof.Circuit()), bits: proven, parallel: parallel}, nil
@@ -108,16 +108,19 @@ func (p *Prover) prove(
 	statement blockproof.Statement, accesses []types.Access, w tree.Witness, hurry bool,
 ) ([]byte, error) {
 	var segments []blockproof.Proven
-	for segment, err := range blockproof.Trace(statement, accesses, w, p.parallel) {
+	trace := blockproof.Trace
+	if hurry {
+		trace = blockproof.QuickTrace
+	}
+	for segment, err := range trace(statement, accesses, w, p.parallel) {
 		if err != nil {
 			return nil, err
 		}
 		columns := segment.Columns(&p.scratch, p.parallel)
-		logRows := bits.TrailingZeros(uint(len(columns[0])))
+		level := stark.LevelOf(p.bits, bits.TrailingZeros(uint(len(columns[0]))))
 		if hurry {
-			logRows = stark.MaxLogRows // the level of large tables takes the least time a row
+			level = stark.QuickLevelOf(p.bits)
 		}
-		level := stark.LevelOf(p.bits, logRows)
 		argument, err := p.prover.Prove(&segment.Instance, level, columns, p.parallel)
 		if err != nil {
 			return nil, fmt.Errorf("segment %d: %w", len(segments), err)

@@ -69,15 +69,22 @@ const mostKept = 1 << 19
 // that in the middle. Rows that queries ask for on others are computed again.
 func (g *grid) keeps(j int) bool { return g.keepsAll || j%(len(g.cosets)/stark.Chunks) == 0 }
 
-// batches puts all cosets into one batch, or each into its own. The first coset comes last: until then its vectors have
-// the coefficients.
+// batches puts all cosets into one batch, or each into its own. The first coset comes last, as its vectors have the
+// coefficients until then, and before it that in the middle, in whose vectors stand the values that are not kept.
 func batches(cosets int, together bool) (all [][]int) {
-	for j := cosets - 1; j >= 0; j-- {
-		if together && len(all) > 0 {
-			all[0] = append(all[0], j)
-		} else {
-			all = append(all, []int{j})
+	middle := cosets / stark.Chunks
+	order := []int{}
+	for j := 1; j < cosets; j++ {
+		if j != middle {
+			order = append(order, j)
 		}
+	}
+	order = append(order, middle, 0)
+	if together {
+		return [][]int{order}
+	}
+	for _, j := range order {
+		all = append(all, []int{j})
 	}
 	return all
 }
@@ -101,17 +108,17 @@ func (o *oracle) functions() int {
 func (r *run) commit(n int, coefficients func(k int, to field.Vector) bool) oracle {
 	g := r.grid
 	o, nodes := oracle{cosets: make([][]field.Vector, len(g.cosets))}, r.arena.digests.take(2*g.points)
-	o.cosets[0] = r.arena.vectors(n, g.rows)
+	for j := range o.cosets {
+		if g.keeps(j) {
+			o.cosets[j] = r.arena.vectors(n, g.rows)
+		}
+	}
 	nonzero := make([]bool, n)
 	r.parallel(n, func(k int) { nonzero[k] = coefficients(k, o.cosets[0][k]) })
 	for _, batch := range g.batches {
 		for _, j := range batch {
-			switch {
-			case j == 0:
-			case g.keeps(j):
-				o.cosets[j] = r.arena.vectors(n, g.rows)
-			default:
-				o.cosets[j] = r.passing(n)
+			if !g.keeps(j) {
+				o.cosets[j] = o.cosets[len(g.cosets)/stark.Chunks]
 			}
 		}
 		r.parallel(n, func(k int) {
@@ -136,14 +143,6 @@ func (r *run) commit(n int, coefficients func(k int, to field.Vector) bool) orac
 	r.proof = append(r.proof, root[:]...)
 	r.transcript.Absorb(root[:])
 	return o
-}
-
-// passing returns n vectors for values that are hashed and then given up: always the same ones.
-func (r *run) passing(n int) []field.Vector {
-	if len(r.scratch) < n {
-		r.scratch = append(r.scratch, r.arena.vectors(n-len(r.scratch), r.grid.rows)...)
-	}
-	return r.scratch[:n]
 }
 
 // leafBlock is how many rows one call hashes.

@@ -35,8 +35,8 @@ func New(c *air.Circuit) *Prover {
 }
 
 // Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it: for
-// each of the trace's cells, helper columns counted six times, 4 bytes times the level's blowup, but at most 12 where
-// the domain has more than 2^19 points; and 192 bytes a point.
+// each of the trace's cells, helper columns counted six times, 4 bytes times the level's blowup, but 8 where the
+// domain has more than 2^19 points; and about 220 bytes a point.
 func (p *Prover) Reserve(logRows, level int) {
 	p.makeRoom(p.gridFor(stark.Levels[level].Parameters, logRows))
 	p.arena.touch()
@@ -50,9 +50,6 @@ func (p *Prover) makeRoom(g *grid) {
 		kept = stark.Chunks
 	}
 	vectors := functions*kept + aux + field.Degree*(stark.Chunks+2) + 16
-	if !g.keepsAll {
-		vectors += max(p.shape.Columns, aux) // of passing
-	}
 	p.arena.elements.used = (g.rows+field.Gap)*vectors + field.Degree*(g.points+field.Gap)
 	p.arena.digests.used = 6 * g.points
 	p.arena.reset()
@@ -99,7 +96,6 @@ type run struct {
 	proof      []byte
 
 	columns, aux, chunks oracle
-	scratch              []field.Vector // of passing
 	challenges           *air.Challenges
 }
 
@@ -142,7 +138,8 @@ func (r *run) answer(batched *field.Planar) []byte {
 	layers, proof := r.parameters.Commit(r.grid.Log, batched, r.proof, r.transcript, r.parallel)
 	proof = binary.LittleEndian.AppendUint64(proof, r.transcript.Seal(r.parameters.Grinding, r.parallel))
 	indices := r.parameters.Indices(r.grid.Log, r.transcript)
-	oracles := slices.DeleteFunc([]*oracle{&r.columns, &r.aux, &r.chunks}, func(o *oracle) bool { return o.functions() == 0 })
+	all := []*oracle{&r.columns, &r.aux, &r.chunks}
+	oracles := slices.DeleteFunc(all, func(o *oracle) bool { return o.functions() == 0 })
 	computed := r.computed(oracles, indices)
 	for i, o := range oracles {
 		proof = r.appendRows(proof, o, indices, computed[i])

@@ -62,9 +62,9 @@ func (r *run) accumulate(helpers []field.Vector) {
 	})
 }
 
-// quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and commits to the chunks of
-// the quotient, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the
-// domain's first coset and that in the middle, which together are 3·⟨w_2n⟩.
+// quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and commits to the chunks
+// of the quotient, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the domain's
+// first coset and that in the middle, which together are 3·⟨w_2n⟩.
 func (r *run) quotient(composition field.Ext) oracle {
 	n := r.grid.rows
 	weights := stark.Powers(composition, len(r.circuit.Constraints()))

@@ -73,26 +73,26 @@ func TestTermsMoveTheRightWay(t *testing.T) {
 	}
 }
 
-// TestLevelsKeepTheirWord holds each level to its bits for the largest trace and a circuit larger than any that is
-// proven: 400 columns, as many constraints and 20 interactions of 32 values.
+// TestLevelsKeepTheirWord holds each level to its bits for the largest trace that it is accepted for and a circuit
+// larger than any that is proven: 240 columns, as many constraints and 20 interactions of 32 values.
 func TestLevelsKeepTheirWord(t *testing.T) {
 	b := air.NewBuilder()
-	columns := b.Columns("column", 400)
+	columns := b.Columns("column", 240)
 	bus := b.Bus("bus", 32)
-	for _, column := range columns {
-		b.Constrain("bit", column.Mul(column.Not()).Mul(column.Next()))
+	for i, column := range columns {
+		b.Constrain("bit", column.Mul(column.Not()).Mul(columns[i%60].Next()))
 	}
 	for i := range 20 {
 		bus.Send(columns[i], columns[:32]...)
 	}
 	c := b.Build()
-	for _, level := range stark.Levels {
-		figures := Of(c, stark.MaxLogRows, 1<<stark.MaxLogRows)
-		if figures.Functions != 400+10+stark.Chunks+400+1 || figures.Entries != 21<<stark.MaxLogRows || figures.Width != 33 {
+	for number, level := range stark.Levels {
+		figures := Of(c, level.Most, 1<<level.Most)
+		if figures.Functions != 240+10+stark.Chunks+60+1 || figures.Entries != 21<<level.Most || figures.Width != 33 {
 			t.Fatalf("figures %+v", figures)
 		}
 		terms := Best(level.Parameters, figures)
-		t.Logf("%d queries: %v", level.Queries, terms)
+		t.Logf("level %d, %d queries, 2^%d rows: %v", number, level.Queries, level.Most, terms)
 		if terms.Bits() < level.Bits {
 			t.Errorf("%d queries: %v, want %d bits", level.Queries, terms, level.Bits)
 		}

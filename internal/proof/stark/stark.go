@@ -18,7 +18,7 @@ const (
 	// Version is the first byte of a proof.
 	Version = 1
 	// MinLogRows and MaxLogRows bound the logarithm of a trace's number of rows.
-	MinLogRows, MaxLogRows = 3, 17
+	MinLogRows, MaxLogRows = 3, 18
 	// Chunks is how many polynomials of fewer coefficients than rows the quotient is split into; a constraint's degree
 	// is therefore at most Chunks + 1.
 	Chunks = 2
@@ -31,33 +31,50 @@ const (
 // Level is a choice of parameters that verifiers accept.
 type Level struct {
 	Bits int // proven, for any circuit that internal/proof/security gives that many
-	// LogRows is up to how many rows, as a logarithm, provers choose it: proofs of a larger blowup are smaller, and take
-	// memory and time by rows × blowup.
-	LogRows int
+	// Most is the logarithm of the most rows that verifiers accept it for.
+	Most int
+	// Chosen is up to how many rows, as a logarithm, provers choose it, never if it is 0. Proofs of a larger blowup are
+	// smaller, and take memory and time by rows × blowup.
+	Chosen int
 	fri.Parameters
 }
 
-// Levels are all, by the number that stands in a proof's header.
+// Levels are all, by the number that stands in a proof's header. None is taken away: proofs of it are kept by nodes.
 var Levels = [...]Level{
-	{100, MaxLogRows, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 82}},
-	{128, MaxLogRows, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 110}},
-	{128, 15, fri.Parameters{LogBlowup: 3, LogFinal: 9, Grinding: 20, Queries: 74}},
-	{128, 13, fri.Parameters{LogBlowup: 4, LogFinal: 9, Grinding: 20, Queries: 56}},
+	{100, 18, 18, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 82}},
+	{128, 17, 0, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 110}},
+	{128, 18, 18, fri.Parameters{LogBlowup: 3, LogFinal: 9, Grinding: 20, Queries: 74}},
+	{128, 17, 0, fri.Parameters{LogBlowup: 4, LogFinal: 9, Grinding: 20, Queries: 56}},
+	{128, 16, 16, fri.Parameters{LogBlowup: 3, LogFinal: 9, Grinding: 20, Queries: 73}},
+	{128, 16, 13, fri.Parameters{LogBlowup: 4, LogFinal: 9, Grinding: 20, Queries: 55}},
 }
 
 // MaxBits is the most that a level has.
 const MaxBits = 128
 
 // LevelOf is the level that provers choose for so many bits and rows: that of the smallest proof, for tables of 32 rows
-// and more. There is none, −1, if no level has just so many bits.
+// and more, as far as what it takes is bounded. There is none, −1, if no level has just so many bits.
 func LevelOf(bits, logRows int) int {
 	for level := len(Levels) - 1; level >= 0; level-- {
-		if Levels[level].Bits == bits && logRows <= Levels[level].LogRows {
+		if Levels[level].Bits == bits && logRows <= Levels[level].Chosen {
 			return level
 		}
 	}
 	return -1
 }
+
+// QuickLevelOf is the level of the proof that takes the least time, for tables of at most 2^MaxQuickLogRows rows.
+func QuickLevelOf(bits int) int {
+	for level := range Levels {
+		if Levels[level].Bits == bits {
+			return level
+		}
+	}
+	return -1
+}
+
+// MaxQuickLogRows is the logarithm of the most rows for which there is a quick level.
+const MaxQuickLogRows = 17
 
 var (
 	// ErrShape says that a statement is not of its circuit's shape, or a circuit not of those that can be proven.
@@ -82,7 +99,7 @@ func ReadHeader(r *transcript.Reader) (h Header, err error) {
 		return h, err
 	}
 	h = Header{int(b[1]), int(b[2])}
-	if b[0] != Version || h.Level >= len(Levels) || h.LogRows < MinLogRows || h.LogRows > MaxLogRows {
+	if b[0] != Version || h.Level >= len(Levels) || h.LogRows < MinLogRows || h.LogRows > Levels[h.Level].Most {
 		return h, ErrHeader
 	}
 	return h, nil

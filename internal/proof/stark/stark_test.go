@@ -7,12 +7,13 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/fri"
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 )
 
 func TestHeader(t *testing.T) {
 	for level := range Levels {
-		for logRows := MinLogRows; logRows <= MaxLogRows; logRows++ {
+		for logRows := MinLogRows; logRows <= Levels[level].Most; logRows++ {
 			want := Header{level, logRows}
 			if got, err := ReadHeader(transcript.NewReader(want.Append(nil))); err != nil || got != want {
 				t.Errorf("%+v comes back as %+v, %v", want, got, err)
@@ -21,7 +22,8 @@ func TestHeader(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"version 0": {0, 0, 10}, "version 2": {2, 0, 10}, "a level too high": {1, byte(len(Levels)), 10},
-		"too few rows": {1, 0, MinLogRows - 1}, "too many rows": {1, 0, MaxLogRows + 1}, "2^255 rows": {1, 0, 255},
+		"too few rows": {1, 0, MinLogRows - 1}, "too many rows": {1, 0, MaxLogRows + 1},
+		"too many rows for the level": {1, 1, MaxLogRows}, "2^255 rows": {1, 0, 255},
 	} {
 		if h, err := ReadHeader(transcript.NewReader(b)); !errors.Is(err, ErrHeader) {
 			t.Errorf("%s: %+v, %v", name, h, err)
@@ -32,18 +34,36 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestOldLevels: proofs of these levels are kept by nodes, so verifiers go on taking them.
+func TestOldLevels(t *testing.T) {
+	for number, want := range []struct{ logBlowup, queries int }{{2, 82}, {2, 110}, {3, 74}, {4, 56}} {
+		p := fri.Parameters{LogBlowup: want.logBlowup, LogFinal: 9, Grinding: 20, Queries: want.queries}
+		if got := Levels[number]; got.Parameters != p || got.Most < 17 {
+			t.Errorf("level %d is %+v", number, got)
+		}
+	}
+}
+
 // TestLevelOf: the largest blowup that is for so many rows, and none for bits that no level has.
 func TestLevelOf(t *testing.T) {
 	for _, c := range []struct{ bits, logRows, want int }{
-		{100, MinLogRows, 0}, {100, MaxLogRows, 0}, {MaxBits, MaxLogRows, 1}, {MaxBits, 16, 1}, {MaxBits, 15, 2},
-		{MaxBits, 14, 2},
-		{MaxBits, 13, 3}, {MaxBits, MinLogRows, 3}, {101, 10, -1}, {MaxBits + 1, 10, -1},
+		{100, MinLogRows, 0}, {100, MaxLogRows, 0}, {MaxBits, MaxLogRows, 2}, {MaxBits, 17, 2}, {MaxBits, 16, 4},
+		{MaxBits, 14, 4}, {MaxBits, 13, 5}, {MaxBits, MinLogRows, 5}, {101, 10, -1}, {MaxBits + 1, 10, -1},
 	} {
 		if got := LevelOf(c.bits, c.logRows); got != c.want {
 			t.Errorf("%d bits, 2^%d rows: level %d, want %d", c.bits, c.logRows, got, c.want)
 		}
 	}
+	for bits, want := range map[int]int{100: 0, MaxBits: 1, 101: -1} {
+		got := QuickLevelOf(bits)
+		if got != want || got >= 0 && Levels[got].Most < MaxQuickLogRows {
+			t.Errorf("%d bits: quick level %d, want %d", bits, got, want)
+		}
+	}
 	for i, level := range Levels {
+		if level.Most > MaxLogRows || level.Chosen > level.Most {
+			t.Errorf("level %d is for 2^%d rows and chosen for 2^%d", i, level.Most, level.Chosen)
+		}
 		if level.Bits > MaxBits {
 			t.Errorf("level %d has %d bits, the most is said to be %d", i, level.Bits, MaxBits)
 		}

@@ -13,7 +13,9 @@ import (
 func TestSecondVerifierAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, build := range examples {
-		for _, c := range []struct{ logRows, level, changes int }{{3, 0, 20}, {4, 1, 5}, {10, 1, 1}, {5, 2, 2}, {10, 3, 1}} {
+		for _, c := range []struct{ logRows, level, changes int }{
+			{3, 0, 20}, {4, 1, 5}, {10, 1, 1}, {5, 2, 2}, {10, 3, 1}, {6, 4, 2}, {3, 5, 2},
+		} {
 			e := build(c.logRows)
 			proof, s := e.prove(t, c.level), plainverifier.Of(e.statement)
 			if err := plainverifier.Verify(s, proof); err != nil {

@@ -111,7 +111,7 @@ var examples = map[string]func(logRows int) example{"fibonacci": fibonacci, "rec
 
 func TestHonestProofs(t *testing.T) {
 	for name, build := range examples {
-		for level, sizes := range [][]int{{3, 9, 13}, {4, 10}, {5, 12}, {3, 11}} {
+		for level, sizes := range [][]int{{3, 9, 13}, {4, 10}, {5, 12}, {3, 11}, {3, 10}, {6, 12}} {
 			for _, logRows := range sizes {
 				e := build(logRows)
 				if err := e.statement.Circuit.Check(e.columns, e.statement.Public, e.statement.Terms); err != nil {

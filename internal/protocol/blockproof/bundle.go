@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -20,10 +21,10 @@ type Bundle struct {
 const MaxBundleBytes = 1 << 30
 
 // MostBundleBytes bounds the bundle of a block that used so much gas. An entry bounds 2·248 + 1 rows and has two other
-// leaves at most, and all segments but the last have 2^17 rows.
+// leaves at most, and all segments but the last have 2^17 rows at least.
 func MostBundleBytes(gasUsed types.Gas) int64 {
 	entries := int64(params.MostAccesses(gasUsed))
-	segments := 1 + entries*(2*pathBits+1)>>maxLogRows
+	segments := 1 + entries*(2*pathBits+1)>>stark.MaxQuickLogRows
 	proof := 1 + 8 + segments*(minSegmentBytes+8+4*pathBits+maxArgument) + entries*(1+2*bytesPerOther)
 	return min(MaxBundleBytes, 2*types.SignedHeaderBytes+int64(params.MostListBytes(gasUsed))+8+proof)
 }

@@ -429,10 +429,11 @@ func TestDocumentedCircuit(t *testing.T) {
 	}
 }
 
-// TestSecurity: the largest segment has the bits that each level says.
+// TestSecurity: the largest segment of each level, with as many entries and as many other leaves as rows, has the bits
+// that the level says.
 func TestSecurity(t *testing.T) {
 	for _, level := range stark.Levels {
-		terms := security.Best(level.Parameters, security.Of(Circuit(), maxLogRows, maxEntries+maxOthers+pathBits))
+		terms := security.Best(level.Parameters, security.Of(Circuit(), level.Most, 2<<level.Most+pathBits))
 		if terms.Bits() < level.Bits {
 			t.Errorf("%d bits of %d: %+v", terms.Bits(), level.Bits, terms)
 		}

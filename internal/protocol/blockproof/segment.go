@@ -11,9 +11,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxLogRows bounds a segment's rows to 2^17, so that proving one takes less than a gigabyte; minLogRows is what the
-// proof system asks for.
-const minLogRows, maxLogRows = 3, 17
+// maxLogRows bounds a segment's rows to 2^18, so that proving one takes less than a gigabyte and a half; minLogRows is
+// what the proof system asks for.
+const minLogRows, maxLogRows = stark.MinLogRows, stark.MaxLogRows
 
 // errUnopened: a segment empties a half whose neighbour the witness does not open.
 var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
@@ -55,6 +55,15 @@ const (
 // own accesses and witness always make segments.
 func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) iter.Seq2[*Segment, error] {
 	return trace(s, accesses, w, largest, parallel)
+}
+
+// QuickTrace is Trace with smaller segments, for stark.QuickLevelOf: the proof takes less time, and is larger.
+func QuickTrace(
+	s Statement, accesses []types.Access, w tree.Witness, parallel Parallel,
+) iter.Seq2[*Segment, error] {
+	most := largest
+	most.rows = 1 << stark.MaxQuickLogRows
+	return trace(s, accesses, w, most, parallel)
 }
 
 // size is how much is there at a time.

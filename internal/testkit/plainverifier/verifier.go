@@ -49,10 +49,10 @@ func Of(s *stark.Statement) Statement {
 	return out
 }
 
-type level struct{ blowup, queries int }
+type level struct{ blowup, queries, mostLogRows int }
 
 // levels are by the number in a proof.
-var levels = []level{{4, 82}, {4, 110}, {8, 74}, {16, 56}}
+var levels = []level{{4, 82, 18}, {4, 110, 17}, {8, 74, 18}, {16, 56, 17}, {8, 73, 16}, {16, 55, 16}}
 
 const (
 	grinding = 20
@@ -137,8 +137,11 @@ func (c *check) readAbsorbed(n int) []byte {
 func Verify(s Statement, proof []byte) error {
 	c := &check{Statement: s, rest: proof}
 	header := c.read(3)
-	if c.err != nil || header[0] != 1 || int(header[1]) >= len(levels) || header[2] < 3 || header[2] > 17 {
+	if c.err != nil || header[0] != 1 || int(header[1]) >= len(levels) {
 		return errors.New("header")
+	}
+	if k := int(header[2]); k < 3 || k > levels[header[1]].mostLogRows {
+		return errors.New("number of rows")
 	}
 	c.level, c.n = levels[header[1]], 1<<header[2]
 	c.begin(int(header[2]))
