@@ -25,14 +25,16 @@ const (
 
 // GetBlockByNumberParams are the parameters of [GetBlockByNumber].
 type GetBlockByNumberParams struct {
-	Block BlockRef `json:"block" doc:"the block's height, latest or earliest"`
-	Full  bool     `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default"`
+	Block       BlockRef `json:"block" doc:"the block's height, latest or earliest"`
+	Full        bool     `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default"`
+	HeadersOnly bool     `json:"headers_only" jsonrpc:"optional" doc:"whether to leave out the transactions: an empty array then; false by default"`
 }
 
 // GetBlockByHashParams are the parameters of [GetBlockByHash].
 type GetBlockByHashParams struct {
-	Hash types.BlockHash `json:"hash" doc:"the block's hash"`
-	Full bool            `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default"`
+	Hash        types.BlockHash `json:"hash" doc:"the block's hash"`
+	Full        bool            `json:"full" jsonrpc:"optional" doc:"whether to include transaction objects; hashes by default"`
+	HeadersOnly bool            `json:"headers_only" jsonrpc:"optional" doc:"whether to leave out the transactions: an empty array then; false by default"`
 }
 
 // GetBlocksParams are the parameters of [GetBlocks].

@@ -16,11 +16,14 @@ var (
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
 		"The included transaction in which an account used a nonce; null where none that this node keeps did.",
 		ErrWrongNetwork, ErrOutOfRange)
+	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
+		"The transactions of a block in their order, from an index on; empty behind the last, and above the head.",
+		ErrPruned, ErrOutOfRange)
 	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 )
 
-// Bounds of [GetTransactionsByAddress] and [ListRecentTransactions]; MaxPageBytes is that of every page.
+// Bounds of [GetTransactionsByAddress], [GetBlockTransactions] and [ListRecentTransactions]; MaxPageBytes is that of every page.
 const (
 	DefaultTransactionsPage   = 100
 	MaxTransactionsPage       = 1000
@@ -51,6 +54,18 @@ type TransactionPage struct {
 type TransactionByNonceParams struct {
 	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
 	Nonce   Quantity `json:"nonce" doc:"the nonce; the search ends with an error after the 10,000 newest transactions of the account"`
+}
+
+// GetBlockTransactionsParams are the parameters of [GetBlockTransactions].
+type GetBlockTransactionsParams struct {
+	Block BlockRef              `json:"block" doc:"the block's height, latest or earliest"`
+	Page  BlockTransactionsPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+}
+
+// BlockTransactionsPage says which part of a block's transactions is asked.
+type BlockTransactionsPage struct {
+	From  uint64  `json:"from,omitempty" doc:"the index of the first, 0 by default"`
+	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default; fewer where their arguments are long"`
 }
 
 // ListRecentTransactionsParams are the parameters of [ListRecentTransactions].

@@ -93,3 +93,13 @@ func (c *Client) TransactionsOf(
 func (c *Client) RecentTransactions(ctx context.Context, limit uint64) ([]api.Transaction, error) {
 	return Invoke(ctx, c, api.ListRecentTransactions, api.ListRecentTransactionsParams{Limit: &limit})
 }
+
+// BlockTransactions are the transactions of a block in their order from an index on, at most limit (1 to
+// [api.MaxTransactionsPage]); none behind the last and above the head.
+func (c *Client) BlockTransactions(
+	ctx context.Context, block api.BlockRef, from, limit uint64,
+) ([]api.Transaction, error) {
+	return Invoke(ctx, c, api.GetBlockTransactions, api.GetBlockTransactionsParams{
+		Block: block, Page: api.BlockTransactionsPage{From: from, Limit: &limit},
+	})
+}

@@ -31,7 +31,7 @@ func (h *blockHandlers) methods(e *clientErrors) []method {
 }
 
 func (h *blockHandlers) getBlockByNumber(_ context.Context, p api.GetBlockByNumberParams) (*api.Block, error) {
-	return h.block(p.Block.Resolve(h.chain.Head().Header.Height), p.Full)
+	return h.block(p.Block.Resolve(h.chain.Head().Header.Height), contentsOf(p.Full, p.HeadersOnly))
 }
 
 func (h *blockHandlers) getBlockByHash(_ context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
@@ -42,11 +42,30 @@ func (h *blockHandlers) getBlockByHash(_ context.Context, p api.GetBlockByHashPa
 	if err != nil {
 		return nil, err
 	}
-	return h.block(height, p.Full)
+	return h.block(height, contentsOf(p.Full, p.HeadersOnly))
+}
+
+// contents is what of its transactions a block is shown with.
+type contents int
+
+const (
+	hashes contents = iota
+	whole
+	none
+)
+
+func contentsOf(full, headersOnly bool) contents {
+	switch {
+	case headersOnly:
+		return none
+	case full:
+		return whole
+	}
+	return hashes
 }
 
 // block is the block of a height as a client sees it; nil where there is none.
-func (r *blockReader) block(height types.Height, full bool) (*api.Block, error) {
+func (r *blockReader) block(height types.Height, shown contents) (*api.Block, error) {
 	encoded, err := r.chain.EncodedBlock(height)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
@@ -54,12 +73,16 @@ func (r *blockReader) block(height types.Height, full bool) (*api.Block, error) 
 	if err != nil {
 		return nil, err
 	}
+	if shown == none {
+		block := newBlock(encoded, nil)
+		return &block, nil
+	}
 	receipts, err := r.receipts(height, encoded.Count)
 	if err != nil {
 		return nil, err
 	}
 	block := newBlock(encoded, receipts)
-	if full {
+	if shown == whole {
 		executed, err := types.DecodeBlock(encoded.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("block %d as it is stored: %w", height, err)

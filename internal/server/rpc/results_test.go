@@ -94,6 +94,7 @@ func (s *scenario) examples() []example {
 			method: "svc_getTransactionsByAddress",
 			params: []any{account(bob), map[string]any{"limit": 2}},
 		},
+		{name: "getBlockTransactions", method: "svc_getBlockTransactions", params: []any{1, map[string]any{"limit": 2}}},
 		{name: "listRecentTransactions", method: "svc_listRecentTransactions", params: []any{2}},
 		{
 			name:   "getBlocks",
@@ -226,6 +227,7 @@ var specified = map[string]map[string]string{
 	"getTransactionReceipt": {"transactionHash": "hex", "blockHeight": "number", "blockHash": "hex", "status": "hex",
 		"gasUsed": "hex", "contractAddress": "null", "logs": "array"},
 	"getTransactionsByAddress": {"": "array"},
+	"getBlockTransactions":     {"": "array"},
 	"listRecentTransactions":   {"": "array"},
 	"getBlocks":                {"": "array"},
 	"sendRawTransaction":       {"": "hex"},

@@ -55,7 +55,7 @@ type Feed struct {
 func (f *Feed) SyncStatus() api.SyncStatus { return f.chain.syncStatus() }
 
 // Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
-func (f *Feed) Block(height types.Height) (*api.Block, error) { return f.blocks.block(height, false) }
+func (f *Feed) Block(height types.Height) (*api.Block, error) { return f.blocks.block(height, hashes) }
 
 // BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it
 // is no longer kept.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"math"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -31,6 +32,7 @@ func (h *transactionHandlers) methods(e *clientErrors) []method {
 		bind(e, api.GetTransactionStatus, h.getTransactionStatus),
 		bind(e, api.GetTransactionsByAddress, h.getTransactionsByAddress),
 		bind(e, api.GetTransactionByNonce, h.getTransactionByNonce),
+		bind(e, api.GetBlockTransactions, h.getBlockTransactions),
 		bind(e, api.ListRecentTransactions, h.listRecentTransactions),
 	}
 }
@@ -313,6 +315,28 @@ func (h *transactionHandlers) getTransactionByNonce(
 		before = positions[len(positions)-1]
 	}
 	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
+}
+
+func (h *transactionHandlers) getBlockTransactions(
+	ctx context.Context, p api.GetBlockTransactionsParams,
+) ([]api.Transaction, error) {
+	count, err := memberLimit("page", p.Page.Limit, api.DefaultTransactionsPage, api.MaxTransactionsPage)
+	if err != nil {
+		return nil, err
+	}
+	head := h.chain.Head().Header.Height
+	height := p.Block.Resolve(head)
+	if height > head || p.Page.From > math.MaxUint32 {
+		return []api.Transaction{}, nil
+	}
+	if _, err := h.chain.Header(height); err != nil && !errors.Is(err, chain.ErrNotFound) {
+		return nil, err // no page of a block that is no longer kept looks like the end of the list
+	}
+	positions := make([]chain.Position, 0, count)
+	for index := p.Page.From; index < p.Page.From+uint64(count) && index <= math.MaxUint32; index++ {
+		positions = append(positions, chain.Position{Height: height, Index: uint32(index)})
+	}
+	return h.list(ctx, positions)
 }
 
 func (h *transactionHandlers) listRecentTransactions(

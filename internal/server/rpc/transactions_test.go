@@ -152,6 +152,7 @@ func TestLimitsOfLists(t *testing.T) {
 	for _, limit := range []any{0, 1001} {
 		for _, refusal := range []map[string]any{
 			c.refused(api.ErrOutOfRange, "svc_getTransactionsByAddress", account(bob), map[string]any{"limit": limit}),
+			c.refused(api.ErrOutOfRange, "svc_getBlockTransactions", 0, map[string]any{"limit": limit}),
 			c.refused(api.ErrOutOfRange, "svc_listRecentTransactions", limit),
 		} {
 			if refusal["min"] != 1.0 || refusal["max"] != 1000.0 {
@@ -178,6 +179,48 @@ func TestRecentTransactions(t *testing.T) {
 		if tx.Hash == s.pending.ID() || tx.Cursor != "" {
 			t.Errorf("%s does not belong here", tx.Hash)
 		}
+	}
+}
+
+// TestBlockTransactions reads a block by pages, and holds them to the whole block.
+func TestBlockTransactions(t *testing.T) {
+	c := newTestChain(t)
+	var txs []types.SignedTransaction
+	for nonce := range uint64(7) {
+		txs = append(txs, c.sign(alice, nonce, types.Transfer{To: account(bob), Amount: 1}))
+	}
+	c.include(txs...)
+	whole := call[api.Block](c, "svc_getBlockByNumber", 1, true)
+	for _, size := range []int{1, 3, 7, 1000} {
+		var got []api.Transaction
+		for {
+			page := call[[]api.Transaction](
+				c, "svc_getBlockTransactions", 1, map[string]any{"from": len(got), "limit": size},
+			)
+			if len(page) == 0 {
+				break
+			}
+			if len(page) > size {
+				t.Fatalf("%d items on a page of %d", len(page), size)
+			}
+			got = append(got, page...)
+		}
+		if !reflect.DeepEqual(got, whole.Transactions.Full) {
+			t.Errorf("pages of %d: %+v", size, got)
+		}
+	}
+	for _, page := range [][]any{{0}, {2}, {1, map[string]any{"from": 7}}, {1, map[string]any{"from": 1 << 40}}} {
+		if got := call[[]api.Transaction](c, "svc_getBlockTransactions", page...); len(got) != 0 {
+			t.Errorf("%v: %+v", page, got)
+		}
+	}
+	c.refused(invalid, "svc_getBlockTransactions", 1, map[string]any{"from": -1})
+	head := call[api.Block](c, "svc_getBlockByHash", whole.Hash, false, true)
+	if head.TxCount != 7 || len(head.Transactions.Hashes) != 0 || head.Hash != whole.Hash {
+		t.Errorf("headers_only: %+v", head)
+	}
+	if other := call[api.Block](c, "svc_getBlockByNumber", 1, true, true); !reflect.DeepEqual(other, head) {
+		t.Errorf("by number: %+v", other)
 	}
 }
 

@@ -190,6 +190,13 @@ export interface BlockRange {
   to_height: number;
 }
 
+export interface BlockTransactionsPage {
+  /** the index of the first, 0 by default */
+  from?: number | null | undefined;
+  /** at most so many, 1 to 1,000; 100 by default; fewer where their arguments are long */
+  limit?: number | null | undefined;
+}
+
 export interface Build {
   /** the processors that it is for */
   arch: string;
@@ -919,9 +926,11 @@ export interface Methods {
   /** An account's balance in smallest native units; 0x0 for an account that was never touched. */
   svc_getBalance: { params: [account: string, block?: BlockRef | null]; result: bigint };
   /** The block with a hash; null when there is none. */
-  svc_getBlockByHash: { params: [hash: Hash, full?: boolean | null]; result: Block | null };
+  svc_getBlockByHash: { params: [hash: Hash, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
   /** The block of a height; null above the head. */
-  svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null]; result: Block | null };
+  svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
+  /** The transactions of a block in their order, from an index on; empty behind the last, and above the head. */
+  svc_getBlockTransactions: { params: [block: BlockRef, page?: BlockTransactionsPage | null]; result: (Transaction)[] };
   /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO. */
   svc_getBlocks: { params: [range: BlockRange]; result: (BlockItem)[] };
   /** The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called. */
@@ -1109,6 +1118,7 @@ export const results: Record<string, string> = {
   svc_getBalance: "q",
   svc_getBlockByHash: "Block",
   svc_getBlockByNumber: "Block",
+  svc_getBlockTransactions: "[Transaction",
   svc_getBlocks: "[BlockItem",
   svc_getContract: "Contract",
   svc_getContractAbi: "ABI",
