@@ -23,7 +23,8 @@ var (
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 )
 
-// Bounds of [GetTransactionsByAddress], [GetBlockTransactions] and [ListRecentTransactions]; MaxPageBytes is that of every page.
+// Bounds of [GetTransactionsByAddress], [GetBlockTransactions] and [ListRecentTransactions]; MaxPageBytes is that of
+// every page.
 const (
 	DefaultTransactionsPage   = 100
 	MaxTransactionsPage       = 1000

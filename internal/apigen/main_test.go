@@ -45,7 +45,8 @@ func TestEveryMethodIsWritten(t *testing.T) {
 	}
 	for _, want := range []string{
 		"svc_getBalance: \"q\"", "svc_getBlocks: \"[BlockItem\"", "cannot_pay: -32004;", "  hostGas: Record<string, bigint>;",
-		"svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };",
+		"svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; " +
+			"result: Block | null };",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing", want)

@@ -8,6 +8,7 @@ import { BASE, readRoute, type Route } from "./route";
 import { Account } from "./pages/account";
 import { Contract } from "./pages/contract";
 import { Block, Home, held } from "./pages/home";
+import { Labels } from "./pages/labels";
 import { Contracts } from "./pages/contracts";
 import { Fees, Mempool, Node } from "./pages/node";
 import { Proof } from "./pages/proof";
@@ -121,6 +122,8 @@ function Page({ at }: { at: Route }): JSX.Element {
       return <Mempool />;
     case "node":
       return <Node />;
+    case "labels":
+      return <Labels />;
     case "proof":
       return <Proof key={at.height} height={at.height} />;
     case "search":
@@ -299,6 +302,7 @@ function App(): JSX.Element {
       </main>
       <footer>
         <span>Served by this node, and asks nobody else.</span>{" "}
+        <Link to="labels">Labels</Link>{" "}
         <button type="button" class="plain" onClick={() => (help.value = true)}>
           Keys <kbd>?</kbd>
         </button>

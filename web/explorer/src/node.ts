@@ -1,6 +1,6 @@
 // The node that the pages came from: calls, and what it says of itself as it goes on.
 import { signal } from "@preact/signals";
-import { createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "cairn-sdk";
+import { RpcError, createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "cairn-sdk";
 import { join, type Header } from "./rows";
 
 export const client = createClient(new URL("/", location.href).href);
@@ -151,11 +151,14 @@ export function contractOf(id: `0x${string}`): rpc.Contract | null | undefined {
 
 const abis = new Map<string, Promise<rpc.ABI | null>>();
 
-/** abiOf is what a contract declares; it never changes. */
+/** abiOf is what a contract declares, which never changes; null where it declares nothing, and where there is no contract. */
 export function abiOf(id: `0x${string}`): Promise<rpc.ABI | null> {
   let found = abis.get(id);
   if (!found) {
-    found = client.call("svc_getContractAbi", id);
+    found = client.call("svc_getContractAbi", id).catch((error: unknown) => {
+      if (error instanceof RpcError && error.is("no_such_contract")) return null;
+      throw error;
+    });
     found.then(
       (abi) => abi === null && abis.delete(id),
       () => abis.delete(id),

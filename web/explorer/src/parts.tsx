@@ -4,31 +4,46 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { devName } from "./dev";
 import { chainText, coins, shortAddress, shortHex, thousands, utc, when } from "./format";
+import { labels } from "./labels";
 import { useLoad, type Loaded } from "./load";
 import { contractOf, headerOf, network, now } from "./node";
 import { BASE } from "./route";
 
 type Id = `0x${string}`;
 
-/** Show shows what was loaded, grey bars until then, or why it could not be. */
+/**
+ * Show shows what was loaded, grey bars until then, or why it could not be; under a title where children bring the page's with them.
+ */
 export function Show<T>({
   of,
   what,
+  title,
   children,
 }: {
   of: Loaded<T>;
   what: string;
+  title?: string;
   children: (value: T) => ComponentChildren;
 }): JSX.Element {
-  if (of.error !== undefined) return <Failure error={of.error} what={what} again={of.reload} />;
+  const heading = title !== undefined && <Title>{title}</Title>;
+  if (of.error !== undefined)
+    return (
+      <>
+        {heading}
+        <Failure error={of.error} what={what} again={of.reload} />
+      </>
+    );
   if (of.value === undefined)
     return (
-      <div class="bars" aria-busy="true">
-        <span class="sr">Loading {what}</span>
-        <i />
-        <i />
-        <i />
-      </div>
+      <>
+        {heading}
+        <div class="bars" aria-busy="true">
+          <span class="sr">Loading {what}</span>
+          <i />
+          <i />
+          <i />
+        </div>
+      </>
     );
   return <>{children(of.value)}</>;
 }
@@ -118,15 +133,17 @@ const ZERO = `0x${"0".repeat(64)}`;
 export function Who({ id, plain, text }: { id: string; plain?: boolean; text?: boolean }): JSX.Element {
   if (id === ZERO) return <span class="muted">the chain</span>;
   const dev = devName(id);
+  const named = labels.value[id];
   const contract = plain || dev ? null : contractOf(id as Id);
   const address = contract ? id : formatAddress(id as Id, network());
   const shown = contract ? (
     <>
-      <Name text={contract.name} /> <span class="mono">{shortHex(id)}</span>
+      {named !== undefined && <span class="chip">{chainText(named)}</span>}
+      {contract.name !== "" && <Name text={contract.name} />} <span class="mono">{shortHex(id)}</span>
     </>
   ) : (
     <>
-      {dev && <span class="chip">{dev}</span>}
+      {(named ?? dev) && <span class="chip">{named === undefined ? dev : chainText(named)}</span>}
       <span class="mono">{shortAddress(id, network())}</span>
     </>
   );

@@ -105,11 +105,30 @@ export class Tab {
         this.complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
       if (method === "Log.entryAdded" && params.entry.level === "error")
         this.complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+      if (method === "Fetch.requestPaused") void this.#answer(params);
       if (method === "Network.requestWillBeSent") this.asked.add(params.request.url);
       if (method === "Network.webSocketCreated") this.asked.add(params.url);
       if (method === "Network.dataReceived") this.received += params.encodedDataLength || params.dataLength;
       if (method === "Network.webSocketFrameReceived") this.received += params.response.payloadData.length;
     });
+  }
+
+  /** what answers the page's POSTs in the node's place; undefined leaves one to the node, null leaves it without an answer */
+  #stand: ((body: string) => Promise<{ status: number; body: string } | undefined | null>) | undefined;
+
+  /** standIn answers the page's POSTs instead of the node, until it is called with nothing. */
+  async standIn(answer?: (body: string) => Promise<{ status: number; body: string } | undefined | null>): Promise<void> {
+    this.#stand = answer;
+    await (answer ? this.call("Fetch.enable") : this.call("Fetch.disable"));
+  }
+
+  async #answer({ requestId, request }: Json): Promise<void> {
+    const given = request.method === "POST" ? await this.#stand?.(request.postData) : undefined;
+    if (given === null) return;
+    if (!given) return void this.call("Fetch.continueRequest", { requestId }).catch(() => undefined); // it may be disabled by now
+    const body = Buffer.from(given.body).toString("base64");
+    const responseHeaders = [{ name: "Content-Type", value: "application/json" }];
+    await this.call("Fetch.fulfillRequest", { requestId, responseCode: given.status, responseHeaders, body }).catch(() => undefined);
   }
 
   call(method: string, params: Json = {}): Promise<Json> {

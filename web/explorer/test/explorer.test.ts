@@ -4,6 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { fromHex } from "cairn-sdk";
+import { Key } from "cairn-sdk/keys";
+import { createSender } from "cairn-sdk/sender";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
 
@@ -12,6 +15,10 @@ after(() => browser.close());
 
 const contracts = new URL("../../../../contracts/wasm/", import.meta.url).pathname;
 const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const DEV = JSON.parse(readFileSync(new URL("../../src/devkeys.json", import.meta.url), "utf8")) as {
+  account: `0x${string}`;
+  private: `0x${string}`;
+}[];
 const HOSTILE = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>".slice(0, 64);
 const STOPPED = ["--block-time", "0", "--prove", "off"]; // a block for each transaction, else only by dev_mine
 
@@ -34,7 +41,7 @@ async function deploy(node: Node, name: string, symbol: string): Promise<string>
   return (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
 }
 
-/** page opens a path of the explorer, and waits for its heading. */
+/** page opens a path of the explorer, and waits until it has loaded. */
 async function page(tab: Tab, node: Node, path: string): Promise<void> {
   await tab.go(`${node.url}/explorer/${path}`);
   await tab.until("document.querySelector('h1') && !document.querySelector('[aria-busy=true]')");
@@ -169,6 +176,206 @@ test("names, symbols and revert words of the chain are text", async (t) => {
   await quiet(tab, node);
 });
 
+/** answers has the node's answers to the methods that are named changed, or refused where a code is given. */
+async function answers(
+  tab: Tab,
+  node: Node,
+  change: Record<string, (result: any) => unknown | { refused: Record<string, unknown> }>,
+): Promise<void> {
+  await tab.standIn(async (body) => {
+    const asked = JSON.parse(body);
+    const calls: { id: unknown; method: string }[] = Array.isArray(asked) ? asked : [asked];
+    if (!calls.some(({ method }) => change[method])) return undefined;
+    const answer = await fetch(node.url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const got = (await answer.json()) as any;
+    for (const item of Array.isArray(got) ? got : [got]) {
+      const changed = change[calls.find(({ id }) => id === item.id)!.method]?.(item.result) as any;
+      if (changed?.refused) {
+        delete item.result;
+        item.error = changed.refused;
+      } else if (changed !== undefined) item.result = changed;
+    }
+    return { status: 200, body: JSON.stringify(got) };
+  });
+}
+
+const verified = (places: string): string =>
+  `document.querySelectorAll(${JSON.stringify(places)}).length > 0 && [...document.querySelectorAll(${JSON.stringify(places)})].every((e) => /✓ verified here/.test(e.textContent))`;
+
+test("a page connects, verifies balances with no node believed, signs and sends", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  const gold = await deploy(node, "Gold", "GLD");
+  await node.cairn("token", "transfer", gold, "dev1", "123.45", "--from", "dev0");
+  const [dev0, dev1] = [DEV[0]!.account, DEV[1]!.account];
+  await page(tab, node, `account/${dev1}`);
+  await tab.until(verified(".verified"));
+  await tab.run("document.querySelector('.verified summary').click()");
+  const said = await tab.run<string>("document.querySelector('.verified').innerText");
+  for (const part of [/Header/, /State/, /Not shown/, /Authority/, /first saw the chain/]) assert.match(said, part);
+  await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Tokens').click()");
+  await tab.until(`document.querySelectorAll('.verified').length === 2 && ${verified(".verified")}`);
+  assert.match(await tab.text(), /123\.45/);
+
+  await page(tab, node, `account/${dev0}`);
+  await tab.run(`(() => { const form = document.querySelector('form.send');
+    form.querySelector('[name=to]').value = 'dev1'; form.querySelector('[name=amount]').value = '2.5'; form.requestSubmit(); })()`);
+  await tab.until("/✓ in block/.test(document.querySelector('form.send output').textContent)");
+  await tab.until("/→ out\\s+2\\.5\\s+dev1/.test(document.body.innerText)");
+  assert.equal(await node.client.balance(dev1), 10_002n * 100_000_000n + 50_000_000n);
+  await tab.run(`(() => { const form = document.querySelector('form.send'); form.querySelector('[name=to]').value = 'nobody'; form.requestSubmit(); })()`);
+  await tab.until("/✗/.test(document.querySelector('form.send output').textContent)");
+
+  await page(tab, node, `token/${gold}`);
+  await tab.until(`document.querySelectorAll('.verified').length === 3 && ${verified(".verified")}`); // supply, two holders
+  await quiet(tab, node);
+});
+
+test("a lying node is found out, and a page counts by the key that a person enters", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  const gold = await deploy(node, "Gold", "GLD");
+  const dev1 = DEV[1]!.account;
+  await page(tab, node, `account/${dev1}`);
+  await tab.until(verified(".verified"));
+  await answers(tab, node, { svc_getBalance: () => "0x1", svc_getTokenHolders: () => [{ address: dev1, balance: "0x5", balanceDecimal: 1 }] });
+  await page(tab, node, `account/${dev1}`);
+  await tab.until(verified(".verified"));
+  assert.match(await tab.text(), /10,000 coins ✓ verified here/); // not what the node said
+  await page(tab, node, `token/${gold}`);
+  await tab.until(`document.querySelectorAll('.verified').length === 2 && ${verified(".verified")}`);
+  assert.match(await tab.run("document.querySelector('td .verified').parentElement.innerText"), /^0 ✓/);
+  await answers(tab, node, { svc_getStateProof: (proof) => ({ ...proof, value: "0xff".padEnd(34, "0") }) });
+  await page(tab, node, `account/${dev1}`);
+  await tab.until("/✗ .*the proof is refused: witness/.test(document.querySelector('[role=alert]')?.textContent)");
+  await answers(tab, node, { svc_getStateProof: () => ({ refused: { code: -32021, message: "x", data: { reason: "stateless" } } }) });
+  await page(tab, node, `account/${dev1}`);
+  await tab.until("/not verified, the node’s word: This node verifies blocks by their proofs/.test(document.body.innerText)");
+  await tab.standIn();
+  await page(tab, node, "node");
+  const key = "ab".repeat(32);
+  await tab.run(`(() => { const form = document.querySelector('form.inline'); form.querySelector('input').value = '${key}'; form.requestSubmit(); })()`);
+  await tab.until("/you entered/.test(document.body.innerText) && /This node names another/.test(document.body.innerText)");
+  await page(tab, node, `account/${dev1}`);
+  await tab.until("/✗ .*its producer is 0x/.test(document.querySelector('[role=alert]')?.textContent)");
+});
+
+test("payments of every kind are one list, labels name accounts, and search knows both symbols and labels", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  await deploy(node, "Gold", "GLD");
+  const dev1 = DEV[1]!.account;
+  await node.cairn("deploy", `${contracts}bank.wasm`, "--name", "Bank", "--from", "dev0", "--alias", "bank");
+  const bank = (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
+  await node.cairn("call", "bank", "deposit", "--value", "2", "--from", "dev1");
+  await node.cairn("call", "bank", "withdraw", "--from", "dev1");
+  await node.cairn("send", "dev1", "1.5", "--from", "dev0");
+  await page(tab, node, `account/${dev1}`);
+  const rows = "[...document.querySelectorAll('main tbody tr')].map((r) => [...r.children].slice(1, 5).map((c) => c.innerText.replace(/\\s+/g, ' ')).join('|'))";
+  await tab.until("document.querySelectorAll('main tbody tr').length === 3");
+  await tab.until(`${rows}.every((row) => !/bcrt1/.test(row) || /dev0/.test(row))`); // the contract's name has come
+  const list = await tab.run<string[]>(rows);
+  assert.match(list[0]!, /^← in\|1\.5\|dev0.*\|transfer$/);
+  assert.match(list[1]!, /^← in\|2\|“Bank”.*\|by a contract$/);
+  assert.match(list[2]!, /^→ out\|2\|“Bank”.*\|value of a call$/);
+  await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Out').click()");
+  await tab.until("document.querySelectorAll('main tbody tr').length === 1");
+  await page(tab, node, `contract/${bank}`);
+  await tab.run("[...document.querySelectorAll('button')].find((b) => b.textContent === 'Name it').click()");
+  await tab.until("document.querySelector('form.inline')");
+  await tab.run("(() => { const form = document.querySelector('form.inline'); form.querySelector('input').value = 'my <b>bank</b>'; form.requestSubmit(); })()");
+  await page(tab, node, `account/${dev1}`);
+  await tab.until("[...document.querySelectorAll('td .chip')].some((e) => e.textContent === 'my <b>bank</b>')");
+  for (const [query, found] of [["gld", "“Gold” GLD"], ["my <b>", "my <b>bank</b>"]] as const) {
+    await page(tab, node, `search?q=${encodeURIComponent(query)}`);
+    await tab.until(`[...document.querySelectorAll('.found li')].some((e) => e.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(found)}))`);
+  }
+  await page(tab, node, "labels");
+  await tab.run("[...document.querySelectorAll('main button')].find((b) => b.textContent === 'Remove').click()");
+  await tab.until("/None yet/.test(document.body.innerText)");
+  await quiet(tab, node);
+});
+
+test("a block of many transactions is read by pages, and no list of all is asked for", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  await node.client.call("dev_setBlockTime", null);
+  const sender = await createSender(node.client, new Key(fromHex(DEV[0]!.private)), { poll: 20 });
+  const to = DEV[1]!.account;
+  const sent = Array.from({ length: 120 }, (_, i) => sender.send({ type: "transfer", to, value: BigInt(i + 1) }));
+  await Promise.all(sent.map(({ accepted }) => accepted));
+  await node.client.call("dev_mine", 1);
+  await Promise.all(sent.map(({ receipt }) => receipt));
+  await sender.close();
+  await page(tab, node, "");
+  const calls: [string, unknown[]][] = [];
+  await tab.standIn(async (body) => {
+    const asked = JSON.parse(body);
+    for (const { method, params } of Array.isArray(asked) ? asked : [asked]) calls.push([method, params]);
+    return undefined;
+  });
+  await page(tab, node, "block/1");
+  await tab.until("document.querySelectorAll('main tbody tr').length === 50 && /page 1 of 3/.test(document.body.innerText)");
+  const block = await node.client.block(1);
+  const shown = async (): Promise<string[]> => tab.run("[...document.querySelectorAll('main tbody tr td:first-child a')].map((a) => a.title)");
+  assert.deepEqual(await shown(), block!.transactions.slice(0, 50));
+  await tab.run("document.querySelector('[aria-label=\"Page after\"]').click()");
+  await tab.until("/page 2 of 3/.test(document.body.innerText)");
+  await tab.run("document.querySelector('[aria-label=\"Page after\"]').click()");
+  await tab.until("document.querySelectorAll('main tbody tr').length === 20");
+  assert.deepEqual(await shown(), block!.transactions.slice(100));
+  await page(tab, node, `block/${block!.hash}`);
+  await tab.until("document.querySelectorAll('main tbody tr').length === 50");
+  const blocks = calls.filter(([method]) => /^svc_getBlock(ByNumber|ByHash)$/.test(method));
+  assert.ok(blocks.length >= 2 && blocks.every(([, params]) => params[2] === true), JSON.stringify(blocks));
+  await quiet(tab, node);
+});
+
+test("pages say that they load, that there is nothing, and what went wrong, and try again", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  await node.cairn("send", "dev1", "1.5", "--from", "dev0");
+  const [unused, dev1] = [`0x${"77".repeat(32)}`, DEV[1]!.account];
+  await page(tab, node, "");
+  const findings = async (what: string): Promise<void> => {
+    await tab.run(axe);
+    const found = await tab.run("axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map((v) => v.id + ': ' + v.nodes[0].html))");
+    assert.deepEqual(found, [], what);
+  };
+  for (const [path, method] of [
+    [`account/${dev1}`, "svc_getPayments"], ["block/1", "svc_getBlockByNumber"], ["fees", "svc_getFeeHistory"],
+    ["node", "svc_getParameters"], ["contracts", "svc_listContracts"], ["mempool", "svc_getMempoolStats"],
+  ] as const) {
+    let hangs = true;
+    await tab.standIn(async (body) => {
+      if (!body.includes(method)) return undefined;
+      if (hangs) return null;
+      const refusal = { code: -32021, message: "gone", data: { reason: "pruned", oldestHeight: 7 } };
+      const asked = JSON.parse(body);
+      const refused = (Array.isArray(asked) ? asked : [asked]).map(({ id }) => ({ jsonrpc: "2.0", id, error: refusal }));
+      return { status: 200, body: JSON.stringify(Array.isArray(asked) ? refused : refused[0]) };
+    });
+    await tab.go(`${node.url}/explorer/${path}`);
+    await tab.until("document.querySelector('main [aria-busy=true] .sr')?.textContent.startsWith('Loading')");
+    await findings(`${path} while it loads`);
+    hangs = false;
+    await tab.go(`${node.url}/explorer/${path}`);
+    await tab.until("/could not be loaded.*This node keeps blocks from 7/s.test(document.querySelector('.failure')?.innerText)");
+    await findings(`${path} refused`);
+    await tab.standIn();
+    await tab.run("document.querySelector('.failure button').click()");
+    await tab.until("!document.querySelector('.failure, [aria-busy=true]')");
+  }
+  for (const [path, empty] of [
+    [`account/${unused}`, "No payments yet"], ["block/0", "This block is empty"], ["contracts", "No contracts yet"],
+    ["tokens", "No tokens among"], ["mempool", "Nothing waits"], [`tx/${unused}`, "Not known to this node"],
+    [`token/${unused}`, "There is no token"], [`contract/${unused}`, "There is no contract"], ["labels", "None yet"],
+  ] as const) {
+    await page(tab, node, path);
+    await tab.until(`document.querySelector('.empty')?.textContent.includes(${JSON.stringify(empty)})`);
+    await findings(`${path}, empty`);
+  }
+  await tab.standIn(async () => ({ status: 401, body: "" }));
+  await tab.go(`${node.url}/explorer/`);
+  await tab.until("/The node asks for an API key/.test(document.body.innerText)");
+  await findings("refused as a whole");
+});
+
 test("the page survives dev_revert and the end of its node", async (t) => {
   const { node, tab } = await opened(t, ...STOPPED);
   await page(tab, node, "");
@@ -209,6 +416,7 @@ test("axe finds nothing on any page, wide and narrow, light and dark", async (t)
     "mempool",
     "node",
     "proof/1",
+    "labels",
     "search?q=gold",
     "nothing",
   ];
@@ -246,5 +454,10 @@ test("a proof is verified in the page", async (t) => {
   await tab.run("document.querySelector('main button.primary').click()");
   await tab.until("document.querySelectorAll('.steps-list li').length === 5", 60_000);
   assert.equal(await tab.run("document.querySelectorAll('.steps-list .ok').length"), 4, await tab.text());
+  await page(tab, node, `account/${DEV[1]!.account}`);
+  await tab.until(verified(".verified"));
+  await tab.run("document.querySelector('.verified summary').click()");
+  await tab.run("document.querySelector('.by-proof button').click()");
+  await tab.until("/After the newest block with a proof, the balance is 10,001.5:[^]*✓ Proof/.test(document.body.innerText)", 60_000);
   await quiet(tab, node);
 });

@@ -20,7 +20,7 @@ import {
 import { readRoute } from "../src/route.js";
 import { fold, join, type Header } from "../src/rows.js";
 import { readQuery } from "../src/search.js";
-import { sourceOf } from "../src/source.js";
+import { sourceOf } from "../src/section.js";
 
 const hex = (text: string): string => toHex(new TextEncoder().encode(text));
 

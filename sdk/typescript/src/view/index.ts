@@ -1,23 +1,17 @@
-import { schnorr } from "@noble/curves/secp256k1.js";
-import { blockHash, parseHeader, SIGNED_HEADER_BYTES, type SignedHeader } from "../block.js";
+import { SIGNED_HEADER_BYTES, type SignedHeader } from "../block.js";
 import type { Client } from "../client.js";
-import { CairnError } from "../errors.js";
 import { equalBytes, from32, fromHex, toHex, type Account, type Hex } from "../hex.js";
 import { sha256 } from "../hash.js";
 import type { ViewProof } from "../generated.js";
 import { IncompleteError, execute, type Outcome, type Verified } from "./execute.js";
 import { UnansweredError } from "./module.js";
+import { VerifyError, verifyHeader, type Trust } from "./trust.js";
 import { witnessRoot } from "./witness.js";
 
-export { IncompleteError, UnansweredError, execute };
+export { IncompleteError, UnansweredError, VerifyError, execute };
+export { readAccount, readState, verifyState, type AccountRecord, type StateQuestion, type StateValue } from "./state.js";
+export type { Step, Trust } from "./trust.js";
 export type { Outcome, Verified };
-
-/** What is known of a chain, and by whom: no node has to be believed then. */
-export interface Trust {
-  chainId: bigint;
-  /** the key that signs its blocks */
-  producer: Account;
-}
 
 /** A view call. `height` is the block after which it is asked for; without it any block from `atLeast` on is taken. */
 export interface Question {
@@ -28,20 +22,6 @@ export interface Question {
   atLeast?: bigint;
   /** codes that the node need not send */
   codes?: Uint8Array[];
-}
-
-/** The steps that refuse a proof, in the order in which they are taken. */
-export type Step = "size" | "header" | "height" | "witness" | "code" | "execute";
-
-/** VerifyError: a proof does not hold; `step` says where. */
-export class VerifyError extends CairnError {
-  override name = "VerifyError";
-  constructor(
-    readonly step: Step,
-    message: string,
-  ) {
-    super(`the proof of a view is refused: ${step}: ${message}`);
-  }
 }
 
 const [MAX_KEYS, MAX_VALUE_BYTES, MAX_WITNESS_BYTES, MAX_CODES, MAX_CODE_BYTES, MAX_KEY_BYTES] = [1024, 2 ** 20, 2 ** 20, 8, 262_144, 289];
@@ -90,17 +70,6 @@ function verify(trust: Trust, question: Question, proof: ViewProof): Verified {
   for (const code of [...(question.codes ?? []), ...proof.codes.map(fromHex)]) codes.set(toHex(sha256(code)), code);
   if (codes.size !== (question.codes?.length ?? 0) + proof.codes.length) throw new VerifyError("code", "a code is there twice");
   return { header, contract: question.contract, function: question.function, args: question.args, values, codes };
-}
-
-function verifyHeader(trust: Trust, question: Question, encoded: Uint8Array): SignedHeader {
-  const header = parseHeader(encoded);
-  const signed = (): boolean => schnorr.verify(header.signature, from32(blockHash(header)), from32(header.producer));
-  if (header.chainId !== trust.chainId) throw new VerifyError("header", `it is of chain ${header.chainId}`);
-  if (header.producer !== trust.producer) throw new VerifyError("header", `its producer is ${header.producer}`);
-  if (!signed()) throw new VerifyError("header", "its producer did not sign it");
-  if (question.height !== undefined && header.height !== question.height) throw new VerifyError("height", `it is of block ${header.height}`);
-  if (header.height < (question.atLeast ?? 0n)) throw new VerifyError("height", `it is of block ${header.height}`);
-  return header;
 }
 
 /** What a view call gives, computed here, after the block of `header`. */

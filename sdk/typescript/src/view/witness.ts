@@ -2,7 +2,7 @@ import { CodecError, Reader } from "../codec.js";
 import { P, TAG_PATH, TAG_VALUE, hashBytes, leaf, node, type Digest } from "./poseidon.js";
 
 const [EMPTY, OWN, OTHER, BRANCH, DIGEST] = [0, 1, 2, 3, 4];
-const PATH_BITS = 248;
+export const PATH_BITS = 248;
 
 interface Reading {
   path: Digest;
@@ -10,15 +10,23 @@ interface Reading {
   leaf: Digest | undefined;
 }
 
-const bit = (path: Digest, i: number): number => (path[Math.floor(i / 31)]! >>> (30 - (i % 31))) & 1;
+/** bit is that of a path at a depth. */
+export const bit = (path: Digest, i: number): number => (path[Math.floor(i / 31)]! >>> (30 - (i % 31))) & 1;
 
 const isZero = (digest: Digest): boolean => digest.every((e) => e === 0);
 
 /** bytesOf is a digest as bytes: 8 big-endian integers. */
-function bytesOf(digest: Digest): Uint8Array {
+export function bytesOf(digest: Digest): Uint8Array {
   const bytes = new Uint8Array(32);
   digest.forEach((e, i) => new DataView(bytes.buffer).setUint32(4 * i, e));
   return bytes;
+}
+
+/** digestOf reads what bytesOf gives. It throws a {@link CodecError} where an element is not below the modulus. */
+export function digestOf(bytes: Uint8Array): Digest {
+  const digest = new Uint32Array(8).map((_, i) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(4 * i));
+  if (digest.some((e) => e >= P)) throw new CodecError("a digest has an element that is not below the modulus");
+  return digest;
 }
 
 /**
@@ -30,10 +38,7 @@ export function witnessRoot(witness: Uint8Array, values: { key: Uint8Array; valu
   const shapes = r.fixed(r.count(r.left));
   const digests: Digest[] = [];
   for (let count = r.count(Math.floor(r.left / 32)); count > 0; count--) {
-    const bytes = r.fixed(32);
-    const digest = new Uint32Array(8).map((_, i) => new DataView(bytes.buffer).getUint32(4 * i));
-    if (digest.some((e) => e >= P)) throw new CodecError("a digest has an element that is not below the modulus");
-    digests.push(digest);
+    digests.push(digestOf(r.fixed(32)));
   }
   r.end();
   if (values.length === 0) throw new CodecError("a witness of no key");

@@ -4,8 +4,9 @@ import { IncompleteError, UnansweredError, execute, type Outcome, type Runner, t
 export interface WorkerLike {
   postMessage(message: unknown): void;
   terminate(): void;
-  onmessage: ((event: { data: unknown }) => void) | null;
-  onerror: ((event: { message: string }) => void) | null;
+  // any, as a page's Worker declares more of its events than it is asked for here
+  onmessage: ((event: any) => void) | null;
+  onerror: ((event: any) => void) | null;
 }
 
 type Answer = { outcome: Outcome } | { error: "incomplete" | "unsupported" | "resource"; message: string };
@@ -33,8 +34,8 @@ export function workerRunner(start: () => WorkerLike, timeout = 2_000): Runner {
       };
       const fail = (message: string): void => end(() => reject(new UnansweredError("resource", message)));
       const timer = setTimeout(() => fail("the call takes too long here"), timeout);
-      worker.onerror = (event) => fail(event.message);
-      worker.onmessage = ({ data }) => {
+      worker.onerror = (event: { message: string }) => fail(event.message);
+      worker.onmessage = ({ data }: { data: unknown }) => {
         const answer = data as Answer;
         if ("outcome" in answer) end(() => resolve(answer.outcome));
         else if (answer.error === "incomplete") end(() => reject(new IncompleteError(answer.message)));

@@ -2,7 +2,7 @@ import { formatAddress, type rpc } from "cairn-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devName } from "../dev";
-import { chainText, thousands, units } from "../format";
+import { chainText, thousands } from "../format";
 import { abiOf, blocks, client, contractOf, network } from "../node";
 import { useLoad } from "../load";
 import {
@@ -17,25 +17,31 @@ import {
   Show,
   Table,
   Tabs,
-  TimeOf,
   Title,
   TxLink,
   Who,
 } from "../parts";
 import { Transactions } from "../transactions";
 import { isToken } from "../decode";
-import { littleEndian } from "./tx";
-import { tokenFacts } from "./token";
+import { checkBalance } from "../check";
+import { Label } from "./labels";
+import { Payments } from "./payments";
+import { SendCoins } from "./sendcoins";
+import { Held, tokenFacts } from "./token";
+import { Verified } from "./verified";
 
 type Id = `0x${string}`;
 const PAGE = 25;
 
+const TABS = ["Payments", "Transactions", "Tokens", "Pending"] as const;
+
 export function Account({ id }: { id: Id }): JSX.Element {
-  const [tab, setTab] = useState<"Transactions" | "Paid by contracts" | "Tokens" | "Pending">("Transactions");
+  const [tab, setTab] = useState<(typeof TABS)[number]>("Payments");
   const head = blocks.value[0]?.hash ?? "";
   const loaded = useLoad(`account ${id}@${head}`, () =>
     Promise.all([client.balance(id), client.nonce(id), client.call("svc_getPendingTransactions", { sender: id })]),
   );
+  const checked = useLoad(`checked ${id}@${head}`, () => checkBalance(id));
   const contract = contractOf(id);
   const address = formatAddress(id, network());
   return (
@@ -64,6 +70,7 @@ export function Account({ id }: { id: Id }): JSX.Element {
               </span>,
             ],
             ["Key", <Hex of={id} what="the key" />],
+            ["Label", <Label id={id} />],
           ]}
         />
         <Show of={loaded} what="The account">
@@ -72,9 +79,18 @@ export function Account({ id }: { id: Id }): JSX.Element {
               rows={[
                 [
                   "Balance",
-                  <strong class="big">
-                    <Coins amount={balance} /> coins
-                  </strong>,
+                  <>
+                    <strong class="big">
+                      <Coins amount={checked.value?.value ?? balance} /> coins
+                    </strong>{" "}
+                    <Verified
+                      of={checked}
+                      what="the balance"
+                      how="a Merkle proof shows the account’s record"
+                      again={(height) => checkBalance(id, height)}
+                      show={(amount) => <Coins amount={amount} />}
+                    />
+                  </>,
                 ],
                 ["Transactions sent", <span class="num">{thousands(nonce)}</span>],
                 ["Pending", pending.length ? <span class="waiting">{pending.length}</span> : "none"],
@@ -83,10 +99,11 @@ export function Account({ id }: { id: Id }): JSX.Element {
           )}
         </Show>
       </Section>
+      <SendCoins id={id} />
       <section class="card">
-        <Tabs names={["Transactions", "Paid by contracts", "Tokens", "Pending"] as const} at={tab} go={setTab} />
+        <Tabs names={TABS} at={tab} go={setTab} />
+        {tab === "Payments" && <Payments id={id} />}
         {tab === "Transactions" && <Sent id={id} />}
-        {tab === "Paid by contracts" && <Paid id={id} />}
         {tab === "Tokens" && <Tokens id={id} />}
         {tab === "Pending" && (
           <Show of={loaded} what="What is pending">
@@ -157,46 +174,6 @@ export function Sent({ id }: { id: Id }): JSX.Element {
   );
 }
 
-const ZERO: Id = `0x${"0".repeat(64)}`;
-
-/** Paid lists what code paid to the account: no transaction's own value shows that. */
-function Paid({ id }: { id: Id }): JSX.Element {
-  const list = useLoad(`paid ${id}@${blocks.value[0]?.hash}`, () =>
-    client.call("svc_getEvents", {
-      contract_id: ZERO,
-      event_name: "NativeTransfer",
-      topics: [null, null, id],
-      limit: 1000,
-    }),
-  );
-  return (
-    <Show of={list} what="The payments">
-      {(events) =>
-        events.length === 0 ? (
-          <Empty>No contract has paid this account.</Empty>
-        ) : (
-          <Table
-            caption="Payments by contracts, newest first"
-            columns={["Transaction", "Time", "From", "Amount "]}
-            rows={events
-              .slice(-100)
-              .reverse()
-              .map((event) => ({
-                key: event.cursor,
-                cells: [
-                  <TxLink hash={event.tx_hash} />,
-                  <TimeOf height={event.block_height} />,
-                  <Who id={event.topics[1] ?? ZERO} />,
-                  event.data.length === 18 ? <Coins amount={littleEndian(event.data)} /> : "?",
-                ],
-              }))}
-          />
-        )
-      }
-    </Show>
-  );
-}
-
 /** Tokens are those of which the account was ever sent some, by what their contracts say now. */
 function Tokens({ id }: { id: Id }): JSX.Element {
   const list = useLoad(`tokens ${id}@${blocks.value[0]?.hash}`, async () => {
@@ -235,7 +212,7 @@ function Tokens({ id }: { id: Id }): JSX.Element {
                   <Name text={facts.name} />
                 </Link>,
                 <bdi>{chainText(facts.symbol, 16)}</bdi>,
-                <span class="num">{units(balance, facts.decimals)}</span>,
+                <Held token={token} facts={facts} of={id} told={balance} />,
               ],
             }))}
           />

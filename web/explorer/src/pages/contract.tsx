@@ -14,22 +14,26 @@ import { decodeResult, isToken, type Value } from "../decode";
 import { chainText, thousands } from "../format";
 import { abiOf, blocks, client, isDevelopment, network } from "../node";
 import { useLoad } from "../load";
-import { Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
-import { sourceOf } from "../source";
+import { Coins, Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
+import { checkBalance, checkView } from "../check";
+import { sourceOf } from "../section";
 import { Sent } from "./account";
+import { Label } from "./labels";
+import { Payments } from "./payments";
+import { Verified } from "./verified";
 import { newestEvents } from "./token";
 import { LogRow, Raw, Shown } from "./tx";
 
 type Id = `0x${string}`;
 
 export function Contract({ id }: { id: Id }): JSX.Element {
-  const [tab, setTab] = useState<"Read" | "Write" | "Events" | "Transactions">("Read");
+  const [tab, setTab] = useState<"Read" | "Write" | "Events" | "Payments" | "Transactions">("Read");
   const known = blocks.value.length > 0;
   const loaded = useLoad(`contract ${id}@${known}`, () =>
     Promise.all([client.call("svc_getContract", id), abiOf(id), client.balance(id)]),
   );
   return (
-    <Show of={loaded} what="The contract">
+    <Show of={loaded} what="The contract" title="Contract">
       {([contract, abi, balance]) =>
         !contract ? (
           <>
@@ -62,27 +66,40 @@ export function Contract({ id }: { id: Id }): JSX.Element {
                       {thousands(contract.code_size)} bytes, <Hex of={contract.code_hash} what="the code's hash" />
                     </>,
                   ],
-                  [
-                    "Balance",
-                    <span class="num" title={`${thousands(balance)} units`}>
-                      {thousands(balance)} units
-                    </span>,
-                  ],
+                  ["Balance", <Balance id={id} told={balance} />],
+                  ["Label", <Label id={id} />],
                   ["Source", <Source id={id} />],
                 ]}
               />
             </Section>
             <section class="card">
-              <Tabs names={["Read", "Write", "Events", "Transactions"] as const} at={tab} go={setTab} />
+              <Tabs names={["Read", "Write", "Events", "Payments", "Transactions"] as const} at={tab} go={setTab} />
               {tab === "Read" && <Functions id={id} abi={abi} mode="read" />}
               {tab === "Write" && <Functions id={id} abi={abi} mode="write" />}
               {tab === "Events" && <Events id={id} />}
+              {tab === "Payments" && <Payments id={id} />}
               {tab === "Transactions" && <Sent id={id} />}
             </section>
           </>
         )
       }
     </Show>
+  );
+}
+
+function Balance({ id, told }: { id: Id; told: bigint }): JSX.Element {
+  const checked = useLoad(`checked ${id}@${blocks.value[0]?.hash}`, () => checkBalance(id));
+  return (
+    <>
+      <Coins amount={checked.value?.value ?? told} /> coins{" "}
+      <Verified
+        of={checked}
+        what="the balance"
+        how="a Merkle proof shows the account’s record"
+        again={(height) => checkBalance(id, height)}
+        show={(amount) => <Coins amount={amount} />}
+      />
+    </>
   );
 }
 
@@ -184,7 +201,7 @@ export function parseField(type: string, text: string, abi: AbiForm = {}): unkno
   return text;
 }
 
-type Outcome = { value: Value } | { raw: string } | { tx: rpc.Receipt } | { error: unknown } | "waiting" | null;
+type Outcome = { value: Value; args: Record<string, unknown> } | { raw: string } | { tx: rpc.Receipt } | { error: unknown } | "waiting" | null;
 
 function Form({
   id,
@@ -212,7 +229,7 @@ function Form({
       if (f.mode === "read") {
         const data = await client.call("svc_viewCall", id, f.name, encoded);
         const value = decodeResult(f.returns, data, abi);
-        setOutcome(value ? { value } : { raw: data });
+        setOutcome(value ? { value, args } : { raw: data });
       } else {
         const { send } = await import("../send");
         setOutcome({
@@ -252,7 +269,8 @@ function Form({
             <span class="muted">…</span>
           ) : outcome === null ? null : "value" in outcome ? (
             <>
-              → <Shown value={outcome.value} />
+              → <Shown value={outcome.value} />{" "}
+              <Computed id={id} f={f} args={outcome.args} told={outcome.value} />
             </>
           ) : "raw" in outcome ? (
             <>
@@ -268,6 +286,38 @@ function Form({
         </output>
       </form>
     </li>
+  );
+}
+
+/** Computed is how far the page checked what a function gave. */
+function Computed({
+  id,
+  f,
+  args,
+  told,
+}: {
+  id: Id;
+  f: rpc.ABIFunction;
+  args: Record<string, unknown>;
+  told: Value;
+}): JSX.Element {
+  const key = JSON.stringify(args, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
+  const checked = useLoad(`view ${id} ${f.name} ${key}@${told.text}`, () => checkView(id, f.name, args));
+  return (
+    <>
+      {checked.value && checked.value.value.text !== told.text && (
+        <>
+          ; this page computes <Shown value={checked.value.value} />{" "}
+        </>
+      )}
+      <Verified
+        of={checked}
+        what="the result"
+        how="a witness shows the code and each value that it reads; this page ran the function on them"
+        again={(height) => checkView(id, f.name, args, height)}
+        show={(value) => <Shown value={value} />}
+      />
+    </>
   );
 }
 

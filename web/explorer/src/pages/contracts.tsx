@@ -5,7 +5,7 @@ import { bytes, chainText, thousands } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
 import { Empty, Link, Name, Show, Table, TimeOf, Title, Who } from "../parts";
-import { tokenFacts } from "./token";
+import { tokenFacts, type Facts } from "./token";
 
 /** allContracts are those of the chain, the newest first, at most so many. */
 export async function allContracts(): Promise<{ list: rpc.Contract[]; more: boolean }> {
@@ -19,21 +19,26 @@ export async function allContracts(): Promise<{ list: rpc.Contract[]; more: bool
   }
 }
 
+/** NEWEST bounds the contracts that are asked whether they are tokens. */
+const NEWEST = 100;
+
+/** newestTokens are the tokens among the newest contracts, with what they say of themselves. */
+export async function newestTokens(list: rpc.Contract[]): Promise<{ contract: rpc.Contract; facts: Facts }[]> {
+  const found = await Promise.all(
+    list.slice(0, NEWEST).map(async (contract) => {
+      const { contract_id: id } = contract;
+      return isToken(await abiOf(id)) ? { contract, facts: await tokenFacts(id) } : null;
+    }),
+  );
+  return found.flatMap((row) => (row ? [row] : []));
+}
+
 export function Contracts({ tokens }: { tokens: boolean }): JSX.Element {
   const seen = blocks.value.find(({ txCount }) => txCount > 0)?.hash;
   const loaded = useLoad(`contracts ${tokens}@${seen}`, async () => {
     const { list, more } = await allContracts();
     if (!tokens) return { list: list.slice(0, 200), more, facts: [] };
-    const found = await Promise.all(
-      list
-        .slice(0, 100)
-        .map(async (contract) =>
-          isToken(await abiOf(contract.contract_id))
-            ? { contract, facts: await tokenFacts(contract.contract_id) }
-            : null,
-        ),
-    );
-    return { list: [], more, facts: found.flatMap((row) => (row ? [row] : [])) };
+    return { list: [], more, facts: await newestTokens(list) };
   });
   return (
     <>

@@ -181,13 +181,20 @@ function Recent(): JSX.Element {
   );
 }
 
+/** blockOf reads a block without its transactions, which may be tens of thousands: its page asks for those that it shows. */
+function blockOf(ref: number | `0x${string}`): Promise<rpc.Block | null> {
+  return typeof ref === "number"
+    ? client.call("svc_getBlockByNumber", ref, false, true)
+    : client.call("svc_getBlockByHash", ref, false, true);
+}
+
 export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element {
   const [page, setPage] = useState(0);
   const reached = typeof refTo === "number" && (blocks.value[0]?.height ?? -1) >= refTo;
   const held = typeof refTo === "number" ? (blocks.value.find(({ height }) => height === refTo)?.hash ?? "") : "";
-  const loaded = useLoad(`block ${refTo}@${reached}${held}`, () => client.block(refTo));
+  const loaded = useLoad(`block ${refTo}@${reached}${held}`, () => blockOf(refTo));
   return (
-    <Show of={loaded} what="The block">
+    <Show of={loaded} what="The block" title={`Block ${refTo}`}>
       {(block) => {
         if (!block) {
           return (
@@ -201,7 +208,6 @@ export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element
             </>
           );
         }
-        const hashes = block.transactions as `0x${string}`[];
         const burned = block.baseFee * block.gasUsed;
         return (
           <>
@@ -230,13 +236,13 @@ export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element
             <Section
               title={`Transactions ${thousands(block.txCount)}`}
               extra={
-                hashes.length > MOST && <Pager page={page} pages={Math.ceil(hashes.length / MOST)} go={setPage} />
+                block.txCount > MOST && <Pager page={page} pages={Math.ceil(block.txCount / MOST)} go={setPage} />
               }
             >
-              {hashes.length === 0 ? (
+              {block.txCount === 0 ? (
                 <Empty>This block is empty.</Empty>
               ) : (
-                <Included hashes={hashes.slice(page * MOST, (page + 1) * MOST)} of={block.hash} />
+                <Included block={block} page={page} />
               )}
             </Section>
           </>
@@ -262,19 +268,21 @@ function Pager({ page, pages, go }: { page: number; pages: number; go: (page: nu
   );
 }
 
-function Included({ hashes, of }: { hashes: `0x${string}`[]; of: string }): JSX.Element {
-  const loaded = useLoad(`txs ${of} ${hashes[0]}`, () =>
-    Promise.all(hashes.map((hash) => client.call("svc_getTransactionByHash", hash))),
-  );
+function Included({ block, page }: { block: rpc.Block; page: number }): JSX.Element {
+  const loaded = useLoad(`txs ${block.hash} ${page}`, async () => {
+    const [from, end] = [page * MOST, Math.min(block.txCount, (page + 1) * MOST)];
+    const list: rpc.Transaction[] = [];
+    while (from + list.length < end) {
+      const rest = { from: from + list.length, limit: end - from - list.length };
+      const more = await client.call("svc_getBlockTransactions", block.height, rest);
+      if (more.length === 0 || more[0]!.blockHash !== block.hash) break; // the chain was taken back meanwhile
+      list.push(...more);
+    }
+    return list;
+  });
   return (
     <Show of={loaded} what="The transactions">
-      {(list) => (
-        <Transactions
-          list={list.flatMap((tx) => (tx ? [tx] : []))}
-          caption="Transactions of the block"
-          timed={false}
-        />
-      )}
+      {(list) => <Transactions list={list} caption="Transactions of the block" timed={false} />}
     </Show>
   );
 }

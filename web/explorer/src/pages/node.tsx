@@ -1,9 +1,12 @@
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { authority, trustProducer } from "../authority";
 import { Bars, Line } from "../charts";
 import { bytes, chainText, coins, percent, span, thousands } from "../format";
 import { blocks, client, info, now, sync } from "../node";
 import { useLoad } from "../load";
 import { Coins, Empty, Fields, Hex, Link, Section, Show, Table, Title, TxLink, Who } from "../parts";
+import { Authority } from "./verified";
 
 export function Fees(): JSX.Element {
   const loaded = useLoad(`fees@${blocks.value[0]?.hash}`, () =>
@@ -259,6 +262,42 @@ export function Node(): JSX.Element {
                 ]}
               />
             </Section>
+            <Section title="Which key signs this chain’s blocks?">
+              <ProducerKey told={`0x${node.protocol_public_key}`} />
+            </Section>
+            {node.cluster && (
+              <Section title="Cluster">
+                <p>
+                  Several nodes that are one producer.{" "}
+                  {node.cluster.leader === "" ? (
+                    <span class="waiting">This one hears of no leader at present.</span>
+                  ) : (
+                    <>
+                      <strong>{chainText(node.cluster.leader)}</strong> makes the blocks, in term{" "}
+                      <span class="num">{thousands(node.cluster.term)}</span>.
+                    </>
+                  )}
+                </p>
+                <Table
+                  caption="The members of the cluster"
+                  columns={["Member", "Address", "Part"]}
+                  rows={node.cluster.members.map((member) => ({
+                    key: member.name,
+                    cells: [
+                      chainText(member.name),
+                      <span class="mono whole">{member.url === "" ? "not told" : chainText(member.url, 200)}</span>,
+                      member.name === node.cluster!.leader ? (
+                        <span class="ok">✓ leads</span>
+                      ) : member.voter ? (
+                        "votes"
+                      ) : (
+                        <span class="muted">catches up, without a vote</span>
+                      ),
+                    ],
+                  }))}
+                />
+              </Section>
+            )}
             {status.upstreams.length > 0 && (
               <Section title="Upstreams">
                 <Table
@@ -316,6 +355,36 @@ export function Node(): JSX.Element {
           </>
         )}
       </Show>
+    </>
+  );
+}
+
+/** ProducerKey says which key the pages check signatures by, and takes a person's word for another. */
+function ProducerKey({ told }: { told: string }): JSX.Element {
+  const [wrong, setWrong] = useState(false);
+  const known = authority.value;
+  return (
+    <>
+      <p>
+        What these pages call verified counts by this key: <Authority />
+      </p>
+      {known && known.producer !== told && (
+        <p class="failed" role="alert">
+          ✗ This node names another: <span class="mono whole">{chainText(told, 80)}</span>. Either the chain’s parameters
+          were changed by its old producer, or it is not your chain. Ask whoever runs it before you enter the new key.
+        </p>
+      )}
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setWrong(!trustProducer(String(new FormData(event.currentTarget).get("key") ?? "")));
+        }}
+      >
+        <input name="key" aria-label="The producer’s key" placeholder="64 digits, from your genesis" size={40} />{" "}
+        <button type="submit">Trust this key</button>{" "}
+        <span role="status">{wrong && <span class="failed">✗ A key has 64 hex digits.</span>}</span>
+      </form>
     </>
   );
 }

@@ -6,12 +6,21 @@ import { blocks, client, network } from "../node";
 import { useLoad } from "../load";
 import { Empty, Link, Name, Section, Show, Title } from "../parts";
 import { readQuery, type Query } from "../search";
-import { allContracts } from "./contracts";
+import { labels } from "../labels";
+import { allContracts, newestTokens } from "./contracts";
+
+/** Hit is something that has the name that was searched for. */
+interface Hit {
+  id: string;
+  name: string;
+  symbol?: string;
+  what: "your label" | "token" | "contract";
+}
 
 /** Found is where a query leads: to one page, or to things that have the name. */
 type Found =
   | { to: string }
-  | { list: { id: string; name: string }[] }
+  | { list: Hit[] }
   | { wrong: Extract<Query, { kind: "wrong" }> }
   | { nothing: string };
 
@@ -47,13 +56,27 @@ async function find(text: string): Promise<Found> {
       const wanted = query.text.toLowerCase();
       const dev = /^dev(\d)$/.exec(wanted);
       if (dev && devName(devAccounts[Number(dev[1])]!)) return { to: `account/${devAccounts[Number(dev[1])]}` };
+      const has = (text: string): boolean => text.toLowerCase().includes(wanted);
       const { list } = await allContracts();
-      return {
-        list: list
-          .filter(({ name }) => name.toLowerCase().includes(wanted))
-          .slice(0, 50)
-          .map(({ contract_id, name }) => ({ id: contract_id, name })),
-      };
+      const tokens = await newestTokens(list);
+      const hits: Hit[] = [
+        ...Object.entries(labels.peek())
+          .filter(([, name]) => has(name))
+          .map(([id, name]) => ({ id, name, what: "your label" as const })),
+        ...tokens
+          .filter(({ facts }) => has(facts.symbol) || has(facts.name))
+          .map(({ contract, facts }) => ({
+            id: contract.contract_id,
+            name: facts.name,
+            symbol: facts.symbol,
+            what: "token" as const,
+          })),
+      ];
+      const known = new Set(hits.map(({ id }) => id));
+      for (const { contract_id: id, name } of list) {
+        if (has(name) && !known.has(id)) hits.push({ id, name, what: "contract" });
+      }
+      return { list: hits.slice(0, 50) };
     }
   }
 }
@@ -84,13 +107,16 @@ export function Search({ query, go }: { query: string; go: (path: string, replac
                 <Empty>Nothing has that name. Names of the command line are known to it alone.</Empty>
               ) : (
                 <>
-                  <p class="muted">Anybody may give a contract any name: go by the ID.</p>
+                  <p class="muted">Anybody may give a contract or token any name: go by the ID. Symbols are those of the newest 100 contracts.</p>
                   <ul class="found">
-                    {found.list.map(({ id, name }) => (
-                      <li key={id}>
-                        <Link to={`contract/${id}`}>
-                          <Name text={name} /> <span class="mono">{shortHex(id, 10)}</span>
-                        </Link>
+                    {found.list.map(({ id, name, symbol, what }) => (
+                      <li key={`${what} ${id}`}>
+                        <Link to={`${what === "your label" ? "account" : what}/${id}`}>
+                          {what === "your label" ? <span class="chip">{chainText(name)}</span> : <Name text={name} />}{" "}
+                          {symbol !== undefined && <bdi>{chainText(symbol, 16)}</bdi>}{" "}
+                          <span class="mono">{shortHex(id, 10)}</span>
+                        </Link>{" "}
+                        <span class="muted">{what}</span>
                       </li>
                     ))}
                   </ul>

@@ -1,17 +1,8 @@
-import { blockHash, fromHex, parseHeader } from "cairn-sdk";
 import type { JSX } from "preact";
-import { client, isDevelopment } from "../node";
+import { signedHeader } from "../check";
+import { isDevelopment } from "../node";
 import { useLoad } from "../load";
 import { Who, explain } from "../parts";
-
-/** checkHeader reads a block's header from the node, and checks here that it has the hash and the producer's signature. */
-export async function checkHeader(height: number, hash: string): Promise<boolean> {
-  const [item] = await client.call("svc_getBlocks", { from_height: height, to_height: height, raw_only: true });
-  if (!item) return false;
-  const header = parseHeader(fromHex(item.raw));
-  const { verifyProducer } = await import("cairn-sdk/keys");
-  return blockHash(header) === hash && verifyProducer(header);
-}
 
 /** Producer is the key that signed a block, and whether its signature holds by what this page computes. */
 export function Producer({
@@ -23,7 +14,7 @@ export function Producer({
   hash: string;
   producer: string;
 }): JSX.Element {
-  const checked = useLoad(`signature ${hash}`, async () => (height === 0 ? null : checkHeader(height, hash)));
+  const checked = useLoad(`signature ${hash}`, async () => (height === 0 ? null : signedHeader(height, hash)));
   return (
     <>
       <Who id={producer} plain />{" "}

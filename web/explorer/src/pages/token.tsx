@@ -3,8 +3,10 @@ import type { JSX } from "preact";
 import { decodeArguments, decodeResult, isToken } from "../decode";
 import { chainText, percent, thousands, units } from "../format";
 import { abiOf, blocks, client } from "../node";
+import { checkView, type Checked } from "../check";
 import { useLoad } from "../load";
 import { Empty, Fields, Link, Name, Section, Show, Table, TimeOf, Title, TxLink, Who } from "../parts";
+import { Verified } from "./verified";
 
 type Id = `0x${string}`;
 
@@ -36,6 +38,55 @@ export async function tokenFacts(id: Id): Promise<Facts> {
   };
 }
 
+/** Held is how much of a token an account has: what the page computed itself, once it has. */
+export function Held({ token, facts, of, told }: { token: Id; facts: Facts; of: Id; told: bigint }): JSX.Element {
+  const check = async (height?: number): Promise<Checked<bigint>> => {
+    const { value, header } = await checkView(token, "balanceOf", { address: of }, height);
+    return { value: BigInt(value.text), header };
+  };
+  const checked = useLoad(`held ${token} ${of}@${told}`, () => check());
+  const show = (amount: bigint): JSX.Element => <span class="num">{units(amount, facts.decimals)}</span>;
+  return (
+    <>
+      {show(checked.value?.value ?? told)}{" "}
+      <Verified
+        of={checked}
+        brief
+        what="the token balance"
+        how="a witness shows the code and each value that it reads; this page ran balanceOf on them"
+        again={check}
+        show={show}
+      />
+    </>
+  );
+}
+
+/** Supply is how much of a token there is: what the page computed itself, once it has. */
+function Supply({ token, facts }: { token: Id; facts: Facts }): JSX.Element {
+  const check = async (height?: number): Promise<Checked<bigint>> => {
+    const { value, header } = await checkView(token, "totalSupply", {}, height);
+    return { value: BigInt(value.text), header };
+  };
+  const checked = useLoad(`supply ${token}@${facts.supply}`, () => check());
+  const show = (amount: bigint): JSX.Element => (
+    <span class="num">
+      {units(amount, facts.decimals)} <bdi>{chainText(facts.symbol, 16)}</bdi>
+    </span>
+  );
+  return (
+    <>
+      {show(checked.value?.value ?? facts.supply)}{" "}
+      <Verified
+        of={checked}
+        what="the supply"
+        how="a witness shows the code and each value that it reads; this page ran totalSupply on them"
+        again={check}
+        show={show}
+      />
+    </>
+  );
+}
+
 const HOLDERS = 100;
 const SHOWN = 8;
 
@@ -50,7 +101,7 @@ export function Token({ id }: { id: Id }): JSX.Element {
     return { abi: abi!, contract, facts, holders };
   });
   return (
-    <Show of={loaded} what="The token">
+    <Show of={loaded} what="The token" title="Token">
       {(found) =>
         !found ? (
           <>
@@ -72,12 +123,7 @@ export function Token({ id }: { id: Id }): JSX.Element {
             <Section title="Overview">
               <Fields
                 rows={[
-                  [
-                    "Supply",
-                    <span class="num">
-                      {units(found.facts.supply, found.facts.decimals)} <bdi>{chainText(found.facts.symbol, 16)}</bdi>
-                    </span>,
-                  ],
+                  ["Supply", <Supply token={id} facts={found.facts} />],
                   [
                     "Holders",
                     <span class="num">
@@ -94,7 +140,7 @@ export function Token({ id }: { id: Id }): JSX.Element {
               />
             </Section>
             <Section title="Who holds it?">
-              <Holders holders={found.holders} facts={found.facts} />
+              <Holders token={id} holders={found.holders} facts={found.facts} />
             </Section>
             <Section title="Transfers">
               <Transfers id={id} facts={found.facts} abi={found.abi} />
@@ -106,7 +152,15 @@ export function Token({ id }: { id: Id }): JSX.Element {
   );
 }
 
-function Holders({ holders, facts }: { holders: rpc.TokenHolder[]; facts: Facts }): JSX.Element {
+function Holders({
+  token,
+  holders,
+  facts,
+}: {
+  token: Id;
+  holders: rpc.TokenHolder[];
+  facts: Facts;
+}): JSX.Element {
   if (holders.length === 0) return <Empty>Nobody holds any.</Empty>;
   const of = facts.supply > 0n ? facts.supply : holders.reduce((sum, { balance }) => sum + balance, 0n);
   const share = (balance: bigint): number => (of === 0n ? 0 : Number((balance * 1_000_000n) / of) / 1_000_000);
@@ -122,7 +176,7 @@ function Holders({ holders, facts }: { holders: rpc.TokenHolder[]; facts: Facts 
             key: address,
             cells: [
               <Who id={address} />,
-              <span class="num">{units(balance, facts.decimals)}</span>,
+              <Held token={token} facts={facts} of={address} told={balance} />,
               <Share of={share(balance)} />,
             ],
           })),

@@ -67,7 +67,7 @@ export function Tx({ id }: { id: Id }): JSX.Element {
     return { tx, receipt, abi };
   });
   return (
-    <Show of={loaded} what="The transaction">
+    <Show of={loaded} what="The transaction" title="Transaction">
       {({ tx, receipt, abi }) =>
         tx ? (
           <Found tx={tx} receipt={receipt} abi={abi} />

@@ -1,0 +1,133 @@
+// What the pages find out themselves, with no node believed: values under the state root of a header that the producer signed.
+import { blockHash, encodeArguments, fromHex, parseHeader, toHex, type Account, type SignedHeader } from "cairn-sdk";
+import { authority } from "./authority";
+import { abiOfCode } from "./section";
+import { decodeResult, type Value } from "./decode";
+import { client, info, takenBack } from "./node";
+import { startWorker } from "./workers";
+
+/** Checked is a value, and the block after which it is true. */
+export interface Checked<T> {
+  value: T;
+  header: SignedHeader;
+}
+
+let newest = 0n; // no answer may be of an older block than one before
+takenBack.subscribe((height) => {
+  if (height !== null) newest = 0n;
+});
+
+function trusted(): { chainId: bigint; producer: Account } {
+  if (!authority.value || !info.value) throw new Error("the node has not said yet which chain it has");
+  return { chainId: BigInt(info.value.chainId), producer: authority.value.producer };
+}
+
+/** at bounds the block of an answer: the one that was asked for, or none older than was seen. */
+const at = (height?: number): { height?: bigint; atLeast?: bigint } =>
+  height === undefined ? { atLeast: newest } : { height: BigInt(height) };
+
+function seen<T>(checked: Checked<T>): Checked<T> {
+  if (checked.header.height > newest) newest = checked.header.height;
+  return checked;
+}
+
+/** checkBalance reads an account's balance by a Merkle proof. It throws a VerifyError, or what the client throws. */
+export async function checkBalance(account: Account, height?: number): Promise<Checked<bigint>> {
+  const { readAccount } = await import("cairn-sdk/view");
+  const { balance, header } = await readAccount(client, trusted(), account, at(height));
+  return seen({ value: balance, header });
+}
+
+const codes = new Map<string, Promise<Uint8Array>>();
+
+/** codeOf is what the node gives for a contract's code; that it is the contract's is for whoever runs it to check. */
+function codeOf(contract: Account): Promise<Uint8Array> {
+  let found = codes.get(contract);
+  if (!found) {
+    found = client.call("svc_getContractCode", contract).then(fromHex);
+    found.catch(() => codes.delete(contract));
+    if (codes.size > 50) codes.clear();
+    codes.set(contract, found);
+  }
+  return found;
+}
+takenBack.subscribe(() => codes.clear());
+
+/**
+ * checkView makes a view call on what the node proves, with the ABI of the very code that the state has the hash of. It throws a
+ * VerifyError, an UnansweredError, or what the client throws.
+ */
+export async function checkView(
+  contract: Account,
+  name: string,
+  args: Record<string, unknown> = {},
+  height?: number,
+): Promise<Checked<Value>> {
+  const [{ readView, UnansweredError }, { workerRunner }, code] = await Promise.all([
+    import("cairn-sdk/view"),
+    import("cairn-sdk/view/worker"),
+    codeOf(contract),
+  ]);
+  const abi = abiOfCode(code);
+  const declared = abi?.functions.find((f) => f.name === name && f.mode === "read");
+  if (!abi || !declared) throw new UnansweredError("unsupported", "the code does not declare this function");
+  const question = {
+    ...at(height),
+    contract,
+    function: name,
+    args: fromHex(encodeArguments(declared.args ?? [], args, abi)),
+    codes: [code],
+  };
+  const view = await readView(client, trusted(), question, workerRunner(() => startWorker("view"), 5_000));
+  const said = view.outcome === "success" ? decodeResult(declared.returns, toHex(view.data), abi) : undefined;
+  if (!said) throw new UnansweredError("unsupported", `the call ends with ${view.outcome.replace(/_/g, " ")}`);
+  return seen({ value: said, header: view.header });
+}
+
+/** Verdict is what the verifier says of a bundle (proof/wasm/index.d.ts). */
+export interface Verdict {
+  chainId: number;
+  height: number;
+  blockHash: string;
+  parentHash: string;
+  producer: string;
+  preRoot: string;
+  postRoot: string;
+  statement: string;
+  securityBits: number;
+  accesses: number;
+  writes: number;
+}
+export type Answer = { verdict: Verdict; took: number; size: number } | { refused: string } | { missing: true };
+
+let worker: Worker | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** verifyBlock verifies a block's STARK proof apart from the page: a large block takes it seconds. */
+export async function verifyBlock(height: number): Promise<Answer> {
+  const response = await fetch(`/proof/${height}`);
+  if (!response.ok) return { refused: `the node gives no proof of this block: status ${response.status}` };
+  const bundle = await response.arrayBuffer();
+  const size = bundle.byteLength;
+  const ask = async (): Promise<Answer> => {
+    const running = (worker ??= startWorker("proof"));
+    const answer = await new Promise<Answer>((resolve) => {
+      running.onmessage = ({ data }) => resolve(data as Answer);
+      running.onerror = () => resolve({ refused: "the verifier could not be started" });
+      running.postMessage(bundle, [bundle]);
+    });
+    return "verdict" in answer ? { ...answer, size } : answer;
+  };
+  const mine = last.then(ask); // one at a time: answers carry no number
+  last = mine.catch(() => undefined);
+  return mine;
+}
+
+/** signedHeader reads a block's header from the node, and reports whether it has a hash and its producer's signature. */
+export async function signedHeader(height: number, hash: string): Promise<boolean> {
+  const [item] = await client.call("svc_getBlocks", { from_height: height, to_height: height, raw_only: true });
+  if (!item) return false;
+  const header = parseHeader(fromHex(item.raw));
+  const { verifyProducer } = await import("cairn-sdk/keys");
+  return blockHash(header) === hash && verifyProducer(header);
+}
