@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,20 +44,33 @@ func (c *Client) file(ctx context.Context, path string, limit int64) (content []
 	if response.ContentLength > limit {
 		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrTooLarge, response.ContentLength, limit)
 	}
-	var read bytes.Buffer
-	// What is announced need not come: no more is set aside for it than a part.
-	read.Grow(int(min(max(0, response.ContentLength), maxAhead)) + bytes.MinRead)
-	if _, err := read.ReadFrom(io.LimitReader(response.Body, limit+1)); err != nil {
+	size := response.ContentLength
+	if size < 0 {
+		return readUnannounced(path, response.Body, limit)
+	}
+	// Memory is taken once, and by the kernel only as it is filled.
+	content = make([]byte, size)
+	if _, err := io.ReadFull(response.Body, content); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if int64(read.Len()) > limit {
-		return nil, fmt.Errorf("%s: %w: over %d bytes", path, ErrTooLarge, limit)
-	}
-	return read.Bytes(), nil
+	return content, nil
 }
 
-// maxAhead is how many bytes of an answer are set aside before they come.
-const maxAhead = 16 << 20
+// mostUnannounced is how many bytes a file may have whose length is not said: what grows is copied, and takes thrice as
+// much memory.
+const mostUnannounced = 16 << 20
+
+func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
+	limit = min(limit, mostUnannounced)
+	content, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%s: %w: over %d bytes, and it is not said how many", path, ErrTooLarge, limit)
+	}
+	return content, nil
+}
 
 // get asks for a file from a byte on. The caller closes the response's body.
 func (c *Client) get(ctx context.Context, path string, from uint64) (response *http.Response, start uint64, err error) {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
@@ -80,5 +82,59 @@ func TestProofBundle(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// A file of known length takes that much memory, however long it is; one of unknown length may not be long.
+func TestFilesAreBounded(t *testing.T) {
+	const long = 40 << 20
+	var answer func(w http.ResponseWriter)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
+	defer server.Close()
+	c, err := New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body := make([]byte, long)
+	write := func(w http.ResponseWriter, bytes []byte) { _, _ = w.Write(bytes) } // the client may leave
+	for _, test := range []struct {
+		name    string
+		answer  func(w http.ResponseWriter)
+		limit   int64
+		want    error
+		wantLen int
+	}{
+		{"announced", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", strconv.Itoa(long))
+			write(w, body)
+		}, long, nil, long},
+		{"over the limit", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", strconv.Itoa(long))
+			write(w, body)
+		}, long - 1, ErrTooLarge, 0},
+		{"not announced, short", func(w http.ResponseWriter) {
+			write(w, body[:1<<20])
+			_ = http.NewResponseController(w).Flush()
+		}, long, nil, 1 << 20},
+		{"not announced, long", func(w http.ResponseWriter) { write(w, body) }, long, ErrTooLarge, 0},
+		{"less than announced", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", strconv.Itoa(long))
+			write(w, body[:1<<20])
+		}, long, ErrUnreachable, 0},
+	} {
+		answer = test.answer
+		var got []byte
+		var err error
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err = c.ProofBundle(t.Context(), 1, test.limit)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, test.want) || len(got) != test.wantLen {
+			t.Errorf("%s: %d bytes, %v", test.name, len(got), err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > long+16<<20 && test.want == nil || took > 64<<20 {
+			t.Errorf("%s: %d bytes of memory", test.name, took)
+		}
 	}
 }

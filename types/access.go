@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/cairn-chain/cairn/codec"
 )
@@ -33,11 +35,15 @@ func EncodeAccesses(accesses []Access) []byte {
 	e := codec.NewEncoder(size)
 	e.U64(uint64(len(accesses)))
 	for _, a := range accesses {
-		e.Bytes(a.Key)
-		e.Bytes(a.Old)
-		e.Bytes(a.New)
+		a.encode(e)
 	}
 	return e.Data()
+}
+
+func (a Access) encode(e *codec.Encoder) {
+	e.Bytes(a.Key)
+	e.Bytes(a.Old)
+	e.Bytes(a.New)
 }
 
 // DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend strictly. Byte fields alias b.
@@ -94,4 +100,40 @@ func Writes(accesses []Access) []Access {
 
 // DigestAccesses is SHA256(bincode(Vec<Access>)): over a block's writes the header's writes_digest, over all its
 // accesses the accesses_digest of its proof.
-func DigestAccesses(accesses []Access) Digest { return sha256.Sum256(EncodeAccesses(accesses)) }
+func DigestAccesses(accesses []Access) Digest {
+	return digestAccesses(len(accesses), slices.Values(accesses))
+}
+
+// DigestWrites is [DigestAccesses] of [Writes].
+func DigestWrites(accesses []Access) Digest {
+	writes := 0
+	for _, a := range accesses {
+		if a.Changed() {
+			writes++
+		}
+	}
+	return digestAccesses(writes, func(yield func(Access) bool) {
+		for _, a := range accesses {
+			if a.Changed() && !yield(a) {
+				return
+			}
+		}
+	})
+}
+
+// digestAccesses encodes a piece after the other: lists have up to hundreds of megabytes.
+func digestAccesses(n int, accesses iter.Seq[Access]) (d Digest) {
+	const piece = 8 << 10
+	h, e := sha256.New(), codec.NewEncoder(piece+minAccessBytes+maxStateKeyBytes+2*MaxStorageValueBytes)
+	e.U64(uint64(n))
+	for a := range accesses {
+		a.encode(e)
+		if e.Len() >= piece {
+			h.Write(e.Data())
+			e.Reset()
+		}
+	}
+	h.Write(e.Data())
+	h.Sum(d[:0])
+	return d
+}

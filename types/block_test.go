@@ -78,6 +78,15 @@ func TestAccessDigests(t *testing.T) {
 	if got, want := types.DigestAccesses(writes), sha256.Sum256(types.EncodeAccesses(written)); got != want {
 		t.Errorf("writes digest %v, want %x", got, want)
 	}
+	if got := types.DigestWrites(all); got != types.DigestAccesses(writes) {
+		t.Errorf("writes digest %v of the whole list", got)
+	}
+	for n := range 40 { // longer than the pieces that are hashed
+		all = append(all, types.Access{Key: []byte{3, byte(n)}, New: make([]byte, 400*n)})
+	}
+	if got, want := types.DigestAccesses(all), sha256.Sum256(types.EncodeAccesses(all)); got != want {
+		t.Errorf("digest of a long list %v, want %x", got, want)
+	}
 	if got, want := types.DigestAccesses(nil), sha256.Sum256(make([]byte, 8)); got != want {
 		t.Errorf("digest of no accesses %v, want %x", got, want)
 	}

@@ -156,6 +156,8 @@ var rows = map[string][]string{
 	"tools/release": {},
 
 	// Measurements; bench/peers is a module of its own.
+	"bench/distrust": {"codec", "crypto", "types", "internal/engine/parallel", "internal/engine/replica",
+		"internal/protocol/blockproof", "internal/protocol/params", "internal/testkit/program", "internal/upstream"},
 	"bench/flood": {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},

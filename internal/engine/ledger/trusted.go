@@ -30,7 +30,7 @@ type Start struct {
 	// Headers of blocks up to a height, ascending and at least the one of that height.
 	Headers func(to types.Height) ([]types.SignedHeader, error)
 	// Earlier is the bundle of the newest block up to the parent that changed the state: it shows what the block wrote.
-	Earlier func(types.Height) ([]byte, error)
+	Earlier func(types.SignedHeader) ([]byte, error)
 }
 
 // ErrUntrusted is the error of a start that is not of the trusted block, or of another chain.
@@ -168,7 +168,7 @@ func (s *Start) written(bits int) ([]byte, error) {
 
 // writtenBy are the parameters after a block, as its proof shows them.
 func (s *Start) writtenBy(parent, block types.SignedHeader, bits int) ([]byte, error) {
-	bundle, err := s.Earlier(block.Header.Height)
+	bundle, err := s.Earlier(block)
 	if err != nil {
 		return nil, err
 	}

@@ -203,7 +203,8 @@ func (c *provenChain) withoutState(s Start, bundles map[types.Height][]byte) Sta
 		}
 		return headers, nil
 	}
-	s.Earlier = func(h types.Height) ([]byte, error) {
+	s.Earlier = func(block types.SignedHeader) ([]byte, error) {
+		h := block.Header.Height
 		if bundles[h] == nil {
 			return nil, chain.ErrPruned
 		}
@@ -273,7 +274,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	}
 	earlier := func(bundle []byte) func(*Start) {
 		return func(s *Start) {
-			s.Earlier = func(types.Height) ([]byte, error) { return bundle, nil }
+			s.Earlier = func(types.SignedHeader) ([]byte, error) { return bundle, nil }
 		}
 	}
 	lost := errors.New("the test")
@@ -301,7 +302,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			s.Headers = func(types.Height) ([]types.SignedHeader, error) { return nil, lost }
 		}, lost},
 		{"a bundle that is gone", func(s *Start) {
-			s.Earlier = func(types.Height) ([]byte, error) { return nil, lost }
+			s.Earlier = func(types.SignedHeader) ([]byte, error) { return nil, lost }
 		}, lost},
 		{"no bundle", earlier(nil), ErrEvidence},
 		{"another block's bundle", earlier(bundles[changed]), ErrEvidence},
@@ -357,8 +358,8 @@ func TestWalkIsBounded(t *testing.T) {
 		s := Start{
 			Parent:  headers[len(headers)-1],
 			Headers: func(to types.Height) ([]types.SignedHeader, error) { return headers[max(0, int(to)-999) : to+1], nil },
-			Earlier: func(h types.Height) ([]byte, error) {
-				if h != types.Height(lowest) {
+			Earlier: func(block types.SignedHeader) ([]byte, error) {
+				if h := block.Header.Height; h != types.Height(lowest) {
 					t.Errorf("the bundle of block %d is asked for, the state was changed by %d", h, lowest)
 				}
 				return nil, changed

@@ -95,7 +95,7 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 			return imported, err
 		}
 		if time.Since(waits) > proofPatience {
-			if other := r.provenElsewhere(ctx, u, h); other != nil {
+			if other := r.provenElsewhere(ctx, u, blocks[0].Header()); other != nil {
 				return nil, Faulty(Behind, "block %d: %w, and %s has its proof", h, err, other.Name())
 			}
 			waits = time.Now()
@@ -109,12 +109,12 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 }
 
 // provenElsewhere is an upstream that gives the bundle of a block, other than one, nil where none does.
-func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, h types.Height) *upstream {
+func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, block types.SignedHeader) *upstream {
 	for _, u := range r.upstreams {
 		if s := u.standing(); u == than || s.lied || s.retryAt.After(time.Now()) {
 			continue
 		}
-		if _, err := requestBundle(ctx, u, h, maxBundleBytes); err == nil {
+		if _, err := requestBundle(ctx, u, block.Header.Height, MostBundle(block)); err == nil {
 			return u
 		}
 	}

@@ -54,7 +54,7 @@ func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Re
 		return nil, err
 	}
 	height := b.Header().Header.Height
-	bundle, err := s.bundles.get(ctx, from, height, mostBundle(b.Header()))
+	bundle, err := s.bundles.get(ctx, from, height, MostBundle(b.Header()))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -41,7 +42,17 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 		if err := proofs.WaitBlock(ctx, next); err != nil {
 			return err
 		}
-		after, wait := r.relay(ctx, proofs, next)
+		block, err := r.ledger.Header(next) // whose gas bounds what is asked for
+		if errors.Is(err, chain.ErrPruned) {
+			next, err = proofs.NextToRelay(next + 1)
+		}
+		if err != nil {
+			return err
+		}
+		if block.Header.Height != next {
+			continue
+		}
+		after, wait := r.relay(ctx, proofs, block)
 		if wait > 0 {
 			if err := pause.For(ctx, r.config.Jitter(wait)); err != nil {
 				return err
@@ -54,10 +65,13 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 
 // relay gets one proof, from the upstream in use or, where that does not answer or gives one that is refused, from
 // another. It returns the block whose proof is next, and how long to wait before.
-func (r *Replica) relay(ctx context.Context, proofs Proofs, h types.Height) (next types.Height, wait time.Duration) {
+func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHeader) (
+	next types.Height, wait time.Duration,
+) {
+	h := block.Header.Height
 	retry := relayPoll
 	for _, u := range r.trusted() {
-		bundle, err := requestBundle(ctx, u, h, maxBundleBytes)
+		bundle, err := requestBundle(ctx, u, h, MostBundle(block))
 		if err == nil {
 			err = proofs.Keep(h, bundle)
 			switch { // it comes after the others for a time, not just for this block

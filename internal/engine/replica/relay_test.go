@@ -73,7 +73,10 @@ func TestRelaysProofs(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
 		stored := NoProof{Stored: true, Oldest: 5, Newest: 20}
 		ready := time.Now().Add(time.Minute)
-		f.sources[0].bundle = func(_ context.Context, h types.Height, _ int64) ([]byte, error) {
+		f.sources[0].bundle = func(_ context.Context, h types.Height, limit int64) ([]byte, error) {
+			if block, err := f.chain.Store().Header(h); err != nil || limit != MostBundle(block) || limit > 1<<20 {
+				t.Errorf("%d bytes of the bundle of block %d are taken, %v", limit, h, err)
+			}
 			switch {
 			case h < 5 || h == 9:
 				return nil, said(stored)

@@ -108,11 +108,12 @@ func refusal(err error) *Refusal {
 }
 
 // maxBundleBytes bounds a bundle: an access list and its proof. It is held in memory, and who sends it is not trusted:
-// so it is less than the 1 GiB of a decoder, and twice what a block of the default gas limit can list (10^9 gas; a byte
-// that is read costs 16 and is listed before and after: 125 MB).
-const maxBundleBytes = 256<<20 + 64<<20
+// so it is less than the 1 GiB of a decoder, and hardly more than a block of the default gas limit can list (10^9 gas;
+// a byte that is read costs 16 and is listed before and after: 125 MB). A key that is listed takes the gas of 500
+// bytes, more than its part of a proof.
+const maxBundleBytes = 128 << 20
 
-// mostBundle bounds the bundle of a block that is known.
-func mostBundle(header types.SignedHeader) int64 {
+// MostBundle is how many bytes the bundle of a block may have that is asked for.
+func MostBundle(header types.SignedHeader) int64 {
 	return min(maxBundleBytes, blockproof.MostBundleBytes(header.Header.GasUsed))
 }

@@ -89,7 +89,9 @@ func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) e
 			headers, err := from.Headers(ctx, to)
 			return headers, asked(err, "headers")
 		},
-		Earlier: func(h types.Height) ([]byte, error) { return requestBundle(ctx, from, h, maxBundleBytes) },
+		Earlier: func(block types.SignedHeader) ([]byte, error) {
+			return requestBundle(ctx, from, block.Header.Height, MostBundle(block))
+		},
 	}
 	if err := fetchStart(ctx, from, trusted, &s); err != nil {
 		return err
@@ -116,7 +118,7 @@ func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Sta
 	if s.Block, err = ledger.Receive(blocks[0]); err != nil {
 		return err
 	}
-	s.Bundle, err = requestBundle(ctx, from, trusted.Height, mostBundle(s.Block.Header()))
+	s.Bundle, err = requestBundle(ctx, from, trusted.Height, MostBundle(s.Block.Header()))
 	return err
 }
 

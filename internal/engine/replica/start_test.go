@@ -99,7 +99,8 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 						t.Errorf("%+v, the value %q, %v", s, value, err)
 					}
 					headers, err := s.Headers(height - 2)
-					if earlier, bundleErr := s.Earlier(height - 2); len(headers) != height-2 || string(earlier) != "bundle" ||
+					earlier, bundleErr := s.Earlier(types.SignedHeader{Header: types.Header{Height: height - 2}})
+					if len(headers) != height-2 || string(earlier) != "bundle" ||
 						errors.Join(err, bundleErr) != nil {
 						t.Errorf("%d headers, the bundle %q, %v, %v", len(headers), earlier, err, bundleErr)
 					}

@@ -99,7 +99,7 @@ func checkExecuted(b chain.Entry, header types.SignedHeader) error {
 		return refuse("transactions are others")
 	case types.ReceiptsRoot(b.Receipts) != h.ReceiptsRoot:
 		return refuse("receipts are others")
-	case types.DigestAccesses(types.Writes(b.Accesses)) != h.WritesDigest:
+	case types.DigestWrites(b.Accesses) != h.WritesDigest:
 		return refuse("writes are others")
 	}
 	return nil

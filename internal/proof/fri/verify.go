@@ -42,6 +42,16 @@ func (p Parameters) CommitmentSize(log int) int {
 	return layers*len(merkle.Digest{}) + field.ExtSize<<(log-logFold*layers)
 }
 
+// MostOpened is how many bytes [Commitment.Verify] reads at most.
+func (p Parameters) MostOpened(log int) (most int) {
+	log += p.LogBlowup
+	for range p.Layers(log - p.LogBlowup) {
+		log -= logFold
+		most += p.Queries*(Fold-1)*field.ExtSize + len(merkle.Digest{})*merkle.MostSiblings(p.Queries, log)
+	}
+	return most
+}
+
 // Verify reads the layers' openings and checks that the values at indices lead to the final polynomial. indices must
 // not be empty and ascend without repetition; both slices stay as they are.
 func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Reader) error {

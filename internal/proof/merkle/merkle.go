@@ -89,6 +89,14 @@ func (t *Tree) AppendOpening(b []byte, indices []int) []byte {
 	return b
 }
 
+// MostSiblings is how many siblings an opening of so many leaves of a tree of 2^log has at most.
+func MostSiblings(leaves, log int) (most int) {
+	for level := range log { // of as many parents as can be, what is not known of both halves
+		most += 2*min(leaves, 1<<level) - min(leaves, 2<<level)
+	}
+	return most
+}
+
 // climb goes from a level to the one above it: it calls single for each node whose sibling is not among them, with its
 // position in level and its sibling's index, and both for each pair, with the positions; it returns the parents.
 func climb(level []int, single func(position, sibling int), both func(left, right int)) []int {

@@ -104,3 +104,25 @@ func TestOpenings(t *testing.T) {
 		}
 	})
 }
+
+// No choice of leaves has more siblings, and one has as many.
+func TestMostSiblings(t *testing.T) {
+	const log = 4
+	tree := build(log)
+	most := make([]int, 1<<log+1)
+	for chosen := 1; chosen < 1<<(1<<log); chosen++ {
+		var indices []int
+		for i := range 1 << log {
+			if chosen>>i&1 == 1 {
+				indices = append(indices, i)
+			}
+		}
+		n := len(indices)
+		most[n] = max(most[n], len(tree.AppendOpening(nil, indices))/len(Digest{}))
+	}
+	for n := 1; n <= 1<<log; n++ {
+		if got := MostSiblings(n, log); got != most[n] {
+			t.Errorf("%d leaves: %d siblings at most, want %d", n, got, most[n])
+		}
+	}
+}

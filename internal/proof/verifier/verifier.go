@@ -65,6 +65,21 @@ func Screen(c *air.Circuit, atLeast int, proof []byte) error {
 	return nil
 }
 
+// MostBytes is how long a proof is at most.
+func MostBytes(c *air.Circuit) (most int) {
+	shape := stark.ShapeOf(c)
+	row := field.Size * (shape.Columns + field.Degree*(shape.Aux+stark.Chunks))
+	for _, level := range stark.Levels {
+		for logRows := stark.MinLogRows; logRows <= level.Most; logRows++ {
+			siblings := merkle.MostSiblings(level.Queries, logRows+level.LogBlowup)
+			size := stark.HeaderSize + 3*len(merkle.Digest{}) + field.ExtSize*(shape.AtPoint()+shape.AtNext()) +
+				level.CommitmentSize(logRows) + 8 + level.Queries*row + 3*siblings*len(merkle.Digest{}) + level.MostOpened(logRows)
+			most = max(most, size)
+		}
+	}
+	return most
+}
+
 // argument is a proof as far as it has been read.
 type argument struct {
 	statement  *stark.Statement

@@ -122,6 +122,9 @@ func TestHonestProofs(t *testing.T) {
 				if err != nil || bits != stark.Levels[level].Bits {
 					t.Errorf("%s, 2^%d rows, level %d: %d bits, %v", name, logRows, level, bits, err)
 				}
+				if most := verifier.MostBytes(e.statement.Circuit); len(proof) > most {
+					t.Errorf("%s, 2^%d rows, level %d: %d bytes, at most %d", name, logRows, level, len(proof), most)
+				}
 				if level == 0 {
 					if _, err := verifier.Verify(e.statement, 101, proof); !errors.Is(err, verifier.ErrLevel) {
 						t.Errorf("100 bits where 101 are asked for: %v", err)

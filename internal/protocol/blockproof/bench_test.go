@@ -117,7 +117,7 @@ func BenchmarkBlock(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("list/%d", k), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := newEntries(accesses, InOrder); err != nil {
+				if _, err := newEntries(accesses, true, InOrder); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -25,7 +25,8 @@ const MaxBundleBytes = 1 << 30
 func MostBundleBytes(gasUsed types.Gas) int64 {
 	entries := int64(params.MostAccesses(gasUsed))
 	segments := 1 + entries*(2*pathBits+1)>>stark.MaxQuickLogRows
-	proof := 1 + 8 + segments*(minSegmentBytes+8+4*pathBits+maxArgument) + entries*(1+2*bytesPerOther)
+	proof := 1 + 8 + segments*(minSegmentBytes+8+4*pathBits+int64(maxArgument)) +
+		entries*(1+othersPerEntry*bytesPerOther)
 	return min(MaxBundleBytes, 2*types.SignedHeaderBytes+int64(params.MostListBytes(gasUsed))+8+proof)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -265,6 +266,87 @@ func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
 			t.Errorf("%s: %v, %d pieces hashed", name, err, hashed)
 		}
 	}
+}
+
+// A segment with more leaves than its entries can lead to, more positions than its table has, or a longer argument than
+// there is, is refused as it is read.
+func TestSegmentsAreBounded(t *testing.T) {
+	segment := func(entries, others, argument int) Proven {
+		s := Proven{part{bytes.Repeat([]byte{9}, entries), make([]other, others), []uint32{1}, poseidon.Digest{}},
+			make([]byte, argument)}
+		for i := range s.others {
+			s.others[i] = other{level: 9, path: poseidon.Digest{uint32(i)}}
+		}
+		return s
+	}
+	const most = 1<<maxLogRows + 1
+	for _, test := range []struct {
+		name                      string
+		entries, others, argument int
+		refused                   bool
+	}{
+		{"two leaves an entry", 3, 6, 1, false},
+		{"a leaf more", 3, 7, 1, true},
+		{"as many positions as there are", most - 70_000, 70_000, 1, false},
+		{"a position more", most - 70_000, 70_001, 1, true},
+		{"the longest argument", 1, 0, maxArgument, false},
+		{"a longer one", 1, 0, maxArgument + 1, true},
+	} {
+		proof := EncodeProof([]Proven{segment(test.entries, test.others, test.argument)})
+		if _, err := decodeProof(proof); test.refused != errors.Is(err, codec.ErrTooLong) || !test.refused && err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// However the positions are shared out, those of the segments that are checked at once are bounded.
+func TestPositionsCheckedAtOnce(t *testing.T) {
+	segments := func(entries ...int) (s []Proven) {
+		for _, n := range entries {
+			s = append(s, Proven{part: part{levels: make([]uint8, n)}})
+		}
+		return s
+	}
+	for want, s := range map[int][]Proven{
+		1: segments(positionsAtOnce+1, 1),
+		2: segments(positionsAtOnce-1, 1, 1),
+		3: segments(1, 1, 1),
+		8: segments(1, 1, 1, 1, 1, 1, 1, 1, 1),
+	} {
+		if got := checkedAtOnce(s); got != want {
+			t.Errorf("%d segments at once, want %d", got, want)
+		}
+	}
+}
+
+// A list takes some hundred bytes an entry until it is refused, however long its values are: the header's digest and
+// the paths take no copy of it.
+func TestRefusingTakesBoundedMemory(t *testing.T) {
+	const entries, value = 5_000, 2_000
+	accesses := make([]types.Access, entries)
+	values := make([]byte, value+entries)
+	for i := range accesses {
+		accesses[i] = types.Access{Key: binary.BigEndian.AppendUint32(nil, uint32(i)), Old: values[i : i+value]}
+	}
+	header := sign(t, types.Header{ChainID: 7, Height: 1, WritesDigest: types.DigestWrites(accesses)})
+	parent := types.SignedHeader{Header: types.Header{ChainID: 7}}
+	header.Header.Parent = parent.Header.Hash()
+	header = sign(t, header.Header)
+	argument := make([]byte, maxArgument)
+	copy(argument, stark.Header{Level: 2, LogRows: maxLogRows}.Append(nil))
+	b := Bundle{parent, header, accesses, EncodeProof([]Proven{{
+		part{bytes.Repeat([]byte{9}, entries), nil, []uint32{1}, poseidon.Digest{}}, argument,
+	}})}
+	var err error
+	took := testing.Benchmark(func(tb *testing.B) {
+		for range tb.N {
+			_, err = b.Verify(128, InOrder)
+		}
+	}).AllocedBytesPerOp()
+	if !errors.Is(err, ErrProof) || took > entries*value*3/4 {
+		t.Errorf("refused with %v, for %d bytes of memory", err, took)
+	}
+	t.Logf("%d bytes", took)
 }
 
 func TestProofInIsTheBundles(t *testing.T) {

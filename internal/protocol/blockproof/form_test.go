@@ -33,10 +33,10 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 		full = append(slices.Clone(accesses), lie)
 		slices.SortFunc(full, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
 		var err error
-		if entries, err = newEntries(full, InOrder); err != nil {
+		if entries, err = newEntries(full, true, InOrder); err != nil {
 			t.Fatal(err)
 		}
-		if alone, err := newEntries([]types.Access{lie}, InOrder); err != nil {
+		if alone, err := newEntries([]types.Access{lie}, true, InOrder); err != nil {
 			t.Fatal(err)
 		} else if entries[len(entries)-1].path == alone[0].path {
 			break
@@ -65,13 +65,14 @@ func TestListIsTheStatements(t *testing.T) {
 	s := newState()
 	s.apply(t, map[string][]byte{key(1): {1}, key(2): {2}, key(3): {3}})
 	honest, accesses, w := s.apply(t, map[string][]byte{key(1): {9}, key(2): nil, key(4): {7}})
-	entries, err := newEntries(accesses, InOrder)
+	entries, err := newEntries(accesses, true, InOrder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	swapped := slices.Clone(accesses)
 	swapped[0], swapped[1] = swapped[1], swapped[0]
-	if _, err := newEntries(slices.Insert(slices.Clone(accesses), 1, accesses[0]), InOrder); !errors.Is(err, ErrAccesses) {
+	twice := slices.Insert(slices.Clone(accesses), 1, accesses[0])
+	if _, err := newEntries(twice, true, InOrder); !errors.Is(err, ErrAccesses) {
 		t.Errorf("one twice: %v", err)
 	}
 	for _, test := range []struct {

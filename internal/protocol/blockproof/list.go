@@ -19,27 +19,41 @@ type Parallel = func(n int, f func(i int))
 // entry is an access as the tree sees it.
 type entry struct {
 	path   poseidon.Digest
-	hashes [2]poseidon.Digest // of the values before and after; meaningless for no value
-	leaves [2]poseidon.Digest // before and after; zero for no value
+	leaves [2]poseidon.Digest  // before and after; zero for no value
+	hashes *[2]poseidon.Digest // of the values before and after, meaningless for no value; a verifier keeps none
 }
 
 func (e *entry) changed() bool { return e.leaves[0] != e.leaves[1] }
 
-// accessesPerPiece is how many accesses are hashed in one call through Parallel.
-const accessesPerPiece = 256
+const (
+	// accessesPerPiece is how many accesses are hashed at a time, and at least in one call through Parallel.
+	accessesPerPiece = 256
+	// mostCalls is how many calls through Parallel there are at most: each takes memory, for all of its pieces.
+	mostCalls = 256
+)
 
-// newEntries hashes accesses and sorts them by path. It returns an error that wraps ErrAccesses for keys that do not
-// ascend or have one path.
-func newEntries(accesses []types.Access, parallel Parallel) ([]entry, error) {
+// newEntries hashes accesses and sorts them by path; a prover keeps the values' hashes. It returns an error that wraps
+// ErrAccesses for keys that do not ascend or have one path.
+func newEntries(accesses []types.Access, keepHashes bool, parallel Parallel) ([]entry, error) {
 	for i := range accesses {
 		if i > 0 && string(accesses[i-1].Key) >= string(accesses[i].Key) {
 			return nil, fmt.Errorf("%w: key %d does not ascend", ErrAccesses, i)
 		}
 	}
 	entries := make([]entry, len(accesses))
-	parallel((len(accesses)+accessesPerPiece-1)/accessesPerPiece, func(i int) {
-		low, high := i*accessesPerPiece, min((i+1)*accessesPerPiece, len(accesses))
-		hashEntries(entries[low:high], accesses[low:high])
+	if keepHashes {
+		hashes := make([][2]poseidon.Digest, len(accesses))
+		for i := range entries {
+			entries[i].hashes = &hashes[i]
+		}
+	}
+	perCall := max(accessesPerPiece, (len(accesses)+mostCalls-1)/mostCalls)
+	parallel((len(accesses)+perCall-1)/perCall, func(i int) {
+		var h hasher
+		for low, end := i*perCall, min((i+1)*perCall, len(accesses)); low < end; low += accessesPerPiece {
+			high := min(low+accessesPerPiece, end)
+			h.hash(entries[low:high], accesses[low:high])
+		}
 	})
 	slices.SortFunc(entries, func(a, b entry) int { return comparePaths(&a.path, &b.path) })
 	for i := range entries {
@@ -50,34 +64,68 @@ func newEntries(accesses []types.Access, parallel Parallel) ([]entry, error) {
 	return entries, nil
 }
 
-func hashEntries(entries []entry, accesses []types.Access) {
-	keys, values := make([][]byte, len(accesses)), make([][]byte, 0, 2*len(accesses))
-	for i, a := range accesses {
-		keys[i] = a.Key
-		for _, value := range [][]byte{a.Old, a.New} {
-			if len(value) > 0 {
-				values = append(values, value)
+// hasher hashes a piece of a list after the other, in the same memory.
+type hasher struct {
+	keys, values [][]byte
+	hashes       []poseidon.Digest    // of values, then leaves
+	pairs        [][2]poseidon.Digest // of leaves: path and value hash
+	leaves       []*poseidon.Digest   // where they go
+}
+
+func (h *hasher) hash(entries []entry, accesses []types.Access) {
+	h.keys, h.values, h.pairs, h.leaves = h.keys[:0], h.values[:0], h.pairs[:0], h.leaves[:0]
+	for i := range accesses {
+		h.keys = append(h.keys, accesses[i].Key)
+		for v := range 2 {
+			if value := toHash(&accesses[i], v); len(value) > 0 {
+				h.values = append(h.values, value)
 			}
 		}
 	}
-	paths, hashes := tree.Paths(keys), make([]poseidon.Digest, len(values))
-	poseidon.HashMany(poseidon.TagValue, hashes, values)
-	pairs := make([][2]poseidon.Digest, 0, len(values))
-	leaves := make([]*poseidon.Digest, 0, len(values))
-	for i, a := range accesses {
-		e := &entries[i]
-		e.path = paths[i]
-		for v, value := range [][]byte{a.Old, a.New} {
-			if len(value) > 0 {
-				e.hashes[v] = hashes[len(pairs)]
-				pairs, leaves = append(pairs, [2]poseidon.Digest{e.path, e.hashes[v]}), append(leaves, &e.leaves[v])
+	paths := tree.Paths(h.keys)
+	h.hashes = slices.Grow(h.hashes[:0], len(h.values))[:len(h.values)]
+	poseidon.HashMany(poseidon.TagValue, h.hashes, h.values)
+	for i := range accesses {
+		entries[i].path = paths[i]
+		for v := range 2 {
+			if len(toHash(&accesses[i], v)) > 0 {
+				h.add(&entries[i], v)
 			}
 		}
 	}
-	poseidon.Leaves(hashes, pairs)
-	for i, leaf := range leaves {
-		*leaf = hashes[i]
+	poseidon.Leaves(h.hashes, h.pairs)
+	for i, leaf := range h.leaves {
+		*leaf = h.hashes[i]
 	}
+	for i := range accesses {
+		if e := &entries[i]; !accesses[i].Changed() {
+			e.leaves[1] = e.leaves[0]
+			if e.hashes != nil {
+				e.hashes[1] = e.hashes[0]
+			}
+		}
+	}
+}
+
+// add takes the next of the values' hashes for the value before an access, 0, or after it, 1.
+func (h *hasher) add(e *entry, version int) {
+	hash := h.hashes[len(h.pairs)]
+	if e.hashes != nil {
+		e.hashes[version] = hash
+	}
+	h.pairs = append(h.pairs, [2]poseidon.Digest{e.path, hash})
+	h.leaves = append(h.leaves, &e.leaves[version])
+}
+
+// toHash is an access' value before, 0, or after, 1, if that is another; empty for absence.
+func toHash(a *types.Access, version int) []byte {
+	switch {
+	case version == 0:
+		return a.Old
+	case a.Changed():
+		return a.New
+	}
+	return nil
 }
 
 // comparePaths orders paths by their bits: −1, 0 or 1.

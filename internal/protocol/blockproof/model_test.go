@@ -89,7 +89,7 @@ func (b *batch) entries() []entry {
 	var entries []entry
 	for _, path := range sortedPaths(b.list) {
 		v := b.list[path]
-		entries = append(entries, entry{path, v, [2]poseidon.Digest{leafOf(path, v[0]), leafOf(path, v[1])}})
+		entries = append(entries, entry{path, [2]poseidon.Digest{leafOf(path, v[0]), leafOf(path, v[1])}, &v})
 	}
 	return entries
 }

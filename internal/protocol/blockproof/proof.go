@@ -26,10 +26,14 @@ const (
 	maxSegments     = 1 << 16
 	maxEntries      = 1 << maxLogRows
 	maxOthers       = 1 << maxLogRows
-	maxArgument     = 1 << 21
+	maxPositions    = 1<<maxLogRows + 1 // of entries and other leaves: a row has two halves, and one of all is the root's
 	bytesPerOther   = 1 + 32 + 32
+	othersPerEntry  = 2 // on the way to an entry one is shown at most, and beside the first and the last another
 	minSegmentBytes = 8 + 8 + 8 + 32 + 8
 )
+
+// maxArgument is how many bytes an argument has at most.
+var maxArgument = verifier.MostBytes(circuit)
 
 // Proven is a segment's part of a proof.
 type Proven struct {
@@ -83,7 +87,7 @@ func (p *part) decode(d *codec.Decoder) {
 	for _, level := range p.levels {
 		checkLevel(d, level)
 	}
-	p.others = make([]other, 0, d.Length(maxOthers, bytesPerOther))
+	p.others = make([]other, 0, d.Length(min(othersPerEntry*len(p.levels), maxPositions-len(p.levels)), bytesPerOther))
 	for range cap(p.others) {
 		o := other{d.U8(), digest(d), digest(d)}
 		checkLevel(d, o.level)
@@ -124,8 +128,25 @@ func digest(d *codec.Decoder) poseidon.Digest {
 	return digest
 }
 
-// segmentsAtOnce is how many arguments are checked before a look at whether they hold.
-const segmentsAtOnce = 8
+// segmentsAtOnce is how many arguments are checked at most before a look at whether they hold, positionsAtOnce how many
+// entries and other leaves these have, if there is more than one: each takes about 300 bytes of memory.
+const (
+	segmentsAtOnce  = 8
+	positionsAtOnce = 1 << 16
+)
+
+// checkedAtOnce is how many of the segments are checked at once.
+func checkedAtOnce(segments []Proven) int {
+	n, positions := 0, 0
+	for n < min(segmentsAtOnce, len(segments)) {
+		positions += len(segments[n].levels) + len(segments[n].others)
+		if n > 0 && positions > positionsAtOnce {
+			break
+		}
+		n++
+	}
+	return n
+}
 
 // VerifyProof checks that the statement holds, with a proof of at least so many bits. It returns the bits proven, and
 // an error that wraps ErrStatement, ErrAccesses or ErrProof. What runs through parallel is the hashing of the list and
@@ -159,7 +180,7 @@ func (s *Statement) verify(accesses []types.Access, proof []byte, bits int, para
 			return 0, fmt.Errorf("%w: segment %d: %w", ErrProof, i, err)
 		}
 	}
-	entries, err := newEntries(accesses, parallel)
+	entries, err := newEntries(accesses, false, parallel)
 	if err != nil {
 		return 0, err
 	}
@@ -169,8 +190,8 @@ func (s *Statement) verify(accesses []types.Access, proof []byte, bits int, para
 		before, low = segments[i].after, low+len(segments[i].levels)
 	}
 	least := stark.MaxBits
-	for first := 0; first < len(segments); first += segmentsAtOnce {
-		n := min(segmentsAtOnce, len(segments)-first)
+	for first, n := 0, 0; first < len(segments); first += n {
+		n = checkedAtOnce(segments[first:])
 		var proven [segmentsAtOnce]int
 		var failed [segmentsAtOnce]error
 		parallel(n, func(i int) {

@@ -84,7 +84,7 @@ func trace(
 		var entries []entry
 		err := s.check(accesses)
 		if err == nil && len(accesses) > 0 {
-			entries, err = newEntries(accesses, parallel)
+			entries, err = newEntries(accesses, true, parallel)
 		}
 		if err == nil && len(entries) > 0 {
 			err = s.segments(entries, w, most, parallel, func(segment *Segment) bool { return yield(segment, nil) })

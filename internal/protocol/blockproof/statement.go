@@ -39,7 +39,7 @@ func NewStatement(parent, header *types.Header, accesses []types.Access) (Statem
 	switch {
 	case !follows(parent, header):
 		return Statement{}, fmt.Errorf("%w: the header does not follow its parent", ErrStatement)
-	case types.DigestAccesses(types.Writes(accesses)) != header.WritesDigest:
+	case types.DigestWrites(accesses) != header.WritesDigest:
 		return Statement{}, fmt.Errorf("%w: the writes among the accesses are not the header's", ErrStatement)
 	}
 	return Statement{

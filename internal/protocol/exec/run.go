@@ -268,7 +268,7 @@ func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
 	}
 	r.header.TransactionsRoot = root
 	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
-	r.header.WritesDigest = types.DigestAccesses(types.Writes(accesses))
+	r.header.WritesDigest = types.DigestWrites(accesses)
 	return Result{
 		Header:       r.header,
 		Transactions: r.txs,

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// lie is how a false bundle is made. The producer is in league with its upstream: its header commits to the list.
+type lie struct {
+	Entries  int  // of the list
+	Key      int  // bytes
+	Old, New int  // bytes; 0: absent
+	Differ   bool // the values differ, so that each entry is a write
+	Segments int
+	Others   int    // other leaves of each segment
+	Level    int    // of each entry and leaf
+	Steps    int    // of each segment
+	Argument int    // bytes of each
+	LogRows  int    // that each says it has
+	Claim    string // which length says more than there is
+	Answer   string // how it is sent
+}
+
+// claims are the lengths that a lie can overstate.
+var claims = []string{"", "list", "value", "proof", "segments", "levels", "others", "steps", "argument"}
+
+// answers are the ways in which it can be sent: with its length, without, compressed, or little but its length.
+var answers = []string{"plain", "chunked", "gzip", "announced"}
+
+// fit makes of a lie one that passes the checks of lengths, as far as its claims let it: the list is what so much gas
+// can pay for, and all is no more than limit bytes.
+func (l *lie) fit(gas types.Gas, limit int) {
+	l.Key, l.Old, l.New = min(max(8, l.Key), 161), min(max(0, l.Old), 16<<10), min(max(0, l.New), 16<<10)
+	if !l.Differ {
+		l.New = l.Old
+	}
+	l.Level, l.LogRows = min(max(1, l.Level), 248), min(max(6, l.LogRows), 17)
+	l.Segments = max(1, l.Segments)
+	l.Steps, l.Others = min(max(1, l.Steps), 248), min(max(0, l.Others), 1<<17)
+	l.Argument = min(max(3, l.Argument), 450_000)
+	each := 24 + l.Key + l.Old + l.New
+	l.Entries = max(1, min(l.Entries, params.MostAccesses(gas), (params.MostListBytes(gas)-8)/each))
+	// What a verifier refuses for its lengths costs little.
+	rest := limit - 2*types.SignedHeaderBytes - 32 - l.Entries*(each+1)
+	l.Others = min(l.Others, max(2*l.Entries, l.Segments)/l.Segments)
+	l.Segments = max((l.Entries+1<<17-1)>>17, min(l.Segments, l.Entries, 1<<16, rest/l.segmentBytes()))
+	l.Others = min(l.Others, 2*l.Entries/l.Segments, 1<<17-l.Entries/l.Segments)
+	if more := l.Segments*l.segmentBytes() - rest; more > 0 { // fewer leaves, then smaller arguments
+		l.Others = max(0, l.Others-(more/l.Segments+64)/65)
+		more = l.Segments*l.segmentBytes() - rest
+		l.Argument = max(3, l.Argument-max(0, more)/l.Segments-1)
+	}
+}
+
+// segmentBytes are those of a segment but for its entries' levels.
+func (l *lie) segmentBytes() int { return 4*8 + 65*l.Others + 4*l.Steps + 32 + l.Argument }
+
+// list is the lie's access list.
+func (l *lie) list() []types.Access {
+	noise := make([]byte, 1<<20)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range len(noise) / 8 {
+		binary.LittleEndian.PutUint64(noise[8*i:], random.Uint64())
+	}
+	list := make([]types.Access, l.Entries)
+	for i := range list {
+		key := bytes.Repeat([]byte{'k'}, l.Key)
+		binary.BigEndian.PutUint64(key, uint64(i))
+		at := i % (len(noise) - 32<<10)
+		list[i] = types.Access{Key: key, Old: noise[at : at+l.Old], New: noise[at : at+l.New]}
+		if l.Differ {
+			list[i].New = noise[at+1 : at+1+l.New]
+		}
+	}
+	return list
+}
+
+// headers are those of a block of height 1 that used so much gas and writes what the list says, and of its parent.
+func (l *lie) headers(list []types.Access, gas types.Gas) (parent, header types.SignedHeader, err error) {
+	key, err := crypto.NewPrivateKey([32]byte{31: 1})
+	if err != nil {
+		return parent, header, err
+	}
+	parent = types.SignedHeader{Header: types.Header{ChainID: 7, Producer: key.PublicKey()}}
+	header.Header = types.Header{
+		ChainID:      7,
+		Height:       1,
+		Parent:       parent.Header.Hash(),
+		Producer:     key.PublicKey(),
+		GasUsed:      gas,
+		WritesDigest: types.DigestAccesses(types.Writes(list)),
+	}
+	hash := header.Header.Hash()
+	header.Signature, err = key.Sign(hash[:], [32]byte{})
+	return parent, header, err
+}
+
+// bundle is the lie itself.
+func (l *lie) bundle(parent, header types.SignedHeader, list []types.Access) []byte {
+	proof := l.proof()
+	e := codec.NewEncoder(2*types.SignedHeaderBytes + 16 + len(proof) + l.Entries*(24+l.Key+l.Old+l.New))
+	e.Fixed(parent.Encode())
+	e.Fixed(header.Encode())
+	encoded := types.EncodeAccesses(list)
+	if l.Claim == "list" {
+		binary.LittleEndian.PutUint64(encoded, 1<<24)
+	}
+	if l.Claim == "value" && len(encoded) > 16+l.Key+8 {
+		binary.LittleEndian.PutUint64(encoded[16+l.Key:], 16<<10)
+	}
+	e.Fixed(encoded)
+	e.U64(uint64(len(proof)) + l.more("proof", 1<<29))
+	e.Fixed(proof)
+	return e.Data()
+}
+
+func (l *lie) more(claim string, n uint64) uint64 {
+	if l.Claim == claim {
+		return n
+	}
+	return 0
+}
+
+func (l *lie) proof() []byte {
+	e := codec.NewEncoder(9 + l.Segments*(l.segmentBytes()+32) + l.Entries)
+	e.U8(1)
+	e.U64(uint64(l.Segments) + l.more("segments", 1<<15))
+	argument := make([]byte, l.Argument)
+	copy(argument, []byte{1, 1, byte(l.LogRows)})
+	for i := range l.Segments {
+		low, high := i*l.Entries/l.Segments, (i+1)*l.Entries/l.Segments
+		e.U64(uint64(high-low) + l.more("levels", 1<<16))
+		e.Fixed(bytes.Repeat([]byte{byte(l.Level)}, high-low))
+		e.U64(uint64(l.Others) + l.more("others", 1<<16))
+		for k := range l.Others {
+			other := make([]byte, 65)
+			other[0] = byte(l.Level)
+			binary.BigEndian.PutUint32(other[1:], uint32(k)+1)
+			e.Fixed(other)
+		}
+		e.U64(uint64(l.Steps) + l.more("steps", 1<<7))
+		for range l.Steps {
+			e.U32(1 << 17)
+		}
+		e.Fixed(make([]byte, 32)) // the root after, as the header's
+		e.U64(uint64(l.Argument) + l.more("argument", 1<<20))
+		e.Fixed(argument)
+	}
+	return e.Data()
+}
+
+func (l *lie) String() string {
+	values := fmt.Sprintf("%d B", l.Old)
+	if l.Differ {
+		values = fmt.Sprintf("%d → %d B", l.Old, l.New)
+	}
+	s := fmt.Sprintf("%d entries, keys of %d B, values %s, %d segments with %d leaves each at level %d, %d steps, ",
+		l.Entries, l.Key, values, l.Segments, l.Others, l.Level, l.Steps)
+	s += fmt.Sprintf("arguments of %d B for 2^%d rows, %s", l.Argument, l.LogRows, l.Answer)
+	if l.Claim != "" {
+		s += ", more " + l.Claim + " than there are"
+	}
+	return s
+}

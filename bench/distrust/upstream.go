@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/upstream"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// liar serves one bundle as the proof of block 1, and the headers that a victim knows.
+type liar struct {
+	gas    types.Gas
+	limit  int64
+	server *http.Server
+	url    string
+
+	mu              sync.Mutex
+	answer          string
+	bundle, headers []byte
+}
+
+func newUpstream(gas types.Gas) (*liar, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &liar{gas: gas, url: "http://" + listener.Addr().String()}
+	l.limit = replica.MostBundle(types.SignedHeader{Header: types.Header{GasUsed: gas}})
+	mux := http.NewServeMux()
+	mux.HandleFunc("/proof/1", l.serve)
+	mux.HandleFunc("/headers", func(w http.ResponseWriter, _ *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		_, _ = w.Write(l.headers) // who is gone misses nothing
+	})
+	l.server = &http.Server{Handler: mux}
+	go func() { _ = l.server.Serve(listener) }() // it ends with close
+	return l, nil
+}
+
+func (l *liar) close() { _ = l.server.Close() }
+
+// serve sends the bundle. Who reads it may leave at any time.
+func (l *liar) serve(w http.ResponseWriter, _ *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	send(w, l.answer, l.bundle, l.limit)
+}
+
+func send(w http.ResponseWriter, answer string, bundle []byte, limit int64) {
+	switch answer {
+	case "plain":
+		w.Header().Set("Content-Length", strconv.Itoa(len(bundle)))
+	case "gzip":
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = z.Write(bundle)
+		_ = z.Close()
+		return
+	case "announced":
+		w.Header().Set("Content-Length", strconv.FormatInt(limit, 10))
+		bundle = bundle[:min(len(bundle), 1<<20)]
+	}
+	_, _ = w.Write(bundle)
+}
+
+// try has a process of its own refuse a lie.
+func (l *liar) try(ctx context.Context, lie lie) (cost, error) {
+	list := lie.list()
+	parent, header, err := lie.headers(list, l.gas)
+	if err != nil {
+		return cost{}, err
+	}
+	l.mu.Lock()
+	l.answer, l.bundle = lie.Answer, lie.bundle(parent, header, list)
+	l.headers = append(parent.Encode(), header.Encode()...)
+	l.mu.Unlock()
+	program, err := os.Executable()
+	if err != nil {
+		return cost{}, err
+	}
+	victim := exec.CommandContext(ctx, program, "-verify", l.url)
+	var said, failed bytes.Buffer
+	victim.Stdout, victim.Stderr = &said, &failed
+	if err := victim.Run(); err != nil {
+		return cost{}, fmt.Errorf("%w: %s", err, &failed)
+	}
+	var c cost
+	return c, json.Unmarshal(said.Bytes(), &c)
+}
+
+// victim fetches a bundle as a replica without state does, and says what refusing it took.
+func (s settings) victim(ctx context.Context) error {
+	encoded, err := fetchHeaders(s.verify)
+	if err != nil {
+		return err
+	}
+	parent, err := types.DecodeSignedHeader(encoded[:len(encoded)/2])
+	if err != nil {
+		return err
+	}
+	header, err := types.DecodeSignedHeader(encoded[len(encoded)/2:])
+	if err != nil {
+		return err
+	}
+	blockproof.Circuit().Digest() // which a node computes as it starts
+	node, err := upstream.New(s.verify)
+	if err != nil {
+		return err
+	}
+	var c cost
+	began := time.Now()
+	bundle, refused := node.Bundle(ctx, 1, replica.MostBundle(header))
+	c.Fetch = time.Since(began)
+	began = time.Now()
+	used := processor()
+	if refused == nil {
+		var b blockproof.Bundle
+		if b, refused = blockproof.DecodeBundleOf(bundle, parent, header); refused == nil {
+			_, refused = b.Verify(128, parallel.Run)
+		}
+	}
+	c.Verify, c.CPU = time.Since(began), processor()-used
+	if refused == nil {
+		return errors.New("the bundle is not refused")
+	}
+	c.Why = refused.Error()
+	if c.Peak, err = peak("/proc/self/status"); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(c)
+}
+
+func fetchHeaders(url string) (encoded []byte, err error) {
+	response, err := http.Get(url + "/headers")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	return io.ReadAll(response.Body)
+}
+
+// peak is the most memory that a process had resident, in bytes.
+func peak(status string) (uint64, error) {
+	content, err := os.ReadFile(status)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(content)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+			kib, err := strconv.ParseUint(fields[1], 10, 54)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("%s has no VmHWM", status)
+}
+
+// processor is how long this process has had a processor.
+func processor() time.Duration {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // never fails
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
