@@ -184,6 +184,11 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 					c.err = f(senders[i], c)
 				}
 			}
+			for a, s := range b.read {
+				if p.index.senders[a] == nil {
+					p.index.idle.put(a, s.state)
+				}
+			}
 			p.mu.Unlock()
 			return
 		}
@@ -208,6 +213,12 @@ func (p *Pool) missing(b *batch) []*candidate {
 func (p *Pool) find(b *batch, a types.Account) *sender {
 	if s, ok := p.index.senders[a]; ok {
 		return s
+	}
+	if s, ok := b.read[a]; ok {
+		return s
+	}
+	if state, ok := p.index.idle[a]; ok {
+		b.read[a] = newSender(a, state)
 	}
 	return b.read[a]
 }

@@ -277,6 +277,11 @@ func checkInvariants(t testReporter, p *Pool) {
 			}
 		}
 	}
+	for a, state := range p.index.idle {
+		if is, err := p.head.Account(a); err != nil || is != state || p.index.senders[a] != nil {
+			t.Fatalf("account %v is remembered as %+v, and is %+v: %v", a, state, is, err)
+		}
+	}
 	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() ||
 		executable != len(p.index.executable) ||
 		p.order[byPriority].Len() != len(p.index.senders) || p.order[byMaxFee].Len() != len(p.index.senders) {

@@ -3,12 +3,14 @@ package mempool
 import (
 	"container/list"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // index finds what is pending: by account, by ID, by arrival, and what is executable.
 type index struct {
 	senders  map[types.Account]*sender
+	idle     idle
 	byID     map[types.TxID]*entry
 	arrivals *list.List // of *entry, oldest first
 	sequence uint64     // of the newest entry
@@ -19,9 +21,28 @@ type index struct {
 func newIndex() index {
 	return index{
 		senders:  make(map[types.Account]*sender),
+		idle:     make(idle),
 		byID:     make(map[types.TxID]*entry),
 		arrivals: list.New(),
 	}
+}
+
+// maxIdle is how many accounts without transactions are remembered: 2 MB.
+const maxIdle = 1 << 14
+
+// idle are accounts without transactions as they are at the head: who sends once sends again, and reading an account
+// takes as long as all else that is asked of its transaction.
+type idle map[types.Account]exec.Sender
+
+// put remembers an account; another one makes way if there are too many.
+func (i idle) put(a types.Account, state exec.Sender) {
+	for other := range i {
+		if len(i) < maxIdle {
+			break
+		}
+		delete(i, other)
+	}
+	i[a] = state
 }
 
 // enter enters a new entry, the newest; its sender's lists are the caller's.
@@ -60,7 +81,9 @@ func (x *index) publish(s *sender) {
 func (x *index) keep(s *sender) {
 	if len(s.run)+len(s.held) == 0 {
 		delete(x.senders, s.account)
+		x.idle.put(s.account, s.state)
 	} else {
 		x.senders[s.account] = s
+		delete(x.idle, s.account)
 	}
 }

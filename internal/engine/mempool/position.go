@@ -125,6 +125,7 @@ func (p *Pool) clear(index uint64, head Head) {
 		}
 		p.settle(s)
 	}
+	clear(p.index.idle)
 	p.decided.through, p.decided.reached, p.decided.gone = index, head.Height, nil
 	p.moveTo(head, nil)
 }

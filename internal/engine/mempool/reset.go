@@ -48,6 +48,9 @@ func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 		if s, ok := p.index.senders[change.account]; ok {
 			change.apply(&s.state)
 			changed = append(changed, s)
+		} else if state, ok := p.index.idle[change.account]; ok {
+			change.apply(&state)
+			p.index.idle[change.account] = state
 		}
 	}
 	p.moveTo(head, changed)
@@ -80,6 +83,7 @@ func (p *Pool) Reload(head Head) error {
 		}
 	}
 	defer p.mu.Unlock()
+	clear(p.index.idle)
 	changed := make([]*sender, 0, len(p.index.senders))
 	for a, s := range p.index.senders {
 		s.state = read[a]

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -363,9 +364,8 @@ func TestHeadMovesDuringVerification(t *testing.T) {
 	}()
 	<-r.entered
 	c.env.Parameters.MinBaseFee = 31
-	c.set(1, rich, 1)
-	c.height++
-	if err := p.Reset(c.head(), nil); err != nil { // the pool does not have the sender yet: its account is read again
+	accesses := c.block(map[int]state.Account{1: {Balance: rich, Nonce: 1}})
+	if err := p.Reset(c.head(), accesses); err != nil { // the pool does not have the sender yet
 		t.Fatal(err)
 	}
 	close(r.gate)
