@@ -63,6 +63,8 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 func (w *world) cost(ctx context.Context, l *load, to *member, processes []*program.Process) (
 	each []float64, err error) {
 	l.targets = func() []*member { return []*member{to} }
+	w.watcher.resting.Store(true)
+	defer w.watcher.resting.Store(false)
 	return each, w.under(ctx, l, w.costRate, costBatch, func(ctx context.Context) error {
 		if err := wait(ctx, warmTime); err != nil {
 			return err

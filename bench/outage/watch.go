@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/types"
@@ -13,6 +14,7 @@ import (
 // watcher follows the blocks of all members, and keeps every signed header that it ever sees.
 type watcher struct {
 	running sync.WaitGroup
+	resting atomic.Bool // what members send it is not to be measured
 
 	mu       sync.Mutex
 	blocks   map[types.Height]types.BlockHash
@@ -33,11 +35,8 @@ func (w *watcher) follow(ctx context.Context, m *member) {
 			w.mu.Lock()
 			from := w.heights[m]
 			w.mu.Unlock()
-			for block, err := range m.client.SubscribeBlocks(ctx, &from) {
-				if err != nil {
-					break // it does not run
-				}
-				w.see(m, block.Height, block.Hash)
+			if !w.resting.Load() {
+				w.watch(ctx, m, from)
 			}
 			select {
 			case <-time.After(pause):
@@ -45,6 +44,18 @@ func (w *watcher) follow(ctx context.Context, m *member) {
 			}
 		}
 	})
+}
+
+// watch follows a member from a block on until it rests or the member does not run.
+func (w *watcher) watch(ctx context.Context, m *member, from types.Height) {
+	for block, err := range m.client.SubscribeBlocks(ctx, &from) {
+		if err != nil {
+			return
+		}
+		if w.see(m, block.Height, block.Hash); w.resting.Load() {
+			return
+		}
+	}
 }
 
 func (w *watcher) see(m *member, height types.Height, hash types.BlockHash) {
