@@ -43,12 +43,12 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 {
 		var err error
 		if entry, err = m.decode(e); err != nil {
-			return &Diverged{e.GetIndex(), err}
+			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
 	}
 	outcome, err := m.order.Apply(e.GetIndex(), entry)
 	if err != nil {
-		return &Diverged{e.GetIndex(), err}
+		return &Diverged{Index: e.GetIndex(), Err: err}
 	}
 	switch entry := entry.(type) {
 	case Intake:
@@ -129,7 +129,6 @@ func (m *Member) keep(e *raftpb.Entry, intake Intake) {
 // decided begins to derive a candidate, unless this member has made it, or has it in the chain.
 func (m *Member) decided(c *Candidate) error {
 	m.candidate = &candidate{Candidate: c}
-	m.leading.last = m.world.Now()
 	head := m.Ledger.Tip().Header.Header.Height
 	if c.Header.Height <= head {
 		m.candidate.known = true
@@ -143,7 +142,7 @@ func (m *Member) decided(c *Candidate) error {
 		d, err := m.derive(c)
 		return func(m *Member) error {
 			if err != nil {
-				return &Diverged{c.Index, err}
+				return &Diverged{Index: c.Index, Block: c.Encoded, Err: err}
 			}
 			if m.candidate != nil && m.candidate.Index == c.Index {
 				m.candidate.draft = d
@@ -177,7 +176,8 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 		return err
 	}
 	if has := header.Header.Hash(); has != hash {
-		return &Diverged{index, fmt.Errorf("%w: block %d is %s and the chain has %s", ErrForged, height, hash, has)}
+		err := fmt.Errorf("%w: block %d is %s and the chain has %s", ErrForged, height, hash, has)
+		return &Diverged{Index: index, Err: err}
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (m *Member) release() error {
 // append appends the candidate to the chain and tells the pool.
 func (m *Member) append(c *candidate, r Release) error {
 	if c.known {
-		return m.follow(r.Height)
+		return m.tellPool(r.Height)
 	}
 	block, err := m.Ledger.Release(c.draft, r.Signature)
 	if err != nil {
@@ -230,8 +230,8 @@ func (m *Member) append(c *candidate, r Release) error {
 	return nil
 }
 
-// follow tells the pool of a block that the chain has had since before a start, if the pool was not there yet.
-func (m *Member) follow(height types.Height) error {
+// tellPool tells the pool of a block that the chain has had since before a start, if the pool was not there yet.
+func (m *Member) tellPool(height types.Height) error {
 	if m.Pool.Height() >= height {
 		return nil
 	}
@@ -351,7 +351,7 @@ func (m *Member) reached() uint64 {
 func (m *Member) restart(s *raftpb.Snapshot) error {
 	at, err := DecodePlace(s.GetData())
 	if err != nil {
-		return &Diverged{s.GetMetadata().GetIndex(), err}
+		return &Diverged{Index: s.GetMetadata().GetIndex(), Err: err}
 	}
 	m.order = StartOrder(s.GetMetadata().GetIndex(), at.Head)
 	m.done, m.appliedTerm = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()

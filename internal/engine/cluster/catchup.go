@@ -142,7 +142,7 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 			case errors.Is(err, ledger.ErrAltered):
 				return nil // the sender is asked again
 			case err != nil:
-				return &Diverged{c.message.GetSnapshot().GetMetadata().GetIndex(), err}
+				return &Diverged{Index: c.message.GetSnapshot().GetMetadata().GetIndex(), Err: err}
 			}
 			return m.goOn()
 		}
@@ -179,6 +179,7 @@ func (m *Member) caughtUp(c *catching) error {
 		return err
 	}
 	m.giveUp()
+	m.restarting = true
 	return m.receive(c.message)
 }
 

@@ -88,26 +88,6 @@ func Remove(id uint64, tell func(error)) Event {
 	}
 }
 
-// Transfer is the event of an operator's wish that another member leads; 0 for the one that has most of the log.
-func Transfer(to uint64, tell func(error)) Event {
-	return func(m *Member) error {
-		if !m.leads() {
-			tell(ErrNotLeader)
-			return nil
-		}
-		if to == 0 {
-			to = m.successor()
-		}
-		if i := slices.Index(m.conf.GetVoters(), to); i < 0 {
-			tell(fmt.Errorf("%w: no voter %x", ErrUnknownMember, to))
-			return nil
-		}
-		m.raw.TransferLeader(to)
-		tell(nil)
-		return nil
-	}
-}
-
 // proposeChange proposes one change; raft takes one at a time.
 func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(error)) error {
 	if !m.leads() {
@@ -137,10 +117,10 @@ func (m *Member) changing() bool { return m.wanted != nil && m.wanted.term == m.
 func (m *Member) applyChange(e *raftpb.Entry) error {
 	var c raftpb.ConfChangeV2
 	if e.GetType() != raftpb.EntryType_EntryConfChangeV2 {
-		return &Diverged{e.GetIndex(), fmt.Errorf("%w: of type %d", ErrEntry, e.GetType())}
+		return &Diverged{Index: e.GetIndex(), Err: fmt.Errorf("%w: of type %d", ErrEntry, e.GetType())}
 	}
 	if err := proto.Unmarshal(e.GetData(), &c); err != nil {
-		return &Diverged{e.GetIndex(), fmt.Errorf("%w: %w", ErrEntry, err)}
+		return &Diverged{Index: e.GetIndex(), Err: fmt.Errorf("%w: %w", ErrEntry, err)}
 	}
 	m.conf = m.raw.ApplyConfChange(&c)
 	for _, single := range c.GetChanges() {
@@ -153,7 +133,7 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 		}
 		r, err := DecodeRecord(c.GetContext())
 		if err != nil {
-			return &Diverged{e.GetIndex(), err}
+			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
 		m.members = append(m.members, r)
 		slices.SortFunc(m.members, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })

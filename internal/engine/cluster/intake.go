@@ -20,8 +20,8 @@ import (
 const (
 	// waitTime is how long transactions wait until they are decided on, over all tries.
 	waitTime = 5 * time.Second
-	// maxSends bounds the sends that are under way, maxFlying the intakes: what comes while these are on their way
-	// is the next one.
+	// maxSends bounds the sends that are under way, maxFlying the intakes that are not applied. One of these is not
+	// decided at a time: what comes meanwhile is the next.
 	maxSends  = 4096
 	maxFlying = 4
 )
@@ -103,6 +103,7 @@ type sends struct {
 	queue    []item  // of a leader, to be proposed
 	proposed []*proposal
 	flying   map[uint64]*proposal // by index
+	last     uint64               // index of the last that this leader has proposed
 	behind   []*send              // wait until this member has applied what they are told of
 }
 
@@ -185,7 +186,7 @@ func (m *Member) excused(s *send, r mempool.Result) error {
 
 // propose proposes what waits, as much as one entry holds.
 func (s *sends) propose(m *Member) error {
-	for len(s.queue) > 0 && len(s.flying)+len(s.proposed) < maxFlying {
+	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.committed && len(s.flying) < maxFlying {
 		n, size := 0, 0
 		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxIntakeBytes) {
 			size += len(s.queue[n].verified.Encoded())
@@ -216,10 +217,21 @@ func (s *sends) placed(entries []*raftpb.Entry) {
 		}
 		p := s.proposed[0]
 		if e.GetTerm() == p.term && bytes.Equal(e.GetData(), p.data) {
-			s.flying[e.GetIndex()] = p
+			s.flying[e.GetIndex()], s.last = p, e.GetIndex()
 			s.proposed = s.proposed[1:]
 		}
 	}
+}
+
+// own tells whether the entries from one to another are intakes on their way of which this member's callers alone wait
+// to hear.
+func (s *sends) own(from, to uint64) bool {
+	for i := from; i <= to; i++ {
+		if p := s.flying[i]; p == nil || slices.ContainsFunc(p.items, func(i item) bool { return i.handedOn }) {
+			return false
+		}
+	}
+	return true
 }
 
 // giveBack has what was not proposed wait for the new leader.

@@ -33,7 +33,8 @@ type leading struct {
 	finishing uint64 // the candidate that is being signed, or whose Release is on its way
 	failed    error  // why the last signature was not made
 
-	last      time.Time // when the last block began
+	last      time.Time // when the last block was due; zero: this leader has made none, and one is due
+	passing   *passing
 	handed    time.Time // when leadership was handed on
 	snapshots map[uint64]time.Time
 }
@@ -46,13 +47,15 @@ func (m *Member) lead() error {
 		return nil
 	}
 	if l := &m.leading; l.term != m.term {
-		l.term, l.proposed, l.made, l.finishing, l.failed = m.term, false, nil, 0, nil
+		l.term, l.proposed, l.made, l.finishing, l.failed, l.last = m.term, false, nil, 0, nil, time.Time{}
 		l.snapshots = make(map[uint64]time.Time)
+		m.sends.last = 0
 		m.sends.route(m)
 	}
 	if err := m.sends.propose(m); err != nil {
 		return err
 	}
+	m.passOn()
 	if m.Sign == nil {
 		return nil
 	}
@@ -87,7 +90,7 @@ func (m *Member) barred() string {
 func (m *Member) begin() error {
 	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
 	if l.drafting || l.proposed || m.candidate != nil || tip.Hash != m.order.Head().Hash ||
-		now.Sub(l.last) < m.BlockTime || m.holding() != "" {
+		now.Sub(l.last) < m.BlockTime || m.holding() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
@@ -111,6 +114,20 @@ func (m *Member) begin() error {
 		}
 	})
 	return nil
+}
+
+// wait is how long it is until a leader's next block is due, if it waits for that.
+func (m *Member) wait() (time.Duration, bool) {
+	if l := &m.leading; !m.leads() || m.makes() || l.last.IsZero() {
+		return 0, false
+	}
+	wait := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
+	return wait, wait > 0
+}
+
+// makes tells whether a block is under way.
+func (m *Member) makes() bool {
+	return m.leading.drafting || m.leading.proposed || m.candidate != nil
 }
 
 // draft makes the block of a time, in Unix seconds.

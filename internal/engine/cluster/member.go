@@ -61,6 +61,7 @@ type Config struct {
 // Diverged is the error of a member that did not come to what its cluster decided: it takes no further part.
 type Diverged struct {
 	Index uint64 // of the entry
+	Block []byte // bincode(Block) that was decided, unsigned; nil if it is not about one
 	Err   error  // [ErrEntry], [ErrForged], a *ledger.InvalidBlock, or one of ledger's about the next block
 }
 
@@ -85,14 +86,18 @@ type Member struct {
 	world World
 	raw   *raft.RawNode
 	self  uint64
-	soft  raft.SoftState
-	term  uint64
+	chain types.BlockHash // of block 0
+	// limits are the pool's, as it says.
+	limits [32]byte
+	soft   raft.SoftState
+	term   uint64
 
 	// What was applied.
 	order       *Order
 	done        uint64 // the last entry that is wholly applied
 	doneAt      time.Time
 	appliedTerm uint64 // its term
+	committed   uint64 // the last entry that is decided
 	conf        *raftpb.ConfState
 	members     []Record // by ID
 	named       []Record // whom the log names when it is opened
@@ -111,6 +116,10 @@ type Member struct {
 	wanted   *change // on its way
 	catching *catching
 	cutting  bool
+	told     map[uint64]uint64 // by a leader: the commit of which each member was told last
+	// restarting says that raft has a snapshot that the member has not begun anew after: no other event may see it so.
+	restarting bool
+
 	learners map[uint64]time.Time // since when each is near
 	heard    map[uint64]time.Time // by a leader, of each member
 }
@@ -141,21 +150,29 @@ func Open(c Config, w World) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	genesis, err := c.Ledger.Header(0)
+	if err != nil {
+		return nil, err
+	}
 	index := snapshot.GetMetadata().GetIndex()
 	m := &Member{
 		Config:     c,
 		world:      w,
 		self:       c.Log.Member().ID,
+		chain:      genesis.Header.Hash(),
+		limits:     c.Pool.Limits(),
 		order:      StartOrder(index, at.Head),
 		done:       index,
 		doneAt:     w.Now(),
 		term:       hard.GetTerm(), // raft says only what changes
+		committed:  hard.GetCommit(),
 		conf:       snapshot.GetMetadata().GetConfState(),
 		members:    at.Members,
 		named:      named,
 		namedUntil: namedUntil,
 		learners:   make(map[uint64]time.Time),
 		heard:      make(map[uint64]time.Time),
+		told:       make(map[uint64]uint64),
 	}
 	m.sends.flying = make(map[uint64]*proposal)
 	if tip := c.Ledger.Tip(); tip.Header.Header.Height < at.Head.Height {
@@ -205,11 +222,25 @@ func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
 	return snapshot, err
 }
 
-// Step lets an event happen. An error ends the member: a fault of its disk, [*Diverged] or [ErrRemoved].
-func (m *Member) Step(e Event) error {
-	if err := e(m); err != nil {
-		return err
+// Step lets events happen, one after the other, and then does what follows from all of them: what they add to the log
+// shares a sync. An error ends the member: a fault of its disk, [*Diverged] or [ErrRemoved].
+func (m *Member) Step(events ...Event) error {
+	for _, e := range events {
+		if err := e(m); err != nil {
+			return err
+		}
+		if !m.restarting {
+			continue
+		}
+		if err := m.follow(); err != nil {
+			return err
+		}
 	}
+	return m.follow()
+}
+
+// follow does what follows from events.
+func (m *Member) follow() error {
 	for {
 		for m.raw.HasReady() {
 			if err := m.handle(m.raw.Ready()); err != nil {
@@ -223,6 +254,7 @@ func (m *Member) Step(e Event) error {
 			return err
 		}
 		if !m.raw.HasReady() {
+			m.restarting = false
 			return nil
 		}
 	}
@@ -236,6 +268,7 @@ func Tick() Event {
 		m.retryCatching()
 		m.cut()
 		m.forsake()
+		m.keepOn()
 		return m.tend()
 	}
 }
@@ -274,7 +307,9 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalApplyThread:
 			m.applying = append(m.applying, message)
 		default:
-			messages = append(messages, message)
+			if !m.spare(message) {
+				messages = append(messages, message)
+			}
 		}
 	}
 	m.world.Send(messages)
@@ -282,7 +317,7 @@ func (m *Member) handle(rd raft.Ready) error {
 		m.soft = *rd.SoftState
 	}
 	if !raft.IsEmptyHardState(rd.HardState) {
-		m.term = rd.HardState.GetTerm()
+		m.term, m.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
 	}
 	m.sends.placed(rd.Entries)
 	if kept == nil {
@@ -306,6 +341,20 @@ func (m *Member) handle(rd raft.Ready) error {
 	}
 	m.world.Send(messages)
 	return nil
+}
+
+// spare tells whether a message says nothing but that intakes are committed for which no other member's caller waits:
+// the next entries say so, too, or the next tick's heartbeat. What a message told a member last is noted.
+func (m *Member) spare(message *raftpb.Message) bool {
+	if message.GetType() != raftpb.MessageType_MsgApp {
+		return false
+	}
+	to, commit := message.GetTo(), message.GetCommit()
+	if told := m.told[to]; len(message.GetEntries()) == 0 && told < commit && m.sends.own(told+1, commit) {
+		return true
+	}
+	m.told[to] = commit
+	return false
 }
 
 // leads tells whether this member is the leader and has applied all of the terms before its own: what it knows of

@@ -35,10 +35,11 @@ type Service struct {
 	facts  atomic.Pointer[Facts]
 
 	// Of Run.
-	ctx     context.Context
-	link    Link
-	workers [Anyone]chan func() Event
-	beside  sync.WaitGroup
+	ctx      context.Context
+	link     Link
+	gathered []Event
+	workers  [Anyone]chan func() Event
+	beside   sync.WaitGroup
 }
 
 // NewService opens the member of a log, which [Service.Run] runs.
@@ -67,21 +68,49 @@ func (s *Service) Run(ctx context.Context, link Link) error {
 	}
 	tick := time.NewTicker(TickTime)
 	defer tick.Stop()
+	block := time.NewTimer(0)
+	defer block.Stop()
 	for {
+		if wait, waits := s.member.wait(); waits {
+			block.Reset(wait)
+		} else {
+			block.Stop()
+		}
 		e := Tick()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-block.C:
+			e = func(*Member) error { return nil }
 		case e = <-s.events:
 		}
-		if err := s.member.Step(e); err != nil {
+		if err := s.member.Step(s.gather(e)...); err != nil {
 			return err
 		}
 		if err := s.publish(); err != nil {
 			return err
 		}
 	}
+}
+
+// maxStep bounds the events of a step.
+const maxStep = 256
+
+// gather adds to an event what has come while the one before was waited for.
+func (s *Service) gather(e Event) []Event {
+	events := append(s.gathered[:0], e)
+	for len(events) < maxStep {
+		select {
+		case e := <-s.events:
+			events = append(events, e)
+			continue
+		default:
+		}
+		break
+	}
+	s.gathered = events
+	return events
 }
 
 // work does one thing after the other.

@@ -87,19 +87,15 @@ func (m *Member) peers() []Peer {
 
 // facts are what the member says of itself to another one.
 func (m *Member) facts() (Facts, error) {
-	genesis, err := m.Ledger.Header(0)
-	if err != nil {
-		return Facts{}, err
-	}
 	last, err := m.Log.LastIndex()
 	return Facts{
 		Cluster: m.Log.Member().Cluster,
 		Member:  m.self,
-		Chain:   genesis.Header.Hash(),
+		Chain:   m.chain,
 		Term:    m.term,
 		Last:    last,
 		Kinds:   Kinds,
-		Pool:    m.Pool.Limits(),
+		Pool:    m.limits,
 	}, err
 }
 

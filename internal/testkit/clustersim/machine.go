@@ -90,14 +90,15 @@ type process struct {
 	times  *cluster.Clock
 	member *cluster.Member
 
-	dead    bool          // it has crashed: nothing that it does counts
-	stepped int           // messages that the present step has sent
-	busy    [2]deferred   // its workers
-	loop    time.Duration // until when its loop waits for the disk
-	dies    int           // at which of the next moments it dies; 0: at none
-	power   bool          // whether what was not synced is lost then
-	left    *kv.CrashDisk // as it left it when it died
-	behind  bool          // whether it fetches blocks
+	dead    bool            // it has crashed: nothing that it does counts
+	stepped int             // messages that the present step has sent
+	busy    [2]deferred     // its workers
+	loop    time.Duration   // until when its loop waits for the disk
+	waiting []cluster.Event // what has come meanwhile
+	dies    int             // at which of the next moments it dies; 0: at none
+	power   bool            // whether what was not synced is lost then
+	left    *kv.CrashDisk   // as it left it when it died
+	behind  bool            // whether it fetches blocks
 	ticks   int
 	term    uint64
 }
@@ -262,16 +263,28 @@ func (p *process) tick() {
 	})
 }
 
-// step has an event happen, once the loop has no other to do.
+// step has an event happen, once the loop has no other to do, together with those that came before and wait, too.
 func (p *process) step(e cluster.Event) {
+	if p.dead {
+		return
+	}
+	if p.waiting = append(p.waiting, e); len(p.waiting) == 1 {
+		p.after(p.loop-p.now, p.stepAll)
+	}
+}
+
+// stepAll has all happen that waits.
+func (p *process) stepAll() {
 	switch {
 	case p.dead:
 		return
 	case p.loop > p.now:
-		p.after(p.loop-p.now, func() { p.step(e) })
+		p.after(p.loop-p.now, p.stepAll)
 		return
 	}
-	switch err := p.try(e); {
+	events := p.waiting
+	p.waiting = nil
+	switch err := p.try(events); {
 	case p.dead:
 		p.bury()
 	case errors.Is(err, cluster.ErrRemoved):
@@ -288,15 +301,15 @@ func (p *process) step(e cluster.Event) {
 	}
 }
 
-// try has an event happen. A panic, which raft gives where its promises were broken, is an error.
-func (p *process) try(e cluster.Event) (err error) {
+// try has events happen. A panic, which raft gives where its promises were broken, is an error.
+func (p *process) try(events []cluster.Event) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("a panic: %v", r)
 		}
 	}()
 	p.stepped = 0
-	withRandom(p.random, func() { err = p.member.Step(e) })
+	withRandom(p.random, func() { err = p.member.Step(events...) })
 	return err
 }
 

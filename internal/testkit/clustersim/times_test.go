@@ -43,3 +43,46 @@ func TestTimesOfDecisions(t *testing.T) {
 		}
 	})
 }
+
+// Leadership that is handed on delays no block by as much as half an interval, whenever that is asked for.
+func TestTransferDelaysNoBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Setup{Seed: 1, Members: 3})
+		defer w.close()
+		if err := w.begin(); err != nil {
+			t.Fatal(err)
+		}
+		w.sending = true
+		for _, c := range w.clients {
+			w.after(w.upTo(time.Second), c.act)
+		}
+		w.runUntil(3 * time.Second)
+		var leaders []string
+		last, longest := w.book.last, time.Duration(0)
+		for range 30 {
+			leaders = append(leaders, w.leader().record.Name)
+			w.transfer()
+			for end := w.now + time.Second + w.upTo(blockTime); w.now < end; {
+				w.runUntil(w.now + time.Millisecond)
+				if at := w.book.last; at != last {
+					longest, last = max(longest, at-last), at
+				}
+			}
+		}
+		if longest > blockTime*3/2 {
+			t.Errorf("blocks were %v apart", longest)
+		}
+		handed := 0
+		for i := range leaders[1:] {
+			if leaders[i] != leaders[i+1] {
+				handed++
+			}
+		}
+		if handed < 29 {
+			t.Errorf("of 30 times leadership was handed on %d", handed)
+		}
+		if len(w.report.Violations) > 0 {
+			t.Errorf("%v", w.report.Violations)
+		}
+	})
+}
