@@ -318,6 +318,7 @@ func newClusterStatus() *cobra.Command {
 		}
 		return cli.PrinterOf(command).Result(status, func(t *output.Text) {
 			t.Fields(output.Field{Name: "cluster", Value: status.Cluster}, output.Field{Name: "this member", Value: status.Self},
+				output.Field{Name: "state", Value: stateOf(status)},
 				output.Field{Name: "pin", Value: pinOf(status)}, output.Field{Name: "leader", Value: cmp.Or(
 					status.Leader, "none is heard of",
 				)}, output.Field{Name: "term", Value: status.Term},
@@ -330,6 +331,14 @@ func newClusterStatus() *cobra.Command {
 			}
 		})
 	})
+}
+
+// stateOf is what the member that tells does, and why it does no more.
+func stateOf(s members.Status) string {
+	if s.Reason == "" {
+		return s.State
+	}
+	return s.State + ": " + s.Reason
 }
 
 // pinOf is the pin of the member that tells, which others that are to join are given.

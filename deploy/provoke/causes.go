@@ -32,7 +32,7 @@ type cause struct {
 // causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
 var causeless = map[string]string{
 	"CairnClusterClock":    "the cluster's simulator has clocks that are wrong; the rules' tests have this one",
-	"CairnClusterDiverged": "the cluster's tests have an engine that comes to something else",
+	"CairnClusterDiverged": "a test of the real program has a member with another balance",
 	"CairnDiskDamage":      "the database's tests damage a proof on the disk",
 	"CairnOverrun":         "prices make it impossible; the sequencer's tests have engines that take any time",
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
@@ -159,7 +160,7 @@ func (m *member) run(ctx context.Context) error {
 			m.node.config.Log.Error(
 				"this member has come to something else than its cluster, and takes no further part", "error", err,
 			)
-			return nil
+			return m.keepEvidence(diverged)
 		}
 		return err
 	})
@@ -183,6 +184,19 @@ func (m *member) run(ctx context.Context) error {
 		}
 	})
 	return group.Wait()
+}
+
+// keepEvidence keeps what an operator may compare with the other members.
+func (m *member) keepEvidence(d *cluster.Diverged) error {
+	path := m.node.dir.HaltFile()
+	if path == "" {
+		return nil
+	}
+	height := m.node.store.Head().Header.Height + 1
+	if err := replica.Disagreed(d, height, d.Block).Write(path); err != nil {
+		return fmt.Errorf("keep the evidence of a member that came to something else: %w", err)
+	}
+	return nil
 }
 
 func peersOf(s cluster.Status) []link.Peer {

@@ -16,9 +16,12 @@ type operator struct{ *member }
 // Status is what the member knows of its cluster.
 func (o operator) Status() members.Status {
 	status, peers := o.service.Status(), o.link.Peers()
+	state, reason := o.State()
 	s := members.Status{
 		Cluster:  fmt.Sprintf("%x", o.log.Member().Cluster),
 		Self:     nameOf(status, status.ID),
+		State:    string(state),
+		Reason:   reason,
 		Leader:   nameOf(status, status.Leader),
 		Term:     status.Term,
 		Applied:  status.Applied,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -39,6 +40,8 @@ type Halt struct {
 	FirstReceipt *receiptDifference `json:"first_receipt,omitempty"`
 	FirstWrite   *writeDifference   `json:"first_write,omitempty"`
 	Unexplained  string             `json:"unexplained,omitempty"` // why a difference could not be found
+	// what the block writes here; of a cluster's member, which asks nobody what it writes elsewhere
+	Writes []write `json:"writes,omitempty"`
 }
 
 // header is a header for people, beside its encoding.
@@ -51,6 +54,13 @@ type header struct {
 	WritesDigest     types.Digest     `json:"writes_digest"`
 	GasUsed          types.Gas        `json:"gas_used"`
 	Timestamp        uint64           `json:"timestamp"`
+}
+
+// write is what a block makes of a state key. A value that is empty is none.
+type write struct {
+	Key    types.Hex `json:"key"`
+	Before types.Hex `json:"before"`
+	After  types.Hex `json:"after"`
 }
 
 type signedHeader struct {
@@ -101,8 +111,25 @@ func ReadHalt(path string) (*Halt, error) {
 	return h, nil
 }
 
-// write puts the evidence on disk, whole or not at all.
-func (h *Halt) write(path string) error {
+// Disagreed is the evidence of a member of a cluster that came to something else than was decided. block is the one that
+// was, nil if it is about none.
+func Disagreed(err error, height types.Height, block []byte) *Halt {
+	h := &Halt{Reason: Diverged, Message: err.Error(), Height: height, Time: time.Now().UTC(), Block: block}
+	if invalid := new(ledger.InvalidBlock); errors.As(err, &invalid) {
+		h.Headers = []signedHeader{newSignedHeader(invalid.Claimed)}
+		if invalid.Derived != (types.Header{}) {
+			derived := newHeader(invalid.Derived)
+			h.Derived = &derived
+		}
+		for _, w := range invalid.Writes {
+			h.Writes = append(h.Writes, write{w.Key, w.Old, w.New})
+		}
+	}
+	return h
+}
+
+// Write puts the evidence on disk, whole or not at all.
+func (h *Halt) Write(path string) error {
 	content, err := json.MarshalIndent(h, "", "  ")
 	if err != nil {
 		return err

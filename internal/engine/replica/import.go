@@ -179,7 +179,7 @@ func (r *Replica) halted(h *Halt) error {
 		h.Message,
 	)
 	if r.config.HaltFile != "" && h.Reason != UnknownVersion {
-		if err := h.write(r.config.HaltFile); err != nil {
+		if err := h.Write(r.config.HaltFile); err != nil {
 			return &localFault{fmt.Errorf("keep the evidence of a halt: %w", err)}
 		}
 	}

@@ -17,7 +17,9 @@ import (
 // Status is what a member knows of its cluster.
 type Status struct {
 	Cluster  string   `json:"cluster"`
-	Self     string   `json:"self"`   // name
+	Self     string   `json:"self"`  // name
+	State    string   `json:"state"` // what this member does, as svc_getSyncStatus says
+	Reason   string   `json:"reason,omitempty"`
 	Leader   string   `json:"leader"` // name; empty: none is heard of
 	Term     uint64   `json:"term"`
 	Applied  uint64   `json:"applied"` // index of the log

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestClusterMemberDiverges changes a balance in the database of a member that is stopped, as a machine with bad memory
+// would. It comes to another block than the others, halts, says so and keeps the evidence; the others go on.
+func TestClusterMemberDiverges(t *testing.T) {
+	l := newLoad(16)
+	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
+	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.chainID = info.ChainID
+	c.join("b", "a")
+	c.join("c", "a")
+	bad := c.other(c.leader("a"))
+	if err := c.nodes[bad].Stop(); err != nil {
+		t.Fatal(err)
+	}
+	delete(c.nodes, bad)
+	good := c.leader(c.other())
+	enrich(t, c.dirs[bad], l.senders[0].account)
+	c.start(bad)
+	loading, stop := context.WithCancel(t.Context())
+	defer stop()
+	sent := make(chan error, 1)
+	go func() { sent <- l.run(loading, c.nodes[good].RPC) }()
+	c.await("who has another balance halts", func() bool { return c.status(bad).State == "halted" })
+	height := types.Height(c.status(good).Height)
+	before := l.acknowledged()
+	c.awaitHeight(c.nodes[good], height+5)
+	c.await("the others take transactions", func() bool { return l.acknowledged() > before+100 })
+	stop()
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+
+	shown := newUser(t).run("cluster", "status", "--admin", c.nodes[bad].Admin).String()
+	if !strings.Contains(shown, "halted: entry") || !strings.Contains(shown, "not valid") {
+		t.Errorf("cairn cluster status of the member says %s", shown)
+	}
+	content, err := os.ReadFile(filepath.Join(c.dirs[bad], "halted.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var evidence struct {
+		Reason  string
+		Height  types.Height
+		Headers []struct{ Hash types.BlockHash }
+		Derived struct{ Hash types.BlockHash }
+		Block   types.Hex
+		Writes  []struct{ Key, Before, After types.Hex }
+	}
+	if err := json.Unmarshal(content, &evidence); err != nil {
+		t.Fatal(err)
+	}
+	decided, err := c.clientOf(c.nodes[good]).BlockByNumber(t.Context(), api.AtHeight(evidence.Height), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if evidence.Reason != "diverged" || len(evidence.Headers) != 1 || evidence.Headers[0].Hash != decided.Hash ||
+		evidence.Derived.Hash == decided.Hash || len(evidence.Block) == 0 || len(evidence.Writes) == 0 {
+		t.Errorf("the evidence is %s, and %s was decided", content, decided.Hash)
+	}
+}
+
+// enrich gives an account a coin more in the state of a data directory, of which the state tree knows nothing.
+func enrich(t *testing.T, dir string, account types.Account) {
+	t.Helper()
+	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch(1 << 10)
+	changed := 0
+	err = kv.Scan(db, []byte{0}, []byte{0xff}, func(key, value []byte) error {
+		if len(key) < 1 || !bytes.Equal(key[1:], state.AccountKey(account)) {
+			return nil
+		}
+		record, err := state.DecodeAccount(value)
+		if err != nil {
+			return err
+		}
+		record.Balance++
+		b.Set(bytes.Clone(key), record.Encode())
+		changed++
+		return nil
+	})
+	if err != nil || changed != 1 {
+		t.Fatalf("%d rows of the account: %v", changed, err)
+	}
+	if err := db.Commit(b, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
