@@ -59,7 +59,6 @@ var large = map[string]int{
 	"file internal/node/node.go":                     480,
 	"file internal/protocol/vm/body.go":              447,
 	"file internal/protocol/vm/sections.go":          447,
-	"file internal/testkit/clustersim/machine.go":    472,
 	"file internal/testkit/hunt/measure.go":          423,
 	"function bench/flood.run":                       75,
 	"function internal/proof/prover.allocate":        82,

@@ -299,7 +299,7 @@ func (c Cutting) withDefaults() Cutting {
 func (m *Member) cut() {
 	c := m.Cutting.withDefaults()
 	first, err := m.Log.FirstIndex()
-	if err != nil || m.cutting || m.working {
+	if err != nil || m.busy.cutting || m.working {
 		return
 	}
 	applied := m.done
@@ -320,11 +320,11 @@ func (m *Member) cut() {
 		return
 	}
 	at := m.places[i]
-	m.cutting = true
+	m.busy.cutting = true
 	m.world.Do(Applier, func() Event {
 		err := m.Pool.SyncJournal()
 		return func(m *Member) error {
-			m.cutting = false
+			m.busy.cutting = false
 			if first, _ := m.Log.FirstIndex(); err != nil || at.index < first {
 				return err
 			}

@@ -179,7 +179,7 @@ func (m *Member) caughtUp(c *catching) error {
 		return err
 	}
 	m.giveUp()
-	m.restarting = true
+	m.busy.restarting = true
 	return m.receive(c.message)
 }
 

@@ -70,11 +70,11 @@ func Recover(log *raftlog.Log) error {
 	if err != nil {
 		return err
 	}
-	named, _, err := namedBy(log, at)
+	names, err := namedBy(log, at)
 	if err != nil {
 		return err
 	}
-	own := slices.DeleteFunc(named, func(r Record) bool { return r.ID != log.Member().ID })
+	own := slices.DeleteFunc(names.members, func(r Record) bool { return r.ID != log.Member().ID })
 	if len(own) != 1 {
 		return ErrNoRecord
 	}
@@ -84,30 +84,30 @@ func Recover(log *raftlog.Log) error {
 
 // namedBy are the members of a place and all that the log names after it, decided or not, removed since or not, by ID;
 // and the index of the last entry that names one.
-func namedBy(log *raftlog.Log, at Place) (named []Record, last uint64, err error) {
+func namedBy(log *raftlog.Log, at Place) (names named, err error) {
 	changes, err := log.Changes()
 	if err != nil {
-		return nil, 0, err
+		return names, err
 	}
-	named = slices.Clone(at.Members)
+	names.members = slices.Clone(at.Members)
 	for _, e := range changes {
 		change, err := decodeChange(e)
 		if err != nil {
-			return nil, 0, err
+			return names, err
 		}
 		if len(change.GetContext()) == 0 {
 			continue
 		}
 		record, err := DecodeRecord(change.GetContext())
 		if err != nil {
-			return nil, 0, err
+			return names, err
 		}
-		last = e.GetIndex()
-		named = slices.DeleteFunc(named, func(r Record) bool { return r.ID == record.ID })
-		named = append(named, record)
+		names.until = e.GetIndex()
+		names.members = slices.DeleteFunc(names.members, func(r Record) bool { return r.ID == record.ID })
+		names.members = append(names.members, record)
 	}
-	slices.SortFunc(named, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
-	return named, last, nil
+	slices.SortFunc(names.members, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	return names, nil
 }
 
 // decodeChange is the change of members in an entry.

@@ -50,7 +50,7 @@ func TestPeersAfterAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &Member{members: records[:1], done: firstIndex, conf: snapshot.GetMetadata().GetConfState()}
-	if m.named, m.namedUntil, err = namedBy(log, Place{Members: m.members}); err != nil {
+	if m.named, err = namedBy(log, Place{Members: m.members}); err != nil {
 		t.Fatal(err)
 	}
 	for applied, want := range map[uint64][]uint64{firstIndex: {3, 7, 9}, firstIndex + 1: {3, 7, 9}, firstIndex + 2: {7}} {

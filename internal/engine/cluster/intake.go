@@ -98,13 +98,14 @@ type proposal struct {
 
 // sends are all that are under way.
 type sends struct {
-	all      []*send
-	waiting  []*send // for a leader
-	queue    []item  // of a leader, to be proposed
-	proposed []*proposal
-	flying   map[uint64]*proposal // by index
-	last     uint64               // index of the last that this leader has proposed
-	behind   []*send              // wait until this member has applied what they are told of
+	all       []*send
+	waiting   []*send // for a leader
+	queue     []item  // of a leader, to be proposed
+	proposed  []*proposal
+	flying    map[uint64]*proposal // by index
+	last      uint64               // index of the last that this leader has proposed
+	committed uint64               // the last entry that is decided
+	behind    []*send              // wait until this member has applied what they are told of
 }
 
 // route hands on what waits: to the leader, or to this member's own pool.
@@ -186,7 +187,7 @@ func (m *Member) excused(s *send, r mempool.Result) error {
 
 // propose proposes what waits, as much as one entry holds.
 func (s *sends) propose(m *Member) error {
-	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.committed && len(s.flying) < maxFlying {
+	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.sends.committed && len(s.flying) < maxFlying {
 		n, size := 0, 0
 		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxIntakeBytes) {
 			size += len(s.queue[n].verified.Encoded())

@@ -37,6 +37,7 @@ type leading struct {
 	passing   *passing
 	handed    time.Time // when leadership was handed on
 	snapshots map[uint64]time.Time
+	told      map[uint64]uint64 // the commit of which each member was told last
 }
 
 // lead does what a leader has to do now: it finishes the candidate, or else makes one. It never proposes a block beside

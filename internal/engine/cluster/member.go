@@ -86,23 +86,19 @@ type Member struct {
 	world World
 	raw   *raft.RawNode
 	self  uint64
-	chain types.BlockHash // of block 0
-	// limits are the pool's, as it says.
-	limits [32]byte
-	soft   raft.SoftState
-	term   uint64
+	own   Facts // but for what changes
+	soft  raft.SoftState
+	term  uint64
 
 	// What was applied.
 	order       *Order
 	done        uint64 // the last entry that is wholly applied
 	doneAt      time.Time
 	appliedTerm uint64 // its term
-	committed   uint64 // the last entry that is decided
 	conf        *raftpb.ConfState
 	members     []Record // by ID
-	named       []Record // whom the log names when it is opened
-	namedUntil  uint64   // the last entry of them
-	places      []place  // where the log may be cut, ascending
+	named       named
+	places      []place // where the log may be cut, ascending
 	candidate   *candidate
 
 	// What is being applied.
@@ -115,13 +111,23 @@ type Member struct {
 	sends    sends
 	wanted   *change // on its way
 	catching *catching
-	cutting  bool
-	told     map[uint64]uint64 // by a leader: the commit of which each member was told last
-	// restarting says that raft has a snapshot that the member has not begun anew after: no other event may see it so.
-	restarting bool
+	busy     busy
 
 	learners map[uint64]time.Time // since when each is near
 	heard    map[uint64]time.Time // by a leader, of each member
+}
+
+// named is whom the log names when it is opened, until its last entry of them.
+type named struct {
+	members []Record
+	until   uint64
+}
+
+// busy is what must end before something else may begin.
+type busy struct {
+	cutting bool // the log
+	// restarting says that raft has a snapshot that the member has not begun anew after: no event may see it so.
+	restarting bool
 }
 
 // candidate is the block of the applied log that is not released yet, as this member has it.
@@ -146,7 +152,7 @@ func Open(c Config, w World) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	named, namedUntil, err := namedBy(c.Log, at)
+	names, err := namedBy(c.Log, at)
 	if err != nil {
 		return nil, err
 	}
@@ -156,25 +162,28 @@ func Open(c Config, w World) (*Member, error) {
 	}
 	index := snapshot.GetMetadata().GetIndex()
 	m := &Member{
-		Config:     c,
-		world:      w,
-		self:       c.Log.Member().ID,
-		chain:      genesis.Header.Hash(),
-		limits:     c.Pool.Limits(),
-		order:      StartOrder(index, at.Head),
-		done:       index,
-		doneAt:     w.Now(),
-		term:       hard.GetTerm(), // raft says only what changes
-		committed:  hard.GetCommit(),
-		conf:       snapshot.GetMetadata().GetConfState(),
-		members:    at.Members,
-		named:      named,
-		namedUntil: namedUntil,
-		learners:   make(map[uint64]time.Time),
-		heard:      make(map[uint64]time.Time),
-		told:       make(map[uint64]uint64),
+		Config:   c,
+		world:    w,
+		self:     c.Log.Member().ID,
+		order:    StartOrder(index, at.Head),
+		done:     index,
+		doneAt:   w.Now(),
+		term:     hard.GetTerm(), // raft says only what changes
+		conf:     snapshot.GetMetadata().GetConfState(),
+		members:  at.Members,
+		named:    names,
+		learners: make(map[uint64]time.Time),
+		heard:    make(map[uint64]time.Time),
 	}
-	m.sends.flying = make(map[uint64]*proposal)
+	m.own = Facts{
+		Cluster: c.Log.Member().Cluster,
+		Member:  m.self,
+		Chain:   genesis.Header.Hash(),
+		Kinds:   Kinds,
+		Pool:    c.Pool.Limits(),
+	}
+	m.sends.flying, m.sends.committed = make(map[uint64]*proposal), hard.GetCommit()
+	m.leading.told = make(map[uint64]uint64)
 	if tip := c.Ledger.Tip(); tip.Header.Header.Height < at.Head.Height {
 		return nil, fmt.Errorf("%w: the chain ends at block %d, the log begins after block %d",
 			raftlog.ErrLost, tip.Header.Header.Height, at.Head.Height)
@@ -229,7 +238,7 @@ func (m *Member) Step(events ...Event) error {
 		if err := e(m); err != nil {
 			return err
 		}
-		if !m.restarting {
+		if !m.busy.restarting {
 			continue
 		}
 		if err := m.follow(); err != nil {
@@ -254,7 +263,7 @@ func (m *Member) follow() error {
 			return err
 		}
 		if !m.raw.HasReady() {
-			m.restarting = false
+			m.busy.restarting = false
 			return nil
 		}
 	}
@@ -317,7 +326,7 @@ func (m *Member) handle(rd raft.Ready) error {
 		m.soft = *rd.SoftState
 	}
 	if !raft.IsEmptyHardState(rd.HardState) {
-		m.term, m.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
+		m.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
 	}
 	m.sends.placed(rd.Entries)
 	if kept == nil {
@@ -350,10 +359,10 @@ func (m *Member) spare(message *raftpb.Message) bool {
 		return false
 	}
 	to, commit := message.GetTo(), message.GetCommit()
-	if told := m.told[to]; len(message.GetEntries()) == 0 && told < commit && m.sends.own(told+1, commit) {
+	if told := m.leading.told[to]; len(message.GetEntries()) == 0 && told < commit && m.sends.own(told+1, commit) {
 		return true
 	}
-	m.told[to] = commit
+	m.leading.told[to] = commit
 	return false
 }
 

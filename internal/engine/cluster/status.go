@@ -63,8 +63,8 @@ func (m *Member) Status() Status {
 // log: the others must be able to reach it, or nothing more is decided.
 func (m *Member) peers() []Peer {
 	members := m.members
-	if m.done < m.namedUntil {
-		members = m.named
+	if m.done < m.named.until {
+		members = m.named.members
 	}
 	peers := make([]Peer, len(members))
 	for i, r := range members {
@@ -88,15 +88,9 @@ func (m *Member) peers() []Peer {
 // facts are what the member says of itself to another one.
 func (m *Member) facts() (Facts, error) {
 	last, err := m.Log.LastIndex()
-	return Facts{
-		Cluster: m.Log.Member().Cluster,
-		Member:  m.self,
-		Chain:   m.chain,
-		Term:    m.term,
-		Last:    last,
-		Kinds:   Kinds,
-		Pool:    m.limits,
-	}, err
+	facts := m.own
+	facts.Term, facts.Last = m.term, last
+	return facts, err
 }
 
 // raftLogger hands on what raft says of faults; the rest is in the status.

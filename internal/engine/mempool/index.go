@@ -30,7 +30,7 @@ func newIndex() index {
 // maxIdle is how many accounts without transactions are remembered: 2 MB.
 const maxIdle = 1 << 14
 
-// idle are accounts without transactions as they are at the head: who sends once sends again, and reading an account
+// idle are accounts without transactions as they are at the head. Who sends once sends again, and reading an account
 // takes as long as all else that is asked of its transaction.
 type idle map[types.Account]exec.Sender
 

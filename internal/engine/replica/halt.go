@@ -111,8 +111,8 @@ func ReadHalt(path string) (*Halt, error) {
 	return h, nil
 }
 
-// Disagreed is the evidence of a member of a cluster that came to something else than was decided. block is the
-// decided one, nil if it is about none.
+// Disagreed is the evidence of a member of a cluster that came to something else than was decided. block is the one
+// that was, nil if it is about none.
 func Disagreed(err error, height types.Height, block []byte) *Halt {
 	h := &Halt{Reason: Diverged, Message: err.Error(), Height: height, Time: time.Now().UTC(), Block: block}
 	if invalid := new(ledger.InvalidBlock); errors.As(err, &invalid) {

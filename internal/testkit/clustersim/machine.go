@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"testing/synctest"
@@ -17,7 +16,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -90,17 +88,22 @@ type process struct {
 	times  *cluster.Clock
 	member *cluster.Member
 
-	dead    bool            // it has crashed: nothing that it does counts
-	stepped int             // messages that the present step has sent
-	busy    [2]deferred     // its workers
-	loop    time.Duration   // until when its loop waits for the disk
-	waiting []cluster.Event // what has come meanwhile
-	dies    int             // at which of the next moments it dies; 0: at none
-	power   bool            // whether what was not synced is lost then
-	left    *kv.CrashDisk   // as it left it when it died
-	behind  bool            // whether it fetches blocks
+	dead    bool        // it has crashed: nothing that it does counts
+	stepped int         // messages that the present step has sent
+	busy    [2]deferred // its workers
+	loop    loop
+	dies    int           // at which of the next moments it dies; 0: at none
+	power   bool          // whether what was not synced is lost then
+	left    *kv.CrashDisk // as it left it when it died
+	behind  bool          // whether it fetches blocks
 	ticks   int
 	term    uint64
+}
+
+// loop has its member step.
+type loop struct {
+	until   time.Duration   // when the disk has done what it waits for
+	waiting []cluster.Event // what has come meanwhile
 }
 
 // deferred is a worker.
@@ -169,7 +172,7 @@ func (m *machine) start() (err error) {
 	binary.LittleEndian.PutUint64(seed[:], m.setup.Seed)
 	binary.LittleEndian.PutUint64(seed[8:], m.record.ID)
 	binary.LittleEndian.PutUint64(seed[16:], m.starts)
-	p := &process{machine: m, random: mathrand.NewChaCha8(seed), loop: m.now}
+	p := &process{machine: m, random: mathrand.NewChaCha8(seed), loop: loop{until: m.now}}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -268,8 +271,8 @@ func (p *process) step(e cluster.Event) {
 	if p.dead {
 		return
 	}
-	if p.waiting = append(p.waiting, e); len(p.waiting) == 1 {
-		p.after(p.loop-p.now, p.stepAll)
+	if p.loop.waiting = append(p.loop.waiting, e); len(p.loop.waiting) == 1 {
+		p.after(p.loop.until-p.now, p.stepAll)
 	}
 }
 
@@ -278,12 +281,12 @@ func (p *process) stepAll() {
 	switch {
 	case p.dead:
 		return
-	case p.loop > p.now:
-		p.after(p.loop-p.now, p.stepAll)
+	case p.loop.until > p.now:
+		p.after(p.loop.until-p.now, p.stepAll)
 		return
 	}
-	events := p.waiting
-	p.waiting = nil
+	events := p.loop.waiting
+	p.loop.waiting = nil
 	switch err := p.try(events); {
 	case p.dead:
 		p.bury()
@@ -373,113 +376,7 @@ func (p *process) close() {
 	}
 }
 
-// The rest is cluster.World.
-
-func (p *process) Now() time.Time  { return began.Add(p.now) }
-func (p *process) Wall() time.Time { return began.Add(p.now + p.offset) }
-
-func (p *process) Offsets() map[uint64]time.Duration {
-	offsets := make(map[uint64]time.Duration)
-	for _, m := range p.machines {
-		if m != p.machine && m.process != nil {
-			offsets[m.record.ID] = m.offset - p.offset
-		}
-	}
-	return offsets
-}
-
-// Send sends what may be sent: what comes second in a step waits for the disk.
-func (p *process) Send(messages []*raftpb.Message) {
-	p.stepped++
-	if p.stepped%2 == 0 {
-		p.loop = max(p.loop, p.now) + p.slow
-	}
-	if p.moment() {
-		return
-	}
-	for _, message := range messages {
-		p.network.send(p.machine, message, max(0, p.loop-p.now))
-		if p.moment() {
-			return
-		}
-	}
-}
-
-// Do has work done when its worker has time.
-func (p *process) Do(w cluster.Worker, work func() cluster.Event) {
-	start := p.now
-	took := 100*time.Microsecond + p.upTo(3*time.Millisecond)
-	if w == cluster.Executor {
-		took += p.upTo(40 * time.Millisecond)
-	}
-	if w != cluster.Anyone {
-		start = max(start, p.busy[w].until)
-		p.busy[w].until = start + took
-	}
-	if p.dead {
-		return
-	}
-	p.after(start-p.now, func() {
-		if p.dead || p.moment() {
-			p.ended()
-			return
-		}
-		e := work()
-		if p.moment() {
-			p.ended()
-			return
-		}
-		p.after(took, func() { p.step(e) })
-	})
-}
-
-// ended buries a process that has died beside its loop.
-func (p *process) ended() {
-	if p.process == p {
-		p.bury()
-	}
-}
-
-func (p *process) Forward(to uint64, encoded [][]byte, done func(cluster.Answer, error) cluster.Event) {
-	call(p, to, func(other *process, told func(cluster.Answer, error)) {
-		other.step(cluster.Sent(encoded, p.record.Name, true, func(_ []mempool.Result, a cluster.Answer) { told(a, nil) }))
-	}, done)
-}
-
-func (p *process) Blocks(of uint64, from, to types.Height, done func([][]byte, error) cluster.Event) {
-	call(p, of, func(other *process, told func([][]byte, error)) {
-		told(cluster.BlocksOf(other.ledger, from, to, 64<<10))
-	}, done)
-}
-
-func (p *process) Pending(of uint64, done func(cluster.Pending, error) cluster.Event) {
-	call(p, of, func(other *process, told func(cluster.Pending, error)) {
-		told(cluster.PendingOf(other.member.Status().Applied, other.pool, other.ledger))
-	}, done)
-}
-
 // hands is the clock by which blocks are made: it stands still while one is.
 type hands struct{ *process }
 
 func (hands) After(time.Duration) <-chan time.Time { return nil }
-
-// files is a machine's disk as a journal sees it.
-type files struct{ disk *kv.CrashDisk }
-
-func (f files) Create(name string) (journal.File, error) { return asFile(f.disk.Create(name)) }
-func (f files) Open(name string) (journal.File, error)   { return asFile(f.disk.Open(name)) }
-func (f files) Rename(from, to string) error             { return f.disk.Rename(from, to) }
-func (f files) Remove(name string) error                 { return f.disk.Remove(name) }
-func (f files) SyncDir(dir string) error                 { return f.disk.FS().SyncDir(dir) }
-
-// file is a file of a disk that is not truncated: only after a write that failed a journal would.
-type file struct{ kv.LogFile }
-
-func asFile(f kv.LogFile, err error) (journal.File, error) {
-	if err != nil {
-		return nil, err
-	}
-	return file{f}, nil
-}
-
-func (file) Truncate(int64) error { return fs.ErrInvalid }
