@@ -106,8 +106,13 @@ func (p *Prover) prove(
 	grid := p.gridFor(parameters, logRows)
 	p.makeRoom(grid)
 	r := &run{
-		Prover: p, statement: s, parameters: parameters, grid: grid,
-		transcript: s.Transcript(parameters, logRows), parallel: parallel, proof: proof,
+		Prover:     p,
+		statement:  s,
+		parameters: parameters,
+		grid:       grid,
+		transcript: s.Transcript(parameters, logRows),
+		parallel:   parallel,
+		proof:      proof,
 	}
 	r.columns = r.commitColumns(columns)
 	alpha := r.transcript.Ext()

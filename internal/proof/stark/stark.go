@@ -52,8 +52,8 @@ var Levels = [...]Level{
 // MaxBits is the most that a level has.
 const MaxBits = 128
 
-// LevelOf is the level that provers choose for so many bits and rows: that of the smallest proof, for tables of 32 rows
-// and more, as far as what it takes is bounded. There is none, −1, if no level has just so many bits.
+// LevelOf is the level that provers choose for so many bits and rows. It is that of the smallest proof, for tables of
+// 32 rows and more, as far as what it takes is bounded. There is none, −1, if no level has just so many bits.
 func LevelOf(bits, logRows int) int {
 	for level := len(Levels) - 1; level >= 0; level-- {
 		if Levels[level].Bits == bits && logRows <= Levels[level].Chosen {
