@@ -1,0 +1,314 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// ErrUnopened is the error of witnesses none of which opens a subtree that the joined one has to. It stands beside
+// accesses that leave nothing in the order of paths, though no block left nothing there.
+var ErrUnopened = errors.New("tree: the witnesses do not open a subtree")
+
+// JoinWitnesses is the witness of the union of lists of accesses that follow each other, in the tree before the first
+// of them. Each list has its own witness, in the tree before it. What no list touches is the same in all these trees,
+// so one of the witnesses shows all that the union's has to, but for [ErrUnopened]. It returns [ErrWitness] for what
+// does not fit together; a witness that fits and is false leads to another root.
+func JoinWitnesses(union []types.Access, lists [][]types.Access, witnesses []Witness) (Witness, error) {
+	j := &joiner{others: make(map[poseidon.Digest]poseidon.Digest), cells: make(map[place]cell)}
+	keys, byKey := make([][]byte, len(union)), make(map[string]poseidon.Digest, len(union))
+	for i := range union {
+		keys[i] = union[i].Key
+	}
+	j.touched = make([]touch, len(union))
+	for i, path := range Paths(keys) {
+		j.touched[i] = touch{path, len(union[i].Old) > 0, len(union[i].New) > 0}
+		byKey[string(keys[i])] = path
+	}
+	slices.SortFunc(j.touched, func(a, b touch) int { return comparePaths(&a.path, &b.path) })
+	if len(lists) != len(witnesses) {
+		return Witness{}, fmt.Errorf("%w: %d for %d lists", ErrWitness, len(witnesses), len(lists))
+	}
+	for i, list := range lists {
+		paths := make([]poseidon.Digest, len(list))
+		for k := range list {
+			path, found := byKey[string(list[k].Key)]
+			if !found {
+				return Witness{}, fmt.Errorf("%w: the union lacks a key", ErrWitness)
+			}
+			paths[k] = path
+		}
+		slices.SortFunc(paths, func(a, b poseidon.Digest) int { return comparePaths(&a, &b) })
+		if err := j.read(witnesses[i], paths); err != nil {
+			return Witness{}, fmt.Errorf("witness %d: %w", i, err)
+		}
+	}
+	var joined Witness
+	if len(union) == 0 {
+		return joined, j.beside(&joined, j.things(), 0, false)
+	}
+	return joined, j.walk(&joined, j.touched, j.things(), 0)
+}
+
+// touch is an access of the union.
+type touch struct {
+	path     poseidon.Digest
+	had, has bool // a value before, and after
+}
+
+// place is a position of the tree: a level, and the bits that lead there.
+type place struct {
+	level  int
+	prefix poseidon.Digest
+}
+
+// cell is a subtree that a list does not touch.
+type cell struct {
+	digest poseidon.Digest
+	halves *[2]poseidon.Digest // if a witness opens it; the digest is zero then
+}
+
+// joiner gathers what witnesses show beside the accesses.
+type joiner struct {
+	touched []touch                             // ascending by path
+	others  map[poseidon.Digest]poseidon.Digest // value hashes of leaves that a list does not touch, by path
+	cells   map[place]cell
+}
+
+// read reads the witness of accesses with these paths, ascending.
+func (j *joiner) read(w Witness, paths []poseidon.Digest) error {
+	r := witnessReader{w}
+	var err error
+	if len(paths) == 0 {
+		err = j.readBeside(&r, place{})
+	} else {
+		err = j.readTouched(&r, paths, 0)
+	}
+	if err == nil && len(r.rest.Shapes)+len(r.rest.Digests) > 0 {
+		err = fmt.Errorf("%w: it goes on", ErrWitness)
+	}
+	return err
+}
+
+func (j *joiner) readTouched(r *witnessReader, paths []poseidon.Digest, level int) error {
+	shape, err := r.shape()
+	switch {
+	case err != nil || shape == ShapeEmpty || shape == ShapeOwn:
+		return err
+	case shape == ShapeOther:
+		return j.readOther(r)
+	case shape != ShapeBranch || level == pathBits:
+		return fmt.Errorf("%w: shape %d at level %d", ErrWitness, shape, level)
+	}
+	halves := halvePaths(paths, level)
+	for _, half := range halves {
+		if len(half) > 0 {
+			if err := j.readTouched(r, half, level+1); err != nil {
+				return err
+			}
+		}
+	}
+	for side, half := range halves {
+		if len(half) == 0 {
+			if err := j.readBeside(r, placeBelow(&paths[0], level, side)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (j *joiner) readOther(r *witnessReader) error {
+	path, err := r.digest()
+	if err != nil {
+		return err
+	}
+	j.others[path], err = r.digest()
+	return err
+}
+
+// readBeside reads what stands at a position that the accesses do not touch.
+func (j *joiner) readBeside(r *witnessReader, at place) error {
+	shape, err := r.shape()
+	switch {
+	case err != nil || shape == ShapeEmpty:
+		return err
+	case shape == ShapeOther:
+		return j.readOther(r)
+	case shape != ShapeDigest && shape != ShapeNode:
+		return fmt.Errorf("%w: shape %d beside the accesses", ErrWitness, shape)
+	}
+	first, err := r.digest()
+	if err != nil {
+		return err
+	}
+	if shape == ShapeNode {
+		second, err := r.digest()
+		j.cells[at] = cell{halves: &[2]poseidon.Digest{first, second}}
+		return err
+	}
+	if _, known := j.cells[at]; !known { // it may be open
+		j.cells[at] = cell{digest: first}
+	}
+	return nil
+}
+
+// placeBelow is half side of the position at level on the way of path.
+func placeBelow(path *poseidon.Digest, level, side int) place {
+	var p poseidon.Digest
+	full := level / elementBits
+	copy(p[:full], path[:full])
+	rest := elementBits - level%elementBits
+	p[full] = path[full]>>rest<<rest | uint32(side)<<(rest-1)
+	return place{level + 1, p}
+}
+
+// halvePaths divides paths, ascending, by the bit at a level.
+func halvePaths(paths []poseidon.Digest, level int) [2][]poseidon.Digest {
+	i := sort.Search(len(paths), func(i int) bool { return bit(&paths[i], level) == 1 })
+	return [2][]poseidon.Digest{paths[:i], paths[i:]}
+}
+
+// thing is a part of the tree before: a leaf, or a subtree that no list touches.
+type thing struct {
+	place          // of a leaf the whole path
+	own, leaf bool // a leaf; of an access
+	valueHash poseidon.Digest
+	untouched cell
+}
+
+// things are all that stands in the tree, ascending and apart from each other.
+func (j *joiner) things() []thing {
+	var all []thing
+	for at, c := range j.cells {
+		i := j.search(&at.prefix)
+		if i == len(j.touched) || commonBits(&at.prefix, &j.touched[i].path) < at.level {
+			all = append(all, thing{place: at, untouched: c})
+		}
+	}
+	for path, hash := range j.others {
+		if i := j.search(&path); i == len(j.touched) || j.touched[i].path != path {
+			all = append(all, thing{place: place{pathBits, path}, leaf: true, valueHash: hash})
+		}
+	}
+	for i := range j.touched {
+		if t := &j.touched[i]; t.had {
+			all = append(all, thing{place: place{pathBits, t.path}, own: true, leaf: true})
+		}
+	}
+	slices.SortFunc(all, func(a, b thing) int {
+		if c := comparePaths(&a.prefix, &b.prefix); c != 0 {
+			return c
+		}
+		return a.level - b.level
+	})
+	apart := all[:0]
+	for i := range all { // a leaf that one witness shows may be all of a subtree that another one does
+		if i+1 < len(all) && !all[i].leaf && commonBits(&all[i].prefix, &all[i+1].prefix) >= all[i].level {
+			continue
+		}
+		apart = append(apart, all[i])
+	}
+	return apart
+}
+
+// search is the index of the first access whose path is not before one.
+func (j *joiner) search(path *poseidon.Digest) int {
+	return sort.Search(len(j.touched), func(i int) bool { return comparePaths(&j.touched[i].path, path) >= 0 })
+}
+
+// walk adds what stands at a level, where all of touched and things are.
+func (j *joiner) walk(w *Witness, touched []touch, things []thing, level int) error {
+	switch {
+	case len(things) == 0:
+		w.Shapes = append(w.Shapes, ShapeEmpty)
+		return nil
+	case len(things) == 1 && things[0].own:
+		w.Shapes = append(w.Shapes, ShapeOwn)
+		return nil
+	case len(things) == 1 && things[0].leaf:
+		w.other(&things[0])
+		return nil
+	case level == pathBits:
+		return fmt.Errorf("%w: two things have one path", ErrWitness)
+	}
+	w.Shapes = append(w.Shapes, ShapeBranch)
+	i := sort.Search(len(touched), func(i int) bool { return bit(&touched[i].path, level) == 1 })
+	k := sort.Search(len(things), func(i int) bool { return bit(&things[i].prefix, level) == 1 })
+	touches, stands := [2][]touch{touched[:i], touched[i:]}, [2][]thing{things[:k], things[k:]}
+	for side := range 2 {
+		if len(touches[side]) > 0 {
+			if err := j.walk(w, touches[side], stands[side], level+1); err != nil {
+				return err
+			}
+		}
+	}
+	for side := range 2 {
+		if len(touches[side]) == 0 {
+			open := vanishes(touches[1-side], stands[1-side])
+			if err := j.beside(w, stands[side], level+1, open); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// vanishes tells that a half has leaves before the accesses and none after some of them.
+func vanishes(touched []touch, things []thing) bool {
+	for i := range things {
+		if !things[i].own {
+			return false
+		}
+	}
+	left := len(things)
+	if left == 0 {
+		return false
+	}
+	for _, t := range touched {
+		if left += present(t.has) - present(t.had); left == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// other adds a leaf that no access has the path of.
+func (w *Witness) other(leaf *thing) {
+	w.Shapes, w.Digests = append(w.Shapes, ShapeOther), append(w.Digests, leaf.prefix, leaf.valueHash)
+}
+
+// beside adds what stands at a level that no access touches.
+func (j *joiner) beside(w *Witness, things []thing, level int, open bool) error {
+	if len(things) == 0 {
+		w.Shapes = append(w.Shapes, ShapeEmpty)
+		return nil
+	}
+	t := &things[0]
+	switch {
+	case len(things) > 1 || !t.leaf && t.level != level:
+		return fmt.Errorf("%w: no witness shows what stands at level %d", ErrWitness, level)
+	case t.leaf && open:
+		w.other(t)
+		return nil
+	case t.leaf:
+		w.Shapes = append(w.Shapes, ShapeDigest)
+		w.Digests = append(w.Digests, leafDigest(t.prefix, t.valueHash))
+		return nil
+	case open && t.untouched.halves == nil:
+		return ErrUnopened
+	case open:
+		w.Shapes, w.Digests = append(w.Shapes, ShapeNode), append(w.Digests, t.untouched.halves[:]...)
+		return nil
+	}
+	digest := t.untouched.digest
+	if halves := t.untouched.halves; halves != nil {
+		digest = nodeDigest(halves[0], halves[1])
+	}
+	w.Shapes, w.Digests = append(w.Shapes, ShapeDigest), append(w.Digests, digest)
+	return nil
+}
