@@ -42,7 +42,8 @@ func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Heigh
 		return ctx.Err()
 	}
 	for p.height >= from {
-		if err := errors.Join(p.back(), step()); err != nil {
+		_, err := p.back()
+		if err := errors.Join(err, step()); err != nil {
 			return err
 		}
 	}
@@ -90,30 +91,31 @@ func RangeWitness(
 		return r, w, err
 	}
 	defer func() { err = errors.Join(err, p.state.Close()) }()
-	var lists [][]types.Access
 	for h := from - 1; h <= to; h++ {
 		header, err := store.Header(h)
 		if err != nil {
 			return r, w, err
 		}
 		r.Headers = append(r.Headers, header)
-		if h < from {
-			continue
-		}
-		list, err := store.Accesses(h)
-		if err != nil {
+	}
+	if !blockproof.FitsRange(r.Headers[1:]) {
+		return r, w, fmt.Errorf("%w: blocks %d to %d used more than %d gas together",
+			blockproof.ErrStatement, from, to, blockproof.MaxRangeGas)
+	}
+	lists := make([][]types.Access, to-from+1)
+	for total := uint64(p.height - from + 1); p.height >= from; {
+		h := p.height
+		list, err := p.back()
+		if err := errors.Join(err, ctx.Err()); err != nil {
 			return r, w, err
 		}
-		lists = append(lists, list)
+		if h <= to {
+			lists[h-from] = list
+		}
+		progress(total-uint64(h-from), total)
 	}
 	if r.Accesses, err = blockproof.UnionAccesses(lists); err != nil {
 		return r, w, err
-	}
-	for total := uint64(p.height - from + 1); p.height >= from; {
-		if err := errors.Join(p.back(), ctx.Err()); err != nil {
-			return r, w, err
-		}
-		progress(total-uint64(p.height+1-from), total)
 	}
 	change, err := p.prepare(r.Accesses, to)
 	if err != nil {
@@ -123,11 +125,11 @@ func RangeWitness(
 	return r, w, err
 }
 
-// back undoes the block at height.
-func (p *pastTree) back() error {
+// back undoes the block at height, and returns its accesses.
+func (p *pastTree) back() ([]types.Access, error) {
 	accesses, err := p.store.Accesses(p.height)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	undo := types.Writes(accesses)
 	for i := range undo {
@@ -135,10 +137,10 @@ func (p *pastTree) back() error {
 	}
 	change, err := p.prepare(undo, p.height-1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.commit(change, p.height-1)
-	return nil
+	return accesses, nil
 }
 
 // forth visits the block after height, and makes it the tree's.

@@ -12,8 +12,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// MaxRange is the most blocks that one proof is about.
-const MaxRange = 4096
+// MaxRange is the most blocks that one proof is about, MaxRangeGas the most gas that they used together: about as much
+// as a full block of the default gas limit. It bounds list, proof and what both take to be made.
+const (
+	MaxRange    = 4096
+	MaxRangeGas = types.Gas(1 << 30)
+)
 
 // rangeMagic begins a range. No bundle of a block begins so: its first four bytes are a header's version.
 const rangeMagic = "cairn/R1"
@@ -29,12 +33,16 @@ type Range struct {
 }
 
 // UnionAccesses makes one list of those of blocks that follow each other. It returns an error that wraps ErrAccesses if
-// a value before is not that after the block that had the key last.
+// a value before is not the one that the key was left with. So it does for more accesses than a range has.
 func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
-	var all []types.Access
+	n := 0
 	for _, list := range lists {
-		all = append(all, list...)
+		n += len(list)
 	}
+	if most := params.MostAccesses(MaxRangeGas) + MaxRange*params.MostAccesses(0); n > most {
+		return nil, fmt.Errorf("%w: %d accesses are more than a range has", ErrAccesses, n)
+	}
+	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
 	union := all[:0]
 	for _, a := range all {
@@ -57,6 +65,9 @@ func NewRangeStatement(headers []types.SignedHeader, union []types.Access) (Stat
 	if len(headers) < 2 || len(headers)-1 > MaxRange {
 		return Statement{}, fmt.Errorf("%w: a range of %d blocks", ErrStatement, len(headers)-1)
 	}
+	if !FitsRange(headers[1:]) {
+		return Statement{}, fmt.Errorf("%w: the blocks used more than %d gas together", ErrStatement, MaxRangeGas)
+	}
 	for i := 1; i < len(headers); i++ {
 		if !follows(&headers[i-1].Header, &headers[i].Header) {
 			return Statement{}, fmt.Errorf("%w: header %d does not follow the one before it", ErrStatement, i)
@@ -68,6 +79,40 @@ func NewRangeStatement(headers []types.SignedHeader, union []types.Access) (Stat
 		PostRoot: last.StateRoot, AccessesDigest: types.DigestAccesses(union),
 		since: &since{height: before.Height, hash: headers[1].Header.Parent},
 	}, nil
+}
+
+// FitsRange tells that the blocks with these headers used at most [MaxRangeGas] together.
+func FitsRange(headers []types.SignedHeader) bool {
+	used := types.Gas(0)
+	for i := range headers {
+		gas := headers[i].Header.GasUsed
+		if gas > MaxRangeGas-used {
+			return false
+		}
+		used += gas
+	}
+	return true
+}
+
+// MostRangeBytes bounds the range of blocks with these headers, which fit. Each block may list some accesses for which it
+// pays no gas.
+func MostRangeBytes(headers []types.SignedHeader) int64 {
+	used, unpaid := types.Gas(0), types.Gas(params.MostAccesses(0))*params.Schedule1.StorageRead
+	for i := range headers {
+		used += headers[i].Header.GasUsed + unpaid
+	}
+	more := int64(len(headers)) * int64(types.SignedHeaderBytes+params.MostListBytes(0))
+	return min(MaxBundleBytes, MostBundleBytes(used)+more)
+}
+
+// rangeList bounds the list of a range of blocks with these headers: its entries, and their bytes.
+func rangeList(headers []types.SignedHeader) (entries, size int) {
+	for i := range headers {
+		gas := headers[i].Header.GasUsed
+		entries = min(entries+params.MostAccesses(gas), math.MaxInt32)
+		size = min(size+params.MostListBytes(gas), math.MaxInt32)
+	}
+	return entries, size
 }
 
 // since is the block before a range.
@@ -103,24 +148,60 @@ func IsRange(b []byte) bool {
 // DecodeRange decodes what [Range.Encode] gives. The list is bounded by the gas that the headers say was used. Byte
 // fields alias b.
 func DecodeRange(b []byte) (Range, error) {
+	d, headers, err := newRangeDecoder(b)
+	if err != nil {
+		return Range{}, err
+	}
+	return finishRange(d, headers)
+}
+
+// DecodeRangeOf is [DecodeRange] for blocks that are known, with the header before them: their gas bounds the list, and
+// the headers that b has count for nothing.
+func DecodeRangeOf(b []byte, headers []types.SignedHeader) (Range, error) {
+	d, _, err := newRangeDecoder(b)
+	if err != nil {
+		return Range{}, err
+	}
+	return finishRange(d, headers)
+}
+
+// ProofInRange is the proof in an encoded range, which it aliases. Headers are decoded, of the list the lengths are
+// judged.
+func ProofInRange(b []byte) ([]byte, error) {
+	d, _, err := newRangeDecoder(b)
+	if err != nil {
+		return nil, err
+	}
+	types.SkipAccesses(d)
+	proof := d.Bytes(MaxBundleBytes)
+	if err := d.Finish(); err != nil {
+		return nil, fmt.Errorf("blockproof: range: %w", err)
+	}
+	return proof, nil
+}
+
+// newRangeDecoder decodes a range's headers.
+func newRangeDecoder(b []byte) (*codec.Decoder, []types.SignedHeader, error) {
 	if len(b) > MaxBundleBytes || !IsRange(b) {
-		return Range{}, errors.New("blockproof: not a range")
+		return nil, nil, errors.New("blockproof: not a range")
 	}
 	d := codec.NewDecoder(b[len(rangeMagic):])
-	r := Range{Headers: make([]types.SignedHeader, d.Length(MaxRange+1, types.SignedHeaderBytes))}
-	entries, size := 0, 0
-	for i := range r.Headers {
+	headers := make([]types.SignedHeader, d.Length(MaxRange+1, types.SignedHeaderBytes))
+	for i := range headers {
 		var encoded [types.SignedHeaderBytes]byte
 		d.Fixed(encoded[:])
 		var err error
-		if r.Headers[i], err = types.DecodeSignedHeader(encoded[:]); err != nil {
-			return Range{}, fmt.Errorf("blockproof: range: header %d: %w", i, err)
-		}
-		if gas := r.Headers[i].Header.GasUsed; i > 0 {
-			entries = min(entries+params.MostAccesses(gas), math.MaxInt32)
-			size = min(size+params.MostListBytes(gas), math.MaxInt32)
+		if headers[i], err = types.DecodeSignedHeader(encoded[:]); err != nil {
+			return nil, nil, fmt.Errorf("blockproof: range: header %d: %w", i, err)
 		}
 	}
+	return d, headers, nil
+}
+
+// finishRange decodes the rest of a range with these headers.
+func finishRange(d *codec.Decoder, headers []types.SignedHeader) (Range, error) {
+	r := Range{Headers: headers}
+	entries, size := rangeList(headers[min(1, len(headers)):])
 	r.Accesses = types.ReadAccesses(d, entries, size)
 	r.Proof = d.Bytes(MaxBundleBytes)
 	if err := d.Finish(); err != nil {

@@ -3,6 +3,7 @@ package blockproof
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -52,9 +55,10 @@ func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []
 		made.Headers[0] = sign(tb, before)
 	}
 	var lists [][]types.Access
+	var witnesses []tree.Witness
 	for i, changes := range blocksOf(r, one.values, n) {
-		statement, accesses, _ := one.apply(tb, changes)
-		lists = append(lists, accesses)
+		statement, accesses, w := one.apply(tb, changes)
+		lists, witnesses = append(lists, accesses), append(witnesses, w)
 		made.Headers = append(made.Headers, sign(tb, types.Header{
 			ChainID: 7, Height: height + types.Height(i), Parent: made.Headers[i].Header.Hash(), StateRoot: statement.PostRoot,
 			WritesDigest: types.DigestAccesses(types.Writes(accesses)), GasUsed: 1_000_000,
@@ -72,6 +76,10 @@ func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []
 	if all.tree.Root() != one.tree.Root() || !slices.EqualFunc(accesses, made.Accesses, sameAccess) {
 		tb.Fatalf("the union of %d blocks is another change than they are", n)
 	}
+	joined, err := tree.JoinWitnesses(made.Accesses, lists, witnesses)
+	if err == nil && !bytes.Equal(joined.Encode(), w.Encode()) || err != nil && !errors.Is(err, tree.ErrUnopened) {
+		tb.Fatalf("the witnesses of %d blocks make another: %v", n, err)
+	}
 	statement, err := NewRangeStatement(made.Headers, made.Accesses)
 	if err != nil {
 		tb.Fatal(err)
@@ -87,10 +95,12 @@ func sameAccess(a, b types.Access) bool {
 	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Old, b.Old) && bytes.Equal(a.New, b.New)
 }
 
+var ranges = flag.Int("ranges", 300, "random ranges that TestRandomRanges makes")
+
 // TestRandomRanges: the union of the lists of any blocks is the change that they are together.
 func TestRandomRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 300 {
+	for range *ranges {
 		rangeOf(t, r, 1+types.Height(r.IntN(2)), 1+r.IntN(8))
 	}
 }
@@ -103,6 +113,35 @@ func TestUnionOfListsThatDoNotMeet(t *testing.T) {
 	if _, err := UnionAccesses(lists); !errors.Is(err, ErrAccesses) {
 		t.Errorf("a value that no block left: %v", err)
 	}
+	full := make([]types.Access, params.MostAccesses(MaxRangeGas)/2+MaxRange*params.MostAccesses(0))
+	if _, err := UnionAccesses([][]types.Access{full, full}); !errors.Is(err, ErrAccesses) {
+		t.Errorf("more accesses than a range has: %v", err)
+	}
+}
+
+// TestRangeGas refuses ranges of blocks that used more gas together than a range may, and does not overflow.
+func TestRangeGas(t *testing.T) {
+	for _, c := range []struct {
+		gas  []types.Gas
+		fits bool
+	}{
+		{nil, true}, {[]types.Gas{MaxRangeGas}, true}, {[]types.Gas{MaxRangeGas, 1}, false},
+		{[]types.Gas{1 << 63, 1 << 63}, false}, {[]types.Gas{MaxRangeGas / 2, MaxRangeGas / 2}, true},
+	} {
+		headers := []types.SignedHeader{{}}
+		for i, gas := range c.gas {
+			headers = append(headers, types.SignedHeader{Header: types.Header{
+				Height: types.Height(i + 1), Parent: headers[i].Header.Hash(), GasUsed: gas,
+			}})
+		}
+		if got := FitsRange(headers[1:]); got != c.fits {
+			t.Errorf("%v: %t", c.gas, got)
+		}
+		_, err := NewRangeStatement(headers, nil)
+		if wrong := len(c.gas) > 0 && c.fits != (err == nil); wrong || err != nil && !errors.Is(err, ErrStatement) {
+			t.Errorf("%v: %v", c.gas, err)
+		}
+	}
 }
 
 // TestRange proves ranges and holds the verifier to every way in which one may be put together wrongly.
@@ -114,6 +153,15 @@ func TestRange(t *testing.T) {
 		decoded, err := DecodeRange(made.Encode())
 		if err != nil || !reflect.DeepEqual(decoded, made) {
 			t.Fatalf("height %d: decoding gives another range, %v", height, err)
+		}
+		if of, err := DecodeRangeOf(made.Encode(), made.Headers); err != nil || !reflect.DeepEqual(of, made) {
+			t.Fatalf("height %d: decoding with the headers gives another range, %v", height, err)
+		}
+		if proof, err := ProofInRange(made.Encode()); err != nil || !bytes.Equal(proof, made.Proof) {
+			t.Fatalf("height %d: another proof is in it, %v", height, err)
+		}
+		if most := MostRangeBytes(made.Headers[1:]); int64(len(made.Encode())) > most {
+			t.Errorf("height %d: %d bytes, at most %d", height, len(made.Encode()), most)
 		}
 		if bits, err := decoded.Verify(100, InOrder); err != nil || bits != 100 {
 			t.Fatalf("height %d: %d bits, %v", height, bits, err)
@@ -141,6 +189,28 @@ func TestRange(t *testing.T) {
 			"an access more": func(r *Range) {
 				r.Accesses = append(r.Accesses[:len(r.Accesses):len(r.Accesses)], types.Access{Key: []byte{9}})
 			},
+			"an access of a block in between": func(r *Range) {
+				r.Accesses = slices.Clone(r.Accesses)
+				r.Accesses[changed].Old, r.Accesses[changed].New = r.Accesses[changed].New, r.Accesses[changed].Old
+			},
+			"an access of another range": func(r *Range) {
+				r.Accesses = slices.Clone(r.Accesses)
+				k := slices.IndexFunc(other.Accesses, func(a types.Access) bool {
+					return !slices.ContainsFunc(r.Accesses, func(b types.Access) bool { return sameAccess(a, b) })
+				})
+				at := slices.IndexFunc(r.Accesses, func(a types.Access) bool {
+					return string(a.Key) >= string(other.Accesses[k].Key)
+				})
+				if at < 0 {
+					at = len(r.Accesses)
+				}
+				if at < len(r.Accesses) && string(r.Accesses[at].Key) == string(other.Accesses[k].Key) {
+					r.Accesses[at] = other.Accesses[k]
+				} else {
+					r.Accesses = slices.Insert(r.Accesses, at, other.Accesses[k])
+				}
+			},
+			"overlapped": func(r *Range) { r.Headers = append(r.Headers[:4:4], r.Headers[3:]...) },
 			"the value of a block in between": func(r *Range) {
 				r.Accesses = slices.Clone(r.Accesses)
 				r.Accesses[changed].New = []byte{77}
