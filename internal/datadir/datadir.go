@@ -60,6 +60,7 @@ type Options struct {
 	Stateless      bool   // the chain has no state: blocks are verified by their proofs
 	Retention      uint64 // blocks kept behind the head, 0 for all
 	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 makes no proofs
+	SpentWitnesses bool   // those of proven blocks are kept for the proofs of ranges
 	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
 
 	CacheBytes  int64 // of the database, 0 for its default
@@ -190,6 +191,7 @@ func (d *Dir) open() (err error) {
 		EndArchive:     d.options.EndArchive,
 		Schedule:       params.Schedule1.Digest(),
 		WitnessBytes:   d.options.WitnessBytes,
+		SpentWitnesses: d.options.SpentWitnesses,
 		ProofRetention: d.options.ProofRetention,
 		Stateless:      d.options.Stateless,
 		OnDropped: func(what string, of types.Height, err error) {

@@ -148,6 +148,7 @@ func (c *checker) strayRows() error {
 	}
 	for _, t := range []table{
 		tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses, tableWitnesses, tableProofs,
+		tableSpent,
 	} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {
@@ -165,7 +166,7 @@ func (c *checker) strayRows() error {
 			return err
 		}
 	}
-	if err := c.witnesses(); err != nil {
+	if err := errors.Join(c.witnesses(), c.ranges()); err != nil {
 		return err
 	}
 	return c.metaRows()
@@ -174,13 +175,15 @@ func (c *checker) strayRows() error {
 // witnesses checks their count in bytes. What a witness or a proof says shows itself when it is used.
 func (c *checker) witnesses() error {
 	var kept uint64
-	lower, upper := tableWitnesses.bounds()
-	err := kv.Scan(c.view.snapshot, lower, upper, func(_, value []byte) error {
-		kept += uint64(len(value))
-		return nil
-	})
-	if err != nil {
-		return err
+	for _, t := range []table{tableWitnesses, tableSpent} {
+		lower, upper := t.bounds()
+		err := kv.Scan(c.view.snapshot, lower, upper, func(_, value []byte) error {
+			kept += uint64(len(value))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	counted, err := witnessBytes(c.view.snapshot)
 	if err != nil {

@@ -73,7 +73,8 @@ func TestCheckFindsEveryRow(t *testing.T) {
 		headHeader := tableHeaders.atHeight(s.Head().Header.Height)
 		for _, table := range tablesInOrder() {
 			// a proof shows its damage itself
-			if table == tableMeta || table == tableWitnesses || table == tableProofs {
+			switch table {
+			case tableMeta, tableWitnesses, tableSpent, tableProofs, tableRanges:
 				continue
 			}
 			lower, upper := table.bounds()

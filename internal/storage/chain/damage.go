@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -12,11 +13,11 @@ import (
 // A proof, or a witness, can be made again, by others too: one that the disk has damaged is dropped, and the node goes
 // on.
 
-// spare is the row of a block in a table of what can be done without. Where it is damaged it is dropped, and it is
-// [ErrNotFound].
+// spare is the row of a block, or of a span by its number, in a table of what can be done without. Where it is damaged
+// it is dropped, and it is [ErrNotFound].
 func (s *Store) spare(h types.Height, t table, what string, allowed func(*view) error) ([]byte, error) {
 	if _, damaged := s.damaged.Load(string(t.atHeight(h))); damaged {
-		return nil, fmt.Errorf("%s of block %d: %w: it was damaged", what, h, ErrNotFound)
+		return nil, fmt.Errorf("%s: %w: it was damaged", named(t, h, what), ErrNotFound)
 	}
 	row, err := read(s, func(v *view) ([]byte, error) {
 		if err := allowed(v); err != nil {
@@ -33,9 +34,22 @@ func (s *Store) spare(h types.Height, t table, what string, allowed func(*view) 
 	s.damaged.Store(string(t.atHeight(h)), struct{}{}) // reading past what deletes it finds it again
 	s.dropped.Add(1)
 	if s.options.OnDropped != nil {
-		s.options.OnDropped(what, h, err)
+		of := h
+		if t == tableRanges {
+			what, of = what+" of a range", blockproof.Span(h).Last()
+		}
+		s.options.OnDropped(what, of, err)
 	}
-	return nil, fmt.Errorf("%s of block %d: %w: it was damaged", what, h, ErrNotFound)
+	return nil, fmt.Errorf("%s: %w: it was damaged", named(t, h, what), ErrNotFound)
+}
+
+// named says what a row of a table is of.
+func named(t table, h types.Height, what string) string {
+	if t == tableRanges {
+		span := blockproof.Span(h)
+		return fmt.Sprintf("%s of blocks %d to %d", what, span.First(), span.Last())
+	}
+	return fmt.Sprintf("%s of block %d", what, h)
 }
 
 // Dropped is how many proofs and witnesses were dropped since the start because they were damaged.
@@ -50,8 +64,8 @@ func (s *Store) drop(t table, h types.Height) error {
 	}
 	b := s.db.NewBatch(64)
 	b.Delete(t.atHeight(h))
-	if t == tableWitnesses {
-		if err := s.recount(b, h); err != nil {
+	if t == tableWitnesses || t == tableSpent {
+		if err := s.recount(b, t, h, h+1); err != nil {
 			return errors.Join(err, b.Discard())
 		}
 	}
@@ -86,29 +100,38 @@ func (s *Store) edges(t table, from types.Height) (r ProofRange, err error) {
 	return r, err
 }
 
-// recount counts the bytes of the witnesses anew, without that of a block.
-func (s *Store) recount(b *kv.Batch, without types.Height) error {
+// recount counts the bytes of the witnesses anew, without those that one table has of the blocks in [from, to).
+func (s *Store) recount(b *kv.Batch, without table, from, to types.Height) error {
 	var kept uint64
 	count := func(_, value []byte) error {
 		kept += uint64(len(value))
 		return nil
 	}
-	lower, upper := tableWitnesses.bounds()
 	r := s.db.Spare()
 	defer r.Close()
-	err := errors.Join(kv.Scan(r, lower, tableWitnesses.atHeight(without), count),
-		kv.Scan(r, tableWitnesses.atHeight(without+1), upper, count))
+	for _, t := range []table{tableWitnesses, tableSpent} {
+		lower, upper := t.bounds()
+		if t == without {
+			if err := kv.Scan(r, lower, t.atHeight(from), count); err != nil {
+				return err
+			}
+			lower = t.atHeight(to)
+		}
+		if err := kv.Scan(r, lower, upper, count); err != nil {
+			return err
+		}
+	}
 	b.Set(keyWitnessBytes, binary.BigEndian.AppendUint64(nil, kept))
-	return err
+	return nil
 }
 
 // deleteWitness deletes the witness of a block, if there is one.
 func (s *Store) deleteWitness(b *kv.Batch, v *view, h types.Height) error {
 	defer s.db.Spare().Close()
-	err := deleteWitnesses(b, v.snapshot, h, h+1)
+	err := deleteWitnesses(b, v.snapshot, h, h+1, tableWitnesses)
 	if errors.Is(err, kv.ErrDamaged) {
 		b.Delete(tableWitnesses.atHeight(h))
-		err = s.recount(b, h)
+		err = s.recount(b, tableWitnesses, h, h+1)
 	}
 	return err
 }

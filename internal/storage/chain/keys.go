@@ -36,6 +36,8 @@ const (
 	tableRanks        table = 'o'
 	tableWitnesses    table = 'w'
 	tableProofs       table = 'q'
+	tableSpent        table = 'u' // witnesses of blocks that are proven
+	tableRanges       table = 'k' // proofs of spans of several blocks
 )
 
 // allTables names the tables in messages.
@@ -60,6 +62,8 @@ var allTables = map[table]string{
 	tableRanks:        "ranks of token holders",
 	tableWitnesses:    "witnesses",
 	tableProofs:       "proofs",
+	tableSpent:        "spent witnesses",
+	tableRanges:       "proofs of ranges",
 }
 
 // The rows of the meta table.

@@ -30,16 +30,21 @@ func (s *Store) putWitness(b *kv.Batch, v *view, h types.Height, witness []byte)
 	return nil
 }
 
-// deleteWitnesses deletes the witnesses of blocks in [from, to), if there are any.
-func deleteWitnesses(b *kv.Batch, r kv.Reader, from, to types.Height) error {
+// deleteWitnesses deletes the witnesses of blocks in [from, to) from tables, if there are any.
+func deleteWitnesses(b *kv.Batch, r kv.Reader, from, to types.Height, tables ...table) error {
 	var freed uint64
-	err := kv.Scan(r, tableWitnesses.atHeight(from), tableWitnesses.atHeight(to), func(key, value []byte) error {
-		freed += uint64(len(value))
-		b.Delete(key)
+	for _, t := range tables {
+		err := kv.Scan(r, t.atHeight(from), t.atHeight(to), func(key, value []byte) error {
+			freed += uint64(len(value))
+			b.Delete(key)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if freed == 0 {
 		return nil
-	})
-	if err != nil || freed == 0 {
-		return err
 	}
 	kept, err := witnessBytes(r)
 	if err != nil {
@@ -69,7 +74,7 @@ func witnessBytes(r kv.Reader) (uint64, error) {
 // ProofRetention is how many blocks have their proofs kept, 0 for all that are.
 func (s *Store) ProofRetention() types.Height { return types.Height(s.options.ProofRetention) }
 
-// WitnessBytes is how many bytes of witnesses of blocks without a proof there are.
+// WitnessBytes is how many bytes of witnesses of blocks that wait for a proof, alone or together, there are.
 func (s *Store) WitnessBytes() (uint64, error) {
 	return read(s, func(v *view) (uint64, error) { return witnessBytes(v.snapshot) })
 }
@@ -117,7 +122,7 @@ func (v *view) hasProvable(h types.Height) error {
 func heightRow(get func(key []byte) ([]byte, error), t table, h types.Height, what string) ([]byte, error) {
 	row, err := get(t.atHeight(h))
 	if err != nil {
-		return nil, fmt.Errorf("%s of block %d: %w", what, h, notFound(err))
+		return nil, fmt.Errorf("%s: %w", named(t, h, what), notFound(err))
 	}
 	return row, nil
 }
@@ -200,9 +205,10 @@ func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h
 	return decodeHeight(it.Key()[1:])
 }
 
-// PutProof keeps the proof of a block, which the caller has verified, in place of its witness. It forgets the proofs of
-// blocks that are further behind it than the options' retention. It is not waited for until it is on disk: a proof that
-// a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof] tell of no such block.
+// PutProof keeps the proof of a block, which the caller has verified, in place of its witness, which is gone or spent.
+// It forgets the proofs of blocks that are further behind it than the options' retention. It is not waited for until it
+// is on disk: a proof that a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof]
+// tell of no such block.
 func (s *Store) PutProof(h types.Height, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -214,7 +220,7 @@ func (s *Store) PutProof(h types.Height, proof []byte) error {
 		return err
 	}
 	b := s.db.NewBatch(len(proof) + 64)
-	if err := s.deleteWitness(b, v, h); err != nil {
+	if err := s.spendWitness(b, v, h); err != nil {
 		return errors.Join(err, b.Discard())
 	}
 	s.putProof(b, h, proof)

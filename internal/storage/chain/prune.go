@@ -96,6 +96,7 @@ func (p *pruner) block(v *view, h types.Height) error {
 	p.next = h + 1
 	p.batch.Set(keyOldest, encodeHeight(p.next))
 	p.batch.DeleteRange(tableProofs.heightBounds(h))
+	pruneRanges(p.batch, h)
 	p.publish = true
 	p.rows++
 	if err := v.eachRow(h, p.remove); err != nil {
@@ -130,7 +131,8 @@ func (p *pruner) commit() error {
 	v, err := s.writable() // a block may have come, and used a code again
 	if err == nil && p.publish {
 		err = errors.Join(
-			deleteWitnesses(p.batch, v.snapshot, p.from, p.next), v.unusedCodes(p.next-1, p.codes, p.batch.Delete),
+			deleteWitnesses(p.batch, v.snapshot, p.from, p.next, tableWitnesses, tableSpent),
+			v.unusedCodes(p.next-1, p.codes, p.batch.Delete),
 		)
 	}
 	if err != nil {

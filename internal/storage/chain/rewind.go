@@ -33,11 +33,12 @@ func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 	b := s.db.NewBatch(1 << 20)
 	undo, err := v.undoBlocks(b, h)
 	if err == nil {
-		err = deleteWitnesses(b, v.snapshot, h+1, v.head.Header.Height+1)
+		err = deleteWitnesses(b, v.snapshot, h+1, v.head.Header.Height+1, tableWitnesses, tableSpent)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Discard())
 	}
+	rewindRanges(b, h)
 	putUndone(b, undo)
 	b.Set(keyHead, encodeHeight(h))
 	return undo, s.commit(b, true)

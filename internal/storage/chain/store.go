@@ -44,8 +44,10 @@ type Options struct {
 	// EndArchive makes an archive a store like any other. It goes before all else that the options say.
 	EndArchive bool
 
-	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 keeps none
-	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
+	WitnessBytes   uint64 // of witnesses of blocks that wait for a proof that are kept at most; 0 keeps none
+	SpentWitnesses bool   // those of proven blocks are kept, until [Store.DropSpent]
+	// ProofRetention is how many blocks have their proofs kept, and of how many spans of each length; 0: all that are.
+	ProofRetention uint64
 
 	// OnDropped, unless nil, is told of a proof or a witness that was dropped because reading it found it damaged.
 	OnDropped func(what string, of types.Height, err error)
