@@ -226,7 +226,23 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	// The proof says that the root follows from the list's writes, and these are those that the header commits to.
+	if e, err = r.entry(result, codes); err != nil {
+		return e, err
+	}
+	if before.lacks != nil { // it is only read
+		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.lacks)
+	}
+	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
+		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch",
+			ErrEvidence, r.header.Header.Height)
+	}
+	e.Proof = p.proof
+	return e, nil
+}
+
+// entry compares what executing the block gave with its header, and makes the entry of it, with the codes that it used.
+// The root is the proof's part: it follows from the list's writes, which are to be those that execution gave.
+func (r *Received) entry(result exec.Result, codes *usedCodes) (e chain.Entry, err error) {
 	result.Header.StateRoot = r.header.Header.StateRoot
 	if err := exec.CheckHeader(r.header.Header, result.Header); err != nil {
 		return e, &InvalidBlock{
@@ -237,19 +253,12 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 			Err:      err,
 		}
 	}
-	if before.lacks != nil { // it is only read
-		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.lacks)
-	}
-	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
-		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch",
-			ErrEvidence, r.header.Header.Height)
-	}
 	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
 		if _, err := codes.Code(hash); err != nil {
 			return e, err
 		}
 	}
-	e = chain.Entry{Result: result, Signature: r.header.Signature, Proof: p.proof}
+	e = chain.Entry{Result: result, Signature: r.header.Signature}
 	maps.Copy(codes.used, e.Codes)
 	e.Codes = codes.used
 	return e, nil
