@@ -66,6 +66,7 @@ const (
 const (
 	VerificationExecuted  = "executed"
 	VerificationStateless = "stateless:S1"
+	VerificationRanges    = "stateless:S1,R1"
 )
 
 // NodeInfo is the result of [GetNodeInfo].
@@ -81,9 +82,10 @@ type NodeInfo struct {
 	GenesisHash       types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
 	ProtocolVersion   uint32          `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
 	ScheduleDigest    types.Digest    `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string          `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true"`
+	Verification      string          `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
 	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
+	RangeProofs       []RangeProofs   `json:"rangeProofs" doc:"the ranges of blocks that have a proof together, by their length"`
 	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
 	ProducerKey       *string         `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's, hex without 0x; null where it has none"`
 	Override          *Override       `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
@@ -118,6 +120,13 @@ type Build struct {
 type Override struct {
 	Height types.Height `json:"height" doc:"the block before whose first transaction they are set"`
 	SHA256 types.Digest `json:"sha256" doc:"SHA-256 of the encoded parameters"`
+}
+
+// RangeProofs says which ranges of a length have a proof, which GET /proof/FROM-TO gives.
+type RangeProofs struct {
+	Blocks uint64       `json:"blocks" doc:"the blocks of a range; its last one's height is a multiple of it"`
+	Oldest types.Height `json:"oldest" doc:"the first block of the oldest range"`
+	Newest types.Height `json:"newest" doc:"the last block of the newest range; not all ranges in between need be here"`
 }
 
 // ProofRange is a range of heights, both ends included.

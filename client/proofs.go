@@ -50,6 +50,18 @@ func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) (
 	return c.file(ctx, fmt.Sprintf("/proof/%d", height), limit)
 }
 
+// RangeProof downloads the range of blocks that have a proof together, of at most limit bytes, that package proof
+// verifies. Where the node has none the error is api.ErrProofNotStored: rangeProofs of svc_getNodeInfo says which there
+// are. Others are [ErrTooLarge] and those of [Client.Download].
+func (c *Client) RangeProof(ctx context.Context, from, to types.Height, limit int64) ([]byte, error) {
+	encoded, err := c.file(ctx, fmt.Sprintf("/proof/%d-%d", from, to), limit)
+	var status *StatusError
+	if errors.As(err, &status) && status.Status == http.StatusNotFound {
+		return nil, fmt.Errorf("%w: blocks %d to %d together", api.ErrProofNotStored, from, to)
+	}
+	return encoded, err
+}
+
 // WaitProven asks, with growing pauses, until the node has a proof of a block or the context ends; then the error is
 // that of the context. It waits for ever at a node that proves nothing.
 func (c *Client) WaitProven(ctx context.Context, height types.Height) error {

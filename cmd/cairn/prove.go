@@ -44,12 +44,13 @@ var aloneProvers = []string{proveHere, proveElsewhere, proveOff}
 type proofSettings struct {
 	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there, and makes them while it makes the blocks) or off (default upstream where there is one, else here; with --verify stateless, where each block comes with its proof, it is off)"`
 	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
-	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept; 0: those of all blocks that are kept"`
+	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept, and proofs of ranges of each length; 0: those of all blocks that are kept"`
 	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
+	RangeBlocks    uint64 `setting:"range-blocks" usage:"blocks of the largest ranges that get a proof together: 16, 256 (and 16) or 4096 (and these); 0: no ranges, and a replica without state that is behind takes none"`
 }
 
 func defaultProofs() proofSettings {
-	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10}
+	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10, RangeBlocks: 256}
 }
 
 // set checks the settings and puts them where they belong; provers are who may prove blocks, the one first who does
@@ -67,9 +68,17 @@ func (s proofSettings) set(
 		return config, output.Usage(fmt.Errorf("--proof-bits is 100 or 128, not %d", s.ProofBits))
 	case s.WitnessMiB == 0 || s.WitnessMiB > 1<<30:
 		return config, output.Usage(fmt.Errorf("--witness-mib is 1 to %d", 1<<30))
+	case s.RangeBlocks != 0 && !slices.ContainsFunc(proving.Lengths, s.isLongest):
+		return config, output.Usage(fmt.Errorf("--range-blocks is 0, 16, 256 or 4096, not %d", s.RangeBlocks))
 	case !slices.Contains(provers, prover):
 		return config, output.Usage(fmt.Errorf("--prove is %s for this node, not %q", strings.Join(provers, " or "), prover))
 	}
+	for _, log := range proving.Lengths {
+		if s.RangeBlocks>>log > 0 {
+			config.Lengths = append(config.Lengths, log)
+		}
+	}
+	options.SpentWitnesses = len(config.Lengths) > 0
 	switch prover {
 	case proveHere:
 		config.Prove = prove
@@ -85,6 +94,9 @@ func (s proofSettings) set(
 	}
 	return config, nil
 }
+
+// isLongest tells that 2^log blocks are the longest range that the settings want.
+func (s proofSettings) isLongest(log int) bool { return s.RangeBlocks == 1<<log }
 
 // runProver runs `cairn prove` for the queue at url until ctx ends. The process ends with this one, however that ends:
 // it reads the standard input, which closes.
@@ -158,8 +170,12 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 	worker := provers.Worker{URL: settings.Admin, Prover: prover, Client: new(http.Client), Log: log}
 	if !settings.Quiet {
 		printer := cli.PrinterOf(command)
-		worker.OnProof = func(height types.Height, accesses, size int, took time.Duration) {
-			printer.Note("block %d: %d accesses, proof of %d bytes in %s", height, accesses, size, took.Round(time.Millisecond))
+		worker.OnProof = func(first, last types.Height, accesses, size int, took time.Duration) {
+			of := fmt.Sprintf("block %d", last)
+			if first < last {
+				of = fmt.Sprintf("blocks %d to %d", first, last)
+			}
+			printer.Note("%s: %d accesses, proof of %d bytes in %s", of, accesses, size, took.Round(time.Millisecond))
 		}
 	}
 	if err := worker.Run(ctx); !errors.Is(err, context.Canceled) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,43 +34,60 @@ func (a *app) newProofGet() *cobra.Command {
 	var file string
 	var bits int
 	command := a.lookUp(&cobra.Command{
-		Use:     "get HEIGHT",
-		Short:   "Save a block's proof with all that it takes to verify it",
-		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
-		Args:    exactly("HEIGHT"),
+		Use:   "get HEIGHT|FROM-TO",
+		Short: "Save a block's proof, or that of several together, with all that it takes to verify it",
+		Long: `Save a block's proof with all that it takes to verify it, once it holds. FROM-TO are blocks that have a proof together:
+rangeProofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
+		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof\n  cairn proof get 1-16",
+		Args:    exactly("HEIGHT|FROM-TO"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		height, err := strconv.ParseUint(args[0], 0, 64)
-		if err != nil {
-			return output.Usage(fmt.Errorf("%q is no height", args[0]))
-		}
-		path := cmp.Or(file, fmt.Sprintf("block%d.proof", height))
-		bundle, err := s.client.ProofBundle(ctx, types.Height(height), proof.MaxBundleBytes)
+		path, bundle, err := getProof(ctx, s, args[0])
 		if err != nil {
 			return err
 		}
-		verdict, err := proof.Verify(bundle, bits)
+		_, verdict, fields, err := verifyFile(bundle, bits)
 		if err != nil {
 			return fmt.Errorf("what the node gave does not hold: %w", err)
 		}
+		path = cmp.Or(file, path)
 		if err := os.WriteFile(path, bundle, 0o644); err != nil {
 			return err
 		}
 		return s.Result(savedProof{path, len(bundle), verdict}, func(t *output.Text) {
 			t.Fields(append([]output.Field{
 				{Name: "File", Value: path}, {Name: "Size", Value: fmt.Sprintf("%d bytes", len(bundle))},
-			}, verdictFields(verdict)...)...)
+			}, fields...)...)
 		})
 	})
-	command.Flags().StringVarP(&file, "output", "o", "", "file to write (default blockHEIGHT.proof)")
+	command.Flags().StringVarP(&file, "output", "o", "", "file (default blockHEIGHT.proof or blocksFROM-TO.proof)")
 	flagBits(command, &bits)
 	return command
 }
 
-// savedProof is the result of `cairn proof get`.
+// getProof downloads the proof of a block, or of several together, and names the file that it goes to.
+func getProof(ctx context.Context, s *session, of string) (path string, b []byte, err error) {
+	first, last, several := strings.Cut(of, "-")
+	from, err := strconv.ParseUint(first, 0, 64)
+	if !several {
+		if err != nil {
+			return "", nil, output.Usage(fmt.Errorf("%q is no height", of))
+		}
+		b, err = s.client.ProofBundle(ctx, types.Height(from), proof.MaxBundleBytes)
+		return fmt.Sprintf("block%d.proof", from), b, err
+	}
+	to, err2 := strconv.ParseUint(last, 0, 64)
+	if err != nil || err2 != nil {
+		return "", nil, output.Usage(fmt.Errorf("%q is no range of heights", of))
+	}
+	b, err = s.client.RangeProof(ctx, types.Height(from), types.Height(to), proof.MaxBundleBytes)
+	return fmt.Sprintf("blocks%d-%d.proof", from, to), b, err
+}
+
+// savedProof is the result of `cairn proof get`. The verdict is a proof.Verdict, or a proof.RangeVerdict.
 type savedProof struct {
-	File    string        `json:"file"`
-	Size    int           `json:"size"`
-	Verdict proof.Verdict `json:"verdict"`
+	File    string `json:"file"`
+	Size    int    `json:"size"`
+	Verdict any    `json:"verdict"`
 }
 
 // leastProofBits is what a proof has at least, if nobody asks for less.

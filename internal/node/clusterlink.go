@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -169,12 +170,12 @@ func (h memberHandler) Pending() (link.Pending, error) {
 }
 
 func (h memberHandler) Lease(member uint64, height types.Height) bool {
-	return h.service.Status().Leads && h.grantProof(member, height)
+	return h.service.Status().Leads && h.grantProof(member, blockproof.Span(height))
 }
 
 func (h memberHandler) Proof(of []types.Height) (types.Height, []byte, error) {
 	for _, height := range of {
-		proof, err := h.node.store.Proof(height)
+		proof, err := h.node.proofOf(blockproof.Span(height))
 		if err == nil {
 			return height, proof, nil
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -17,25 +18,33 @@ import (
 // The members of a cluster share the work of proving: the leader says which member proves which block, and each takes
 // from the others the proofs that they made.
 
-// mayProve asks the leader whether this member may prove a block: a proving.Permit.
-func (m *member) mayProve(ctx context.Context, h types.Height) (bool, error) {
+// mayProve asks the leader whether this member may prove a block, or a span of several: a proving.Permit.
+func (m *member) mayProve(ctx context.Context, span blockproof.Span) (bool, error) {
 	switch status := m.service.Status(); {
 	case status.Leads:
-		return m.grantProof(m.identity.Pin().Member(), h), nil
+		return m.grantProof(m.identity.Pin().Member(), span), nil
 	case status.Leader == 0:
 		return false, errors.New("no leader of the cluster is heard of")
 	default:
-		return m.link.Lease(ctx, status.Leader, h)
+		return m.link.Lease(ctx, status.Leader, types.Height(span))
 	}
 }
 
-// grantProof tells whether a member may prove a block, as this one leads: not one whose proof is here already, which
-// that member has soon, too.
-func (m *member) grantProof(to uint64, h types.Height) bool {
-	_, err := m.node.store.Proof(h)
+// grantProof tells whether a member may prove a block, or a span of several, as this one leads. One whose proof is here
+// already is not proven again: that member has it soon, too.
+func (m *member) grantProof(to uint64, span blockproof.Span) bool {
+	_, err := m.node.proofOf(span)
 	head, keep := m.node.store.Head().Header.Height, m.node.store.ProofRetention()
-	old := keep > 0 && h+keep <= head // others do without it
-	return err != nil && m.leases.grant(to, h, old, time.Now())
+	old := keep > 0 && span.Last()+keep*span.Blocks() <= head // others do without it
+	return err != nil && m.leases.grant(to, types.Height(span), old, time.Now())
+}
+
+// proofOf is the proof of a block, or of a span of several.
+func (n *Node) proofOf(span blockproof.Span) ([]byte, error) {
+	if span.Log() > 0 {
+		return n.store.RangeProof(span)
+	}
+	return n.store.Proof(span.Last())
 }
 
 // alive tells whether a member can be reached, and as which start of it.
@@ -63,10 +72,15 @@ func (m *member) gatherProofs(ctx context.Context) error {
 func (m *member) proofSources() (sources []proving.Source) {
 	for id, peer := range m.link.Peers() {
 		if peer.Connected {
-			sources = append(sources, func(ctx context.Context, of []types.Height) (types.Height, []byte, error) {
+			sources = append(sources, func(ctx context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 				ctx, cancel := context.WithTimeout(ctx, proofTime)
 				defer cancel()
-				return m.link.Proof(ctx, id, of)
+				numbers := make([]types.Height, len(of)) // a block's is its height
+				for i, span := range of {
+					numbers[i] = types.Height(span)
+				}
+				number, proof, err := m.link.Proof(ctx, id, numbers)
+				return blockproof.Span(number), proof, err
 			})
 		}
 	}
@@ -97,9 +111,9 @@ type leases struct {
 	alive func(member uint64) (boot uint64, is bool) // whether a member is reached, and as which start of it
 
 	mu       sync.Mutex
-	given    map[types.Height]lease
-	followed map[uint64]time.Time // when other members asked last for a block whose proof the cluster lacks
-	away     map[uint64]time.Time // since when members are not reached, as far as it was looked at
+	given    map[types.Height]lease // by number of a span; a block's is its height
+	followed map[uint64]time.Time   // when other members asked last for a block whose proof the cluster lacks
+	away     map[uint64]time.Time   // since when members are not reached, as far as it was looked at
 }
 
 type lease struct {

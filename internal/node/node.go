@@ -149,7 +149,7 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if n.store, err = dir.Store(); err != nil {
 		return nil, err
 	}
-	n.queue = proving.NewQueue(n.store, config.Proofs.Bits)
+	n.queue = proving.NewQueue(n.store, config.Proofs.Bits, config.Proofs.Lengths...)
 	if n.book, err = dir.Book(); err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (n *Node) openLedger() error {
 		if err != nil {
 			return err
 		}
-		n.ledger, n.importer = l, replica.Stateless(l)
+		n.ledger, n.importer = l, replica.Stateless(l, len(n.config.Proofs.Lengths) > 0)
 		return nil
 	}
 	l, err := n.dir.Ledger(n.config.Chain, n.book, n.engine)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -13,6 +15,10 @@ import (
 // Proofs is what a node does for the proofs of its blocks; how many it keeps is its directory's option.
 type Proofs struct {
 	Bits int // that a proof has at least
+
+	// Lengths are the binary logarithms of the lengths of ranges that get a proof together, ascending. Without one a
+	// replica without state takes each block by its own proof.
+	Lengths []int
 
 	// Relay has a node take the proofs of its blocks from those that it follows, while it does.
 	Relay bool
@@ -65,7 +71,10 @@ func (n *Node) relay(ctx context.Context) error {
 			continue
 		}
 		err := runUntil(ctx, func(ctx context.Context) error {
-			if err := n.replica.RelayProofs(ctx, n.queue); ctx.Err() == nil {
+			group, relaying := errgroup.WithContext(ctx)
+			group.Go(func() error { return n.replica.RelayProofs(relaying, n.queue) })
+			group.Go(func() error { return n.replica.RelayRanges(relaying, n.queue) })
+			if err := group.Wait(); ctx.Err() == nil {
 				return err
 			}
 			return nil // it was told to end
@@ -87,6 +96,16 @@ func proofMetrics() []telemetry.Metric[*Node] {
 		telemetry.Counter("proofs_made_total", "Those of them that provers of this node made.", func(n *Node) uint64 {
 			return n.queue.Made()
 		}),
+		telemetry.Counter("range_proofs_total", "Proofs of ranges of blocks that were verified and stored.", func(
+			n *Node,
+		) uint64 {
+			accepted, _ := n.queue.Ranges()
+			return accepted
+		}),
+		telemetry.Counter("range_proofs_made_total", "Those of them that this node's provers made.", func(n *Node) uint64 {
+			_, made := n.queue.Ranges()
+			return made
+		}),
 		telemetry.Gauge("proof_wanted", "1 where blocks are to have proofs, 0 with --prove off.", func(n *Node) int {
 			return oneIf(!n.config.Proofs.Off)
 		}),
@@ -97,9 +116,7 @@ func proofMetrics() []telemetry.Metric[*Node] {
 			}
 			return lag
 		}),
-		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses of blocks that wait for a proof.", func(
-			n *Node,
-		) uint64 {
+		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses that wait for proofs.", func(n *Node) uint64 {
 			bytes, err := n.store.WitnessBytes()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
 				n.config.Log.Warn("witnesses cannot be counted", "error", err)

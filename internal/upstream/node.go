@@ -192,6 +192,28 @@ func (n *Node) Bundle(ctx context.Context, height types.Height, limit int64) ([]
 	return bundle, refused(err)
 }
 
+// Ranges implements replica.Source.
+func (n *Node) Ranges(ctx context.Context) ([]replica.Ranges, error) {
+	info, err := n.client.NodeInfo(ctx)
+	if err != nil {
+		return nil, refused(err)
+	}
+	ranges := make([]replica.Ranges, len(info.RangeProofs))
+	for i, r := range info.RangeProofs {
+		ranges[i] = replica.Ranges{Blocks: types.Height(r.Blocks), Oldest: r.Oldest, Newest: r.Newest}
+	}
+	return ranges, nil
+}
+
+// Range implements replica.Source.
+func (n *Node) Range(ctx context.Context, first, last types.Height, limit int64) ([]byte, error) {
+	encoded, err := n.client.RangeProof(ctx, first, last, limit)
+	if errors.Is(err, api.ErrProofNotStored) {
+		return nil, fmt.Errorf("%w: %w", replica.ErrNoRange, err)
+	}
+	return encoded, refused(err)
+}
+
 // Value implements replica.Source.
 func (n *Node) Value(
 	ctx context.Context, height types.Height, key []byte,

@@ -13,6 +13,41 @@ import (
 	"github.com/cairn-chain/cairn/proof"
 )
 
+// BenchmarkRange proves and verifies 100 blocks of 100 transfers as one range, at 128 bits. They go to 10,000 of
+// 100,000 accounts. It also verifies the blocks one by one.
+func BenchmarkRange(b *testing.B) {
+	bundles, together := provenchain.TransferBlocks(b, 100_000, 100, 100, 128)
+	r := together()
+	encoded, size := r.Encode(), 0
+	b.Run("prove", func(b *testing.B) {
+		for b.Loop() {
+			together()
+		}
+		b.ReportMetric(float64(len(encoded)), "bytes")
+	})
+	b.Run("verify", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := proof.VerifyRange(encoded, 128); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(len(encoded)-len(r.Proof)), "bytes-without-proof")
+	})
+	b.Run("blocks", func(b *testing.B) {
+		for b.Loop() {
+			size = 0
+			for i := range bundles {
+				bundle := bundles[i].Encode()
+				size += len(bundle)
+				if _, err := proof.Verify(bundle, 128); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(size), "bytes")
+	})
+}
+
 // BenchmarkVerify verifies bundles of blocks with n transfers on a state of 100,000 accounts, at 128 bits, in Go, with
 // the tag purego without vector instructions, and in Node.js. A time is that of a call, from bytes to verdict.
 func BenchmarkVerify(b *testing.B) {

@@ -20,6 +20,14 @@ export interface Verdict {
   circuit: string;
 }
 
+/**
+ * What a range that holds says: state before, parent and accesses are those of all blocks from fromHeight on as one, and
+ * the rest is of the last. Roots in between are not shown.
+ */
+export interface RangeVerdict extends Verdict {
+  fromHeight: number;
+}
+
 /** Thrown for a bundle that does not hold, or is none. */
 export class ProofRefused extends Error {}
 
@@ -29,6 +37,8 @@ export interface Verifier {
    * or 128 (the default). Throws ProofRefused. It runs on the calling thread: use a worker for large blocks.
    */
   verifyProof(bundle: Uint8Array, bits?: number): Verdict;
+  /** Likewise the verdict on a range of blocks, as GET /proof/FROM-TO of a node gives it. Throws ProofRefused. */
+  verifyRange(range: Uint8Array, bits?: number): RangeVerdict;
 }
 
 /** Loads the verifier; source is verifier.wasm where it is not beside this file. */

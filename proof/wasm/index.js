@@ -24,15 +24,20 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
   }).finally(() => delete globalThis[name]);
 
   /** Returns the verdict on a bundle, whose proof must have at least so many bits. It runs at once, on this thread. */
-  function verifyProof(bundle, bits = 128) {
-    if (!(bundle instanceof Uint8Array)) throw new TypeError("the bundle is no Uint8Array");
+  const verifyProof = (bundle, bits = 128) => verdict(bundle, bits, false);
+
+  /** Likewise on a range of blocks that have a proof together. */
+  const verifyRange = (range, bits = 128) => verdict(range, bits, true);
+
+  function verdict(bytes, bits, ofRange) {
+    if (!(bytes instanceof Uint8Array)) throw new TypeError("the bundle is no Uint8Array");
     if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
-    const answer = verify(bundle, bits);
+    const answer = verify(bytes, bits, ofRange);
     if (typeof answer === "string") throw new ProofRefused(answer);
     if (answer === undefined) throw new Error("the verifier ended; load it again");
     return answer;
   }
-  return { verifyProof };
+  return { verifyProof, verifyRange };
 }
 
 async function compile(source) {

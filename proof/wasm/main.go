@@ -17,9 +17,10 @@ func main() {
 	select {}
 }
 
-// verify takes a Uint8Array and a number of bits, and returns a verdict, or the reason for none as a string.
+// verify takes a Uint8Array, a number of bits, and whether it is to be a range. It returns a verdict, or the reason for
+// none as a string.
 func verify(_ js.Value, args []js.Value) any {
-	verdict, err := verdictOn(args[0], args[1].Int())
+	verdict, err := verdictOn(args[0], args[1].Int(), args[2].Bool())
 	if err != nil {
 		return err.Error()
 	}
@@ -28,8 +29,11 @@ func verify(_ js.Value, args []js.Value) any {
 
 // object is a verdict's JSON as an object of JavaScript. It is made by hand: encoding/json would be a tenth of the
 // program.
-func object(v proof.Verdict) js.Value {
+func object(v proof.RangeVerdict) js.Value {
 	o := js.Global().Get("Object").New()
+	if v.Statement == proof.RangeStatement {
+		o.Set("fromHeight", uint64(v.FromHeight))
+	}
 	for _, member := range []struct {
 		name  string
 		value any
@@ -56,16 +60,20 @@ func object(v proof.Verdict) js.Value {
 // maxNumber is Number.MAX_SAFE_INTEGER: JavaScript rounds integers above it.
 const maxNumber = 1<<53 - 1
 
-func verdictOn(bundle js.Value, bits int) (proof.Verdict, error) {
+func verdictOn(bundle js.Value, bits int, ofRange bool) (verdict proof.RangeVerdict, err error) {
 	size := bundle.Length()
 	if size > proof.MaxBundleBytes {
-		return proof.Verdict{}, errors.New("the bundle is too large")
+		return verdict, errors.New("the bundle is too large")
 	}
 	b := make([]byte, size)
 	js.CopyBytesToGo(b, bundle)
-	verdict, err := proof.Verify(b, bits)
+	if ofRange {
+		verdict, err = proof.VerifyRange(b, bits)
+	} else {
+		verdict.Verdict, err = proof.Verify(b, bits)
+	}
 	if err == nil && (verdict.ChainID > maxNumber || verdict.Height > maxNumber) {
-		return proof.Verdict{}, errors.New("chain id or height is not a safe integer of JavaScript")
+		return verdict, errors.New("chain id or height is not a safe integer of JavaScript")
 	}
 	return verdict, err
 }

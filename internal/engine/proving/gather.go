@@ -13,11 +13,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Source asks another node for the proof of the first of some blocks that has one there; block 0 says that none has.
-type Source func(ctx context.Context, of []types.Height) (types.Height, []byte, error)
+// Source asks another node for the proof of the first of some blocks, or spans of several, that has one there; 0 says
+// that none has.
+type Source func(ctx context.Context, of []blockproof.Span) (blockproof.Span, []byte, error)
 
 const (
-	// MostAsked is how many blocks a source is asked for at once.
+	// MostAsked is how many blocks, or spans, a source is asked for at once.
 	MostAsked = 64
 
 	// gatherPoll is the time between two looks for proofs, gatherPause that after one that does not hold.
@@ -52,23 +53,44 @@ func (q *Queue) look(
 			return 0, 0, err
 		}
 		if after = 0; len(waiting) == MostAsked {
-			after = waiting[MostAsked-1] + 1
+			after = waiting[MostAsked-1].Last() + 1
 		}
-		for _, source := range sources {
-			var holds bool
-			if waiting, holds, err = q.gather(ctx, source, waiting, log); err != nil {
-				return 0, 0, err
-			}
-			if !holds {
-				wait = gatherPause
-			}
+		holds, err := q.gatherAll(ctx, waiting, sources, log)
+		if err != nil {
+			return 0, 0, err
+		}
+		if !holds {
+			wait = gatherPause
 		}
 	}
-	return after, wait, nil
+	spans, err := q.undecided()
+	if err != nil {
+		return 0, 0, err
+	}
+	holds, err := q.gatherAll(ctx, spans, sources, log)
+	if !holds {
+		wait = gatherPause
+	}
+	return after, wait, err
+}
+
+// gatherAll asks each source for what the ones before it did not give, and tells whether all that they gave holds.
+func (q *Queue) gatherAll(
+	ctx context.Context, of []blockproof.Span, sources []Source, log *slog.Logger,
+) (holds bool, err error) {
+	holds = true
+	for _, source := range sources {
+		var sound bool
+		if of, sound, err = q.gather(ctx, source, of, log); err != nil {
+			return holds, err
+		}
+		holds = holds && sound
+	}
+	return holds, nil
 }
 
 // waiting are the oldest blocks from a height on that wait for a proof.
-func (q *Queue) waiting(from types.Height) (list []types.Height, err error) {
+func (q *Queue) waiting(from types.Height) (list []blockproof.Span, err error) {
 	for len(list) < MostAsked {
 		h, err := q.store.Unproven(from)
 		if errors.Is(err, chain.ErrNotFound) {
@@ -77,33 +99,38 @@ func (q *Queue) waiting(from types.Height) (list []types.Height, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list, from = append(list, h), h+1
+		list, from = append(list, blockproof.Span(h)), h+1
 	}
 	return list, nil
 }
 
-// gather takes what a source has of some blocks' proofs, and returns the blocks that wait still, and whether what it
-// gave holds.
+// gather takes what a source has of some blocks' and spans' proofs. It returns those that wait still, and whether what
+// it gave holds.
 func (q *Queue) gather(
-	ctx context.Context, source Source, of []types.Height, log *slog.Logger,
-) (left []types.Height, holds bool, err error) {
+	ctx context.Context, source Source, of []blockproof.Span, log *slog.Logger,
+) (left []blockproof.Span, holds bool, err error) {
 	for len(of) > 0 {
-		height, proof, err := source(ctx, of)
+		span, proof, err := source(ctx, of)
 		if err != nil {
 			log.Debug("another member cannot be asked for proofs", "error", err)
 			return of, true, nil
 		}
-		if height == 0 {
+		if span == 0 {
 			return of, true, nil
 		}
-		switch err := q.keep(height, proof); {
+		keep := q.keepSpan
+		if span.Log() == 0 {
+			keep = func(span blockproof.Span, proof []byte) error { return q.keep(span.Last(), proof) }
+		}
+		switch err := keep(span, proof); {
 		case errors.Is(err, blockproof.ErrProof):
-			log.Warn("a proof that another member made is not kept", "height", height, "error", err)
+			log.Warn("a proof that another member made is not kept",
+				"height", span.Last(), "blocks", span.Blocks(), "error", err)
 			return of, false, nil
 		case err != nil && !isGone(err):
 			return of, true, err
 		}
-		of = slices.DeleteFunc(of, func(h types.Height) bool { return h == height })
+		of = slices.DeleteFunc(of, func(s blockproof.Span) bool { return s == span })
 	}
 	return of, true, nil
 }

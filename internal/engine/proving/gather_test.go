@@ -14,9 +14,9 @@ import (
 
 // sourceOf is a node that has some proofs.
 func sourceOf(proofs map[types.Height][]byte) Source {
-	return func(_ context.Context, of []types.Height) (types.Height, []byte, error) {
+	return func(_ context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 		for _, h := range of {
-			if proof, is := proofs[h]; is {
+			if proof, is := proofs[h.Last()]; is {
 				return h, proof, nil
 			}
 		}
@@ -38,7 +38,9 @@ func TestGathersProofs(t *testing.T) {
 		must(t, err)
 	}
 	q := NewQueue(n.Store(), testBits)
-	away := func(context.Context, []types.Height) (types.Height, []byte, error) { return 0, nil, errors.New("away") }
+	away := func(context.Context, []blockproof.Span) (blockproof.Span, []byte, error) {
+		return 0, nil, errors.New("away")
+	}
 	liar := sourceOf(map[types.Height][]byte{1: proofs[2]})
 	silent := slog.New(slog.DiscardHandler)
 	_, wait, err := q.look(t.Context(), 0, []Source{away, liar, sourceOf(map[types.Height][]byte{3: proofs[3]})}, silent)
@@ -51,7 +53,7 @@ func TestGathersProofs(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	all := sourceOf(proofs)
 	must(t, q.Gather(ctx, func() []Source {
-		return []Source{func(ctx context.Context, of []types.Height) (types.Height, []byte, error) {
+		return []Source{func(ctx context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 			if len(of) == 1 {
 				end() // after this one
 			}
@@ -79,8 +81,8 @@ func TestAsksForTheOldestAndTheRest(t *testing.T) {
 		n.build(t, 0)
 	}
 	q := NewQueue(n.Store(), testBits)
-	var asked []types.Height // the first of each question
-	source := func(_ context.Context, of []types.Height) (types.Height, []byte, error) {
+	var asked []blockproof.Span // the first of each question
+	source := func(_ context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 		if len(of) > MostAsked {
 			t.Errorf("%d blocks are asked for at once", len(of))
 		}
@@ -93,7 +95,7 @@ func TestAsksForTheOldestAndTheRest(t *testing.T) {
 		next, _, err = q.look(t.Context(), next, []Source{source}, slog.New(slog.DiscardHandler))
 		must(t, err)
 	}
-	if want := []types.Height{1, 1, MostAsked + 1, 1, 2*MostAsked + 1, 1}; !slices.Equal(asked, want) {
+	if want := []blockproof.Span{1, 1, MostAsked + 1, 1, 2*MostAsked + 1, 1}; !slices.Equal(asked, want) {
 		t.Errorf("asked from %v on, want %v", asked, want)
 	}
 }
@@ -109,7 +111,7 @@ func TestPermit(t *testing.T) {
 	q := NewQueue(n.Store(), testBits)
 	var others types.Height // the blocks up to this one are proven by others
 	var away error
-	q.Share(func(_ context.Context, h types.Height) (bool, error) { return h > others, away })
+	q.Share(func(_ context.Context, of blockproof.Span) (bool, error) { return of.Last() > others, away })
 	for _, c := range []struct {
 		others types.Height
 		away   error

@@ -51,7 +51,9 @@ func (n *node) open(t *testing.T, witnessBytes uint64, begin func(*chain.Store) 
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	must(t, err)
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), WitnessBytes: witnessBytes})
+	store, err := chain.Open(db, chain.Options{
+		Schedule: params.Schedule1.Digest(), WitnessBytes: witnessBytes, SpentWitnesses: true,
+	})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
 	n.Ledger, err = ledger.Open(store, begin(store), nil, nil)
@@ -150,7 +152,7 @@ func TestAcceptRefusesWhatDoesNotHold(t *testing.T) {
 		"no such block":   {3, proof, ErrUnwanted},
 		"genesis":         {0, proof, ErrUnwanted},
 	} {
-		if err := q.Accept(c.height, c.proof); !errors.Is(err, c.want) {
+		if err := q.Accept(blockproof.Span(c.height), c.proof); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -183,7 +185,7 @@ func TestLeases(t *testing.T) {
 		must(t, err)
 		task, err := DecodeTask(encoded)
 		must(t, err)
-		if got != want || task.Header.Header.Height != want {
+		if got.Last() != want || task.Header.Header.Height != want {
 			t.Errorf("block %d is next, with the task of block %d, want %d", got, task.Header.Header.Height, want)
 		}
 	}
@@ -218,7 +220,7 @@ func TestStatusWhileProofsCome(t *testing.T) {
 		proof, err := p.Prove(taskOf(t, q, height))
 		must(t, err)
 		kept := make(chan error, 1)
-		go func() { kept <- q.Accept(height, proof) }()
+		go func() { kept <- q.Accept(blockproof.Span(height), proof) }()
 		for state := Queued; state != Proven; {
 			if state, _, err = q.Status(height); err != nil || state == NotStored {
 				t.Fatalf("block %d: %s, %v", height, state, err)
@@ -271,7 +273,7 @@ func TestHurry(t *testing.T) {
 		}
 		proof, err := p.Prove(task)
 		must(t, err)
-		must(t, q.Accept(height, proof))
+		must(t, q.Accept(blockproof.Span(height), proof))
 		sizes[height] = len(proof)
 	}
 	if sizes[1] <= sizes[2] {

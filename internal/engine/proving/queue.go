@@ -38,10 +38,12 @@ type Queue struct {
 	now   func() time.Time
 	may   Permit
 
+	spans spans // of several blocks
+
 	mu      sync.Mutex // guards what follows
-	leases  map[types.Height]time.Time
-	refused map[types.Height]bool // given up: whoever took it said that it cannot be proven
-	changed chan struct{}         // closed and replaced when a proof is there
+	leases  map[blockproof.Span]time.Time
+	refused map[blockproof.Span]bool // given up: whoever took it said that it cannot be proven
+	changed chan struct{}            // closed and replaced when a proof is there
 	proven  uint64
 	made    uint64       // of those, the ones that were made for this queue
 	awaited types.Height // the first block whose proof is to come from another node; noHeight for none
@@ -55,25 +57,26 @@ const maxDenied = 8
 
 const noHeight = types.Height(math.MaxUint64)
 
-// NewQueue returns the queue of a store, which takes proofs of at least so many bits.
-func NewQueue(store *chain.Store, bits int) *Queue {
+// NewQueue returns the queue of a store, which takes proofs of at least so many bits. Spans of these lengths, ascending
+// binary logarithms, get a proof together.
+func NewQueue(store *chain.Store, bits int, lengths ...int) *Queue {
 	return &Queue{
-		store: store, bits: bits, now: time.Now, leases: make(map[types.Height]time.Time),
-		refused: make(map[types.Height]bool), changed: make(chan struct{}), awaited: noHeight,
-		may: func(context.Context, types.Height) (bool, error) { return true, nil },
+		store: store, bits: bits, now: time.Now, spans: spans{lengths: lengths}, leases: make(map[blockproof.Span]time.Time),
+		refused: make(map[blockproof.Span]bool), changed: make(chan struct{}), awaited: noHeight,
+		may: func(context.Context, blockproof.Span) (bool, error) { return true, nil },
 	}
 }
 
-// Permit says whether this node may prove a block, where several nodes share the work. Its error says that it cannot
-// be known now.
-type Permit func(ctx context.Context, h types.Height) (bool, error)
+// Permit says whether this node may prove a block, or a span of several, where several nodes share the work. Its error
+// says that it cannot be known now.
+type Permit func(ctx context.Context, span blockproof.Span) (bool, error)
 
 // Share has the queue ask before it hands a block out. It is called before the queue is used.
 func (q *Queue) Share(may Permit) { q.may = may }
 
-// Next takes the oldest block that nobody has taken, and waits for one until ctx ends, with its error. The task is
-// encoded: [DecodeTask] reads it.
-func (q *Queue) Next(ctx context.Context) (height types.Height, task []byte, err error) {
+// Next takes the oldest block that nobody has taken, or where none waits a span of several, and waits for one until ctx
+// ends, with its error. The task is encoded: [DecodeWork] reads it.
+func (q *Queue) Next(ctx context.Context) (span blockproof.Span, task []byte, err error) {
 	for {
 		seen := q.store.HeadHash()
 		height, err := q.lease(ctx)
@@ -82,7 +85,18 @@ func (q *Queue) Next(ctx context.Context) (height types.Height, task []byte, err
 			if isGone(err) {
 				continue // proven, pruned or taken back meanwhile
 			}
-			return height, task, err
+			return blockproof.Span(height), task, err
+		}
+		if errors.Is(err, chain.ErrNotFound) {
+			var span blockproof.Span
+			if span, err = q.leaseSpan(ctx); err == nil {
+				task, err := q.spanTask(span)
+				if isGone(err) { // it gets none
+					q.Refuse(span)
+					continue
+				}
+				return span, task, err
+			}
 		}
 		if !errors.Is(err, chain.ErrNotFound) {
 			return 0, nil, err
@@ -100,11 +114,11 @@ func (q *Queue) lease(ctx context.Context) (types.Height, error) {
 		if err != nil {
 			return 0, err
 		}
-		may, err := q.may(ctx, height)
+		may, err := q.may(ctx, blockproof.Span(height))
 		if may && err == nil {
 			return height, nil
 		}
-		q.Release(height)
+		q.Release(blockproof.Span(height))
 		if err != nil {
 			return 0, fmt.Errorf("%w: who proves block %d: %w", chain.ErrNotFound, height, err)
 		}
@@ -122,8 +136,8 @@ func (q *Queue) take(from types.Height) (types.Height, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !q.refused[height] && q.now().Sub(q.leases[height]) >= leaseTime {
-			q.leases[height] = q.now()
+		if span := blockproof.Span(height); !q.refused[span] && q.now().Sub(q.leases[span]) >= leaseTime {
+			q.leases[span] = q.now()
 			return height, nil
 		}
 		from = height + 1
@@ -172,9 +186,13 @@ func (q *Queue) Bundle(height types.Height) (blockproof.Bundle, error) {
 	return b, err
 }
 
-// Accept verifies a proof of a block that waits for one, and keeps it. ErrUnwanted says that the block waits for none;
-// other errors are the verifier's, or the store's.
-func (q *Queue) Accept(height types.Height, proof []byte) error {
+// Accept verifies a proof of a block that waits for one, or of a span of several, and keeps it. ErrUnwanted says that
+// it waits for none; other errors are the verifier's, or the store's.
+func (q *Queue) Accept(span blockproof.Span, proof []byte) error {
+	if span.Log() > 0 {
+		return q.acceptSpan(span, proof)
+	}
+	height := span.Last()
 	first, err := q.store.Unproven(height)
 	if err == nil && first == height {
 		err = q.keepMade(height, proof)
@@ -206,9 +224,12 @@ func (q *Queue) keep(height types.Height, proof []byte) error {
 	if err := q.store.PutProof(height, proof); err != nil {
 		return err
 	}
+	if err := q.dropSpent(); err != nil { // where nobody takes a span, too
+		return err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.leases, height)
+	delete(q.leases, blockproof.Span(height))
 	q.proven++
 	q.announce()
 	return nil
@@ -244,20 +265,21 @@ func (q *Queue) Verify(height types.Height, proof []byte, atLeast int) (bits int
 	return b.Verify(atLeast, blockproof.InOrder) // the other cores are the chain's
 }
 
-// Refuse gives a block up that cannot be proven; its witness stays for whoever looks into it.
-func (q *Queue) Refuse(height types.Height) {
+// Refuse gives a block, or a span of several, up that cannot be proven; a block's witness stays for whoever looks into
+// it.
+func (q *Queue) Refuse(span blockproof.Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.refused[height] = true
-	delete(q.leases, height)
+	q.refused[span] = true
+	delete(q.leases, span)
 	q.announce()
 }
 
-// Release gives a taken block back.
-func (q *Queue) Release(height types.Height) {
+// Release gives a taken block or span back.
+func (q *Queue) Release(span blockproof.Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.leases, height)
+	delete(q.leases, span)
 }
 
 // Status is how far the proof of a block at or below the head is; position counts the blocks before it that wait.
@@ -284,7 +306,8 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 		return "", 0, err
 	}
 	q.mu.Lock()
-	refused, leased := q.refused[height], q.now().Sub(q.leases[height]) < leaseTime
+	span := blockproof.Span(height)
+	refused, leased := q.refused[span], q.now().Sub(q.leases[span]) < leaseTime
 	q.mu.Unlock()
 	if refused {
 		return NotStored, 0, nil

@@ -295,6 +295,12 @@ func (s *faultySource) Bundle(ctx context.Context, h types.Height, limit int64) 
 	return s.copied().bundle(ctx, h, limit)
 }
 
+func (s *faultySource) Ranges(context.Context) ([]Ranges, error) { return nil, nil }
+
+func (s *faultySource) Range(context.Context, types.Height, types.Height, int64) ([]byte, error) {
+	return nil, ErrNoRange
+}
+
 func (s *faultySource) Value(_ context.Context, h types.Height, key []byte) ([]byte, tree.MerkleProof, error) {
 	return s.copied().value(h, key)
 }

@@ -17,14 +17,18 @@ var errHalted = errors.New("the replica has halted")
 
 // importAll imports the blocks that the fetcher gets, in order.
 func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error {
-	for {
+	for blocks := (batch)(nil); ; {
 		var next verified
 		select {
 		case next = <-f.verified:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		for blocks := next.batch; len(blocks) > 0; {
+		blocks = append(blocks, next.batch...)
+		for len(blocks) > 0 {
+			if next.failure == nil && r.ledger.Gather(ctx, u, blocks, u.newest()) {
+				break
+			}
 			imported, err := r.importSome(ctx, u, blocks)
 			if err != nil {
 				return err
@@ -59,7 +63,7 @@ func (r *Replica) importSome(ctx context.Context, u *upstream, blocks batch) (in
 		}
 	}
 	if err != nil {
-		return 0, r.refused(ctx, u, blocks[len(imported)], err)
+		return 0, r.refused(ctx, u, accused(blocks[len(imported):], err), err)
 	}
 	return len(imported), nil
 }

@@ -21,6 +21,9 @@ type Importer interface {
 	// where they came from. It returns those that it imported, which may be fewer, and what is wrong with the block after
 	// them: an error of *ledger.Ledger, [ErrNotProven], or a fault of s. Without an error there is at least one.
 	Import(ctx context.Context, s Source, blocks []*ledger.Received) ([]ledger.Block, error)
+	// Gather tells whether Import is to wait for more blocks than these, of which there is at least one. s has blocks up
+	// to newest, and more of them than these are imported together.
+	Gather(ctx context.Context, s Source, blocks []*ledger.Received, newest types.Height) bool
 }
 
 // ErrNotProven is the error of a block whose proof is not there yet.
@@ -36,22 +39,32 @@ func (e executing) Import(_ context.Context, _ Source, blocks []*ledger.Received
 	return e.Ledger.Import(blocks...)
 }
 
+// Gather is false: each block is imported as it comes.
+func (executing) Gather(context.Context, Source, []*ledger.Received, types.Height) bool { return false }
+
 // stateless is an [Importer] that holds no state.
 type stateless struct {
 	*ledger.Stateless
 	bundles bundles
+
+	together bool
+	plan     plan
 }
 
-// Stateless imports blocks by their proofs: each is executed on its access list.
-func Stateless(l *ledger.Stateless) Importer {
-	return &stateless{Stateless: l}
+// Stateless imports blocks by their proofs: each is executed on its access list. Where together is set, those that have
+// a proof together are executed on the union of their lists.
+func Stateless(l *ledger.Stateless, together bool) Importer {
+	return &stateless{Stateless: l, together: together}
 }
 
-// Import imports the first block: what its proof takes is much more than a sync of its own.
+// Import imports the first block, or those that have a proof together. What a proof takes is much more than a sync.
 func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Received) ([]ledger.Block, error) {
 	b := blocks[0]
 	if err := s.CheckNext(b); err != nil { // whose gas bounds what is asked for
 		return nil, err
+	}
+	if together, err := s.importTogether(ctx, from, blocks); err != nil || len(together) > 0 {
+		return together, err
 	}
 	height := b.Header().Header.Height
 	bundle, err := s.bundles.get(ctx, from, height, MostBundle(b.Header()))

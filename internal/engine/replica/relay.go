@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/pause"
@@ -23,6 +24,14 @@ type Proofs interface {
 	// Keep verifies the proof of a block that is here, in its bundle, and keeps it. The error of one that does not hold
 	// wraps blockproof.ErrProof.
 	Keep(h types.Height, bundle []byte) error
+}
+
+// RangeProofs are where the proofs of ranges are kept that others made: a *proving.Queue.
+type RangeProofs interface {
+	// Wanted are some of the ranges of 2^log blocks, from one block to another, that are here without their proof.
+	Wanted(log int, oldest, newest types.Height) ([]blockproof.Span, error)
+	// KeepRange is [Proofs.Keep] of the proof of a range.
+	KeepRange(span blockproof.Span, encoded []byte) error
 }
 
 const (
@@ -106,6 +115,59 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHe
 	}
 	proofs.Await(nil)
 	return h, relayPause
+}
+
+// RelayRanges gets the proofs of ranges whose blocks are here from upstreams, and has them verified and kept, until ctx
+// ends. An error is a fault of this node.
+func (r *Replica) RelayRanges(ctx context.Context, proofs RangeProofs) error {
+	for ctx.Err() == nil {
+		for _, u := range r.trusted() {
+			if err := r.relayRanges(ctx, proofs, u); err != nil {
+				return err
+			}
+		}
+		_ = pause.For(ctx, r.config.Jitter(relayPause)) // the loop looks at the context
+	}
+	return ctx.Err()
+}
+
+// relayRanges gets what one upstream has. What is not there, or not true, is left to the others, and to the next time.
+func (r *Replica) relayRanges(ctx context.Context, proofs RangeProofs, u *upstream) error {
+	told, err := requestRanges(ctx, u)
+	if err != nil {
+		return nil // probing tells what is wrong with it
+	}
+	var wanted []blockproof.Span
+	for _, t := range told {
+		some, err := proofs.Wanted(bits.Len64(uint64(t.Blocks))-1, t.Oldest, t.Newest)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, some...)
+	}
+	for _, span := range wanted {
+		encoded, err := requestRange(ctx, u, span, maxBundleBytes)
+		if errors.Is(err, ErrNoRange) {
+			continue
+		}
+		if err == nil {
+			err = proofs.KeepRange(span, encoded)
+			switch {
+			case errors.Is(err, blockproof.ErrWeak):
+				u.failed(Faulty(Weak, "%w", err))
+			case errors.Is(err, blockproof.ErrProof):
+				u.failed(Faulty(Lied, "%w", err))
+			}
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				r.config.Log.Warn("the proof of a range is not taken from an upstream",
+					"upstream", u.Name(), "from", span.First(), "to", span.Last(), "error", plain(err))
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // trusted are the upstreams in the order in which they are preferred, those that lied a short time ago after the

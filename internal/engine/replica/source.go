@@ -33,6 +33,11 @@ type Source interface {
 	// Bundle is what the node gives as the bundle of a block's proof, of at most limit bytes; [ErrNotProven] while there
 	// is none.
 	Bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error)
+	// Ranges are what the node says which blocks it has proofs of together.
+	Ranges(ctx context.Context) ([]Ranges, error)
+	// Range is what the node gives as the range of blocks that have a proof together, of at most limit bytes; [ErrNoRange]
+	// where there is none.
+	Range(ctx context.Context, first, last types.Height, limit int64) ([]byte, error)
 	// Value is what a state key has after a block, empty for nothing, with its Merkle proof; an error where there is none
 	// any more, chain.ErrNoState where the node keeps no state.
 	Value(ctx context.Context, height types.Height, key []byte) ([]byte, tree.MerkleProof, error)

@@ -94,8 +94,8 @@ func FitsRange(headers []types.SignedHeader) bool {
 	return true
 }
 
-// MostRangeBytes bounds the range of blocks with these headers, which fit. Each block may list some accesses for which it
-// pays no gas.
+// MostRangeBytes bounds the range of blocks with these headers, which fit. Each block may list some accesses for which
+// it pays no gas.
 func MostRangeBytes(headers []types.SignedHeader) int64 {
 	used, unpaid := types.Gas(0), types.Gas(params.MostAccesses(0))*params.Schedule1.StorageRead
 	for i := range headers {

@@ -12,13 +12,12 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
-	"github.com/cairn-chain/cairn/types"
 )
 
 // The paths under which a queue is served, on the node's admin address.
 const (
-	nextPath   = "/proving/next"
-	heightPath = "/proving/block/"
+	nextPath = "/proving/next"
+	spanPath = "/proving/block/"
 )
 
 // waitForTask is how long a request for a task waits for one.
@@ -28,25 +27,25 @@ const waitForTask = 20 * time.Second
 type handler struct{ queue *proving.Queue }
 
 // Handler serves a queue to provers: GET /proving/next answers with the next task, 204 where none comes in time;
-// PUT /proving/block/HEIGHT takes its proof, and answers 422 with the reason where it does not hold; DELETE gives the
-// block back, or with ?refuse=1 up.
+// PUT /proving/block/SPAN takes its proof, and answers 422 with the reason where it does not hold; DELETE gives the
+// block back, or with ?refuse=1 up. SPAN is the number of a blockproof.Span, that is the height where it is one block.
 func Handler(q *proving.Queue) http.Handler {
 	h := handler{q}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+nextPath, h.serveNext)
-	mux.HandleFunc("PUT "+heightPath+"{height}", h.serveProof)
-	mux.HandleFunc("DELETE "+heightPath+"{height}", h.serveReturn)
+	mux.HandleFunc("PUT "+spanPath+"{span}", h.serveProof)
+	mux.HandleFunc("DELETE "+spanPath+"{span}", h.serveReturn)
 	return mux
 }
 
 func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), waitForTask)
 	defer cancel()
-	height, task, err := h.queue.Next(ctx)
+	span, task, err := h.queue.Next(ctx)
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {
-			h.queue.Release(height)
+			h.queue.Release(span)
 		}
 		w.WriteHeader(http.StatusNoContent)
 	case err != nil:
@@ -55,7 +54,7 @@ func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Length", strconv.Itoa(len(task)))
 		if _, err := w.Write(task); err != nil {
-			h.queue.Release(height) // the prover has gone
+			h.queue.Release(span) // the prover has gone
 		}
 	}
 }
@@ -64,10 +63,19 @@ func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 // paths ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
 const maxProofBytes = 64 << 20
 
+// spanIn is the span that a path ends with; false where it is none, which is answered.
+func spanIn(w http.ResponseWriter, r *http.Request) (blockproof.Span, bool) {
+	n, err := strconv.ParseUint(r.PathValue("span"), 10, 64)
+	if span := blockproof.Span(n); err == nil && (span.Log() == 0 || span.Valid()) {
+		return span, true
+	}
+	http.Error(w, "not a height, nor a span", http.StatusBadRequest)
+	return 0, false
+}
+
 func (h handler) serveProof(w http.ResponseWriter, r *http.Request) {
-	height, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
-	if err != nil {
-		http.Error(w, "not a height", http.StatusBadRequest)
+	span, ok := spanIn(w, r)
+	if !ok {
 		return
 	}
 	proof, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxProofBytes))
@@ -75,7 +83,7 @@ func (h handler) serveProof(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	switch err := h.queue.Accept(types.Height(height), proof); {
+	switch err := h.queue.Accept(span, proof); {
 	case err == nil:
 		w.WriteHeader(http.StatusNoContent)
 	case errors.Is(err, proving.ErrUnwanted):
@@ -88,15 +96,14 @@ func (h handler) serveProof(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h handler) serveReturn(w http.ResponseWriter, r *http.Request) {
-	height, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
-	if err != nil {
-		http.Error(w, "not a height", http.StatusBadRequest)
+	span, ok := spanIn(w, r)
+	if !ok {
 		return
 	}
 	if r.URL.Query().Get("refuse") == "1" {
-		h.queue.Refuse(types.Height(height))
+		h.queue.Refuse(span)
 	} else {
-		h.queue.Release(types.Height(height))
+		h.queue.Release(span)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -125,7 +125,7 @@ func TestWorkerProvesBlocks(t *testing.T) {
 	defer stop()
 	proven := make(chan types.Height)
 	w := Worker{URL: server.URL, Prover: newTestProver(t), Client: server.Client(), Log: slog.New(slog.DiscardHandler)}
-	w.OnProof = func(height types.Height, _, _ int, _ time.Duration) { proven <- height }
+	w.OnProof = func(_, last types.Height, _, _ int, _ time.Duration) { proven <- last }
 	ended := make(chan error)
 	go func() { ended <- w.Run(ctx) }()
 	for want := types.Height(1); want <= 4; want++ {
@@ -164,12 +164,12 @@ func TestHandlerErrors(t *testing.T) {
 		method, path string
 		code         int
 	}{
-		{http.MethodPut, heightPath + "1", http.StatusUnprocessableEntity},
-		{http.MethodPut, heightPath + "9", http.StatusConflict},
-		{http.MethodPut, heightPath + "x", http.StatusBadRequest},
-		{http.MethodDelete, heightPath + "x", http.StatusBadRequest},
-		{http.MethodDelete, heightPath + "1?refuse=1", http.StatusNoContent},
-		{http.MethodGet, heightPath + "1", http.StatusMethodNotAllowed},
+		{http.MethodPut, spanPath + "1", http.StatusUnprocessableEntity},
+		{http.MethodPut, spanPath + "9", http.StatusConflict},
+		{http.MethodPut, spanPath + "x", http.StatusBadRequest},
+		{http.MethodDelete, spanPath + "x", http.StatusBadRequest},
+		{http.MethodDelete, spanPath + "1?refuse=1", http.StatusNoContent},
+		{http.MethodGet, spanPath + "1", http.StatusMethodNotAllowed},
 	} {
 		w := httptest.NewRecorder()
 		Handler(q).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))

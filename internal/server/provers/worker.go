@@ -23,8 +23,8 @@ type Worker struct {
 	Client *http.Client
 	Log    *slog.Logger
 
-	// OnProof, unless nil, is told of each proof that the node has taken.
-	OnProof func(height types.Height, accesses, proofBytes int, took time.Duration)
+	// OnProof, unless nil, is told of each proof that the node has taken, of one block or several.
+	OnProof func(first, last types.Height, accesses, proofBytes int, took time.Duration)
 }
 
 // retryAfter is how long a worker waits for a node that does not answer.
@@ -50,23 +50,23 @@ func (w *Worker) proveNext(ctx context.Context) error {
 	if err != nil || len(encoded) == 0 {
 		return err
 	}
-	task, err := proving.DecodeTask(encoded)
+	work, err := proving.DecodeWork(encoded)
 	if err != nil {
 		return err
 	}
-	height, start := task.Header.Header.Height, time.Now()
-	path := heightPath + strconv.FormatUint(uint64(height), 10)
-	proof, err := w.Prover.Prove(task)
+	span, start := work.Span(), time.Now()
+	path := spanPath + strconv.FormatUint(uint64(span), 10)
+	proof, accesses, err := work.ProveWith(w.Prover)
 	if err != nil {
 		_, refusal := w.do(ctx, http.MethodDelete, path+"?refuse=1", nil)
-		return errors.Join(fmt.Errorf("block %d cannot be proven: %w", height, err), refusal)
+		return errors.Join(fmt.Errorf("blocks %d to %d cannot be proven: %w", span.First(), span.Last(), err), refusal)
 	}
 	took := time.Since(start)
 	if _, err := w.do(ctx, http.MethodPut, path, proof); err != nil {
-		return fmt.Errorf("hand in the proof of block %d: %w", height, err)
+		return fmt.Errorf("hand in the proof of blocks %d to %d: %w", span.First(), span.Last(), err)
 	}
 	if w.OnProof != nil {
-		w.OnProof(height, len(task.Accesses), len(proof), took)
+		w.OnProof(span.First(), span.Last(), accesses, len(proof), took)
 	}
 	return nil
 }

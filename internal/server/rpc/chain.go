@@ -173,6 +173,10 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 	case !errors.Is(err, chain.ErrNotFound):
 		return api.NodeInfo{}, err
 	}
+	ranges, err := h.chain.Ranges()
+	if err != nil {
+		return api.NodeInfo{}, err
+	}
 	b := h.about.Build
 	info := api.NodeInfo{
 		Version: b.Version,
@@ -192,7 +196,14 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 		OldestHeight:      h.chain.OldestHeight(),
 		Override:          h.about.Override,
 		Proofs:            proofs,
+		RangeProofs:       make([]api.RangeProofs, len(ranges)),
 		Cluster:           h.node.Cluster(),
+	}
+	if len(ranges) > 0 && info.Verification == api.VerificationStateless {
+		info.Verification = api.VerificationRanges
+	}
+	for i, r := range ranges {
+		info.RangeProofs[i] = api.RangeProofs{Blocks: uint64(r.Blocks), Oldest: r.Oldest, Newest: r.Newest}
 	}
 	if following := h.node.Following(); following != nil {
 		primary := following.Primary()

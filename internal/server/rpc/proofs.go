@@ -19,6 +19,7 @@ import (
 // Proofs are the blocks' proofs and what waits for one: a *proving.Queue.
 type Proofs interface {
 	Bundle(types.Height) (blockproof.Bundle, error)
+	Range(blockproof.Span) (blockproof.Range, error)
 	Status(types.Height) (state proving.State, position uint64, err error)
 	Verify(height types.Height, proof []byte, atLeast int) (bits int, err error)
 	Changed() <-chan struct{}
@@ -150,8 +151,14 @@ func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListPara
 	return list, nil
 }
 
-// serveBundle serves GET /proof/HEIGHT: the bundle, with ranges.
+// serveBundle serves GET /proof/HEIGHT, a block's bundle, and GET /proof/FROM-TO, the range of several blocks. Both
+// with ranges of bytes.
 func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
+	if from, to, ok := parseRange(r.PathValue("height")); ok {
+		encoded, err := h.encodedRange(from, to)
+		h.files.answer(w, r, encoded, err)
+		return
+	}
 	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
 		bundle, err := h.bundle(height)
 		if err != nil {
@@ -159,6 +166,32 @@ func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 		}
 		return bundle.Encode(), nil
 	})
+}
+
+// encodedRange is the range of blocks that have a proof together.
+func (h *proofHandlers) encodedRange(from, to types.Height) ([]byte, error) {
+	if head := h.chain.Head().Header.Height; to > head {
+		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
+	}
+	span, is := blockproof.SpanOf(from, to)
+	if !is || span.Log() == 0 {
+		return nil, withMessage(api.ErrProofNotStored, "ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it")
+	}
+	r, err := h.proofs.Range(span)
+	switch {
+	case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
+		return nil, withMessage(api.ErrProofNotStored, "rangeProofs of svc_getNodeInfo says which ranges there are")
+	case err != nil:
+		return nil, err
+	}
+	return r.Encode(), nil
+}
+
+// withMessage is an error that says more.
+func withMessage(e *jsonrpc.Error, more string) *jsonrpc.Error {
+	said := *e
+	said.Message += ": " + more
+	return &said
 }
 
 // serveAccesses serves GET /accesses/HEIGHT: bincode(Vec<Access>), with ranges.

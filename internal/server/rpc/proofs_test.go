@@ -34,11 +34,11 @@ func newProvenChain(t testing.TB) (*testChain, *proving.Queue, func() types.Heig
 	}
 	prover := must(proving.NewProver(100, parallel.Run))(t)
 	return c, queue, func() types.Height {
-		height, encoded, err := queue.Next(context.Background())
+		span, encoded, err := queue.Next(context.Background())
 		check(t, err)
 		task := must(proving.DecodeTask(encoded))(t)
-		check(t, queue.Accept(height, must(prover.Prove(task))(t)))
-		return height
+		check(t, queue.Accept(span, must(prover.Prove(task))(t)))
+		return span.Last()
 	}
 }
 
@@ -216,6 +216,8 @@ func TestBinaryDownloads(t *testing.T) {
 		t.Errorf("a range of blocks: HTTP %d, %d bytes", status, len(part))
 	}
 	c.pay(1)
+	const noRange = "the proof is not stored here: rangeProofs of svc_getNodeInfo says which ranges there are"
+	const noSpan = "the proof is not stored here: ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it"
 	const badRange = "The path ends with the heights of the first and the last block, in decimal, such as 1-256."
 	for path, want := range map[string]struct {
 		status int
@@ -225,6 +227,10 @@ func TestBinaryDownloads(t *testing.T) {
 		"/proof/2":                       {404, "the proof is not ready: the block is queued, 0 blocks come before it"},
 		"/proof/3":                       {404, "the chain has no such block yet"},
 		"/accesses/3":                    {404, "the chain has no such block yet"},
+		"/proof/1-2":                     {404, noRange},
+		"/proof/0-1":                     {404, noSpan},
+		"/proof/1-4":                     {404, "the chain has no such block yet"},
+		"/proof/1-":                      {400, "The path ends with a block's height, in decimal."},
 		"/proof/x":                       {400, "The path ends with a block's height, in decimal."},
 		"/blocks/1":                      {400, badRange},
 		"/blocks/1-":                     {400, badRange},

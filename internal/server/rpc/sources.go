@@ -68,6 +68,7 @@ type proofStore interface {
 	headers
 	Accesses(types.Height) ([]types.Access, error)
 	Proofs() (chain.ProofRange, error)
+	Ranges() ([]chain.Ranges, error)
 }
 
 type eventStore interface {

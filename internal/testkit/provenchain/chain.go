@@ -39,6 +39,7 @@ type maker struct {
 	ledger *ledger.Ledger
 	prover *proving.Prover
 	nonces map[types.Account]uint64
+	made   proving.SpanTask // of all blocks
 }
 
 // transaction is what one of the chain's keys does.
@@ -50,6 +51,19 @@ type transaction struct {
 // Make returns the blocks of a chain, each with a proof of so many bits: transfers, a deploy, calls of a token, a
 // change of the parameters, blocks that insert and delete, and one without transactions.
 func Make(tb testing.TB, bits int) []Block {
+	tb.Helper()
+	blocks, _ := mixed(tb, bits)
+	return blocks
+}
+
+// Range returns the blocks of [Make] as one range.
+func Range(tb testing.TB, bits int) blockproof.Range {
+	tb.Helper()
+	_, m := mixed(tb, bits)
+	return m.together()
+}
+
+func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 	tb.Helper()
 	producer, alice, bob := Producer(tb), key(tb, "alice"), key(tb, "bob")
 	parameters := params.Default(producer.PublicKey())
@@ -102,12 +116,33 @@ func Make(tb testing.TB, bits int) []Block {
 		token(bob, alice.PublicKey(), 993),
 		transfer(bob, bob.PublicKey(), 1),
 	)
-	return blocks
+	return blocks, m
+}
+
+// together proves all blocks as one range.
+func (m *maker) together() blockproof.Range {
+	m.tb.Helper()
+	r := blockproof.Range{Headers: m.made.Headers, Accesses: must(blockproof.UnionAccesses(m.made.Lists))(m.tb)}
+	var err error
+	if r.Proof, _, err = m.made.ProveWith(m.prover); err != nil {
+		m.tb.Fatal(err)
+	}
+	return r
 }
 
 // Transfers returns the bundle of a block with n transfers to as many of a state's accounts, and a proof of so many
 // bits.
 func Transfers(tb testing.TB, accounts, n, bits int) blockproof.Bundle {
+	tb.Helper()
+	bundles, _ := TransferBlocks(tb, accounts, 1, n, bits)
+	return bundles[0]
+}
+
+// TransferBlocks returns the bundles of blocks that follow each other, and what proves them as one range each time.
+// Each block has n transfers to as many other accounts of a state.
+func TransferBlocks(
+	tb testing.TB, accounts, blocks, n, bits int,
+) (bundles []blockproof.Bundle, together func() blockproof.Range) {
 	tb.Helper()
 	alice := key(tb, "alice")
 	genesis := &types.Genesis{
@@ -124,12 +159,16 @@ func Transfers(tb testing.TB, accounts, n, bits int) blockproof.Bundle {
 	slices.SortFunc(genesis.Allocations, func(a, b types.Allocation) int {
 		return bytes.Compare(a.Account[:], b.Account[:])
 	})
-	txs := make([]transaction, n)
-	for i := range txs {
-		txs[i] = transaction{alice, types.Transfer{To: numbered(i), Amount: 1}}
+	m := newMaker(tb, genesis, bits)
+	for b := range blocks {
+		txs := make([]transaction, n)
+		for i := range txs {
+			txs[i] = transaction{alice, types.Transfer{To: numbered((b*n + i) % accounts), Amount: 1}}
+		}
+		bundle, _ := m.block(txs)
+		bundles = append(bundles, bundle)
 	}
-	bundle, _ := newMaker(tb, genesis, bits).block(txs)
-	return bundle
+	return bundles, m.together
 }
 
 // numbered is an account that nobody has the key of.
@@ -202,6 +241,12 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 	task := proving.Task{Parent: parent, Header: built.Header, Accesses: built.Accesses, Witness: witness}
 	proof := must(m.prover.Prove(&task))(m.tb)
 	bundle := blockproof.Bundle{Parent: parent, Header: built.Header, Accesses: built.Accesses, Proof: proof}
+	if made := &m.made; len(made.Headers) == 0 {
+		made.Headers = append(made.Headers, parent)
+	}
+	m.made.Headers = append(m.made.Headers, built.Header)
+	m.made.Lists = append(m.made.Lists, built.Accesses)
+	m.made.Witnesses = append(m.made.Witnesses, witness)
 	return bundle, must(store.Receipts(height))(m.tb)
 }
 

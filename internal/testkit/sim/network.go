@@ -209,6 +209,10 @@ func (l *link) Headers(context.Context, types.Height) ([]types.SignedHeader, err
 	return nil, errNotTold
 }
 func (l *link) Bundle(context.Context, types.Height, int64) ([]byte, error) { return nil, errNotTold }
+func (l *link) Ranges(context.Context) ([]replica.Ranges, error)            { return nil, errNotTold }
+func (l *link) Range(context.Context, types.Height, types.Height, int64) ([]byte, error) {
+	return nil, errNotTold
+}
 func (l *link) Value(context.Context, types.Height, []byte) ([]byte, tree.MerkleProof, error) {
 	return nil, tree.MerkleProof{}, errNotTold
 }

@@ -5,15 +5,15 @@ import { loadVerifier, ProofRefused } from "./index.js";
 export async function check(cases) {
   const problems = [];
   const milliseconds = [];
-  const [{ verifyProof }, again] = await Promise.all([loadVerifier(), loadVerifier()]);
-  for (const { name, bundle, bits, verdict } of cases) {
+  const [{ verifyProof, verifyRange }, again] = await Promise.all([loadVerifier(), loadVerifier()]);
+  for (const { name, bundle, range, bits, verdict } of cases) {
     const bytes = Uint8Array.from(atob(bundle), (c) => c.charCodeAt(0));
     try {
       const start = performance.now();
-      const got = JSON.stringify(verifyProof(bytes, bits));
+      const got = JSON.stringify(range ? verifyRange(bytes, bits) : verifyProof(bytes, bits));
       milliseconds.push(performance.now() - start);
       if (got !== JSON.stringify(verdict)) problems.push(`${name}: ${got}`);
-      if (JSON.stringify(again.verifyProof(bytes, bits)) !== got) problems.push(`${name}: a second verifier disagrees`);
+      if (JSON.stringify(range ? again.verifyRange(bytes, bits) : again.verifyProof(bytes, bits)) !== got) problems.push(`${name}: a second verifier disagrees`);
     } catch (e) {
       if (verdict || !(e instanceof ProofRefused) || !e.message.startsWith("the proof is refused: ")) problems.push(`${name}: ${e}`);
     }

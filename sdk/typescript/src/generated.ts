@@ -415,9 +415,11 @@ export interface NodeInfo {
   protocolVersion: number;
   /** the key whose signature blocks carry now: hex without 0x */
   protocol_public_key: string;
+  /** the ranges of blocks that have a proof together, by their length */
+  rangeProofs: (RangeProofs)[];
   /** the digest of the gas schedule that this node runs */
   scheduleDigest: Hash;
-  /** how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true */
+  /** how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them */
   verification: string;
   /** the software's version */
   version: string;
@@ -571,6 +573,15 @@ export interface ProofVerdict {
   statement: string;
   /** whether the proof holds */
   valid: boolean;
+}
+
+export interface RangeProofs {
+  /** the blocks of a range; its last one's height is a multiple of it */
+  blocks: number;
+  /** the last block of the newest range; not all ranges in between need be here */
+  newest: number;
+  /** the first block of the oldest range */
+  oldest: number;
 }
 
 export interface Receipt {
@@ -1083,7 +1094,7 @@ export const shapes: Record<string, Record<string, string>> = {
   Input: { codeSize: "n", parameters: "Parameters" },
   Log: { blockHeight: "n", logIndex: "n" },
   MempoolStats: { oldest_tx_age_secs: "n", pending_count: "n", total_gas: "b" },
-  NodeInfo: { block_height: "n", chainId: "n", cluster: "Cluster", oldestHeight: "n", parametersOverride: "Override", peer_count: "n", proofs: "ProofRange", protocolVersion: "n" },
+  NodeInfo: { block_height: "n", chainId: "n", cluster: "Cluster", oldestHeight: "n", parametersOverride: "Override", peer_count: "n", proofs: "ProofRange", protocolVersion: "n", rangeProofs: "[RangeProofs" },
   Override: { height: "n" },
   Parameters: { gas_limit: "b", max_base_fee: "b", min_base_fee: "b", target_bps: "n", version: "n" },
   ParametersInfo: { gas_limit: "b", height: "n", max_base_fee: "b", min_base_fee: "b", proof: "AccountProof", target_bps: "n", version: "n" },
@@ -1092,6 +1103,7 @@ export const shapes: Record<string, Record<string, string>> = {
   PendingTransaction: { gasLimit: "q", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", value: "q" },
   ProofRange: { newest: "n", oldest: "n" },
   ProofVerdict: { security_bits: "n" },
+  RangeProofs: { blocks: "n", newest: "n", oldest: "n" },
   Receipt: { blockHeight: "n", effectiveGasPrice: "q", gasUsed: "q", logs: "[Log", status: "q", transactionIndex: "n" },
   SnapshotChunk: { index: "n", size_bytes: "n" },
   StateSnapshot: { accounts: "n", chainId: "n", chunk_count: "n", chunks: "[SnapshotChunk", contracts: "n", created_at: "n", height: "n", size_bytes: "n", storage_entries: "n" },

@@ -228,7 +228,7 @@ func (l *Link) Pending(ctx context.Context, member uint64) (p Pending, err error
 	return p, err
 }
 
-// Lease asks a member whether this one may make the proof of a block.
+// Lease asks a member whether this one may make the proof of a block, or of what else the handler gives a number.
 func (l *Link) Lease(ctx context.Context, member uint64, height types.Height) (bool, error) {
 	body, err := l.call(ctx, member, frameLease, frameGranted, encodeNumber(uint64(height)))
 	if err != nil {
@@ -237,7 +237,8 @@ func (l *Link) Lease(ctx context.Context, member uint64, height types.Height) (b
 	return decodeGranted(body)
 }
 
-// Proof asks a member for the proof of the first of some blocks that has one there, at most [MaxProofs]. Block 0 says
+// Proof asks a member for the proof of the first of some blocks, or what else the handler gives a number, that has one
+// there, at most [MaxProofs]. Block 0 says
 // that none has.
 func (l *Link) Proof(ctx context.Context, member uint64, of []types.Height) (types.Height, []byte, error) {
 	c, err := l.callerOf(member)

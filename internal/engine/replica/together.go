@@ -1,0 +1,164 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Ranges says which ranges of a length a node has proofs of: the first block of the oldest, and the last of the newest.
+type Ranges struct {
+	Blocks         types.Height // of a range; its last one's height is a multiple of it
+	Oldest, Newest types.Height
+}
+
+// ErrNoRange is the error of a range that a node has no proof of.
+var ErrNoRange = errors.New("there is no proof of these blocks together")
+
+// has tells whether a span may be there.
+func (r Ranges) has(span blockproof.Span) bool {
+	return r.Blocks == span.Blocks() && r.Oldest <= span.First() && span.Last() <= r.Newest
+}
+
+// plan is which spans may begin with a block, for a source.
+type plan struct {
+	source Source
+	next   types.Height
+	spans  []blockproof.Span // the largest first
+
+	told  []Ranges     // by the source, before
+	again types.Height // the block from which on it is asked again
+}
+
+// askAgain is how many blocks it takes until a source is asked again which ranges it has.
+const askAgain = 16
+
+// Gather tells whether more blocks are to come before the first of these is imported: the source has blocks up to
+// newest, and a proof of more than these together.
+func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Received, newest types.Height) bool {
+	if !s.together {
+		return false
+	}
+	next := blocks[0].Header().Header.Height
+	if s.plan.source != from {
+		s.plan = plan{source: from}
+	}
+	if s.plan.next != next {
+		s.plan.begin(ctx, next, newest)
+	}
+	headers := make([]types.SignedHeader, len(blocks))
+	for i, b := range blocks {
+		headers[i] = b.Header()
+	}
+	for len(s.plan.spans) > 0 {
+		n := int(s.plan.spans[0].Blocks())
+		if blockproof.FitsRange(headers[:min(n, len(headers))]) {
+			return len(blocks) < n
+		}
+		s.plan.spans = s.plan.spans[1:]
+	}
+	return false
+}
+
+// begin finds the spans that begin with a block and that the source may have a proof of.
+func (p *plan) begin(ctx context.Context, next, newest types.Height) {
+	p.next, p.spans = next, nil
+	if next >= newest {
+		return
+	}
+	if next >= p.again {
+		told, err := requestRanges(ctx, p.source)
+		if err != nil {
+			told = nil // its blocks have proofs of their own
+		}
+		p.told, p.again = told, next+askAgain
+	}
+	for log := blockproof.MaxSpanLog; log >= 1; log-- {
+		span := blockproof.NewSpan(next-1+1<<log, log)
+		has := slices.ContainsFunc(p.told, func(r Ranges) bool { return r.has(span) })
+		if has && span.Valid() && span.Last() <= newest {
+			p.spans = append(p.spans, span)
+		}
+	}
+}
+
+// importTogether imports as many of the first blocks as have a proof together; none where they have none.
+func (s *stateless) importTogether(
+	ctx context.Context, from Source, blocks []*ledger.Received,
+) ([]ledger.Block, error) {
+	if s.plan.source != from || s.plan.next != blocks[0].Header().Header.Height {
+		return nil, nil
+	}
+	for _, span := range s.plan.spans {
+		n := int(span.Blocks())
+		if n > len(blocks) {
+			continue
+		}
+		imported, err := s.importSpan(ctx, from, blocks[:n], span)
+		if !errors.Is(err, ErrNoRange) && !errors.Is(err, ledger.ErrNotTogether) {
+			return imported, err
+		}
+	}
+	return nil, nil
+}
+
+func (s *stateless) importSpan(
+	ctx context.Context, from Source, blocks []*ledger.Received, span blockproof.Span,
+) ([]ledger.Block, error) {
+	headers := make([]types.SignedHeader, len(blocks))
+	for i, b := range blocks {
+		headers[i] = b.Header()
+	}
+	if !blockproof.FitsRange(headers) {
+		return nil, ErrNoRange
+	}
+	encoded, err := requestRange(ctx, from, span, min(maxBundleBytes, blockproof.MostRangeBytes(headers)))
+	if err != nil {
+		return nil, err
+	}
+	proven, err := s.VerifyRange(blocks, encoded)
+	if err != nil {
+		return nil, err
+	}
+	return s.ImportRange(proven, fetchFrom(ctx, from, span.First()-1))
+}
+
+// requestRange asks for the range of a span, of at most limit bytes.
+func requestRange(ctx context.Context, from Source, span blockproof.Span, limit int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	encoded, err := from.Range(ctx, span.First(), span.Last(), limit)
+	if errors.Is(err, ErrNoRange) {
+		return nil, err
+	}
+	return encoded, asked(err, "the proof of a range")
+}
+
+func requestRanges(ctx context.Context, from Source) ([]Ranges, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	return from.Ranges(ctx)
+}
+
+// accused is the block that an error is about, where one of several that were to be imported together is invalid; else
+// the first.
+func accused(blocks []*ledger.Received, err error) *ledger.Received {
+	var invalid *ledger.InvalidBlock
+	var failure *ledger.EngineFailure
+	var header types.SignedHeader
+	if errors.As(err, &invalid) {
+		header = invalid.Claimed
+	} else if errors.As(err, &failure) {
+		header = failure.Claimed
+	}
+	for _, b := range blocks {
+		if b.Header() == header {
+			return b
+		}
+	}
+	return blocks[0]
+}
