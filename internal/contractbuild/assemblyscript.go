@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -179,13 +178,13 @@ func readCompiler(modules string) (map[string][]byte, string, error) {
 }
 
 // compile makes the linked module of a source that is unpacked in dir. Where the compiler may be beside its own place,
-// from is a directory to look above.
-func (t scriptTools) compile(ctx context.Context, dir, from string, log io.Writer) ([]byte, error) {
+// the options have a directory to look above.
+func (t scriptTools) compile(ctx context.Context, dir string, o Options) ([]byte, error) {
 	node, err := findNode(ctx)
 	if err != nil {
 		return nil, err
 	}
-	compiler, err := t.find(from)
+	compiler, err := t.find(o.From)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +202,13 @@ func (t scriptTools) compile(ctx context.Context, dir, from string, log io.Write
 	if err := modules.unpack(dir); err != nil {
 		return nil, err
 	}
-	run := tool{file: node, env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C"}, log: log}
+	run := tool{file: node, env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C"}, log: o.Log}
 	asc := "node_modules/" + scriptSDK + "/bin/cairn-asc.mjs"
-	if _, err := run.run(ctx, dir, asc, scriptEntry, "--names", "-o", "out.wasm"); err != nil {
+	args := []string{asc, scriptEntry, "--names", "-o", "out.wasm"}
+	if o.Invariants {
+		args = append(args, "--invariants")
+	}
+	if _, err := run.run(ctx, dir, args...); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(filepath.Join(dir, "out.wasm"))

@@ -20,7 +20,7 @@ type Options struct {
 	Log        io.Writer // what the compiler tells
 	From       string    // a directory: npm's packages are looked for in it and above
 	WithSource bool      // whether the module says the hash of its source
-	// Invariants makes a module that has the contract's invariants as functions, which tools ask; only of Rust.
+	// Invariants makes a module that has the contract's invariants as functions, which tools ask.
 	Invariants bool
 }
 
@@ -114,7 +114,7 @@ func (s Source) compile(ctx context.Context, o Options) (linked []byte, dir stri
 	if s.Manifest.Language == Rust {
 		linked, err = debianRust.compile(ctx, s, dir, home, o)
 	} else {
-		linked, err = scriptCompiler.compile(ctx, dir, o.From, o.Log)
+		linked, err = scriptCompiler.compile(ctx, dir, o)
 	}
 	return linked, top, err
 }

@@ -1,7 +1,8 @@
 export { Account, Bytes, Bytes32, Hash, Option } from "./assembly/types";
+export { I128 } from "./assembly/i128";
 export { U128 } from "./assembly/u128";
 export { fail } from "./assembly/arguments";
-export { add, mul, sub } from "./assembly/checked";
+export { add, mul, mulDiv, sub } from "./assembly/checked";
 export { Unpacker } from "./assembly/unpacker";
 export { Cell, List, Map } from "./assembly/storage";
 export { Call, CallStatus, Result } from "./assembly/call";

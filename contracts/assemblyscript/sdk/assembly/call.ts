@@ -1,5 +1,6 @@
 import { BINARY } from "./arguments";
 import * as host from "./host";
+import { I128 } from "./i128";
 import { same } from "./memory";
 import { Reader } from "./reader";
 import { require, revertWith } from "./revert";
@@ -117,6 +118,21 @@ export class Call {
   u128(name: string, value: U128): Call {
     if (this.packed) this.args.packU128(value);
     else this.member(name).u128(value);
+    return this;
+  }
+
+  i128(name: string, value: I128): Call {
+    if (this.packed) this.args.packI128(value);
+    else this.member(name).i128(value);
+    return this;
+  }
+
+  /** A record, a tuple, fixed bytes or a union. */
+  object<T>(name: string, value: T): Call {
+    // @ts-ignore: what the type's decorator adds
+    if (this.packed) value.__pack(this.args);
+    // @ts-ignore: what the type's decorator adds
+    else value.__write(this.member(name));
     return this;
   }
 

@@ -1,4 +1,5 @@
-import { revert } from "./revert";
+import { overflow } from "./revert";
+import { U128 } from "./u128";
 
 /** a + b; reverts where the sum is none of the type. */
 export function add<T extends number>(a: T, b: T): T {
@@ -25,10 +26,11 @@ export function mul<T extends number>(a: T, b: T): T {
   return product;
 }
 
-function minimum<T extends number>(): T {
-  return <T>((<T>1) << <T>(8 * sizeof<T>() - 1));
+/** a · b / c, rounded down, whatever the product; reverts where c is 0 or the quotient is no u64. */
+export function mulDiv(a: u64, b: u64, c: u64): u64 {
+  return U128.product(a, b).by(U128.from(c)).toU64();
 }
 
-function overflow(): void {
-  revert("arithmetic overflow");
+function minimum<T extends number>(): T {
+  return <T>((<T>1) << <T>(8 * sizeof<T>() - 1));
 }

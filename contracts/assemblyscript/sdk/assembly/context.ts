@@ -1,27 +1,27 @@
 import * as host from "./host";
-import { require } from "./revert";
+import { limit, require } from "./revert";
 import { Account, Bytes, Hash } from "./types";
 import { Writer } from "./writer";
 
 /** Who calls: the transaction's sender or a contract. */
 export function caller(): Account {
-  const account = new Account();
-  host.caller(changetype<usize>(account));
-  return account;
+  const account = __new(32, idof<Account>());
+  host.caller(account);
+  return changetype<Account>(account);
 }
 
 /** The transaction's sender. */
 export function sender(): Account {
-  const account = new Account();
-  host.sender(changetype<usize>(account));
-  return account;
+  const account = __new(32, idof<Account>());
+  host.sender(account);
+  return changetype<Account>(account);
 }
 
 /** This contract. */
 export function self(): Account {
-  const account = new Account();
-  host.self(changetype<usize>(account));
-  return account;
+  const account = __new(32, idof<Account>());
+  host.self(account);
+  return changetype<Account>(account);
 }
 
 /** The coins that came with the call, in smallest units. */
@@ -104,9 +104,13 @@ export function ecdsaRecover(hash: Hash, signature: Bytes): Bytes | null {
   return host.ecdsa_recover(changetype<usize>(hash), changetype<usize>(signature), changetype<usize>(key)) ? key : null;
 }
 
+/** The protocol's limit of a message, in bytes. */
+const MAX_DEBUG: u32 = 1024;
+
 /** Shows a message, of at most 1 KiB, in traces. */
 export function debug(message: string): void {
   const text = new Writer();
   text.text(message);
+  limit("debug message", text.length, MAX_DEBUG);
   host.debug(text.start, text.length);
 }

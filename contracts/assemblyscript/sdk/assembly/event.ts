@@ -1,8 +1,14 @@
 import * as host from "./host";
-import { copy } from "./memory";
+import { copy32 } from "./memory";
+import { limit } from "./revert";
 import { Bytes32 } from "./types";
-import { U128 } from "./u128";
 import { Writer } from "./writer";
+
+/** The protocol's limit of an event's data, in bytes. */
+const MAX_DATA: u32 = 16384;
+
+/** What most events fit in, in bytes: an event that grows takes instructions. */
+const SIZE: u32 = 320;
 
 const TOPICS = memory.data(96);
 
@@ -13,11 +19,12 @@ export class EventWriter extends Writer {
   constructor() {
     super();
     this.numbers = true; // as NEP-20 wants amounts in events
+    this.reserve(SIZE);
   }
 
   /** A topic of 32 bytes. */
   topic32(value: Bytes32): void {
-    copy(this.topic(), changetype<usize>(value), 32);
+    copy32(this.topic(), changetype<usize>(value));
   }
 
   /** A topic that is an integer: 32 bytes big-endian, negative ones in two's complement. */
@@ -31,12 +38,13 @@ export class EventWriter extends Writer {
   }
 
   /** A topic that is an integer of 128 bits. */
-  topicWide(value: U128): void {
+  topicWide(lo: u64, hi: u64, negative: bool): void {
     const at = this.topic();
-    store<u64>(at, 0);
-    store<u64>(at, 0, 8);
-    store<u64>(at, bswap<u64>(value.hi), 16);
-    store<u64>(at, bswap<u64>(value.lo), 24);
+    const fill: u64 = negative ? -1 : 0;
+    store<u64>(at, fill);
+    store<u64>(at, fill, 8);
+    store<u64>(at, bswap<u64>(hi), 16);
+    store<u64>(at, bswap<u64>(lo), 24);
   }
 
   private topic(): usize {
@@ -45,6 +53,7 @@ export class EventWriter extends Writer {
 
   /** Emits it. */
   send(name: usize, length: u32): void {
+    limit("event", this.length, MAX_DATA);
     host.emit(name, length, TOPICS, this.topics, this.start, this.length);
   }
 }

@@ -2,6 +2,7 @@ import { revertWith } from "./revert";
 import { same } from "./memory";
 import { characterLength, decodeText } from "./text";
 import { Account, Bytes, Bytes32, Hash } from "./types";
+import { I128 } from "./i128";
 import { U128 } from "./u128";
 import { Writer } from "./writer";
 
@@ -139,6 +140,23 @@ export class Reader {
 
   u128(): U128 {
     this.number("u128");
+    return this.wide("u128");
+  }
+
+  i128(): I128 {
+    this.number("i128");
+    const negative = this.decodedLength > 0 && load<u8>(this.decoded) == 0x2d;
+    if (negative) {
+      this.decoded++;
+      this.decodedLength--;
+    }
+    const size = this.wide("i128");
+    const least = size.lo == 0 && size.hi == (<u64>1) << 63;
+    if (negative ? size.isZero() || (size.hi >> 63 && !least) : size.hi >> 63) this.refuse("i128");
+    return I128.of(size, negative);
+  }
+
+  private wide(type: string): U128 {
     const length = this.decodedLength;
     const value = new U128(0, 0);
     let good = length == 1 || (length > 0 && load<u8>(this.decoded) != 0x30);
@@ -146,7 +164,7 @@ export class Reader {
       const digit = <u32>load<u8>(this.decoded + i) - 0x30;
       good = digit <= 9 && value.appendDigit(digit);
     }
-    if (!good) this.refuse("u128");
+    if (!good) this.refuse(type);
     return value;
   }
 
@@ -189,6 +207,14 @@ export class Reader {
     this.decode("bytes");
     const value = new StaticArray<u8>(this.decodedLength < 2 ? 0 : (this.decodedLength - 2) / 2);
     this.hex("bytes", changetype<usize>(value), value.length);
+    return value;
+  }
+
+  /** So many bytes. */
+  fixed(type: string, count: u32): Bytes {
+    this.decode(type);
+    const value = new StaticArray<u8>(count);
+    this.hex(type, changetype<usize>(value), count);
     return value;
   }
 
@@ -256,6 +282,19 @@ export class Reader {
     return index;
   }
 
+  /** Reads the name of a variant, which may have fields; whether they follow. */
+  beginVariant(type: string): bool {
+    const fields = this.skip(0x7b);
+    this.decode(type);
+    if (fields && !this.skip(0x3a)) this.refuse(type);
+    return fields;
+  }
+
+  /** Ends a variant with fields. */
+  endVariant(type: string): void {
+    if (!this.skip(0x7d)) this.refuse(type);
+  }
+
   /** The position of the decoded string among names; -1 where it is none of them. */
   find(names: usize, count: u32): i32 {
     for (let i: u32 = 0; i < count; i++) {
@@ -264,6 +303,12 @@ export class Reader {
       names += length;
     }
     return -1;
+  }
+
+  /** A record, a tuple, fixed bytes or a union. */
+  object<T>(): T {
+    // @ts-ignore: what the type's decorator adds; it does not use `this`
+    return changetype<T>(0).__readNew(this);
   }
 
   /** Ends the call where something is left. */

@@ -13,6 +13,23 @@ export function require(condition: bool, reason: string): void {
   if (!condition) revert(reason);
 }
 
+/** Reverts where something is longer than the protocol allows, and says so: the host would only end the call. */
+export function limit(what: string, length: u32, most: u32): void {
+  if (length <= most) return;
+  const text = new Writer();
+  text.text(what);
+  text.text(" of ");
+  text.decimal(length);
+  text.text(" bytes: at most ");
+  text.decimal(most);
+  revertWith(text);
+}
+
+/** Ends the call: a result is none of its type. */
+export function overflow(): void {
+  revert("arithmetic overflow");
+}
+
 /** Reverts with bytes. */
 export function revertWith(reason: Writer): void {
   host.revert(reason.start, reason.length);

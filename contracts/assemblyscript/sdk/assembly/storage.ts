@@ -1,18 +1,22 @@
 import * as host from "./host";
-import { copy } from "./memory";
-import { require, revert } from "./revert";
+import { I128 } from "./i128";
+import { copy, copy32 } from "./memory";
+import { limit, require, revert } from "./revert";
 import { decodeText } from "./text";
 import { Account, Bytes, Bytes32, Hash } from "./types";
 import { U128 } from "./u128";
+import { Unpacker } from "./unpacker";
 import { Writer } from "./writer";
 
 /** The protocol's limits, in bytes. */
 const MAX_KEY: u32 = 256;
 const MAX_VALUE: u32 = 16384;
 
-/** Where keys are put together, and where values are read to. */
+/** Where keys are put together, and where values are. */
 const KEY = memory.data(256);
 const VALUE = memory.data(16384);
+
+const OTHER_TYPE = "a stored value is of another type";
 
 /** Fields of a record, read one after the other. */
 export class Fields {
@@ -21,10 +25,15 @@ export class Fields {
     private readonly end: usize,
   ) {}
 
+  /** What is left, as the binary form. */
+  unpacker(): Unpacker {
+    return new Unpacker(this.at, <u32>(this.end - this.at), OTHER_TYPE);
+  }
+
   /** The next so many bytes. */
   take(length: u32): usize {
     const at = this.at;
-    require(this.end - at >= length, "a stored value is of another type");
+    require(this.end - at >= length, OTHER_TYPE);
     this.at = at + length;
     return at;
   }
@@ -60,7 +69,7 @@ export function encode<T>(to: Writer, value: T): void {
     // @ts-ignore: a string
     to.text(value);
   } else if (value instanceof Bytes32) {
-    to.raw(changetype<usize>(value), 32);
+    copy32(to.extend(32), changetype<usize>(value));
   } else if (idof<T>() == idof<Bytes>()) {
     // @ts-ignore: bytes
     to.raw(changetype<usize>(value), value.length);
@@ -73,15 +82,15 @@ export function encode<T>(to: Writer, value: T): void {
 /** Reads a value that [[encode]] wrote. */
 export function decode<T>(from: usize, length: u32): T {
   if (isInteger<T>()) {
-    require(length == sizeof<T>(), "a stored value is of another type");
+    require(length == sizeof<T>(), OTHER_TYPE);
     return load<T>(from);
   } else if (isString<T>()) {
     // @ts-ignore: a string
     return decodeText(from, length);
   } else if (idof<T>() == idof<Account>() || idof<T>() == idof<Hash>()) {
-    require(length == 32, "a stored value is of another type");
+    require(length == 32, OTHER_TYPE);
     const value = __new(32, idof<T>());
-    copy(value, from, 32);
+    copy32(value, from);
     return changetype<T>(value);
   } else if (idof<T>() == idof<Bytes>()) {
     const value = __new(length, idof<Bytes>());
@@ -107,153 +116,169 @@ function zero<T>(): T {
     return changetype<T>(__new(0, idof<Bytes>()));
   } else if (idof<T>() == idof<U128>()) {
     return changetype<T>(U128.from(0));
+  } else if (idof<T>() == idof<I128>()) {
+    return changetype<T>(I128.from(0));
   } else {
     revert("the record is absent");
     return changetype<T>(0);
   }
 }
 
-/** A key in the making. */
-class Key {
-  private length: u32 = 0;
+/** Reads the value under a key. */
+function readValue<T>(key: usize, length: u32): T {
+  const size = host.storage_read(key, length, VALUE, MAX_VALUE);
+  return size < 0 ? zero<T>() : decode<T>(VALUE, size);
+}
 
-  /** Begins anew: there is one key at a time. */
-  reset(): void {
-    this.length = 0;
-  }
-
-  /** Appends bytes. */
-  raw(from: usize, length: u32): Key {
-    require(this.length + length <= MAX_KEY, "too long for storage");
-    copy(KEY + this.length, from, length);
-    this.length += length;
-    return this;
-  }
-
-  read<T>(): T {
-    const length = host.storage_read(KEY, this.length, VALUE, MAX_VALUE);
-    return length < 0 ? zero<T>() : decode<T>(VALUE, length);
-  }
-
-  write<T>(value: T): void {
+/** Writes a value under a key. */
+function writeValue<T>(key: usize, length: u32, value: T): void {
+  if (isInteger<T>()) {
+    store<T>(VALUE, value);
+    host.storage_write(key, length, VALUE, sizeof<T>());
+  } else if (value instanceof Bytes32) {
+    host.storage_write(key, length, changetype<usize>(value), 32);
+  } else {
     const bytes = new Writer();
     encode<T>(bytes, value);
-    require(bytes.length <= MAX_VALUE, "too long for storage");
-    host.storage_write(KEY, this.length, bytes.start, bytes.length);
-  }
-
-  exists(): bool {
-    return host.storage_read(KEY, this.length, VALUE, 0) >= 0;
-  }
-
-  delete(): void {
-    host.storage_delete(KEY, this.length);
+    limit("storage value", bytes.length, MAX_VALUE);
+    host.storage_write(key, length, bytes.start, bytes.length);
   }
 }
 
-const key = new Key();
+function exists(key: usize, length: u32): bool {
+  return host.storage_read(key, length, VALUE, 0) >= 0;
+}
 
-/** A name in storage and what begins with it. */
-class Named {
-  constructor(private readonly name: string) {}
+// A cell, a map and a list are their name: the object's address is that of a byte that is the length, the name, and a byte 0. So
+// one that is declared at the top of a file takes nothing at the start of a call.
 
-  /** The key that is the name alone. */
-  protected root(): Key {
-    const bytes = new Writer();
-    bytes.text(this.name);
-    key.reset();
-    return key.raw(bytes.start, bytes.length);
-  }
+/** Where the key is that is the name alone. */
+function nameOf(object: usize): usize {
+  return object + 1;
+}
 
-  /** The keys under the name: a byte 0 sets them apart from those of a longer name. */
-  protected under(): Key {
-    const zero = memory.data<u8>([0]);
-    return this.root().raw(zero, 1);
-  }
+function nameLength(object: usize): u32 {
+  return load<u8>(object);
+}
+
+/** Begins a key under a name, in KEY: a byte 0 sets them apart from those of a longer name. Gives its length. */
+function begin(object: usize): u32 {
+  const length = nameLength(object) + 1;
+  copy(KEY, nameOf(object), length);
+  return length;
+}
+
+/** What the name of a cell, map or list that is made in a function becomes. */
+function named(name: string): usize {
+  const bytes = new Writer();
+  bytes.byte(0);
+  bytes.text(name);
+  const length = bytes.length - 1;
+  limit("storage name", length, MAX_KEY - 1);
+  for (let i: u32 = 1; i <= length; i++) require(load<u8>(bytes.start + i) != 0, "a name in storage has no byte 0");
+  bytes.byte(0);
+  store<u8>(bytes.start, length);
+  return bytes.start;
 }
 
 /** One stored value. Its key is its name; an absent one reads as zero. */
-export class Cell<T> extends Named {
+// @ts-ignore: decorator
+@final
+export class Cell<T> {
   constructor(name: string) {
-    super(name);
+    return changetype<Cell<T>>(named(name));
   }
 
   get(): T {
-    return this.root().read<T>();
+    return readValue<T>(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)));
   }
 
   set(value: T): void {
-    this.root().write<T>(value);
+    writeValue<T>(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)), value);
   }
 
   exists(): bool {
-    return this.root().exists();
+    return exists(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)));
   }
 
   delete(): void {
-    this.root().delete();
+    host.storage_delete(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)));
   }
 }
 
 /** Stored values by key: of integers the bytes big-endian, of strings the UTF-8. An absent value reads as zero. */
-export class Map<K, V> extends Named {
+// @ts-ignore: decorator
+@final
+export class Map<K, V> {
   constructor(name: string) {
-    super(name);
+    return changetype<Map<K, V>>(named(name));
   }
 
   get(key: K): V {
-    return this.at(key).read<V>();
+    return readValue<V>(KEY, this.at(key));
   }
 
   set(key: K, value: V): void {
-    this.at(key).write<V>(value);
+    writeValue<V>(KEY, this.at(key), value);
   }
 
   has(key: K): bool {
-    return this.at(key).exists();
+    return exists(KEY, this.at(key));
   }
 
   delete(key: K): void {
-    this.at(key).delete();
+    host.storage_delete(KEY, this.at(key));
   }
 
-  private at(key: K): Key {
-    const bytes = new Writer();
+  /** Puts the key together in KEY and gives its length. */
+  private at(key: K): u32 {
+    const start = begin(changetype<usize>(this));
     if (isInteger<K>()) {
-      // @ts-ignore: an integer
-      bytes.integer<K>(bswap<K>(key));
+      limit("storage key", start + sizeof<K>(), MAX_KEY);
+      store<K>(KEY + start, bswap<K>(key));
+      return start + sizeof<K>();
+    } else if (key instanceof Bytes32) {
+      limit("storage key", start + 32, MAX_KEY);
+      copy32(KEY + start, changetype<usize>(key));
+      return start + 32;
     } else {
+      const bytes = new Writer();
       encode<K>(bytes, key);
+      const length = start + bytes.length;
+      limit("storage key", length, MAX_KEY);
+      copy(KEY + start, bytes.start, bytes.length);
+      return length;
     }
-    return this.under().raw(bytes.start, bytes.length);
   }
 }
 
 /** Stored values by position, from 0 on. The length is under the name. */
-export class List<T> extends Named {
+// @ts-ignore: decorator
+@final
+export class List<T> {
   constructor(name: string) {
-    super(name);
+    return changetype<List<T>>(named(name));
   }
 
   get length(): u32 {
-    return this.root().read<u32>();
+    return readValue<u32>(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)));
   }
 
   /** The value at a position; reverts beyond the end. */
   get(index: u32): T {
-    return this.within(index).read<T>();
+    return readValue<T>(KEY, this.within(index));
   }
 
   /** Replaces the value at a position; reverts beyond the end. */
   set(index: u32, value: T): void {
-    this.within(index).write<T>(value);
+    writeValue<T>(KEY, this.within(index), value);
   }
 
   /** Appends a value and gives its position. */
   push(value: T): u32 {
     const length = this.length;
-    this.at(length).write<T>(value);
-    this.root().write<u32>(length + 1);
+    writeValue<T>(KEY, this.at(length), value);
+    writeValue<u32>(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)), length + 1);
     return length;
   }
 
@@ -261,21 +286,24 @@ export class List<T> extends Named {
   pop(): T {
     const length = this.length;
     require(length > 0, "the list has no such item");
-    const last = this.at(length - 1);
-    const value = last.read<T>();
-    last.delete();
-    if (length == 1) this.root().delete();
-    else this.root().write<u32>(length - 1);
+    const key = this.at(length - 1);
+    const value = readValue<T>(KEY, key);
+    host.storage_delete(KEY, key);
+    if (length == 1) host.storage_delete(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)));
+    else writeValue<u32>(nameOf(changetype<usize>(this)), nameLength(changetype<usize>(this)), length - 1);
     return value;
   }
 
-  private within(index: u32): Key {
+  private within(index: u32): u32 {
     require(index < this.length, "the list has no such item");
     return this.at(index);
   }
 
-  private at(index: u32): Key {
-    store<u32>(VALUE, bswap<u32>(index));
-    return this.under().raw(VALUE, 4);
+  /** Puts the key together in KEY and gives its length. */
+  private at(index: u32): u32 {
+    const start = begin(changetype<usize>(this));
+    limit("storage key", start + 4, MAX_KEY);
+    store<u32>(KEY + start, bswap<u32>(index));
+    return start + 4;
   }
 }

@@ -1,4 +1,4 @@
-import { require, revert } from "./revert";
+import { overflow, require } from "./revert";
 import { Fields } from "./storage";
 import { Writer } from "./writer";
 
@@ -109,25 +109,27 @@ export class U128 {
     return this.divided(other).rest;
   }
 
-  private divided(by: U128): Division {
-    require(!by.isZero(), "division by zero");
-    const result = new Division();
-    for (let bit = 127; bit >= 0; bit--) {
-      const rest = result.rest;
-      const out = rest.hi >> 63; // what the shift loses: the rest is then above the divisor in any case
-      const next = bit < 64 ? this.lo >> bit : this.hi >> (bit - 64);
-      rest.hi = (rest.hi << 1) | (rest.lo >> 63);
-      rest.lo = (rest.lo << 1) | (next & 1);
-      if (!out && rest.below(by)) continue;
-      const borrow: u64 = rest.lo < by.lo ? 1 : 0;
-      rest.lo -= by.lo;
-      rest.hi -= by.hi + borrow;
-      if (bit < 64) result.quotient.lo |= <u64>1 << bit;
-      else result.quotient.hi |= <u64>1 << (bit - 64);
-    }
-    return result;
+  /** a · b / c, rounded down, whatever the product; reverts where c is 0 or the quotient does not fit. */
+  static mulDiv(a: U128, b: U128, c: U128): U128 {
+    require(!c.isZero(), "division by zero");
+    // The product in four words, from the lowest on.
+    const low = U128.product(a.lo, b.lo);
+    const cross = U128.product(a.lo, b.hi);
+    const other = U128.product(a.hi, b.lo);
+    const middle = new U128(low.hi, 0).plus(U128.from(cross.lo)).plus(U128.from(other.lo));
+    const high = U128.product(a.hi, b.hi).plus(U128.from(cross.hi)).plus(U128.from(other.hi)).plus(U128.from(middle.hi));
+    if (!high.below(c)) overflow();
+    return divide(high, new U128(low.lo, middle.lo), c).quotient;
   }
 
+  private divided(by: U128): Division {
+    require(!by.isZero(), "division by zero");
+    if (by.hi) return divide(new U128(0, 0), this, by);
+    const result = new Division();
+    result.quotient.hi = this.hi / by.lo;
+    divideWords(this.hi % by.lo, this.lo, by.lo, result);
+    return result;
+  }
   /** Makes this 10 times what it was, and a digit more; false where that does not fit. */
   appendDigit(digit: u32): bool {
     const a = (this.lo & LOW) * 10 + digit;
@@ -171,6 +173,53 @@ class Division {
   rest: U128 = new U128(0, 0);
 }
 
-function overflow(): void {
-  revert("arithmetic overflow");
+/** Divides high · 2^128 + low by a divisor that is above high. */
+function divide(high: U128, low: U128, by: U128): Division {
+  const result = new Division();
+  const rest = result.rest;
+  rest.lo = high.lo;
+  rest.hi = high.hi;
+  for (let bit = 127; bit >= 0; bit--) {
+    const out = rest.hi >> 63; // what the shift loses: the rest is then above the divisor in any case
+    const next = bit < 64 ? low.lo >> bit : low.hi >> (bit - 64);
+    rest.hi = (rest.hi << 1) | (rest.lo >> 63);
+    rest.lo = (rest.lo << 1) | (next & 1);
+    if (!out && rest.below(by)) continue;
+    const borrow: u64 = rest.lo < by.lo ? 1 : 0;
+    rest.lo -= by.lo;
+    rest.hi -= by.hi + borrow;
+    if (bit < 64) result.quotient.lo |= (<u64>1) << bit;
+    else result.quotient.hi |= (<u64>1) << (bit - 64);
+  }
+  return result;
+}
+
+/**
+ * Divides high · 2^64 + low by a divisor that is above high, in two digits of 32 bits (Knuth, The Art of Computer Programming,
+ * volume 2, 4.3.1, algorithm D). Sets the lower word of the quotient, and the rest.
+ */
+function divideWords(high: u64, low: u64, by: u64, into: Division): void {
+  const shift = clz(by);
+  const divisor = by << shift;
+  const top = divisor >> 32;
+  const bottom = divisor & LOW;
+  const upper = shift ? (high << shift) | (low >> (64 - shift)) : high;
+  const lower = low << shift;
+  const first = digit(upper, lower >> 32, top, bottom);
+  const rest = (upper << 32) + (lower >> 32) - first * divisor;
+  const second = digit(rest, lower & LOW, top, bottom);
+  into.quotient.lo = (first << 32) + second;
+  into.rest.lo = ((rest << 32) + (lower & LOW) - second * divisor) >> shift;
+}
+
+/** The next digit of a quotient: upper · 2^32 + next divided by top · 2^32 + bottom, where top has its highest bit set. */
+function digit(upper: u64, next: u64, top: u64, bottom: u64): u64 {
+  let quotient = upper / top;
+  let rest = upper - quotient * top;
+  while (quotient > LOW || quotient * bottom > ((rest << 32) | next)) {
+    quotient--;
+    rest += top;
+    if (rest > LOW) break;
+  }
+  return quotient;
 }

@@ -1,4 +1,5 @@
-import { copy } from "./memory";
+import { I128 } from "./i128";
+import { copy, copy32 } from "./memory";
 import { revert } from "./revert";
 import { characterLength, decodeText } from "./text";
 import { Account, Bytes, Hash } from "./types";
@@ -52,6 +53,11 @@ export class Unpacker {
     return new U128(load<u64>(at), load<u64>(at, 8));
   }
 
+  i128(): I128 {
+    const at = this.take(16);
+    return new I128(load<u64>(at), load<u64>(at, 8));
+  }
+
   /** How many elements follow, each of which has at least a byte. */
   count(): u32 {
     const count = this.integer<u64>();
@@ -72,22 +78,36 @@ export class Unpacker {
   }
 
   bytes(): Bytes {
-    const length = this.count();
+    return this.fixed(this.count());
+  }
+
+  /** So many bytes. */
+  fixed(length: u32): Bytes {
+    const from = this.take(length);
     const value = new StaticArray<u8>(length);
-    copy(changetype<usize>(value), this.take(length), length);
+    copy(changetype<usize>(value), from, length);
     return value;
   }
 
   account(): Account {
-    const value = new Account();
-    copy(changetype<usize>(value), this.take(32), 32);
-    return value;
+    return changetype<Account>(this.bytes32(idof<Account>()));
   }
 
   hash(): Hash {
-    const value = new Hash();
-    copy(changetype<usize>(value), this.take(32), 32);
+    return changetype<Hash>(this.bytes32(idof<Hash>()));
+  }
+
+  private bytes32(type: u32): usize {
+    const from = this.take(32);
+    const value = __new(32, type);
+    copy32(value, from);
     return value;
+  }
+
+  /** A record, a tuple, fixed bytes or a union. */
+  object<T>(): T {
+    // @ts-ignore: what the type's decorator adds; it does not use `this`
+    return changetype<T>(0).__unpackNew(this);
   }
 
   /** The position of a variant, of so many. */

@@ -1,5 +1,6 @@
-import { copy } from "./memory";
+import { copy, copy32 } from "./memory";
 import { Bytes, Bytes32 } from "./types";
+import { I128 } from "./i128";
 import { U128 } from "./u128";
 
 /** The largest integer that every JSON reader holds exactly (RFC 8259, section 6). */
@@ -19,13 +20,15 @@ export class Writer {
   extend(count: u32): usize {
     const at = this.length;
     const length = at + count;
-    if (length > this.capacity) {
-      const capacity = max(length, max(64, this.capacity * 2));
-      this.start = this.capacity == 0 ? heap.alloc(capacity) : heap.realloc(this.start, capacity);
-      this.capacity = capacity;
-    }
+    if (length > this.capacity) this.reserve(max(length, max(64, this.capacity * 2)));
     this.length = length;
     return this.start + at;
+  }
+
+  /** Makes room for so many bytes in all, which are more than there is room for. */
+  protected reserve(capacity: u32): void {
+    this.start = this.capacity == 0 ? heap.alloc(capacity) : heap.realloc(this.start, capacity);
+    this.capacity = capacity;
   }
 
   /** One byte. */
@@ -46,7 +49,9 @@ export class Writer {
   /** A string as UTF-8; half a surrogate pair becomes U+FFFD. */
   text(value: string): void {
     let at = changetype<usize>(value);
-    for (const end = at + (<usize>value.length << 1); at < end; ) {
+    const end = at + ((<usize>value.length) << 1);
+    for (; at < end && load<u16>(at) < 0x80; at += 2) this.byte(load<u16>(at));
+    while (at < end) {
       const point = codePoint(at, end);
       at += point < 0x10000 ? 2 : 4;
       this.utf8(point);
@@ -117,6 +122,13 @@ export class Writer {
     if (!this.numbers) this.byte(0x22);
   }
 
+  /** A decimal string, or a number in an event. */
+  i128(value: I128): void {
+    if (!this.numbers) this.byte(0x22);
+    value.digits(this);
+    if (!this.numbers) this.byte(0x22);
+  }
+
   /** A name of so many that stand one after the other, each behind its length. */
   variant(names: usize, position: i32): void {
     for (; position > 0; position--) names += 1 + <u32>load<u8>(names);
@@ -167,9 +179,13 @@ export class Writer {
   }
 
   private hex(from: usize, length: u32): void {
-    this.text('"0x');
-    for (const end = from + length; from < end; from++) this.hexByte(load<u8>(from));
-    this.byte(0x22);
+    let to = this.extend(2 * length + 4);
+    store<u32>(to, 0x783022); // "0x
+    to += 3;
+    const end = from + length;
+    for (; from + 4 <= end; from += 4, to += 8) store<u64>(to, hexDigits(load<u32>(from)));
+    for (; from < end; from++, to += 2) store<u16>(to, <u16>hexDigits(load<u8>(from)));
+    store<u8>(to, 0x22);
   }
 
   bytes(value: Bytes): void {
@@ -193,13 +209,27 @@ export class Writer {
   }
 
   packBytes32(value: Bytes32): void {
-    this.raw(changetype<usize>(value), 32);
+    copy32(this.extend(32), changetype<usize>(value));
   }
 
   packU128(value: U128): void {
     this.integer<u64>(value.lo);
     this.integer<u64>(value.hi);
   }
+
+  packI128(value: I128): void {
+    this.integer<u64>(value.lo);
+    this.integer<u64>(value.hi);
+  }
+}
+
+/** The eight digits of four bytes, each byte's high digit first: one digit of the number in a byte, then all at once to ASCII. */
+function hexDigits(bytes: u64): u64 {
+  let x = (bytes | (bytes << 16)) & 0x0000ffff0000ffff;
+  x = (x | (x << 8)) & 0x00ff00ff00ff00ff;
+  x = ((x >> 4) & 0x000f000f000f000f) | ((x & 0x000f000f000f000f) << 8);
+  const letters = ((x + 0x0606060606060606) >> 4) & 0x0101010101010101;
+  return x + 0x3030303030303030 + letters * 39;
 }
 
 function hexDigit(value: u32): u32 {

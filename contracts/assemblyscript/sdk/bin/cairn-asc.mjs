@@ -1,19 +1,20 @@
 #!/usr/bin/env node
-// cairn-asc FILE.ts [-o FILE.wasm] [--names]: compiles a contract; with --names the module has the names of its functions.
+// cairn-asc FILE.ts [-o FILE.wasm] [--names] [--invariants]: compiles a contract; with --names the module has the names of its
+// functions, with --invariants its invariants as functions.
 import { parseArgs } from "node:util";
 import { writeFile } from "node:fs/promises";
 import { compile } from "../transform/compile.mjs";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { output: { type: "string", short: "o" }, names: { type: "boolean" } },
+  options: { output: { type: "string", short: "o" }, names: { type: "boolean" }, invariants: { type: "boolean" } },
 });
 if (positionals.length !== 1) {
-  console.error("usage: cairn-asc FILE.ts [-o FILE.wasm] [--names]");
+  console.error("usage: cairn-asc FILE.ts [-o FILE.wasm] [--names] [--invariants]");
   process.exit(2);
 }
 try {
-  const code = await compile(positionals[0], { names: values.names });
+  const code = await compile(positionals[0], values);
   const output = values.output ?? positionals[0].replace(/\.ts$/, "") + ".wasm";
   await writeFile(output, code);
   console.log(`${output}: ${code.length} bytes`);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { compile } from "../transform/compile.mjs";
+import { mergeSegments } from "../transform/segments.mjs";
 
 let directory;
 const home = process.cwd();
@@ -56,6 +57,20 @@ for (const [name, source, message] of [
     "index.ts:1: the error E needs its code: @error(1)"],
   ["two errors of a code", "@error(1)\nclass E { constructor() {} }\n@error(1)\nclass F { constructor() {} }\n@read\nexport function f(): void {}",
     "two errors have the code 1"],
+  ["two names in storage", `${IMPORT}\nconst a = new Cell<u8>("x");\nconst b = new Cell<u64>("x");\n@read\nexport function f(): void {}`,
+    'index.ts:3: two names in storage are "x"'],
+  ["a name in storage with a byte 0", `${IMPORT}\nconst a = new Cell<u8>("x\\0");\n@read\nexport function f(): void {}`,
+    "index.ts:2: a name in storage has no byte 0"],
+  ["bytes of no number", "@bytes\nexport class B {}\n@read\nexport function f(a: B): void {}", "index.ts:1: B has 1 to 256 bytes: @bytes(4)"],
+  ["too many bytes", "@bytes(257)\nexport class B {}\n@read\nexport function f(a: B): void {}", "index.ts:1: B has 1 to 256 bytes: @bytes(4)"],
+  ["bytes with members", "@bytes(4)\nexport class B { a: u8 }\n@read\nexport function f(a: B): void {}", "index.ts:1: B is @bytes: the class is empty"],
+  ["a union of nothing", "@union\nexport class U {}\n@read\nexport function f(a: U): void {}", "index.ts:1: no class with @variant extends U"],
+  ["a variant of nothing", "@variant\nexport class V {}\n@read\nexport function f(): void {}",
+    "index.ts:1: V is @variant, but extends no class with @union of this file"],
+  ["two variants of a name", '@union\nclass U {}\n@variant\nclass V extends U {}\n@variant("V")\nclass W extends U {}\n@read\nexport function f(): void {}',
+    "index.ts:5: two variants of U are called V"],
+  ["an invariant with arguments", "@invariant\nexport function f(a: u8): void {}", "index.ts:1: f is @invariant: a function with no arguments"],
+  ["an invariant that is called", "@invariant\n@read\nexport function f(): void {}", "index.ts:1: f is @invariant: a function with no arguments"],
   ["an event that is a function", "@event\nfunction E(): void {}\n@read\nexport function f(): void {}", "index.ts:1: @event is for classes"],
 ]) {
   test(`refuses ${name}`, async () => {
@@ -77,6 +92,38 @@ test("gives what a contract of several files declares", async () => {
   });
   assert.deepEqual(WebAssembly.Module.exports(module).map((e) => e.name), ["f", "memory"]);
 });
+
+test("has invariants where they are asked for, and only there", async () => {
+  await writeFile("index.ts", "@read\nexport function f(): void {}\n@invariant\nexport function holds(): void { unreachable(); }");
+  const functions = async (options) => {
+    const code = await compile("index.ts", options);
+    const [section] = WebAssembly.Module.customSections(new WebAssembly.Module(code), "cairn_abi");
+    return { names: JSON.parse(Buffer.from(section).toString()).functions.map((f) => f.name), size: code.length };
+  };
+  const [deployed, asked] = [await functions({}), await functions({ invariants: true })];
+  assert.deepEqual([deployed.names, asked.names], [["f"], ["f", "holds"]]);
+  assert.ok(deployed.size < asked.size);
+});
+
+test("puts neighbouring data segments together", async () => {
+  await writeFile("index.ts", `import { revert } from "@cairn-chain/contract";\n@write\nexport function f(a: string): void { revert(a == "one" ? "two" : "three"); }`);
+  const code = await compile("index.ts");
+  const twice = mergeSegments(code);
+  assert.deepEqual(twice, code);
+  assert.ok(WebAssembly.validate(code));
+  assert.equal(mergeSegments(withSegments([0, "ab"], [4, "cd"], [200, "ef"], [203, "g"])).toString("hex"),
+    withSegments([0, "ab\0\0cd"], [200, "ef\0g"]).toString("hex"));
+  for (const overlapping of [withSegments([0, "ab"], [1, "cd"]), withSegments([4, "a"], [4, "b"])]) {
+    assert.deepEqual(mergeSegments(overlapping), overlapping);
+  }
+});
+
+/** A module with a memory and data segments at addresses below 2^13. */
+function withSegments(...segments) {
+  const content = segments.flatMap(([at, text]) => [0, 0x41, (at & 0x7f) | 0x80, at >> 7, 0x0b, text.length, ...Buffer.from(text)]);
+  const memory = [5, 3, 1, 0, 1];
+  return Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...memory, 11, content.length + 1, segments.length, ...content]);
+}
 
 test("says where the compiler found a fault", async () => {
   await writeFile("index.ts", `${IMPORT}\n@event\nclass E { constructor(public a: u8) {} }\n\n@read\nexport function f(): u8 { return missing; }`);

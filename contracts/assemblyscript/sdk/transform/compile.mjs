@@ -1,5 +1,6 @@
 import asc from "assemblyscript/asc";
 import ContractTransform, { START } from "./index.mjs";
+import { mergeSegments } from "./segments.mjs";
 
 /**
  * What makes asc write what a contract may hold (docs/protocol.md, "Modules"): no start function, no bulk memory, no
@@ -16,14 +17,21 @@ const FLAGS = [
   ["--shrinkLevel", "2"],
 ].flat();
 
-/** Compiles a contract's entry file to a module, with the names of its functions if asked to. Errors carry what the compiler said. */
-export async function compile(entry, { names = false } = {}) {
+class WithInvariants extends ContractTransform {
+  invariants = true;
+}
+
+/**
+ * Compiles a contract's entry file to a module, with the names of its functions and with its invariants if asked to. Errors carry
+ * what the compiler said.
+ */
+export async function compile(entry, { names = false, invariants = false } = {}) {
   let code;
   const written = { "out.wasm": (contents) => (code = contents) };
   const { error, stderr } = await asc.main([entry, ...FLAGS, ...(names ? ["--debug"] : []), "--outFile", "out.wasm"], {
-    transforms: [ContractTransform],
+    transforms: [invariants ? WithInvariants : ContractTransform],
     writeFile: (name, contents) => written[name]?.(contents),
   });
   if (error) throw new Error(`${stderr.toString()}${error.message}`);
-  return code;
+  return mergeSegments(code);
 }

@@ -1,6 +1,6 @@
-// What a contract's sources declare: functions with @init, @read and @write, classes with @event, @error, @record and @tuple,
-// and enums.
-import { CommonFlags, NodeKind } from "assemblyscript";
+// What a contract's sources declare: functions with @init, @read and @write, classes with @event, @error, @record, @tuple, @bytes,
+// @union and @variant, enums, and names in storage.
+import { CommonFlags, LiteralKind, NodeKind } from "assemblyscript";
 import { BadType, isVoid, typeOf } from "./types.mjs";
 
 const MODES = ["init", "read", "write"];
@@ -23,12 +23,17 @@ function decoratorNames(node) {
   return (node.decorators ?? []).map((d) => d.name.text).filter(Boolean);
 }
 
-/** The functions of an entry file that can be called. */
-export function contractFunctions(source, declared) {
+/** The functions of an entry file that can be called; with those that have @invariant, if they are asked for. */
+export function contractFunctions(source, declared, invariants) {
   const found = [];
   for (const node of source.statements) {
     const decorators = decoratorNames(node);
     const modes = MODES.filter((mode) => decorators.includes(mode));
+    if (decorators.includes("invariant")) {
+      const held = invariant(node, modes, declared);
+      if (invariants) found.push(held);
+      continue;
+    }
     if (node.kind !== NodeKind.FunctionDeclaration) {
       if (modes.length > 0) throw new ContractError(node, `@${modes[0]} is for functions`);
       continue;
@@ -40,6 +45,14 @@ export function contractFunctions(source, declared) {
     found.push(contractFunction(node, modes, decorators.includes("payable"), declared));
   }
   return found;
+}
+
+/** A function without arguments that reverts where what must always hold does not. */
+function invariant(node, modes, declared) {
+  const name = node.name?.text;
+  const bare = node.kind === NodeKind.FunctionDeclaration && node.signature.parameters.length === 0 && isVoid(node.signature.returnType);
+  if (!bare || modes.length > 0) throw new ContractError(node, `${name} is @invariant: a function with no arguments, no result and no mode`);
+  return contractFunction(node, ["read"], false, declared);
 }
 
 /** Whether an entry file exports _reentrant, which lets the contract be called while it is on the call stack. */
@@ -89,10 +102,11 @@ export function decoratedClasses(source, decorator) {
     const name = node.name.text;
     const constructor = node.members.find((m) => m.kind === NodeKind.MethodDeclaration && m.is(CommonFlags.Constructor));
     const stray = node.members.find((m) => m.kind === NodeKind.FieldDeclaration && m.parameterIndex < 0 && !m.is(CommonFlags.Static));
-    if (!constructor || stray || node.extendsType) {
+    const variant = decorator === "variant";
+    if ((!constructor && !variant) || stray || (node.extendsType && !variant)) {
       throw new ContractError(node, `the fields of ${name} are the parameters of its constructor, and nothing else`);
     }
-    const fields = constructor.signature.parameters.map((p) => {
+    const fields = (constructor?.signature.parameters ?? []).map((p) => {
       if (!p.implicitFieldDeclaration) throw new ContractError(p, `${p.name.text} is not a field: write public before it`);
       return { name: p.name.text, owner: p, node: p.type };
     });
@@ -101,14 +115,99 @@ export function decoratedClasses(source, decorator) {
   return found;
 }
 
+/** The argument of a decorator as text; none if there is none. More than one is an error. */
+function decoratorArgument(node, decorator) {
+  const [argument, ...more] = node.decorators.find((d) => d.name?.text === decorator).args ?? [];
+  if (more.length > 0) throw new ContractError(node, `@${decorator} has one argument`);
+  return argument && node.range.source.text.slice(argument.range.start, argument.range.end);
+}
+
+/** The classes of a source that are so many bytes: @bytes(4). */
+function fixedBytes(source) {
+  return source.statements.filter((node) => decoratorNames(node).includes("bytes")).map((node) => {
+    if (node.kind !== NodeKind.ClassDeclaration) throw new ContractError(node, "@bytes is for classes");
+    const name = node.name.text;
+    const size = Number(decoratorArgument(node, "bytes"));
+    if (!Number.isInteger(size) || size < 1 || size > 256) throw new ContractError(node, `${name} has 1 to 256 bytes: @bytes(4)`);
+    if (node.members.length > 0 || node.extendsType) throw new ContractError(node, `${name} is @bytes: the class is empty`);
+    return { name, node, exported: node.is(CommonFlags.Export), size, end: node.range.end - 1 };
+  });
+}
+
+/**
+ * The unions of a source, each a class with @union, and what extends it with @variant, in their order. A variant is called in the
+ * ABI what its decorator says, or as its class.
+ */
+function unions(source) {
+  const variants = decoratedClasses(source, "variant").map((v) => {
+    const text = decoratorArgument(v.node, "variant");
+    const named = text === undefined ? v.name : /^"(\w+)"$/.exec(text)?.[1];
+    if (!named) throw new ContractError(v.node, `the variant ${v.name} needs a name: @variant("Sold")`);
+    return { ...v, named, of: v.node.extendsType?.name.identifier.text };
+  });
+  const found = source.statements.filter((node) => decoratorNames(node).includes("union")).map((node) => {
+    if (node.kind !== NodeKind.ClassDeclaration) throw new ContractError(node, "@union is for classes");
+    const name = node.name.text;
+    if (node.members.length > 0 || node.extendsType) throw new ContractError(node, `${name} is @union: the class is empty`);
+    const own = variants.filter((v) => v.of === name);
+    if (own.length === 0) throw new ContractError(node, `no class with @variant extends ${name}`);
+    const twice = own.find((v, i) => own.findIndex((other) => other.named === v.named) !== i);
+    if (twice) throw new ContractError(twice.node, `two variants of ${name} are called ${twice.named}`);
+    return { name, node, exported: node.is(CommonFlags.Export), variants: own, end: node.range.end - 1 };
+  });
+  const stray = variants.find((v) => !found.some((u) => u.name === v.of));
+  if (stray) throw new ContractError(stray.node, `${stray.name} is @variant, but extends no class with @union of this file`);
+  return found;
+}
+
+/** What makes a name in storage. */
+const STORES = ["Cell", "List", "Map"];
+
+/** The package as contracts import it. */
+const PACKAGE = "@cairn-chain/contract";
+
+/**
+ * What is declared at the top of a source and is a name in storage: { name, node, start, end, type }, start to end being where it
+ * is made. Of what is made in functions only the SDK knows the name, at run time.
+ */
+export function stored(source) {
+  const imported = source.statements.filter((node) => node.kind === NodeKind.Import && node.path.value === PACKAGE);
+  const known = new Set(
+    imported.flatMap((node) => node.declarations ?? []).filter((d) => STORES.includes(d.foreignName.text)).map((d) => d.name.text),
+  );
+  const found = [];
+  for (const declaration of source.statements.filter((node) => node.kind === NodeKind.Variable).flatMap((node) => node.declarations)) {
+    const made = declaration.initializer;
+    if (made?.kind !== NodeKind.New || made.typeName.next || !known.has(made.typeName.identifier.text)) continue;
+    const [argument, ...more] = made.args;
+    if (!made.typeArguments?.length || more.length > 0 || argument?.literalKind !== LiteralKind.String) continue;
+    const { start, end } = made.range;
+    const types = made.typeArguments.map((t) => source.text.slice(t.range.start, t.range.end)).join(", ");
+    const bytes = Buffer.byteLength(argument.value);
+    if (argument.value.includes("\0")) throw new ContractError(declaration, "a name in storage has no byte 0");
+    if (bytes > 255) throw new ContractError(declaration, `storage name of ${bytes} bytes: at most 255`);
+    found.push({ name: argument.value, node: declaration, start, end, type: `${made.typeName.identifier.text}<${types}>` });
+  }
+  return found;
+}
+
+/** Refuses two names in storage of sources that are the same: one would hold what the other does. */
+export function refuseSharedNames(sources) {
+  const seen = new Set();
+  for (const { name, node } of sources.flatMap(stored)) {
+    if (seen.has(name)) throw new ContractError(node, `two names in storage are ${JSON.stringify(name)}`);
+    seen.add(name);
+  }
+}
+
 /** Whether the entry file of a contract declares functions that can be called. */
 export function hasFunctions(source) {
   return source.statements.some((node) => decoratorNames(node).some((name) => MODES.includes(name)));
 }
 
 /**
- * The types of sources by name: { kind: record, tuple or enum; name, source, exported, fields or variants }. Of two with one name
- * there is { twice: true }: it may not be part of the ABI.
+ * The types of sources by name: { kind: record, tuple, bytes, union or enum; name, source, exported, fields, size or variants }. Of
+ * two with one name there is { twice: true }: it may not be part of the ABI.
  */
 export function declaredTypes(sources) {
   const found = new Map();
@@ -117,6 +216,8 @@ export function declaredTypes(sources) {
     for (const kind of ["record", "tuple"]) {
       for (const c of decoratedClasses(source, kind)) add({ ...c, kind, source });
     }
+    for (const c of fixedBytes(source)) add({ ...c, kind: "bytes", source });
+    for (const c of unions(source)) add({ ...c, kind: "union", source });
     for (const node of source.statements.filter((n) => n.kind === NodeKind.EnumDeclaration)) {
       if (node.values.some((v) => v.initializer)) continue; // numbers of its own: none of the ABI
       const variants = node.values.map((v) => v.name.text);
@@ -134,9 +235,8 @@ export function events(source, declared) {
 /** The typed errors of a source, each with its code: the argument of the decorator. */
 export function errors(source, declared) {
   return decoratedClasses(source, "error").map((c) => {
-    const [argument, ...more] = c.node.decorators.find((d) => d.name.text === "error").args ?? [];
-    const text = argument ? source.text.slice(argument.range.start, argument.range.end) : "";
-    if (more.length > 0 || !/^\d{1,10}$/.test(text) || Number(text) > 0xffffffff) {
+    const text = decoratorArgument(c.node, "error") ?? "";
+    if (!/^\d{1,10}$/.test(text) || Number(text) > 0xffffffff) {
       throw new ContractError(c.node, `the error ${c.name} needs its code: @error(1)`);
     }
     return { ...withTypes(c, declared), code: Number(text) };
@@ -148,13 +248,13 @@ function withTypes(c, declared) {
   return { ...c, fields: c.fields.map(({ name, owner, node }) => ({ name, type: checked(owner, node, declared) })) };
 }
 
-/** The records and tuples of a source; `type` is that of the ABI, if they are of one. */
+/** The records, tuples, fixed bytes and unions of a source; `type` is that of the ABI, if they are of one. */
 export function records(source, declared) {
-  return ["record", "tuple"].flatMap((kind) => decoratedClasses(source, kind)).map((c) => ({
+  const classes = ["record", "tuple"].flatMap((kind) => decoratedClasses(source, kind)).map((c) => ({
     ...c,
     fields: c.fields.map(({ name, node }) => ({ name, source: source.text.slice(node.range.start, node.range.end) })),
-    type: abiType(c.name, declared),
   }));
+  return [...classes, ...fixedBytes(source), ...unions(source)].map((c) => ({ ...c, type: abiType(c.name, declared) }));
 }
 
 /** The type of the ABI that a class of a name is; none if it is for storage only. */

@@ -5,7 +5,7 @@ import { Codec, data, names, parts } from "./types.mjs";
 const MAX_TOPICS = 3;
 
 /** What the code of the contract's exports calls the SDK's types; a contract's own class gets a name before it. */
-const EXPORTS = Object.fromEntries(["Reader", "Unpacker", "Writer", "Option", "Account", "Hash", "Bytes", "U128"].map((n) => [n, n]));
+const EXPORTS = Object.fromEntries(["Reader", "Unpacker", "Writer", "Option", "Account", "Hash", "Bytes", "U128", "I128"].map((n) => [n, n]));
 
 /**
  * The file of the contract's exports: each reads its arguments, calls the function and writes the result. `path` gives that
@@ -14,7 +14,7 @@ const EXPORTS = Object.fromEntries(["Reader", "Unpacker", "Writer", "Option", "A
 export function exportsFile(sdk, entry, functions, reentrant, path) {
   const used = new Map();
   for (const type of functions.flatMap((f) => [...f.args.map((a) => a.type), ...(f.returns ? [f.returns] : [])]).flatMap(parts)) {
-    if (type.fields) used.set(type.source, type.declaration.source);
+    if (type.declaration) used.set(type.source, type.declaration.source);
   }
   const own = Object.fromEntries([...used.keys()].map((name) => [name, `__type_${name}`]));
   const codec = new Codec({ ...EXPORTS, ...own });
@@ -27,6 +27,7 @@ export function exportsFile(sdk, entry, functions, reentrant, path) {
     `import { Members } from "${sdk}/members";`,
     `import { Reader } from "${sdk}/reader";`,
     `import { U128 } from "${sdk}/u128";`,
+    `import { I128 } from "${sdk}/i128";`,
     `import { Unpacker } from "${sdk}/unpacker";`,
     `import { Writer } from "${sdk}/writer";`,
     "function __begin(): void {}",
@@ -72,17 +73,22 @@ function members(fields, codec, Members, reader) {
 const OWN = Object.fromEntries(Object.keys(EXPORTS).map((n) => [n, `__${n}`]));
 
 /**
- * The text of a contract's file with what its events, errors, records and tuples need: methods before each class's closing brace
- * and the rest behind the end, all without a further line, so that places in messages stay right.
+ * The text of a contract's file with what its events, errors and types need: methods before each class's closing brace and the
+ * rest behind the end; and with the addresses of what is a name in storage. All without a further line, so that places in messages
+ * stay right.
  */
-export function completed(sdk, text, events, errors, records) {
+export function completed(sdk, text, { events, errors, records, stored }) {
   const codec = new Codec(OWN);
-  const insertions = [
+  const edits = [
     ...events.map((e) => ({ at: e.end, code: emitMethod(e, codec) })),
     ...errors.map((e) => ({ at: e.end, code: failMethod(e, codec) })),
-    ...records.map((r) => ({ at: r.end, code: recordMethods(r) + (r.type ? typeMethods(r.type, codec) : "") })),
+    ...records.flatMap((r) => typeEdits(r, codec)),
+    ...stored.map((s) => ({ at: s.start, end: s.end, code: storedName(s) })),
   ].sort((a, b) => b.at - a.at);
-  for (const { at, code } of insertions) text = `${text.slice(0, at)} ${code} ${text.slice(at)}`;
+  for (const { at, end = at, code } of edits) {
+    const lines = text.slice(at, end).replace(/[^\n]/g, "");
+    text = `${text.slice(0, at)} ${code} ${lines}${text.slice(end)}`;
+  }
   const imports = [
     `import { Account as __Account, Bytes as __Bytes, Hash as __Hash, Option as __Option } from "${sdk}/types";`,
     `import { EventWriter as __EventWriter } from "${sdk}/event";`,
@@ -90,6 +96,8 @@ export function completed(sdk, text, events, errors, records) {
     `import { Reader as __Reader } from "${sdk}/reader";`,
     `import { Fields as __Fields, writeField as __writeField } from "${sdk}/storage";`,
     `import { U128 as __U128 } from "${sdk}/u128";`,
+    `import { I128 as __I128 } from "${sdk}/i128";`,
+    `import { require as __require } from "${sdk}/revert";`,
     `import { Unpacker as __Unpacker } from "${sdk}/unpacker";`,
     `import { Writer as __Writer } from "${sdk}/writer";`,
   ];
@@ -112,7 +120,9 @@ function emitMethod(event, codec) {
   for (const { name, type } of event.fields.slice(0, MAX_TOPICS)) {
     const signed = /^i\d/.test(type.abi);
     if (type.base?.topic) parts.push(`w.topic32(this.${name});`);
-    else if (type.base?.wide) parts.push(`w.topicWide(this.${name});`);
+    else if (type.base?.wide) {
+      parts.push(`w.topicWide(this.${name}.lo, this.${name}.hi, ${signed ? `this.${name}.isNegative` : "false"});`);
+    }
     else if (type.base?.integer) parts.push(`w.topicInteger(${signed ? `<u64><i64>this.${name}, this.${name} < 0` : `<u64>this.${name}, false`});`);
   }
   const name = data(event.name);
@@ -128,7 +138,74 @@ function failMethod(error, codec) {
   );
 }
 
-/** What storage needs of a record. */
+/** A name in storage as the SDK takes it: the address of its length, its bytes and a byte 0. */
+function storedName({ name, type }) {
+  const bytes = [...Buffer.from(name)];
+  return `changetype<${type}>(${data([bytes.length, ...bytes, 0]).at})`;
+}
+
+/** What classes of a contract's own types need. */
+function typeEdits(record, codec) {
+  const { type, end } = record;
+  if (record.size) return [{ at: end, code: fixedMethods(record) }];
+  if (record.variants) return type ? unionEdits(type, end, codec) : [];
+  return [{ at: end, code: type ? `${packedMethods(type.source)} ${typeMethods(type, codec)}` : recordMethods(record) }];
+}
+
+/** What storage, arguments, results and events need of so many bytes. */
+function fixedMethods({ name, size }) {
+  return [
+    `constructor(public readonly bytes: __Bytes = new StaticArray<u8>(${size})) { __require(bytes.length == ${size}, "${name} has ${size} bytes"); }`,
+    `@operator("==") equals(other: ${name}): bool { for (let i = 0; i < ${size}; i++) { if (this.bytes[i] != other.bytes[i]) return false; } return true; }`,
+    `@operator("!=") differs(other: ${name}): bool { return !this.equals(other); }`,
+    `static __read(r: __Reader): ${name} { return new ${name}(r.fixed("bytes${size}", ${size})); }`,
+    `static __unpack(r: __Unpacker): ${name} { return new ${name}(r.fixed(${size})); }`,
+    "__write(w: __Writer): void { w.bytes(this.bytes); }",
+    `__pack(w: __Writer): void { w.raw(changetype<usize>(this.bytes), ${size}); }`,
+    packedMethods(name),
+  ].join(" ");
+}
+
+/** What storage needs of a type of the ABI, which it holds in the binary form; and what reads one that the SDK knows as a T only. */
+function packedMethods(name) {
+  return (
+    "__encode(w: __Writer): void { this.__pack(w); } " +
+    `__decode(f: __Fields): ${name} { const r = f.unpacker(); const value = ${name}.__unpack(r); r.end(); return value; } ` +
+    `__readNew(r: __Reader): ${name} { return ${name}.__read(r); } __unpackNew(r: __Unpacker): ${name} { return ${name}.__unpack(r); }`
+  );
+}
+
+/** What a union and its variants need. */
+function unionEdits(type, end, codec) {
+  const { source: name, of } = type;
+  const table = names(of.map((v) => v.name));
+  const read = of.map((v, i) => `if (i == ${i} && ${v.fields.length ? "" : "!"}fields) value = ${v.class}.__fields(r); else`);
+  const unpack = of.map((v, i) => `if (i == ${i}) return ${v.class}.__take(r);`);
+  const union = [
+    `static __read(r: __Reader): ${name} { const fields = r.beginVariant("${name}"); const i = r.find(${table}, ${of.length});`,
+    `let value = changetype<${name}>(0); ${read.join(" ")} r.refuse("${name}"); if (fields) r.endVariant("${name}"); return value; }`,
+    `static __unpack(r: __Unpacker): ${name} { const i = r.variant(${of.length}); ${unpack.join(" ")} return changetype<${name}>(0); }`,
+    "__write(w: __Writer): void { } __pack(w: __Writer): void { }",
+    packedMethods(name),
+  ].join(" ");
+  return [{ at: end, code: union }, ...of.map((v, i) => ({ at: v.end, code: variantMethods(v, i, codec) }))];
+}
+
+function variantMethods(variant, position, codec) {
+  const { class: name, fields } = variant;
+  const variables = fields.map((f, i) => `let a${i}: ${codec.source(f.type)} = ${codec.initial(f.type)};`).join(" ");
+  const made = `return new ${name}(${fields.map((_, i) => "a" + i).join(", ")});`;
+  const quoted = JSON.stringify(variant.name);
+  const text = fields.length ? `${raw(`{${quoted}:`)} ${object(fields, codec)} ${raw("}")}` : raw(quoted);
+  return [
+    `static __fields(r: __Reader): ${name} { ${variables} ${fields.length ? members(fields, codec, "__Members", "r") : ""} ${made} }`,
+    `static __take(r: __Unpacker): ${name} { ${fields.map((f, i) => `const a${i} = ${codec.unpack(f.type, "r")};`).join(" ")} ${made} }`,
+    `__write(w: __Writer): void { ${text} }`,
+    `__pack(w: __Writer): void { w.integer<u32>(${position}); ${fields.map((f) => codec.pack(f.type, "w", `this.${f.name}`)).join(" ")} }`,
+  ].join(" ");
+}
+
+/** What storage needs of a record that is for storage only. */
 function recordMethods(record) {
   const write = record.fields.map((f) => `__writeField<${f.source}>(w, this.${f.name});`);
   const read = record.fields.map((f) => `f.read<${f.source}>()`);
@@ -168,6 +245,10 @@ export function abi(functions, events, errors) {
   for (const type of [...all, ...errors.flatMap((e) => e.fields)].flatMap(({ type }) => parts(type))) {
     if (type.variants) types.set(type.abi, { name: type.abi, kind: "enum", variants: type.variants.map((name) => ({ name })) });
     if (type.declaration?.kind === "record") types.set(type.abi, { name: type.abi, kind: "record", fields: parameters(type.fields) });
+    if (type.of) {
+      const variants = type.of.map(({ name, fields }) => ({ name, ...(fields.length && { fields: parameters(fields) }) }));
+      types.set(type.abi, { name: type.abi, kind: "enum", variants });
+    }
   }
   return JSON.stringify({
     abi: 2,

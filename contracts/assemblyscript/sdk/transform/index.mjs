@@ -3,7 +3,7 @@ import { SourceKind } from "assemblyscript";
 import { Transform } from "assemblyscript/transform";
 import { posix } from "node:path";
 import {
-  ContractError, contractFunctions, declaredTypes, errors, events, hasFunctions, isReentrant, records,
+  ContractError, contractFunctions, declaredTypes, errors, events, hasFunctions, isReentrant, records, refuseSharedNames, stored,
 } from "./declarations.mjs";
 import { abi, completed, exportsFile } from "./generate.mjs";
 
@@ -14,13 +14,17 @@ const SDK = "~lib/@cairn-chain/contract/assembly";
 export const START = "__cairn_start";
 
 export default class ContractTransform extends Transform {
+  /** Whether the module has the contract's invariants as functions: what the fuzzer asks, never what is deployed. */
+  invariants = false;
+
   afterParse(parser) {
     const own = parser.sources.filter((s) => !s.normalizedPath.startsWith("~lib/"));
     const entries = own.filter((s) => s.sourceKind === SourceKind.UserEntry);
     if (entries.length !== 1) throw new Error("a contract has one entry file");
     const [entry] = entries;
+    refuseSharedNames(own);
     const types = declaredTypes(own);
-    const functions = contractFunctions(entry, types);
+    const functions = contractFunctions(entry, types, this.invariants);
     if (functions.length === 0) throw new Error(`${entry.normalizedPath}: no function has the decorator @init, @read or @write`);
     const declared = { events: [], errors: [] };
     for (const source of own) {
@@ -46,7 +50,7 @@ export default class ContractTransform extends Transform {
   #complete(parser, source, types, declared) {
     const found = { events: events(source, types), errors: errors(source, types) };
     const path = source.normalizedPath;
-    const text = completed(SDK, source.text, found.events, found.errors, records(source, types));
+    const text = completed(SDK, source.text, { ...found, records: records(source, types), stored: stored(source) });
     parser.sources.splice(parser.sources.indexOf(source), 1);
     parser.donelog.delete(source.internalPath);
     parser.parseFile(text, path, false);

@@ -18,6 +18,7 @@ const BASES = {
   i32: integer("i32"),
   i64: integer("i64"),
   U128: { abi: "u128", read: "u128", unpack: "u128", write: "u128", pack: pack("W.packU128(V);"), wide: true },
+  I128: { abi: "i128", read: "i128", unpack: "i128", write: "i128", pack: pack("W.packI128(V);"), wide: true },
   string: { abi: "string", read: "string", unpack: "string", write: "string", pack: pack("W.packString(V);") },
   Bytes: { abi: "bytes", read: "bytes", unpack: "bytes", write: "bytes", pack: pack("W.packBytes(V);") },
   Account: { abi: "account", read: "account", unpack: "account", write: "bytes32", pack: pack("W.packBytes32(V);"), topic: true },
@@ -32,8 +33,8 @@ export class BadType extends Error {}
 
 /**
  * Gives the type that a node of the syntax tree names: { source, abi } and one of base, element (of a list), held (by an
- * optional), record, tuple and variants (of an enum). A record or tuple has its fields. `declared` are the classes and enums of
- * the contract by name, as declarations.mjs gives them.
+ * optional), variants (of an enum) and declaration (of a class of the contract). A record or tuple has its fields, a union its
+ * variants as `of`. `declared` are the classes and enums of the contract by name, as declarations.mjs gives them.
  */
 export function typeOf(node, declared, depth = 1) {
   const name = node?.name?.identifier?.text;
@@ -55,9 +56,15 @@ export function typeOf(node, declared, depth = 1) {
   if (!found) throw new BadType(`the type ${name} is not of the ABI`);
   if (found.twice) throw new BadType(`two types are called ${name}`);
   if (!found.exported) throw new BadType(`${name} is part of the ABI, but not exported`);
+  if (found.kind === "bytes") return { source: name, abi: `bytes${found.size}`, declaration: found };
   if (found.kind !== "tuple" && !/^[A-Z]/.test(name)) throw new BadType(`the name of the type ${name} begins with no capital letter`);
-  if (found.kind === "enum") return { source: "i32", abi: name, variants: found.variants, declaration: found };
-  const fields = found.fields.map(({ name, node }) => ({ name, type: typeOf(node, declared, depth + 1) }));
+  if (found.kind === "enum") return { source: "i32", abi: name, variants: found.variants };
+  const typed = (list) => list.map(({ name, node }) => ({ name, type: typeOf(node, declared, depth + 1) }));
+  if (found.kind === "union") {
+    const of = found.variants.map((v) => ({ class: v.name, name: v.named, end: v.end, fields: typed(v.fields) }));
+    return { source: name, abi: name, of, declaration: found };
+  }
+  const fields = typed(found.fields);
   if (found.kind === "record") return { source: name, abi: name, fields, declaration: found };
   if (fields.length < 2 || fields.length > 8) throw new BadType(`the tuple ${name} has not 2 to 8 fields`);
   return { source: name, abi: `(${fields.map((f) => f.type.abi).join(",")})`, fields, declaration: found };
@@ -65,7 +72,8 @@ export function typeOf(node, declared, depth = 1) {
 
 /** The types that a type is made of, itself the last. */
 export function parts(type) {
-  const inner = type.fields?.map((f) => f.type) ?? [type.element ?? type.held].filter(Boolean);
+  const fields = type.fields ?? type.of?.flatMap((v) => v.fields);
+  const inner = fields?.map((f) => f.type) ?? [type.element ?? type.held].filter(Boolean);
   return [...inner.flatMap(parts), type];
 }
 
@@ -93,7 +101,7 @@ export class Codec {
   read(type, reader) {
     if (type.base) return `${reader}.${type.base.read}()`;
     if (type.variants) return `${reader}.variant("${type.abi}", ${names(type.variants)}, ${type.variants.length})`;
-    if (type.fields) return `${this.source(type)}.__read(${reader})`;
+    if (type.declaration) return `${this.source(type)}.__read(${reader})`;
     return `${this.#function("__read", type, (name) => this.#reader(name, type))}(${reader})`;
   }
 
@@ -101,7 +109,7 @@ export class Codec {
   unpack(type, reader) {
     if (type.base) return `${reader}.${type.base.unpack}()`;
     if (type.variants) return `${reader}.variant(${type.variants.length})`;
-    if (type.fields) return `${this.source(type)}.__unpack(${reader})`;
+    if (type.declaration) return `${this.source(type)}.__unpack(${reader})`;
     return `${this.#function("__unpack", type, (name) => this.#unpacker(name, type))}(${reader})`;
   }
 
@@ -109,7 +117,7 @@ export class Codec {
   write(type, writer, value) {
     if (type.base) return `${writer}.${type.base.write}(${value});`;
     if (type.variants) return `${writer}.variant(${names(type.variants)}, ${value});`;
-    if (type.fields) return `${value}.__write(${writer});`;
+    if (type.declaration) return `${value}.__write(${writer});`;
     return `${this.#function("__write", type, (name) => this.#writer(name, type))}(${writer}, ${value});`;
   }
 
@@ -117,7 +125,7 @@ export class Codec {
   pack(type, writer, value) {
     if (type.base) return type.base.pack(writer, value);
     if (type.variants) return `${writer}.integer<u32>(${value});`;
-    if (type.fields) return `${value}.__pack(${writer});`;
+    if (type.declaration) return `${value}.__pack(${writer});`;
     return `${this.#function("__pack", type, (name) => this.#packer(name, type))}(${writer}, ${value});`;
   }
 

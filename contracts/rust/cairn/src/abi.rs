@@ -51,6 +51,11 @@ impl Type {
         t
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.text[..self.len]).expect("a type is ASCII")
+    }
+
     pub(crate) fn write(&self, out: &mut Buffer) {
         out.push(&self.text[..self.len]);
     }

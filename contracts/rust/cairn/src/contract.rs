@@ -50,7 +50,7 @@ impl Log {
         self.data.set(0, b'{'); // the first one's comma
         self.data.push(b"}");
         let topics = unsafe { core::slice::from_raw_parts(self.topics.as_ptr().cast(), self.count) };
-        host::emit(name, topics, self.data.bytes())
+        host::emit_named(name, topics, self.data.bytes())
     }
 }
 
@@ -181,11 +181,11 @@ macro_rules! __sections {
     };
     ($reentrant:ident $types:tt $errors:tt $events:tt invariants $invariants:tt $($functions:tt)*) => {
         $crate::__with_invariants! {
-            $invariants { $reentrant; types $types errors $errors events $events $($functions)* }
+            $invariants { $reentrant; } { types $types errors $errors events $events $($functions)* }
         }
     };
     ($reentrant:ident $types:tt $errors:tt $events:tt $($functions:tt)*) => {
-        $crate::__contract! { $reentrant; types $types errors $errors events $events $($functions)* }
+        $crate::__contract! { $reentrant; invariants [] types $types errors $errors events $events $($functions)* }
     };
 }
 
@@ -194,8 +194,8 @@ macro_rules! __sections {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __with_invariants {
-    ({ $($(#[$m:meta])* fn $name:ident() $body:block)* } { $($contract:tt)* }) => {
-        $crate::__contract! { $($contract)* $($(#[$m])* read fn $name() $body)* }
+    ({ $($(#[$m:meta])* fn $name:ident() $body:block)* } { $reentrant:ident; } { $($contract:tt)* }) => {
+        $crate::__contract! { $reentrant; invariants [$($name)*] $($contract)* $($(#[$m])* read fn $name() $body)* }
     };
 }
 
@@ -203,15 +203,15 @@ macro_rules! __with_invariants {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __with_invariants {
-    ($invariants:tt { $($contract:tt)* }) => {
-        $crate::__contract! { $($contract)* }
+    ($invariants:tt { $reentrant:ident; } { $($contract:tt)* }) => {
+        $crate::__contract! { $reentrant; invariants [] $($contract)* }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __contract {
-    ($reentrant:ident; types {
+    ($reentrant:ident; invariants [$($invariant:ident)*] types {
         $($(#[$tm:meta])* $kind:ident $type:ident { $($body:tt)* })*
     } errors {
         $($(#[$errm:meta])* $error:ident = $code:literal $({ $($(#[$dm:meta])* $data:ident : $dt:ty),* $(,)? })?)*
@@ -278,13 +278,13 @@ macro_rules! __contract {
 
             $crate::__reentrant!($reentrant);
 
-            const TYPES: &[$crate::abi::Named] = &[$($type::DECLARED),*];
+            pub const TYPES: &[$crate::abi::Named] = &[$($type::DECLARED),*];
             const ERRORS: &[$crate::abi::Error] = &[$($crate::abi::Error {
                 name: stringify!($error),
                 code: $code,
                 fields: &[$($((stringify!($data), <$dt as $crate::Value>::TYPE)),*)?],
             }),*];
-            const FUNCTIONS: &[$crate::abi::Function] = &[$($crate::abi::Function {
+            pub const FUNCTIONS: &[$crate::abi::Function] = &[$($crate::abi::Function {
                 name: stringify!($name),
                 mode: $crate::__mode!($mode),
                 args: &[$((stringify!($arg), <$at as $crate::Value>::TYPE)),*],
@@ -308,6 +308,9 @@ macro_rules! __contract {
             functions: &[$((stringify!($name), exports::$name as fn())),*],
             reentrant: $reentrant,
             abi: &exports::ABI,
+            declared: exports::FUNCTIONS,
+            types: exports::TYPES,
+            invariants: &[$(stringify!($invariant)),*],
         };
     };
 }

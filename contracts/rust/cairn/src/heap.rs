@@ -191,6 +191,9 @@ impl Buffer {
 
     #[inline(never)]
     fn grow(&mut self, n: usize) {
+        if self.start == region::scratch(0) {
+            crate::host::key_too_long(self.len + n) // as long as the place is, a key may be
+        }
         let more = if n < ROOM { ROOM } else { n };
         let top = region::reserve(more);
         if self.room == 0 {

@@ -1,8 +1,39 @@
 //! What a contract can ask of the chain it runs on.
 
-use crate::{heap, require, sys, Account, Hash};
+use crate::{heap, require, sys, Account, Buffer, Hash};
 
-const MAX_VALUE: usize = 16 << 10; // of storage, in bytes
+// The protocol's limits, in bytes.
+const MAX_KEY: usize = 256;
+const MAX_VALUE: usize = 16 << 10; // of storage, and of an event's data
+const MAX_NAME: usize = 64;
+const MAX_DEBUG: usize = 1 << 10;
+
+/// Reverts where something is longer than the protocol allows, and says so: the host would only end the call.
+#[inline(always)]
+fn limit(what: &str, len: usize, most: usize) {
+    if len > most {
+        too_long(what, len, most)
+    }
+}
+
+/// Ends the call for a key that does not fit a buffer of keys.
+#[cold]
+#[inline(never)]
+pub(crate) fn key_too_long(len: usize) -> ! {
+    too_long("storage key", len, MAX_KEY)
+}
+
+#[cold]
+#[inline(never)]
+fn too_long(what: &str, len: usize, most: usize) -> ! {
+    let mut reason = Buffer::new();
+    reason.push(what.as_bytes());
+    reason.push(b" of ");
+    crate::Value::write(&(len as u32), &mut reason);
+    reason.push(b" bytes: at most ");
+    crate::Value::write(&(most as u32), &mut reason);
+    revert_bytes(reason.bytes())
+}
 
 pub(crate) fn args() -> &'static [u8] {
     let n = unsafe { sys::args_len() };
@@ -33,6 +64,12 @@ fn unreachable() -> ! {
 
 /// The bytes that storage holds under a key of at most 256 bytes.
 pub fn storage_read(key: &[u8]) -> Option<&'static [u8]> {
+    limit("storage key", key.len(), MAX_KEY);
+    read_at(key)
+}
+
+/// Like [`storage_read`], of a key that was put together in a buffer of keys, which is no longer.
+pub(crate) fn read_at(key: &[u8]) -> Option<&'static [u8]> {
     let mut found = false;
     let value = heap::fill(MAX_VALUE, |out| {
         let n = unsafe { sys::storage_read(key.as_ptr(), key.len(), out, MAX_VALUE) };
@@ -44,11 +81,19 @@ pub fn storage_read(key: &[u8]) -> Option<&'static [u8]> {
 
 /// Sets the bytes under a key; at most 16 KiB, empty ones remove the entry.
 pub fn storage_write(key: &[u8], value: &[u8]) {
+    limit("storage key", key.len(), MAX_KEY);
+    write_at(key, value)
+}
+
+/// Like [`storage_write`], of a key that was put together in a buffer of keys.
+pub(crate) fn write_at(key: &[u8], value: &[u8]) {
+    limit("storage value", value.len(), MAX_VALUE);
     unsafe { sys::storage_write(key.as_ptr(), key.len(), value.as_ptr(), value.len()) }
 }
 
 /// Removes the entry of a key, if there is one.
 pub fn storage_delete(key: &[u8]) {
+    limit("storage key", key.len(), MAX_KEY);
     unsafe { sys::storage_delete(key.as_ptr(), key.len()) }
 }
 
@@ -122,6 +167,13 @@ pub fn code_hash(account: &Account) -> Option<Hash> {
 
 /// Logs an event as it is: name of at most 64 bytes, at most 3 topics, at most 16 KiB of data.
 pub fn emit(name: &str, topics: &[[u8; 32]], data: &[u8]) {
+    limit("event name", name.len(), MAX_NAME);
+    emit_named(name, topics, data)
+}
+
+/// Like [`emit`], of an event that was declared: the compiler has checked its name.
+pub(crate) fn emit_named(name: &str, topics: &[[u8; 32]], data: &[u8]) {
+    limit("event", data.len(), MAX_VALUE);
     unsafe { sys::emit(name.as_ptr(), name.len(), topics.as_ptr().cast(), topics.len(), data.as_ptr(), data.len()) }
 }
 
@@ -154,5 +206,6 @@ pub fn ecdsa_recover(hash: &Hash, signature: &[u8; 65]) -> Option<&'static [u8; 
 
 /// A message for who traces the call, of at most 1 KiB. It has no effect on the chain.
 pub fn debug(message: &str) {
+    limit("debug message", message.len(), MAX_DEBUG);
     unsafe { sys::debug(message.as_ptr(), message.len()) }
 }

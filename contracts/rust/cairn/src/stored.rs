@@ -160,29 +160,34 @@ macro_rules! record {
     };
 }
 
+/// Begins a key under the name of a value, map or list, which `at` is the place of.
 #[inline(always)]
-fn begin_key(name: &str) -> Buffer {
+fn begin_key<T>(name: &'static str, at: &T) -> Buffer {
+    #[cfg(not(target_arch = "wasm32"))]
+    crate::testing::used(name, at as *const T as usize);
+    #[cfg(target_arch = "wasm32")]
+    let _ = at;
     let mut key = Buffer::of_key();
     key.push_name(name);
     key
 }
 
 #[inline(always)]
-fn key_of<K: Stored>(name: &str, k: &K) -> Buffer {
-    let mut key = begin_key(name);
+fn key_of<K: Stored, T>(name: &'static str, at: &T, k: &K) -> Buffer {
+    let mut key = begin_key(name, at);
     k.encode(&mut key);
     key
 }
 
 #[inline(never)]
 fn find<T: Stored>(key: Buffer) -> Option<T> {
-    host::storage_read(key.written()).map(decode)
+    host::read_at(key.written()).map(decode)
 }
 
 fn set<T: Stored>(key: Buffer, value: &T) {
     let mut bytes = Buffer::of_value();
     value.encode(&mut bytes);
-    host::storage_write(key.written(), bytes.written());
+    host::write_at(key.written(), bytes.written());
 }
 
 fn remove(key: Buffer) {
@@ -207,7 +212,7 @@ impl<T: Stored> Cell<T> {
     }
 
     fn key(&self) -> Buffer {
-        begin_key(self.name)
+        begin_key(self.name, self)
     }
 
     /// The value, if it was set.
@@ -247,7 +252,7 @@ impl<K: Stored, T: Stored> Map<K, T> {
     }
 
     fn key(&self, k: &K) -> Buffer {
-        key_of(self.name, k)
+        key_of(self.name, self, k)
     }
 
     /// The value of a key, if there is one.
@@ -287,16 +292,16 @@ impl<T: Stored> List<T> {
     }
 
     fn key(&self, index: u32) -> Buffer {
-        key_of(self.name, &index)
+        key_of(self.name, self, &index)
     }
 
     fn set_len(&self, len: u32) {
-        set(begin_key(self.name), &len)
+        set(begin_key(self.name, self), &len)
     }
 
     /// The number of items.
     pub fn len(&self) -> u32 {
-        find(begin_key(self.name)).unwrap_or(0)
+        find(begin_key(self.name, self)).unwrap_or(0)
     }
 
     /// Whether there are no items.

@@ -1,7 +1,7 @@
 // Every type of the ABI, storage of every kind, and calls of other contracts, for the tests of the SDK.
 import {
-  Account, add, Bytes, Call, CallStatus, Cell, emit, fail as failWith, Hash, keccak256, List, Map, mul, Option, require, revert, self,
-  sha256, sub, U128,
+  Account, add, Bytes, Call, CallStatus, Cell, debug, emit, fail as failWith, Hash, I128, keccak256, List, Map, mul, mulDiv, Option, require,
+  revert, self, sha256, sub, U128,
 } from "@cairn-chain/contract";
 
 @read
@@ -37,6 +37,51 @@ export function i32_(v: i32): i32 {
 @read
 export function u128_(v: U128): U128 {
   return v;
+}
+
+@read
+export function i128_(v: I128): I128 {
+  return v;
+}
+
+@bytes(4)
+export class Four {}
+
+@read
+export function four(v: Four): Four {
+  return v;
+}
+
+@union
+export class State {}
+
+@variant("Open")
+export class Opened extends State {}
+
+@variant
+export class Sold extends State {
+  constructor(
+    public to: Account,
+    public price: u64,
+  ) {
+    super();
+  }
+}
+
+@read
+export function state(v: State): State {
+  return v;
+}
+
+@read
+export function states(v: State[]): State[] {
+  return v;
+}
+
+/** What was paid; nothing where the state is open. */
+@read
+export function paid(v: State): Option<u64> {
+  return v instanceof Sold ? Option.some<u64>((v as Sold).price) : Option.none<u64>();
 }
 
 @read
@@ -323,4 +368,85 @@ const supplies = new Map<Account, U128>("supplies");
 export function addSupply(to: Account, amount: U128): U128 {
   supplies.set(to, supplies.get(to) + amount);
   return supplies.get(to);
+}
+
+@read
+export function signedArithmetic(kind: string, a: I128, b: I128): I128 {
+  if (kind == "+") return a + b;
+  if (kind == "-") return a - b;
+  if (kind == "*") return a * b;
+  if (kind == "/") return a / b;
+  return a % b;
+}
+
+@read
+export function wideMulDiv(a: U128, b: U128, c: U128): U128 {
+  return U128.mulDiv(a, b, c);
+}
+
+@read
+export function narrowMulDiv(a: u64, b: u64, c: u64): u64 {
+  return mulDiv(a, b, c);
+}
+
+/** All in one, as storage holds it. */
+@record
+export class Shelf {
+  constructor(
+    public deals: Deal[],
+    public state: State,
+    public four: Four,
+    public below: I128,
+  ) {}
+}
+
+const shelves = new Map<Four, Shelf>("shelves");
+const states_ = new Cell<State>("state");
+
+@event
+class Shelved {
+  constructor(
+    public below: I128,
+    public four: Four,
+    public state: State,
+  ) {}
+}
+
+@write
+export function shelve(at: Four, shelf: Shelf): void {
+  shelves.set(at, shelf);
+  states_.set(shelf.state);
+  require(shelf.four == shelves.get(at).four, "other bytes");
+  emit(new Shelved(shelf.below, shelf.four, shelf.state));
+}
+
+@read
+export function shelf(at: Four): Shelf {
+  return shelves.get(at);
+}
+
+@read
+export function lastState(): State {
+  return states_.get();
+}
+
+/** Asks another contract like this one for objects, in either form. */
+@write
+export function relayObjects(to: Account, v: State, binary: bool): State {
+  const call = new Call(to, "state");
+  if (!binary) return call.object<State>("v", v).view().object<State>();
+  return call.binary().object<State>("v", v).view().unpack().object<State>();
+}
+
+@write
+export function say(times: u32): void {
+  debug("0123456789".repeat(times));
+}
+
+/** A name that only the run knows. */
+@write
+export function keepUnder(name: string, value: u64): u64 {
+  const cell = new Cell<u64>(name);
+  cell.set(value);
+  return new Cell<u64>(name).get();
 }

@@ -20,6 +20,7 @@ for (const [type, ...values] of [
   ["i16", -32768],
   ["i32", -2147483648, 2147483647],
   ["u128", "0", "999999999999999999", "1000000000000000000000000000000000000", "340282366920938463463374607431768211455"],
+  ["i128", "0", "-1", "-170141183460469231731687303715884105728", "170141183460469231731687303715884105727"],
   ["hash", alice],
   ["list", [], [[]], [[1, 2], [], [255]]],
   ["option", null, 0, 7],
@@ -46,6 +47,7 @@ for (const [type, name, ...texts] of [
   ["i8", "i8", "128", "-129", "-0", '"-0"'],
   ["i32", "i32", "2147483648"],
   ["u128", "u128", "340282366920938463463374607431768211456", "-1", "01", '""'],
+  ["i128", "i128", "170141183460469231731687303715884105728", "-170141183460469231731687303715884105729", "-0", "--1", '"-"'],
   ["bytes", "bytes", '"0x0"', '"00"', '"0xgg"', '"0X00"'],
   ["account", "account", '"0x00"', `"${alice}0"`, `"${alice}00"`, `"${alice.slice(0, -1)}g"`],
   ["hash", "hash", "0"],
@@ -85,7 +87,12 @@ test("storage gives back what it was given", () => {
   }
   assert.equal(contract.call("drop", { key: "a" }).result, "ä🪙");
   assert.throws(() => contract.view("kept", { key: "a" }), { reason: "the record is absent" });
-  assert.throws(() => contract.call("keep", { key: "k".repeat(300), text: "", count: 0, data, hash }), { reason: "too long for storage" });
+  assert.throws(() => contract.call("keep", { key: "k".repeat(300), text: "", count: 0, data, hash }), {
+    reason: "storage key of 308 bytes: at most 256",
+  });
+  assert.throws(() => contract.call("keep", { key: "k", text: "t".repeat(16384), count: 0, data, hash }), {
+    reason: /^storage value of 16\d{3} bytes: at most 16384$/,
+  });
 });
 
 test("contracts call each other", () => {
@@ -133,6 +140,14 @@ for (const [name, text, reason] of [
   ["pairs", "[[1]]", "v: not a valid (u64,bool)"],
   ["pairs", "[[1,true,2]]", "v: not a valid (u64,bool)"],
   ["pairs", "[[]]", "v: not a valid (u64,bool)"],
+  ["state", '"Sold"', "v: not a valid State"],
+  ["state", '{"Open":{}}', "v: not a valid State"],
+  ["state", `{"Sold":{"to":"${alice}"}}`, "price: missing"],
+  ["state", `{"Sold":{"to":"${alice}","price":5},"Open":{}}`, "v: not a valid State"],
+  ["state", '"Gone"', "v: not a valid State"],
+  ["state", "{}", "v: not a valid State"],
+  ["four", '"0xdeadbe"', "v: not a valid bytes4"],
+  ["four", '"0xdeadbeef00"', "v: not a valid bytes4"],
   ["mood", '"Gone"', "v: not a valid Mood"],
   ["mood", "1", "v: not a valid Mood"],
 ]) {
@@ -140,6 +155,64 @@ for (const [name, text, reason] of [
     assert.throws(() => contract.view(name, `{"v":${text}}`), { reason });
   });
 }
+
+const sold = { Sold: { to: alice, price: "18446744073709551615" } };
+
+test("unions and fixed bytes come back as they went in", () => {
+  for (const v of ["Open", sold]) assert.deepEqual(contract.view("state", { v }), v);
+  assert.deepEqual(contract.view("states", { v: [sold, "Open"] }), [sold, "Open"]);
+  assert.equal(contract.view("four", { v: "0xdeadbeef" }), "0xdeadbeef");
+  assert.equal(contract.view("paid", { v: sold }), "18446744073709551615");
+  assert.equal(contract.view("paid", { v: "Open" }), null);
+  for (const binary of [false, true]) {
+    assert.deepEqual(contract.call("relayObjects", { to: contract.chain.deploy(built()).id, v: sold, binary }).result, sold);
+  }
+});
+
+test("all types of the ABI are kept in storage and emitted", () => {
+  const deal = { offers: [offer, { ...offer, note: null }], mood: "Angry", pair: [7, true], wide: "5" };
+  const shelf = { deals: [deal, deal], state: sold, four: "0x01020304", below: "-170141183460469231731687303715884105728" };
+  const [event] = contract.call("shelve", { at: "0xdeadbeef", shelf }).events;
+  assert.deepEqual(contract.view("shelf", { at: "0xdeadbeef" }), shelf);
+  assert.deepEqual(contract.view("lastState"), sold);
+  assert.deepEqual(event.data, { below: shelf.below, four: "0x01020304", state: sold });
+  assert.deepEqual(event.topics, ["0x" + "f".repeat(32) + "8" + "0".repeat(31)]);
+  assert.throws(() => contract.view("shelf", { at: "0x00000000" }), { reason: "the record is absent" });
+});
+
+test("a limit is named before the host ends the call", () => {
+  contract.call("say", { times: 102 });
+  assert.throws(() => contract.call("say", { times: 103 }), { reason: "debug message of 1030 bytes: at most 1024" });
+  assert.equal(contract.call("keepUnder", { name: "n".repeat(255), value: 5 }).result, 5);
+  assert.throws(() => contract.call("keepUnder", { name: "n".repeat(256), value: 5 }), { reason: "storage name of 256 bytes: at most 255" });
+  assert.throws(() => contract.call("keepUnder", { name: "n\0", value: 5 }), { reason: "a name in storage has no byte 0" });
+});
+
+test("a product is divided exactly", () => {
+  const most = 2n ** 128n - 1n;
+  const numbers = [0n, 1n, 3n, 2n ** 32n + 5n, 2n ** 64n - 1n, 2n ** 64n, 10n ** 20n, 2n ** 127n + 1n, most];
+  for (const [name, limit] of [["wideMulDiv", most], ["narrowMulDiv", 2n ** 64n - 1n]]) {
+    const all = numbers.filter((n) => n <= limit);
+    for (const a of all) for (const b of all) for (const c of all) {
+      const call = () => BigInt(contract.view(name, { a: a.toString(), b: b.toString(), c: c.toString() }));
+      if (c === 0n) assert.throws(call, { reason: "division by zero" });
+      else if ((a * b) / c > limit) assert.throws(call, { reason: "arithmetic overflow" });
+      else assert.equal(call(), (a * b) / c, `${a} * ${b} / ${c}`);
+    }
+  }
+});
+
+test("signed arithmetic is exact or refused", () => {
+  const [least, most] = [-(2n ** 127n), 2n ** 127n - 1n];
+  const numbers = [least, least + 1n, -(2n ** 64n), -7n, -1n, 0n, 1n, 2n, 2n ** 63n, 2n ** 64n + 1n, most - 1n, most];
+  const operations = { "+": (a, b) => a + b, "-": (a, b) => a - b, "*": (a, b) => a * b, "/": (a, b) => a / b, "%": (a, b) => a % b };
+  for (const [kind, of] of Object.entries(operations)) for (const a of numbers) for (const b of numbers) {
+    const call = () => BigInt(contract.view("signedArithmetic", { kind, a: a.toString(), b: b.toString() }));
+    if (b === 0n && "/%".includes(kind)) assert.throws(call, { reason: "division by zero" });
+    else if (of(a, b) < least || of(a, b) > most) assert.throws(call, { reason: "arithmetic overflow" }, `${a} ${kind} ${b}`);
+    else assert.equal(call(), of(a, b), `${a} ${kind} ${b}`);
+  }
+});
 
 test("arithmetic is exact or refused", () => {
   const most = 2n ** 128n - 1n;

@@ -21,6 +21,7 @@
 //! Storage, coins, events, views, nested calls, re-entry and rollback are as on a chain; gas is not counted, and of the
 //! cryptography there is SHA-256 only: use a development node for the rest.
 
+pub mod fuzz;
 mod sha256;
 pub(crate) mod sys;
 
@@ -43,6 +44,12 @@ pub struct Contract {
     pub reentrant: bool,
     /// Its ABI, as JSON.
     pub abi: &'static [u8],
+    #[doc(hidden)]
+    pub declared: &'static [crate::abi::Function],
+    #[doc(hidden)]
+    pub types: &'static [crate::abi::Named],
+    #[doc(hidden)]
+    pub invariants: &'static [&'static str],
 }
 
 impl Contract {
@@ -64,16 +71,64 @@ pub struct Event {
     pub data: String,
 }
 
+type Key = ([u8; 32], Vec<u8>);
+
 /// What a failed call undoes.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct State {
-    storage: BTreeMap<([u8; 32], Vec<u8>), Vec<u8>>,
+    storage: BTreeMap<Key, Vec<u8>>,
     coins: BTreeMap<[u8; 32], u64>,
     events: Vec<Event>,
+    journal: Vec<Change>,
+}
+
+/// What was there before a change.
+enum Change {
+    Storage(Key, Option<Vec<u8>>),
+    Coins([u8; 32], Option<u64>),
+}
+
+/// A state that one can go back to: how long the journal and the events were.
+#[derive(Clone, Copy)]
+struct Mark {
+    journal: usize,
+    events: usize,
+}
+
+impl State {
+    fn set_storage(&mut self, key: Key, value: Option<Vec<u8>>) {
+        let before = match value {
+            Some(value) => self.storage.insert(key.clone(), value),
+            None => self.storage.remove(&key),
+        };
+        self.journal.push(Change::Storage(key, before))
+    }
+
+    fn set_coins(&mut self, of: [u8; 32], amount: u64) {
+        let before = self.coins.insert(of, amount);
+        self.journal.push(Change::Coins(of, before))
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { journal: self.journal.len(), events: self.events.len() }
+    }
+
+    fn undo(&mut self, to: Mark) {
+        while self.journal.len() > to.journal {
+            match self.journal.pop().expect("it is longer") {
+                Change::Storage(key, Some(value)) => drop(self.storage.insert(key, value)),
+                Change::Storage(key, None) => drop(self.storage.remove(&key)),
+                Change::Coins(of, Some(amount)) => drop(self.coins.insert(of, amount)),
+                Change::Coins(of, None) => drop(self.coins.remove(&of)),
+            }
+        }
+        self.events.truncate(to.events)
+    }
 }
 
 struct Frame {
     id: Account,
+    function: String,
     caller: Account,
     value: u64,
     args: Vec<u8>,
@@ -87,6 +142,9 @@ struct World {
     state: State,
     contracts: BTreeMap<[u8; 32], Contract>,
     frames: Vec<Frame>,
+    /// The name of each value in storage, and where the static is that has it.
+    stored: BTreeMap<([u8; 32], &'static str), usize>,
+    adversary: Option<fuzz::Adversary>,
     sender: Account,
     height: u64,
     time: u64,
@@ -102,9 +160,9 @@ impl World {
             Some(left) => left,
             None => return false,
         };
-        self.state.coins.insert(*from.0, left);
+        self.state.set_coins(*from.0, left);
         let sum = self.coins(&to) + amount;
-        self.state.coins.insert(*to.0, sum);
+        self.state.set_coins(*to.0, sum);
         true
     }
 }
@@ -142,6 +200,7 @@ fn enter(id: Account, function: &str, frame: Frame) -> (i32, Vec<u8>) {
     };
     let run = match contract.function(function) {
         Some(run) if function != "init" => run,
+        _ if world(|w| fuzz::answers(w, id, function)) => fuzz::act,
         _ => return (4, vec![]),
     };
     if active && !contract.reentrant {
@@ -151,7 +210,7 @@ fn enter(id: Account, function: &str, frame: Frame) -> (i32, Vec<u8>) {
 }
 
 fn run_frame(frame: Frame, run: fn()) -> (i32, Vec<u8>) {
-    let before = world(|w| w.state.clone());
+    let before = world(|w| w.state.mark());
     if !world(|w| w.pay(frame.caller, frame.id, frame.value)) {
         return (5, vec![]);
     }
@@ -171,8 +230,19 @@ fn run_frame(frame: Frame, run: fn()) -> (i32, Vec<u8>) {
             Err(_) => (1, b"the contract panicked".to_vec()), // the panic itself is on the test's output
         },
     };
-    world(|w| w.state = before);
+    world(|w| w.state.undo(before));
     failed
+}
+
+/// Ends a call that uses a name in storage which another static of the contract has: one would hold what the other does.
+pub(crate) fn used(name: &'static str, at: usize) {
+    let known = world(|w| {
+        let id = *w.frames.last().expect("storage was used outside of a call").id.0;
+        *w.stored.entry((id, name)).or_insert(at)
+    });
+    if known != at {
+        panic!("two values in storage are called {:?}; each is a static, with a name of its own", name)
+    }
 }
 
 fn answer((code, output): (i32, Vec<u8>)) -> Result<String, String> {
@@ -207,7 +277,7 @@ impl Chain {
     pub fn fund(&self, account: Account, amount: u64) {
         world(|w| {
             let sum = w.coins(&account) + amount;
-            w.state.coins.insert(*account.0, sum)
+            w.state.set_coins(*account.0, sum)
         });
     }
 
@@ -232,7 +302,7 @@ impl Chain {
             w.contracts.insert(*id.0, contract)
         });
         let made = match contract.function("init") {
-            Some(init) => answer(run_frame(new_frame(id, from, args, value, false), init)).map(|_| id),
+            Some(init) => answer(run_frame(new_frame(id, "init", from, args, value, false), init)).map(|_| id),
             None if !args.is_empty() => Err("arguments, and no init".into()),
             None if !world(|w| w.pay(from, id, value)) => Err("too few coins".into()),
             None => Ok(id),
@@ -246,13 +316,13 @@ impl Chain {
     /// Calls a function as a transaction does. Gives the JSON of the result; the error is the reason.
     pub fn call(&self, from: Account, contract: Account, function: &str, args: &str, value: u64) -> Result<String, String> {
         world(|w| w.sender = from);
-        answer(enter(contract, function, new_frame(contract, from, args, value, false)))
+        answer(enter(contract, function, new_frame(contract, function, from, args, value, false)))
     }
 
     /// Calls a function as a view: it can change nothing.
     pub fn view(&self, contract: Account, function: &str, args: &str) -> Result<String, String> {
         world(|w| w.sender = Account::ZERO);
-        answer(enter(contract, function, new_frame(contract, Account::ZERO, args, 0, true)))
+        answer(enter(contract, function, new_frame(contract, function, Account::ZERO, args, 0, true)))
     }
 
     /// The events that were logged since the last time.
@@ -267,8 +337,8 @@ impl Default for Chain {
     }
 }
 
-fn new_frame(id: Account, caller: Account, args: &str, value: u64, view: bool) -> Frame {
-    Frame { id, caller, value, args: args.into(), view, output: vec![], result: vec![] }
+fn new_frame(id: Account, function: &str, caller: Account, args: &str, value: u64, view: bool) -> Frame {
+    Frame { id, function: function.into(), caller, value, args: args.into(), view, output: vec![], result: vec![] }
 }
 
 /// The arguments of a call, as JSON: `args! { to: bob, amount: 5u64 }`.
@@ -296,5 +366,58 @@ impl ArgumentsText {
     }
     pub fn finish(&mut self) -> String {
         String::from_utf8(self.0.finish().to_vec()).expect("JSON is text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{account, Chain};
+
+    mod flawed {
+        use crate as cairn;
+        use crate::*;
+
+        static FIRST: Cell<u64> = Cell::new("count");
+        static SECOND: Cell<u64> = Cell::new("count");
+        static LIST: List<u64> = List::new("list");
+
+        cairn::contract! {
+            write fn one() { FIRST.set(&1) }
+            write fn both() { SECOND.set(&FIRST.get()) }
+            write fn grow(by: u64) { for i in 0..by { LIST.push(&i); } }
+            write fn fail(by: u64) { grow(by); revert("no more") }
+            read fn count() -> u32 { LIST.len() }
+            write fn tell(len: u32) { debug(Str::from(std::str::from_utf8(list(len as usize, |_| b'x')).unwrap()).as_ref()) }
+            write fn keep(len: u32) { storage_write(list(len as usize, |_| b'k'), b"value") }
+        }
+    }
+
+    #[test]
+    fn two_statics_of_one_name_are_an_error() {
+        let chain = Chain::new();
+        let k = chain.deploy(account("alice"), flawed::CONTRACT, "", 0).unwrap();
+        chain.call(account("alice"), k, "one", "", 0).unwrap();
+        assert_eq!(chain.call(account("alice"), k, "both", "", 0).unwrap_err(), "the contract panicked");
+    }
+
+    #[test]
+    fn failed_calls_leave_nothing() {
+        let chain = Chain::new();
+        let k = chain.deploy(account("alice"), flawed::CONTRACT, "", 0).unwrap();
+        for _ in 0..3 {
+            chain.call(account("alice"), k, "grow", &crate::args! { by: 5u64 }, 0).unwrap();
+            assert_eq!(chain.call(account("alice"), k, "fail", &crate::args! { by: 9u64 }, 0).unwrap_err(), "no more");
+        }
+        assert_eq!(chain.view(k, "count", "").unwrap(), "15");
+    }
+
+    #[test]
+    fn a_limit_is_named() {
+        let chain = Chain::new();
+        let k = chain.deploy(account("alice"), flawed::CONTRACT, "", 0).unwrap();
+        let fails = |function, len: u32| chain.call(account("alice"), k, function, &crate::args! { len: len }, 0).unwrap_err();
+        assert_eq!(fails("keep", 300), "storage key of 300 bytes: at most 256");
+        assert_eq!(fails("tell", 1025), "debug message of 1025 bytes: at most 1024");
+        chain.call(account("alice"), k, "keep", &crate::args! { len: 256u32 }, 0).unwrap();
     }
 }

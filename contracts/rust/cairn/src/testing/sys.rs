@@ -78,13 +78,13 @@ pub unsafe fn storage_write(key: *const u8, key_len: usize, value: *const u8, va
     }
     let (key, value) = (storage_key(key, key_len), bytes(value, value_len, MAX_VALUE));
     no_view();
-    world(|w| w.state.storage.insert(key, value));
+    world(|w| w.state.set_storage(key, Some(value)));
 }
 
 pub unsafe fn storage_delete(key: *const u8, key_len: usize) {
     let key = storage_key(key, key_len);
     no_view();
-    world(|w| w.state.storage.remove(&key));
+    world(|w| w.state.set_storage(key, None));
 }
 
 pub unsafe fn caller(out: *mut u8) {
@@ -160,10 +160,10 @@ pub unsafe fn call_view(
     nested(contract, name(function, function_len), bytes(args, args_len, MAX_OUTPUT), 0, gas, true)
 }
 
-unsafe fn nested(contract: *const u8, function: String, args: Vec<u8>, value: u64, _gas: u64, view: bool) -> i32 {
+pub(super) unsafe fn nested(contract: *const u8, function: String, args: Vec<u8>, value: u64, _gas: u64, view: bool) -> i32 {
     let (id, caller) = (account(contract), frame(|f| f.id));
     let (code, output) =
-        enter(id, &function, Frame { id, caller, value, args, view, output: vec![], result: vec![] });
+        enter(id, &function, Frame { id, function: function.clone(), caller, value, args, view, output: vec![], result: vec![] });
     frame(|f| f.result = output);
     code
 }

@@ -34,3 +34,29 @@ contract! {
         from - left
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn::testing::fuzz;
+
+    fn setup(w: &mut fuzz::World) {
+        let alice = w.actor("alice");
+        let market = w.deploy("market", alice, CONTRACT, &args! { a: 1_000_000u64, b: 2_000_000u64 }, 0);
+        w.target(market, &[]);
+        w.invariant("the product of the reserves never falls", move |chain| {
+            let reserves = chain.view(market, "reserves", "")?;
+            let numbers = reserves.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse::<u128>().ok());
+            if numbers.product::<u128>() < 2_000_000_000_000 { Err(reserves) } else { Ok(()) }
+        });
+    }
+
+    #[test]
+    fn the_fuzzer_finds_the_rounding() {
+        for seed in 1..=5 {
+            let config = fuzz::Config { seed, ..fuzz::Config::default() };
+            let failure = fuzz::search(&config, &setup).expect("a market that loses");
+            assert_eq!(failure.moves.lines().count(), 1, "{:?}", failure);
+        }
+    }
+}

@@ -35,6 +35,11 @@ contract! {
     read fn i8_(v: i8) -> i8 { v }
     read fn i16_(v: i16) -> i16 { v }
     read fn i32_(v: i32) -> i32 { v }
+    read fn u32_(v: u32) -> u32 { v }
+    read fn account_(v: Account) -> Account { v }
+    read fn lists(v: &'static [&'static [u8]]) -> &'static [&'static [u8]] { v }
+    read fn options(v: &'static [Option<Str>]) -> &'static [Option<Str>] { v }
+    read fn states(v: &'static [State]) -> &'static [State] { v }
     read fn u64_(v: u64) -> u64 { v }
     read fn i64_(v: i64) -> i64 { v }
     read fn u128_(v: u128) -> u128 { v }
