@@ -27,6 +27,43 @@ type gasCase struct {
 	Parts map[string]types.Gas `json:"parts"`
 }
 
+// GasFile is a file with the gas of named calls: a line each, with the total and its parts.
+type GasFile struct {
+	path  string
+	kept  map[string]gasCase // in the file
+	cases map[string]gasCase // of this run
+}
+
+// ReadGasFile reads a file, which need not be there before it is first written.
+func ReadGasFile(path string) (*GasFile, error) {
+	f := &GasFile{path: path, cases: map[string]gasCase{}}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &f.kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the gas snapshot %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Take keeps what a call used under a name, which no other has.
+func (f *GasFile) Take(name string, r Result) error {
+	if _, taken := f.cases[name]; taken {
+		return fmt.Errorf("the gas snapshot has two calls of the name %q", name)
+	}
+	parts, err := partsOf(r.Trace)
+	f.cases[name] = gasCase{Total: r.GasUsed, Parts: parts}
+	return err
+}
+
+// Diff says how what was taken differs from the file by more than so many percent of the older total: a line for each
+// call and one for each part of it that differs; nothing where none does.
+func (f *GasFile) Diff(tolerance float64) string { return diffGas(f.kept, f.cases, tolerance) }
+
+// Write writes what was taken.
+func (f *GasFile) Write() error { return writeCases(f.path, f.cases) }
+
 // GasSnapshot holds the gas of named calls to what a file says. It belongs to one test, and the file to it:
 //
 //	snapshot := contracttest.NewGasSnapshot(t, "testdata/gas.json", 0)
@@ -36,28 +73,23 @@ type gasCase struct {
 // the test says by how much and which parts. Run it with GAS_SNAPSHOT=update to write the file.
 type GasSnapshot struct {
 	t         testing.TB
-	file      string
+	file      *GasFile
 	tolerance float64
-	kept      map[string]gasCase // in the file
-	cases     map[string]gasCase // of this run
 }
 
 // NewGasSnapshot reads the file, which need not be there before it is first written. tolerance is by how many percent
 // of a call's total more or less it may use.
 func NewGasSnapshot(t testing.TB, file string, tolerance float64) *GasSnapshot {
 	t.Helper()
-	s := &GasSnapshot{t: t, file: file, tolerance: tolerance, cases: map[string]gasCase{}}
 	mode := os.Getenv(GasSnapshotVariable)
 	if !slices.Contains([]string{"", "check", "diff", "update"}, mode) {
 		t.Fatalf("%s is check, diff or update, not %q", GasSnapshotVariable, mode)
 	}
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, &s.kept)
+	f, err := ReadGasFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("the gas snapshot %s: %v", file, err)
-	}
+	s := &GasSnapshot{t: t, file: f, tolerance: tolerance}
 	t.Cleanup(func() { s.finish(mode) })
 	return s
 }
@@ -65,14 +97,9 @@ func NewGasSnapshot(t testing.TB, file string, tolerance float64) *GasSnapshot {
 // Take keeps what a call used under a name, which no other has.
 func (s *GasSnapshot) Take(name string, r Result) {
 	s.t.Helper()
-	if _, taken := s.cases[name]; taken {
-		s.t.Fatalf("the gas snapshot has two calls of the name %q", name)
-	}
-	parts, err := partsOf(r.Trace)
-	if err != nil {
+	if err := s.file.Take(name, r); err != nil {
 		s.t.Fatal(err)
 	}
-	s.cases[name] = gasCase{Total: r.GasUsed, Parts: parts}
 }
 
 // finish compares or writes. What a test that failed did not come to is not gone.
@@ -82,18 +109,18 @@ func (s *GasSnapshot) finish(mode string) {
 		return
 	}
 	if mode == "update" {
-		if err := writeCases(s.file, s.cases); err != nil {
+		if err := s.file.Write(); err != nil {
 			s.t.Fatal(err)
 		}
 		return
 	}
-	diff := diffGas(s.kept, s.cases, s.tolerance)
+	diff := s.file.Diff(s.tolerance)
 	switch {
 	case diff == "":
 	case mode == "diff":
-		s.t.Logf("gas differs from %s:\n%s", s.file, diff)
+		s.t.Logf("gas differs from %s:\n%s", s.file.path, diff)
 	default:
-		s.t.Errorf("gas differs from %s (%s=update writes it):\n%s", s.file, GasSnapshotVariable, diff)
+		s.t.Errorf("gas differs from %s (%s=update writes it):\n%s", s.file.path, GasSnapshotVariable, diff)
 	}
 }
 

@@ -232,9 +232,10 @@ func parseParameters(command *cobra.Command, parameters *pflag.FlagSet, words []
 		set.StringP(known.Name, known.Shorthand, "", "")
 		set.Lookup(known.Name).NoOptDefVal = known.NoOptDefVal
 	})
+	parameters.VisitAll(func(flag *pflag.Flag) { flag.Value = &once{Value: flag.Value} })
 	set.AddFlagSet(parameters)
 	if err := set.Parse(words); err != nil {
-		return nil, err
+		return nil, explainFlag(command, err)
 	}
 	given := map[string]string{}
 	parameters.VisitAll(func(flag *pflag.Flag) {
@@ -357,7 +358,7 @@ func (s *session) logTable(t *output.Text, logs []api.Log) {
 	known := s.known()
 	rows := make([][]any, len(logs))
 	for i, log := range logs {
-		rows[i] = []any{log.EventName, known.Replace(log.Address.String()), known.Replace(readable(log.Data))}
+		rows[i] = []any{oneLine(log.EventName), known.Replace(log.Address.String()), known.Replace(readable(log.Data))}
 	}
 	t.Line("")
 	t.Table([]string{"Event", "Contract", "Data"}, rows)

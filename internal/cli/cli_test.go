@@ -61,7 +61,7 @@ func TestSuccess(t *testing.T) {
 		{"mempool", `"pending_count":2`, "Takes new ones       yes"},
 		{"status", `"node":{"version":"1.0"`, "Reason            a block from the future"},
 		{"status", `"verification":"stateless:S1"`, "Proofs            blocks 3 to 12, 5 behind"},
-		{"contract list --limit 3", `"contract_id":"0x0000`, "BLOCK  NAME  CONTRACT"},
+		{"contract list --limit 3", `"contract_id":"0x0000`, "BLOCK  NAME  ALIAS  CONTRACT"},
 		{"contract show " + gold, `"abi":{"functions":[{"name":"init"`, "Code      900 bytes, SHA-256 0x"},
 		{"contract show " + bare, `"abi":null`, "The code carries no ABI"},
 		{"events", `"event_name":"Transfer"`, `    5  Transfer  0xc0`},

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -20,12 +23,12 @@ import (
 func (a *app) newContract() *cobra.Command {
 	group := NewGroup(&cobra.Command{
 		Use:     "contract",
-		Short:   "Begin, build, test, verify and publish a contract, list contracts, show one, write bindings",
+		Short:   "Begin, build, test, measure, verify and publish a contract, list contracts, show one, write bindings",
 		Example: "  cairn contract new tally --lang rust\n  cairn contract list\n  cairn contract show counter",
 	})
 	group.AddCommand(
-		a.newContractNew(), a.newContractBuild(), a.newContractTest(), a.newContractVerify(), a.newContractPublish(),
-		a.newContractBindings(), a.newContractList(), a.newContractShow(),
+		a.newContractNew(), a.newContractBuild(), a.newContractTest(), a.newContractGas(), a.newContractVerify(),
+		a.newContractPublish(), a.newContractBindings(), a.newContractList(), a.newContractShow(),
 	)
 	return group
 }
@@ -44,16 +47,45 @@ func (a *app) newContractList() *cobra.Command {
 			return err
 		}
 		return s.Result(contracts, func(t *output.Text) {
+			aliases, count := s.aliases(), map[string]int{}
 			rows := make([][]any, len(contracts))
 			for i, c := range contracts {
-				rows[i] = []any{c.DeployedAt, c.Name, c.ID, c.CodeSize}
+				rows[i] = []any{c.DeployedAt, oneLine(c.Name), aliases[types.Account(c.ID)], c.ID, c.CodeSize}
+				count[c.Name]++
 			}
-			t.Table([]string{"Block", "Name", "Contract", "Bytes"}, rows)
+			t.Table([]string{"Block", "Name", "Alias", "Contract", "Bytes"}, rows)
+			for _, name := range slices.Sorted(maps.Keys(count)) {
+				if count[name] > 1 && name != "" {
+					t.Line("%d contracts are called %q: a name proves nothing, their IDs tell them apart.", count[name], name)
+				}
+			}
 			more(t, uint64(len(contracts)), limit, func() string { return contracts[len(contracts)-1].Cursor })
 		})
 	})
 	pageFlags(command, &limit, &after, api.DefaultContracts, api.MaxContracts)
 	return command
+}
+
+// aliases are the user's own names of accounts.
+func (s *session) aliases() map[types.Account]string {
+	names := map[types.Account]string{}
+	entries, _, err := s.store.List() // a file that cannot be read names nobody
+	if err != nil {
+		return names
+	}
+	for _, entry := range entries {
+		if before := names[entry.Account]; before != "" {
+			names[entry.Account] = before + ", " + entry.Name
+		} else {
+			names[entry.Account] = entry.Name
+		}
+	}
+	return names
+}
+
+// oneLine is a name that somebody chose, without what would begin another line of a table.
+func oneLine(name string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(name)
 }
 
 // pageFlags declares the flags of a list.
@@ -120,7 +152,7 @@ func (a *app) newContractShow() *cobra.Command {
 func (v contractView) people(t *output.Text) {
 	t.Fields(
 		output.Field{Name: "Contract", Value: v.ID}, output.Field{Name: "Address", Value: v.Address},
-		output.Field{Name: "Name", Value: v.Name}, output.Field{Name: "Deployer", Value: v.Deployer},
+		output.Field{Name: "Name", Value: oneLine(v.Name)}, output.Field{Name: "Deployer", Value: v.Deployer},
 		output.Field{Name: "Block", Value: v.DeployedAt}, output.Field{Name: "Balance", Value: coins(v.Balance)},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", v.CodeSize, v.CodeHash)},
 		v.Source.field(),

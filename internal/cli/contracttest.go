@@ -92,42 +92,56 @@ same seed makes the same calls. A failure is exit code 1.`,
 
 // take takes the module that is to be tested, and makes it if need be.
 func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Options) (err error) {
-	if strings.HasSuffix(from, ".wasm") {
-		c.name = strings.TrimSuffix(filepath.Base(from), ".wasm")
-		c.config.Corpus = filepath.Join(filepath.Dir(from), "testdata", "fuzz", c.name)
-		c.module, err = os.ReadFile(from)
-		return err
-	}
-	source, err := contractbuild.Collect(ctx, from)
+	taken, err := takeModule(ctx, from, &o)
 	if err != nil {
 		return err
 	}
-	c.name = source.Manifest.Name
-	c.config.Corpus = filepath.Join(from, "testdata", "fuzz", c.name)
-	if o.From, err = filepath.Abs(from); err != nil {
-		return err
-	}
-	built, err := contractbuild.Build(ctx, source, o)
-	if err != nil {
-		return err
-	}
-	c.module = built.Module
-	if !declaresInvariants(source) {
+	c.name, c.module = taken.name, taken.module
+	c.config.Corpus = filepath.Join(taken.dir, "testdata", "fuzz", c.name)
+	if taken.source == nil || !declaresInvariants(*taken.source) {
 		return nil
 	}
 	o.Invariants = true
-	if built, err = contractbuild.Build(ctx, source, o); err != nil {
+	built, err := contractbuild.Build(ctx, *taken.source, o)
+	if err != nil {
 		return err
 	}
 	c.invariants = built.Module
 	return nil
 }
 
+// takenModule is a module that a command was given, or made.
+type takenModule struct {
+	name, dir string // the directory that what is kept of it is below
+	module    []byte
+	source    *contractbuild.Source // nil of a module that was given
+}
+
+// takeModule reads FILE.wasm, or builds the contract in a directory.
+func takeModule(ctx context.Context, from string, o *contractbuild.Options) (taken takenModule, err error) {
+	if strings.HasSuffix(from, ".wasm") {
+		taken.name, taken.dir = strings.TrimSuffix(filepath.Base(from), ".wasm"), filepath.Dir(from)
+		taken.module, err = os.ReadFile(from)
+		return taken, err
+	}
+	source, err := contractbuild.Collect(ctx, from)
+	if err != nil {
+		return taken, err
+	}
+	if o.From, err = filepath.Abs(from); err != nil {
+		return taken, err
+	}
+	built, err := contractbuild.Build(ctx, source, *o)
+	return takenModule{source.Manifest.Name, from, built.Module, &source}, err
+}
+
 // declaresInvariants tells whether the package itself may have some: building once more takes a while.
 func declaresInvariants(s contractbuild.Source) bool {
 	for file, content := range s.Files {
 		own := strings.HasPrefix(strings.TrimPrefix(file, s.Manifest.Package), "/src/") || strings.HasPrefix(file, "src/")
-		if s.Manifest.Language == contractbuild.Rust && own && bytes.Contains(content, []byte("invariants {")) {
+		rust := s.Manifest.Language == contractbuild.Rust && own && bytes.Contains(content, []byte("invariants {"))
+		script := s.Manifest.Language == contractbuild.AssemblyScript && bytes.Contains(content, []byte("@invariant"))
+		if rust || script {
 			return true
 		}
 	}
@@ -136,20 +150,12 @@ func declaresInvariants(s contractbuild.Source) bool {
 
 // search runs the fuzzer. What is wrong with the contract, its arguments or the corpus is an error.
 func (c *contractTest) search() (tested testedContract, failure *fuzz.Failure, err error) {
-	t := &outsideTest{log: c.log}
-	defer func() {
-		if e := recover(); e != nil {
-			end, ok := e.(testEnd)
-			if !ok {
-				panic(e)
-			}
-			err = end.error
-		}
-	}()
 	c.config.FailOnTrap = true
-	report, failure := fuzz.Search(t, c.config, func(w *fuzz.World) { tested.Invariants = c.setUp(w) })
-	tested.Calls, tested.Functions = report.Calls, report.Functions
-	return tested, failure, nil
+	err = outside(c.log, func(t testing.TB) {
+		report, found := fuzz.Search(t, c.config, func(w *fuzz.World) { tested.Invariants = c.setUp(w) })
+		tested.Calls, tested.Functions, failure = report.Calls, report.Functions, found
+	})
+	return tested, failure, err
 }
 
 // setUp gives the names of the invariants.
@@ -162,18 +168,9 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	var given any
-	if init, ok := declared.Function(abi.InitFunction); ok && c.init != "" {
-		encoded, err := declared.EncodeJSON(init.Args, []byte(c.init), func(text string) (types.Account, error) {
-			if account, ok := accounts[text]; ok {
-				return account, nil
-			}
-			return abi.Hex(text)
-		})
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		given = json.RawMessage(encoded)
+	given, err := argumentsOf(declared, abi.InitFunction, c.init, accounts)
+	if err != nil {
+		w.T.Fatal(err)
 	}
 	k := w.Deploy(w.Chain.Account(testActors[0]), c.name, c.module, given)
 	w.Target(k)
@@ -183,6 +180,21 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 		return []string{}
 	}
 	return w.InvariantsOf(k, c.invariants)
+}
+
+// argumentsOf makes the arguments of a function of JSON in which accounts have names; nil of none at all.
+func argumentsOf(declared abi.ABI, function, text string, accounts map[string]types.Account) (any, error) {
+	f, ok := declared.Function(function)
+	if !ok || text == "" {
+		return nil, nil
+	}
+	encoded, err := declared.EncodeJSON(f.Args, []byte(text), func(text string) (types.Account, error) {
+		if account, ok := accounts[text]; ok {
+			return account, nil
+		}
+		return abi.Hex(text)
+	})
+	return json.RawMessage(encoded), err
 }
 
 // adversary is the interface of the callbacks.
@@ -227,6 +239,21 @@ type outsideTest struct {
 }
 
 type testEnd struct{ error }
+
+// outside does what a test does, and gives what it ends with.
+func outside(log func(string, ...any), run func(testing.TB)) (err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			end, ok := e.(testEnd)
+			if !ok {
+				panic(e)
+			}
+			err = end.error
+		}
+	}()
+	run(&outsideTest{log: log})
+	return nil
+}
 
 func (*outsideTest) Helper()                           {}
 func (*outsideTest) Fatal(args ...any)                 { panic(testEnd{errors.New(fmt.Sprint(args...))}) }

@@ -57,4 +57,80 @@ func TestDeclaresInvariants(t *testing.T) {
 	if declaresInvariants(source) {
 		t.Error("only what it depends on has some")
 	}
+	source = contractbuild.Source{
+		Manifest: contractbuild.Manifest{Language: contractbuild.AssemblyScript},
+		Files:    map[string][]byte{"assembly/index.ts": []byte("@invariant\nexport function solvent(): void {}")},
+	}
+	if !declaresInvariants(source) {
+		t.Error("the script has invariants")
+	}
+}
+
+func TestContractGas(t *testing.T) {
+	d := newDesk(t, nil)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	module := write("gold.wasm", string(contracts.Token()))
+	const init = `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`
+	gas := func(flags ...string) outcome {
+		return d.run(t, append([]string{"contract", "gas", module, "--init", init}, flags...)...)
+	}
+	if o := gas(); o.exit != 1 || !strings.Contains(o.err, "a line of it is a call") {
+		t.Errorf("without calls: %+v", o)
+	}
+	const calls = `{"from":"alice","call":"transfer","args":{"to":"bob","amount":5}}
+{"name":"too much","from":"bob","call":"transfer","args":{"to":"alice","amount":6},"fails":true,"seconds":60}
+`
+	file := write("testdata/calls.json", calls)
+	if o := gas("--check"); o.exit != 1 || !strings.Contains(o.err, "too much: new") {
+		t.Errorf("without a snapshot: %+v", o)
+	}
+	if o := gas("--update"); o.exit != 0 || !strings.Contains(o.out, "transfer") {
+		t.Errorf("update: %+v", o)
+	}
+	if o := gas("--check"); o.exit != 0 {
+		t.Errorf("with its own snapshot: %+v", o)
+	}
+	write("testdata/calls.json", strings.Replace(calls, `"amount":5`, `"amount":0`, 1))
+	if o := gas("--check"); o.exit != 1 || !strings.Contains(o.err, "transfer: ") {
+		t.Errorf("of other calls: %+v", o)
+	}
+	for want, text := range map[string]string{
+		"ended otherwise":     strings.Replace(calls, `,"fails":true`, "", 1),
+		"there is no account": strings.Replace(calls, `"from":"bob"`, `"from":"eve"`, 1),
+		"unknown field":       strings.Replace(calls, `"fails"`, `"fail"`, 1),
+		`needs "from"`:        `{"call":"transfer"}`,
+		"two calls":           calls + calls,
+	} {
+		write(filepath.Base(filepath.Dir(file))+"/calls.json", text)
+		if o := gas(); o.exit != 1 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: %+v", want, o)
+		}
+	}
+}
+
+func TestFlagsAreGivenOnce(t *testing.T) {
+	d := newDesk(t, nil)
+	for _, line := range []string{
+		"contract list --limit 3 --limit 4", "contract list --limit 3 --limit 3", "account alice --json --json",
+		"send alice 1 --from dev0 --from dev1", "contract list --timeout 1s --timeout 1s",
+	} {
+		if o := d.run(t, strings.Fields(line)...); o.exit != 2 || !strings.Contains(o.err+o.out, "is given twice") {
+			t.Errorf("%s: %+v", line, o)
+		}
+	}
+	o := d.run(t, "contract", "test", "none.wasm", "--callback", "a", "--callback", "b")
+	if strings.Contains(o.err, "twice") {
+		t.Errorf("what gathers values: %+v", o)
+	}
 }

@@ -43,7 +43,8 @@ func (a *app) newEvents() *cobra.Command {
 			known := s.known()
 			rows := make([][]any, len(events))
 			for i, e := range events {
-				rows[i] = []any{e.BlockHeight, e.EventName, known.Replace(e.ContractID.String()), known.Replace(readable(e.Data))}
+				contract, data := known.Replace(e.ContractID.String()), known.Replace(readable(e.Data))
+				rows[i] = []any{e.BlockHeight, oneLine(e.EventName), contract, data}
 			}
 			t.Table([]string{"Block", "Event", "Contract", "Data"}, rows)
 			more(t, uint64(len(events)), limit, func() string { return events[len(events)-1].Cursor })

@@ -37,6 +37,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	root.SetFlagErrorFunc(explainFlag)
 	started := false
 	watch(root, &started)
+	refuseRepeated(root)
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return output.ExitDone
@@ -75,6 +76,47 @@ func watch(command *cobra.Command, started *bool) {
 	}
 }
 
+// errRepeated is why a flag that is there for the second time cannot be parsed.
+var errRepeated = errors.New("the flag is given twice")
+
+// once is the value of a flag that is given at most once: of two, people think of one and the program takes the other.
+type once struct {
+	pflag.Value
+	given bool
+}
+
+// Set implements [pflag.Value].
+func (o *once) Set(text string) error {
+	if o.given {
+		return errRepeated
+	}
+	o.given = true
+	return o.Value.Set(text)
+}
+
+// IsBoolFlag tells pflag what may stand without a value.
+func (o *once) IsBoolFlag() bool { return o.Type() == "bool" }
+
+// refuseRepeated has commands refuse flags that are given twice, but for those that gather values.
+func refuseRepeated(command *cobra.Command) {
+	for _, set := range []*pflag.FlagSet{command.Flags(), command.PersistentFlags()} {
+		set.VisitAll(func(flag *pflag.Flag) {
+			kind := flag.Value.Type()
+			_, done := flag.Value.(*once)
+			if done || kind == "count" || strings.HasSuffix(kind, "Array") || strings.HasSuffix(kind, "Slice") {
+				return
+			}
+			if flag.DefValue == "0s" {
+				flag.DefValue = "0" // help leaves out a zero, which it knows of a duration by its type only
+			}
+			flag.Value = &once{Value: flag.Value}
+		})
+	}
+	for _, child := range command.Commands() {
+		refuseRepeated(child)
+	}
+}
+
 // explainFlag says of a flag that cannot be parsed what would be right. What is no command is the first thing wrong
 // with a line, not a flag after it.
 func explainFlag(command *cobra.Command, err error) error {
@@ -84,6 +126,8 @@ func explainFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &invalid) && errors.Is(err, errRepeated):
+		return fmt.Errorf("--%s is given twice", invalid.GetFlag().Name)
 	case errors.As(err, &unknown) && isDigit(unknown.GetSpecifiedName()):
 		return fmt.Errorf("-%s is taken for a flag: no number here is negative", unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):

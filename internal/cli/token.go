@@ -68,7 +68,7 @@ func (s *session) token(ctx context.Context, text string) (token, error) {
 
 // amount writes units of the token for people.
 func (t token) amount(units uint64) string {
-	return argument.FormatUnits(units, t.decimals) + " " + t.symbol
+	return argument.FormatUnits(units, t.decimals) + " " + oneLine(t.symbol)
 }
 
 // holder reads an account argument that is used with the token.

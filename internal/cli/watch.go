@@ -70,7 +70,8 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 		known := s.known()
 		return watchAll(ctx, s, s.client.SubscribeEvents(ctx, filter), *count, func(t *output.Text, e api.Event) {
 			t.Line(
-				"%d  %s  %s  %s", e.BlockHeight, e.EventName, known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)),
+				"%d  %s  %s  %s", e.BlockHeight, oneLine(e.EventName),
+				known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)),
 			)
 		})
 	})

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractbuild"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// contractGas is what gas is measured with.
+type contractGas struct {
+	takenModule
+	init, calls   string
+	check, update bool
+	tolerance     float64
+}
+
+// gasCall is a line of the file of calls.
+type gasCall struct {
+	Name    string          `json:"name"` // by default that of the function
+	From    string          `json:"from"`
+	Call    string          `json:"call"`
+	Args    json.RawMessage `json:"args"`
+	Coins   uint64          `json:"coins"`   // in smallest units
+	Fails   bool            `json:"fails"`   // it is to fail
+	Seconds uint64          `json:"seconds"` // that pass before it
+}
+
+// measuredGas is the result of cairn contract gas.
+type measuredGas struct {
+	Calls []measuredCall `json:"calls"`
+	File  string         `json:"file"`
+	Diff  string         `json:"diff"` // empty where nothing differs
+}
+
+type measuredCall struct {
+	Name string    `json:"name"`
+	Gas  types.Gas `json:"gas"`
+}
+
+const exampleCall = `{"from":"alice","call":"add","args":{"amount":5}}`
+
+func (a *app) newContractGas() *cobra.Command {
+	var o contractGas
+	command := a.define(&cobra.Command{
+		Use:   "gas [DIR|FILE.wasm]",
+		Short: "Measure the gas of a contract's calls, and compare it with what it was",
+		Long: `Compile the contract in a directory, or take a module, make the calls that testdata/calls.json below it has, and compare
+their gas with testdata/gas.json, by parts: instructions, host functions, memory. The calls are made one after the other on
+a chain in memory, where alice deploys the contract. A line of the file is a call:
+
+  ` + exampleCall + `
+
+"name" sets two calls of one function apart, "coins" go with it, "fails" says that it is to fail, "seconds" pass before it.
+Accounts are alice, bob and carol, or hex. With --check a difference is exit code 1; --update writes the file.`,
+		Example: "  cairn contract gas --update\n  cairn contract gas --check --tolerance 1\n" +
+			"  cairn contract gas --init '{\"owner\":\"bob\"}'",
+		Args: cobra.MaximumNArgs(1),
+	}, nil, func(ctx context.Context, s *session, command *cobra.Command, args []string) (err error) {
+		source := "."
+		if len(args) > 0 {
+			source = args[0]
+		}
+		o.takenModule, err = takeModule(ctx, source, &contractbuild.Options{Log: command.ErrOrStderr()})
+		if err != nil {
+			return err
+		}
+		measured, err := o.measure()
+		if err != nil {
+			return err
+		}
+		if o.check && measured.Diff != "" {
+			differs := fmt.Errorf("gas differs from %s (--update writes it):\n%s", measured.File, measured.Diff)
+			return output.WithData(differs, map[string]any{"calls": measured.Calls, "file": measured.File})
+		}
+		return s.Result(measured, measured.people)
+	})
+	set := command.Flags()
+	set.BoolVar(&o.check, "check", false, "fail where gas differs from the file")
+	set.BoolVar(&o.update, "update", false, "write the file")
+	set.Float64Var(&o.tolerance, "tolerance", 0, "by how many percent a call may differ")
+	set.StringVar(&o.calls, "calls", "", "the file of calls (default testdata/calls.json below the contract)")
+	set.StringVar(&o.init, "init", "", "the arguments of init as JSON")
+	command.MarkFlagsMutuallyExclusive("check", "update")
+	return command
+}
+
+// readCalls reads the lines of a file of calls, strictly.
+func readCalls(file string) (calls []gasCall, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w; a line of it is a call, such as %s", err, exampleCall)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	for {
+		var call gasCall
+		err := decoder.Decode(&call)
+		if errors.Is(err, io.EOF) && len(calls) > 0 {
+			return calls, nil
+		}
+		if err == nil && (call.From == "" || call.Call == "") {
+			err = errors.New(`it needs "from" and "call"`)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("call %d of %s: %w", len(calls)+1, file, err)
+		}
+		if call.Name == "" {
+			call.Name = call.Call
+		}
+		calls = append(calls, call)
+	}
+}
+
+func (g *contractGas) measure() (measured measuredGas, err error) {
+	if g.calls == "" {
+		g.calls = filepath.Join(g.dir, "testdata", "calls.json")
+	}
+	calls, err := readCalls(g.calls)
+	if err != nil {
+		return measured, err
+	}
+	measured.File = filepath.Join(filepath.Dir(g.calls), "gas.json")
+	file, err := contracttest.ReadGasFile(measured.File)
+	if err != nil {
+		return measured, err
+	}
+	ended := outside(func(string, ...any) {}, func(t testing.TB) { measured.Calls, err = g.make(t, calls, file) })
+	if err = errors.Join(ended, err); err != nil {
+		return measured, err
+	}
+	if g.update {
+		return measured, file.Write()
+	}
+	measured.Diff = file.Diff(g.tolerance)
+	return measured, nil
+}
+
+// make makes the calls, and has the file take what they use.
+func (g *contractGas) make(
+	t testing.TB, calls []gasCall, file *contracttest.GasFile,
+) (measured []measuredCall, err error) {
+	chain, accounts, actors := contracttest.New(t), map[string]types.Account{}, map[string]contracttest.Account{}
+	for _, name := range testActors {
+		actors[name] = chain.Account(name)
+		accounts[name] = actors[name].Account
+	}
+	declared, err := abi.FromCode(g.module)
+	if err != nil {
+		return nil, err
+	}
+	given, err := argumentsOf(declared, abi.InitFunction, g.init, accounts)
+	if err != nil {
+		return nil, err
+	}
+	k, deployed := chain.TryDeploy(actors[testActors[0]], g.module, given, contracttest.Options{Name: g.name})
+	if err := deployed.Err(); err != nil {
+		return nil, fmt.Errorf("init: %w", err)
+	}
+	for _, call := range calls {
+		from, ok := actors[call.From]
+		if !ok {
+			return nil, fmt.Errorf("%s: there is no account %q to call from", call.Name, call.From)
+		}
+		args, err := argumentsOf(declared, call.Call, string(call.Args), accounts)
+		if given, ok := args.(json.RawMessage); ok && err == nil {
+			f, _ := declared.Function(call.Call)
+			var sent []byte
+			sent, err = declared.Arguments(f.Args, given)
+			args = json.RawMessage(sent)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", call.Name, err)
+		}
+		chain.Advance(time.Duration(call.Seconds) * time.Second)
+		r := k.Call(from, call.Call, args, contracttest.Options{Value: types.Amount(call.Coins)})
+		if r.OK == call.Fails {
+			return nil, errors.Join(fmt.Errorf("%s ended otherwise than the file says", call.Name), r.Err())
+		}
+		if err := file.Take(call.Name, r); err != nil {
+			return nil, err
+		}
+		measured = append(measured, measuredCall{call.Name, r.GasUsed})
+	}
+	return measured, nil
+}
+
+func (m measuredGas) people(t *output.Text) {
+	rows := make([][]any, len(m.Calls))
+	for i, c := range m.Calls {
+		rows[i] = []any{c.Name, c.Gas}
+	}
+	t.Table([]string{"Call", "Gas"}, rows)
+	if m.Diff != "" {
+		t.Line("\nIt differs from %s:\n%s", m.File, m.Diff)
+	}
+}
