@@ -21,6 +21,9 @@ release-test: ## make a release twice, from two clones and with two compile cach
 verifier: ## build the verifier of proofs for JavaScript into bin/proof
 	sh proof/wasm/build.sh
 
+docs: ## make a site of the documentation, with a search, into dist/docs
+	cd tools/release && go run ./site -source ../.. -out ../../dist/docs
+
 test: ## run every test
 	sh scripts/test.sh
 
@@ -97,4 +100,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood siege generate
+.PHONY: docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood siege generate

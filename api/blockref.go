@@ -39,7 +39,7 @@ func Earliest() BlockRef { return BlockRef{kind: refEarliest} }
 // AtHeight is the reference to the block of a height.
 func AtHeight(h types.Height) BlockRef { return BlockRef{kind: refHeight, height: h} }
 
-// ParseBlockRef parses a hex quantity, "latest" or "earliest".
+// ParseBlockRef parses a hex quantity, which may have leading zeros, "latest" or "earliest".
 func ParseBlockRef(s string) (BlockRef, error) {
 	switch s {
 	case latestName:
@@ -47,7 +47,7 @@ func ParseBlockRef(s string) (BlockRef, error) {
 	case earliestName:
 		return Earliest(), nil
 	}
-	q, err := ParseQuantity(s)
+	q, err := ParseLooseQuantity(s)
 	if err != nil {
 		return BlockRef{}, errBadBlockRef
 	}

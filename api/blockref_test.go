@@ -11,7 +11,8 @@ import (
 
 func TestBlockRef(t *testing.T) {
 	for text, want := range map[string]types.Height{
-		`"latest"`: 9, `"earliest"`: 0, `"0x0"`: 0, `"0xA"`: 10, `7`: 7, `0`: 0, `18446744073709551615`: 1<<64 - 1,
+		`"latest"`: 9, `"earliest"`: 0, `"0x0"`: 0, `"0xA"`: 10, `"0x07"`: 7, `"0x0000000000000000000000000a"`: 10,
+		`7`: 7, `0`: 0, `18446744073709551615`: 1<<64 - 1,
 		`"lates\u0074"`: 9,
 	} {
 		var ref BlockRef
@@ -30,9 +31,9 @@ func TestBlockRef(t *testing.T) {
 }
 
 func TestBlockRefRefuses(t *testing.T) {
-	for _, text := range []string{`"pending"`, `"Latest"`, `""`, `"7"`, `"0x07"`, `-1`, `1.0`, `1e3`, `true`, `null`, `{}`,
+	for _, text := range []string{`"pending"`, `"Latest"`, `""`, `"7"`, `-1`, `1.0`, `1e3`, `true`, `null`, `{}`,
 		`[]`,
-		`18446744073709551616`, `"0x10000000000000000"`, ``} {
+		`18446744073709551616`, `"0x10000000000000000"`, `"0x"`, `"07"`, ``} {
 		for _, ref := range []json.Unmarshaler{new(BlockRef), new(NonceRef)} {
 			if _, nonce := ref.(*NonceRef); nonce && text == `"pending"` {
 				continue

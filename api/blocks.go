@@ -14,7 +14,7 @@ var (
 		"The block with a hash; null when there is none.", ErrPruned)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
 		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET "+
-			"/blocks/FROM-TO.", ErrPruned)
+			"/blocks/FROM-TO.", ErrPruned, ErrOutOfRange)
 )
 
 // Bounds of [GetBlocks].

@@ -7,12 +7,12 @@ var (
 	BlockNumber = define[NoParams, Quantity]("svc_blockNumber", "The height of the latest block.")
 	GetBalance  = define[GetBalanceParams, Quantity]("svc_getBalance",
 		"An account's balance in smallest native units; 0x0 for an account that was never touched.",
-		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
+		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	GetTransactionCount = define[GetTransactionCountParams, Quantity]("svc_getTransactionCount",
 		"An account's nonce: the number of its transactions that are included.",
-		ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
+		ErrBadAccount, ErrWrongNetwork, ErrAboveHead, ErrPruned, ErrHalted, ErrNoState)
 	ResolveAddress = define[ResolveAddressParams, ResolvedAddress]("svc_resolveAddress",
-		"The public key within a taproot address of any network.")
+		"The public key within a taproot address of any network.", ErrBadAddress)
 	GetNodeInfo   = define[NoParams, NodeInfo]("svc_getNodeInfo", "What this node is, and the chain it follows.")
 	GetSyncStatus = define[NoParams, SyncStatus]("svc_getSyncStatus", "How far this node is behind the primary.")
 	ChainID       = define[NoParams, Quantity]("svc_chainId", "The chain id that transactions are signed for.")
@@ -22,12 +22,12 @@ var (
 	GetAccountProof = define[AccountProofParams, AccountProof]("svc_getAccountProof",
 		"A Merkle proof of an account's record, or of its absence, under a block's state root: of the latest block, or one "+
 			"within the window of proofs.",
-		with(proofErrors, ErrWrongNetwork)...)
+		with(proofErrors, ErrBadAccount, ErrWrongNetwork)...)
 	GetStateProof = define[StateProofParams, AccountProof]("svc_getStateProof",
 		"A Merkle proof of what any key of the state has, or of its absence, under a block's state root: of the latest "+
 			"block, or one within the window of proofs. "+
 			"The keys, also those of contracts' records, are in docs/protocol.md, \"State\".",
-		proofErrors...)
+		with(proofErrors, ErrOutOfRange)...)
 )
 
 // GetBalanceParams are the parameters of [GetBalance].
@@ -71,25 +71,25 @@ const (
 
 // NodeInfo is the result of [GetNodeInfo].
 type NodeInfo struct {
-	Version           string          `json:"version" doc:"the software's version"`
-	Network           types.Network   `json:"network" doc:"mainnet, testnet or regtest; fixes the prefix of addresses"`
-	Mode              Mode            `json:"mode" doc:"primary, replica or archive"`
-	BlockHeight       types.Height    `json:"block_height" doc:"the height of the latest block"`
-	ProtocolPublicKey string          `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x"`
-	PeerCount         uint64          `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
-	Build             Build           `json:"build" doc:"what the program was built of"`
-	ChainID           uint64          `json:"chainId" doc:"the chain id"`
-	GenesisHash       types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
-	ProtocolVersion   uint32          `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
-	ScheduleDigest    types.Digest    `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
-	Verification      string          `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
-	OldestHeight      types.Height    `json:"oldestHeight" doc:"the oldest height whose state can be read"`
-	Proofs            *ProofRange     `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
-	RangeProofs       []RangeProofs   `json:"rangeProofs" doc:"the ranges of blocks that have a proof together, by their length"`
-	Primary           *string         `json:"primary" doc:"where the primary is reached; null on a primary"`
-	ProducerKey       *string         `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's, hex without 0x; null where it has none"`
-	Override          *Override       `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
-	Cluster           *Cluster        `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
+	Version           string           `json:"version" doc:"the software's version"`
+	Network           types.Network    `json:"network" doc:"mainnet, testnet or regtest; fixes the prefix of addresses"`
+	Mode              Mode             `json:"mode" doc:"primary, replica or archive"`
+	BlockHeight       types.Height     `json:"block_height" doc:"the height of the latest block"`
+	ProtocolPublicKey string           `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x, which no other answer lacks"`
+	PeerCount         uint64           `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
+	Build             Build            `json:"build" doc:"what the program was built of"`
+	ChainID           uint64           `json:"chainId" doc:"the chain id"`
+	GenesisHash       types.BlockHash  `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
+	ProtocolVersion   uint32           `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
+	ScheduleDigest    types.Digest     `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
+	Verification      string           `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
+	OldestHeight      types.Height     `json:"oldestHeight" doc:"the oldest height whose state can be read"`
+	Proofs            *ProofRange      `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
+	RangeProofs       []RangeProofs    `json:"rangeProofs" doc:"the ranges of blocks that have a proof together, by their length"`
+	Primary           *string          `json:"primary" doc:"where the primary is reached; null on a primary"`
+	ProducerKey       *types.PublicKey `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's; null where it has none"`
+	Override          *Override        `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
+	Cluster           *Cluster         `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
 }
 
 // Cluster is several nodes that are one producer, as one of them knows it.

@@ -9,11 +9,11 @@ import (
 var (
 	GetStorageAt = define[GetStorageAtParams, Data]("svc_getStorageAt",
 		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned,
-		ErrHalted, ErrNoState)
+		ErrHalted, ErrNoState, ErrOutOfRange)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
 		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest "+
 			"block, or one within the window of proofs.",
-		proofErrors...)
+		with(proofErrors, ErrOutOfRange)...)
 	ListContracts = define[ListContractsParams, []Contract]("svc_listContracts",
 		"The contracts in the order of their deployment.", ErrOutOfRange, ErrBadCursor, ErrNoState)
 	GetContract = define[ContractParams, *Contract]("svc_getContract",

@@ -22,7 +22,8 @@ var (
 	DevRevert   = define[DevRevertParams, bool]("dev_revert",
 		"Takes the chain back to a snapshot; it and later ones are gone then.", ErrNoSnapshot)
 	DevFund = define[DevFundParams, types.TxID]("dev_fund",
-		"Sends coins from the development treasury and gives the transfer's hash.", with(admissionErrors, ErrWrongNetwork)...)
+		"Sends coins from the development treasury and gives the transfer's hash.",
+		with(admissionErrors, ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)...)
 )
 
 // Bounds of the dev_ methods.
@@ -53,11 +54,11 @@ type DevSetNextBlockTimeParams struct {
 
 // DevRevertParams are the parameters of [DevRevert].
 type DevRevertParams struct {
-	Snapshot Quantity `json:"snapshot" doc:"an id that dev_snapshot gave"`
+	Snapshot LooseQuantity `json:"snapshot" doc:"an id that dev_snapshot gave"`
 }
 
 // DevFundParams are the parameters of [DevFund].
 type DevFundParams struct {
-	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
-	Amount  Quantity `json:"amount" doc:"in smallest native units, at least 1"`
+	Account string        `json:"account" doc:"a taproot address, or a public key in hex"`
+	Amount  LooseQuantity `json:"amount" doc:"in smallest native units, at least 1"`
 }

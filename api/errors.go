@@ -33,6 +33,18 @@ func reason(code int, reason, message string) *jsonrpc.Error {
 
 // Errors of a parameter, all of code -32602 with the parameter's name in data.param.
 var (
+	// ErrBadAccount: neither an address nor a public key; data.expectedPrefix is that of the node's addresses.
+	ErrBadAccount = reason(jsonrpc.CodeInvalidParams, "bad_account",
+		"an account is a taproot address or a public key in hex")
+	// ErrBadAddress: no address of any network.
+	ErrBadAddress = reason(jsonrpc.CodeInvalidParams, "bad_address",
+		"an address is bech32m of witness version 1 with the prefix bcrt, bc or tb")
+	// ErrUnknownWord: a word that the member data.member of a filter does not have.
+	ErrUnknownWord = reason(jsonrpc.CodeInvalidParams, "unknown_word", "the filter has a word that is not known")
+	// ErrUnknownTopic: a subscription to none of data.topics.
+	ErrUnknownTopic = reason(jsonrpc.CodeInvalidParams, "unknown_topic", "there is no such topic")
+	// ErrTooLong: the member data.member of a filter is longer than data.max bytes.
+	ErrTooLong = reason(jsonrpc.CodeInvalidParams, "too_long", "a member of the filter is too long")
 	// ErrWrongNetwork: an address of another network; data.expectedPrefix is the node's.
 	ErrWrongNetwork = reason(jsonrpc.CodeInvalidParams, "wrong_network", "the address belongs to another network")
 	// ErrAboveHead: a block above the head was asked; data.max is the head's height.
@@ -194,4 +206,32 @@ var viewErrors = []*jsonrpc.Error{
 	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted,
 	ErrNoState,
 	ErrQuarantined, ErrEngineFailed,
+}
+
+// commonErrors are those that any method may fail with: package jsonrpc gives them, or what stands before it.
+var commonErrors = []*jsonrpc.Error{
+	reason(jsonrpc.CodeInvalidParams, "missing", "a parameter or a member of one is missing"),
+	reason(jsonrpc.CodeInvalidParams, "malformed", "a parameter is malformed"),
+	reason(jsonrpc.CodeInvalidParams, "wrong_type", "a parameter or a member of one has the wrong type"),
+	reason(jsonrpc.CodeInvalidParams, "unknown", "there is no such parameter or member"),
+	reason(jsonrpc.CodeInvalidParams, "duplicate", "a parameter or a member of one is there twice"),
+	reason(jsonrpc.CodeInvalidParams, "too_many", "there are more parameters, or more items in one, than are taken"),
+	jsonrpc.NewError(jsonrpc.CodeInternal, "the call failed unexpectedly"),
+	ErrTimeUp, ErrBusy,
+	reason(jsonrpc.CodeLimit, "rate", "too many calls"),
+	reason(jsonrpc.CodeLimit, "response_size", "the response is too large"),
+}
+
+// CommonErrors are those that any method may fail with.
+func CommonErrors() []*jsonrpc.Error { return slices.Clone(commonErrors) }
+
+// withCommon is a method's own errors and those of all methods, each once.
+func withCommon(own []*jsonrpc.Error) []*jsonrpc.Error {
+	all := slices.Clone(own)
+	for _, e := range commonErrors {
+		if !slices.Contains(all, e) {
+			all = append(all, e)
+		}
+	}
+	return all
 }

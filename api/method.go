@@ -19,7 +19,7 @@ type Declaration struct {
 	Summary string           // one sentence for people
 	Params  reflect.Type     // P
 	Result  reflect.Type     // R; a pointer where the result may be null
-	Errors  []*jsonrpc.Error // what it may fail with besides the codes that JSON-RPC 2.0 defines
+	Errors  []*jsonrpc.Error // what it may fail with, its own first, then those of all methods
 }
 
 // NoParams is P of a method without parameters.
@@ -30,7 +30,7 @@ var declared []Declaration
 // define declares a method. It is called to initialize package variables only.
 func define[P, R any](name, summary string, errors ...*jsonrpc.Error) Method[P, R] {
 	d := Declaration{
-		Name: name, Summary: summary, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](), Errors: errors,
+		Name: name, Summary: summary, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](), Errors: withCommon(errors),
 	}
 	declared = append(declared, d)
 	return Method[P, R]{d}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // ContractVersion is the version of this contract, as semantic versioning counts: what is added raises the minor
 // number. A method's meaning never changes and a field never disappears.
-const ContractVersion = "1.5.0"
+const ContractVersion = "1.6.0"
 
 // Discover is the method that gives the document of the methods a node serves (OpenRPC 1.x, "Service Discovery").
 var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")
@@ -38,6 +39,20 @@ type DocumentMethod struct {
 	Params         []ContentDescriptor `json:"params"`
 	Result         ContentDescriptor   `json:"result"`
 	Errors         []DocumentError     `json:"errors,omitempty"`
+	Examples       []DocumentExample   `json:"examples"`
+}
+
+// DocumentExample is OpenRPC's Example Pairing Object: a call and what it is answered with.
+type DocumentExample struct {
+	Name   string         `json:"name"`
+	Params []ExampleValue `json:"params"`
+	Result ExampleValue   `json:"result"`
+}
+
+// ExampleValue is OpenRPC's Example Object. Bytes in it that are longer than [MaxExampleBytes] are cut after these.
+type ExampleValue struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
 }
 
 // DocumentError is OpenRPC's Error Object: all that a method declares of one code, as OpenRPC wants codes to be unique.
@@ -77,12 +92,13 @@ func NewDocument(served []Declaration) Document {
 		Methods:    []DocumentMethod{},
 		Components: DocumentComponents{Schemas: map[string]Schema{}},
 	}
-	taken, given := schemas{d.Components.Schemas, true}, schemas{d.Components.Schemas, false}
+	within := map[reflect.Type]bool{}
+	taken, given := schemas{d.Components.Schemas, true, within}, schemas{d.Components.Schemas, false, within}
 	for _, m := range served {
 		d.Methods = append(d.Methods, DocumentMethod{
 			Name: m.Name, Summary: m.Summary, ParamStructure: "either", Params: taken.params(m.Params),
 			Result: ContentDescriptor{Name: "result", Schema: given.of(m.Result)},
-			Errors: documentErrors(m.Errors),
+			Errors: documentErrors(m.Errors), Examples: documentExamples(m),
 		})
 	}
 	if slices.ContainsFunc(served, func(m Declaration) bool { return m.Name == Subscribe.Name }) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // specified are the fields of results as the specification lists them, in its order: "name type", where ? allows null.
@@ -235,5 +236,112 @@ func TestErrorsAreDistinct(t *testing.T) {
 	if !ErrNonceTooLow.Is(jsonrpc.NewError(CodeNonce, "another text", "reason", "nonce_too_low")) ||
 		ErrNonceTooLow.Is(ErrNonceTooHigh) {
 		t.Error("errors are not told apart by code and reason")
+	}
+}
+
+// However a value is written, it is taken the same way everywhere. Zeros may lead in every quantity and 0x may lack in
+// all bytes of parameters, since none has a type that is for answers.
+func TestParametersAreTakenAlike(t *testing.T) {
+	strict := []reflect.Type{reflect.TypeFor[Quantity](), reflect.TypeFor[Data]()}
+	loose := map[reflect.Type]int{}
+	var walk func(at string, of reflect.Type)
+	walk = func(at string, of reflect.Type) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice && encoded[of].schema == nil {
+			of = of.Elem()
+		}
+		loose[of]++
+		if slices.Contains(strict, of) {
+			t.Errorf("%s is of %v: a parameter takes what is loosely written", at, of)
+		}
+		if _, ok := encoded[of]; ok || of.Kind() != reflect.Struct {
+			return
+		}
+		for i := range of.NumField() {
+			walk(at+"."+of.Field(i).Name, of.Field(i).Type)
+		}
+	}
+	for _, d := range Declarations() {
+		walk(d.Name, d.Params)
+	}
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[LooseQuantity](), reflect.TypeFor[LooseData](), reflect.TypeFor[BlockRef](),
+		reflect.TypeFor[types.TxID](),
+	} {
+		if loose[of] == 0 {
+			t.Errorf("no parameter is of %v", of)
+		}
+	}
+	for text, want := range map[string]uint64{`"0x7"`: 7, `"0x0007"`: 7, `"0x00000000000000000000007"`: 7} {
+		var q LooseQuantity
+		var b BlockRef
+		if json.Unmarshal([]byte(text), &q) != nil || json.Unmarshal([]byte(text), &b) != nil ||
+			uint64(q) != want || b != AtHeight(types.Height(want)) {
+			t.Errorf("%s is %v and %v", text, q, b)
+		}
+	}
+	for _, text := range []string{`"7"`, `"0x"`, `"0X7"`, `"0x1ffffffffffffffff"`, `""`} {
+		if json.Unmarshal([]byte(text), new(LooseQuantity)) == nil || json.Unmarshal([]byte(text), new(BlockRef)) == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+// Every method has an example that names its parameters. No schema refers to another document or to itself: tools that
+// resolve references would not come to an end.
+func TestDocumentCanBeResolved(t *testing.T) {
+	document := NewDocument(Declarations())
+	for _, m := range document.Methods {
+		if len(m.Examples) == 0 {
+			t.Errorf("%s has no example", m.Name)
+		}
+		for _, e := range m.Examples {
+			for i, p := range e.Params {
+				if p.Name != m.Params[i].Name {
+					t.Errorf("%s: its parameter %d is %s, not %s", m.Name, i, m.Params[i].Name, p.Name)
+				}
+			}
+		}
+		for _, e := range CommonErrors() {
+			declared := func(d DocumentError) bool { return d.Code == e.Code }
+			if !slices.ContainsFunc(m.Errors, declared) {
+				t.Errorf("%s does not declare %v", m.Name, e)
+			}
+		}
+	}
+	var reach func(name string, through []string)
+	var walk func(v any, through []string)
+	walk = func(v any, through []string) {
+		switch v := v.(type) {
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok {
+				name, local := strings.CutPrefix(ref, "#/components/schemas/")
+				if !local {
+					t.Errorf("%v refers to %s", through, ref)
+					return
+				}
+				reach(name, through)
+			}
+			for _, member := range v {
+				walk(member, through)
+			}
+		case []any:
+			for _, item := range v {
+				walk(item, through)
+			}
+		}
+	}
+	schemas := map[string]any{}
+	text, err := json.Marshal(document.Components.Schemas)
+	if err != nil || json.Unmarshal(text, &schemas) != nil {
+		t.Fatal(err)
+	}
+	reach = func(name string, through []string) {
+		if slices.Contains(through, name) {
+			t.Fatalf("%s contains itself by %v", name, through)
+		}
+		walk(schemas[name], append(slices.Clone(through), name))
+	}
+	for name := range schemas {
+		reach(name, nil)
 	}
 }

@@ -10,7 +10,8 @@ var (
 	GetPayments = define[GetPaymentsParams, PaymentPage]("svc_getPayments",
 		"What accounts are paid and pay, however: by transfers, as the value of deploys and calls, and by contracts. The "+
 			"next page begins at the cursor resume; a page may be short, or empty, and not the last.",
-		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp, ErrWrongNetwork)
+		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp, ErrBadAccount, ErrWrongNetwork,
+		ErrUnknownWord)
 )
 
 // Bounds of [GetPayments].

@@ -5,7 +5,8 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on the transactions that wait for a block.
 var (
 	GetPendingTransactions = define[PendingTransactionsParams, []PendingTransaction]("svc_getPendingTransactions",
-		"What is in the mempool: of one sender ascending by nonce, else the newest first.", ErrWrongNetwork, ErrOutOfRange)
+		"What is in the mempool: of one sender ascending by nonce, else the newest first.",
+		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)
 	GetMempoolStats = define[NoParams, MempoolStats]("svc_getMempoolStats", "How full the mempool is.")
 )
 

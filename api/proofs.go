@@ -47,8 +47,8 @@ type BlockProof struct {
 
 // VerifyProofParams are the parameters of [VerifyProof].
 type VerifyProofParams struct {
-	Block BlockRef `json:"block" doc:"the block's height, or latest"`
-	Proof Data     `json:"proof" doc:"the proof, as svc_getProof gives it"`
+	Block BlockRef  `json:"block" doc:"the block's height, or latest"`
+	Proof LooseData `json:"proof" doc:"the proof, as svc_getProof gives it"`
 }
 
 // ProofVerdict is the result of [VerifyProof].

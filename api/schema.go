@@ -15,16 +15,24 @@ type Schema map[string]any
 
 // schemas derives schemas from Go types; those of named types are collected in named and referred to. What is taken,
 // the parameters, is declared as it is read: objects have no other members, what is optional may be null, and hashes
-// may lack 0x.
+// may lack 0x. No schema contains itself: tools that resolve references would not come to an end. Where a type does, it
+// is an object whose component [SchemaWithin] names.
 type schemas struct {
-	named map[string]Schema
-	taken bool
+	named  map[string]Schema
+	taken  bool
+	within map[reflect.Type]bool // the types that are being described
 }
+
+// SchemaWithin is the member of a schema that stands where a type contains itself: the name of that type's component.
+const SchemaWithin = "x-cairn-ref"
 
 // encoded are the types whose JSON is not told by their Go kind.
 var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[Quantity](): {
 		"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`),
+	},
+	reflect.TypeFor[LooseQuantity](): {
+		"LooseQuantity", text("an integer in hex; zeros may lead", `^0x0*[0-9a-fA-F]{1,16}$`),
 	},
 	reflect.TypeFor[Data]():      {"Data", text("bytes in hex", `^0x([0-9a-fA-F]{2})*$`)},
 	reflect.TypeFor[LooseData](): {"LooseData", text("bytes in hex, with or without 0x", `^(0x)?([0-9a-fA-F]{2})*$`)},
@@ -37,9 +45,9 @@ var encoded = map[reflect.Type]encoding{
 		}}},
 	reflect.TypeFor[types.Amount](): {"", amount()},
 	reflect.TypeFor[types.Gas]():    {"", amount()},
-	reflect.TypeFor[BlockRef]():     {"BlockRef", reference(`^(latest|earliest|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`)},
+	reflect.TypeFor[BlockRef]():     {"BlockRef", reference(`^(latest|earliest|0x0*[0-9a-fA-F]{1,16})$`)},
 	reflect.TypeFor[NonceRef](): {
-		"NonceRef", reference(`^(latest|earliest|pending|0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15}))$`),
+		"NonceRef", reference(`^(latest|earliest|pending|0x0*[0-9a-fA-F]{1,16})$`),
 	},
 	reflect.TypeFor[types.Account]():    hash,
 	reflect.TypeFor[types.PublicKey]():  hash,
@@ -63,7 +71,7 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[Direction]():        choice(DirectionIn, DirectionOut, DirectionBoth),
 	reflect.TypeFor[Order]():            choice(OrderAscending, OrderDescending),
 	reflect.TypeFor[Document](): {"", Schema{
-		"$ref": "https://raw.githubusercontent.com/open-rpc/meta-schema/master/schema.json"}},
+		"type": "object", "additionalProperties": true, "description": "an OpenRPC document (https://spec.open-rpc.org)"}},
 }
 
 var decimal = Schema{"type": "number", "minimum": 0, "description": "a number of at most 6 decimals"}
@@ -154,6 +162,9 @@ func (s schemas) object(t reflect.Type) Schema {
 	if t.PkgPath() == reflect.TypeFor[abi.ABI]().PkgPath() && t != reflect.TypeFor[abi.ABI]() {
 		title = "ABI" + title // an event there is not one that was emitted
 	}
+	if s.within[t] {
+		return Schema{"type": "object", "title": title, SchemaWithin: title}
+	}
 	if known, ok := s.named[title]; ok {
 		if _, taken := known["additionalProperties"]; taken != s.taken {
 			panic(fmt.Sprintf("api: %v is both a parameter and a result", t))
@@ -164,7 +175,8 @@ func (s schemas) object(t reflect.Type) Schema {
 	if s.taken {
 		object["additionalProperties"] = false
 	}
-	s.named[title] = object // before its fields: a type may contain itself
+	s.within[t] = true
+	defer delete(s.within, t)
 	properties, required := map[string]Schema{}, []string{}
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -182,6 +194,7 @@ func (s schemas) object(t reflect.Type) Schema {
 		properties[name] = described(schema, field.Tag.Get("doc"))
 	}
 	object["properties"], object["required"] = properties, required
+	s.named[title] = object
 	return refTo(title)
 }
 

@@ -12,7 +12,8 @@ var (
 			"subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block "+
 			"with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a "+
 			"ProofNotice, of payments a PaymentPage.",
-		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrWrongNetwork)
+		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrBadAccount, ErrWrongNetwork,
+		ErrUnknownTopic, ErrUnknownWord, ErrTooLong)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
 		"Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id.")
 )
@@ -76,7 +77,7 @@ func (f *SubscriptionFilter) Matches(e *Event) bool {
 
 // UnsubscribeParams are the parameters of [Unsubscribe].
 type UnsubscribeParams struct {
-	ID Quantity `json:"id" doc:"the subscription's id"`
+	ID LooseQuantity `json:"id" doc:"the subscription's id"`
 }
 
 // NotificationParams are the parameters of a [Notification]; R is what the subscription's topic sends.

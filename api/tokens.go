@@ -5,7 +5,8 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on tokens that follow NEP-20 (docs/protocol.md, "Conventions above consensus").
 var (
 	GetTokenBalance = define[GetTokenBalanceParams, TokenBalance]("svc_getTokenBalance",
-		"An account's balance of a token, as the token's contract answers.", with(viewErrors, ErrWrongNetwork, ErrNoToken)...)
+		"An account's balance of a token, as the token's contract answers.",
+		with(viewErrors, ErrBadAccount, ErrWrongNetwork, ErrNoToken)...)
 	GetTokenHolders = define[GetTokenHoldersParams, []TokenHolder]("svc_getTokenHolders",
 		"The holders of a token, the largest balance first: found by Transfer events, their balances confirmed by the "+
 			"token's contract. A further page begins at the cursor of the last item; an empty page is the end.",

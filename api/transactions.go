@@ -12,10 +12,10 @@ var (
 		"Where a transaction is: pending, success, failed or unknown.")
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
 		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
-		ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
+		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
 		"The included transaction in which an account used a nonce; null where none that this node keeps did.",
-		ErrWrongNetwork, ErrOutOfRange)
+		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)
 	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
 		"The transactions of a block in their order, from an index on; empty behind the last, and above the head.",
 		ErrPruned, ErrOutOfRange)
@@ -53,8 +53,8 @@ type TransactionPage struct {
 
 // TransactionByNonceParams are the parameters of [GetTransactionByNonce].
 type TransactionByNonceParams struct {
-	Account string   `json:"account" doc:"a taproot address, or a public key in hex"`
-	Nonce   Quantity `json:"nonce" doc:"the nonce; the search ends with an error after the 10,000 newest transactions of the account"`
+	Account string        `json:"account" doc:"a taproot address, or a public key in hex"`
+	Nonce   LooseQuantity `json:"nonce" doc:"the nonce; the search ends with an error after the 10,000 newest transactions of the account"`
 }
 
 // GetBlockTransactionsParams are the parameters of [GetBlockTransactions].

@@ -23,19 +23,53 @@ var (
 
 // ParseQuantity parses a quantity; its digits may be of either case.
 func ParseQuantity(s string) (Quantity, error) {
-	digits, ok := strings.CutPrefix(s, "0x")
-	if !ok || len(digits) == 0 || len(digits) > 16 || (digits[0] == '0' && len(digits) > 1) {
+	if len(s) > len("0x0") && strings.HasPrefix(s, "0x0") {
 		return 0, ErrBadQuantity
+	}
+	q, err := ParseLooseQuantity(s)
+	if err != nil {
+		return 0, ErrBadQuantity
+	}
+	return Quantity(q), nil
+}
+
+// LooseQuantity is [Quantity] as a parameter that clients write in several ways: with any number of leading zeros. The
+// prefix 0x is needed: without it 10 would be two numbers.
+type LooseQuantity uint64
+
+// ErrBadLooseQuantity says that a parameter is not a quantity.
+var ErrBadLooseQuantity = errors.New("not a hex quantity: 0x and the digits of an integer below 2^64")
+
+// ParseLooseQuantity parses 0x and at least one digit of either case, of which 16 may follow zeros.
+func ParseLooseQuantity(s string) (LooseQuantity, error) {
+	digits, ok := strings.CutPrefix(s, "0x")
+	if !ok || digits == "" {
+		return 0, ErrBadLooseQuantity
+	}
+	if digits = strings.TrimLeft(digits, "0"); len(digits) > 16 {
+		return 0, ErrBadLooseQuantity
 	}
 	var v uint64
 	for i := range len(digits) {
 		nibble, ok := hexDigit(digits[i])
 		if !ok {
-			return 0, ErrBadQuantity
+			return 0, ErrBadLooseQuantity
 		}
 		v = v<<4 | uint64(nibble)
 	}
-	return Quantity(v), nil
+	return LooseQuantity(v), nil
+}
+
+// MarshalText renders the quantity as [Quantity.String] does.
+func (q LooseQuantity) MarshalText() ([]byte, error) { return Quantity(q).MarshalText() }
+
+// UnmarshalText parses what [ParseLooseQuantity] does.
+func (q *LooseQuantity) UnmarshalText(text []byte) error {
+	v, err := ParseLooseQuantity(string(text))
+	if err == nil {
+		*q = v
+	}
+	return err
 }
 
 func hexDigit(c byte) (byte, bool) {

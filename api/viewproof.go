@@ -6,7 +6,7 @@ import "github.com/cairn-chain/cairn/types"
 var GetViewProof = define[GetViewProofParams, ViewProof]("svc_getViewProof",
 	"What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it "+
 		"runs: enough to make the call again, with no node to be believed. A call that fails is shown likewise.",
-	with(viewErrors, ErrProofWindow, ErrViewSize)...)
+	with(viewErrors, ErrProofWindow, ErrViewSize, ErrOutOfRange)...)
 
 // Limits of [GetViewProof]. No true answer is larger.
 const (

@@ -117,7 +117,7 @@ func (c *Client) TransactionByNonce(
 	ctx context.Context, account types.Account, nonce uint64,
 ) (*api.Transaction, error) {
 	return Invoke(ctx, c, api.GetTransactionByNonce, api.TransactionByNonceParams{
-		Account: account.String(), Nonce: api.Quantity(nonce),
+		Account: account.String(), Nonce: api.LooseQuantity(nonce),
 	})
 }
 

@@ -59,7 +59,7 @@ func (d Dev) Snapshot(ctx context.Context) (uint64, error) {
 
 // Revert takes the chain back to a snapshot; it and later ones are gone then.
 func (d Dev) Revert(ctx context.Context, snapshot uint64) error {
-	_, err := Invoke(ctx, d.client, api.DevRevert, api.DevRevertParams{Snapshot: api.Quantity(snapshot)})
+	_, err := Invoke(ctx, d.client, api.DevRevert, api.DevRevertParams{Snapshot: api.LooseQuantity(snapshot)})
 	if err == nil {
 		d.client.forget()
 	}
@@ -68,5 +68,6 @@ func (d Dev) Revert(ctx context.Context, snapshot uint64) error {
 
 // Fund sends coins from the development treasury and returns the transfer's hash.
 func (d Dev) Fund(ctx context.Context, account types.Account, amount types.Amount) (types.TxID, error) {
-	return Invoke(ctx, d.client, api.DevFund, api.DevFundParams{Account: account.String(), Amount: api.Quantity(amount)})
+	params := api.DevFundParams{Account: account.String(), Amount: api.LooseQuantity(amount)}
+	return Invoke(ctx, d.client, api.DevFund, params)
 }

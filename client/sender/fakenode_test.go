@@ -220,7 +220,8 @@ func (n *fakeNode) byNonce(p api.TransactionByNonceParams) (*api.Transaction, er
 	b := n.blocks[p.Nonce]
 	n.pinned = max(n.pinned, b.height) // what is displaced stays so
 	return &api.Transaction{
-		Hash: b.tx.ID(), From: n.account, Nonce: p.Nonce, BlockHash: new(types.BlockHash), BlockHeight: &b.height,
+		Hash: b.tx.ID(), From: n.account, Nonce: api.Quantity(p.Nonce), BlockHash: new(types.BlockHash),
+		BlockHeight: &b.height,
 	}, nil
 }
 

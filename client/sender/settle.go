@@ -113,7 +113,7 @@ func (p *pump) receipts(jobs []*job) (map[*job]api.Receipt, error) {
 func (p *pump) displaced(j *job) error {
 	var b client.Batch
 	call := client.Add(&b, api.GetTransactionByNonce, api.TransactionByNonceParams{
-		Account: p.s.Account().String(), Nonce: api.Quantity(j.nonce),
+		Account: p.s.Account().String(), Nonce: api.LooseQuantity(j.nonce),
 	})
 	if err := p.ask(p.s.ctx, &b); err != nil {
 		return err

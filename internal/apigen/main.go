@@ -33,27 +33,31 @@ func main() {
 
 // document is the part of the OpenRPC document that the SDK is made of.
 type document struct {
-	Methods []struct {
-		Name    string
-		Summary string
-		Params  []struct {
-			Name        string
-			Description string
-			Required    bool
-			Schema      schema
-		}
-		Result struct{ Schema schema }
-		Errors []struct {
-			Code int
-			Data struct{ Reasons map[string]string }
-		}
-	}
+	Methods    []method
 	Components struct{ Schemas map[string]schema }
+}
+
+// method is a method of the document.
+type method struct {
+	Name    string
+	Summary string
+	Params  []struct {
+		Name        string
+		Description string
+		Required    bool
+		Schema      schema
+	}
+	Result struct{ Schema schema }
+	Errors []struct {
+		Code int
+		Data struct{ Reasons map[string]string }
+	}
+	Examples []api.DocumentExample
 }
 
 // schema is a JSON Schema of the document.
 type schema struct {
-	Ref                  string `json:"$ref"`
+	reference
 	Description          string
 	Type                 string
 	Format, Pattern      string
@@ -64,6 +68,12 @@ type schema struct {
 	Properties           map[string]schema
 	Required             []string
 	AdditionalProperties json.RawMessage // a schema, false, or true
+}
+
+// reference is the component that a schema refers to, by one of the two.
+type reference struct {
+	Ref    string `json:"$ref"`
+	Within string `json:"x-cairn-ref"` // api.SchemaWithin
 }
 
 // read is the OpenRPC document as its JSON has it.

@@ -152,8 +152,9 @@ var rows = map[string][]string{
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
 		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/signer", "api", "types", "crypto"},
 
-	// Makes the files of a release; a module of its own.
-	"tools/release": {},
+	// Make the files of a release and the site of the documentation; a module of its own.
+	"tools/release":      {},
+	"tools/release/site": {},
 
 	// Measurements; bench/peers is a module of its own.
 	"bench/distrust": {"codec", "crypto", "types", "internal/engine/parallel", "internal/engine/replica",
@@ -186,7 +187,7 @@ var rows = map[string][]string{
 	"contracts/rust":           {}, // likewise
 
 	// Writes the methods and types of the TypeScript SDK from the OpenRPC document.
-	"internal/apigen": {"api"},
+	"internal/apigen": {"api", "jsonrpc"},
 
 	"internal/testkit": {"..."},
 	// official test vectors of signatures, addresses and wallets
@@ -207,6 +208,7 @@ var rows = map[string][]string{
 	"internal/testkit/naivemeter": {},
 	// writes modules for the tests of who checks and who runs them
 	"internal/testkit/wasmgen": {},
+	"internal/testkit/openrpc": {}, // holds values to the schemas of an OpenRPC document
 	"internal/e2e":             {"..."},
 	"internal/archtest":        {},
 	"internal/testkit/clustersim": {"crypto", "types", "internal/engine/...", "internal/storage/...",
@@ -255,8 +257,8 @@ var testRows = map[string][]string{
 	"internal/protocol/vm":      {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/push":      {"internal/protocol/exec"},
 	// the other ends of a subscription and of a proof
-	"internal/server/rpc": {"crypto", "internal/proof/poseidon", "internal/testkit/wasmgen", "client",
-		"internal/server/push", "internal/storage/kv", "proof/view"},
+	"internal/server/rpc": {"crypto", "internal/proof/poseidon", "internal/testkit/openrpc",
+		"internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv", "proof/view"},
 	"internal/server/telemetry": {"api", "internal/datadir", "internal/node"},
 	"internal/server/snapshots": {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params",
 		"internal/storage/...", "internal/upstream"},

@@ -39,7 +39,7 @@ type fakeNode struct {
 	trace   func(*api.Trace)
 	// producer is the chain's, producerKey the node's own; status changes what it tells of itself.
 	producer    types.PublicKey
-	producerKey *string
+	producerKey *types.PublicKey
 	status      func(*api.SyncStatus)
 
 	mu   sync.Mutex

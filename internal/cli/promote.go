@@ -128,10 +128,7 @@ func (s *session) promoted(ctx context.Context) (present, next types.Parameters,
 			"the node at %s is %d blocks behind: wait until it is synced", s.settings.RPCURL, status.BlocksBehind,
 		)
 	}
-	if err := next.Producer.UnmarshalText([]byte(*node.ProducerKey)); err != nil {
-		return present, next, fmt.Errorf("the node's key: %w", err)
-	}
-	if next.Producer == present.Producer {
+	if next.Producer = *node.ProducerKey; next.Producer == present.Producer {
 		return present, next, fmt.Errorf("the node at %s is the producer already", s.settings.RPCURL)
 	}
 	return present, next, nil

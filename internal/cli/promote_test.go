@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/hex"
 	"os"
 	"strings"
 	"testing"
@@ -21,8 +20,7 @@ func promotable(t *testing.T) (*fakeNode, *desk, types.PublicKey) {
 		t.Fatal(err)
 	}
 	next := types.PublicKey(developmentAccount(t, "dev1"))
-	key := hex.EncodeToString(next[:])
-	n.producer, n.producerKey = producer.PublicKey(), &key
+	n.producer, n.producerKey = producer.PublicKey(), &next
 	n.status = func(s *api.SyncStatus) {
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -208,7 +208,8 @@ func (t *Cairn) pay(
 ) error {
 	if treasury == nil {
 		return t.submit(ctx, len(to), func(b *client.Batch, i int) (client.Pending[types.TxID], error) {
-			return client.Add(b, api.DevFund, api.DevFundParams{Account: to[i].String(), Amount: api.Quantity(amounts[i])}), nil
+			params := api.DevFundParams{Account: to[i].String(), Amount: api.LooseQuantity(amounts[i])}
+			return client.Add(b, api.DevFund, params), nil
 		})
 	}
 	nonce, err := t.client.Nonce(ctx, treasury.PublicKey(), api.Pending())

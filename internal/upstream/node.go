@@ -70,10 +70,7 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 		Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: max(progress.LocalHeight, progress.PrimaryHeight),
 	}
 	if node.ProducerKey != nil && progress.State == api.StateProducing {
-		p.Producing = new(types.PublicKey)
-		if err := p.Producing.UnmarshalText([]byte(*node.ProducerKey)); err != nil {
-			return replica.Probe{}, fmt.Errorf("%w: its key: %w", client.ErrBadAnswer, err)
-		}
+		p.Producing = node.ProducerKey
 	}
 	items, err := blocks.Result()
 	if answerIn(err) != nil { // that block is pruned there

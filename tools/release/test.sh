@@ -103,16 +103,27 @@ cmp "$t/debian/usr/bin/cairn" "$program"
 grep -q '^ExecStart=/usr/bin/cairn ' "$t/debian/usr/lib/systemd/system/cairn.service"
 if [ "$(id -u)" = 0 ]; then
 	mkdir "$t/system"
-	unshare --mount sh -eu -c '
+	# Its service: what the unit starts, with its directory, serves until it is told to stop.
+	unshare --mount --pid --fork --kill-child sh -eu -c '
 		mount -t tmpfs tmpfs "$1"
 		mkdir "$1/upper" "$1/work" "$1/merged"
 		mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/merged"
 		cp "$2" "$1/merged/cairn.deb"
 		chroot "$1/merged" dpkg -i /cairn.deb
+		mount -t proc proc "$1/merged/proc"
 		chroot "$1/merged" /usr/bin/cairn version
+		chroot "$1/merged" /usr/bin/cairn init /var/lib/cairn --alloc "$3=1000"
+		command=$(sed -n "s/^ExecStart=//p" "$1/merged/usr/lib/systemd/system/cairn.service")
+		chroot "$1/merged" $command --rpc-addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 --ready-file /ready.json &
+		node=$!
+		until [ -e "$1/merged/ready.json" ]; do kill -0 $node; done
+		url=$(sed -n "s/.*\"rpc\": *\"\([^\"]*\)\".*/\1/p" "$1/merged/ready.json")
+		chroot "$1/merged" /usr/bin/cairn account "$3" --rpc-url "$url"
+		kill $node
+		wait $node
 		chroot "$1/merged" dpkg -r cairn
 		[ ! -e "$1/merged/usr/bin/cairn" ]
-	' sh "$t/system" "$t/first/$name.deb" >"$t/said" 2>&1 || fail "the package cannot be installed: $(cat "$t/said")"
+	' sh "$t/system" "$t/first/$name.deb" bcrt1p6g8r5e8jvnvukaqgdauwag8lfkzvz3dng4057kv7avnpxpkghdkszxhwd4 >"$t/said" 2>&1 || fail "the package cannot be installed: $(cat "$t/said")"
 fi
 
 echo "image"

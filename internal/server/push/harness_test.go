@@ -52,7 +52,7 @@ func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 			return request.Of(ctx).Subscriber.Subscribe(p)
 		}),
 		jsonrpc.NewMethod(api.Unsubscribe.Name, func(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
-			return request.Of(ctx).Subscriber.Unsubscribe(p.ID)
+			return request.Of(ctx).Subscriber.Unsubscribe(api.Quantity(p.ID))
 		}))...)
 	if err != nil {
 		t.Fatal(err)

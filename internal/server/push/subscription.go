@@ -105,7 +105,9 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 		sub.behind = func() uint64 { return 1 }
 		sub.run = sub.sendStatus
 	default:
-		return jsonrpc.InvalidParam("topic", "there is no such topic", "reason", "unknown_topic", "topics", api.Topics())
+		return jsonrpc.InvalidParam(
+			"topic", api.ErrUnknownTopic.Message, "reason", api.ErrUnknownTopic.Data["reason"], "topics", api.Topics(),
+		)
 	}
 	return nil
 }

@@ -85,8 +85,7 @@ func (h *chainHandlers) accountAt(text string, block api.BlockRef) (record state
 func (h *chainHandlers) resolveAddress(_ context.Context, p api.ResolveAddressParams) (api.ResolvedAddress, error) {
 	_, account, err := types.ParseAddress(p.Address)
 	if err != nil {
-		return api.ResolvedAddress{}, jsonrpc.InvalidParam("address",
-			"an address is bech32m of witness version 1 with the prefix bcrt, bc or tb", "reason", "bad_address")
+		return api.ResolvedAddress{}, withData(api.ErrBadAddress, "param", "address")
 	}
 	return api.ResolvedAddress{PublicKey: account}, nil
 }
@@ -210,8 +209,7 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 		info.Primary = &primary
 	}
 	if key, ok := h.node.ProducerKey(); ok {
-		text := hex.EncodeToString(key[:])
-		info.ProducerKey = &text
+		info.ProducerKey = &key
 	}
 	return info, nil
 }

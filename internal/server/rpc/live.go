@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -17,8 +16,7 @@ func parseAccount(network types.Network, text string) (types.Account, error) {
 	case errors.Is(err, types.ErrWrongNetwork):
 		return account, withData(api.ErrWrongNetwork, "param", "account", "expectedPrefix", network.Prefix())
 	default:
-		return account, jsonrpc.InvalidParam("account", "an account is a taproot address or a public key in hex",
-			"reason", "bad_account", "expectedPrefix", network.Prefix())
+		return account, withData(api.ErrBadAccount, "param", "account", "expectedPrefix", network.Prefix())
 	}
 }
 

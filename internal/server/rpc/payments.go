@@ -11,7 +11,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -148,8 +147,7 @@ func (r *paymentReader) filter(
 
 // unknownWord is the error of a member of a filter that has none of its words.
 func unknownWord(member string) error {
-	return jsonrpc.InvalidParam("filter", "the filter has a word that is not known", "reason", "unknown_word",
-		"member", member)
+	return withData(api.ErrUnknownWord, "param", "filter", "member", member)
 }
 
 // A payment's cursor is height, transaction, place and the beginning of the block's hash, big-endian, in hex.

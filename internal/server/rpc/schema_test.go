@@ -1,178 +1,36 @@
 package rpc
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/testkit/openrpc"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// declaredMethod is a method of the OpenRPC document, its schemas as JSON.
-type declaredMethod struct {
-	Name   string
-	Params []struct {
-		Name     string
-		Required bool
-		Schema   map[string]any
-	}
-	Result struct{ Schema map[string]any }
-}
-
-// discover gives the methods that a node declares, by name, and what checks values against their schemas.
-func discover(c *testChain) (map[string]declaredMethod, validator) {
+// discover gives what a node declares.
+func discover(c *testChain) openrpc.Document {
 	c.t.Helper()
 	raw, failure := c.post("rpc.discover")
 	if failure != nil {
 		c.t.Fatal(failure)
 	}
-	var document struct {
-		Methods    []declaredMethod
-		Components struct{ Schemas map[string]any }
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	check(c.t, d.Decode(&document))
-	declared := map[string]declaredMethod{}
-	for _, m := range document.Methods {
-		declared[m.Name] = m
-	}
-	return declared, validator{document.Components.Schemas}
+	return must(openrpc.Read(raw))(c.t)
 }
 
 func decodeNumbers(t testing.TB, raw []byte) any {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	check(t, d.Decode(&v))
-	return v
-}
-
-// validator checks values against the part of JSON Schema that the document uses. An object may have declared members
-// only.
-type validator struct {
-	components map[string]any
-}
-
-func (v validator) validate(value, schema any, at string) error {
-	s := schema.(map[string]any)
-	if ref, ok := s["$ref"].(string); ok {
-		return v.validate(value, v.components[strings.TrimPrefix(ref, "#/components/schemas/")], at)
-	}
-	if all, ok := s["allOf"].([]any); ok {
-		return v.validate(value, all[0], at)
-	}
-	if one, ok := s["oneOf"].([]any); ok {
-		var errs []error
-		for _, option := range one {
-			if err := v.validate(value, option, at); err != nil {
-				errs = append(errs, err)
-			}
-		}
-		if len(errs) != len(one)-1 {
-			return fmt.Errorf("%s: %v fits %d of %d schemas: %v", at, value, len(one)-len(errs), len(one), errs)
-		}
-		return nil
-	}
-	if options, ok := s["enum"].([]any); ok && !slices.Contains(options, value) {
-		return fmt.Errorf("%s: %v is not one of %v", at, value, options)
-	}
-	return v.validateType(value, s, at)
-}
-
-func (v validator) validateType(value any, s map[string]any, at string) error {
-	ok := false
-	switch s["type"] {
-	case "null":
-		ok = value == nil
-	case "boolean":
-		_, ok = value.(bool)
-	case "string":
-		text, isText := value.(string)
-		pattern, _ := s["pattern"].(string)
-		ok = isText && regexp.MustCompile(pattern).MatchString(text)
-	case "integer":
-		number, isNumber := value.(json.Number)
-		ok = isNumber && !strings.ContainsAny(number.String(), ".eE") && inBounds(number, s)
-	case "number":
-		number, isNumber := value.(json.Number)
-		_, decimals, _ := strings.Cut(number.String(), ".")
-		ok = isNumber && len(decimals) <= 6 && inBounds(number, s)
-	case "array":
-		items, isArray := value.([]any)
-		ok = isArray
-		for i, item := range items {
-			if err := v.validate(item, s["items"], fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-	case "object":
-		if s["additionalProperties"] == true { // whatever it has
-			_, ok = value.(map[string]any)
-			break
-		}
-		if items, isMap := s["additionalProperties"].(map[string]any); isMap {
-			for name, item := range value.(map[string]any) {
-				if err := v.validate(item, items, at+"."+name); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		return v.validateObject(value, s, at)
-	}
-	if !ok {
-		return fmt.Errorf("%s: %v (%T) is not %v", at, value, value, s)
-	}
-	return nil
-}
-
-// inBounds compares a number with minimum and maximum, exactly.
-func inBounds(number json.Number, s map[string]any) bool {
-	n, ok := new(big.Rat).SetString(number.String())
-	for bound, wrong := range map[string]int{"minimum": -1, "maximum": 1} {
-		if limit, bounded := s[bound].(json.Number); ok && bounded {
-			most, isNumber := new(big.Rat).SetString(limit.String())
-			ok = isNumber && n.Cmp(most) != wrong
-		}
-	}
-	return ok
-}
-
-func (v validator) validateObject(value any, s map[string]any, at string) error {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s: %v is no object", at, value)
-	}
-	properties := s["properties"].(map[string]any)
-	for _, name := range s["required"].([]any) {
-		if _, ok := object[name.(string)]; !ok {
-			return fmt.Errorf("%s: %s is missing", at, name)
-		}
-	}
-	for name, member := range object {
-		schema, ok := properties[name]
-		if !ok {
-			return fmt.Errorf("%s: %s is not declared", at, name)
-		}
-		if err := v.validate(member, schema, at+"."+name); err != nil {
-			return err
-		}
-	}
-	return nil
+	t.Helper()
+	return must(openrpc.Value(raw))(t)
 }
 
 // TestParametersAreAsDeclared is the invariant that a node reads the parameters that the OpenRPC document declares and
 // no others: a value that has the shape of the schema is understood, even if it is out of range, and any other is not.
 func TestParametersAreAsDeclared(t *testing.T) {
 	s := newTokenScenario(t)
-	declared, v := discover(s.testChain)
+	declared := discover(s.testChain)
 	good := map[string]any{
 		"account":     account(alice),
 		"address":     types.Regtest.Address(account(alice)),
@@ -201,7 +59,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 	}
 	// On /ws, or with lasting effects: their parameters are of the types of others.
 	others := []string{"svc_subscribe", "svc_unsubscribe", "svc_sendRawTransactionSync"}
-	for name, m := range declared {
+	for name, m := range declared.Methods {
 		if slices.Contains(others, name) || strings.HasPrefix(name, "dev_") {
 			continue
 		}
@@ -214,7 +72,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 				params[i] = value
 				text := must(json.Marshal(value))(t)
 				_, failure := s.post(name, params...)
-				invalid := v.validate(decodeNumbers(t, text), p.Schema, p.Name)
+				invalid := declared.Validate(decodeNumbers(t, text), p.Schema, p.Name)
 				if understood := failure == nil || !misshapen(failure); understood != (invalid == nil) {
 					t.Errorf("%s: %s as %s is answered with %v, and by its schema %v", name, text, p.Name, failure, invalid)
 				}

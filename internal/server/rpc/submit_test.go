@@ -176,7 +176,7 @@ func TestWhatIsNoTransaction(t *testing.T) {
 			t.Run(method+" of "+name, func(t *testing.T) { c.refused(api.ErrUndecodable, method, api.Data(bytes)) })
 		}
 	}
-	for _, bad := range []any{"", "00", "0x0", "0xzz", 5, nil} {
+	for _, bad := range []any{"0", "0x0", "0xzz", "0X00", 5, nil} {
 		if data := c.refused(invalid, "svc_sendRawTransaction", bad); data["param"] != "transaction" {
 			t.Errorf("%v: got %v", bad, data)
 		}
@@ -254,7 +254,7 @@ func TestSendAndWait(t *testing.T) {
 	for range 2 { // the second one is known already, and waits too
 		go func() {
 			receipt, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
-				context.Background(), api.RawTransactionParams{Transaction: encoded(tx)},
+				context.Background(), api.RawTransactionParams{Transaction: api.LooseData(encoded(tx))},
 			)
 			if err != nil {
 				t.Error(err)
@@ -301,7 +301,7 @@ func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
-			t.Context(), api.RawTransactionParams{Transaction: encoded(tx)},
+			t.Context(), api.RawTransactionParams{Transaction: api.LooseData(encoded(tx))},
 		)
 		var e *jsonrpc.Error
 		if !errors.As(err, &e) || !errors.Is(e, api.ErrTimeUp) || e.Data["hash"] != tx.ID() ||

@@ -36,7 +36,7 @@ func (h subscriptionHandlers) unsubscribe(ctx context.Context, p api.Unsubscribe
 	if to == nil {
 		return false, onlyOverWebSocket(api.Unsubscribe.Name)
 	}
-	return to.Unsubscribe(p.ID)
+	return to.Unsubscribe(api.Quantity(p.ID))
 }
 
 func onlyOverWebSocket(method string) error {

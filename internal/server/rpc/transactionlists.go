@@ -62,7 +62,7 @@ func (h *transactionHandlers) getTransactionByNonce(
 			if last, err = h.at(position, last); err != nil {
 				return nil, absent(err)
 			}
-			if nonce := api.Quantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
+			if nonce := api.LooseQuantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
 				if nonce < p.Nonce {
 					return nil, nil
 				}

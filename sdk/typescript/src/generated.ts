@@ -407,13 +407,13 @@ export interface NodeInfo {
   peer_count: number;
   /** where the primary is reached; null on a primary */
   primary: string | null;
-  /** the key with which this node makes blocks while it is the producer's, hex without 0x; null where it has none */
-  producerKey: string | null;
+  /** the key with which this node makes blocks while it is the producer's; null where it has none */
+  producerKey: Hash | null;
   /** the blocks whose proofs are here; null when there are none */
   proofs: ProofRange | null;
   /** the version of rules and gas schedule in force */
   protocolVersion: number;
-  /** the key whose signature blocks carry now: hex without 0x */
+  /** the key whose signature blocks carry now: hex without 0x, which no other answer lacks */
   protocol_public_key: string;
   /** the ranges of blocks that have a proof together, by their length */
   rangeProofs: (RangeProofs)[];
@@ -1026,6 +1026,8 @@ export interface Methods {
 export interface Reasons {
   above_head: -32602;
   already_known: -32006;
+  bad_account: -32602;
+  bad_address: -32602;
   bad_cursor: -32602;
   bad_parameters: -32009;
   bad_signature: -32002;
@@ -1033,6 +1035,7 @@ export interface Reasons {
   busy: -32040;
   cannot_pay: -32004;
   code_too_long: -32012;
+  duplicate: -32602;
   engine_failed: -32013;
   fee_too_low: -32005;
   field_too_long: -32009;
@@ -1040,7 +1043,9 @@ export interface Reasons {
   halted: -32031;
   insufficient_balance: -32010;
   intrinsic_gas: -32008;
+  malformed: -32602;
   mempool_full: -32007;
+  missing: -32602;
   module_refused: -32012;
   no_snapshot: -32602;
   no_such_code: -32011;
@@ -1058,20 +1063,28 @@ export interface Reasons {
   proof_window: -32021;
   pruned: -32021;
   quarantined: -32013;
+  rate: -32040;
   read_only: -32030;
   replacement_underpriced: -32005;
+  response_size: -32040;
   sender_is_contract: -32009;
   stateless: -32021;
   storage: -32007;
   subscriptions: -32040;
   taken_back: -32602;
   time: -32040;
+  too_long: -32602;
+  too_many: -32602;
   undecodable: -32001;
+  unknown: -32602;
+  unknown_topic: -32602;
+  unknown_word: -32602;
   view_calls: -32040;
   view_gas: -32040;
   view_size: -32040;
   wrong_chain: -32002;
   wrong_network: -32602;
+  wrong_type: -32602;
 }
 
 export const shapes: Record<string, Record<string, string>> = {

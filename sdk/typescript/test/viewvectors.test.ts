@@ -1,0 +1,39 @@
+// docs/view-vectors.json: proofs of views that hold give what they say, the changed ones are refused at the step that they say.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fromHex, toHex, type Account, type Hex, type rpc } from "cairn-sdk";
+import { IncompleteError, VerifyError, execute, verifyView, type Outcome, type Trust } from "cairn-sdk/view";
+
+interface Vectors {
+  chainId: number;
+  producer: Account;
+  contract: Account;
+  code: Hex;
+  answers: { function: string; args: Hex; proof: rpc.ViewProof; outcome: string; output: Hex }[];
+  refused: { about: string; step: string; with: Partial<rpc.ViewProof> }[];
+}
+const vectors: Vectors = JSON.parse(readFileSync(new URL("../../../docs/view-vectors.json", import.meta.url), "utf8"));
+const trust: Trust = { chainId: BigInt(vectors.chainId), producer: vectors.producer };
+
+function answered(asked: { function: string; args: Hex }, proof: rpc.ViewProof): Outcome {
+  const codes = [fromHex(vectors.code)];
+  return execute(verifyView(trust, { contract: vectors.contract, function: asked.function, args: fromHex(asked.args), codes }, proof));
+}
+
+test("proofs of views in the vectors hold", () => {
+  for (const v of vectors.answers) {
+    const got = answered(v, v.proof);
+    assert.deepEqual([got.outcome, toHex(got.data)], [v.outcome, v.output], v.function);
+  }
+  assert.equal(vectors.answers.length, 5);
+});
+
+test("changed proofs of views in the vectors are refused", () => {
+  const honest = vectors.answers[0]!;
+  for (const v of vectors.refused) {
+    const step = (e: unknown): string => (e instanceof VerifyError ? e.step : e instanceof IncompleteError ? "execute" : String(e));
+    assert.throws(() => answered(honest, { ...honest.proof, ...v.with }), (e) => step(e) === v.step, `${v.about}: ${v.step}`);
+  }
+  assert.ok(vectors.refused.length > 10);
+});
