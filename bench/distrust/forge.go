@@ -18,14 +18,19 @@ type lie struct {
 	Key      int  // bytes
 	Old, New int  // bytes; 0: absent
 	Differ   bool // the values differ, so that each entry is a write
+	shape
+	Claim  string // which length says more than there is
+	Answer string // how it is sent
+}
+
+// shape is that of a proof.
+type shape struct {
 	Segments int
-	Others   int    // other leaves of each segment
-	Level    int    // of each entry and leaf
-	Steps    int    // of each segment
-	Argument int    // bytes of each
-	LogRows  int    // that each says it has
-	Claim    string // which length says more than there is
-	Answer   string // how it is sent
+	Others   int // other leaves of each segment
+	Level    int // of each entry and leaf
+	Steps    int // of each segment
+	Argument int // bytes of each
+	LogRows  int // that each says it has
 }
 
 // claims are the lengths that a lie can overstate.
@@ -34,7 +39,7 @@ var claims = []string{"", "list", "value", "proof", "segments", "levels", "other
 // answers are the ways in which it can be sent: with its length, without, compressed, or little but its length.
 var answers = []string{"plain", "chunked", "gzip", "announced"}
 
-// fit makes of a lie one that passes the checks of lengths, as far as its claims let it: the list is what so much gas
+// fit makes of a lie one that passes the checks of lengths, as far as its claims let it. The list is what so much gas
 // can pay for, and all is no more than limit bytes.
 func (l *lie) fit(gas types.Gas, limit int) {
 	l.Key, l.Old, l.New = min(max(8, l.Key), 161), min(max(0, l.Old), 16<<10), min(max(0, l.New), 16<<10)

@@ -1,7 +1,7 @@
 // Command distrust plays an upstream that lies to who verifies block proofs: it climbs over bundles that are refused,
 // to those that take most memory or time until they are. Each is served over HTTP to a process of its own, which does
-// what a replica without state does with it: the bundle is fetched within the bound of the block's gas, decoded and
-// verified. It prints the worst, and fails if one is not refused or passes a bound. It needs Linux.
+// what a replica without state does with it. It fetches the bundle within the bound of the block's gas, decodes and
+// verifies it. It prints the worst, and fails if one is not refused or passes a bound. It needs Linux.
 package main
 
 import (
@@ -116,9 +116,14 @@ const kept = 4
 
 // beginnings are what the search begins with: what was found to cost much, and what is long in each of its parts.
 func beginnings() (all []lie) {
-	many := lie{
-		Entries: 1 << 20, Key: 34, Old: 1, Segments: 1, Level: 20, Steps: 20, Argument: 40_000, LogRows: 17, Answer: "plain",
+	plain := shape{
+		Segments: 1,
+		Level:    20,
+		Steps:    20,
+		Argument: 40_000,
+		LogRows:  17,
 	}
+	many := lie{Entries: 1 << 20, Key: 34, Old: 1, shape: plain}
 	long, deep, cut, written := many, many, many, many
 	long.Key, long.Old = 161, 16<<10
 	deep.Level, deep.Others, deep.Segments, deep.Steps = 248, 1<<17, 8, 248
@@ -134,7 +139,7 @@ func beginnings() (all []lie) {
 	}
 	for _, claim := range claims {
 		l := many
-		l.Claim = claim
+		l.Claim, l.Answer = claim, answers[0]
 		all = append(all, l)
 	}
 	return all

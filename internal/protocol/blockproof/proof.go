@@ -128,10 +128,11 @@ func digest(d *codec.Decoder) poseidon.Digest {
 	return digest
 }
 
-// segmentsAtOnce is how many arguments are checked at most before a look at whether they hold, positionsAtOnce how many
-// entries and other leaves these have, if there is more than one: each takes about 300 bytes of memory.
 const (
-	segmentsAtOnce  = 8
+	// segmentsAtOnce is how many arguments are checked at most before a look at whether they hold.
+	segmentsAtOnce = 8
+	// positionsAtOnce is how many entries and other leaves several segments have that are checked at once. Each takes
+	// about 300 bytes of memory.
 	positionsAtOnce = 1 << 16
 )
 
