@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -195,22 +194,7 @@ func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestPayoutsAreSafeToRepeat(t *testing.T) {
 	t.Parallel()
 	const kills, eachTime = 50, 6
-	_, rest, _ := strings.Cut(applicationsPage(t), "\n### Pay out, each once\n")
-	_, rest, _ = strings.Cut(rest, "\n```go\n")
-	source, _, found := strings.Cut(rest, "\n```\n")
-	if !found {
-		t.Fatal("the page has no program")
-	}
-	dir := t.TempDir()
-	main, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "payout")
-	if err := os.WriteFile(main, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, main)
-	compile.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests are run: packages are not compiled again
-	if output, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
+	program, dir := programOfThePage(t, "Pay out, each once"), t.TempDir()
 	node := startDev(t, "--ephemeral", "--block-time", "20ms", "--prove", "off", "--rate-limit", "0")
 	c, signer := fundedSigner(t, node, 3, 100)
 	account := signer.Account()
