@@ -29,17 +29,20 @@ type version struct {
 	hash types.TxID
 }
 
-// job is something to send: queued without a nonce, then open at one, until a block has used that. What is below the
-// first line is the pump's.
+// job is something to send: queued without a nonce, then open at one, until a block has used that.
 type job struct {
 	id     string
 	digest types.Digest
 	said   Job            // under the sender's lock
 	sweep  *types.Account // of a sweep: who gets everything
-	room   bool           // it has a place that is given back when it ends
+	placed bool           // it has a place that is given back when it ends
 
 	accepted, ended promise
+	attempt
+}
 
+// attempt is how far sending a job has come. The pump owns it.
+type attempt struct {
 	payload   types.Payload // nil of a sweep until its value is known
 	nonce     uint64
 	versions  []version
@@ -70,8 +73,12 @@ func (p *promise) isDecided() bool {
 
 func newJob(id string, digest types.Digest, payload types.Payload, said Job) *job {
 	return &job{
-		id: id, digest: digest, payload: payload, said: said, due: never,
-		accepted: promise{decided: make(chan struct{})}, ended: promise{decided: make(chan struct{})},
+		id:       id,
+		digest:   digest,
+		said:     said,
+		accepted: promise{decided: make(chan struct{})},
+		ended:    promise{decided: make(chan struct{})},
+		attempt:  attempt{payload: payload, due: never},
 	}
 }
 

@@ -32,12 +32,16 @@ type Sender struct {
 	options Options
 	journal Journal
 
-	room   chan struct{} // a place for each job
+	places chan struct{} // one for each job
 	wake   chan struct{} // something is to be done
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{}
+	book
+}
 
+// book has the jobs of a sender, for callers and the pump.
+type book struct {
 	mu       sync.Mutex
 	queue    []*job
 	jobs     map[string]*job // queued or open
@@ -77,10 +81,10 @@ func Open(ctx context.Context, c *client.Client, signer client.Signer, options O
 		chainID: uint64(chainID),
 		options: options,
 		journal: options.Journal,
-		room:    make(chan struct{}, maxJobs),
+		places:  make(chan struct{}, maxJobs),
 		wake:    make(chan struct{}, 1),
 		ended:   make(chan struct{}),
-		jobs:    make(map[string]*job),
+		book:    book{jobs: make(map[string]*job)},
 	}
 	p, err := newPump(s, entries)
 	if err != nil {
@@ -117,7 +121,7 @@ func (s *Sender) enqueue(ctx context.Context, how Job, digest types.Digest, set 
 		return sent, err
 	}
 	select {
-	case s.room <- struct{}{}:
+	case s.places <- struct{}{}:
 	case <-s.ended:
 		return nil, s.why()
 	case <-ctx.Done():
@@ -129,7 +133,7 @@ func (s *Sender) enqueue(ctx context.Context, how Job, digest types.Digest, set 
 	}
 	j := newJob(id, digest, nil, how)
 	set(j)
-	j.room = true
+	j.placed = true
 	s.mu.Lock()
 	sent, err := s.knownLocked(how, digest) // another may have sent it meanwhile
 	if sent == nil && err == nil {
@@ -138,7 +142,7 @@ func (s *Sender) enqueue(ctx context.Context, how Job, digest types.Digest, set 
 		sent = &Sent{s: s, id: id, job: j}
 		s.poke()
 	} else {
-		<-s.room
+		<-s.places
 	}
 	s.mu.Unlock()
 	return sent, err
@@ -238,7 +242,7 @@ func (s *Sender) drop(j *job, d *done) {
 	if d != nil && !j.own() {
 		s.finished[j.id] = *d
 	}
-	if j.room {
-		<-s.room
+	if j.placed {
+		<-s.places
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -19,7 +20,7 @@ type contractSettings struct {
 func defaultContracts() contractSettings {
 	return contractSettings{
 		CodeMemory: datadir.DefaultCodeMemory >> 20, CodeDisk: datadir.DefaultCodeDisk >> 20,
-		ViewGas: uint64(node.DefaultViewGas),
+		ViewGas: uint64(rpc.DefaultViewGas),
 	}
 }
 

@@ -106,7 +106,7 @@ func showProgress(command *cobra.Command, n *node.Node) (stop func()) {
 		progress, done := cli.Progress(command, "syncing")
 		defer done()
 		for {
-			status := n.SyncStatus()
+			status, _ := n.SyncStatus()
 			progress(uint64(status.LocalHeight), uint64(status.PrimaryHeight))
 			select {
 			case <-time.After(progressInterval):

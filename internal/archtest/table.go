@@ -150,6 +150,7 @@ var rows = map[string][]string{
 		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
 		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
+		"internal/server/rpc",
 		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/signer", "api", "types", "crypto"},
 
 	// Make the files of a release and the site of the documentation; a module of its own.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
@@ -285,71 +283,6 @@ func defaultHome(environ []string) (string, error) {
 		return "", fmt.Errorf("%w: give --home", err)
 	}
 	return filepath.Join(user, ".local", "share", "cairn"), nil
-}
-
-// explained is an error with another text.
-type explained struct {
-	text  string
-	cause error
-}
-
-func (e explained) Error() string { return e.text }
-func (e explained) Unwrap() error { return e.cause }
-
-// explain says in one sentence what went wrong on the way to the node. What the node answered speaks for itself.
-func (s *session) explain(ctx context.Context, err error) error {
-	var done explained
-	var answer *client.Error
-	var status *client.StatusError
-	var transport *url.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &done):
-		return err
-	case errors.Is(err, api.ErrCannotPay):
-		return inCoins(err)
-	case errors.As(err, &answer):
-		return err
-	case ctx.Err() != nil:
-		return errors.New("interrupted")
-	case errors.As(err, &status):
-		return explained{fmt.Sprintf("the node at %s refuses the request: %s", s.settings.RPCURL, status), err}
-	case errors.Is(err, client.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded):
-		return explained{fmt.Sprintf("the node at %s did not answer within %s", s.settings.RPCURL, s.settings.Timeout), err}
-	case errors.Is(err, client.ErrUnreachable) && errors.As(err, &transport):
-		return explained{
-			fmt.Sprintf("no node can be reached at %s: %s%s", s.settings.RPCURL, transport.Err, transportHint(transport.Err)),
-			err,
-		}
-	}
-	return err
-}
-
-// inCoins says in coins what the sender of a transaction has, and what it may cost.
-func inCoins(err error) error {
-	var refusal *client.Error
-	balance, needed, known := client.Shortfall(err)
-	if !known || !errors.As(err, &refusal) {
-		return err
-	}
-	said := *refusal
-	said.Message = fmt.Sprintf("the sender has %s, and the transaction may cost %s", coins(balance), coins(needed))
-	return explained{said.Message, &said}
-}
-
-// transportHint says what is probably wrong with the URL or the settings where a connection does not come to an answer.
-func transportHint(err error) string {
-	var unknown x509.UnknownAuthorityError
-	switch {
-	case errors.As(err, &unknown):
-		return "; if the certificate is your own, name it with --ca-file"
-	case errors.Is(err, http.ErrSchemeMismatch):
-		return "; it does not speak TLS: try http://"
-	case errors.Is(err, io.EOF):
-		return " (the connection was closed without an answer); if the node speaks TLS: try https://"
-	}
-	return ""
 }
 
 // chain asks the node which chain it is on.

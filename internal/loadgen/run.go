@@ -105,11 +105,9 @@ func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL)
 			encoder:     encoder,
 			schedule:    newSchedule(o.Rate, o.Batch, i, len(queues)),
 			judge:       target.Judge,
-			requests:    encoder.split(calls, o.Batch),
-			repeat:      plan.Load.Repeats(),
+			queue:       queue{requests: encoder.split(calls, o.Batch), repeat: plan.Load.Repeats()},
 			submissions: r.submissions,
-			latency:     newHistogram(),
-			errors:      map[string]*ErrorCount{},
+			tally:       tally{latency: newHistogram(), errors: map[string]*ErrorCount{}},
 		})
 	}
 	return r

@@ -70,9 +70,8 @@ func TestSlowAnswersAreNotOmitted(t *testing.T) {
 		dialer:   dialer{node: node},
 		clock:    clock,
 		schedule: newSchedule(10, 1, 0, 1),
-		requests: newEncoder(node, "", false).split(calls, 1),
-		latency:  newHistogram(),
-		errors:   map[string]*ErrorCount{},
+		queue:    queue{requests: newEncoder(node, "", false).split(calls, 1)},
+		tally:    tally{latency: newHistogram(), errors: map[string]*ErrorCount{}},
 	}
 	w.run(t.Context())
 	if w.requestCount.Load() != requests || w.latency.TotalCount() != requests {

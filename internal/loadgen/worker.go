@@ -33,15 +33,25 @@ type worker struct {
 	clock    clock
 	schedule schedule
 	judge    func(CallError) Verdict
-	requests []request
-	repeat   bool // start again after the last request, as reads do
+	queue
 	// submissions are those of the run. Workers share the map and only read it: each writes its own transactions' entries.
 	submissions map[[32]byte]*submission
 
-	next    int       // of requests
-	again   []request // refused, and worth another try; they come first
-	conn    *conn
-	broken  int
+	conn   *conn
+	broken int
+	tally
+}
+
+// queue is what a worker has to send.
+type queue struct {
+	requests []request
+	repeat   bool      // start again after the last request, as reads do
+	next     int       // of requests
+	again    []request // refused, and worth another try; they come first
+}
+
+// tally is what a worker counts.
+type tally struct {
 	latency *hdrhistogram.Histogram // of requests, in ns
 	errors  map[string]*ErrorCount
 	last    time.Duration // when the latest answer came
@@ -86,20 +96,20 @@ func (w *worker) run(ctx context.Context) {
 }
 
 // take is the next request.
-func (w *worker) take() (request, bool) {
-	if len(w.again) > 0 {
-		r := w.again[0]
-		w.again = w.again[1:]
+func (q *queue) take() (request, bool) {
+	if len(q.again) > 0 {
+		r := q.again[0]
+		q.again = q.again[1:]
 		return r, true
 	}
-	if w.next == len(w.requests) && w.repeat {
-		w.next = 0
+	if q.next == len(q.requests) && q.repeat {
+		q.next = 0
 	}
-	if w.next == len(w.requests) {
+	if q.next == len(q.requests) {
 		return request{}, false
 	}
-	w.next++
-	return w.requests[w.next-1], true
+	q.next++
+	return q.requests[q.next-1], true
 }
 
 // stamp notes when a request's transactions were sent for the first time.

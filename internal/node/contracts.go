@@ -6,9 +6,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
-// DefaultViewGas is the execution gas of a call that is not sent, where [Serving] sets none.
-const DefaultViewGas = rpc.DefaultViewGas
-
 // viewMemory is what compiled code and idle instances of calls that are not sent take, in bytes, about.
 const viewMemory = 64 << 20
 

@@ -173,8 +173,7 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 	}
 }
 
-// SyncStatus tells how far the node is.
-func (n *Node) SyncStatus() api.SyncStatus { return n.rpc.Feed().SyncStatus() }
-
-// Follows reports whether the node follows another.
-func (n *Node) Follows() bool { return !n.produces.Load() }
+// SyncStatus tells how far the node is, and whether it follows another.
+func (n *Node) SyncStatus() (status api.SyncStatus, follows bool) {
+	return n.rpc.Feed().SyncStatus(), !n.produces.Load()
+}

@@ -2,18 +2,11 @@
 package node
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync/atomic"
-	"syscall"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/build"
@@ -26,10 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
-	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
-	"github.com/cairn-chain/cairn/internal/server/members"
-	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/sources"
@@ -136,133 +126,6 @@ type servers struct {
 	listeners struct{ rpc, admin net.Listener }
 }
 
-// New makes a node of a data directory, which it closes from now on, and opens the listeners. [Node.Run] does the rest;
-// a node that is not run must be closed.
-func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
-	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
-	n := &Node{config: config, dir: dir}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.Close())
-		}
-	}()
-	if n.store, err = dir.Store(); err != nil {
-		return nil, err
-	}
-	n.queue = proving.NewQueue(n.store, config.Proofs.Bits, config.Proofs.Lengths...)
-	if n.book, err = dir.Book(); err != nil {
-		return nil, err
-	}
-	if err := n.openEngines(); err != nil {
-		return nil, err
-	}
-	if err := n.openLedger(); err != nil {
-		return nil, err
-	}
-	if err := n.openKeyLock(); err != nil {
-		return nil, err
-	}
-	if err := n.openSigner(); err != nil {
-		return nil, err
-	}
-	if err := n.openMember(); err != nil {
-		return nil, err
-	}
-	if err := n.openPool(); err != nil {
-		return nil, err
-	}
-	if n.telemetry, err = n.newTelemetry(); err != nil {
-		return nil, err
-	}
-	n.sources = sources.OpenDirectory(dir.Sources())
-	if n.snapshots, err = dir.Snapshots(); err != nil {
-		return nil, err
-	}
-	if err := n.newEngine(); err != nil {
-		return nil, err
-	}
-	if n.rpc, err = n.newRPCServer(); err != nil {
-		return nil, err
-	}
-	n.push = n.newPush()
-	if n.front, err = n.newFront(); err != nil {
-		return nil, err
-	}
-	if n.listeners.rpc, err = listen(config.RPCAddr, "--rpc-addr"); err != nil {
-		return nil, err
-	}
-	n.listeners.admin, err = listen(config.AdminAddr, "--admin-addr")
-	return n, err
-}
-
-// keeps reports whether the node keeps what it hands on until that is in a block. Without a state it cannot.
-func (n *Node) keeps() bool {
-	return len(n.config.Follow.URLs) > 0 && !n.config.Follow.Refuse && n.maker != nil
-}
-
-// openPool opens the pool of pending transactions, with what makes it last if this node may make blocks of them, or has
-// to send them again.
-func (n *Node) openPool() (err error) {
-	n.pending = push.NewPending()
-	options := mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add}
-	if n.maker != nil && n.config.Key != nil {
-		options.Admit = n.admit
-	}
-	if n.member != nil {
-		options.Moment, options.Cluster = n.member.clock.Now, n.member.log.Member().Cluster
-		options.HeadAt = func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(n.maker, h) }
-	}
-	if n.config.Key != nil || n.member != nil || n.keeps() {
-		options.Journal = n.dir.Journal()
-	}
-	if n.config.Key != nil {
-		if n.note, err = n.dir.Note(); err != nil {
-			return err
-		}
-	}
-	n.pool, err = mempool.New(options, mempool.HeadOf(n.ledger))
-	return err
-}
-
-// listen listens on an address that the flag sets.
-func listen(address, flag string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf(
-			"%s %s is in use by another program, perhaps another node: end that, or choose another address", flag, address,
-		)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return listener, nil
-}
-
-// tipLedger is the chain's tip, with its state or without.
-type tipLedger interface {
-	rpc.Ledger
-	mempool.Chain
-	TreeSize() int
-}
-
-// openLedger opens the chain that the configuration asks for.
-func (n *Node) openLedger() error {
-	if n.dir.Options().Stateless {
-		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
-		if err != nil {
-			return err
-		}
-		n.ledger, n.importer = l, replica.Stateless(l, len(n.config.Proofs.Lengths) > 0)
-		return nil
-	}
-	l, err := n.dir.Ledger(n.config.Chain, n.book, n.engine)
-	if err != nil {
-		return err
-	}
-	n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
-	return nil
-}
-
 // RPCURL is where JSON-RPC is served.
 func (n *Node) RPCURL() string {
 	scheme := "http://"
@@ -275,165 +138,8 @@ func (n *Node) RPCURL() string {
 // AdminURL is where health, readiness, metrics and profiles are served.
 func (n *Node) AdminURL() string { return "http://" + n.listeners.admin.Addr().String() }
 
-const shutdownTime = 10 * time.Second
-
-// Run serves and makes blocks until ctx ends or a part fails, and closes the node.
-func (n *Node) Run(ctx context.Context) error {
-	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin,
-		admin.New(n.adminConfig()))
-	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopProducing()
-	group.Go(func() error { return n.runEngine(producing) })
-	group.Go(func() error { return n.prune(producing) })
-	group.Go(func() error { return n.keepSnapshots(producing) })
-	group.Go(func() error { return n.announce(producing) })
-	group.Go(func() error { return n.prove(running) })
-	group.Go(func() error { return n.relay(running) })
-	group.Go(func() error {
-		<-running.Done()
-		return n.stop(adminServer, stopProducing)
-	})
-	return errors.Join(group.Wait(), n.Close())
-}
-
-// adminConfig is what the admin address serves.
-func (n *Node) adminConfig() admin.Config {
-	config := admin.Config{
-		Ready:     n.ready,
-		Metrics:   n.telemetry.Handler(),
-		Proving:   provers.Handler(n.queue),
-		Sources:   sources.PublishHandler(n.sources),
-		Backup:    func() (string, error) { return n.dir.Backup(time.Now()) },
-		AllowHost: front.NewHosts(n.config.AdminHosts, true).Allow,
-	}
-	if n.member != nil {
-		config.Leads, config.Cluster = n.member.leads, members.Handler(operator{n.member})
-	}
-	return config
-}
-
 // Reload reads the files of the public server again where they have changed: certificate, API keys and JWT secret.
 func (n *Node) Reload() { n.front.Reload() }
-
-// prune deletes what the retention does not keep, after each block.
-func (n *Node) prune(ctx context.Context) error {
-	if n.dir.Options().Retention == 0 {
-		return nil
-	}
-	for {
-		err := n.store.Prune(ctx)
-		if err == nil {
-			err = n.store.WaitHeight(ctx, n.store.Head().Header.Height+1)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// keepSnapshots makes snapshots until ctx ends.
-func (n *Node) keepSnapshots(ctx context.Context) error {
-	keep := n.config.Snapshots
-	if n.snapshots == nil || keep.Interval == 0 {
-		return nil
-	}
-	return n.snapshots.Keep(ctx, n.store, keep.Interval, max(1, keep.Count), n.config.Log)
-}
-
-// stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
-// receipt may still get it.
-func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
-	defer stopProducing()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
-	defer cancel()
-	if n.member != nil {
-		n.member.handOver(ctx)
-	}
-	n.front.Drain()
-	if err := n.push.Shutdown(ctx); err != nil {
-		n.config.Log.Warn("WebSocket connections were cut", "error", err)
-	}
-	if err := n.front.Shutdown(ctx); err != nil {
-		n.config.Log.Warn("connections were cut", "error", err)
-	}
-	if err := adminServer.Shutdown(ctx); err != nil {
-		n.config.Log.Warn("connections of the admin address were cut", "error", err)
-		_ = adminServer.Close() // they were given their time
-	}
-	return nil
-}
-
-// serve serves the admin address.
-func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.Handler) *http.Server {
-	// Requests that wait for something end with the server.
-	ctx, cancel := context.WithCancel(context.Background())
-	server := &http.Server{
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      2 * time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
-	}
-	server.RegisterOnShutdown(cancel)
-	group.Go(func() error {
-		defer cancel()
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	return server
-}
-
-// announce tells of each new block until ctx ends.
-func (n *Node) announce(ctx context.Context) error {
-	if n.config.OnBlock == nil {
-		return nil
-	}
-	for height := n.store.Head().Header.Height + 1; ; height++ {
-		if err := n.store.WaitHeight(ctx, height); err != nil {
-			return nil // the context has ended
-		}
-		block, err := n.store.Block(height)
-		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrAboveHead) {
-			continue // a development chain was taken back just now
-		}
-		if err != nil {
-			return err
-		}
-		n.config.OnBlock(block.Signed(), len(block.Transactions))
-	}
-}
-
-func (n *Node) ready() (bool, string) {
-	if n.member != nil {
-		return n.member.ready()
-	}
-	if reason := n.elsewhere(); reason != "" && n.config.Mode == api.ModePrimary {
-		return false, reason
-	}
-	if !n.produces.Load() {
-		return readyToServe(n.replica.Status(), n.config.Follow.MaxLag)
-	}
-	if status := n.sequencer.Status(); status.State != sequencer.Producing {
-		return false, status.Reason
-	}
-	if reason := n.unsigned(); reason != "" {
-		return false, reason
-	}
-	if n.pool.Failing() != nil { // the log says why
-		return false, "transactions are refused: the mempool's journal cannot be written"
-	}
-	return true, ""
-}
 
 // Close releases what New opened; Run calls it.
 func (n *Node) Close() error {

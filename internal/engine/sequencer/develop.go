@@ -86,9 +86,9 @@ func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
 	err = s.between(ctx, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.lastSnapshot++
-		id = s.lastSnapshot
-		s.snapshots = append(s.snapshots, snapshot{id, s.ledger.Tip().Header.Header.Height, s.offset, s.pool.Arrivals()})
+		s.last++
+		id = s.last
+		s.taken = append(s.taken, snapshot{id, s.ledger.Tip().Header.Header.Height, s.offset, s.pool.Arrivals()})
 		return nil
 	})
 	return id, err
@@ -100,11 +100,11 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 	return s.between(ctx, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		at := slices.IndexFunc(s.snapshots, func(x snapshot) bool { return x.id == id })
+		at := slices.IndexFunc(s.taken, func(x snapshot) bool { return x.id == id })
 		if at < 0 {
 			return fmt.Errorf("%w: %d", ErrUnknownSnapshot, id)
 		}
-		target := s.snapshots[at]
+		target := s.taken[at]
 		// First: if the node ends before the chain is taken back, nothing comes back by itself.
 		if err := s.pool.Forget(target.arrivals); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 		if err := s.ledger.Rewind(target.height); err != nil {
 			return fatal{err}
 		}
-		s.snapshots, s.offset, s.nextTime = s.snapshots[:at], target.offset, 0
+		s.taken, s.offset, s.nextTime = s.taken[:at], target.offset, 0
 		if err := s.pool.Reload(mempool.HeadOf(s.ledger)); err != nil {
 			return fatal{err}
 		}

@@ -40,23 +40,35 @@ type Solo struct {
 	// Picker's hooks are set before Run, and called in the engine's loop, before OnBlock.
 	*Picker
 
+	signing
+	requests chan request
+	running  context.Context // Run's, for what waits in its loop
+	timing
+	snapshots
+}
+
+// signing is the producer's key, and what keeps it from signing two blocks of one height.
+type signing struct {
 	key    Signer
-	decide *decided         // what is written before key is asked; nil where that is in this process
+	decide *decided         // what is written before key is asked; nil if the key is in this process
 	lock   *heightlock.Lock // of key; may be nil
 	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
 	signed heightlock.Block
+}
 
-	requests chan request
-	running  context.Context // Run's, for what waits in its loop
-
-	mu        sync.Mutex // guards what follows, for reading beside the loop
+// timing is when blocks are made and which time they get.
+type timing struct {
+	mu        sync.Mutex // guards the rest, for reading beside the loop
 	blockTime time.Duration
 	offset    time.Duration // of the chain's time over the clock's
-	nextTime  uint64        // of the next block, 0 where none is set
+	nextTime  uint64        // of the next block, 0 if none is set
 	changed   chan struct{} // blockTime was set
-	snapshots []snapshot
+}
 
-	lastSnapshot uint64 // IDs are not used again
+// snapshots are those that a development chain can go back to; the lock of timing guards them, as they hold an offset.
+type snapshots struct {
+	taken []snapshot
+	last  uint64 // IDs are not used again
 }
 
 // request is something to do between two blocks.
@@ -69,12 +81,11 @@ type request struct {
 func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key Signer, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
-		Picker:    NewPicker(l, pool, book, clock),
-		key:       key,
-		blockTime: blockTime,
-		running:   context.Background(),
-		requests:  make(chan request),
-		changed:   make(chan struct{}, 1),
+		Picker:   NewPicker(l, pool, book, clock),
+		signing:  signing{key: key},
+		running:  context.Background(),
+		requests: make(chan request),
+		timing:   timing{blockTime: blockTime, changed: make(chan struct{}, 1)},
 	}
 }
 

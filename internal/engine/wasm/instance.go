@@ -28,8 +28,11 @@ type instance struct {
 	reset       api.Function
 	entries     []entry // last used first
 	size        int     // bytes that it keeps, about
+	running
+}
 
-	// Of the call that runs.
+// running is the call that an instance runs.
+type running struct {
 	host  vm.Host
 	gas   *vm.Gas
 	asked uint64 // what gas was left when the host was asked whether to go on
@@ -63,7 +66,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	if f == nil {
 		return 0, errors.New("no such export")
 	}
-	i.host, i.gas, i.asked, i.ended, i.exit, i.fault = host, gas, gas.Left, false, vm.Returned, nil
+	i.running = running{host: host, gas: gas, asked: gas.Left, exit: vm.Returned}
 	i.gasGlobal.Set(gas.Lend())
 	err := i.code.call(i, f)
 	i.host, i.gas = nil, nil

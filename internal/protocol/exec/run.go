@@ -12,22 +12,28 @@ import (
 
 // Run is a block in progress: transactions are applied to it one after the other.
 type Run struct {
-	env      Env
-	header   types.Header
-	state    *state.Overlay
-	txs      []*types.Tx // that were applied
+	env     Env
+	header  types.Header
+	state   *state.Overlay
+	machine Machine
+	applied
+	stop      func() error // nil for nobody; see [Run.StopWith]
+	spareLoad bool         // see [Run.SpareLoad]
+
+	// Of simulations:
+	tracer Tracer // nil for none
+	view   bool   // the call is in view context
+}
+
+// applied is what the transactions that were applied have come to.
+type applied struct {
+	txs      []*types.Tx
 	receipts []types.Receipt
 	reasons  []Reason
 	bytes    int
 	burned   types.Amount
-	machine  Machine
 	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
-	loaded   loads                     // by the transactions that were applied
-	tracer   Tracer                    // nil but in simulations
-	stop     func() error              // nil for nobody; see [Run.StopWith]
-	view     bool                      // a simulation's call is in view context
-
-	spareLoad bool // see [Run.SpareLoad]
+	loaded   loads
 }
 
 // Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from

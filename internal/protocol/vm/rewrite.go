@@ -55,20 +55,25 @@ type rewriter struct {
 	added
 	out      []byte // the instructions so far
 	copied   int    // the code up to here is in out or replaced
-	run      int    // where in out the metered block begins
-	looped   bool   // whether it is the first of a loop
-	alive    bool   // whether the metered block can be reached
-	observed bool   // whether the global must hold the gas in it: it may trap, or it calls
-	cost     uint32 // of the metered block so far
-	checked  bool   // whether it looks at the gas
-	unpaid   uint32 // the most that was taken on a way to here since the gas was looked at
-	// What the merge in front of the next metered block adds to its price.
-	mergePrice uint32
-	loop       int    // which of the open blocks it is, of the first metered block of a loop
-	priceAt    int    // where in charge that block's price stands
-	gasLocal   uint32 // the local that holds the gas, behind the guest's own
+	gasLocal uint32 // the local that holds the gas, behind the guest's own
+	metered
 
 	charge, entry []byte // kept for their memory
+}
+
+// metered is the metered block that is being rewritten.
+type metered struct {
+	run      int    // where in out it begins
+	looped   bool   // whether it is the first of a loop
+	alive    bool   // whether it can be reached
+	observed bool   // whether the global must hold the gas in it: it may trap, or it calls
+	cost     uint32 // so far
+	checked  bool   // whether it looks at the gas
+	unpaid   uint32 // the most that was taken on a way to here since the gas was looked at
+	// What the merge in front of the next one adds to its price.
+	mergePrice uint32
+	loop       int // which of the open blocks it is, of the first one of a loop
+	priceAt    int // where in charge that one's price stands
 }
 
 // mostUnpaid is the most gas that may be taken before the gas is looked at.

@@ -224,7 +224,7 @@ func appendType(out []byte, t functionType) []byte {
 // elementSegments reads the element segments as they were rewritten.
 func (p *parsed) elementSegments() []elementSegment {
 	segments := make([]elementSegment, p.elementCount)
-	q := &parsed{reader: reader{code: p.elements, end: len(p.elements)}, globals: p.globals}
+	q := &parsed{reader: reader{code: p.elements, end: len(p.elements)}, declared: declared{globals: p.globals}}
 	for i := range segments {
 		q.u32() // the table
 		segments[i].offset, _, _ = q.constant(I32)
@@ -239,7 +239,7 @@ func (p *parsed) elementSegments() []elementSegment {
 func (p *parsed) dataSegments() []Segment {
 	segments := make([]Segment, p.dataCount)
 	content := p.contents[dataSection]
-	q := &parsed{reader: reader{code: content, end: len(content)}, globals: p.globals}
+	q := &parsed{reader: reader{code: content, end: len(content)}, declared: declared{globals: p.globals}}
 	for i := range segments {
 		q.u32() // the memory
 		_, segments[i].Offset, _ = q.constant(I32)

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/build"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// config checks the settings and reads the files that they name. Of the chain's genesis it says that there will be one.
+func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config node.Config, err error) {
+	options = s.options(log)
+	config = node.Config{
+		Build:       build.Read(),
+		Mode:        api.Mode(s.Mode),
+		Production:  node.Production{LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime},
+		SyncJournal: s.Journal == "sync",
+		Log:         log,
+	}
+	config.Serving = node.Serving{
+		RPCAddr: s.RPCAddr, SlowReader: s.SlowReader, Explorer: s.Explorer, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
+	}
+	config.Snapshots.Interval, config.Snapshots.Count = s.Snapshots, int(s.SnapshotsOf)
+	config.Traces.Endpoint, config.Traces.Every = s.OTLP, s.TraceEvery
+	if err := s.check(); err != nil {
+		return options, config, err
+	}
+	if config.Follow, err = s.chain(); err != nil {
+		return options, config, err
+	}
+	if config.Cluster, err = s.cluster(); err != nil {
+		return options, config, err
+	}
+	if config.Key, err = s.key(config.Cluster != nil); err != nil {
+		return options, config, err
+	}
+	if options.Stateless && (config.Key != nil || s.Snapshots > 0) {
+		return options, config, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: " +
+			"--protocol-key and --snapshot-interval are not for --verify stateless"))
+	}
+	if config.HTTP, err = s.httpSettings.config(); err != nil {
+		return options, config, err
+	}
+	if err := s.contractSettings.set(&options, &config.Serving); err != nil {
+		return options, config, err
+	}
+	config.Proofs, err = s.proofSettings.set(&options, s.provers(), config.Key != nil, log)
+	return options, config, err
+}
+
+// options are those of the data directory.
+func (s nodeSettings) options(log *slog.Logger) datadir.Options {
+	options := datadir.Options{
+		Archive:     s.Mode == string(api.ModeArchive),
+		Stateless:   s.Verify == verifyStateless,
+		Retention:   s.Retention,
+		CacheBytes:  int64(s.CacheMiB) << 20,
+		TableBytes:  int(s.TableMiB) << 20,
+		MaxUnmerged: int(s.MaxUnmerged),
+		Log:         log,
+	}
+	if options.Stateless {
+		options.Retention = cmp.Or(s.Retention, statelessRetention)
+	}
+	return options
+}
+
+// chain is what the node needs to follow its chain, and says why there is no telling which chain that is, as far as
+// that shows before the data directory is opened.
+func (s nodeSettings) chain() (follow node.Follow, err error) {
+	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
+		if follow, err = s.followSettings.config(); err != nil {
+			return follow, err
+		}
+	}
+	wanted, err := s.genesisHash()
+	if err != nil {
+		return follow, err
+	}
+	given, err := s.genesisFile()
+	if err != nil {
+		return follow, err
+	}
+	if given != nil {
+		return follow, checkGenesis(*given, wanted)
+	}
+	there, err := datadir.HasDatabase(s.DataDir)
+	if err == nil && !there {
+		err = s.mayFetch(wanted)
+	}
+	return follow, err
+}
+
+// genesis is that of the node's chain: of the file, or else of the chain in the data directory, or else from the
+// upstreams.
+func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *datadir.Dir) (*types.Genesis, error) {
+	wanted, err := s.genesisHash()
+	if err != nil {
+		return nil, err
+	}
+	here, err := s.genesisFile()
+	if err != nil {
+		return nil, err
+	}
+	if here == nil {
+		here = dir.Genesis()
+	}
+	if here != nil {
+		return here, checkGenesis(*here, wanted)
+	}
+	if err := s.mayFetch(wanted); err != nil {
+		return nil, err
+	}
+	fetched, err := config.Follow.Genesis(ctx, *wanted, config.Log)
+	return &fetched, err
+}
+
+// mayFetch refuses to ask upstreams for the genesis of a chain that the node cannot follow, or that nobody named.
+func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
+	switch primary := s.Mode == string(api.ModePrimary); {
+	case primary && len(s.Upstream) > 0:
+		return output.Usage(fmt.Errorf(
+			"there is no chain in %s: a node that is to follow one begins with --mode replica", s.DataDir,
+		))
+	case primary:
+		return output.Usage(fmt.Errorf("there is no genesis file: start a network with `cairn init %s`, or name one with "+
+			"--genesis; "+
+			"to follow a network begin with --mode replica", s.DataDir))
+	case wanted == nil:
+		return output.Usage(errWhichChain)
+	}
+	return nil
+}
+
+// genesisFile is the genesis of the file that is named, or of the one in the data directory; nil where there is none.
+func (s nodeSettings) genesisFile() (*types.Genesis, error) {
+	genesis, err := datadir.ReadGenesis(orIn(s.DataDir, s.Genesis, datadir.GenesisFile))
+	switch {
+	case err == nil:
+		return &genesis, nil
+	case errors.Is(err, os.ErrNotExist) && s.Genesis == "":
+		return nil, nil
+	case errors.Is(err, os.ErrNotExist):
+		return nil, output.Usage(fmt.Errorf("--genesis: %w", err))
+	}
+	return nil, err
+}
+
+// key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that
+// was copied from a primary's makes no blocks elsewhere.
+func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
+	if client, err := s.client(s.DataDir); err != nil || client != nil {
+		return client, err
+	}
+	if s.ProtocolKey == "" && s.Mode != string(api.ModePrimary) {
+		return nil, nil
+	}
+	path := s.keyPath()
+	key, err := datadir.ReadProtocolKey(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && member && s.ProtocolKey == "":
+		return nil, nil // it votes, and hands leadership on
+	case errors.Is(err, os.ErrNotExist):
+		return nil, output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow "+
+			"the producer's node with --mode replica --upstream URL", path))
+	case err != nil:
+		return nil, output.Usage(err)
+	}
+	return node.LocalKey(key), nil
+}
+
+// cluster is how the node is a member of a cluster, nil if its directory is of none.
+func (s nodeSettings) cluster() (*node.Cluster, error) {
+	member, err := datadir.IsMember(s.DataDir)
+	switch {
+	case err != nil:
+		return nil, err
+	case !member && s.ClusterAddr != "":
+		return nil, output.Usage(fmt.Errorf("%s is of no cluster: --cluster-addr is for a directory that "+
+			"`cairn cluster init` or `cairn cluster join` made a member's", s.DataDir))
+	case !member:
+		return nil, nil
+	case s.ClusterAddr == "":
+		return nil, output.Usage(fmt.Errorf("%s is of a cluster: --cluster-addr HOST:PORT is needed", s.DataDir))
+	case s.BlockTime <= 0:
+		return nil, output.Usage(errors.New("a cluster makes its blocks at an interval: --block-time is over 0"))
+	case s.Mode != string(api.ModePrimary) || len(s.Upstream) > 0 || s.Verify != verifyExecute:
+		return nil,
+			output.Usage(errors.New("a member of a cluster is a primary: --mode, --upstream and --verify are not for it"))
+	}
+	return &node.Cluster{Addr: s.ClusterAddr, MaxLag: s.MaxLag}, nil
+}
+
+func (s nodeSettings) keyPath() string {
+	return orIn(s.DataDir, s.ProtocolKey, datadir.ProtocolKeyFile)
+}
+
+// orIn is the path that was given, or the file of that name in dir.
+func orIn(dir, path, name string) string {
+	if path != "" {
+		return path
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,83 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/server/members"
+	"github.com/cairn-chain/cairn/internal/server/provers"
+	"github.com/cairn-chain/cairn/internal/server/sources"
+)
+
+// adminConfig is what the admin address serves.
+func (n *Node) adminConfig() admin.Config {
+	config := admin.Config{
+		Ready:     n.ready,
+		Metrics:   n.telemetry.Handler(),
+		Proving:   provers.Handler(n.queue),
+		Sources:   sources.PublishHandler(n.sources),
+		Backup:    func() (string, error) { return n.dir.Backup(time.Now()) },
+		AllowHost: front.NewHosts(n.config.AdminHosts, true).Allow,
+	}
+	if n.member != nil {
+		config.Leads, config.Cluster = n.member.leads, members.Handler(operator{n.member})
+	}
+	return config
+}
+
+// serve serves the admin address.
+func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.Handler) *http.Server {
+	// Requests that wait for something end with the server.
+	ctx, cancel := context.WithCancel(context.Background())
+	server := &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
+	}
+	server.RegisterOnShutdown(cancel)
+	group.Go(func() error {
+		defer cancel()
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return server
+}
+
+func (n *Node) ready() (bool, string) {
+	if n.member != nil {
+		return n.member.ready()
+	}
+	if reason := n.elsewhere(); reason != "" && n.config.Mode == api.ModePrimary {
+		return false, reason
+	}
+	if !n.produces.Load() {
+		return readyToServe(n.replica.Status(), n.config.Follow.MaxLag)
+	}
+	if status := n.sequencer.Status(); status.State != sequencer.Producing {
+		return false, status.Reason
+	}
+	if reason := n.unsigned(); reason != "" {
+		return false, reason
+	}
+	if n.pool.Failing() != nil { // the log says why
+		return false, "transactions are refused: the mempool's journal cannot be written"
+	}
+	return true, ""
+}

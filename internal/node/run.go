@@ -1,0 +1,107 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+)
+
+const shutdownTime = 10 * time.Second
+
+// Run serves and makes blocks until ctx ends or a part fails, and closes the node.
+func (n *Node) Run(ctx context.Context) error {
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
+	adminServer := n.serve(group, n.listeners.admin,
+		admin.New(n.adminConfig()))
+	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopProducing()
+	group.Go(func() error { return n.runEngine(producing) })
+	group.Go(func() error { return n.prune(producing) })
+	group.Go(func() error { return n.keepSnapshots(producing) })
+	group.Go(func() error { return n.announce(producing) })
+	group.Go(func() error { return n.prove(running) })
+	group.Go(func() error { return n.relay(running) })
+	group.Go(func() error {
+		<-running.Done()
+		return n.stop(adminServer, stopProducing)
+	})
+	return errors.Join(group.Wait(), n.Close())
+}
+
+// prune deletes what the retention does not keep, after each block.
+func (n *Node) prune(ctx context.Context) error {
+	if n.dir.Options().Retention == 0 {
+		return nil
+	}
+	for {
+		err := n.store.Prune(ctx)
+		if err == nil {
+			err = n.store.WaitHeight(ctx, n.store.Head().Header.Height+1)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// keepSnapshots makes snapshots until ctx ends.
+func (n *Node) keepSnapshots(ctx context.Context) error {
+	keep := n.config.Snapshots
+	if n.snapshots == nil || keep.Interval == 0 {
+		return nil
+	}
+	return n.snapshots.Keep(ctx, n.store, keep.Interval, max(1, keep.Count), n.config.Log)
+}
+
+// stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
+// receipt may still get it.
+func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
+	defer stopProducing()
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	if n.member != nil {
+		n.member.handOver(ctx)
+	}
+	n.front.Drain()
+	if err := n.push.Shutdown(ctx); err != nil {
+		n.config.Log.Warn("WebSocket connections were cut", "error", err)
+	}
+	if err := n.front.Shutdown(ctx); err != nil {
+		n.config.Log.Warn("connections were cut", "error", err)
+	}
+	if err := adminServer.Shutdown(ctx); err != nil {
+		n.config.Log.Warn("connections of the admin address were cut", "error", err)
+		_ = adminServer.Close() // they were given their time
+	}
+	return nil
+}
+
+// announce tells of each new block until ctx ends.
+func (n *Node) announce(ctx context.Context) error {
+	if n.config.OnBlock == nil {
+		return nil
+	}
+	for height := n.store.Head().Header.Height + 1; ; height++ {
+		if err := n.store.WaitHeight(ctx, height); err != nil {
+			return nil // the context has ended
+		}
+		block, err := n.store.Block(height)
+		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrAboveHead) {
+			continue // a development chain was taken back just now
+		}
+		if err != nil {
+			return err
+		}
+		n.config.OnBlock(block.Signed(), len(block.Transactions))
+	}
+}

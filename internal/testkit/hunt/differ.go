@@ -1,0 +1,59 @@
+package hunt
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Nodes are engines that differ in all that an engine may differ in. One with a directory ends half-way and begins
+// again.
+var Nodes = []struct {
+	Name    string
+	Options wasm.Options
+	OnDisk  bool
+}{
+	{"from scratch", wasm.Options{}, false},
+	{"fresh instances", wasm.Options{Fresh: true}, false},
+	{"machine code from disk", wasm.Options{Codes: 1, Bytes: 1}, true},
+	{"interpreter", wasm.Options{Interpreter: true}, false},
+}
+
+// differ counts the nodes that do not come to the same blocks as the one that made them.
+func differ(g Genes, _ int) (Score, error) {
+	problems, err := Disagreements([]Candidate{g.Build()}, differGas)
+	return Score{Value: float64(len(problems))}, err
+}
+
+// differGas is what a call has of which all nodes must see the same: the interpreter is slow.
+const differGas = 300_000
+
+// Disagreements makes a chain that deploys candidates and calls each twice, and tells which other nodes do not import
+// it.
+func Disagreements(all []Candidate, gas types.Gas) (problems []string, err error) {
+	maker, err := NewChain(wasm.Options{}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, maker.Close()) }()
+	for _, c := range all {
+		calls, err := maker.Deploy(c)
+		if err != nil {
+			return nil, err
+		}
+		for range 2 { // the second in instances that were used
+			if _, err := maker.Block(gas, min(len(calls), 4), calls...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, other := range Nodes {
+		err := follows(maker, other.Options, other.OnDisk)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", other.Name, err))
+		}
+	}
+	return problems, nil
+}
