@@ -42,8 +42,8 @@ func (c *Client) Balance(ctx context.Context, account types.Account, at api.Bloc
 	return types.Amount(balance), err
 }
 
-// Nonce is an account's nonce at a point: api.NonceRef{} is after the latest block, api.Pending() counts the executable
-// transactions in the mempool too and is the nonce for the next transaction.
+// Nonce is an account's nonce at a point. api.NonceRef{} is after the latest block. api.Pending() counts the executable
+// transactions in the mempool too, and is the nonce for the next transaction.
 func (c *Client) Nonce(ctx context.Context, account types.Account, at api.NonceRef) (uint64, error) {
 	nonce, err := Invoke(ctx, c, api.GetTransactionCount,
 		api.GetTransactionCountParams{Account: account.String(), Block: at})

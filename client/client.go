@@ -25,7 +25,7 @@ var (
 	ErrBadAnswer = jsonrpc.ErrBadAnswer
 )
 
-// Client calls the methods of one node, or of several behind a load balancer: what it asks of the latest state comes
+// Client calls the methods of one node, or of several behind a load balancer. What it asks of the latest state comes
 // from a node that has the blocks of the receipts that it waited for. It is safe for concurrent use.
 type Client struct {
 	rpc     *jsonrpc.Client

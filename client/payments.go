@@ -33,8 +33,8 @@ func (c *Client) Payments(ctx context.Context, filter api.SubscriptionFilter) it
 	}, func(page api.PaymentPage) { filter.FromBlock, filter.Cursor = nil, page.Resume })
 }
 
-// behind makes a failure of the connection of the answer that the node does not have the block of a cursor yet: behind
-// a load balancer it is another node than the one that gave it.
+// behind makes a failure of the connection of the answer that the node does not have the block of a cursor yet. Behind
+// a load balancer it is another node than the one that gave the cursor.
 func behind(params api.SubscribeParams, err error) error {
 	if params.Topic == api.TopicPayments && params.Filter.Cursor != "" && errors.Is(err, api.ErrAboveHead) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)

@@ -65,7 +65,7 @@ func (l *lagging) node(i int) []jsonrpc.Method {
 }
 
 // Through a balancer that gives each request to the next of two nodes, one transaction after the other is sent with the
-// right nonce, and the balance after each is that after it.
+// right nonce. The balance after each is that after it.
 func TestSendsThroughABalancer(t *testing.T) {
 	var chain lagging
 	var servers [2]http.Handler

@@ -17,7 +17,7 @@ const (
 	longestPause = 2 * time.Second
 )
 
-// Run runs a transaction on the latest state without sending it, and returns its output; fees and nonce are not asked,
+// Run runs a transaction on the latest state without sending it, and returns its output. Fees and nonce are not asked,
 // and a gas limit of 0 is the most that the node allows.
 func (c *Client) Run(ctx context.Context, tx types.Transaction) ([]byte, error) {
 	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.Encode()})
@@ -91,8 +91,8 @@ func timeUp(id types.TxID, ended error) error {
 	return fmt.Errorf("%w: %w", e, ended)
 }
 
-// Failure is nil for the receipt of a transaction that did what it was to do, else [api.ErrExecutionFailed] with the
-// receipt's reason, hash, gas and revert data in the error's data.
+// Failure is nil for the receipt of a transaction that did what it was to do. Else it is [api.ErrExecutionFailed] with
+// the receipt's reason, hash, gas and revert data in the error's data.
 func Failure(receipt api.Receipt) error {
 	if types.ReceiptStatus(receipt.Status) == types.StatusSuccess {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// SubscribeBlocks yields blocks with hashes, from a height on, or from the next block where from is nil: each height
-// once and in order, until the loop ends or an error is yielded, which is the last. A connection that breaks is made
-// anew, and goes on after the last block: a caller misses nothing, however long the node was away. What is yielded as
-// an error is an [*Error] of the node, such as api.ErrPruned, [ErrUnreachable] when the first connection fails, or the
-// context's.
+// SubscribeBlocks yields blocks with hashes, from a height on, or from the next block if from is nil. It yields each
+// height once and in order, until the loop ends or an error is yielded, which is the last. A connection that breaks is
+// made anew, and goes on after the last block: a caller misses nothing, however long the node was away. What is yielded
+// as an error is an [*Error] of the node, such as api.ErrPruned, [ErrUnreachable] when the first connection fails, or
+// the context's.
 //
 // A development chain that is taken back goes on after its new head, with a block whose parent is not the last one.
 func (c *Client) SubscribeBlocks(ctx context.Context, from *types.Height) iter.Seq2[api.Block, error] {
@@ -57,7 +57,7 @@ func (c *Client) SubscribeProofs(ctx context.Context, from *types.Height) iter.S
 }
 
 // SubscribePending yields the hash of each transaction that the node's mempool accepts, as [Client.SubscribeBlocks]
-// does, but those that come while there is no connection are missed: the mempool has no history.
+// does. Those that come while there is no connection are missed, as the mempool has no history.
 func (c *Client) SubscribePending(ctx context.Context) iter.Seq2[types.TxID, error] {
 	return subscribe(ctx, c, fixed(api.TopicPending), func(types.TxID) {})
 }

@@ -20,8 +20,8 @@ func Configure(parameters types.Parameters) types.Payload {
 	return types.Configure{Parameters: parameters}
 }
 
-// Deploy is the payload that stores a contract's WASM code under a name and runs its init function with args: what they
-// encode to as JSON, or nothing when they are nil. Value goes to the contract.
+// Deploy is the payload that stores a contract's WASM code under a name and runs its init function with args. What args
+// encode to as JSON is handed over, or nothing if they are nil. Value goes to the contract.
 func Deploy(name string, code []byte, args any, value types.Amount) (types.Payload, error) {
 	encoded, err := encodeArgs(args)
 	return types.Deploy{Amount: value, Name: name, Code: code, InitArgs: encoded}, err
@@ -114,8 +114,8 @@ func (c *Client) Build(
 	return tx, nil
 }
 
-// fees are the max fee and the priority fee: those given, the others from the node's suggestion, so that the max fee
-// holds the priority fee and, where it is not given, twice the base fee.
+// fees are the max fee and the priority fee: those given, the others from the node's suggestion. The max fee holds the
+// priority fee and, if it is not given, twice the base fee.
 func (f TxFields) fees(price api.GasPriceInfo) (maxFee, priority types.Amount, err error) {
 	maxFee, priority = types.Amount(price.SuggestedMaxFee), types.Amount(price.SuggestedPriorityFee)
 	switch {

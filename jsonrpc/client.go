@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	// ErrUnreachable is what a call fails with, wrapped, when no answer came: no connection, one that broke, a
-	// context that ended, or an HTTP status other than 200 (then a *StatusError is in it too).
+	// ErrUnreachable is what a call fails with, wrapped, when no answer came. There was no connection, or it broke, or a
+	// context ended, or the HTTP status was not 200 (then a *StatusError is in it too).
 	ErrUnreachable = errors.New("the server cannot be reached")
 	// ErrBadAnswer is what a call fails with, wrapped, when what came is not its answer in JSON-RPC 2.0, is too large
 	// or does not decode into the result.

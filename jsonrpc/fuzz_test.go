@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// FuzzServe holds for any body: no panic, and the answer is nothing or JSON, with at most one answer a call, each with
-// a version, an id and exactly one of result and error.
+// FuzzServe holds for any body: there is no panic, and the answer is nothing or JSON. A call has at most one answer,
+// with a version, an id and exactly one of result and error.
 func FuzzServe(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"sum","params":[1,2,3],"id":1}`,

@@ -34,12 +34,12 @@ type answers func(r *reply, i int) error
 // P is a struct. Its exported fields in order are the positional parameters, named by their json tags; struct{} takes
 // none. The tag jsonrpc:"optional" marks a parameter that may be absent or null, which leaves the field at its zero
 // value; optional parameters come last. A null for a required parameter is an error, unless its type is a pointer, an
-// interface or json.RawMessage. Unknown and repeated members of objects are errors at every level, and so is a member
-// that is missing or null as a parameter must not be, unless its field has the json option omitempty. Interfaces decode
+// interface or json.RawMessage. Unknown and repeated members of objects are errors at every level. So is a member that
+// is missing, or null as a parameter must not be, unless its field has the json option omitempty. Interfaces decode
 // numbers as float64: where a parameter may be of several types, take json.RawMessage or a type that implements
 // json.Unmarshaler. If UnmarshalJSON fails with an *Error, the client is told that, with the parameter's name added as
-// data.param; of any other error it is told only that the parameter is malformed. UnmarshalJSON and UnmarshalText must
-// not keep or change the text they are given.
+// data.param. Of any other error the client is told only that the parameter is malformed. UnmarshalJSON and
+// UnmarshalText must not keep or change the text they are given.
 //
 // A result that is an Appender appends itself, any other is encoded by encoding/json without HTML escapes; nil is
 // answered as null. fn may be called by many goroutines at once.
@@ -80,8 +80,8 @@ type Outcome[R any] struct {
 // NewGroupMethod returns a method like that of NewMethod whose consecutive calls in a batch, notifications among them,
 // are handed to fn together, those with unusable parameters left out. A call that stands alone is a group of one. fn
 // returns one Outcome for each element of params, in their order; the answers stand where the calls did. If fn panics,
-// all calls of the group fail. The limit of a response holds before a group begins, and for each of its answers: a
-// group that was begun is carried out whole, also where some of its answers find no room any more.
+// all calls of the group fail. The limit of a response holds before a group begins, and for each of its answers. A
+// group that was begun is carried out whole, even if some of its answers find no room any more.
 func NewGroupMethod[P, R any](name string, fn func(ctx context.Context, params []P) []Outcome[R]) Method {
 	m := newMethod[P, R](name, fn != nil)
 	if m.err != nil {

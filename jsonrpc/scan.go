@@ -248,8 +248,8 @@ func (s *scanner) str() {
 }
 
 // notPlain has the highest bit set of the first (lowest) byte of eight that is a quote, a backslash, a control
-// character or not ASCII, and is 0 when there is none. Bits above that one mean nothing: a borrow may have set them.
-// (Bit Twiddling Hacks, "Determine if a word has a byte less than n".)
+// character or not ASCII. It is 0 if there is no such byte. Bits above that one mean nothing: a borrow may have set
+// them. (Bit Twiddling Hacks, "Determine if a word has a byte less than n".)
 func notPlain(word uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := word^ones*'"', word^ones*'\\'

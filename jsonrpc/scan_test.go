@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzScanner compares the scanner with encoding/json: what it takes, and where it sees the fault of what it does not;
-// and the messages and arguments it takes apart with what encoding/json decodes.
+// FuzzScanner compares the scanner with encoding/json: what each takes, and where it sees the fault of what it does not
+// take. It also compares the messages and arguments that each takes apart.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"m","params":[1,"a\u00e9",{"x":[null,true,false]}],"id":-1.5e+3}`,

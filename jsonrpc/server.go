@@ -32,18 +32,18 @@ type Options struct {
 	Incident func(ctx context.Context, method string, err error) string
 	// Quota finds what bounds the request whose calls have the context; nil where nothing does. The default finds nothing.
 	Quota func(ctx context.Context) Quota
-	// Observe is told of each call after it was answered or, a notification, made: its method, "" when there is no
-	// such method or the call is invalid; the code it failed with, 0 when it did not; and how long it took. The calls
-	// of a group take equal parts of the group's time. A body that is refused as a whole is told of once. The default
-	// observes nothing.
+	// Observe is told of each call after it was answered or, if it is a notification, made. It gets the method, "" if
+	// there is no such method or the call is invalid; the code that the call failed with, or 0; and how long it took. The
+	// calls of a group take equal parts of the group's time. A body that is refused as a whole is told of once. The
+	// default observes nothing.
 	Observe func(method string, code int, took time.Duration)
 }
 
 // A Quota bounds what one request or message may take of the process.
 type Quota interface {
 	// Room is asked, before an answer goes beyond 16 KiB and again as it grows, how many bytes in all may answer this
-	// body: at least the given number or, where there is no memory for them, less. Then the call that needs them and
-	// those after it are answered with a limit error. It must not wait.
+	// body. It allows at least the given number or, if there is no memory for them, less. Then the call that needs them
+	// and those after it are answered with a limit error. It must not wait.
 	Room(bytes int) int
 	// Charge is told of the body of an HTTP request that came compressed, before its calls are made.
 	Charge(body []byte)

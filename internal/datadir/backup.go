@@ -22,9 +22,9 @@ const (
 // ErrNoDisk is the error of a backup of a chain that is in memory.
 var ErrNoDisk = errors.New("the chain is in memory: there is nothing on a disk to back up")
 
-// Backup makes a copy of the database as it is now, beside it, while the chain goes on, and returns its directory: a
-// data directory that has nothing but the chain, and is for [VerifyBackup] before it counts. Files that the database no
-// longer writes to are linked, not copied. It may be called while other methods are.
+// Backup makes a copy of the database as it is now, beside it, while the chain goes on, and returns its directory. That
+// is a data directory that has nothing but the chain, and is for [VerifyBackup] before it counts. Files that the
+// database no longer writes to are linked, not copied. It may be called while other methods are.
 func (d *Dir) Backup(now time.Time) (path string, err error) {
 	if d.path == "" {
 		return "", ErrNoDisk

@@ -108,8 +108,7 @@ func TestBootstrapStopped(t *testing.T) {
 }
 
 // TestBootstrapRemovesWhatIsUntrue has an upstream offer a snapshot whose chunks are each as they should be and
-// together are not, one of them being there twice: that shows when it is imported, and nothing of it is left to be used
-// again.
+// together are not, as one is there twice. That shows when it is imported, and nothing of it is left to be used again.
 func TestBootstrapRemovesWhatIsUntrue(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	n, end := runDevelopment(t, from)

@@ -22,8 +22,8 @@ import (
 
 func nothing(uint64, uint64) {}
 
-// usedDir is the directory of a development chain of some blocks with what their proofs are to be made of, as a node
-// leaves it that is stopped; killed is a copy of it as one leaves it that is killed.
+// usedDir is the directory of a development chain of some blocks, with what their proofs are to be made of, as a node
+// leaves it that is stopped. killed is a copy of it as one leaves it that is killed.
 func usedDir(t *testing.T) (stopped, killed string) {
 	t.Helper()
 	stopped, killed = t.TempDir(), filepath.Join(t.TempDir(), "killed")

@@ -70,7 +70,7 @@ type Options struct {
 	CodeDisk    int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
 
 	// CheckFiles, unless nil, has every byte of the database's files read and compared with its checksum before it is
-	// opened: opening takes the end of a damaged log for that of a crash. It is told of the bytes done and of all there
+	// opened. Opening takes the end of a damaged log for that of a crash. It is told of the bytes done and of all there
 	// are.
 	CheckFiles func(done, total uint64)
 

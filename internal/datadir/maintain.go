@@ -59,8 +59,8 @@ func (d *Dir) Export(
 }
 
 // Prove proves the blocks from … to that have no proof, by what is kept of their history, and keeps the proofs, of
-// however many blocks; from 0 is the first that can be. It returns how many it made; progress is told of the steps done
-// and of all there are.
+// however many blocks. A from of 0 is the first that can be proven. It returns how many it made; progress is told of
+// the steps done and of all there are.
 func (d *Dir) Prove(
 	ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64),
 ) (made uint64, err error) {

@@ -100,8 +100,8 @@ func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe)
 	return nil
 }
 
-// Promote lets a key make blocks after the head of the directory, whatever other node it signed with: its lock, in the
-// directory of the path in, or in this one if that is empty, is made anew. It is for whoever has made sure that no
+// Promote lets a key make blocks after the head of the directory, whatever other node it signed with. The key's lock is
+// made anew, in the directory of the path in, or in this one if that is empty. It is for whoever has made sure that no
 // other node has the key. The error is [ErrNotPromoted] for another key than the chain's producer's, or
 // [ErrBlocksLost].
 func (d *Dir) Promote(key types.PublicKey, in string) error {

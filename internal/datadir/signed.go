@@ -112,8 +112,8 @@ func (l *KeyLock) Raise() error {
 }
 
 // madeElsewhere is the first block of the chain that the key signed and this node did not make, 0 where there is none.
-// One that directly follows the block held, and is the head, is this node's own, which a crash kept from being held:
-// that blocks come from elsewhere is noted before they are imported.
+// A block that directly follows the block held, and is the head, is this node's own, which a crash kept from being
+// held. That blocks come from elsewhere is noted before they are imported.
 func (l *KeyLock) madeElsewhere() (types.Height, error) {
 	held, head := l.Last(), l.store.Head().Header
 	if head.Height == held.Height+1 && head.Parent == held.Hash {

@@ -87,8 +87,8 @@ func (u Upstreams) nodes() ([]*upstream.Node, error) {
 // errOtherChain marks an upstream that is of another chain than the one to follow.
 var errOtherChain = errors.New("it is of another chain")
 
-// Genesis asks the upstreams for the genesis of a chain that is known by the hash of its block 0, until one gives it,
-// all are of other chains, or ctx ends.
+// Genesis asks the upstreams for the genesis of a chain that is known by the hash of its block 0. It asks until one
+// gives it, all are of other chains, or ctx ends.
 func (u Upstreams) Genesis(ctx context.Context, hash types.BlockHash, log *slog.Logger) (types.Genesis, error) {
 	options, err := u.options()
 	if err != nil {

@@ -131,9 +131,9 @@ func newLeases(self uint64, alive func(uint64) (uint64, bool)) *leases {
 	}
 }
 
-// grant tells whether a member may make a proof, and leaves it to that then, until the time is over, or the member has
-// been away for awayTime or was started anew. The leader itself is given none while others ask for some. A block is old
-// if its proof would serve only the member that asks.
+// grant tells whether a member may make a proof, and leaves the proof to that member then. It does so until the time is
+// over, or the member has been away for awayTime or was started anew. The leader itself is given none while others ask
+// for some. A block is old if its proof would serve only the member that asks.
 func (l *leases) grant(to uint64, h types.Height, old bool, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -112,7 +112,7 @@ func (c network) refused(t *testing.T) string {
 }
 
 // A database that lacks the last block signed, an older copy or one that lost its end, is not gone on with before
-// someone says so; nor is the whole directory where the lock is elsewhere.
+// someone says so. Nor is the whole directory if the lock is elsewhere.
 func TestOlderCopyIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ elsewhere, whole bool }{
 		"the database, the lock in the data directory": {false, false},
@@ -263,7 +263,7 @@ func holds(t *testing.T, n *Node) {
 }
 
 // A node with blocks of its own key that it did not make, wherever it has them from, makes none before somebody says
-// so, and says why: now, started anew, and started anew without the upstream that they came from.
+// so, and says why. It does so now, started anew, and started anew without the upstream that they came from.
 func TestKeyUsedElsewhereHolds(t *testing.T) {
 	for name, blocks := range map[string]uint64{
 		"followed":                  2,

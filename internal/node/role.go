@@ -20,8 +20,8 @@ import (
 )
 
 // A node that has a producer's key and an upstream takes turns: it makes blocks while the chain's parameters name its
-// key, and follows while they name another. The change is a transaction (docs/protocol.md, "Parameters"): the old
-// producer cannot sign a block after it, so two nodes that both look only at their own chain never make blocks of one
+// key, and follows while they name another. The change is a transaction (docs/protocol.md, "Parameters"), and the old
+// producer cannot sign a block after it. So two nodes that both look only at their own chain never make blocks of one
 // height.
 
 // roleInterval is the time between two looks at whether the node's turn is over.

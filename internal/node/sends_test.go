@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A producer that cannot make the next block, because it does not know its rules or another key signs it, takes no
-// transactions that would wait in vain, and says why.
+// A producer cannot make the next block if it does not know its rules or another key signs it. It takes no transactions
+// then that would wait in vain, and says why.
 func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 	next, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)

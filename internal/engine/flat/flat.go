@@ -3,9 +3,9 @@
 // hashing the key for the state tree, whose hash takes microseconds.
 //
 // A key is known by 104 bits that AES makes of it under a random key. Two keys of a state of 10^7 that have them in
-// common, which would then have one value, are as likely as 10^-17; since nobody outside knows the random key, nobody
-// can look for such keys. It would show: a start counts the keys, and at a block's end the state tree finds each access
-// by its path.
+// common, which would then have one value, are as likely as 10^-17. Nobody outside knows the random key, so nobody can
+// look for such keys. It would show: a start counts the keys, and at a block's end the state tree finds each access by
+// its path.
 package flat
 
 import (

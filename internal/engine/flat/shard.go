@@ -1,7 +1,7 @@
 package flat
 
-// sizes are those of the values in an entry of each class, in bytes at most: none where it is long, an account's, a
-// short value of a contract, any that is kept.
+// sizes are those of the values in an entry of each class, in bytes at most. The classes are none, if the value is
+// long; an account's; a short value of a contract; any value that is kept.
 var sizes = [...]int{0, 16, 40, Short}
 
 const classes = len(sizes)

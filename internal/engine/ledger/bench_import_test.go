@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BenchmarkImport receives and imports a chain of small blocks, as a node does that begins at genesis, into a store on
-// disk: the processor time and the time of a block, and how many of them are imported together.
+// BenchmarkImport receives and imports a chain of small blocks into a store on disk, as a node does that begins at
+// genesis. It reports the processor time and the time of a block, and how many are imported together.
 func BenchmarkImport(b *testing.B) {
 	const blocks, together = 4_096, 256 // as many as a replica asks for at a time
 	for _, transfers := range []int{0, 1, 4, 32} {

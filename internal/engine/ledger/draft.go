@@ -70,9 +70,9 @@ type Candidate struct{ block *Received }
 // Header is the candidate's header.
 func (c *Candidate) Header() types.Header { return c.block.header.Header }
 
-// ReceiveCandidate decodes what [Draft.Encode] gives and verifies the signatures of its transactions on all cores,
-// except of those that known, by the transaction's hash, returns as verified already; it returns nil for others. The
-// error is [ErrAltered].
+// ReceiveCandidate decodes what [Draft.Encode] gives and verifies the signatures of its transactions on all cores. It
+// leaves out those that known, by the transaction's hash, returns as verified already; known returns nil for others.
+// The error is [ErrAltered].
 func ReceiveCandidate(encoded []byte, known func(types.TxID) *types.VerifiedTx) (*Candidate, error) {
 	b, err := open(encoded)
 	if err != nil {
@@ -137,9 +137,9 @@ func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec
 	return d, nil
 }
 
-// Release makes a draft the head, with its producer's signature, and does not wait until that is on disk: the caller
-// has the candidate and its signature there, in a log of the same database, and releases what a crash took once more.
-// The error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as those of
+// Release makes a draft the head, with its producer's signature, and does not wait until that is on disk. The caller
+// has the candidate and its signature there, in a log of the same database, and releases again what a crash took. The
+// error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as those of
 // [Ledger.Build].
 func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
 	signed := types.SignedHeader{Header: d.result.Header, Signature: signature}
@@ -159,8 +159,8 @@ func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
 
 // Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, find
 // no room, are overdue, or that the engine fails on, are left out. An error is a fault after which no block may be
-// built until the node was started anew: the block may or may not be on disk, and a second one must not be signed at
-// its height.
+// built until the node is started anew. The block may or may not be on disk, and a second one must not be signed at its
+// height.
 func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -175,8 +175,8 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 }
 
 // Complete makes a candidate the head that this node drafted before, perhaps before a crash, and that may have been
-// signed then: it derives the block, and from there does what [Ledger.Build] does. Errors are those of
-// [Ledger.Derive] and [Ledger.Build].
+// signed then. It derives the block, and then does what [Ledger.Build] does. Errors are those of [Ledger.Derive] and
+// [Ledger.Build].
 func (l *Ledger) Complete(c *Candidate, lock *heightlock.Lock, seal Seal) (Block, error) {
 	d, err := l.Derive(c)
 	if err != nil {

@@ -174,8 +174,8 @@ func TestDeriveRefuses(t *testing.T) {
 	must(follower.Release(derived, seal(t, "producer", made.Header())))(t)
 }
 
-// A released block is not synced. A power cut at any operation leaves the chain before it or with it, and it can be
-// derived and released once more; once anything later in the database is on disk, so is the block.
+// A released block is not synced. A power cut at any operation leaves the chain before the block or with it, and the
+// block can be derived and released once more. Once anything later in the database is on disk, so is the block.
 func TestReleaseAfterPowerCut(t *testing.T) {
 	g := testGenesis(t)
 	disk := kv.NewCrashDisk()

@@ -299,9 +299,9 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// TestStoredBytesAreThoseThatCame changes the fields of transactions that execution does not look at, on the primary
-// after they were verified and on the replica after they were received: blocks have the bytes and the IDs that the
-// transactions came with.
+// TestStoredBytesAreThoseThatCame changes fields of transactions that execution does not look at. It does so on the
+// primary after they were verified, and on the replica after they were received. Blocks have the bytes and the IDs that
+// the transactions came with.
 func TestStoredBytesAreThoseThatCame(t *testing.T) {
 	g := testGenesis(t)
 	primary, replica := openLedger(t, g), openLedger(t, g)

@@ -63,8 +63,8 @@ type Batch struct {
 	Debug Debug
 	// Drafted, unless nil, is given the block before it is signed. After an error it is not signed.
 	Drafted func(*Draft) error
-	// Lock, unless nil, is the lock of the key that signs: a header that it refuses is not signed, and nobody is told
-	// of a block that it does not hold.
+	// Lock, unless nil, is the lock of the key that signs. A header that it refuses is not signed, and nobody is told of a
+	// block that it does not hold.
 	Lock *heightlock.Lock
 }
 
@@ -121,7 +121,7 @@ var ErrOverdue = errors.New("the transaction takes too long")
 // ErrRoot is the fault of a state tree whose root is not the head's.
 var ErrRoot = errors.New("the state tree's root is not the head's state root")
 
-// Open starts a chain in an empty store from its genesis, or continues the one that the store holds: it rebuilds the
+// Open starts a chain in an empty store from its genesis, or continues the one that the store holds. It rebuilds the
 // state tree and the short values in memory, and checks the tree's root against the head. A genesis of another chain is
 // refused (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made.
 // engine runs the chain's contracts.

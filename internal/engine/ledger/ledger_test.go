@@ -424,7 +424,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestSignatureLeavesOnlyAfterTheBlockIsOnDisk crashes the disk at every write of a block: the chain on it is then the
+// TestSignatureLeavesOnlyAfterTheBlockIsOnDisk crashes the disk at every write of a block. The chain on it is then the
 // one before or the one with the block, and whoever was told of the block finds it.
 func TestSignatureLeavesOnlyAfterTheBlockIsOnDisk(t *testing.T) {
 	g := testGenesis(t)

@@ -28,8 +28,8 @@ func opinion(name string, engine vm.Engine, asked *int) Opinion {
 	return Opinion{name, func() (vm.Engine, error) { *asked++; return engine, nil }}
 }
 
-// A block that is there is executed by another engine where one fails, with the same result; where all fail it is not
-// taken, nothing is changed, and it is taken later.
+// A block that is there is executed by another engine if one fails, with the same result. If all fail it is not taken,
+// nothing is changed, and it is taken later.
 func TestImportByAnotherEngine(t *testing.T) {
 	c := newProvenChain(t)
 	c.extend()

@@ -128,7 +128,7 @@ func (c *usedCodes) get(hash types.CodeHash) ([]byte, error) {
 // upstream. A list without more of them does not show whose fault that is.
 const mostShown = 1000
 
-// provenState is an access list as the state before its block. A key that is not in it is a fault, never absence: its
+// provenState is an access list as the state before its block. A key that is not in it is a fault, never absence. Its
 // value has to be shown by a Merkle proof, so that the execution can tell who is to blame.
 type provenState struct {
 	accesses []types.Access // ascending by key

@@ -38,9 +38,9 @@ var ErrUntrusted = errors.New("this is not the trusted block")
 
 // StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by
 // its hash. That block is verified as any later one is: what it takes for granted is its parent's state root. The codes
-// of contracts that the block calls are fetched. Errors, which leave the store empty: [ErrUntrusted], [ErrEvidence], an
-// [*InvalidBlock], those of [core.CheckNext] where the trusted block is not its producer's, and those of fetch and of
-// s; any other is a fault of this node.
+// of contracts that the block calls are fetched. Errors leave the store empty. They are [ErrUntrusted], [ErrEvidence],
+// an [*InvalidBlock], those of [core.CheckNext] if the trusted block is not its producer's, and those of fetch and of
+// s. Any other is a fault of this node.
 func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, engine vm.Engine, bits int,
 	s Start) error {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The engine's fault takes the transaction out of the block and the code out of service; others of the same block,
+// The engine's fault takes the transaction out of the block and the code out of service. Others of the same block,
 // before and after it, are included, and a transaction to the code is not tried from then on.
 func TestEngineFaultIsNoExit(t *testing.T) {
 	f, engine, calls := withFakes(t, time.Second, 2)
@@ -102,9 +102,9 @@ type attacker struct {
 	sent  types.TxID
 }
 
-// Honest transfers are included within three blocks and honest calls of a code that keeps pace within a few, whatever
-// attackers send: a seeded simulation of calls that take any time for their gas, of codes that the engine fails on, and
-// of transactions that come as they can. No block is without transactions, and time is not the attackers'.
+// Honest transfers are included within three blocks, and honest calls of a code that keeps pace within a few, whatever
+// attackers send. It is a seeded simulation of calls that take any time for their gas, of codes that the engine fails
+// on, and of transactions that come as they can. No block is without transactions, and time is not the attackers'.
 func TestNobodyIsStarved(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { starve(t, rand.New(rand.NewPCG(seed, 0))) })

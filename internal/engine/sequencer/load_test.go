@@ -23,8 +23,8 @@ func large(n int) []byte {
 	return m.Encode()
 }
 
-// What finds no room for the codes that it loads leaves no trace and costs nobody anything: others follow it in the
-// block, calls of codes that the block has loaded too, and it is the first in the next.
+// A transaction that finds no room for the codes that it loads leaves no trace and costs nobody anything. Others follow
+// it in the block, calls of codes that the block has loaded too, and it is the first in the next.
 func TestNoRoomForLoad(t *testing.T) {
 	clock := new(handClock)
 	engine := newFakeEngine(clock)
@@ -55,8 +55,8 @@ func TestNoRoomForLoad(t *testing.T) {
 	f.block(refused, alike, dear)
 }
 
-// Of those that wait for room, as many have their turn in a block as certainly find it, in their order: accounts by the
-// dozen are not as many blocks in the way of who waits behind them.
+// Of the transactions that wait for room, as many have their turn in a block as certainly find it, in their order. A
+// dozen accounts are not a dozen blocks in the way of whoever waits behind them.
 func TestManyHaveTheirTurnInABlock(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 1)
 	most := forRoom(params.DefaultGasLimit)

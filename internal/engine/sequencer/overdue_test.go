@@ -131,7 +131,7 @@ func (f *contractFixture) tell(want ...told) {
 	f.told = nil
 }
 
-// A transaction that takes too long though it has all its time is dropped: what it did is nowhere, its sender and its
+// A transaction that takes too long though it has all its time is dropped. What it did is nowhere, its sender and its
 // code wait, and its sender's later ones too. The block goes on with others.
 func TestSlowTransactionIsDropped(t *testing.T) {
 	for _, blockTime := range []time.Duration{Manual, time.Second, 8 * time.Second} {

@@ -48,9 +48,9 @@ type decided struct {
 	log  *slog.Logger
 }
 
-// AskSigner says that the key is in another process, which may be away: each block is written to the file before it is
-// asked for, and then it is asked until it signs. A new start goes on with the block of the file. It is called before
-// Run.
+// AskSigner says that the key is in another process, which may be away. Each block is written to the file before the
+// signer is asked for it, and the signer is asked until it signs. A new start goes on with the block of the file. It is
+// called before Run.
 func (s *Solo) AskSigner(path string, log *slog.Logger) { s.decide = &decided{path, log} }
 
 // keep returns when the draft is on disk.

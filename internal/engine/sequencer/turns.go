@@ -8,10 +8,10 @@ import (
 // maxTurns bounds how many wait for their turn.
 const maxTurns = 65_536
 
-// turns are the transactions that were left out, one of each sender: those that want time, which come one a block, and
-// those that want room for the codes that they load, of which as many come as certainly find it. What ran for long in
-// vain is not tried before its turn. Else six calls that nobody pays could take most of every block: they run and then
-// load a code when the block has no room.
+// turns are the transactions that were left out, one of each sender. Those that want time come one a block; of those
+// that want room for the codes that they load, as many come as certainly find it. What ran for long in vain is not
+// tried before its turn. Else six calls that nobody pays could take most of every block: they run and then load a code
+// when the block has no room.
 type turns struct {
 	time, room []*types.VerifiedTx
 	there      map[types.Account]bool // senders of those that wait

@@ -26,9 +26,9 @@ type Config struct {
 	AllowHost func(host string) bool
 }
 
-// New returns the handler of the admin address: /health answers 200 while the process runs, /ready and /leader 200 or
-// 503 with the reason, /backup has a backup made, /debug/pprof/ the profiles of net/http/pprof. A Host that is not
-// allowed is answered 403.
+// New returns the handler of the admin address. /health answers 200 while the process runs, /ready and /leader 200 or
+// 503 with the reason. /backup has a backup made, and /debug/pprof/ has the profiles of net/http/pprof. A Host that is
+// not allowed is answered 403.
 func New(c Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {

@@ -264,8 +264,8 @@ func (g *gate) allowOrigin(origin []byte) string {
 	return ""
 }
 
-// sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS: a page of this very host, of
-// an origin that is allowed, or what is no page.
+// sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS. A page of this very host
+// may, a page of an origin that is allowed, and what is no page.
 func (g *gate) sameOrigin(h *head, allowed string) bool {
 	if len(h.origin) == 0 || allowed != "" {
 		return true

@@ -52,8 +52,8 @@ const (
 	writeTimeout = 2 * time.Minute // to take an answer of FreeBytes; a larger one must be taken as bodies must come
 )
 
-// bodyTime is how long after its beginning more of a body must come, of which so many bytes have: a client that sends
-// nothing does not hold the memory of a large body for as long as that could take.
+// bodyTime is how long after its beginning more of a body must come, of which so many bytes have come. So a client that
+// sends nothing does not hold a large body's memory for as long as the whole could take.
 func bodyTime(come int) time.Duration {
 	return bodyTimeout + time.Duration(come/bodyRate)*time.Second
 }

@@ -52,7 +52,7 @@ func (l *handedListener) Addr() net.Addr { return &net.TCPAddr{} }
 var poison = []byte("\x00\r\n\x00\r\n\r\n")
 
 // checkedConn is a connection that was handed over. It holds every head that net/http reads from it to the rules of
-// parseHead, by following where each begins; a bad one is poisoned before its end, so that net/http answers 400.
+// parseHead, by following where each begins. A bad one is poisoned before its end, so that net/http answers 400.
 type checkedConn struct {
 	*conn
 	ahead []byte // was read before the connection was handed over
@@ -91,8 +91,8 @@ func (c *checkedConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// check follows the requests in b and returns how much of it may be read: all, or what comes before the last byte of
-// a line that makes a head bad.
+// check follows the requests in b and returns how much of it may be read. That is all, or what comes before the last
+// byte of a line that makes a head bad.
 func (c *checkedConn) check(b []byte) int {
 	for done := 0; done < len(b); {
 		rest := b[done:]

@@ -35,8 +35,8 @@ type head struct {
 }
 
 // headEnd looks for the end of a head in b, of which the first from bytes were looked at before. It returns the head's
-// size, or 0 when the end is not there yet. A line feed without a carriage return is malformed (RFC 9112 2.2 lets a
-// server take it, and where a proxy does not, the two disagree about where a request ends).
+// size, or 0 when the end is not there yet. A line feed without a carriage return is malformed. RFC 9112 2.2 lets a
+// server take it; if a proxy does not, the two disagree about where a request ends.
 func headEnd(b []byte, from int) (int, error) {
 	for at := from; ; {
 		next := bytes.IndexByte(b[at:], '\n')

@@ -40,8 +40,8 @@ func (i *idlers) unpark(c *conn) {
 	}
 }
 
-// longest is the connection that makes way for a new one: the longest idle of a site or, where that is nil, of the site
-// which has the most to give. It is nil where nobody is idle for leastIdle.
+// longest is the connection that makes way for a new one. It is the longest idle of a site or, if that is nil, of the
+// site which has the most to give. It is nil where nobody is idle for leastIdle.
 func (i *idlers) longest(of *site, now time.Time) *conn {
 	for c := i.young.first(); c != nil && now.Sub(c.since) >= leastIdle; c = i.young.first() {
 		c.idle.untie()

@@ -33,7 +33,7 @@ type key struct {
 // secret: they cannot choose digests.
 type keys map[[sha256.Size]byte]*key
 
-// readKeys reads a file of API keys: `name:key` or `name:sha256:digest` a line, and after a space `rate=N` where
+// readKeys reads a file of API keys: `name:key` or `name:sha256:digest` a line. After a space may follow `rate=N`, if
 // the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are
 // skipped.
 func readKeys(file string) (keys, error) {

@@ -26,9 +26,9 @@ const (
 	memorySeconds = "5"
 )
 
-// memory is what the larger bodies and answers of all requests may take together. Who comes first is served first, also
-// where it needs much; a place with a limit of its own waits in its own line for its own share first, so that it does
-// not keep others waiting.
+// memory is what the larger bodies and answers of all requests may take together. Who comes first is served first, even
+// if it needs much. A place with a limit of its own waits in its own line for its own share first, so that it does not
+// keep others waiting.
 type memory struct {
 	limit  int64
 	all    *semaphore.Weighted

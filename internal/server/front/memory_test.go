@@ -26,8 +26,8 @@ func ticketFrom(s *Server, address string) *Ticket {
 	return &Ticket{server: s, who: client{place: place, free: place.IsLoopback()}}
 }
 
-// Whatever is reserved, grows, shrinks and ends in any order, the sum stays within the bound and a place within its
-// share, what is refused takes nothing, and in the end nothing is held.
+// Reservations come, grow, shrink and end in any order. The sum stays within the bound and a place within its share,
+// what is refused takes nothing, and in the end nothing is held.
 func TestMemoryStaysWithinItsBound(t *testing.T) {
 	const limit = 8 << 20
 	places := []string{"192.0.2.1", "192.0.2.2", "2001:db8::1", "127.0.0.1"}

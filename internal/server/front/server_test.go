@@ -327,8 +327,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// Whoever comes through a trusted proxy is limited by the address that the proxy names, however it writes that, or else
-// by the proxy's; only a program on this machine that comes by itself is not.
+// A client behind a trusted proxy is limited by the address that the proxy names, however the proxy writes it, or else
+// by the proxy's. Only a program on this machine that comes by itself is not limited.
 func TestWhoIsLimited(t *testing.T) {
 	s := prepare(t, Config{
 		Rate: Rate{1, 2}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")},

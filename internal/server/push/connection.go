@@ -217,7 +217,7 @@ func (c *connection) send(parts ...[]byte) bool {
 	return true
 }
 
-// joined is the size in bytes up to which the parts of a message are copied together: what fits in the connection's
+// joined is the size in bytes up to which the parts of a message are copied together. What fits in the connection's
 // buffer goes out as one frame with one system call.
 const joined = 4000
 

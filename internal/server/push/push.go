@@ -1,9 +1,9 @@
 // Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, payments, pending
 // transactions, proofs and the sync status.
 //
-// A subscription is a cursor and not a queue: it pulls what comes next from the chain or the ring of pending
-// transactions and writes it, so history and what is live are one path, and a client that reads slowly costs no memory.
-// Nothing that makes blocks or accepts transactions ever waits for a client: they only wake who waits for them.
+// A subscription is a cursor and not a queue: it pulls what comes next from the chain, or from the ring of pending
+// transactions, and writes it. So history and what is live are one path, and a client that reads slowly costs no
+// memory. Nothing that makes blocks or accepts transactions ever waits for a client: they only wake who waits for them.
 package push
 
 import (

@@ -20,7 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestThousandSubscribers has 1,000 subscribers of whom 100 stop reading: blocks are made without waiting for anyone,
+// TestThousandSubscribers has 1,000 subscribers of whom 100 stop reading. Blocks are made without waiting for anyone,
 // the others get every one in order, and those who stopped are closed and told why.
 func TestThousandSubscribers(t *testing.T) {
 	const subscribers, stopping, blocks = 1000, 100, 30

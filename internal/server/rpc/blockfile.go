@@ -16,9 +16,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// serveBlocks serves GET /blocks/FROM-TO: bincode(Vec<Vec<u8>>) of blocks, with ranges. What it is depends on how far
-// the chain has come, so its ETag is the hash of the last block: a range that goes on with an earlier answer is of the
-// same.
+// serveBlocks serves GET /blocks/FROM-TO: bincode(Vec<Vec<u8>>) of blocks, with ranges. The answer depends on how far
+// the chain has come, so its ETag is the hash of the last block. A range that goes on with an earlier answer is of the
+// same chain.
 func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	from, to, ok := parseRange(r.PathValue("range"))
 	if !ok {
@@ -53,8 +53,8 @@ func parseRange(text string) (from, to types.Height, ok bool) {
 	return types.Height(f), types.Height(t), err == nil && err2 == nil && f <= t
 }
 
-// encodedBlocks are the blocks of a range up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow but
-// at least one where there is one, and the header of the last, which is zero without one.
+// encodedBlocks are the blocks of a range up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow,
+// but at least one if there is one. The header is that of the last, and zero if there is none.
 func (h *blockHandlers) encodedBlocks(
 	ctx context.Context, from, to types.Height,
 ) (encoded []byte, last types.Header, err error) {

@@ -281,7 +281,7 @@ func needed(r api.Receipt) api.Quantity {
 }
 
 // chained is a contract whose function next calls that of the first contract in its arguments, with the rest of them,
-// and reverts where that fails; without arguments it spends gas by writing to storage.
+// and reverts if that fails. Without arguments it spends gas by writing to storage.
 func chained() []byte {
 	const nameAt, argsAt = 0, 1024
 	m := wasmgen.Contract(1, 1)
@@ -309,8 +309,8 @@ func chained() []byte {
 	return m.Encode()
 }
 
-// TestEstimateOfNestedCalls holds the estimates of calls up to five deep to what they use: enough, as each call keeps a
-// 64th of its gas back, and at most a fifth more than they need.
+// TestEstimateOfNestedCalls holds the estimates of calls up to five deep to what they use. They are enough, as each
+// call keeps a 64th of its gas back, and at most a fifth more than the calls need.
 func TestEstimateOfNestedCalls(t *testing.T) {
 	c := newTestChain(t)
 	var ids []types.ContractID

@@ -161,8 +161,8 @@ func TestGetPaymentsRefuses(t *testing.T) {
 	c.refused(api.ErrAboveHead, "svc_getPayments", tests["a cursor taken back"].params...)
 }
 
-// TestPaymentsTopic follows a growing random chain over connections that are cut at random, and the chain is taken back
-// at random: what the subscriber has, once it has dropped what it is told was taken back, is what the chain has.
+// TestPaymentsTopic follows a growing random chain, which is taken back at random, over connections that are cut at
+// random. What the subscriber has, once it has dropped what it is told was taken back, is what the chain has.
 func TestPaymentsTopic(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -45,8 +45,9 @@ type About struct {
 	Override     *api.Override // what the node was started with, or nil
 }
 
-// Server answers the methods of package api over HTTP: JSON-RPC on POST /, the OpenRPC document on GET /openrpc.json,
-// blocks on GET /blocks/FROM-TO, the bundle of a proof on GET /proof/HEIGHT and an access list on GET /accesses/HEIGHT.
+// Server answers the methods of package api over HTTP: JSON-RPC on POST / and the OpenRPC document on GET
+// /openrpc.json. It serves blocks on GET /blocks/FROM-TO, the bundle of a proof on GET /proof/HEIGHT and an access list
+// on GET /accesses/HEIGHT.
 type Server struct {
 	errors     *clientErrors
 	executions *executions

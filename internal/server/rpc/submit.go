@@ -299,9 +299,9 @@ func (h *submitHandlers) estimateGas(
 	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), err
 }
 
-// leastGas is a gas limit from used to most with which the transaction succeeds, at most 1/128 over the smallest: with
-// most it does, and with used it does unless it must have gas that it does not use: what a look-up in storage may take,
-// and 1/63 of it for each level of nested calls.
+// leastGas is a gas limit from used to most with which the transaction succeeds, at most 1/128 over the smallest. With
+// most it succeeds. With used it does unless it must have gas that it does not use. That is what a look-up in storage
+// may take, and 1/63 of it for each level of nested calls.
 func (m *simulation) leastGas(ctx context.Context, used, most types.Gas) (types.Gas, error) {
 	var fault error
 	succeeds := func(gas types.Gas) bool {

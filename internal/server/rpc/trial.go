@@ -18,7 +18,8 @@ type simulator struct {
 }
 
 // trial is an engine for a deploy that is simulated. Its code is run in an engine beside, because nobody has paid for
-// what the engine of other views keeps of it, on disk above all; the contracts that it calls are run in that.
+// what the engine of other views keeps of it, on disk above all. The contracts that it calls are run in the engine of
+// other views.
 type trial struct {
 	vm.Engine
 	beside vm.Engine

@@ -57,8 +57,9 @@ func Handler(d *Directory) http.Handler {
 	return mux
 }
 
-// PublishHandler takes an archive by PUT: 204 when it is on disk, 415 if it is not said to be one, 422 with the reason
-// if it is not one that [contractbuild.Source.Archive] writes, 507 if there is no room, 409 of a node in memory.
+// PublishHandler takes an archive by PUT. It answers 204 when the archive is on disk, and 415 if it is not said to be
+// one. It answers 422 with the reason if it is not one that [contractbuild.Source.Archive] writes. It answers 507 if
+// there is no room, and 409 of a node in memory.
 func PublishHandler(d *Directory) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT "+PublishPath, func(w http.ResponseWriter, r *http.Request) {

@@ -23,8 +23,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/node"
 )
 
-// TestNodeExportsTraces runs a node that is told of a collector: what it has exported when it has ended is a span for
-// each block, with its phases one after the other, and one for each call.
+// TestNodeExportsTraces runs a node that is told of a collector. When it has ended it has exported a span for each
+// block, with its phases one after the other, and one for each call.
 func TestNodeExportsTraces(t *testing.T) {
 	exports := make(chan []byte, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

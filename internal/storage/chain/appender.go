@@ -82,11 +82,11 @@ func (a *Appender) Append(e Entry, sync bool) error {
 	return before.release()
 }
 
-// Logged says that what was appended is on this disk already, in a log that a start makes it from again: End does not
-// wait until it is there as blocks, too.
+// Logged says that what was appended is on this disk already, in a log from which a start makes it again. So End does
+// not wait until it is there as blocks, too.
 func (a *Appender) Logged() { a.synced = true }
 
-// Fail has the appender end without its blocks, which may be on disk: nobody is told of them, and every further write
+// Fail has the appender end without its blocks, which may be on disk. Nobody is told of them, and every further write
 // fails with err until the store is opened anew.
 func (a *Appender) Fail(err error) { a.store.failed = err }
 

@@ -54,7 +54,7 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 }
 
 // TestCrash stops the machine before every operation on the disk while blocks are appended, in runs too, pruned and
-// rewound, and requires that the store comes back with the last head that was acknowledged or one of later, and sound.
+// rewound. The store must come back sound, with the last head that was acknowledged or a later one.
 func TestCrash(t *testing.T) {
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
 	recordHistory(t, recorded)
@@ -132,7 +132,7 @@ func recordHistory(t *testing.T, recorded *crashes) {
 	must(t, errors.Join(s.Close(), db.Close()))
 }
 
-// TestFailedDisk lets every write to the disk fail from the nth on: the append says so, the head stays, nothing is
+// TestFailedDisk lets every write to the disk fail from the nth on. The append says so, the head stays, nothing is
 // written any more, and the store opened anew is sound.
 func TestFailedDisk(t *testing.T) {
 	broken := errors.New("broken disk")

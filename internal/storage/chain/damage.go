@@ -72,8 +72,8 @@ func (s *Store) drop(t table, h types.Height) error {
 	return s.commit(b, false)
 }
 
-// edges are the first and the last height from one on that has a row in a table of what can be done without, where the
-// rows at the edges of the table are damaged: those are dropped, one by one.
+// edges are the first and the last height from one on that has a row in a table which can be done without. If the rows
+// at the edges of the table are damaged, they are dropped, one by one.
 func (s *Store) edges(t table, from types.Height) (r ProofRange, err error) {
 	there := func(h types.Height) (bool, error) {
 		_, err := s.spare(h, t, allTables[t], func(*view) error { return nil })

@@ -99,8 +99,8 @@ type PaymentsEnd struct {
 
 // Payments calls yield for the kept payments that a filter asks for, with the header of their block and its hash, until
 // it returns false. When an error stops it, [PaymentsEnd.Cursor] says how far it came, unless it is zero. It returns
-// [ErrPruned] for a range or cursor that begins below the oldest height, [ErrAboveHead] for one that begins more than a
-// block above the head, and [ErrReverted] for a cursor of a block that was taken back.
+// [ErrPruned] for a range or cursor that begins below the oldest height. [ErrAboveHead] is for one that begins more
+// than a block above the head, and [ErrReverted] for a cursor of a block that was taken back.
 func (s *Store) Payments(
 	ctx context.Context, f PaymentFilter, in PaymentRange, yield func(*Payment, *types.Header, types.BlockHash) bool,
 ) (PaymentsEnd, error) {

@@ -90,9 +90,9 @@ type view struct {
 }
 
 // Open opens the store in a database, which stays the caller's to close, after [Store.Close]. It returns
-// [ErrOtherSchedule] for a store that was made under another gas schedule than the options', and [ErrOtherFormat]
-// for one of another layout; [ErrArchive] for an archive that the options would prune, and [ErrNoArchive] for one to be
-// that has lost blocks.
+// [ErrOtherSchedule] for a store that was made under another gas schedule than the options', and [ErrOtherFormat] for
+// one of another layout. [ErrArchive] is for an archive that the options would prune, and [ErrNoArchive] for a store
+// without all blocks that should be an archive.
 func Open(db *kv.DB, options Options) (*Store, error) {
 	s := &Store{db: db, options: options, pruneRows: pruneRows}
 	s.recent.seed = maphash.MakeSeed()

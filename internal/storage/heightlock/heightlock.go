@@ -1,6 +1,6 @@
-// Package heightlock remembers, in a small file beside a producer's key, the newest block that the key signed, so
-// that it never signs two blocks of one height: not when the database lost its end, nor when it was restored from an
-// older copy. It also remembers that another node signed blocks with the key: then this one signs none.
+// Package heightlock remembers, in a small file beside a producer's key, the newest block that the key signed. So the
+// key never signs two blocks of one height, even if the database lost its end or was restored from an older copy. It
+// also remembers that another node signed blocks with the key: then this one signs none.
 package heightlock
 
 import (
@@ -64,8 +64,8 @@ func Open(files kv.FS, path string, genesis types.BlockHash) (*Lock, error) {
 	return &Lock{path: path, file: file, record: decode(newest)}, nil
 }
 
-// Replace makes a lock anew, whole or not at all, that holds a block and knows of no other node: whoever has the key
-// has found out that none signs with it. No [Lock] of the path may be open.
+// Replace makes a lock anew, whole or not at all, that holds a block and knows of no other node. Whoever has the key
+// has found out that no other node signs with it. No [Lock] of the path may be open.
 func Replace(files kv.FS, path string, by Block) error {
 	return slots.Create(files, path, encode(record{held: by}))
 }
@@ -130,8 +130,8 @@ func (l *Lock) write(r record) error {
 	return nil
 }
 
-// Check tells whether a header may be signed: one that is higher than the block held, and follows it where it is the
-// next; or the very one that is held. Any other is [ErrSigned]. Where the key has signed elsewhere all are
+// Check tells whether a header may be signed. It may be one that is higher than the block held, and follows that block
+// if it is the next, or the very one that is held. Any other is [ErrSigned]. Where the key has signed elsewhere all are
 // [ErrElsewhere].
 func (l *Lock) Check(h types.Header) error {
 	if at := l.Elsewhere(); at != 0 {

@@ -36,8 +36,8 @@ func (d *CrashDisk) FS() FS {
 	}))}
 }
 
-// crashable is a MemFS without the deadlock of its ReuseForWrite, which takes a read lock twice: a Crash that comes
-// between waits for the first, and the second for the Crash.
+// crashable is a MemFS without the deadlock of its ReuseForWrite, which takes a read lock twice. A Crash that comes
+// between waits for the first, and the second waits for the Crash.
 type crashable struct{ *vfs.MemFS }
 
 // ReuseForWrite implements vfs.FS.
@@ -68,8 +68,8 @@ func (d *CrashDisk) OnWrite(f func() error) {
 	d.onWrite.Store(&f)
 }
 
-// Crash returns a disk as it may be found after a crash now: all that was synced, and each piece that was not with a
-// probability of so many percent, drawn from the seed.
+// Crash returns a disk as it may be found after a crash now. It has all that was synced, and each piece that was not
+// with a probability in percent, drawn from the seed.
 func (d *CrashDisk) Crash(unsyncedPercent int, seed uint64) *CrashDisk {
 	return &CrashDisk{memory: d.memory.CrashClone(vfs.CrashCloneCfg{
 		UnsyncedDataPercent: unsyncedPercent, RNG: rand.New(rand.NewPCG(seed, 0)),
@@ -105,6 +105,6 @@ func (d *CrashDisk) Rename(from, to string) error { return d.FS().vfs.Rename(fro
 // Remove removes a file.
 func (d *CrashDisk) Remove(path string) error { return d.FS().vfs.Remove(path) }
 
-// Flush makes a sorted file of what was written and begins another log, for a simulation that is to do so always at the
-// same event: by itself a database does it when memory is full, of which its nodes take a random part.
+// Flush makes a sorted file of what was written and begins another log, for a simulation that has to do so always at
+// the same event. By itself a database does it when memory is full, of which its nodes take a random part.
 func (db *DB) Flush() error { return db.pebble.Flush() }

@@ -171,9 +171,9 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file,
-// and for reads of single rows, which the filters keep from most files. What is in level 0 is soon written again:
-// compressing it is for nothing.
+// pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file.
+// They are tuned for reads of single rows too, which the filters keep from most files. What is in level 0 is soon
+// written again: compressing it is for nothing.
 func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS: files, Lock: db.lock, Logger: logger{options.Logger},
@@ -227,9 +227,9 @@ func (db *DB) noteLog(err error) {
 	db.failed.CompareAndSwap(nil, &err)
 }
 
-// Close closes the database and gives its directory free. Iterators and snapshots must be closed before; those that
-// are not are an error. What is still in the log only goes into a table first: damage to a table is found when it is
-// read, while damage to the end of a log looks like a write that a crash cut off.
+// Close closes the database and gives its directory free. Iterators and snapshots must be closed before; those that are
+// not are an error. What is in the log only goes into a table first. Damage to a table is found when it is read, but
+// damage to the end of a log looks like a write that a crash cut off.
 func (db *DB) Close() error {
 	var flushed error
 	if db.failed.Load() == nil {

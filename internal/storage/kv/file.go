@@ -27,8 +27,8 @@ func (f FS) OpenFile(path string) (File, error) {
 	return files.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 }
 
-// WriteFile makes a file of content, whole or not at all: when it returns nil the file is on disk, and after an error
-// or a crash there is this one or what was there before. It writes path + ".part" first.
+// WriteFile makes a file of content, whole or not at all. When it returns nil the file is on disk. After an error or a
+// crash there is this one or what was there before. It writes path + ".part" first.
 func (f FS) WriteFile(path string, content []byte) error {
 	files := f.orDisk()
 	part := path + ".part"

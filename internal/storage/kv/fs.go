@@ -26,8 +26,8 @@ func (f FS) orDisk() vfs.FS {
 // manifest. Pebble syncs both together: a machine that stops between may come back with the marker alone, and the
 // database could not be opened any more.
 //
-// It tells failed of a log that cannot be written, too: of batches that nobody waits for Pebble learns that in the
-// background, and at the next one it ends the process.
+// It tells failed of a log that cannot be written, too. Pebble learns in the background of a failure of batches that
+// nobody waits for, and at the next one it ends the process.
 type ordered struct {
 	vfs.FS
 	failed func(error)

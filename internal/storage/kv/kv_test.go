@@ -290,8 +290,8 @@ func TestSyncedBatchesSurviveACrash(t *testing.T) {
 	closeDB(t, db)
 }
 
-// A machine may stop before any write of the making of a database, or of the next start, and keep any part of what was
-// not synced: the database opens again.
+// A machine may stop before any write of the making of a database, or of the next start. It may keep any part of what
+// was not synced, and the database opens again.
 func TestOpeningSurvivesACrash(t *testing.T) {
 	disk := NewCrashDisk()
 	var pictures []*CrashDisk

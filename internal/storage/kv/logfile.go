@@ -10,10 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A log of writes is blocks of 32 KiB of chunks, each the masked CRC-32C of what comes after it, its length in 16 bits,
-// its type and, by that, the log's number in 32 bits and 8 bytes more. Reading the database ends at the first chunk
-// that is not whole, as it may be the last write before a crash, or what the file had before it was used again. That is
-// also where a changed byte ends it: here is told which of the two it was.
+// A log of writes is blocks of 32 KiB of chunks. A chunk is the masked CRC-32C of what comes after it, its length in 16
+// bits and its type. By its type it has the log's number in 32 bits and 8 bytes more. Reading the database ends at the
+// first chunk that is not whole. That chunk may be the last write before a crash, or what the file had before it was
+// used again. That is also where a changed byte ends it: here is told which of the two it was.
 
 const (
 	logBlock     = 32 << 10

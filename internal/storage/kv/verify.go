@@ -23,10 +23,11 @@ type Damage struct {
 	Err  error
 }
 
-// CheckFiles reads all files of a database in which it keeps what is stored, and compares every checksum: the blocks of
-// tables, and the records of logs, up to the last byte. No [DB] of the directory may be open, or the directory must be
-// one that [DB.Checkpoint] made. A log that ends within a record, as a crash leaves it, is no damage; opening takes one
-// whose end is damaged for such, and loses what came after. progress is told of the bytes done and of all there are.
+// CheckFiles reads all files of a database in which it keeps what is stored. It compares every checksum, of the blocks
+// of tables and of the records of logs, up to the last byte. No [DB] of the directory may be open, or the directory
+// must be one that [DB.Checkpoint] made. A log that ends within a record, as a crash leaves it, is no damage; opening
+// takes one whose end is damaged for such, and loses what came after. progress is told of the bytes done and of all
+// there are.
 func (f FS) CheckFiles(
 	ctx context.Context, dir string, progress func(done, total uint64),
 ) (damages []Damage, err error) {
