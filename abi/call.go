@@ -160,7 +160,7 @@ func (r Revert) String() string {
 }
 
 // Revert reads the data of a call that reverted, in either form. A typed error of another contract, which this one
-// passed on, is given by the account and in hex: it is read by the ABI of that contract, [ABI.Revert] of the data
+// passed on, is given by the account and in hex. It is read by the ABI of that contract, [ABI.Revert] of the data
 // behind the account.
 func (a ABI) Revert(data []byte) Revert {
 	if len(data) > len(types.Account{}) && data[0] == markPassed {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Type is the type of a parameter or result, by its text: a base type, the name of a record or an enum, a tuple, a list
-// or an optional of a type. The zero type is none.
+// Type is the type of a parameter or result, by its text. It is a base type, the name of a record or an enum, a tuple,
+// a list or an optional of a type. The zero type is none.
 type Type struct{ text string }
 
 // Base is a type that is not made of others. There is also bytesN, N bytes.

@@ -55,9 +55,9 @@ type BlockRange struct {
 // MaxFollowerBytes bounds what a follower calls itself.
 const MaxFollowerBytes = 64
 
-// BlocksPath begins the path under which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal,
-// is bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks gives of it, [MaxBlocksBytes]
-// being those of the blocks. The parameter follower is [BlockRange]'s.
+// BlocksPath begins the path under which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal.
+// The answer is bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks gives of it,
+// [MaxBlocksBytes] being those of the blocks. The parameter follower is [BlockRange]'s.
 const BlocksPath = "/blocks/"
 
 // SourcesPath begins the path under which a node serves archives of contracts' sources that were published at it:

@@ -9,8 +9,8 @@ import (
 // maxRevertText bounds what an error's message repeats of revert data, in bytes; all of it is in the error's data.
 const maxRevertText = 256
 
-// FailureText says for people how an execution ended: the words of reason ("out_of_gas", as in a receipt), and what a
-// contract said where it reverted with printable text, such as "reverted: balance is too low".
+// FailureText says for people how an execution ended: the words of reason ("out_of_gas", as in a receipt). If a
+// contract reverted with printable text, it adds what the contract said, such as "reverted: balance is too low".
 func FailureText(reason string, revertData []byte) string {
 	words, said := strings.ReplaceAll(reason, "_", " "), string(revertData)
 	if reason != "reverted" || said == "" || len(said) > maxRevertText || !utf8.ValidString(said) ||

@@ -105,8 +105,8 @@ func (d *Decoder) U64() uint64 {
 // Fixed fills dst with an array's bytes; after an error it leaves dst as it is.
 func (d *Decoder) Fixed(dst []byte) { copy(dst, d.take(len(dst))) }
 
-// Length reads the u64 length of a sequence of at most limit elements, each at least size bytes long, and
-// checks that the input can hold them, so that a caller may allocate for the result.
+// Length reads the u64 length of a sequence of at most limit elements, each at least size bytes long. It checks that
+// the input can hold them, so that a caller may allocate for the result.
 func (d *Decoder) Length(limit, size int) int {
 	n := d.U64()
 	if d.err != nil {

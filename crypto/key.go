@@ -20,11 +20,10 @@ var (
 // encodes to nothing. Make one with [NewPrivateKey] or [GenerateKey], or have package
 // wallet derive one: the zero value is no key, and its methods panic.
 //
-// What is computed with the secret uses btcec: its scalar arithmetic takes constant time, and its
-// multiplication of the base point makes the same 32 table look-ups and additions for any scalar
-// (gnark-crypto instead branches on the scalar's digits). The look-ups still go to memory that
-// depends on the secret, and the point additions are not written to be constant-time: whoever
-// shares the machine's caches may learn something. Memory is not wiped after use.
+// What is computed with the secret uses btcec. Its scalar arithmetic takes constant time, and its multiplication of the
+// base point makes the same 32 table look-ups and additions for any scalar (gnark-crypto branches on the scalar's
+// digits). The look-ups still go to memory that depends on the secret, and the point additions are not written to be
+// constant-time: whoever shares the machine's caches may learn something. Memory is not wiped after use.
 type PrivateKey struct {
 	// A closure keeps the secret from fmt where it does not call Format but prints by reflection,
 	// as it does for unexported fields: it would follow a pointer.

@@ -66,8 +66,8 @@ func newMember(t *testing.T, genesis types.Genesis, key *crypto.PrivateKey) *nod
 	return n
 }
 
-// scrape runs a node, one that follows it and a member of a cluster, makes the first answer one good and one bad call
-// and a block, and returns the labels of each series' name that their /metrics have. Series of a histogram have the
+// scrape runs a node, one that follows it and a member of a cluster, and makes the first answer one good and one bad
+// call and a block. It returns the labels of each series' name that their /metrics have. Series of a histogram have the
 // names that queries use.
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()

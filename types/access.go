@@ -54,7 +54,7 @@ func DecodeAccesses(b []byte) ([]Access, error) {
 }
 
 // ReadAccesses reads what [EncodeAccesses] gives, at the beginning of what d has left, and fails d as [DecodeAccesses]
-// would; also if it has more than so many entries, or takes more bytes.
+// would. It fails d also if there are more than so many entries, or they take more bytes.
 func ReadAccesses(d *codec.Decoder, entries, bytes int) []Access {
 	end := d.Offset() + bytes
 	accesses := make([]Access, 0, d.Length(min(entries, maxAccesses), minAccessBytes))

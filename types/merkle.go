@@ -6,9 +6,9 @@ import (
 	"github.com/cairn-chain/cairn/codec"
 )
 
-// NewMerkleRoot is the Merkle tree hash of RFC 6962 §2.1 with SHA-256 over the leaves: SHA256(00 ‖ leaf) of one,
-// SHA256(01 ‖ left ‖ right) of more, where left is over the largest power of two below their number; SHA256("") of
-// none.
+// NewMerkleRoot is the Merkle tree hash of RFC 6962 §2.1 with SHA-256 over the leaves. It is SHA256(00 ‖ leaf) of one,
+// and SHA256(01 ‖ left ‖ right) of more, where left is over the largest power of two below their number. It is
+// SHA256("") of none.
 func NewMerkleRoot(leaves [][]byte) MerkleRoot {
 	switch len(leaves) {
 	case 0:

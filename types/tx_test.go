@@ -78,7 +78,7 @@ func TestDecodeTxRefuses(t *testing.T) {
 	}
 }
 
-// TestVerifyEncodesNothing changes the fields of transactions after they were made: their signatures are verified over
+// TestVerifyEncodesNothing changes the fields of transactions after they were made. Their signatures are verified over
 // the bytes that were kept, and what is verified has these bytes and their ID still.
 func TestVerifyEncodesNothing(t *testing.T) {
 	key := testKey(t, "sender")

@@ -1,6 +1,6 @@
-// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do: words (BIP-39), a tree of keys (BIP-32)
-// and the path of a single key's taproot output in it (BIP-86). What signs and verifies is in package crypto, which
-// programs that need no mnemonic import alone.
+// Package wallet makes keys from a mnemonic as Bitcoin's taproot wallets do. It knows words (BIP-39), a tree of keys
+// (BIP-32) and the path of a single key's taproot output in it (BIP-86). What signs and verifies is in package crypto,
+// which programs that need no mnemonic import alone.
 package wallet
 
 import (
@@ -74,10 +74,9 @@ func parseMnemonic(mnemonic string) (sentence string, entropy []byte, err error)
 	return sentence, entropy, nil
 }
 
-// DeriveBIP86 returns the key at m/86'/coin'/account'/change/index of the BIP-32 tree of seed
-// (16 to 64 bytes), tweaked as BIP-86 says: its x-only public key is the taproot output key that
-// the address shows. Each number is below 2^31. For one seed in 2^127 BIP-32 has no key at a path:
-// that is an error, and the next index is to be taken.
+// DeriveBIP86 returns the key at m/86'/coin'/account'/change/index of the BIP-32 tree of seed (16 to 64 bytes), tweaked
+// as BIP-86 says. Its x-only public key is the taproot output key that the address shows. Each number is below 2^31.
+// For one seed in 2^127 BIP-32 has no key at a path: that is an error, and the next index is to be taken.
 func DeriveBIP86(seed []byte, coin, account, change, index uint32) (crypto.PrivateKey, error) {
 	const hardened = hdkeychain.HardenedKeyStart
 	if max(coin, account, change, index) >= hardened {

@@ -24,8 +24,8 @@ const (
 	maxAnswer  = 100 << 20
 )
 
-// What becomes of a request is counted under a word: okay, the code and the reason of a JSON-RPC error, the status of
-// another HTTP answer, closed without an answer, or hung.
+// What becomes of a request is counted under a word: okay, the code and the reason of a JSON-RPC error, or the status
+// of another HTTP answer. Other words are for a connection closed without an answer, and for one that hung.
 const (
 	okay   = "ok"
 	closed = "closed"

@@ -1,11 +1,11 @@
 // Command flood attacks a Cairn node while honest users work on it, with one attack after the other and then with all
-// at once, and holds the node to four rules: every answer is the right one and comes, each honest transaction is
+// at once. It holds the node to four rules. Every answer is the right one and comes, each honest transaction is
 // included within three blocks, blocks come on time, and memory stays under a stated bound. It writes a table in
 // Markdown, or JSON, and exits with 1 if a rule was broken. How fast anything was breaks no rule.
 //
 // The node is the real program, with its default settings, in a process of its own with a data directory. All
 // connections come from addresses of 127.0.0.0/8, a range of them for each attack and another for the honest users. The
-// node limits the rate and the connections of no loopback address, so an attack stands for one from so many addresses
+// node limits the rate and the connections of no loopback address. So an attack stands for one from so many addresses
 // that those limits do not help; one attack shows them, through addresses that a trusted proxy names. It needs Linux.
 package main
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// slowTime is how long a node may keep a client that sends a head or a small body byte by byte: 10 s, and as long
-	// again because this machine is busy.
+	// slowTime is how long a node may keep a client that sends a head or a small body byte by byte. It is 10 s, and as
+	// long again because this machine is busy.
 	slowTime = 20 * time.Second
 	// slowPause is between two bytes.
 	slowPause = 500 * time.Millisecond

@@ -230,7 +230,7 @@ func nonceGaps(ctx context.Context, s settings, generation int) (func(context.Co
 }
 
 // replacements raise the fees of the same nonces by a tenth again and again, in runs of as many nonces as the pool
-// takes for an account, and by less than a tenth, which is refused.
+// takes for an account. They raise them by less than a tenth too, which is refused.
 func replacements(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("replacements", generation, s.clients)
 	run := min(window, max(1, s.stock/s.clients/4))
@@ -258,7 +258,7 @@ func replacements(ctx context.Context, s settings, generation int) (func(context
 }
 
 // fullPool fills the pool with transactions at the lowest fee that ask for a whole block's gas each, so that a block
-// takes one of them at most, and goes on when the pool is full. Between them come some under the lowest fee.
+// takes one of them at most. It goes on when the pool is full. Between them come some under the lowest fee.
 func fullPool(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	const perSigner = window - window%sendBatch
 	count := s.pool

@@ -1,4 +1,4 @@
-// Command gas measures what a gas of each operation costs: it fills a block with a contract that does little else, and
+// Command gas measures what a gas of each operation costs. It fills a block with a contract that does little else, and
 // divides the processor time of making the block by the gas of its schedule. It prints a Markdown table; 1 ns a gas or
 // less is what the schedule promises for the reference machine (docs/protocol.md, "Gas schedule").
 package main

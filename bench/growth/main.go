@@ -1,7 +1,7 @@
-// Command growth measures what a block costs against the size of the state and against its transactions, a start
-// against the size of the state, a node's memory at rest, queries of a token against its transfers, full blocks of
-// look-ups in a large state, and a block's proof against its writes. It writes tables in Markdown to the standard
-// output, and the curves as SVG.
+// Command growth measures what a block costs against the size of the state and against its transactions, and a start
+// against the size of the state. It measures a node's memory at rest, queries of a token against its transfers, full
+// blocks of look-ups in a large state, and a block's proof against its writes. It writes tables in Markdown to the
+// standard output, and the curves as SVG.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command history measures queries of past states: it makes a chain with a model that keeps every state, runs a node
-// over it, asks for values at random heights, holds each answer to the model, and writes a table in Markdown.
+// Command history measures queries of past states. It makes a chain with a model that keeps every state, and runs a
+// node over it. It asks for values at random heights, holds each answer to the model, and writes a table in Markdown.
 package main
 
 import (

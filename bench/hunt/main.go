@@ -1,4 +1,4 @@
-// Command hunt searches for contracts that cost a node more than they pay: for each objective it climbs from the corpus
+// Command hunt searches for contracts that cost a node more than they pay. For each objective it climbs from the corpus
 // and from fresh genes towards what is worse, and writes the worst to a results file. Every candidate is measured in a
 // process of its own, whose memory and time are bounded: what ends it is a finding.
 package main

@@ -1,7 +1,7 @@
 // Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
 // sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
-// chain that is sent transfers at a steady rate, and writes a line of a table in Markdown. A rate that is more than the
-// chain takes loads it fully. What the nodes say goes to the standard error.
+// chain that is sent transfers at a steady rate. For each it writes a line of a table in Markdown. A rate that is more
+// than the chain takes loads it fully. What the nodes say goes to the standard error.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command replica measures how fast a replica imports blocks against how fast their primary made them: a load of
-// transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate; then, with
+// Command replica measures how fast a replica imports blocks against how fast their primary made them. A load of
+// transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate. Then, with
 // nothing else running, a replica that has nothing follows it from genesis over loopback until it has the same head. It
 // prints a table in Markdown with the figures of each round, their medians, and the ratio; there is no threshold to
 // fail.

@@ -1,8 +1,8 @@
-// Command siege attacks a producer and its replica, the real program in processes of their own, with contracts: three
-// accounts call code that takes long for its gas and resend each call that is gone, four callers ask for views of
-// the same code, and an honest user sends one transfer after the other. Then both nodes are killed and started again.
-// It prints what was seen and fails if a rule is broken: each honest transfer is included within three blocks, each
-// attacker pays or is kept out for a while, neither node takes more than 600 MB, and the nodes have the same chain
+// Command siege attacks a producer and its replica, the real program in processes of their own, with contracts. Three
+// accounts call code that takes long for its gas and resend each call that is gone. Four callers ask for views of the
+// same code, and an honest user sends one transfer after the other. Then both nodes are killed and started again. It
+// prints what was seen and fails if a rule is broken. Each honest transfer is included within three blocks, and each
+// attacker pays or is kept out for a while. Neither node takes more than 600 MB, and the nodes have the same chain
 // before and after. It needs Linux.
 package main
 

@@ -1,7 +1,7 @@
-// Command soak sends transfers to a node of a development chain at a steady rate for a long time, and prints for each
-// window of it what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does
-// not level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow
-// that one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its
+// Command soak sends transfers to a node of a development chain at a steady rate for a long time. It prints for each
+// window what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does not
+// level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow that
+// one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its
 // blocks.
 package main
 

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reasons that the node refuses with, by what they mean to a sender: places say that a nonce is not what it was taken
+// Reasons that the node refuses with, by what they mean to a sender. Places say that a nonce is not what it was taken
 // for, and later that nothing is wrong with what was asked.
 var (
 	places = []string{reasonOf(api.ErrNonceTooLow), reasonOf(api.ErrNonceTooHigh), reasonOf(api.ErrReplacementUnderpriced)}

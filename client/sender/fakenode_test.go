@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fakeNode is a chain of one account behind a bad network: requests and answers get lost, some come late, the pool
+// fakeNode is a chain of one account behind a bad network. Requests and answers get lost, some come late, the pool
 // forgets, blocks leave out and are taken back, fees rise, and another program uses the account too. It is also the
 // clock: time passes when the sender sleeps, a block a second.
 type fakeNode struct {

@@ -41,8 +41,8 @@ type Options struct {
 	Journal Journal
 	// Poll is how often to look for inclusion while something is open; 0: every 500 ms.
 	Poll time.Duration
-	// MaxFee is the most that any transaction may pay per gas, replacements included, in smallest units; 0: no bound
-	// but that a job is replaced at most 31 times, each time by a tenth more or what the node suggests.
+	// MaxFee is the most that any transaction may pay per gas, replacements included, in smallest units. With 0 there is
+	// no bound except that a job is replaced at most 31 times, each time by a tenth more or what the node suggests.
 	MaxFee types.Amount
 	// RejectDisplaced gives a job up with [ErrDisplaced] whose nonce another program used; else it is sent at a new
 	// one.

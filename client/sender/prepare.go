@@ -160,7 +160,7 @@ func sweepPrice(now prices) (types.Amount, error) {
 	return price.Add(now.priority)
 }
 
-// sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base
+// sweep finds what leaves nothing. Max fee and priority fee are one price, so that it is the price whatever the base
 // fee is, and the value is the balance without gas × price. It fails with [*InsufficientForFee].
 func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	var first client.Batch

@@ -148,9 +148,9 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	return run(command.Context(), n, settings.ReadyFile, nil)
 }
 
-// provers are who may prove the node's blocks, the one first who does where nobody said so: a node itself, and who
-// follows another takes the proofs from there while it does. A replica without state has each block's proof with the
-// block.
+// provers are who may prove the node's blocks, the one first who does if nobody said so. A node proves by itself, and
+// one that follows another takes the proofs from there while it does. A replica without state has each block's proof
+// with the block.
 func (s nodeSettings) provers() []string {
 	switch {
 	case s.Verify == verifyStateless:

@@ -76,8 +76,8 @@ func (s nodeSettings) options(log *slog.Logger) datadir.Options {
 	return options
 }
 
-// chain is what the node needs to follow its chain, and says why there is no telling which chain that is, as far as
-// that shows before the data directory is opened.
+// chain is what the node needs to follow its chain. It says why there is no telling which chain that is, as far as that
+// shows before the data directory is opened.
 func (s nodeSettings) chain() (follow node.Follow, err error) {
 	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
 		if follow, err = s.followSettings.config(); err != nil {

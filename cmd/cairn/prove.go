@@ -142,7 +142,7 @@ func newProve() *cobra.Command {
 }
 
 // proverMemory is what the garbage collector keeps a prover's memory below. What is in use is 0.9 GB for a segment of
-// 2^17 rows and the witness, at most 0.2 GB at the default gas limit; garbage would otherwise be left to grow to as
+// 2^17 rows and the witness, at most 0.2 GB at the default gas limit. Garbage would otherwise be left to grow to as
 // much again.
 const proverMemory = 5 << 28 // 1.25 GiB
 

@@ -42,9 +42,9 @@ func EncodeAddress(hrp string, program [32]byte) string {
 	return string(text)
 }
 
-// DecodeAddress is the inverse of EncodeAddress: it accepts bech32m with witness version 1 and a
-// 32-byte program only, of at most 90 characters, all lower-case or (as BIP-173 says) all
-// upper-case. hrp comes back in lower case; whether it is the right network's the caller checks.
+// DecodeAddress is the inverse of EncodeAddress. It accepts bech32m with witness version 1 and a 32-byte program only,
+// of at most 90 characters, all lower-case or (as BIP-173 says) all upper-case. hrp comes back in lower case; whether
+// it is the right network's the caller checks.
 func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
 	hrp, data, err := splitBech32(addr)
 	if err != nil {

@@ -36,9 +36,8 @@ type SignedMessage struct {
 // point where there are vector lanes ([Lanes]). With those, a batch that fails is decided eight items
 // at a time, each by itself, which costs up to six times as much as the batch did.
 //
-// Elsewhere a batch that fails is bisected: one bad signature adds about the cost of the batch if it
-// has 512 items, twice that if it has 64, and a batch of nothing but bad ones costs about twice as
-// much as Verify for each.
+// Elsewhere a batch that fails is bisected. One bad signature adds about the cost of the batch if it has 512 items, and
+// twice that if it has 64. A batch of nothing but bad ones costs about twice as much as Verify for each.
 func VerifyBatch(items []SignedMessage) []bool {
 	size, verify := maxBatch, verifyChunk
 	if Lanes() {
@@ -67,16 +66,14 @@ func verifyChunk(items []SignedMessage) []bool {
 // batch is the decoded signatures of a chunk. Signature i is valid exactly if its defect
 // D_i = R_i + e_i·P_i − s_i·G is zero. A range of them passes if Σ a_i·D_i is zero.
 //
-// Why that is sound: the coefficients a_i are 128-bit outputs of SHA-256 keyed with a hash of all
-// keys, messages and signatures, so whoever chooses the signatures chooses them before the
-// coefficients. Take a range with some D_i ≠ 0. The group has prime order above 2^255, so if all
-// coefficients but that one are fixed, at most one of its 2^128 values makes the sum zero (if it
-// is the first, whose coefficient is 1, and no other defect is there, none does; if another is
-// there, that one's coefficient will do). So a range with a bad signature passes with probability
-// at most 2^-128. Bisection tests subranges with the same coefficients: they are the ranges of one
-// binary tree, set before the coefficients are known, fewer than 2·maxBatch = 2^11. So any
-// false accept anywhere has probability below 2^-117 for each batch that an attacker forms and
-// hashes. A valid range always passes: its sum is zero whatever the coefficients.
+// Why that is sound: the coefficients a_i are 128-bit outputs of SHA-256 keyed with a hash of all keys, messages and
+// signatures. So whoever chooses the signatures chooses them before the coefficients. Take a range with some D_i ≠ 0.
+// The group has prime order above 2^255, so if all coefficients but that one are fixed, at most one of its 2^128 values
+// makes the sum zero (if it is the first, whose coefficient is 1, and no other defect is there, none does; if another
+// is there, that one's coefficient will do). So a range with a bad signature passes with probability at most 2^-128.
+// Bisection tests subranges with the same coefficients: they are the ranges of one binary tree, set before the
+// coefficients are known, fewer than 2·maxBatch = 2^11. So any false accept anywhere has probability below 2^-117 for
+// each batch that an attacker forms and hashes. A valid range always passes: its sum is zero whatever the coefficients.
 //
 // Keeping the coefficients makes the sums of two halves add up to the sum of the whole, so only
 // one half is ever computed.
@@ -93,8 +90,8 @@ type decodedSignature struct {
 	coefficient fr.Element
 }
 
-// newBatch decodes the items and leaves out those that fail at that: a key or an R that is not on
-// the curve, an s that is not below the group order.
+// newBatch decodes the items and leaves out those that fail at that. Such have a key or an R that is not on the curve,
+// or an s that is not below the group order.
 func newBatch(items []SignedMessage) *batch {
 	b := &batch{
 		signatures: make([]decodedSignature, 0, len(items)),

@@ -182,8 +182,8 @@ func testVerifyBatchErrorsDoNotCancel(t *testing.T) {
 	}
 }
 
-// TestSettleSubtracts has a valid right half, whose sum is what the left half leaves of the whole:
-// it must be accepted without a look at its signatures, which are changed after the sum was taken.
+// TestSettleSubtracts has a valid right half, whose sum is what the left half leaves of the whole. It must be accepted
+// without a look at its signatures, which are changed after the sum was taken.
 func TestSettleSubtracts(t *testing.T) {
 	items := signedMessages(t, 2*minBisect)
 	addToS(t, &items[0], 1)

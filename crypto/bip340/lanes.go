@@ -28,7 +28,7 @@ func UseLanes(on bool) error {
 	return nil
 }
 
-// lanesWork says whether lanes are available and decide a known signature as they should, in each lane and in a sum: it
+// lanesWork says whether lanes are available and decide a known signature as they should, in each lane and in a sum. It
 // is vector 1 of BIP-340, as it is in one half of the lanes and with another message in the other half.
 var lanesWork = sync.OnceValue(func() bool {
 	if !lanes.Available() {

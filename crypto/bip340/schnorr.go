@@ -24,8 +24,8 @@ var curveB = fp.NewElement(7)
 
 var _, generator = secp256k1.Generators()
 
-// liftX sets p to the point with x coordinate x and even y (lift_x of BIP-340) and says whether
-// there is one; x is big-endian and must be below the field's modulus.
+// liftX sets p to the point with x coordinate x and even y (lift_x of BIP-340) and says whether there is one. x is
+// big-endian and must be below the field's modulus.
 func liftX(p *secp256k1.G1Affine, x []byte) bool {
 	if p.X.SetBytesCanonical(x) != nil {
 		return false

@@ -132,8 +132,8 @@ func TestSignatureNonceAtTheEdges(t *testing.T) {
 	}
 }
 
-// FuzzVerify compares Verify and VerifyBatch with btcec: of a signature made with secret, with the
-// bits of mask changed (key, message, signature), or of mask itself if secret is no key.
+// FuzzVerify compares Verify and VerifyBatch with btcec. They judge a signature made with secret, with the bits of mask
+// changed (key, message, signature), or mask itself if secret is no key.
 func FuzzVerify(f *testing.F) {
 	for _, v := range bip.Signatures(f) {
 		if len(v.Message) == 32 {

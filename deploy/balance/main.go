@@ -1,7 +1,7 @@
 // Command balance shows that the balancers of this directory hide what happens to a replica. It runs a primary and two
-// replicas, in front of them nginx or HAProxy with the shipped configuration on other ports, and clients that read and
-// one that sends through it. Then one replica is killed, stopped and paused, and comes back each time: no read and no
-// send may fail, and while all is well each client must stay on one replica.
+// replicas, and in front of them nginx or HAProxy with the shipped configuration on other ports. Some clients read, and
+// one sends through it. Then one replica is killed, stopped and paused, and comes back each time. No read and no send
+// may fail, and while all is well each client must stay on one replica.
 //
 // It needs Linux and the programs nginx and haproxy, which Debian has in packages of these names.
 package main

@@ -1,7 +1,7 @@
 // Command provoke shows that the alert rules of this directory fire. For each rule it runs a node and brings about what
-// the rule is there for: it kills the node, fills its disk, sends it bad signatures. A Prometheus that scrapes the node
-// with the shipped rules, their durations divided by a factor, must say that the alert fires, and after the cause is
-// gone that it does not any more.
+// the rule is there for: it kills the node, fills its disk, sends it bad signatures. A Prometheus scrapes the node with
+// the shipped rules, their durations divided by a factor. It must say that the alert fires, and after the cause is gone
+// that it does not any more.
 //
 // It needs Linux, Prometheus, and for the causes that have to do with the disk root, for a file system of their own.
 package main

@@ -133,8 +133,8 @@ func TestEveryRowIsAPackage(t *testing.T) {
 	}
 }
 
-// TestVerifierIsOfVerifyingOnly follows the imports of the public package proof: a program that verifies takes nothing
-// of the node, of storage or of the prover in, nothing that signs, and nothing that talks to the world.
+// TestVerifierIsOfVerifyingOnly follows the imports of the public package proof. A program that verifies takes in
+// nothing of the node, of storage or of the prover, nothing that signs, and nothing that talks to the world.
 func TestVerifierIsOfVerifyingOnly(t *testing.T) {
 	refused := []string{"internal/engine/...", "internal/node/...", "internal/server/...", "internal/storage/...",
 		"internal/cli/...",

@@ -19,8 +19,8 @@ func Check(tree fs.FS) ([]string, error) {
 	return problems, err
 }
 
-// CheckAllowances lists what the table allows and no file of a source tree needs: an import of a row that no source
-// makes, one of testRows that no test makes, an importer of a shared module or an exception that is none.
+// CheckAllowances lists what the table allows and no file of a source tree needs. That is an import of a row that no
+// source makes, one of testRows that no test makes, an importer of a shared module, or an exception that is none.
 func CheckAllowances(tree fs.FS) ([]string, error) {
 	_, u, err := check(tree)
 	if err != nil {

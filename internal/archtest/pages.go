@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// CheckPages follows every link of a source tree's Markdown pages, and every page that a comment of a Go file names,
-// with the section if one is named in quotation marks after it. It lists those that lead nowhere.
+// CheckPages follows every link of a source tree's Markdown pages, and every page that a comment of a Go file names. A
+// section is followed too if one is named in quotation marks after the page. It lists those that lead nowhere.
 func CheckPages(tree fs.FS) ([]string, error) {
 	c := pageCheck{tree: tree, pages: map[string]*page{}}
 	err := walk(tree, func(name string) error {

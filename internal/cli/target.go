@@ -104,7 +104,7 @@ func (t target) explained(command *cobra.Command, contract string, parameters *p
 	return c
 }
 
-// parseParameters parses the words of the command line again, strictly: with the function's parameters, and with the
+// parseParameters parses the words of the command line again, strictly. It takes the function's parameters, and the
 // command's own flags in a set of their own, because those have their values already.
 func parseParameters(command *cobra.Command, parameters *pflag.FlagSet, words []string) (map[string]string, error) {
 	set := pflag.NewFlagSet(command.Name(), pflag.ContinueOnError)

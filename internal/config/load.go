@@ -42,7 +42,7 @@ type layer struct {
 
 // Load sets the fields of the struct that settings points to from sources; what no source sets keeps its value, the
 // default. The error of a setting that is unknown or does not parse is one sentence that names it and wraps
-// [ErrBadSetting]; a file that cannot be read or is not TOML is an error too.
+// [ErrBadSetting]. A file that cannot be read or is not TOML is an error too.
 func Load(settings any, sources Sources) error {
 	fields := fieldsOf(settings)
 	layers, err := sources.layers(fields)

@@ -44,9 +44,9 @@ type cairnSender struct {
 	nonce   uint64
 }
 
-// PrepareCairn readies the senders of a plan on a node's chain. They are funded from treasury or, where that is nil,
-// by a development chain itself (dev_fund); on another chain only reads are possible without a treasury, of accounts
-// that had a part in recent transactions. Note is told of what takes time.
+// PrepareCairn readies the senders of a plan on a node's chain. They are funded from treasury or, if that is nil, by a
+// development chain itself (dev_fund). On another chain only reads are possible without a treasury, of accounts that
+// had a part in recent transactions. Note is told of what takes time.
 func PrepareCairn(
 	ctx context.Context, c *client.Client, plan Plan, treasury *crypto.PrivateKey, note func(string),
 ) (*Cairn, error) {

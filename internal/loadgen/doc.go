@@ -2,6 +2,6 @@
 // connections and reports rates, latencies and what became of the transactions. What a chain is asked and how it signs
 // is a [Target]'s: [Cairn] here, and Ethereum's in the comparison with other nodes (bench/peers).
 //
-// The generator usually shares the node's cores, so nothing is encoded, hashed or allocated once the clock runs: each
+// The generator usually shares the node's cores, so nothing is encoded, hashed or allocated once the clock runs. Each
 // request is in memory as the bytes that go on the wire.
 package loadgen

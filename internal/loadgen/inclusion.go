@@ -137,8 +137,8 @@ func (w *watcher) report(accepted int64) *Inclusion {
 	}
 }
 
-// fullRate is the rate of inclusion from the first block to the last full one, nil where there are fewer than three
-// blocks: the first block's interval began before the load did, and the last block is what was left over.
+// fullRate is the rate of inclusion from the first block to the last full one, nil if there are fewer than three
+// blocks. The first block's interval began before the load did, and the last block is what was left over.
 func fullRate(blocks []block) *float64 {
 	if len(blocks) < 3 {
 		return nil

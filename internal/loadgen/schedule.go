@@ -50,8 +50,8 @@ func newSchedule(rate float64, size, connection, connections int) schedule {
 	}
 }
 
-// arrival waits until a connection's index-th request is due and returns the time that its latency counts from: in an
-// open loop the scheduled one, even when the connection was still busy then, so that a slow answer cannot hide the
+// arrival waits until a connection's index-th request is due and returns the time that its latency counts from. In an
+// open loop that is the scheduled one, even when the connection was still busy then. So a slow answer cannot hide the
 // requests that it held up (coordinated omission).
 func (s schedule) arrival(ctx context.Context, c clock, index int) (at time.Duration, ok bool) {
 	if s.interval == 0 {

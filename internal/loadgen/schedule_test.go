@@ -51,8 +51,8 @@ func TestClosedLoopArrivesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSlowAnswersAreNotOmitted lets each answer take 1 s of the fake clock where a request is due every 100 ms: the
-// latencies are those of who arrived on time, and grow with the queue.
+// TestSlowAnswersAreNotOmitted lets each answer take 1 s of the fake clock while a request is due every 100 ms. The
+// latencies are those of requests that arrive on time, and grow with the queue.
 func TestSlowAnswersAreNotOmitted(t *testing.T) {
 	clock := new(fakeClock)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -227,7 +227,7 @@ func drawNumber(t *rapid.T) uint64 {
 	return rapid.Uint64Range(0, 300).Draw(t, "small")
 }
 
-// TestForgedPointers calls every host function with any pointers and lengths over compiler and interpreter: no range
+// TestForgedPointers calls every host function with any pointers and lengths over compiler and interpreter. No range
 // outside the memory or over its limit is ever taken, every call is billed, and both chains stay the same.
 func TestForgedPointers(t *testing.T) {
 	imports := hostImports()

@@ -13,8 +13,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/testkit/plainverifier"
 )
 
-// The verifier of bundles a second time, as docs/proofs.md and docs/protocol.md define it: on bytes and big integers,
-// and without a line of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read as data.
+// The verifier of bundles a second time, as docs/proofs.md and docs/protocol.md define it. It works on bytes and big
+// integers, and without a line of packages blockproof, verifier, types, codec, crypto and poseidon. The circuit is read
+// as data.
 
 // naiveReader reads bincode; what it returns after an error means nothing.
 type naiveReader struct {

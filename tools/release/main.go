@@ -1,6 +1,6 @@
-// Command release makes the files of a release from the sources in a directory: archives, packages for Debian and
-// Fedora, an image for containers, a list of what is inside, and the sums of all. The same commit gives the same bytes,
-// whoever makes them and wherever: times are the commit's, entries are in order, and nobody's name is in them.
+// Command release makes the files of a release from the sources in a directory. They are archives, packages for Debian
+// and Fedora, an image for containers, a list of what is inside, and the sums of all. The same commit gives the same
+// bytes, whoever makes them and wherever: times are the commit's, entries are in order, and nobody's name is in them.
 package main
 
 import (

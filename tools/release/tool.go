@@ -14,7 +14,7 @@ import (
 const asTool = "toolexec"
 
 // runTool runs a tool of the compiler and returns its exit code. The assembler is told to take the directory of the
-// modules out of file names: go build -trimpath alone leaves those of files that assembly includes as they are on this
+// modules out of file names. go build -trimpath alone leaves those of files that assembly includes as they are on this
 // machine.
 func runTool(tool string, args []string) int {
 	command := exec.Command(tool, args...)

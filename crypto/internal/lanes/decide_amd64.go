@@ -84,7 +84,7 @@ func Decide(equations *[Count]Equation) (v Verdict) {
 }
 
 // liftKeys sets the keys' points with even y and returns the lanes in which there is one (lift_x of BIP-340) and R is
-// below the modulus; the others get G, so that nothing below depends on them.
+// below the modulus. The others get G, so that nothing below depends on them.
 func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
 	var x, y pair
 	for i := range equations {
@@ -99,7 +99,7 @@ func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
 	return lifted[0]
 }
 
-// lift sets the first count elements of y to the even root of x³ + 7 in the lanes in which there is one, and returns
+// lift sets the first count elements of y to the even root of x³ + 7 in the lanes in which there is one. It returns
 // those of valid among them; the others get G.
 func lift(x, y *pair, count int, valid [2]uint8) [2]uint8 {
 	var c, root, check pair

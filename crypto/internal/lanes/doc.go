@@ -1,5 +1,5 @@
 // Package lanes decides equations R = s·G − e·P on secp256k1 (the check of BIP-340 signatures) in the 64-bit lanes of
-// AVX-512 registers, in one of two ways. [Decide] decides eight at once, each by itself and exactly; a lane that meets
+// AVX-512 registers, in one of two ways. [Decide] decides eight at once, each by itself and exactly. A lane that meets
 // a case which the addition formulas do not cover says so, and is left to the caller. [AllHold] tells of any number
 // whether all hold, by a random combination of them: several times as fast, and nothing is known when it says no.
 //

@@ -96,7 +96,7 @@ func wrongAddress(text string) string {
 	return "is no address, no public key in hex and no name"
 }
 
-// On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain: an address or a named
+// On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain. An address or a named
 // account of another network was meant for another chain, and so was a named contract of another genesis.
 func (a Account) On(chain Chain) error {
 	if a.key != nil && chain.ID != api.DevelopmentChainID {

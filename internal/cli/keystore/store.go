@@ -173,8 +173,8 @@ func (s *Store) read(name string) (document, error) {
 	return d, nil
 }
 
-// add writes a document under its name without ever replacing one: the whole file is written and synced under a
-// temporary name, then linked to its own, which fails where that exists.
+// add writes a document under its name without ever replacing one. The whole file is written and synced under a
+// temporary name, then linked to its own, which fails if that exists.
 func (s *Store) add(d document) error {
 	if err := CheckName(d.Name); err != nil {
 		return err

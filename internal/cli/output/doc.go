@@ -1,3 +1,3 @@
-// Package output writes what commands have to say: the result on the standard output, as text for people or as one
-// JSON document for programs; prose, progress and errors on the standard error.
+// Package output writes what commands have to say. The result goes to the standard output, as text for people or as one
+// JSON document for programs; prose, progress and errors go to the standard error.
 package output

@@ -56,7 +56,7 @@ func open(t *testing.T, opts Options) *Book {
 	return b
 }
 
-// What the engine does wrong is its fault, whatever way; what its host or the store do wrong is not, and a nested fault
+// What the engine does wrong is its fault, whatever way. What its host or the store do wrong is not, and a nested fault
 // is that of the code which it happened in.
 func TestWhoseFault(t *testing.T) {
 	nested := &vm.Fault{Code: types.CodeHash{9}, Err: errInjected}

@@ -1,6 +1,6 @@
-// Package aside keeps what this node does not run: codes that the engine failed on, until an operator says otherwise,
-// and senders and codes whose transaction overran its time, for a while. It is no part of the protocol: blocks that are
-// there are executed whatever it says.
+// Package aside keeps what this node does not run. These are codes that the engine failed on, until an operator says
+// otherwise, and senders and codes whose transaction overran its time, for a while. It is no part of the protocol:
+// blocks that are there are executed whatever it says.
 package aside
 
 import (

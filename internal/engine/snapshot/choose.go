@@ -25,8 +25,8 @@ func identify(m Manifest) identity {
 	return identity{m.BlockHash, [32]byte(hash.Sum(nil))}
 }
 
-// choose returns the snapshot to fetch and the sources that offer it: one of which there is a part or, where an import
-// was broken off, the whole, or the newest.
+// choose returns the snapshot to fetch and the sources that offer it. It is one of which there is a part or, if an
+// import was broken off, the whole; or else the newest.
 func (f *fetcher) choose(ctx context.Context) (Manifest, []Source, error) {
 	if m, sources, err := f.chooseKept(ctx); err != nil || len(sources) > 0 {
 		return m, sources, err

@@ -52,7 +52,7 @@ type place struct{ path, valueHash poseidon.Digest }
 //	Entry   { key: Vec<u8>, value: Vec<u8> }
 //	Sibling { depth: u8, digest: [u8;32] }
 //
-// before is the last entry of the chunk before; left are the siblings left of the way to it, right those right of the
+// before is the last entry of the chunk before. left are the siblings left of the way to it, right those right of the
 // way to the last entry, root first, without empty ones.
 type stateChunk struct {
 	before      *place

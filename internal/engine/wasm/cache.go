@@ -25,8 +25,8 @@ import (
 
 // cache keeps what was made of codes, machine code above all, in files of a directory.
 //
-// Machine code is run as it is, so a file counts only with a tag, AES-GCM's of its bytes under a key that this node
-// drew at random: it shows that this node wrote these bytes, for this code, with this build of the engine.
+// Machine code is run as it is, so a file counts only with a tag: AES-GCM's of its bytes, under a key that this node
+// drew at random. The tag shows that this node wrote these bytes, for this code, with this build of the engine.
 // (HMAC-SHA-256 takes five times as long, which was most of what loading took.) A file that does not match, for
 // whatever reason, is removed and its module compiled again. So files need no sync: a torn one does not match.
 //

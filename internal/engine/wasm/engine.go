@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Dir is the directory that machine code is kept in, made if need be; empty: it is compiled again in each process.
 	// What falls out of it, or is lost, is compiled again at its next call, for which the caller pays no more than for
-	// loading. So DirBytes is ample: to have machine code of deployed contracts fall out, which goes by last use, deploys
+	// loading. So DirBytes is ample. To have machine code of deployed contracts fall out, which goes by last use, deploys
 	// must pay for as much, and 1 MiB of it costs 100 M gas at least.
 	Dir      string
 	DirBytes int64 // DefaultDirBytes

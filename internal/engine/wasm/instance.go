@@ -50,8 +50,8 @@ type entry struct {
 // maxEntries bounds the entries of an instance.
 const maxEntries = 4
 
-// instanceSize and entrySize are about what an instance and an entry take between calls, in bytes: mostly wazero's
-// first stack of 10 KiB, one for each entry and one for reset.
+// instanceSize and entrySize are about what an instance and an entry take between calls, in bytes. It is mostly
+// wazero's first stack of 10 KiB, one for each entry and one for reset.
 const (
 	instanceSize = 20 << 10
 	entrySize    = 12 << 10

@@ -115,8 +115,8 @@ func named(module []byte, hash types.CodeHash) []byte {
 	return append(append(out, 0, byte(1+len(hash)), 0), hash[:]...)
 }
 
-// wazeroMagic begins machine code as wazero writes it: then come its version, with a length of one byte, the number of
-// functions, 4 bytes, the offset of each in what follows, 8 bytes, and the rest.
+// wazeroMagic begins machine code as wazero writes it. Then come its version, with a length of one byte; the number of
+// functions, 4 bytes; the offset of each in what follows, 8 bytes; and the rest.
 const wazeroMagic = "WAZEVO"
 
 var errMachine = errors.New("the machine code of a module is not as wazero writes it")

@@ -9,11 +9,11 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// A call runs on a stack that the engine lends it. So none depends on how deep an instance went before, none waits
-// while wazero grows a stack by copying it, and no instance keeps more than the small one that it was made with.
+// A call runs on a stack that the engine lends it. So no call depends on how deep an instance went before, and none
+// waits while wazero grows a stack by copying it. No instance keeps more than the small stack that it was made with.
 const (
 	// lentStack is the size of a lent stack in bytes. Metering counts at least one slot for 8 bytes of machine stack and
-	// ends a call with 65,536 slots; 64 KiB more are for wazero's own entry, calls of the host and the last frame.
+	// ends a call with 65,536 slots. 64 KiB more are for wazero's own entry, calls of the host and the last frame.
 	lentStack = 8*65_536 + 64<<10
 	// keptStacks is how many an engine keeps: what one execution takes that is nested to the most. 18 MiB.
 	keptStacks = 32

@@ -79,8 +79,8 @@ func statesHost() (*host, *[]byte) {
 	return h, trace
 }
 
-// What a call does depends on nothing but the code, the function, the gas and the host: not on what ran before in the
-// instance or in the engine, where the machine code comes from, or who runs it.
+// What a call does depends on nothing but the code, the function, the gas and the host. It does not depend on what ran
+// before in the instance or in the engine, where the machine code comes from, or who runs it.
 func TestSameFromEveryState(t *testing.T) {
 	disk := newEngine(t, Options{Dir: t.TempDir(), Codes: 8})
 	beside := func(o Options) *Engine {

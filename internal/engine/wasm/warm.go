@@ -142,8 +142,8 @@ func (l *leftovers) close() (err error) {
 	return err
 }
 
-// makeRoom brings what is held within its bounds: first the idle instances of the module that was not used for longest,
-// then the module itself, unless it is the one used last.
+// makeRoom brings what is held within its bounds. First go the idle instances of the module that was not used for
+// longest, then the module itself, unless it is the one used last.
 func (e *Engine) makeRoom() (l leftovers) {
 	for element := e.recent.Back(); element != nil; {
 		full := e.bytes > e.opts.Bytes || e.recent.Len() > e.opts.Codes

@@ -333,7 +333,7 @@ func caseOf(self types.ContractID, name string) hostCase {
 func memoryOf(self types.ContractID, tc hostCase) string { return caseOf(self, tc.name).memory }
 
 // TestHostFunctionsRefuseWhatIsOutside gives every range of every function a pointer and a length beyond the memory,
-// and every bounded length one more than its limit: all trap, and none looks at the state.
+// and every bounded length one more than its limit. All of them trap, and none looks at the state.
 func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 	const end = 2 << 16
 	for _, tc := range []struct {
@@ -422,8 +422,8 @@ func TestHostFunctionsRefuseWhatIsOutside(t *testing.T) {
 	}
 }
 
-// TestListsArePaid has blocks put as much on their lists as they can for their gas: absent keys, and long values that
-// calls look up with all the gas that they have, with what a look-up needs, and with less.
+// TestListsArePaid has blocks put as much on their lists as they can for their gas. There are absent keys, and long
+// values that calls look up with all the gas that they have, with what a look-up needs, and with less.
 func TestListsArePaid(t *testing.T) {
 	needed := entryPrice(0) + types.Gas(schedule.StorageRead+schedule.StorageReadKeyByte) + 1 + schedule.StorageReserve
 	for name, gas := range map[string]types.Gas{

@@ -8,7 +8,7 @@ import (
 // Part is what gas went to, beside host functions.
 type Part uint8
 
-// The parts. A transaction has Intrinsic, Code, CallPrice and Instance, which are paid before its call is entered; a
+// The parts. A transaction has Intrinsic, Code, CallPrice and Instance, which are paid before its call is entered. A
 // call has Instructions, Memory and, for the instances of the calls that it makes, Instance.
 const (
 	Intrinsic    Part = iota // before a transaction is executed

@@ -61,7 +61,7 @@ func (b *bill) check(used types.Gas) {
 	}
 }
 
-// TestForfeited runs out of gas at every gas limit of a call on its way to the end: the parts add up, and what was left
+// TestForfeited runs out of gas at every gas limit of a call on its way to the end. The parts add up, and what was left
 // is told as forfeited before the call as well as in it.
 func TestForfeited(t *testing.T) {
 	c, e := withMachine(t)

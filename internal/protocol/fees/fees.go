@@ -12,9 +12,9 @@ import (
 // changeDenominator bounds the base fee's change from block to block (EIP-1559, BASE_FEE_MAX_CHANGE_DENOMINATOR).
 const changeDenominator = 8
 
-// NextBaseFee is the base fee of the block after parent, per gas; p are the parameters in the state after parent.
-// With target = ⌊gas_limit × target_bps / 10000⌋ and Δ = max(1, ⌊base × |used − target| / target / 8⌋) it is base + Δ
-// above the target, base − Δ below, base at it, and always within min_base_fee and max_base_fee. Both arguments are
+// NextBaseFee is the base fee of the block after parent, per gas; p are the parameters in the state after parent. Let
+// target = ⌊gas_limit × target_bps / 10000⌋ and Δ = max(1, ⌊base × |used − target| / target / 8⌋). The base fee is base
+// + Δ above the target, base − Δ below, base at it, and always within min_base_fee and max_base_fee. Both arguments are
 // valid.
 func NextBaseFee(parent types.Header, p types.Parameters) types.Amount {
 	target := params.Target(parent.GasLimit, p.TargetBPS)
@@ -28,8 +28,8 @@ func NextBaseFee(parent types.Header, p types.Parameters) types.Amount {
 	return min(max(base, p.MinBaseFee), p.MaxBaseFee)
 }
 
-// delta is max(1, ⌊base × distance / target / 8⌋). The quotient fits 64 bits: base < 2^53, and as the gas limit is at
-// least 10^6 and the target at least a 10^4th of it, rounded down, distance / target < 10^4 × 101/100.
+// delta is max(1, ⌊base × distance / target / 8⌋). The quotient fits 64 bits. That is so because base < 2^53, and the
+// gas limit is at least 10^6 and the target at least a 10^4th of it, rounded down: distance / target < 10^4 × 101/100.
 func delta(base types.Amount, distance, target types.Gas) types.Amount {
 	high, low := bits.Mul64(uint64(base), uint64(distance))
 	quotient, _ := bits.Div64(high, low, changeDenominator*uint64(target))

@@ -6,9 +6,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a valid block's access list holds is paid for: each key at least with StorageRead, each byte of a value that is
-// looked up, which the list has twice if it stays, with StorageReadValueByte or StorageOldByte (docs/protocol.md,
-// Access list).
+// What a valid block's access list holds is paid for, each key at least with StorageRead. Each byte of a value that is
+// looked up, which the list has twice if it stays, is paid with StorageReadValueByte or StorageOldByte
+// (docs/protocol.md, Access list).
 const (
 	unpaidAccesses = 8       // parameters, supply, fee recipient, and reserve
 	unpaidBytes    = 4 << 10 // theirs

@@ -41,8 +41,8 @@ func (c *climb) pair() [2]poseidon.Digest {
 	return pairWithEmpty(*c.dest, c.path, int(c.next))
 }
 
-// run does the climbs level by level, the deepest first, so that a climb finds the digests of its node's children
-// in place, and so that each level is hashed in bulk.
+// run does the climbs level by level, the deepest first. So a climb finds the digests of its node's children in place,
+// and each level is hashed in bulk.
 func run(climbs []climb, parallel Parallel) {
 	order, level := byDepth(climbs)
 	active := make([]*climb, 0, len(order))

@@ -2,9 +2,9 @@ package tree
 
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
-// drafts are the inner nodes and leaves of a version that are yet to be stored: those of each part, which name each
-// other by their indices in the share, and those above, to which the root of part i has the index of the i-th after
-// their own.
+// drafts are the inner nodes and leaves of a version that are yet to be stored. There are those of each part, which
+// name each other by their indices in the share, and those above. To the latter, the root of part i has the index of
+// the i-th after their own.
 type drafts struct {
 	parts []partDrafts
 	above *share

@@ -1,7 +1,7 @@
 package tree
 
-// A walk is cut into parts of at most partItems items, or of a partShare-th of all if that is more: large enough for
-// vector lanes to be full, small enough for a core's cache and to share the work out evenly.
+// A walk is cut into parts of at most partItems items, or of a partShare-th of all if that is more. They are large
+// enough for vector lanes to be full, and small enough for a core's cache and to share the work out evenly.
 const (
 	partItems = 128
 	partShare = 64
@@ -66,8 +66,8 @@ func (p *parts) cut(s subtree, pos int, items []item) {
 	}
 }
 
-// take gives the parts one by one, in the order in which they were cut, and their next versions: with drafts for roots
-// they are as the walk above names them.
+// take gives the parts one by one, in the order in which they were cut, and their next versions. With drafts for roots
+// the parts are as the walk above names them.
 func (p *parts) take() (*part, subtree) {
 	part := &p.list[p.taken]
 	now := part.now
@@ -115,7 +115,7 @@ func (p *part) survey(n *nodes) {
 	}
 }
 
-// ways are the nodes that surveyed items passed, a row for each step of the items that were looked up side by side; an
+// ways are the nodes that surveyed items passed, a row for each step of the items that were looked up side by side. An
 // item that is at its leaf stays there.
 type ways [][abreast]ref
 

@@ -25,8 +25,8 @@ func NewPast(accesses []types.Access, parallel Parallel) (Past, error) {
 // one leaf, another key's that the accesses do not write; its error is returned. Other errors are those of
 // [Tree.Prepare].
 //
-// What stands beside the way from the root to the key is made anew where accesses lie in it, all of it side by side:
-// the cost is that of the accesses, as of a Prepare.
+// What stands beside the way from the root to the key is made anew if accesses lie in it, all of it side by side. The
+// cost is that of the accesses, as of a Prepare.
 func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Parallel) (MerkleProof, error) {
 	path := Path(key)
 	proof, err := p.prove(t, &path, parallel)

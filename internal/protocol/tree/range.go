@@ -9,10 +9,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A range is a run of consecutive leaves. What is left and right of it is summed up by siblings: the digests beside the
-// way from the root to its first leaf, on the left, and to its last, on the right. From them and the leaves follows the
-// root: a sibling counts as a leaf that is alone in its subtree. So the leaves are those of the tree between the first
-// and the last, all of them, or two different things have one hash.
+// A range is a run of consecutive leaves. What is left and right of it is summed up by siblings. They are the digests
+// beside the way from the root to its first leaf, on the left, and to its last, on the right. From them and the leaves
+// follows the root: a sibling counts as a leaf that is alone in its subtree. So the leaves are those of the tree
+// between the first and the last, all of them, or two different things have one hash.
 
 // Sibling is a subtree beside the way to a leaf.
 type Sibling struct {
@@ -111,7 +111,7 @@ type Cut struct {
 }
 
 // Cutter finds the siblings of ranges that follow on each other, from the first leaf of a tree to the last, without
-// holding the tree: of a range it keeps the largest subtrees that are whole within it.
+// holding the tree. Of a range it keeps the largest subtrees that are whole within it.
 type Cutter struct {
 	kept []Leaf // stand-ins for subtrees, and the last leaf of each range
 	ends []poseidon.Digest

@@ -25,8 +25,8 @@ import (
 //	ShapeNode    more leaves; digests: the roots of the two halves
 //
 // The last two stand where the other half has leaves before the block and none after some of the accesses, in the order
-// of paths, and ShapeDigest elsewhere: so a tree and an access list have one witness, and it will do for the accesses
-// in that order, however they are cut into runs. Without any access the root is an untouched position.
+// of paths, and ShapeDigest stands elsewhere. So a tree and an access list have one witness. It will do for the
+// accesses in that order, however they are cut into runs. Without any access the root is an untouched position.
 type Witness struct {
 	Shapes  []Shape
 	Digests []poseidon.Digest // of the shapes, in the same order

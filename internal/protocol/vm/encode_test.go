@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A module that was kept is the one that was checked, in everything that a price or an answer may depend on: nodes that
+// A module that was kept is the one that was checked, in everything that a price or an answer may depend on. Nodes that
 // load it and nodes that check its code must not differ.
 func TestDecodedModuleIsTheCheckedOne(t *testing.T) {
 	files, err := filepath.Glob("../../../contracts/wasm/*.wasm")

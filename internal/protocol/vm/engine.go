@@ -43,8 +43,8 @@ type Host interface {
 	// them if so. pages is at least 1.
 	Grow(memory Memory, pages uint32) bool
 
-	// Continue is asked whenever the call has used [MaxSlice] of gas since it was asked last, at the next refill, growth
-	// or host function: whether whoever waits for the call still does. An error ends it, as a fault.
+	// Continue is asked whether whoever waits for the call still does. It is asked whenever the call has used [MaxSlice]
+	// of gas since it was asked last, at the next refill, growth or host function. An error ends it, as a fault.
 	Continue() error
 }
 
@@ -73,9 +73,9 @@ const (
 	// pages, or −1.
 	GrowName = "grow"
 
-	// GasName is an exported mutable i64 global: what is left of the gas lent to the guest. The engine sets it before
-	// a call from [Gas.Lend] and gives it to [Gas.Return] after one and around each host function, where it may be below 0
-	// and the call out of gas. After a trap see [Gas.Trapped].
+	// GasName is an exported mutable i64 global: what is left of the gas lent to the guest. The engine sets it before a
+	// call from [Gas.Lend] and gives it to [Gas.Return] after one. It does the same around each host function, where it
+	// may be below 0 and the call out of gas. After a trap see [Gas.Trapped].
 	GasName = "gas"
 	// StackName is an exported mutable i64 global of the frames and slots that are left. ResetName sets it.
 	StackName = "stack"
@@ -154,8 +154,8 @@ const (
 	MaxSlots  = 65_536
 )
 
-// The stack global holds the frames left in its upper 32 bits and the slots left in its lower, each as a signed number:
-// a function's entry subtracts its frame from both at once and traps when either went below 0.
+// The stack global holds the frames left in its upper 32 bits and the slots left in its lower, each as a signed number.
+// A function's entry subtracts its frame from both at once and traps when either goes below 0.
 const (
 	fullStack           = MaxFrames<<32 | MaxSlots
 	overflowMask uint64 = 1<<63 | 1<<31

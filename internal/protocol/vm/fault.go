@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Fault is the error of an engine that failed on a code: neither the code's own doing, which has an [Exit], nor an
-// error of what the engine asks of others. What the call did is to be undone; another engine may run it well.
+// Fault is the error of an engine that failed on a code. It is neither the code's own doing, which has an [Exit], nor
+// an error of what the engine asks of others. What the call did is to be undone; another engine may run it well.
 type Fault struct {
 	Code     types.CodeHash
 	Function string // empty where the code was loaded or compiled

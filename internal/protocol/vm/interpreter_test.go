@@ -10,8 +10,8 @@ import (
 )
 
 // interpreter runs a random contract as submitted, and takes gas as docs/protocol.md says it is taken, without any of
-// the code of package vm: the second opinion on what rewritten modules do and what they cost, by package naivemeter. It
-// walks the bytes of the instructions and knows only what wasmgen.Random writes.
+// the code of package vm. It is the second opinion on what rewritten modules do and what they cost, by package
+// naivemeter. It walks the bytes of the instructions and knows only what wasmgen.Random writes.
 type interpreter struct {
 	types     []signature
 	imported  int

@@ -23,9 +23,9 @@ func hostOfRandom(f vm.Function, _ api.Memory, stack []uint64, gas *vm.Gas) vm.E
 	return vm.Returned
 }
 
-// Random contracts end the same way with the same gas and memory in the interpreter of this test, which runs what was
-// submitted, and in both engines of wazero, which run what was rewritten. Nobody sees the memory of a call that ran out
-// of gas, and what was rewritten finds out later.
+// Random contracts end the same way with the same gas and memory everywhere: in the interpreter of this test, which
+// runs what was submitted, and in both engines of wazero, which run what was rewritten. Nobody sees the memory of a
+// call that ran out of gas, and what was rewritten finds out later.
 func TestRandomContracts(t *testing.T) {
 	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()),
 		newMachine(t, wazero.NewRuntimeConfigInterpreter())
@@ -90,7 +90,7 @@ func TestTrapBehindUnpaidBlock(t *testing.T) {
 }
 
 // Behind a block that cannot be paid, only one activation of one function runs on, no turn of a loop, and not for more
-// than 1,000 gas: what counts itself in memory counts at most so many more than it can pay.
+// than 1,000 gas. What counts itself in memory counts at most so many more than it can pay.
 func TestUnpaidWork(t *testing.T) {
 	nextBlock := []byte{BlockOp, Empty, End}
 	const each = 28 // the price of count

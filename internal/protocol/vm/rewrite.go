@@ -39,18 +39,19 @@ func (p *parsed) moved(function uint32) uint32 {
 //
 // Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine
 // compile for much longer. Whether the gas is below 0 is seen at the entry of a function, before its first block is
-// paid, at its end, in the first block of each loop, in a block that could otherwise run with more than mostUnpaid gas
-// not looked at, and by the engine at host functions, growth of memory and traps. So what runs unpaid costs at most
-// mostUnpaid: a branch back passes a loop's first block, a call passes an entry, and of each other place the most is
-// known that any way to it can have taken since the last look. It has no effect outside the instance, which is lost.
+// paid, at its end, and in the first block of each loop. It is seen in a block that could otherwise run with more than
+// mostUnpaid gas not looked at. The engine sees it at host functions, growth of memory and traps. So what runs unpaid
+// costs at most mostUnpaid. A branch back passes a loop's first block, and a call passes an entry. Of each other place
+// the most is known that any way to it can have taken since the last look. It has no effect outside the instance, which
+// is lost.
 //
 // A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written
-// takes longer than most blocks. The global holds the same wherever somebody else can see it: from the beginning of a
-// metered block that may trap or that calls, at the function's end, and after a check that failed.
+// takes longer than most blocks. The global holds the same wherever somebody else can see it. That is from the
+// beginning of a metered block that may trap or that calls, at the function's end, and after a check that failed.
 //
-// The instructions of the guest go over as they are, but calls to
-// functions that moved, memory.grow, which becomes a call, and return, which becomes a branch to the end: the
-// function's instructions are in a block of its own, behind which the frame is given back.
+// The instructions of the guest go over as they are, except calls to functions that moved, memory.grow, which becomes a
+// call, and return, which becomes a branch to the end. The function's instructions are in a block of its own, behind
+// which the frame is given back.
 type rewriter struct {
 	added
 	out      []byte // the instructions so far
@@ -205,8 +206,8 @@ func (b *body) settle(opcode byte) {
 	b.alive = len(b.controls) > 0 && !b.top().dead
 }
 
-// finish puts the code entry together from the declarations of locals and the rewritten instructions: take the frame,
-// check it and the gas at once, run the instructions in a block, give the frame back, check the gas.
+// finish puts the code entry together from the declarations of locals and the rewritten instructions. The entry takes
+// the frame, checks it and the gas at once, runs the instructions in a block, gives the frame back, and checks the gas.
 func (b *body) finish(groups int, locals []byte) {
 	frame := int64(1<<32 | b.frame())
 	e := append(appendU32(b.entry[:0], uint32(groups+1)), locals...)

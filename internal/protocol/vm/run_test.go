@@ -16,7 +16,7 @@ var (
 )
 
 // machine runs instrumented modules in the simplest way that follows the contract of vm.Engine, one fresh instance a
-// call: what the tests of this package compare the counted gas with must not depend on an engine's pooling.
+// call. What the tests of this package compare the counted gas with must not depend on an engine's pooling.
 type machine struct {
 	t       *testing.T
 	runtime wazero.Runtime

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Skeleton is what an engine has to read of a module whose machine code it has: the rewritten module without the bodies
-// of its functions, without functions that nothing outside the code names, and without data. What machine code finds by
-// its number has the number that it has in the rewritten module: imports, globals, the table, the memory, and types
-// where there is something in the table.
+// Skeleton is what an engine has to read of a module whose machine code it has. It is the rewritten module without the
+// bodies of its functions, without functions that nothing outside the code names, and without data. What machine code
+// finds by its number has the number that it has in the rewritten module. Such are imports, globals, the table, the
+// memory, and types if there is something in the table.
 type Skeleton struct {
 	Module []byte // in the binary format; each body is `unreachable`
 	// Functions are those of the rewritten module, imports not counted, that the skeleton's own functions stand for, in
-	// their order: the first one, those that a call or the engine enters, and those in the table.
+	// their order. They are the first one, those that a call or the engine enters, and those in the table.
 	Functions []uint32
 	// Data is what the memory holds at first, in the order in which it is written, within the memory's first size.
 	Data []Segment
@@ -144,9 +144,9 @@ func (w *skeletonWriter) typeOf(function uint32) uint32 {
 }
 
 // chooseTypes decides what types the skeleton has. Nobody outside calls a function of a type that is neither an
-// import's nor () → (), and for call_indirect it counts only which types are the same: so where there are functions in
-// the table the types keep their numbers and each other one becomes a small one, and else there are no others. An
-// engine makes code to enter functions of each type, which takes long for many and for many params.
+// import's nor () → (), and for call_indirect it counts only which types are the same. So if there are functions in the
+// table the types keep their numbers, and each other one becomes a small one; else there are no others. An engine makes
+// code to enter functions of each type, which takes long for many and for many params.
 func (w *skeletonWriter) chooseTypes() {
 	kept := []functionType{{}, {params: []byte{I64}, result: I64}, {params: []byte{I32}, result: I32}}
 	for _, i := range w.parsed.imports {

@@ -71,8 +71,8 @@ func history() (readies []raft.Ready, cuts map[int]uint64) {
 	return readies, map[int]uint64{4: 12, 7: 16, 10: 41}
 }
 
-// A power cut before any operation on the disk leaves what the last synced write said, or what was written since; and
-// what it leaves takes the rest of the history.
+// A power cut before any operation on the disk leaves what the last synced write said, or what was written since. What
+// it leaves takes the rest of the history.
 func TestPowerCut(t *testing.T) {
 	p := &pictures{disk: kv.NewCrashDisk()}
 	plain := raft.NewMemoryStorage()

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/slots"
 )
 
-// vote is the newest promise of a member, kept in a file beside the database too: a database that lost its end looks
+// vote is the newest promise of a member, kept in a file beside the database too. A database that lost its end looks
 // like one that a crash cut off, and a member that forgot its vote could give a second one in the same term.
 type vote struct{ member, term, candidate uint64 }
 

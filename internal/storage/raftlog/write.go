@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Save writes what a Ready says must be kept, all of it or nothing: a snapshot instead of the log, the entries that
-// follow or replace its end, and the hard state. When it returns, what raft lets depend on it may be sent: all is on
-// disk, unless the Ready needs no sync. After an error every further write fails until the log is opened anew;
+// Save writes what a Ready says must be kept, all of it or nothing. That is a snapshot instead of the log, the entries
+// that follow or replace its end, and the hard state. When it returns, what raft lets depend on it may be sent: all is
+// on disk, unless the Ready needs no sync. After an error every further write fails until the log is opened anew;
 // [ErrBadWrite] is the exception.
 func (l *Log) Save(rd raft.Ready) error {
 	if err := l.checkReady(rd); err != nil {
