@@ -104,7 +104,7 @@ var rows = map[string][]string{
 	"internal/engine/proving": {"types", "codec", "internal/proof/prover", "internal/proof/stark",
 		"internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
 	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
-		"internal/storage/chain", "internal/protocol/...", "internal/proof/poseidon"},
+		"internal/storage/chain", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer": {"types", "crypto", "internal/engine/aside", "internal/engine/ledger",
 		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock", "internal/storage/kv"},
 
@@ -266,7 +266,7 @@ var testRows = map[string][]string{
 	"internal/server/sources": {"client"},
 	"internal/server/provers": {"crypto", "internal/engine/ledger", "internal/protocol/params",
 		"internal/storage/..."},
-	"internal/engine/snapshot": {"crypto", "internal/storage/kv"},
+	"internal/engine/snapshot": {"crypto"},
 	"internal/datadir":         {"internal/node"}, // a chain to do things with
 }
 

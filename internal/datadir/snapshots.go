@@ -115,7 +115,7 @@ func (d *Dir) importFiles(
 		return m, errors.Join(err, os.RemoveAll(importing))
 	}
 	// What may be in place of the database holds no chain.
-	return m, errors.Join(d.closeDatabase(), os.RemoveAll(final), os.Rename(importing, final), syncDirectory(d.path))
+	return m, errors.Join(d.closeDatabase(), os.RemoveAll(final), os.Rename(importing, final), (kv.FS{}).SyncDir(d.path))
 }
 
 // importInto makes a database of a snapshot.
@@ -133,13 +133,4 @@ func (d *Dir) importInto(
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return snapshot.Import(ctx, files, trust, store, progress)
-}
-
-// syncDirectory makes renaming within a directory last.
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

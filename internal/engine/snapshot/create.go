@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -83,17 +84,12 @@ func createIn(
 	return m, nil
 }
 
+// disk is what snapshots are kept on.
+var disk kv.FS
+
 // publish gives a whole directory, whose files are synced, its name.
 func publish(dir, final string) error {
-	return errors.Join(syncDir(dir), os.Rename(dir, final), syncDir(filepath.Dir(final)))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(disk.SyncDir(dir), os.Rename(dir, final), disk.SyncDir(filepath.Dir(final)))
 }
 
 type creator struct {

@@ -180,7 +180,7 @@ func keepManifest(dir string, m Manifest) error {
 		return err
 	}
 	name := filepath.Join(dir, ManifestFile)
-	return errors.Join(writeFile(name+partSuffix, content), os.Rename(name+partSuffix, name), syncDir(dir))
+	return errors.Join(writeFile(name+partSuffix, content), os.Rename(name+partSuffix, name), disk.SyncDir(dir))
 }
 
 // writeFile writes a file anew and syncs it.
@@ -283,7 +283,7 @@ func (j *job) from(ctx context.Context, source Source, c Chunk) ([]byte, error) 
 	if err := checkFile(data, c); err != nil {
 		return nil, errors.Join(err, os.Remove(part)) // nobody knows which part of it is damaged
 	}
-	return data, errors.Join(os.Rename(part, final), syncDir(j.dir))
+	return data, errors.Join(os.Rename(part, final), disk.SyncDir(j.dir))
 }
 
 // continueFile appends to a chunk's file what a source gives from there on, until it has the manifest's size.
