@@ -94,6 +94,7 @@ func CheckSizes(tree fs.FS) (problems, stale []string, err error) {
 			used[f.key()] = true
 		case f.Size > large[key]:
 			problems = append(problems, f.String())
+			used[key] = true
 		default:
 			used[key] = true
 		}
