@@ -80,7 +80,7 @@ export class Browser {
   async open(): Promise<Tab> {
     const { targetId } = await this.call("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
-    const tab = new Tab(this, sessionId);
+    const tab = new Tab(this, sessionId, targetId);
     await Promise.all(
       ["Page.enable", "Runtime.enable", "Log.enable", "Network.enable"].map((method) => tab.call(method)),
     );
@@ -98,6 +98,7 @@ export class Tab {
   constructor(
     readonly browser: Browser,
     readonly session: string,
+    readonly target: string,
   ) {
     browser.on(({ method, params, sessionId }) => {
       if (sessionId !== session) return;
