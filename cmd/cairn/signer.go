@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -28,7 +30,7 @@ func newSigner() *cobra.Command {
 			"  cairn signer link --data-dir ./mychain\n" +
 			"  cairn signer run --data-dir ./signer --listen 10.0.0.9:8780 --client PIN",
 	})
-	command.AddCommand(newSignerInit(), newSignerLink(), newSignerRun())
+	command.AddCommand(newSignerInit(), newSignerLink(), newSignerRun(), newSignerUnlock())
 	return command
 }
 
@@ -100,6 +102,34 @@ func newSignerLink() *cobra.Command {
 			t.Fields(output.Field{Name: "pin", Value: result.Pin})
 		})
 	})
+}
+
+func newSignerUnlock() *cobra.Command {
+	settings := signerDir{dataHome("signer")}
+	return withSettings(&cobra.Command{
+		Use:   "unlock",
+		Short: "Have a signer forget what it signed",
+		Long: "Make a signer's height lock anew where the file is lost, or where a node lost the block that it was " +
+			"asked to sign last. Stop the\nsigner first, and be sure that nobody has a block of this key " +
+			"that your nodes lack: another one of its height may be signed.",
+		Example: "  cairn signer unlock --data-dir ./signer",
+	}, &settings, func(command *cobra.Command) error {
+		path, err := datadir.UnlockSigner(settings.DataDir)
+		if err != nil {
+			return err
+		}
+		result := struct {
+			Lock string `json:"lock"`
+		}{path}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Fields(output.Field{Name: "made anew", Value: result.Lock})
+		})
+	})
+}
+
+// signerDir is the setting of commands for a signer's directory.
+type signerDir struct {
+	DataDir string `setting:"data-dir" usage:"directory of a signer that does not run"`
 }
 
 // signerRun are the settings of `cairn signer run`.
@@ -200,6 +230,10 @@ func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
 	producer, err := types.ParseBytes32[types.PublicKey](s.SignerProducer)
 	if err != nil {
 		return nil, output.Usage(fmt.Errorf("--signer-producer: %w", err))
+	}
+	key := filepath.Join(dataDir, datadir.ProtocolKeyFile)
+	if _, err := os.Lstat(key); !errors.Is(err, fs.ErrNotExist) {
+		return nil, output.Usage(fmt.Errorf("%s is there beside --signer: take it away, to a safe place", key))
 	}
 	identity, err := datadir.SignerLink(filepath.Join(dataDir, datadir.SignerLinkFile), false)
 	if err != nil {

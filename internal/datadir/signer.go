@@ -62,9 +62,28 @@ func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (link.
 	secret := key.Bytes()
 	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
 	if err == nil {
+		lock := filepath.Join(dir, signedName(key.PublicKey(), hash))
+		err = heightlock.Replace(kv.FS{}, lock, heightlock.Block{Hash: hash})
+	}
+	if err == nil {
 		err = kv.FS{}.WriteFile(filepath.Join(dir, signerChainFile), append(content, '\n'))
 	}
 	return identity.Pin(), err
+}
+
+// ErrLockLost is the error of a signer's directory without its height lock: what the key signed is not known.
+var ErrLockLost = errors.New("the signer's height lock is missing")
+
+// UnlockSigner makes the height lock of a signer anew, which does not run: it holds no block. Whoever does so knows
+// that nobody has a block of the key that the nodes' chain lacks. It returns the path of the lock.
+func UnlockSigner(dir string) (path string, err error) {
+	s, err := readSigner(dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.files.Close()) }()
+	path = s.lockPath(dir)
+	return path, heightlock.Replace(kv.FS{}, path, heightlock.Block{Hash: s.Genesis})
 }
 
 // SignerLink reads the key that a node and its signer know each other by, which only its owner may be able to read. It
@@ -84,8 +103,33 @@ func SignerLink(path string, mayMake bool) (link.Identity, error) {
 	return readMemberKey(path)
 }
 
-// OpenSigner opens the directory of a signer. The caller closes it.
-func OpenSigner(dir string) (_ *Signer, err error) {
+// OpenSigner opens the directory of a signer. The caller closes it. The error is [ErrLockLost] where the height lock is
+// missing: another block may have been signed.
+func OpenSigner(dir string) (*Signer, error) {
+	s, err := readSigner(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := s.lockPath(dir)
+	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %s. If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`",
+			ErrLockLost, path, dir)
+	}
+	if err == nil {
+		s.Lock, err = heightlock.Open(kv.FS{}, path, s.Genesis)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.files.Close())
+	}
+	return s, nil
+}
+
+func (s *Signer) lockPath(dir string) string {
+	return filepath.Join(dir, signedName(s.Key.PublicKey(), s.Genesis))
+}
+
+// readSigner reads the directory of a signer, all but the height lock, and locks it.
+func readSigner(dir string) (_ *Signer, err error) {
 	content, err := readBounded(filepath.Join(dir, signerChainFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is no signer's directory: make one with `cairn signer init`", dir)
@@ -106,10 +150,6 @@ func OpenSigner(dir string) (_ *Signer, err error) {
 	}
 	if s.files, err = kv.Lock(dir); err != nil {
 		return nil, err
-	}
-	path := filepath.Join(dir, signedName(s.Key.PublicKey(), s.Genesis))
-	if s.Lock, err = heightlock.Open(kv.FS{}, path, s.Genesis); err != nil {
-		return nil, errors.Join(err, s.files.Close())
 	}
 	return s, nil
 }

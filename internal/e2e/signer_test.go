@@ -148,6 +148,31 @@ func TestSigner(t *testing.T) {
 	if err := signer.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	s.forgets()
+}
+
+// forgets takes the signer's height lock away: it does not start before an operator says so.
+func (s *signing) forgets() {
+	s.t.Helper()
+	u := newUser(s.t)
+	locks, err := filepath.Glob(filepath.Join(s.signer, "signed-*"))
+	if err != nil || len(locks) != 1 {
+		s.t.Fatalf("locks %v, %v", locks, err)
+	}
+	if err := os.Remove(locks[0]); err != nil {
+		s.t.Fatal(err)
+	}
+	u.fails(exitFailed, "signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client)
+	u.succeeds(nil, "signer", "unlock", "--data-dir", s.signer)
+	if err := s.startSigner().Stop(); err != nil {
+		s.t.Fatal(err)
+	}
+	key := filepath.Join(s.chainData, "protocol.key")
+	if err := os.WriteFile(key, []byte("a key"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	u.fails(exitUsage, "node", "--data-dir", s.chainData, "--signer", s.address, "--signer-pin", s.pin,
+		"--signer-producer", s.producer)
 }
 
 // killAtOnce kills the node again and again while it makes blocks: the signer may have signed one that the chain does

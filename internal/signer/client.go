@@ -116,6 +116,9 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 	if err != nil && kept && ctx.Err() == nil { // the connection may have ended long ago
 		a, err = c.ask(ctx, request{c.Genesis, h})
 	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = errors.New("it does not answer")
+	}
 	if err != nil {
 		return types.Signature{}, fmt.Errorf("%w: %s: %w", ErrAway, c.Address, err)
 	}

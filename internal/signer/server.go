@@ -33,14 +33,15 @@ type Config struct {
 type Server struct {
 	config Config
 	slots  chan struct{} // one for each open connection
+	open   connections
 
 	mu    sync.Mutex // serialises signing
 	fault error      // for which nothing is signed any more
 	ended chan struct{}
 }
 
-// maxConnections are open at once; who comes beyond waits.
-const maxConnections = 64
+// maxStrangers are connections that are open at once beside one for each node: who has not shown yet who it is.
+const maxStrangers = 64
 
 const (
 	handshakeTime = 5 * time.Second
@@ -49,7 +50,8 @@ const (
 
 // NewServer makes a signer that nobody reaches yet.
 func NewServer(config Config) *Server {
-	return &Server{config: config, slots: make(chan struct{}, maxConnections), ended: make(chan struct{})}
+	slots := make(chan struct{}, maxStrangers+len(config.Clients))
+	return &Server{config: config, slots: slots, ended: make(chan struct{})}
 }
 
 // sign judges a header, holds it in the lock, and signs it. The same header again gets the same signature.
@@ -112,9 +114,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			failed = fmt.Errorf("accept connections: %w", err)
 			break
 		}
-		select {
-		case s.slots <- struct{}{}:
-		case <-ctx.Done():
+		s.open.begin(raw)
+		if !s.room(ctx) {
 			_ = raw.Close()
 			continue
 		}
@@ -130,8 +131,26 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, s.fault)
 }
 
+// room waits for room for a further connection, until ctx ends. The oldest stranger makes room: nobody who only
+// connects keeps a node out.
+func (s *Server) room(ctx context.Context) bool {
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	default:
+		s.open.displace()
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // serve answers one connection until it ends.
 func (s *Server) serve(ctx context.Context, raw net.Conn) {
+	defer s.open.end(raw)
 	log := s.config.Log.With("from", raw.RemoteAddr().String())
 	conn := tls.Server(raw, s.config.Identity.TLS(nil, protocol))
 	defer conn.Close()
@@ -147,6 +166,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 		log.Warn("a stranger was refused: name its pin with --client if it may ask", "pin", pin)
 		return
 	}
+	s.open.known(raw, pin)
 	log.Info("a node is connected", "pin", pin)
 	// An end cuts the waiting for the next request, not an answer.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()

@@ -3,12 +3,15 @@ package signer
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
@@ -255,6 +258,50 @@ func TestPinsAndAway(t *testing.T) {
 	again, err := c.Sign(t.Context(), h)
 	if err != nil || again != first || c.Fault() != nil {
 		t.Fatalf("a signer that is back: %v, %v", err, c.Fault())
+	}
+}
+
+// Connections that say nothing, more than there is room for, do not keep a node out, and neither do earlier ones of its
+// own.
+func TestOthersKeepNoNodeOut(t *testing.T) {
+	known := identity(t)
+	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), known.Pin())
+	address, _ := serve(t, s)
+	for range 2 * maxStrangers {
+		silent, err := net.Dial("tcp", address)
+		check(t, err)
+		defer silent.Close()
+	}
+	all := headers(s.config.Key, 1)
+	first := newClient(t, s, address, known)
+	if _, err := first.Sign(t.Context(), all[0]); err != nil {
+		t.Fatalf("beside strangers: %v", err)
+	}
+	config := known.TLS(&first.Pin, protocol)
+	for range 2 * maxStrangers {
+		lost, err := tls.Dial("tcp", address, config)
+		check(t, err)
+		defer lost.Close()
+	}
+	if _, err := newClient(t, s, address, known).Sign(t.Context(), all[0]); err != nil {
+		t.Fatalf("beside connections that it lost: %v", err)
+	}
+	if _, err := first.Sign(t.Context(), all[0]); err != nil {
+		t.Fatalf("once another took its place: %v", err)
+	}
+}
+
+// A signer that hangs is said not to answer.
+func TestHangingSigner(t *testing.T) {
+	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"))
+	hanging, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer hanging.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = newClient(t, s, hanging.Addr().String(), identity(t)).Sign(ctx, headers(s.config.Key, 1)[0])
+	if !errors.Is(err, ErrAway) || !strings.HasSuffix(err.Error(), "it does not answer") {
+		t.Fatal(err)
 	}
 }
 
