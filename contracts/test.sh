@@ -9,4 +9,3 @@ target=$(mktemp -d)
 trap 'rm -rf "$target"' EXIT
 (cd rust && RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc CARGO_TARGET_DIR=$target /usr/bin/cargo test --quiet --offline --locked --workspace)
 (cd assemblyscript && npm test --silent)
-PATH=/usr/bin:$PATH go test ../internal/e2e -run TestTutorials -tutorials contract
