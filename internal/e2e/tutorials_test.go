@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// The tutorial on contracts needs the compiler of contracts: it is done when it is asked for. That in TypeScript is with
-// the SDK.
+// The tutorial on contracts needs the compiler of contracts: it is done when it is asked for. That in TypeScript is
+// with the SDK.
 var tutorials = flag.String("tutorials", "chain,go,verify", "the tutorials that are done")
 
 // block is a block of code of a page, with the language that it is said to be of and the file that it is to be.
