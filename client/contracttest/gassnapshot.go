@@ -57,8 +57,8 @@ func (f *GasFile) Take(name string, r Result) error {
 	return err
 }
 
-// Diff says how what was taken differs from the file by more than so many percent of the older total: a line for each
-// call and one for each part of it that differs; nothing where none does.
+// Diff shows the calls that differ from the file by more than so many percent of the older total, with their parts.
+// It is empty where none does.
 func (f *GasFile) Diff(tolerance float64) string { return diffGas(f.kept, f.cases, tolerance) }
 
 // Write writes what was taken.

@@ -38,8 +38,8 @@ func mutated(r *rand.Rand, text string) string {
 	return text
 }
 
-// TestBothSDKsTakeTheSame: what a contract in Rust takes as a value of a type, one in AssemblyScript takes too, and
-// gives back as the same bytes; and what one refuses the other does.
+// TestBothSDKsTakeTheSame: what a contract in Rust takes as a value, one in AssemblyScript takes too, and gives back as
+// the same bytes. What one refuses the other does.
 func TestBothSDKsTakeTheSame(t *testing.T) {
 	c := contracttest.New(t)
 	k, other := deploy(c, t, "types", nil), deploy(c, t, "as-types", nil)

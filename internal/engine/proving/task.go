@@ -93,7 +93,7 @@ func (p *Prover) Prove(t *Task) ([]byte, error) {
 	return p.prove(statement, t.Accesses, t.Witness, t.Hurry)
 }
 
-// quickAccesses is from how many accesses on a range is proven in the way that takes the least time: the smallest proof
+// quickAccesses is from how many accesses on a range is proven in the way that takes the least time. The smallest proof
 // would take more than half as long as those of all its blocks.
 const quickAccesses = 1 << 12
 
