@@ -1,5 +1,6 @@
 // Package provers is how a node's queue of blocks without a proof and the processes that prove them speak to each
-// other: over HTTP, below /proving/ of the node's admin address. [Handler] is the node's end, [Worker] the prover's.
+// other. They speak over HTTP, below /proving/ of the node's admin address. [Handler] is the node's end, [Worker] the
+// prover's.
 package provers
 
 import (
@@ -26,9 +27,10 @@ const waitForTask = 20 * time.Second
 // handler serves a queue.
 type handler struct{ queue *proving.Queue }
 
-// Handler serves a queue to provers: GET /proving/next answers with the next task, 204 where none comes in time;
-// PUT /proving/block/SPAN takes its proof, and answers 422 with the reason where it does not hold; DELETE gives the
-// block back, or with ?refuse=1 up. SPAN is the number of a blockproof.Span, that is the height where it is one block.
+// Handler serves a queue to provers. GET /proving/next answers with the next task, or 204 if none comes in time. PUT
+// /proving/block/HEIGHT takes the block's proof, and answers 422 with the reason if the proof does not hold. DELETE
+// gives the block back, or with ?refuse=1 up. SPAN is the number of a blockproof.Span, that is the height where it is
+// one block.
 func Handler(q *proving.Queue) http.Handler {
 	h := handler{q}
 	mux := http.NewServeMux()
@@ -59,7 +61,7 @@ func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys; with
+// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys. With
 // paths ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
 const maxProofBytes = 64 << 20
 
