@@ -118,7 +118,6 @@ var many = map[string]int{
 	"sentence of a comment bench/growth":                         1,
 	"sentence of a comment client/contracttest":                  6,
 	"sentence of a comment client/contracttest/fuzz":             1,
-	"sentence of a comment contracts/rust":                       1,
 	"sentence of a comment crypto/bip340":                        1,
 	"sentence of a comment crypto/internal/lanes":                6,
 	"sentence of a comment crypto/internal/lanes/internal/gen":   2,
