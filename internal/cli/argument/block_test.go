@@ -16,6 +16,7 @@ func TestParseBlock(t *testing.T) {
 		"0":                    api.AtHeight(0),
 		"17":                   api.AtHeight(17),
 		"0x11":                 api.AtHeight(17),
+		"0x011":                api.AtHeight(17),
 		"18446744073709551615": api.AtHeight(1<<64 - 1),
 	}
 	for text, want := range tests {
@@ -29,7 +30,7 @@ func TestParseBlock(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "-1", "0x", "0x011", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31),
+		"", "-1", "0x", "head", "1.5", "18446744073709551616", strings.Repeat("ab", 31),
 	} {
 		if got, err := ParseBlock(text); !errors.Is(err, ErrBadBlock) {
 			t.Errorf("%q: %+v, %v", text, got, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // declared is the contract's ABI.
-var declared = bind.Declared(`{"abi":2,"binary":true,"types":[{"name":"Offer","kind":"record","fields":[{"name":"seller","type":"account"},{"name":"price","type":"u64"},{"name":"note","type":"string?"}]},{"name":"State","kind":"enum","variants":[{"name":"Open"},{"name":"Sold","fields":[{"name":"to","type":"account"},{"name":"price","type":"u64"}]}]}],"functions":[{"name":"bool_","mode":"read","args":[{"name":"v","type":"bool"}],"returns":"bool"},{"name":"u8_","mode":"read","args":[{"name":"v","type":"u8"}],"returns":"u8"},{"name":"u16_","mode":"read","args":[{"name":"v","type":"u16"}],"returns":"u16"},{"name":"i8_","mode":"read","args":[{"name":"v","type":"i8"}],"returns":"i8"},{"name":"i16_","mode":"read","args":[{"name":"v","type":"i16"}],"returns":"i16"},{"name":"i32_","mode":"read","args":[{"name":"v","type":"i32"}],"returns":"i32"},{"name":"u64_","mode":"read","args":[{"name":"v","type":"u64"}],"returns":"u64"},{"name":"i64_","mode":"read","args":[{"name":"v","type":"i64"}],"returns":"i64"},{"name":"u128_","mode":"read","args":[{"name":"v","type":"u128"}],"returns":"u128"},{"name":"i128_","mode":"read","args":[{"name":"v","type":"i128"}],"returns":"i128"},{"name":"text","mode":"read","args":[{"name":"v","type":"string"}],"returns":"string"},{"name":"bytes","mode":"read","args":[{"name":"v","type":"bytes"}],"returns":"bytes"},{"name":"four","mode":"read","args":[{"name":"v","type":"bytes4"}],"returns":"bytes4"},{"name":"hash","mode":"read","args":[{"name":"v","type":"hash"}],"returns":"hash"},{"name":"optional","mode":"read","args":[{"name":"v","type":"u64?"}],"returns":"u64?"},{"name":"pairs","mode":"read","args":[{"name":"v","type":"(u64,bool)[]"}],"returns":"(u64,bool)[]"},{"name":"offer","mode":"read","args":[{"name":"v","type":"Offer"}],"returns":"Offer"},{"name":"offers","mode":"read","args":[{"name":"v","type":"Offer[]"}],"returns":"Offer[]"},{"name":"state","mode":"read","args":[{"name":"v","type":"State"}],"returns":"State"},{"name":"nothing","mode":"read","args":[],"returns":"bool"},{"name":"keep","mode":"write","args":[{"name":"id","type":"u16"},{"name":"offer","type":"Offer"},{"name":"state","type":"State"}]},{"name":"kept","mode":"read","args":[{"name":"id","type":"u16"}],"returns":"(Offer?,State?)"},{"name":"see","mode":"write","args":[{"name":"wide","type":"u128"},{"name":"state","type":"State"},{"name":"offer","type":"Offer"}]},{"name":"refuse","mode":"write","args":[{"name":"have","type":"u64"},{"name":"need","type":"u64"}]},{"name":"relay","mode":"write","args":[{"name":"to","type":"account"},{"name":"offer","type":"Offer"},{"name":"binary","type":"bool"}],"returns":"Offer"},{"name":"relayRefusal","mode":"write","args":[{"name":"to","type":"account"},{"name":"have","type":"u64"},{"name":"need","type":"u64"},{"name":"binary","type":"bool"}]}],"events":[{"name":"Seen","args":[{"name":"small","type":"i8"},{"name":"wide","type":"u128"},{"name":"below","type":"i128"},{"name":"state","type":"State"},{"name":"offer","type":"Offer"},{"name":"pair","type":"(u64,bool)"}]}],"errors":[{"name":"TooLow","code":2,"fields":[{"name":"have","type":"u64"},{"name":"need","type":"u64"}]},{"name":"Closed","code":3}]}`)
+var declared = bind.Declared(`{"abi":2,"binary":true,"types":[{"name":"Offer","kind":"record","fields":[{"name":"seller","type":"account"},{"name":"price","type":"u64"},{"name":"note","type":"string?"}]},{"name":"State","kind":"enum","variants":[{"name":"Open"},{"name":"Sold","fields":[{"name":"to","type":"account"},{"name":"price","type":"u64"}]}]}],"functions":[{"name":"bool_","mode":"read","args":[{"name":"v","type":"bool"}],"returns":"bool"},{"name":"u8_","mode":"read","args":[{"name":"v","type":"u8"}],"returns":"u8"},{"name":"u16_","mode":"read","args":[{"name":"v","type":"u16"}],"returns":"u16"},{"name":"i8_","mode":"read","args":[{"name":"v","type":"i8"}],"returns":"i8"},{"name":"i16_","mode":"read","args":[{"name":"v","type":"i16"}],"returns":"i16"},{"name":"i32_","mode":"read","args":[{"name":"v","type":"i32"}],"returns":"i32"},{"name":"u32_","mode":"read","args":[{"name":"v","type":"u32"}],"returns":"u32"},{"name":"account_","mode":"read","args":[{"name":"v","type":"account"}],"returns":"account"},{"name":"lists","mode":"read","args":[{"name":"v","type":"u8[][]"}],"returns":"u8[][]"},{"name":"options","mode":"read","args":[{"name":"v","type":"string?[]"}],"returns":"string?[]"},{"name":"states","mode":"read","args":[{"name":"v","type":"State[]"}],"returns":"State[]"},{"name":"u64_","mode":"read","args":[{"name":"v","type":"u64"}],"returns":"u64"},{"name":"i64_","mode":"read","args":[{"name":"v","type":"i64"}],"returns":"i64"},{"name":"u128_","mode":"read","args":[{"name":"v","type":"u128"}],"returns":"u128"},{"name":"i128_","mode":"read","args":[{"name":"v","type":"i128"}],"returns":"i128"},{"name":"text","mode":"read","args":[{"name":"v","type":"string"}],"returns":"string"},{"name":"bytes","mode":"read","args":[{"name":"v","type":"bytes"}],"returns":"bytes"},{"name":"four","mode":"read","args":[{"name":"v","type":"bytes4"}],"returns":"bytes4"},{"name":"hash","mode":"read","args":[{"name":"v","type":"hash"}],"returns":"hash"},{"name":"optional","mode":"read","args":[{"name":"v","type":"u64?"}],"returns":"u64?"},{"name":"pairs","mode":"read","args":[{"name":"v","type":"(u64,bool)[]"}],"returns":"(u64,bool)[]"},{"name":"offer","mode":"read","args":[{"name":"v","type":"Offer"}],"returns":"Offer"},{"name":"offers","mode":"read","args":[{"name":"v","type":"Offer[]"}],"returns":"Offer[]"},{"name":"state","mode":"read","args":[{"name":"v","type":"State"}],"returns":"State"},{"name":"nothing","mode":"read","args":[],"returns":"bool"},{"name":"keep","mode":"write","args":[{"name":"id","type":"u16"},{"name":"offer","type":"Offer"},{"name":"state","type":"State"}]},{"name":"kept","mode":"read","args":[{"name":"id","type":"u16"}],"returns":"(Offer?,State?)"},{"name":"see","mode":"write","args":[{"name":"wide","type":"u128"},{"name":"state","type":"State"},{"name":"offer","type":"Offer"}]},{"name":"refuse","mode":"write","args":[{"name":"have","type":"u64"},{"name":"need","type":"u64"}]},{"name":"relay","mode":"write","args":[{"name":"to","type":"account"},{"name":"offer","type":"Offer"},{"name":"binary","type":"bool"}],"returns":"Offer"},{"name":"relayRefusal","mode":"write","args":[{"name":"to","type":"account"},{"name":"have","type":"u64"},{"name":"need","type":"u64"},{"name":"binary","type":"bool"}]}],"events":[{"name":"Seen","args":[{"name":"small","type":"i8"},{"name":"wide","type":"u128"},{"name":"below","type":"i128"},{"name":"state","type":"State"},{"name":"offer","type":"Offer"},{"name":"pair","type":"(u64,bool)"}]}],"errors":[{"name":"TooLow","code":2,"fields":[{"name":"have","type":"u64"},{"name":"need","type":"u64"}]},{"name":"Closed","code":3}]}`)
 
 // Contract is a deployed contract.
 type Contract struct{ ID types.ContractID }
@@ -68,6 +68,50 @@ func (k Contract) I32(ctx context.Context, c bind.Viewer, at api.BlockRef, v int
 	result, err := bind.View(ctx, c, declared, k.ID, "i32_", at, func(e *codec.Encoder) {
 		e.U32(uint32(v))
 	}, func(d *codec.Decoder) int32 { return int32(d.U32()) })
+	return result, Explain(err)
+}
+
+// U32 views u32_(v u32) u32 after the block at.
+func (k Contract) U32(ctx context.Context, c bind.Viewer, at api.BlockRef, v uint32) (uint32, error) {
+	result, err := bind.View(ctx, c, declared, k.ID, "u32_", at, func(e *codec.Encoder) {
+		e.U32(v)
+	}, (*codec.Decoder).U32)
+	return result, Explain(err)
+}
+
+// Account views account_(v account) account after the block at.
+func (k Contract) Account(ctx context.Context, c bind.Viewer, at api.BlockRef, v types.Account) (types.Account, error) {
+	result, err := bind.View(ctx, c, declared, k.ID, "account_", at, func(e *codec.Encoder) {
+		e.Fixed(v[:])
+	}, func(d *codec.Decoder) types.Account { return types.Account(bind.Fixed(d, 32)) })
+	return result, Explain(err)
+}
+
+// Lists views lists(v u8[][]) u8[][] after the block at.
+func (k Contract) Lists(ctx context.Context, c bind.Viewer, at api.BlockRef, v [][]uint8) ([][]uint8, error) {
+	result, err := bind.View(ctx, c, declared, k.ID, "lists", at, func(e *codec.Encoder) {
+		bind.PutList(e, v, func(e *codec.Encoder, v []uint8) { bind.PutList(e, v, (*codec.Encoder).U8) })
+	}, func(d *codec.Decoder) [][]uint8 {
+		return bind.List(d, func(d *codec.Decoder) []uint8 { return bind.List(d, (*codec.Decoder).U8) })
+	})
+	return result, Explain(err)
+}
+
+// Options views options(v string?[]) string?[] after the block at.
+func (k Contract) Options(ctx context.Context, c bind.Viewer, at api.BlockRef, v []*string) ([]*string, error) {
+	result, err := bind.View(ctx, c, declared, k.ID, "options", at, func(e *codec.Encoder) {
+		bind.PutList(e, v, func(e *codec.Encoder, v *string) { bind.PutOptional(e, v, (*codec.Encoder).String) })
+	}, func(d *codec.Decoder) []*string {
+		return bind.List(d, func(d *codec.Decoder) *string { return bind.Optional(d, bind.Text) })
+	})
+	return result, Explain(err)
+}
+
+// States views states(v State[]) State[] after the block at.
+func (k Contract) States(ctx context.Context, c bind.Viewer, at api.BlockRef, v []State) ([]State, error) {
+	result, err := bind.View(ctx, c, declared, k.ID, "states", at, func(e *codec.Encoder) {
+		bind.PutList(e, v, putState)
+	}, func(d *codec.Decoder) []State { return bind.List(d, getState) })
 	return result, Explain(err)
 }
 

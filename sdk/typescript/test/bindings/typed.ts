@@ -117,6 +117,61 @@ export const typedAbi = {
       "returns": "i32"
     },
     {
+      "name": "u32_",
+      "mode": "read",
+      "args": [
+        {
+          "name": "v",
+          "type": "u32"
+        }
+      ],
+      "returns": "u32"
+    },
+    {
+      "name": "account_",
+      "mode": "read",
+      "args": [
+        {
+          "name": "v",
+          "type": "account"
+        }
+      ],
+      "returns": "account"
+    },
+    {
+      "name": "lists",
+      "mode": "read",
+      "args": [
+        {
+          "name": "v",
+          "type": "u8[][]"
+        }
+      ],
+      "returns": "u8[][]"
+    },
+    {
+      "name": "options",
+      "mode": "read",
+      "args": [
+        {
+          "name": "v",
+          "type": "string?[]"
+        }
+      ],
+      "returns": "string?[]"
+    },
+    {
+      "name": "states",
+      "mode": "read",
+      "args": [
+        {
+          "name": "v",
+          "type": "State[]"
+        }
+      ],
+      "returns": "State[]"
+    },
+    {
       "name": "u64_",
       "mode": "read",
       "args": [

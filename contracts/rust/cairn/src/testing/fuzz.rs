@@ -193,7 +193,7 @@ fn back(to: Moment) {
 }
 
 /// Searches, and panics with the shortest sequence of calls after which an invariant does not hold. What is found is kept in
-/// `testdata/fuzz/NAME.txt` of the package, which every later run plays first.
+/// `testdata/fuzz/TEST.txt` of the package, which every later run plays first.
 pub fn run(name: &str, config: &Config, setup: impl Fn(&mut World)) {
     let file = format!("testdata/fuzz/{}.txt", name);
     if let Ok(kept) = fs::read_to_string(&file) {

@@ -31,6 +31,16 @@ interface! {
         read fn i16_(v: i16) -> i16;
         /// Calls i32_(v i32) i32.
         read fn i32_(v: i32) -> i32;
+        /// Calls u32_(v u32) u32.
+        read fn u32_(v: u32) -> u32;
+        /// Calls account_(v account) account.
+        read fn account_(v: Account) -> Account;
+        /// Calls lists(v u8[][]) u8[][].
+        read fn lists(v: &'static [&'static [u8]]) -> &'static [&'static [u8]];
+        /// Calls options(v string?[]) string?[].
+        read fn options(v: &'static [Option<Str>]) -> &'static [Option<Str>];
+        /// Calls states(v State[]) State[].
+        read fn states(v: &'static [State]) -> &'static [State];
         /// Calls u64_(v u64) u64.
         read fn u64_(v: u64) -> u64;
         /// Calls i64_(v i64) i64.
