@@ -12,7 +12,7 @@ import (
 func TestBench(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "250ms")
 	u := newUser(t).of(node)
-	small := []string{"bench", "--senders", "8", "--per-sender", "25", "--connections", "4"}
+	small := []string{"bench", "--senders", "8", "--connections", "4"}
 	for _, test := range []struct {
 		name             string
 		args             []string
@@ -20,8 +20,8 @@ func TestBench(t *testing.T) {
 		requests         int64
 		preparing        int64 // the most transactions before the load
 	}{
-		{"transfers singly", nil, 200, 200, 200, 8},
-		{"transfers in batches, of a funded account", []string{"--batch", "10", "--from", "dev0"}, 200, 200, 20, 8},
+		{"transfers singly", []string{"--per-sender", "25"}, 200, 200, 200, 8},
+		{"transfers in batches, of a funded account", []string{"--per-sender", "25", "--batch", "10", "--from", "dev0"}, 200, 200, 20, 8},
 		{"of a token", []string{"--load", "tokens", "--per-sender", "5", "--batch", "10"}, 40, 40, 4, 18},
 		{"mixed, at a fixed rate", []string{"--load", "mixed", "--per-sender", "5", "--rate", "1000"}, 400, 40, 400, 8},
 	} {

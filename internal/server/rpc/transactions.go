@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"math"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -14,9 +15,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
 )
-
-// transactionReader reads transactions of blocks.
-type transactionReader struct{ chain transactionStore }
 
 type transactionHandlers struct {
 	*transactionReader
@@ -87,14 +85,6 @@ type place struct {
 	index  uint32
 }
 
-// foundTransaction is an included transaction.
-type foundTransaction struct {
-	tx      types.SignedTransaction
-	receipt types.Receipt
-	reason  exec.Reason
-	place
-}
-
 // find looks for a transaction in the chain and in the pool; at most one of the results is not nil.
 func (h *transactionHandlers) find(id types.TxID) (*foundTransaction, *types.VerifiedTx, error) {
 	found, err := h.findIncluded(id)
@@ -109,44 +99,12 @@ func (h *transactionHandlers) find(id types.TxID) (*foundTransaction, *types.Ver
 	return found, nil, err
 }
 
-func (r *transactionReader) findIncluded(id types.TxID) (*foundTransaction, error) {
-	position, err := r.chain.FindTransaction(id)
-	if err != nil {
-		return nil, absent(err)
-	}
-	found, err := r.at(position, nil)
-	if err != nil {
-		return nil, absent(err)
-	}
-	return found, nil
-}
-
 // absent drops the errors of what is not there, or not any more: pruned, or undone on a development chain.
 func absent(err error) error {
 	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
 		return nil
 	}
 	return err
-}
-
-// at reads the transaction at a position. Its block is that of neighbour where they share it.
-func (r *transactionReader) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
-	stored, err := r.chain.Transaction(position)
-	if err != nil {
-		return nil, err
-	}
-	found := &foundTransaction{tx: stored.Transaction, receipt: stored.Receipt, reason: stored.Reason}
-	if neighbour != nil && neighbour.header.Height == position.Height {
-		found.place = neighbour.place
-	} else {
-		header, err := r.chain.Header(position.Height)
-		if err != nil {
-			return nil, err
-		}
-		found.header, found.hash = header.Header, header.Header.Hash()
-	}
-	found.index = position.Index
-	return found, nil
 }
 
 // newTransaction renders a transaction as it is in the pool.
@@ -208,32 +166,6 @@ func status(receipt types.Receipt) api.Status {
 	return api.StatusFailed
 }
 
-func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
-	to, _ := recipient(&found.tx.Transaction)
-	receipt := &api.Receipt{
-		TransactionHash: found.receipt.Transaction, BlockHeight: found.header.Height, BlockHash: found.hash,
-		Status: api.Quantity(found.receipt.Status), GasUsed: api.Quantity(found.receipt.GasUsed),
-		ContractAddress: found.receipt.Contract, Logs: make([]api.Log, len(found.receipt.Logs)),
-		TransactionIndex: found.index, EffectiveGasPrice: effectivePrice(&found.tx, found.header),
-		ReturnData: found.receipt.Output, Error: trace.Failure(found.reason), From: found.tx.Sender, To: to,
-	}
-	if len(receipt.Logs) == 0 {
-		return receipt, nil
-	}
-	receipts, err := r.chain.Receipts(found.header.Height)
-	if err != nil {
-		return nil, absent(err)
-	}
-	before := 0
-	for _, r := range receipts[:found.index] {
-		before += len(r.Logs)
-	}
-	for i, log := range found.receipt.Logs {
-		receipt.Logs[i] = newLog(log, found.header.Height, uint32(before+i))
-	}
-	return receipt, nil
-}
-
 // newLog renders a log: its first topic is the SHA-256 of its name.
 func newLog(log types.Log, height types.Height, index uint32) api.Log {
 	name := sha256.Sum256([]byte(log.Name))
@@ -274,4 +206,109 @@ func parseCursor(text string) (chain.Position, error) {
 		return p, nil
 	}
 	return chain.Position{}, withData(api.ErrBadCursor, "param", "page", "member", "before")
+}
+
+func (h *transactionHandlers) getTransactionsByAddress(
+	ctx context.Context, p api.GetTransactionsByAddressParams,
+) ([]api.Transaction, error) {
+	account, err := parseAccount(h.network, p.Account)
+	if err != nil {
+		return nil, err
+	}
+	count, err := memberLimit("page", p.Page.Limit, api.DefaultTransactionsPage, api.MaxTransactionsPage)
+	if err != nil {
+		return nil, err
+	}
+	var before chain.Position
+	if p.Page.Before != "" {
+		if before, err = parseCursor(p.Page.Before); err != nil {
+			return nil, err
+		}
+	}
+	positions, err := h.chain.ByAccount(account, before, count)
+	if err != nil {
+		return nil, err
+	}
+	txs, err := h.list(ctx, positions)
+	for i := range txs {
+		txs[i].Cursor = cursor(positions[i])
+	}
+	return txs, err
+}
+
+// noncePage is how many rows of an account are read at a time in search of a nonce.
+const noncePage = 500
+
+// getTransactionByNonce looks through an account's transactions, newest first: its own have descending nonces.
+func (h *transactionHandlers) getTransactionByNonce(
+	ctx context.Context, p api.TransactionByNonceParams,
+) (*api.Transaction, error) {
+	account, err := parseAccount(h.network, p.Account)
+	if err != nil {
+		return nil, err
+	}
+	var before chain.Position
+	var last *foundTransaction
+	for range api.MaxNonceSearch / noncePage {
+		positions, err := h.chain.ByAccount(account, before, noncePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, position := range positions {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if last, err = h.at(position, last); err != nil {
+				return nil, absent(err)
+			}
+			if nonce := api.LooseQuantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
+				if nonce < p.Nonce {
+					return nil, nil
+				}
+				tx := included(&last.tx, last.receipt, last.reason, last.place)
+				return &tx, nil
+			}
+		}
+		if len(positions) < noncePage {
+			return nil, nil
+		}
+		before = positions[len(positions)-1]
+	}
+	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
+}
+
+func (h *transactionHandlers) getBlockTransactions(
+	ctx context.Context, p api.GetBlockTransactionsParams,
+) ([]api.Transaction, error) {
+	count, err := memberLimit("page", p.Page.Limit, api.DefaultTransactionsPage, api.MaxTransactionsPage)
+	if err != nil {
+		return nil, err
+	}
+	head := h.chain.Head().Header.Height
+	height := p.Block.Resolve(head)
+	if height > head || p.Page.From > math.MaxUint32 {
+		return []api.Transaction{}, nil
+	}
+	if _, err := h.chain.Header(height); err != nil && !errors.Is(err, chain.ErrNotFound) {
+		return nil, err // no page of a block that is no longer kept looks like the end of the list
+	}
+	positions := make([]chain.Position, 0, count)
+	for index := p.Page.From; index < p.Page.From+uint64(count) && index <= math.MaxUint32; index++ {
+		positions = append(positions, chain.Position{Height: height, Index: uint32(index)})
+	}
+	return h.list(ctx, positions)
+}
+
+func (h *transactionHandlers) listRecentTransactions(
+	ctx context.Context, p api.ListRecentTransactionsParams,
+) ([]api.Transaction, error) {
+	count, err := limit("limit", p.Limit, api.DefaultRecentTransactions, api.MaxRecentTransactions)
+	if err != nil {
+		return nil, err
+	}
+	positions, err := h.chain.Recent(count)
+	if err != nil {
+		return nil, err
+	}
+	return h.list(ctx, positions)
 }

@@ -1,0 +1,110 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/trace"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// transactionReader reads transactions of blocks.
+type transactionReader struct{ chain transactionStore }
+
+// foundTransaction is an included transaction.
+type foundTransaction struct {
+	tx      types.SignedTransaction
+	receipt types.Receipt
+	reason  exec.Reason
+	place
+}
+
+func (r *transactionReader) findIncluded(id types.TxID) (*foundTransaction, error) {
+	position, err := r.chain.FindTransaction(id)
+	if err != nil {
+		return nil, absent(err)
+	}
+	found, err := r.at(position, nil)
+	if err != nil {
+		return nil, absent(err)
+	}
+	return found, nil
+}
+
+// at reads the transaction at a position. Its block is that of neighbour where they share it.
+func (r *transactionReader) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
+	stored, err := r.chain.Transaction(position)
+	if err != nil {
+		return nil, err
+	}
+	found := &foundTransaction{tx: stored.Transaction, receipt: stored.Receipt, reason: stored.Reason}
+	if neighbour != nil && neighbour.header.Height == position.Height {
+		found.place = neighbour.place
+	} else {
+		header, err := r.chain.Header(position.Height)
+		if err != nil {
+			return nil, err
+		}
+		found.header, found.hash = header.Header, header.Header.Hash()
+	}
+	found.index = position.Index
+	return found, nil
+}
+
+func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
+	to, _ := recipient(&found.tx.Transaction)
+	receipt := &api.Receipt{
+		TransactionHash: found.receipt.Transaction, BlockHeight: found.header.Height, BlockHash: found.hash,
+		Status: api.Quantity(found.receipt.Status), GasUsed: api.Quantity(found.receipt.GasUsed),
+		ContractAddress: found.receipt.Contract, Logs: make([]api.Log, len(found.receipt.Logs)),
+		TransactionIndex: found.index, EffectiveGasPrice: effectivePrice(&found.tx, found.header),
+		ReturnData: found.receipt.Output, Error: trace.Failure(found.reason), From: found.tx.Sender, To: to,
+	}
+	if len(receipt.Logs) == 0 {
+		return receipt, nil
+	}
+	receipts, err := r.chain.Receipts(found.header.Height)
+	if err != nil {
+		return nil, absent(err)
+	}
+	before := 0
+	for _, r := range receipts[:found.index] {
+		before += len(r.Logs)
+	}
+	for i, log := range found.receipt.Logs {
+		receipt.Logs[i] = newLog(log, found.header.Height, uint32(before+i))
+	}
+	return receipt, nil
+}
+
+// transactionBytes bounds the JSON of a transaction without the arguments of its payload, in bytes.
+const transactionBytes = 2048
+
+// list renders the transactions at positions up to the size of a page, but at least one. It ends early at one that is
+// not there any more.
+func (r *transactionReader) list(ctx context.Context, positions []chain.Position) ([]api.Transaction, error) {
+	txs, size := make([]api.Transaction, 0, len(positions)), 0
+	var last *foundTransaction
+	for _, position := range positions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		found, err := r.at(position, last)
+		if err != nil {
+			return txs, absent(err)
+		}
+		last = found
+		tx := included(&found.tx, found.receipt, found.reason, found.place)
+		size += transactionBytes
+		if tx.Input != nil && tx.Input.Args != nil {
+			size += 2 * len(*tx.Input.Args)
+		}
+		if size > api.MaxPageBytes && len(txs) > 0 {
+			break
+		}
+		txs = append(txs, tx)
+	}
+	return txs, nil
+}
