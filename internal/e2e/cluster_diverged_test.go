@@ -44,7 +44,14 @@ func TestClusterMemberDiverges(t *testing.T) {
 	height := types.Height(c.status(good).Height)
 	before := l.acknowledged()
 	c.awaitHeight(c.nodes[good], height+5)
-	c.await("the others take transactions", func() bool { return l.acknowledged() > before+100 })
+	c.await("the others take transactions", func() bool {
+		select {
+		case err := <-sent:
+			t.Fatalf("the load has ended: %v", err)
+		default:
+		}
+		return l.acknowledged() > before+100
+	})
 	stop()
 	if err := <-sent; err != nil {
 		t.Fatal(err)

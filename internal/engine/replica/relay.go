@@ -51,7 +51,8 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 		if err := proofs.WaitBlock(ctx, next); err != nil {
 			return err
 		}
-		block, err := r.ledger.Header(next) // whose gas bounds what is asked for
+		var block types.SignedHeader
+		block, err = r.ledger.Header(next) // whose gas bounds what is asked for
 		if errors.Is(err, chain.ErrPruned) {
 			next, err = proofs.NextToRelay(next + 1)
 		}
