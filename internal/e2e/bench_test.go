@@ -21,7 +21,10 @@ func TestBench(t *testing.T) {
 		preparing        int64 // the most transactions before the load
 	}{
 		{"transfers singly", []string{"--per-sender", "25"}, 200, 200, 200, 8},
-		{"transfers in batches, of a funded account", []string{"--per-sender", "25", "--batch", "10", "--from", "dev0"}, 200, 200, 20, 8},
+		{
+			"transfers in batches, of a funded account", []string{"--per-sender", "25", "--batch", "10", "--from", "dev0"},
+			200, 200, 20, 8,
+		},
 		{"of a token", []string{"--load", "tokens", "--per-sender", "5", "--batch", "10"}, 40, 40, 4, 18},
 		{"mixed, at a fixed rate", []string{"--load", "mixed", "--per-sender", "5", "--rate", "1000"}, 400, 40, 400, 8},
 	} {
