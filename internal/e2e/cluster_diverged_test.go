@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -36,24 +37,23 @@ func TestClusterMemberDiverges(t *testing.T) {
 	good := c.leader(c.other())
 	enrich(t, c.dirs[bad], l.senders[0].account)
 	c.start(bad)
+	asked := c.clientOf(c.nodes[good])
+	m, err := newModel(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
 	loading, stop := context.WithCancel(t.Context())
 	defer stop()
-	sent := make(chan error, 1)
+	sent, following := make(chan error, 1), make(chan error, 1)
 	go func() { sent <- l.run(loading, c.nodes[good].RPC) }()
+	go func() { following <- l.settleWhile(loading, m, asked) }()
 	c.await("who has another balance halts", func() bool { return c.status(bad).State == "halted" })
 	height := types.Height(c.status(good).Height)
 	before := l.acknowledged()
 	c.awaitHeight(c.nodes[good], height+5)
-	c.await("the others take transactions", func() bool {
-		select {
-		case err := <-sent:
-			t.Fatalf("the load has ended: %v", err)
-		default:
-		}
-		return l.acknowledged() > before+100
-	})
+	c.await("the others take transactions", func() bool { return l.acknowledged() > before+100 })
 	stop()
-	if err := <-sent; err != nil {
+	if err := errors.Join(<-sent, <-following); err != nil {
 		t.Fatal(err)
 	}
 
@@ -76,7 +76,7 @@ func TestClusterMemberDiverges(t *testing.T) {
 	if err := json.Unmarshal(content, &evidence); err != nil {
 		t.Fatal(err)
 	}
-	decided, err := c.clientOf(c.nodes[good]).BlockByNumber(t.Context(), api.AtHeight(evidence.Height), false)
+	decided, err := asked.BlockByNumber(t.Context(), api.AtHeight(evidence.Height), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestHandoverUnderLoad(t *testing.T) {
 		go func() { sent <- h.load.connection(sending, []string{h.first.RPC, h.next.RPC}[i%2], i) }()
 	}
 	following := make(chan error, 1)
-	go func() { following <- h.settleWhile(sending, m) }()
+	go func() { following <- h.load.settleWhile(sending, m, h.client(h.first)) }()
 	h.awaitLoad(200)
 	there := h.promote(h.next, h.keys[0])
 	h.awaitLoad(h.load.acknowledged() + 200)
@@ -167,26 +167,6 @@ func chainIDOf(t *testing.T, c *client.Client) uint64 {
 		t.Fatal(err)
 	}
 	return id
-}
-
-// settleWhile follows the chain at the node that is asked, and tells the senders what is included, until ctx ends.
-func (h *handover) settleWhile(ctx context.Context, m *model) error {
-	c, err := client.New(h.first.RPC)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	for {
-		if err := m.follow(ctx, c); err != nil && ctx.Err() == nil {
-			return err
-		}
-		h.load.settle(m)
-		select {
-		case <-time.After(loadPause):
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 // awaitLoad waits until so many transactions are acknowledged.

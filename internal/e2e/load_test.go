@@ -231,6 +231,21 @@ func (l *load) settle(m *model) {
 	}
 }
 
+// settleWhile follows the chain at a node, and tells the senders what is included, until ctx ends.
+func (l *load) settleWhile(ctx context.Context, m *model, c *client.Client) error {
+	for {
+		if err := m.follow(ctx, c); err != nil && ctx.Err() == nil {
+			return err
+		}
+		l.settle(m)
+		select {
+		case <-time.After(loadPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // acknowledged is how many transactions the node acknowledged, over all its lives.
 func (l *load) acknowledged() (count int) {
 	for _, s := range l.senders {
